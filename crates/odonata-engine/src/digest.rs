@@ -1,0 +1,52 @@
+//! The digest that says whether two runs gave the same results.
+
+/// An order-sensitive 128-bit digest (two lanes of FNV-1a style mixing with a final avalanche).
+///
+/// Not cryptographic: it guards against accidents, not against attackers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digest(u64, u64);
+
+impl Digest {
+    /// The digest of nothing.
+    pub const fn new() -> Self {
+        Digest(0xcbf2_9ce4_8422_2325, 0x9e37_79b9_7f4a_7c15)
+    }
+
+    /// Adds one word.
+    #[inline]
+    pub fn word(&mut self, word: u64) {
+        self.0 = (self.0 ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
+        self.1 = (self.1 ^ word.rotate_left(32)).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31);
+    }
+
+    /// Adds a text, with its length.
+    pub fn text(&mut self, text: &str) {
+        self.word(text.len() as u64);
+        for chunk in text.as_bytes().chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.word(u64::from_le_bytes(word));
+        }
+    }
+
+    /// The value so far.
+    pub fn value(&self) -> u128 {
+        let avalanche = |mut x: u64| {
+            x ^= x >> 33;
+            x = x.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+            x ^ (x >> 33)
+        };
+        (u128::from(avalanche(self.0)) << 64) | u128::from(avalanche(self.1 ^ self.0.rotate_left(17)))
+    }
+
+    /// The value as 32 hexadecimal digits.
+    pub fn hex(&self) -> String {
+        format!("{:032x}", self.value())
+    }
+}
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,460 @@
+//! State that can be taken back: cells with an undo log.
+//!
+//! A [`Store`] is a vector of small `Copy` cells. Changing a cell under a journalling [`Mode`]
+//! saves its old value first; [`Journalled::undo`] restores everything back to a [mark]
+//! (Journalled::mark). Under [`Plain`] the log does not exist in the compiled code.
+//!
+//! A [`Pool`] is a store with a free list (no allocation per event in steady state), a [`List`] a
+//! first-in-first-out chain through a pool's slots.
+//!
+//! Cost of the log: one copy of the cell per edit (cells are at most a cache line or two), bounded
+//! by [`Journalled::commit`], which forgets what can no longer be taken back.
+
+/// Whether changes must be undoable. Chosen at compile time, once per scheduler.
+pub trait Mode {
+    /// `true` where a rollback can happen.
+    const JOURNAL: bool;
+}
+
+/// No rollback can happen: edits are plain writes.
+#[derive(Debug)]
+pub struct Plain;
+impl Mode for Plain {
+    const JOURNAL: bool = false;
+}
+
+/// A rollback may happen: edits are logged.
+#[derive(Debug)]
+pub struct Speculative;
+impl Mode for Speculative {
+    const JOURNAL: bool = true;
+}
+
+/// No slot: the end of a list, an empty reference.
+pub const NIL: u32 = u32::MAX;
+
+/// Positions in the undo logs of a set of stores, in a fixed order.
+pub type Marks = Vec<usize>;
+
+/// Something whose changes under a journalling mode can be taken back.
+///
+/// Composite state implements it with [`journalled!`](crate::journalled).
+pub trait Journalled {
+    /// Appends the current log positions to `marks`.
+    fn mark(&self, marks: &mut Marks);
+    /// Restores the state at `marks`, consuming this object's positions from the iterator.
+    fn undo(&mut self, marks: &mut std::slice::Iter<'_, usize>);
+    /// Forgets the undo log: what was done can no longer be taken back.
+    fn commit(&mut self);
+    /// Adds the state's content to a digest, for proving that undo restored it.
+    fn fingerprint(&self, digest: &mut crate::Digest);
+}
+
+/// Implements [`Journalled`] for a struct by naming its journalled fields.
+///
+/// ```
+/// use odonata_engine::{journalled, Journalled, Speculative, Store};
+/// struct Counter { count: Store<u64> }
+/// journalled!(Counter { count });
+///
+/// let mut counter = Counter { count: Store::filled(1, 5) };
+/// let mut marks = Vec::new();
+/// counter.mark(&mut marks);
+/// *counter.count.edit::<Speculative>(0) = 6;
+/// counter.undo(&mut marks.iter());
+/// assert_eq!(*counter.count.get(0), 5);
+/// ```
+#[macro_export]
+macro_rules! journalled {
+    ($type:ident { $($field:ident),* $(,)? }) => {
+        impl $crate::Journalled for $type {
+            fn mark(&self, marks: &mut $crate::state::Marks) {
+                $( $crate::Journalled::mark(&self.$field, marks); )*
+            }
+            fn undo(&mut self, marks: &mut std::slice::Iter<'_, usize>) {
+                $( $crate::Journalled::undo(&mut self.$field, marks); )*
+            }
+            fn commit(&mut self) {
+                $( $crate::Journalled::commit(&mut self.$field); )*
+            }
+            fn fingerprint(&self, digest: &mut $crate::Digest) {
+                $( $crate::Journalled::fingerprint(&self.$field, digest); )*
+            }
+        }
+    };
+}
+
+/// A vector of cells with an undo log.
+#[derive(Debug)]
+pub struct Store<T> {
+    cells: Vec<T>,
+    log: Vec<(u32, T)>,
+}
+
+impl<T: Copy> Store<T> {
+    /// An empty store.
+    pub fn new() -> Self {
+        Store { cells: Vec::new(), log: Vec::new() }
+    }
+
+    /// `n` cells, each `value`.
+    pub fn filled(n: usize, value: T) -> Self {
+        Store { cells: vec![value; n], log: Vec::new() }
+    }
+
+    /// A store over given cells.
+    pub fn from_vec(cells: Vec<T>) -> Self {
+        Store { cells, log: Vec::new() }
+    }
+
+    /// Cell `i`.
+    #[inline(always)]
+    pub fn get(&self, i: u32) -> &T {
+        &self.cells[i as usize]
+    }
+
+    /// Cell `i`, to be changed; the old value is logged if `M` journals.
+    #[inline(always)]
+    pub fn edit<M: Mode>(&mut self, i: u32) -> &mut T {
+        let cell = &mut self.cells[i as usize];
+        if M::JOURNAL {
+            self.log.push((i, *cell));
+        }
+        cell
+    }
+
+    /// Number of cells.
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Whether there is no cell.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// All cells, in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.cells.iter()
+    }
+
+    /// Adds a cell that no event can yet have seen (growth itself is never undone).
+    pub fn grow(&mut self, value: T) {
+        self.cells.push(value);
+    }
+
+    /// Bytes of memory held, the log included.
+    pub fn memory(&self) -> usize {
+        self.cells.capacity() * size_of::<T>() + self.log.capacity() * size_of::<(u32, T)>()
+    }
+}
+
+impl<T: Copy> Default for Store<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Copy + std::fmt::Debug> Journalled for Store<T> {
+    fn mark(&self, marks: &mut Marks) {
+        marks.push(self.log.len());
+    }
+
+    fn undo(&mut self, marks: &mut std::slice::Iter<'_, usize>) {
+        let mark = *marks.next().expect("one mark per store");
+        while self.log.len() > mark {
+            let (i, old) = self.log.pop().expect("log is longer than the mark");
+            self.cells[i as usize] = old;
+        }
+    }
+
+    fn commit(&mut self) {
+        self.log.clear();
+    }
+
+    fn fingerprint(&self, digest: &mut crate::Digest) {
+        digest.text(&format!("{:?}", self.cells));
+    }
+}
+
+/// A cell that can be linked into a [`Pool`]'s free list or a [`List`].
+pub trait Slot: Copy {
+    /// The next slot of the chain, or [`NIL`].
+    fn next(&self) -> u32;
+    /// Sets the next slot of the chain.
+    fn set_next(&mut self, next: u32);
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FreeList {
+    head: u32,
+    /// Slots at and above this index were never handed out.
+    untouched: u32,
+    live: u32,
+}
+
+/// A store of slots that are taken and given back.
+///
+/// Slot numbers depend on history and must never influence a result.
+#[derive(Debug)]
+pub struct Pool<T> {
+    slots: Store<T>,
+    free: Store<FreeList>,
+}
+
+impl<T: Slot> Pool<T> {
+    /// An empty pool.
+    pub fn new() -> Self {
+        Pool { slots: Store::new(), free: Store::filled(1, FreeList { head: NIL, untouched: 0, live: 0 }) }
+    }
+
+    /// Takes a slot, the last one freed first, and fills it.
+    #[inline]
+    pub fn take<M: Mode>(&mut self, value: T) -> u32 {
+        let free = self.free.edit::<M>(0);
+        free.live += 1;
+        if free.head != NIL {
+            let i = free.head;
+            free.head = self.slots.get(i).next();
+            *self.slots.edit::<M>(i) = value;
+            return i;
+        }
+        let i = free.untouched;
+        free.untouched += 1;
+        if (i as usize) < self.slots.len() {
+            *self.slots.edit::<M>(i) = value;
+        } else {
+            self.slots.grow(value);
+        }
+        i
+    }
+
+    /// Gives slot `i` back.
+    #[inline]
+    pub fn give<M: Mode>(&mut self, i: u32) {
+        let free = self.free.edit::<M>(0);
+        let head = free.head;
+        free.head = i;
+        free.live -= 1;
+        self.slots.edit::<M>(i).set_next(head);
+    }
+
+    /// Slot `i`.
+    #[inline(always)]
+    pub fn get(&self, i: u32) -> &T {
+        self.slots.get(i)
+    }
+
+    /// Slot `i`, to be changed.
+    #[inline(always)]
+    pub fn edit<M: Mode>(&mut self, i: u32) -> &mut T {
+        self.slots.edit::<M>(i)
+    }
+
+    /// Slots taken and not given back.
+    pub fn live(&self) -> u32 {
+        self.free.get(0).live
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        self.slots.memory()
+    }
+}
+
+impl<T: Slot> Default for Pool<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Slot + std::fmt::Debug> Journalled for Pool<T> {
+    fn mark(&self, marks: &mut Marks) {
+        self.slots.mark(marks);
+        self.free.mark(marks);
+    }
+
+    fn undo(&mut self, marks: &mut std::slice::Iter<'_, usize>) {
+        self.slots.undo(marks);
+        self.free.undo(marks);
+    }
+
+    fn commit(&mut self) {
+        self.slots.commit();
+        self.free.commit();
+    }
+
+    fn fingerprint(&self, digest: &mut crate::Digest) {
+        // Slots beyond the high-water mark were never handed out and may hold leftovers of a rollback.
+        let used = self.free.get(0).untouched;
+        digest.text(&format!("{:?}", self.free.get(0)));
+        for i in 0..used {
+            digest.text(&format!("{:?}", self.slots.get(i)));
+        }
+    }
+}
+
+/// A first-in-first-out chain through the slots of a pool. A small `Copy` value: it lives inside
+/// the cell that owns the chain, and is journalled with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct List {
+    /// The first slot, or [`NIL`].
+    pub head: u32,
+    /// The last slot, or [`NIL`].
+    pub tail: u32,
+}
+
+impl Default for List {
+    fn default() -> Self {
+        List::EMPTY
+    }
+}
+
+impl List {
+    /// The empty list.
+    pub const EMPTY: List = List { head: NIL, tail: NIL };
+
+    /// Whether the list has no slot.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head == NIL
+    }
+
+    /// Appends slot `i` of `pool`.
+    #[inline]
+    pub fn push<M: Mode, T: Slot>(&mut self, pool: &mut Pool<T>, i: u32) {
+        pool.edit::<M>(i).set_next(NIL);
+        if self.tail == NIL {
+            self.head = i;
+        } else {
+            pool.edit::<M>(self.tail).set_next(i);
+        }
+        self.tail = i;
+    }
+
+    /// Removes and returns the first slot.
+    #[inline]
+    pub fn pop<T: Slot>(&mut self, pool: &Pool<T>) -> Option<u32> {
+        if self.head == NIL {
+            return None;
+        }
+        let i = self.head;
+        self.head = pool.get(i).next();
+        if self.head == NIL {
+            self.tail = NIL;
+        }
+        Some(i)
+    }
+
+    /// Removes and returns the first slot that satisfies `wanted`, keeping the order of the others.
+    pub fn remove_first<M: Mode, T: Slot>(&mut self, pool: &mut Pool<T>, wanted: impl Fn(&T) -> bool) -> Option<u32> {
+        let (mut before, mut i) = (NIL, self.head);
+        while i != NIL {
+            let next = pool.get(i).next();
+            if wanted(pool.get(i)) {
+                if before == NIL {
+                    self.head = next;
+                } else {
+                    pool.edit::<M>(before).set_next(next);
+                }
+                if next == NIL {
+                    self.tail = before;
+                }
+                return Some(i);
+            }
+            before = i;
+            i = next;
+        }
+        None
+    }
+
+    /// The slots in order.
+    pub fn iter<'a, T: Slot>(&self, pool: &'a Pool<T>) -> impl Iterator<Item = u32> + 'a {
+        let mut i = self.head;
+        std::iter::from_fn(move || {
+            if i == NIL {
+                return None;
+            }
+            let this = i;
+            i = pool.get(i).next();
+            Some(this)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Node {
+        value: u32,
+        next: u32,
+    }
+    impl Slot for Node {
+        fn next(&self) -> u32 {
+            self.next
+        }
+        fn set_next(&mut self, next: u32) {
+            self.next = next;
+        }
+    }
+
+    struct Chains {
+        pool: Pool<Node>,
+        list: Store<List>,
+    }
+    crate::journalled!(Chains { pool, list });
+
+    fn fingerprint(chains: &Chains) -> u128 {
+        let mut digest = crate::Digest::new();
+        chains.fingerprint(&mut digest);
+        digest.value()
+    }
+
+    fn values(chains: &Chains) -> Vec<u32> {
+        chains.list.get(0).iter(&chains.pool).map(|i| chains.pool.get(i).value).collect()
+    }
+
+    fn push(chains: &mut Chains, value: u32) {
+        let i = chains.pool.take::<Speculative>(Node { value, next: NIL });
+        let mut list = *chains.list.get(0);
+        list.push::<Speculative, _>(&mut chains.pool, i);
+        *chains.list.edit::<Speculative>(0) = list;
+    }
+
+    #[test]
+    fn undo_restores_lists_pools_and_the_free_list() {
+        let mut chains = Chains { pool: Pool::new(), list: Store::filled(1, List::EMPTY) };
+        for v in 0..5 {
+            push(&mut chains, v);
+        }
+        let before = fingerprint(&chains);
+        let mut marks = Vec::new();
+        chains.mark(&mut marks);
+        let mut list = *chains.list.get(0);
+        let gone = list.remove_first::<Speculative, _>(&mut chains.pool, |n| n.value == 2).unwrap();
+        chains.pool.give::<Speculative>(gone);
+        *chains.list.edit::<Speculative>(0) = list;
+        push(&mut chains, 7);
+        push(&mut chains, 8);
+        assert_eq!(values(&chains), [0, 1, 3, 4, 7, 8]);
+        chains.undo(&mut marks.iter());
+        assert_eq!(values(&chains), [0, 1, 2, 3, 4]);
+        assert_eq!(fingerprint(&chains), before);
+        assert_eq!(chains.pool.live(), 5);
+    }
+
+    #[test]
+    fn removing_the_last_slot_moves_the_tail() {
+        let mut chains = Chains { pool: Pool::new(), list: Store::filled(1, List::EMPTY) };
+        for v in 0..3 {
+            push(&mut chains, v);
+        }
+        let mut list = *chains.list.get(0);
+        list.remove_first::<Plain, _>(&mut chains.pool, |n| n.value == 2).unwrap();
+        *chains.list.edit::<Plain>(0) = list;
+        push(&mut chains, 9);
+        assert_eq!(values(&chains), [0, 1, 9]);
+    }
+}

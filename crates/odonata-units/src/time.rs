@@ -1,0 +1,77 @@
+//! Simulated time.
+
+use std::ops::{Add, AddAssign, Sub, SubAssign};
+
+/// A point in simulated time, or a span of it, in picoseconds.
+///
+/// One type serves both because the simulation starts at zero; subtraction is checked in debug
+/// builds, so that a negative span cannot arise in silence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(pub u64);
+
+impl Time {
+    /// The start of the simulation.
+    pub const ZERO: Time = Time(0);
+    /// Later than anything that can happen.
+    pub const NEVER: Time = Time(u64::MAX);
+
+    /// `n` picoseconds.
+    pub const fn from_ps(n: u64) -> Self {
+        Time(n)
+    }
+
+    /// `n` nanoseconds.
+    pub const fn from_ns(n: u64) -> Self {
+        Time(n * 1_000)
+    }
+
+    /// `s` seconds, rounded to the nearest picosecond.
+    pub fn from_seconds(s: f64) -> Self {
+        Time((s * 1e12).round() as u64)
+    }
+
+    /// This time in seconds, for output.
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 * 1e-12
+    }
+
+    /// This time in nanoseconds, for output.
+    pub fn nanoseconds(self) -> f64 {
+        self.0 as f64 * 1e-3
+    }
+
+    /// `self - other`, or zero where `other` is later.
+    pub const fn saturating_sub(self, other: Time) -> Time {
+        Time(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Add for Time {
+    type Output = Time;
+    #[inline]
+    fn add(self, other: Time) -> Time {
+        Time(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Time {
+    #[inline]
+    fn add_assign(&mut self, other: Time) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Time {
+    type Output = Time;
+    #[inline]
+    fn sub(self, other: Time) -> Time {
+        Time(self.0 - other.0)
+    }
+}
+
+impl SubAssign for Time {
+    #[inline]
+    fn sub_assign(&mut self, other: Time) {
+        self.0 -= other.0;
+    }
+}
