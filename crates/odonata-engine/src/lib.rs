@@ -31,4 +31,4 @@ pub use odonata_units::Time;
 pub use random::Stream;
 pub use rehearsal::Rehearsal;
 pub use sequential::Sequential;
-pub use state::{Journalled, List, Mode, NIL, Plain, Pool, Slot, Speculative, Store};
+pub use state::{Journalled, List, Mode, NIL, Plain, Pool, Rows, Slot, Speculative, Store};

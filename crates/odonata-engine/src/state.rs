@@ -382,6 +382,49 @@ impl List {
     }
 }
 
+/// An append-only sequence of records. Undo cuts it back; what is below the mark is committed.
+#[derive(Debug)]
+pub struct Rows<T>(Vec<T>);
+
+impl<T> Rows<T> {
+    /// No record yet.
+    pub const fn new() -> Self {
+        Rows(Vec::new())
+    }
+
+    /// Appends a record.
+    pub fn push(&mut self, row: T) {
+        self.0.push(row);
+    }
+
+    /// The records, in the order in which they were made.
+    pub fn as_slice(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T> Default for Rows<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: std::fmt::Debug> Journalled for Rows<T> {
+    fn mark(&self, marks: &mut Marks) {
+        marks.push(self.0.len());
+    }
+
+    fn undo(&mut self, marks: &mut std::slice::Iter<'_, usize>) {
+        self.0.truncate(*marks.next().expect("one mark per sequence"));
+    }
+
+    fn commit(&mut self) {}
+
+    fn fingerprint(&self, digest: &mut crate::Digest) {
+        digest.text(&format!("{:?}", self.0));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

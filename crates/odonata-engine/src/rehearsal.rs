@@ -1,0 +1,124 @@
+//! The scheduler that proves every handler undoable.
+
+use crate::{Context, Digest, Journalled, Key, Lp, Mode, Model, Speculative, Time};
+use std::collections::BTreeMap;
+
+/// Runs a model sequentially, and every event three times: do, undo, redo.
+///
+/// After the undo the whole state must equal the state before the event; after the redo it must
+/// equal the state after the first time, and the same events must have been sent. Slow (it reads
+/// the whole state for every event): for tests on small models.
+pub struct Rehearsal<M: Model> {
+    model: M,
+    queue: BTreeMap<(Time, Lp, u32, u32), M::Event>,
+    sequences: Vec<u32>,
+    events: u64,
+    halted: Option<u32>,
+}
+
+struct Outbox<E> {
+    now: Time,
+    lp: Lp,
+    sequence: u32,
+    sent: Vec<(Lp, Key, E)>,
+    halted: Option<u32>,
+}
+
+impl<E> Mode for Outbox<E> {
+    const JOURNAL: bool = Speculative::JOURNAL;
+}
+
+impl<E: Copy> Context<E> for Outbox<E> {
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn send(&mut self, to: Lp, at: Time, event: E) {
+        self.sent.push((to, Key { time: at, sender: self.lp, sequence: self.sequence }, event));
+        self.sequence += 1;
+    }
+
+    fn look_again(&mut self, lp: Lp, at: Time, what: u32, event: E) {
+        self.sent.push((lp, Key { time: at, sender: Key::CANONICAL, sequence: what }, event));
+    }
+
+    fn halt(&mut self, code: u32) {
+        self.halted = Some(code);
+    }
+}
+
+fn fingerprint<M: Model>(model: &M) -> u128 {
+    let mut digest = Digest::new();
+    model.fingerprint(&mut digest);
+    digest.value()
+}
+
+impl<M: Model> Rehearsal<M> {
+    /// Starts `model`.
+    pub fn new(model: M) -> Self {
+        let n = model.processes();
+        let mut this = Rehearsal { model, queue: BTreeMap::new(), sequences: vec![0; n as usize], events: 0, halted: None };
+        for lp in 0..n {
+            let mut out = this.outbox(Time::ZERO, lp);
+            this.model.start(&mut out, lp);
+            this.flush(out);
+        }
+        this.model.commit();
+        this
+    }
+
+    fn outbox(&self, now: Time, lp: Lp) -> Outbox<M::Event> {
+        Outbox { now, lp, sequence: self.sequences[lp as usize], sent: Vec::new(), halted: None }
+    }
+
+    fn flush(&mut self, out: Outbox<M::Event>) {
+        self.sequences[out.lp as usize] = out.sequence;
+        self.halted = self.halted.or(out.halted);
+        for (to, key, event) in out.sent {
+            self.queue.insert((key.time, to, key.sender, key.sequence), event);
+        }
+    }
+
+    /// Runs to the end, or to `limit` events.
+    ///
+    /// # Errors
+    /// Names the first event whose undo or redo did not restore the state.
+    pub fn run(&mut self, limit: u64) -> Result<u64, String> {
+        while let Some(((now, lp, ..), event)) = self.queue.pop_first() {
+            if self.halted.is_some() || self.events == limit {
+                break;
+            }
+            self.events += 1;
+            let before = fingerprint(&self.model);
+            let mut marks = Vec::new();
+            self.model.mark(&mut marks);
+
+            let mut first = self.outbox(now, lp);
+            self.model.handle(&mut first, lp, event);
+            let after = fingerprint(&self.model);
+
+            self.model.undo(&mut marks.iter());
+            if fingerprint(&self.model) != before {
+                return Err(format!("undo of {event:?} at LP {lp}, {now:?} did not restore the state"));
+            }
+
+            let mut second = self.outbox(now, lp);
+            self.model.handle(&mut second, lp, event);
+            let same_sends = first.sent.len() == second.sent.len()
+                && first.sent.iter().zip(&second.sent).all(|(a, b)| {
+                    a.0 == b.0 && a.1 == b.1 && format!("{:?}", a.2) == format!("{:?}", b.2)
+                });
+            if fingerprint(&self.model) != after || !same_sends {
+                return Err(format!("redo of {event:?} at LP {lp}, {now:?} differs from the first time"));
+            }
+            self.model.commit();
+            self.flush(second);
+        }
+        Ok(self.events)
+    }
+
+    /// The model, to read its results.
+    pub fn model(&self) -> &M {
+        &self.model
+    }
+}

@@ -1,0 +1,53 @@
+//! The events of the fabric.
+
+/// An event of the fabric; 12 bytes. Slots are indices into the fabric's pools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FabricEvent {
+    /// The head of packet `packet` is ready to be routed here.
+    Arrive {
+        /// Packet slot.
+        packet: u32,
+    },
+    /// Look at output port `port` again: it became free or got a credit. Canonical.
+    Port {
+        /// Output port, counted over the whole machine.
+        port: u32,
+    },
+    /// Look at the head of input buffer `buffer` again: its predecessor's tail has left. Canonical.
+    Input {
+        /// Input buffer (port and virtual channel), counted over the whole machine.
+        buffer: u32,
+    },
+    /// Look at the NIC of node `node` again. Canonical.
+    Nic {
+        /// Node.
+        node: u32,
+    },
+    /// Message `message` reaches the NIC's queue of node `node` (host costs paid).
+    Submit {
+        /// Message slot.
+        message: u32,
+    },
+    /// All bytes of message `message` are at its target.
+    Arrived {
+        /// Message slot.
+        message: u32,
+    },
+}
+
+/// What the fabric tells the hosts, as the result of handling an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// At the source: the last packet of the message has started on the terminal link. The
+    /// sending host may reuse its buffer; it must not free the message.
+    Sent {
+        /// Message slot.
+        message: u32,
+    },
+    /// At the target: all bytes of the message are there. The host frees it with
+    /// [`Fabric::release`](crate::Fabric::release).
+    Arrived {
+        /// Message slot.
+        message: u32,
+    },
+}

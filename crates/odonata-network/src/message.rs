@@ -1,0 +1,59 @@
+//! Messages: what the hosts hand to the fabric and get back.
+
+use odonata_engine::{NIL, Slot, Time};
+
+/// Whose traffic it is: an index into the run's list of (job, MPI or I/O).
+pub type Traffic = u16;
+
+/// A message from node to node. The fabric cuts it into packets and reports two moments:
+/// [`Notice::Sent`](crate::Notice::Sent) when the last packet starts on the terminal link,
+/// and [`Notice::Arrived`](crate::Notice::Arrived) when the last byte is at the target.
+#[derive(Clone, Copy, Debug)]
+pub struct Message {
+    /// Bytes of payload; 0 travels as one header-only packet.
+    pub bytes: u64,
+    /// When the host asked for it (for message latency).
+    pub created: Time,
+    /// Sending node.
+    pub source: u32,
+    /// Receiving node; differs from `source`.
+    pub target: u32,
+    /// Whose traffic it is.
+    pub traffic: Traffic,
+    /// Whether the host wants `Sent`.
+    pub notify_sent: bool,
+    /// Whether the host wants `Arrived`; if not, the fabric frees the message itself.
+    pub notify_arrived: bool,
+    /// For the hosts; the fabric does not look at it.
+    pub content: [u32; 6],
+    /// Bytes not yet delivered (kept by the receiving side).
+    pub(crate) undelivered: u64,
+    pub(crate) next: u32,
+}
+
+impl Message {
+    /// A message of `bytes` from `source` to `target`, with both notices wanted.
+    pub fn new(source: u32, target: u32, bytes: u64, traffic: Traffic, created: Time, content: [u32; 6]) -> Self {
+        Message {
+            bytes,
+            created,
+            source,
+            target,
+            traffic,
+            notify_sent: true,
+            notify_arrived: true,
+            content,
+            undelivered: bytes,
+            next: NIL,
+        }
+    }
+}
+
+impl Slot for Message {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}
