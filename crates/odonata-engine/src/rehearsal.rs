@@ -1,6 +1,6 @@
 //! The scheduler that proves every handler undoable.
 
-use crate::{Context, Digest, Journalled, Key, Lp, Mode, Model, Speculative, Time};
+use crate::{Context, Digest, Key, Lp, Mode, Model, Speculative, Time};
 use std::collections::BTreeMap;
 
 /// Runs a model sequentially, and every event three times: do, undo, redo.
