@@ -1,0 +1,343 @@
+//! Operations: what a rank can ask for.
+//!
+//! The set is the part of MPI and of file access that shapes traffic. Names follow the MPI standard
+//! (version 4.1: chapter 3 for point-to-point, 6 for collectives); peers are ranks of the named
+//! communicator, never nodes. Sizes are bytes of payload; headers belong to the fabric.
+
+use odonata_units::Time;
+
+/// The identity of an operation: it is the n-th that its rank's program handed out, from 0.
+///
+/// `u32::MAX` names no operation, so a rank can have 2^32 - 1 of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OpId(pub u32);
+
+/// Operations, at most four, of the same rank that must have completed before one may start.
+///
+/// This comes on top of the order within a stream. A graph with more predecessors (GOAL, Chakra)
+/// joins them through [`OpKind::Compute`] operations of no duration, four at a time. All of them
+/// must have smaller numbers than the operation that waits, so that no cycle can be written.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct After([u32; After::MOST]);
+
+impl After {
+    /// The most operations that one can wait for.
+    pub const MOST: usize = 4;
+    /// Nothing but the order of the stream.
+    pub const NONE: After = After([u32::MAX; After::MOST]);
+
+    /// Exactly these; more than [`After::MOST`] do not compile. For a list whose length is known
+    /// only at run time see [`After::from_slice`].
+    pub const fn ops<const N: usize>(ops: &[OpId; N]) -> After {
+        const { assert!(N <= After::MOST, "an operation waits for four others at most") }
+        let mut after = After::NONE;
+        let mut i = 0;
+        while i < N {
+            after.0[i] = ops[i].0;
+            i += 1;
+        }
+        after
+    }
+
+    /// Exactly these, or `None` where there are more than [`After::MOST`].
+    pub fn from_slice(ops: &[OpId]) -> Option<After> {
+        let mut after = After::NONE;
+        if ops.len() > After::MOST {
+            return None;
+        }
+        for (slot, op) in after.0.iter_mut().zip(ops) {
+            *slot = op.0;
+        }
+        Some(after)
+    }
+
+    /// Whether only the order of the stream counts.
+    pub const fn is_none(&self) -> bool {
+        self.0[0] == u32::MAX
+    }
+
+    /// The operations, in the order they were given.
+    pub fn iter(&self) -> impl Iterator<Item = OpId> + use<> {
+        self.0.into_iter().take_while(|&op| op != u32::MAX).map(OpId)
+    }
+}
+
+impl std::fmt::Debug for After {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter().map(|op| op.0)).finish()
+    }
+}
+
+/// One operation of one rank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Op {
+    /// Its number in the rank's program.
+    pub id: OpId,
+    /// Operations of one stream run one after the other, in program order; those of different
+    /// streams overlap. A sequential program has stream 0 only.
+    pub stream: u8,
+    /// What else must have completed first.
+    pub after: After,
+    /// What is asked for.
+    pub kind: OpKind,
+}
+
+/// A communicator of the job; its ranks number from 0 without gaps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Comm(pub u32);
+
+impl Comm {
+    /// All ranks of the job, by their rank in the job.
+    pub const WORLD: Comm = Comm(0);
+}
+
+/// A handle of a non-blocking operation, chosen by the program and private to the rank.
+///
+/// A number may be used again once it has been waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Request(pub u32);
+
+impl Request {
+    /// Nobody will wait for the operation (`MPI_Request_free`); any number of them may be under way.
+    pub const DETACHED: Request = Request(u32::MAX);
+}
+
+/// Whose message a receive takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// That of this rank.
+    Rank(u32),
+    /// Anybody's (`MPI_ANY_SOURCE`).
+    Any,
+}
+
+/// Which message of that source a receive takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tag {
+    /// One with this tag.
+    Is(u32),
+    /// One with any tag (`MPI_ANY_TAG`).
+    Any,
+}
+
+/// What an operation does. Ends when: a blocking one when MPI or the file system would return, a
+/// non-blocking one at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OpKind {
+    /// Occupies the stream, without traffic.
+    Compute {
+        /// For how long; may be zero.
+        duration: Time,
+    },
+    /// `MPI_Send`.
+    Send {
+        /// Destination, a rank of `comm`.
+        to: u32,
+        /// Tag of the message.
+        tag: u32,
+        /// Payload in bytes; may be zero.
+        bytes: u64,
+        /// The communicator.
+        comm: Comm,
+    },
+    /// `MPI_Recv`.
+    Recv {
+        /// Whose message.
+        from: Source,
+        /// Which of them.
+        tag: Tag,
+        /// Size of the buffer in bytes: a longer message is an error of the program.
+        bytes: u64,
+        /// The communicator.
+        comm: Comm,
+    },
+    /// `MPI_Isend`.
+    Isend {
+        /// Destination, a rank of `comm`.
+        to: u32,
+        /// Tag of the message.
+        tag: u32,
+        /// Payload in bytes; may be zero.
+        bytes: u64,
+        /// The communicator.
+        comm: Comm,
+        /// What to wait for.
+        request: Request,
+    },
+    /// `MPI_Irecv`.
+    Irecv {
+        /// Whose message.
+        from: Source,
+        /// Which of them.
+        tag: Tag,
+        /// Size of the buffer in bytes: a longer message is an error of the program.
+        bytes: u64,
+        /// The communicator.
+        comm: Comm,
+        /// What to wait for.
+        request: Request,
+    },
+    /// `MPI_Wait`, for messages and file transfers alike.
+    Wait {
+        /// What to wait for.
+        request: Request,
+    },
+    /// `MPI_Waitall` on the requests `first .. first + count`.
+    WaitAll {
+        /// The lowest number.
+        first: Request,
+        /// How many; none is allowed and takes no time.
+        count: u32,
+    },
+    /// A blocking collective; every rank of its communicator calls the same ones in the same order.
+    Collective(Collective),
+    /// Opens a file.
+    Open {
+        /// The file, unique in the job.
+        file: u64,
+    },
+    /// Closes a file.
+    Close {
+        /// The file.
+        file: u64,
+    },
+    /// Reads and waits for the data.
+    Read {
+        /// The file.
+        file: u64,
+        /// Where, in bytes from its start.
+        offset: u64,
+        /// How much, in bytes.
+        bytes: u64,
+    },
+    /// Writes and waits until the storage has acknowledged.
+    Write {
+        /// The file.
+        file: u64,
+        /// Where, in bytes from its start.
+        offset: u64,
+        /// How much, in bytes.
+        bytes: u64,
+    },
+    /// Starts a read (`MPI_File_iread_at`).
+    Iread {
+        /// The file.
+        file: u64,
+        /// Where, in bytes from its start.
+        offset: u64,
+        /// How much, in bytes.
+        bytes: u64,
+        /// What to wait for.
+        request: Request,
+    },
+    /// Starts a write (`MPI_File_iwrite_at`).
+    Iwrite {
+        /// The file.
+        file: u64,
+        /// Where, in bytes from its start.
+        offset: u64,
+        /// How much, in bytes.
+        bytes: u64,
+        /// What to wait for.
+        request: Request,
+    },
+    /// Records the time at which the rank came here; takes none.
+    Mark {
+        /// Number of the iteration that has just ended, from 0.
+        iteration: u32,
+    },
+}
+
+/// A collective operation; which messages it becomes is the choice of [`collective`](crate::collective).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Collective {
+    /// `MPI_Barrier`.
+    Barrier {
+        /// The communicator.
+        comm: Comm,
+    },
+    /// `MPI_Bcast`.
+    Broadcast {
+        /// The communicator.
+        comm: Comm,
+        /// Who has the data, a rank of `comm`.
+        root: u32,
+        /// How much, in bytes.
+        bytes: u64,
+    },
+    /// `MPI_Allreduce` with a commutative operation.
+    Allreduce {
+        /// The communicator.
+        comm: Comm,
+        /// Size of the whole vector in bytes.
+        bytes: u64,
+        /// Number of its elements: one is never cut.
+        count: u64,
+    },
+}
+
+impl Collective {
+    /// The communicator it runs on.
+    pub const fn comm(&self) -> Comm {
+        match *self {
+            Collective::Barrier { comm } | Collective::Broadcast { comm, .. } | Collective::Allreduce { comm, .. } => {
+                comm
+            }
+        }
+    }
+
+    /// Checks that it can run on a communicator of `ranks` ranks.
+    ///
+    /// # Errors
+    /// Says what is wrong: a root outside the communicator, or elements that are not whole bytes.
+    pub fn check(&self, ranks: u32) -> Result<(), String> {
+        match *self {
+            Collective::Broadcast { root, .. } if root >= ranks => Err(format!(
+                "broadcast from rank {root}, but the communicator has only {ranks} ranks"
+            )),
+            Collective::Allreduce { bytes, count, .. } if bytes % count.max(1) != 0 || (count == 0 && bytes > 0) => {
+                Err(format!(
+                    "all-reduce of {bytes} bytes does not divide into {count} elements"
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_fits_into_one_cache_line() {
+        assert!(size_of::<Op>() <= 64, "{} bytes", size_of::<Op>());
+    }
+
+    #[test]
+    fn dependencies_come_back_in_order_and_five_are_refused() {
+        let ops = [OpId(7), OpId(3), OpId(5)];
+        assert_eq!(After::ops(&ops).iter().collect::<Vec<_>>(), ops);
+        assert_eq!(After::from_slice(&ops), Some(After::ops(&ops)));
+        assert_eq!(After::NONE.iter().count(), 0);
+        assert!(After::NONE.is_none() && !After::ops(&ops).is_none());
+        assert_eq!(After::from_slice(&[OpId(0); After::MOST + 1]), None);
+    }
+
+    #[test]
+    fn a_root_outside_the_communicator_is_an_error() {
+        let broadcast = Collective::Broadcast {
+            comm: Comm::WORLD,
+            root: 4,
+            bytes: 1,
+        };
+        assert!(broadcast.check(4).is_err() && broadcast.check(5).is_ok());
+        let sum = |bytes, count| Collective::Allreduce {
+            comm: Comm::WORLD,
+            bytes,
+            count,
+        };
+        assert!(sum(8, 1).check(4).is_ok() && sum(0, 0).check(4).is_ok());
+        assert!(sum(9, 2).check(4).is_err() && sum(8, 0).check(4).is_err());
+    }
+}
