@@ -1,0 +1,305 @@
+//! The dragonfly with one-dimensional groups.
+//!
+//! J. Kim, W. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly topology",
+//! ISCA 2008: `p` nodes per router, `a` routers per group all linked with each other, `h` global
+//! ports per router, at most `g = a h + 1` groups. Balanced: a = 2p = 2h.
+//!
+//! Ports of a router: first its nodes, then the `a - 1` local ports (towards the other routers of
+//! the group in ascending order), then the `h` global ports.
+//!
+//! Global ports of a group are numbered `k = h i + j` (router `i`, its global port `j`). With `c`
+//! cables per pair of groups, `k = q (g - 1) + d` carries cable `q` in direction `d`:
+//!
+//! | arrangement | direction `d` of group `x` leads to | source |
+//! |---|---|---|
+//! | absolute | group `d`, or `d + 1` where `d >= x` | Hastings et al., CLUSTER 2015 |
+//! | relative | group `(x + d + 1) mod g` | ibid.; the rule of the MFNetSim runs |
+
+use crate::{Cable, LinkClass, Topology};
+
+/// The sizes of a dragonfly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DragonflyShape {
+    /// Number of groups, g.
+    pub groups: u32,
+    /// Routers per group, a.
+    pub routers: u32,
+    /// Nodes per router, p.
+    pub nodes: u32,
+    /// Global ports per router, h.
+    pub global_ports: u32,
+    /// Cables per pair of groups; `None`: as many as the ports allow.
+    pub cables: Option<u32>,
+}
+
+/// How the global ports of a group are assigned to the other groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrangement {
+    /// By the other group's number.
+    Absolute,
+    /// By the distance to the other group.
+    Relative,
+}
+
+/// A global port that leads from one group to another: the router it is at, the port (numbered over
+/// the machine), and the router at the far end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gateway {
+    /// Router on this side.
+    pub router: u32,
+    /// Its global port.
+    pub port: u32,
+    /// Router on the far side.
+    pub far_router: u32,
+}
+
+/// A dragonfly: its graph and the tables that its routing needs (size groups², not nodes²).
+#[derive(Clone, Debug)]
+pub struct Dragonfly {
+    shape: DragonflyShape,
+    cables: u32,
+    topology: Topology,
+    /// `cables` gateways for each ordered pair of groups.
+    gateways: Vec<Gateway>,
+}
+
+const NOWHERE: Gateway = Gateway { router: u32::MAX, port: u32::MAX, far_router: u32::MAX };
+
+impl Dragonfly {
+    /// Builds a dragonfly.
+    ///
+    /// # Errors
+    /// A text saying which size is impossible and what the bound is.
+    pub fn new(shape: DragonflyShape, arrangement: Arrangement) -> Result<Self, String> {
+        let DragonflyShape { groups: g, routers: a, nodes: p, global_ports: h, .. } = shape;
+        if g == 0 || a == 0 || p == 0 {
+            return Err("a dragonfly needs at least one group, one router per group and one node per router".into());
+        }
+        let most = u64::from(a) * u64::from(h) + 1;
+        if u64::from(g) > most {
+            return Err(format!("{g} groups need more global ports than {a} routers × {h}: at most a·h+1 = {most} groups"));
+        }
+        let per_router = u64::from(p) + u64::from(a) + u64::from(h);
+        if per_router > 4096 || u64::from(g) * u64::from(a) * per_router > 1 << 28 {
+            return Err(format!("{g} groups × {a} routers × {per_router} ports: more than 2^28 ports in all"));
+        }
+        let fit = if g > 1 { a * h / (g - 1) } else { 0 };
+        let cables = match shape.cables {
+            None => fit,
+            Some(c) if c <= fit && (c > 0 || g == 1) => c,
+            Some(c) => return Err(format!("{c} cables per pair of {g} groups: a group has {a}·{h} global ports, enough for {fit}")),
+        };
+
+        let mut nodes = Vec::with_capacity((g * a * p) as usize);
+        let mut list = Vec::new();
+        for router in 0..g * a {
+            nodes.extend((0..p).map(|node| (router, node)));
+            let (group, i) = (router / a, router % a);
+            for j in i + 1..a {
+                list.push(Cable {
+                    a: (router, p + j - 1),
+                    b: (group * a + j, p + i),
+                    class: LinkClass::Local,
+                });
+            }
+        }
+        let far_side = |x: u32, d: u32| match arrangement {
+            Arrangement::Absolute if d < x => (d, x - 1),
+            Arrangement::Absolute => (d + 1, x),
+            Arrangement::Relative => ((x + d + 1) % g, g - 2 - d),
+        };
+        let place = |x: u32, k: u32| (x * a + k / h, p + a - 1 + k % h);
+        for x in 0..g {
+            for q in 0..cables {
+                for d in 0..g - 1 {
+                    let (y, back) = far_side(x, d);
+                    if x < y {
+                        list.push(Cable {
+                            a: place(x, q * (g - 1) + d),
+                            b: place(y, q * (g - 1) + back),
+                            class: LinkClass::Global,
+                        });
+                    }
+                }
+            }
+        }
+        let topology = Topology::new(&vec![p + a - 1 + h; (g * a) as usize], &nodes, &list)?;
+
+        let mut gateways = vec![NOWHERE; g as usize * g as usize * cables as usize];
+        for x in 0..g {
+            for q in 0..cables {
+                for d in 0..g - 1 {
+                    let (y, back) = far_side(x, d);
+                    let (router, port) = place(x, q * (g - 1) + d);
+                    let at = (x as usize * g as usize + y as usize) * cables as usize + q as usize;
+                    gateways[at] = Gateway {
+                        router,
+                        port: topology.first_port(router) + port,
+                        far_router: place(y, q * (g - 1) + back).0,
+                    };
+                }
+            }
+        }
+        Ok(Dragonfly { shape, cables, topology, gateways })
+    }
+
+    /// The graph.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The sizes it was built from.
+    pub fn shape(&self) -> DragonflyShape {
+        self.shape
+    }
+
+    /// Cables per pair of groups.
+    pub fn cables(&self) -> u32 {
+        self.cables
+    }
+
+    /// The group of `router`.
+    #[inline]
+    pub fn group_of(&self, router: u32) -> u32 {
+        router / self.shape.routers
+    }
+
+    /// The cables from group `from` to another group `to`.
+    #[inline]
+    pub fn gateways(&self, from: u32, to: u32) -> &[Gateway] {
+        let c = self.cables as usize;
+        let at = (from as usize * self.shape.groups as usize + to as usize) * c;
+        &self.gateways[at..at + c]
+    }
+
+    /// The port of `router` towards `other`, another router of the same group.
+    #[inline]
+    pub fn local_port(&self, router: u32, other: u32) -> u32 {
+        let rank = other % self.shape.routers;
+        let skip = u32::from(rank > router % self.shape.routers);
+        self.topology.first_port(router) + self.shape.nodes + rank - skip
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Peer;
+
+    fn shapes() -> Vec<DragonflyShape> {
+        let shape = |groups, routers, nodes, global_ports, cables| DragonflyShape { groups, routers, nodes, global_ports, cables };
+        vec![
+            shape(33, 8, 4, 4, None),
+            shape(9, 4, 2, 2, None),
+            shape(5, 4, 2, 4, None),
+            shape(4, 3, 2, 3, Some(2)),
+            shape(2, 1, 1, 1, None),
+            shape(1, 4, 3, 0, None),
+            shape(7, 5, 1, 3, None),
+        ]
+    }
+
+    fn dragonflies() -> impl Iterator<Item = Dragonfly> {
+        shapes().into_iter().flat_map(|shape| {
+            [Arrangement::Absolute, Arrangement::Relative].map(|rule| Dragonfly::new(shape, rule).unwrap())
+        })
+    }
+
+    #[test]
+    fn cabling_is_a_perfect_matching() {
+        for dragonfly in dragonflies() {
+            let t = dragonfly.topology();
+            for port in 0..t.ports() {
+                if let Peer::Router { router, port: far } = t.peer(port) {
+                    assert_eq!(t.router_of_port(far), router);
+                    assert_eq!(t.peer(far), Peer::Router { router: t.router_of_port(port), port });
+                    assert_eq!(t.class(far), t.class(port));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_pair_of_groups_has_its_cables_and_every_pair_of_routers_in_a_group_one() {
+        for dragonfly in dragonflies() {
+            let (t, s) = (dragonfly.topology(), dragonfly.shape());
+            for x in 0..s.groups {
+                for y in (0..s.groups).filter(|&y| y != x) {
+                    let gateways = dragonfly.gateways(x, y);
+                    assert_eq!(gateways.len(), dragonfly.cables() as usize);
+                    for gateway in gateways {
+                        assert_eq!(dragonfly.group_of(gateway.router), x);
+                        assert_eq!(t.router_of_port(gateway.port), gateway.router);
+                        assert_eq!(t.class(gateway.port), LinkClass::Global);
+                        let Peer::Router { router, .. } = t.peer(gateway.port) else { panic!("gateway is free") };
+                        assert_eq!((router, dragonfly.group_of(router)), (gateway.far_router, y));
+                    }
+                }
+            }
+            for router in 0..t.routers() {
+                let base = dragonfly.group_of(router) * s.routers;
+                for other in (base..base + s.routers).filter(|&o| o != router) {
+                    let port = dragonfly.local_port(router, other);
+                    assert!(matches!(t.peer(port), Peer::Router { router, .. } if router == other));
+                    assert_eq!(t.class(port), LinkClass::Local);
+                }
+            }
+        }
+    }
+
+    /// Breadth-first search: all nodes reachable, at most three router-router links apart.
+    #[test]
+    fn diameter_is_three_links() {
+        for dragonfly in dragonflies() {
+            let t = dragonfly.topology();
+            for start in [0, t.routers() / 2, t.routers() - 1] {
+                let mut distance = vec![u32::MAX; t.routers() as usize];
+                distance[start as usize] = 0;
+                let mut queue = std::collections::VecDeque::from([start]);
+                while let Some(router) = queue.pop_front() {
+                    for port in t.ports_of(router) {
+                        if let Peer::Router { router: next, .. } = t.peer(port)
+                            && distance[next as usize] == u32::MAX
+                        {
+                            distance[next as usize] = distance[router as usize] + 1;
+                            queue.push_back(next);
+                        }
+                    }
+                }
+                assert!(distance.iter().all(|&d| d <= 3));
+            }
+        }
+    }
+
+    /// port p of router i of group g -> group (g + 4i + p + 1) mod 33, router 7 - i.
+    #[test]
+    fn relative_arrangement_is_the_rule_of_the_stored_runs() {
+        let shape = DragonflyShape { groups: 33, routers: 8, nodes: 4, global_ports: 4, cables: None };
+        let dragonfly = Dragonfly::new(shape, Arrangement::Relative).unwrap();
+        let t = dragonfly.topology();
+        for g in 0..33 {
+            for i in 0..8 {
+                for p in 0..4 {
+                    let port = t.first_port(g * 8 + i) + 4 + 7 + p;
+                    let Peer::Router { router, .. } = t.peer(port) else { panic!("free global port") };
+                    assert_eq!(router, (g + 4 * i + p + 1) % 33 * 8 + 7 - i);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn too_many_groups_are_refused_with_the_bound() {
+        let shape = DragonflyShape { groups: 34, routers: 8, nodes: 4, global_ports: 4, cables: None };
+        let error = Dragonfly::new(shape, Arrangement::Absolute).unwrap_err();
+        assert!(error.contains("a·h+1 = 33"), "{error}");
+    }
+
+    #[test]
+    fn a_port_cannot_be_connected_twice() {
+        let cable = Cable { a: (0, 0), b: (1, 0), class: LinkClass::Local };
+        assert!(Topology::new(&[1, 1], &[], &[cable, cable]).unwrap_err().contains("twice"));
+        let out = Cable { b: (1, 9), ..cable };
+        assert!(Topology::new(&[1, 1], &[], &[out]).unwrap_err().contains("no port 9"));
+    }
+}

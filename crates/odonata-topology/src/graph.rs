@@ -1,0 +1,177 @@
+//! The graph itself: routers, ports, links, nodes.
+
+/// What kind of link a port belongs to. Bandwidth, latency and buffers are set by class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum LinkClass {
+    /// Between a node's NIC and its router.
+    Terminal = 0,
+    /// Between routers of one group (green and black cables of a Cray XC).
+    Local = 1,
+    /// Between groups (blue cables of a Cray XC).
+    Global = 2,
+}
+
+impl LinkClass {
+    /// All classes, in the order of their numbers.
+    pub const ALL: [LinkClass; 3] = [LinkClass::Terminal, LinkClass::Local, LinkClass::Global];
+
+    /// The name used in scenarios and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            LinkClass::Terminal => "terminal",
+            LinkClass::Local => "local",
+            LinkClass::Global => "global",
+        }
+    }
+}
+
+/// What a router port is connected to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// Another router's port (both numbered over the machine).
+    Router {
+        /// The router.
+        router: u32,
+        /// Its port.
+        port: u32,
+    },
+    /// A node.
+    Node(u32),
+    /// Nothing.
+    Free,
+}
+
+/// A bidirectional cable between two router ports, each named by (router, port of that router).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cable {
+    /// One end.
+    pub a: (u32, u32),
+    /// The other end.
+    pub b: (u32, u32),
+    /// Its class; local or global.
+    pub class: LinkClass,
+}
+
+/// Routers with numbered ports, and what each port is connected to.
+#[derive(Clone, Debug)]
+pub struct Topology {
+    /// First port of each router, and the number of ports at the end.
+    first_port: Vec<u32>,
+    port_router: Vec<u32>,
+    peers: Vec<Peer>,
+    classes: Vec<LinkClass>,
+    /// The port of each node at its router.
+    node_port: Vec<u32>,
+}
+
+impl Topology {
+    /// Builds the graph from the number of ports of each router, the port of each node
+    /// (`(router, port of that router)`), and the cables.
+    ///
+    /// # Errors
+    /// A text naming the port that is out of range or used twice.
+    pub fn new(ports: &[u32], nodes: &[(u32, u32)], cables: &[Cable]) -> Result<Self, String> {
+        let mut first_port = Vec::with_capacity(ports.len() + 1);
+        let mut port_router = Vec::new();
+        let mut total = 0u32;
+        for (router, &count) in ports.iter().enumerate() {
+            first_port.push(total);
+            port_router.extend(std::iter::repeat_n(router as u32, count as usize));
+            total += count;
+        }
+        first_port.push(total);
+        let mut this = Topology {
+            first_port,
+            port_router,
+            peers: vec![Peer::Free; total as usize],
+            classes: vec![LinkClass::Local; total as usize],
+            node_port: Vec::with_capacity(nodes.len()),
+        };
+        for (node, &at) in nodes.iter().enumerate() {
+            let port = this.free_port(at)?;
+            this.peers[port as usize] = Peer::Node(node as u32);
+            this.classes[port as usize] = LinkClass::Terminal;
+            this.node_port.push(port);
+        }
+        for cable in cables {
+            let a = this.free_port(cable.a)?;
+            let b = this.free_port(cable.b)?;
+            if a == b {
+                return Err(format!("a cable connects port {} of router {} with itself", cable.a.1, cable.a.0));
+            }
+            this.peers[a as usize] = Peer::Router { router: cable.b.0, port: b };
+            this.peers[b as usize] = Peer::Router { router: cable.a.0, port: a };
+            this.classes[a as usize] = cable.class;
+            this.classes[b as usize] = cable.class;
+        }
+        Ok(this)
+    }
+
+    fn free_port(&self, (router, port): (u32, u32)) -> Result<u32, String> {
+        if router >= self.routers() || port >= self.ports_of(router).len() as u32 {
+            return Err(format!("router {router} has no port {port}"));
+        }
+        let port_number = self.first_port[router as usize] + port;
+        match self.peers[port_number as usize] {
+            Peer::Free => Ok(port_number),
+            _ => Err(format!("port {port} of router {router} is connected twice")),
+        }
+    }
+
+    /// Number of routers.
+    pub fn routers(&self) -> u32 {
+        self.first_port.len() as u32 - 1
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> u32 {
+        self.node_port.len() as u32
+    }
+
+    /// Number of ports of all routers.
+    pub fn ports(&self) -> u32 {
+        self.peers.len() as u32
+    }
+
+    /// The ports of `router`.
+    pub fn ports_of(&self, router: u32) -> std::ops::Range<u32> {
+        self.first_port[router as usize]..self.first_port[router as usize + 1]
+    }
+
+    /// The first port of `router`.
+    #[inline]
+    pub fn first_port(&self, router: u32) -> u32 {
+        self.first_port[router as usize]
+    }
+
+    /// The router that `port` belongs to.
+    #[inline]
+    pub fn router_of_port(&self, port: u32) -> u32 {
+        self.port_router[port as usize]
+    }
+
+    /// What `port` is connected to.
+    #[inline]
+    pub fn peer(&self, port: u32) -> Peer {
+        self.peers[port as usize]
+    }
+
+    /// The class of `port`'s link.
+    #[inline]
+    pub fn class(&self, port: u32) -> LinkClass {
+        self.classes[port as usize]
+    }
+
+    /// The port of `node` at its router.
+    #[inline]
+    pub fn node_port(&self, node: u32) -> u32 {
+        self.node_port[node as usize]
+    }
+
+    /// The router of `node`.
+    #[inline]
+    pub fn node_router(&self, node: u32) -> u32 {
+        self.router_of_port(self.node_port(node))
+    }
+}
