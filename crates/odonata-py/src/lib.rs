@@ -1,0 +1,66 @@
+//! The bridge between the Rust core and Python, and nothing else.
+//!
+//! Python sees the module `odonata._core`: a handful of functions that take and give text (TOML in, JSON out), one
+//! class, [`Simulation`](simulation::PySimulation), that runs a scenario in slices of wall time with the interpreter
+//! released, and one exception, `InputError`. Tables cross as raw little-endian buffers that pyarrow adopts without
+//! looking at single values ([`columns`]). Everything that is decided is decided on one of the two sides, not here.
+
+mod columns;
+mod errors;
+mod simulation;
+
+use odonata_system::{bench, results, scenario};
+use pyo3::prelude::*;
+
+use crate::errors::{InputError, input_error, json_text};
+
+/// Everything that can be known about a scenario before it runs, as JSON.
+#[pyfunction]
+#[pyo3(signature = (text, path, overrides=Vec::new(), seed=None))]
+fn check(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>, seed: Option<u64>) -> PyResult<String> {
+    let report = py.detach(|| {
+        let resolved = scenario::load(text, path, &overrides, seed, simulation::folder_of(path))?;
+        odonata_system::check(&resolved)
+    });
+    json_text(&report.map_err(input_error)?)
+}
+
+/// The JSON Schema of a scenario, as text.
+#[pyfunction]
+fn schema() -> String {
+    scenario::schema()
+}
+
+/// Every table that a run writes: name, documentation and columns (name, type, unit, documentation), as JSON.
+#[pyfunction]
+fn table_docs() -> PyResult<String> {
+    json_text(&results::table_docs())
+}
+
+/// Names of the standard benchmark cases.
+#[pyfunction]
+fn bench_names() -> Vec<String> {
+    bench::cases().into_iter().map(String::from).collect()
+}
+
+/// Runs one standard benchmark case; its figures as JSON. `quick` shortens the measured time.
+#[pyfunction]
+#[pyo3(signature = (name, quick=false))]
+fn bench_case(py: Python<'_>, name: &str, quick: bool) -> PyResult<String> {
+    let figures = py.detach(|| bench::run(name, quick));
+    json_text(&figures.map_err(input_error)?)
+}
+
+/// The core of Odonata; use the package `odonata`.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("InputError", module.py().get_type::<InputError>())?;
+    module.add_class::<simulation::PySimulation>()?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(table_docs, module)?)?;
+    module.add_function(wrap_pyfunction!(bench_names, module)?)?;
+    module.add_function(wrap_pyfunction!(bench_case, module)?)?;
+    Ok(())
+}

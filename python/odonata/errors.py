@@ -1,0 +1,104 @@
+"""Errors that a user can mend, and how they are shown.
+
+An `InputError` says where the input is wrong (file, line, key), what was seen, what was expected and what to
+do. It is raised before anything is created. A `RunFailed` holds the results of a run that ended otherwise
+than completed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from odonata import _core
+
+if TYPE_CHECKING:
+    from odonata.results import Results
+
+_LABELS = {"key": "key", "value": "found", "expected": "expected", "hint": "hint"}
+
+
+class InputError(ValueError):
+    """The input is wrong. Attributes that do not apply are None.
+
+    >>> error = InputError("negative size", file="a.toml", line=3, key="a.bytes", value="-1", expected=">= 0")
+    >>> print(error)
+    negative size
+      --> a.toml:3
+      key       a.bytes
+      found     -1
+      expected  >= 0
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        key: str | None = None,
+        value: str | None = None,
+        expected: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file = file
+        self.line = line
+        self.column = column
+        self.key = key
+        self.value = value
+        self.expected = expected
+        self.hint = hint
+
+    def as_dict(self) -> dict[str, Any]:
+        """All parts, for machines."""
+        names = ("message", "file", "line", "column", "key", "value", "expected", "hint")
+        return {name: getattr(self, name) for name in names}
+
+    def __str__(self) -> str:
+        lines = [self.message]
+        if self.file is not None:
+            place = [self.file, *(str(part) for part in (self.line, self.column) if part is not None)]
+            lines.append("  --> " + ":".join(place))
+            lines.extend(self._source())
+        for name, label in _LABELS.items():
+            if (text := getattr(self, name)) is not None:
+                lines.append(f"  {label:<9} {text}")
+        return "\n".join(lines)
+
+    def _source(self) -> list[str]:
+        """The line of the file that is meant, with a mark under the column."""
+        if self.file is None or self.line is None:
+            return []
+        try:
+            source = Path(self.file).read_text(encoding="utf-8").splitlines()[self.line - 1]
+        except (OSError, UnicodeDecodeError, IndexError):
+            return []
+        number = f"{self.line:>6} | "
+        shown = [number + source[:160].replace("\t", " ")]
+        if self.column is not None:
+            shown.append(" " * (len(number) - 2) + "| " + " " * (self.column - 1) + "^")
+        return shown
+
+
+class RunFailed(RuntimeError):
+    """A run ended otherwise than completed; `results` holds what was measured until then."""
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+        super().__init__(results.ending)
+
+
+@contextmanager
+def input_errors() -> Iterator[None]:
+    """Turns the core's input errors into `InputError`."""
+    try:
+        yield
+    except _core.InputError as error:
+        parts = json.loads(error.args[0])
+        raise InputError(parts.pop("message"), **parts) from None

@@ -1,0 +1,76 @@
+"""Progress on standard error: a live line on a terminal, a plain line now and then elsewhere (batch logs)."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import TextIO
+
+from rich.console import Console
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from odonata.runner import Progress
+from odonata.wording import duration, rate
+
+#: Wall time between two lines of a log, in seconds.
+LOG_EVERY_S = 10.0
+
+
+def line(now: Progress, before: Progress | None) -> str:
+    """One line that says it all; rates are those since `before`.
+
+    >>> line(Progress(2.0, 1.5e-3, 24_000_000, 0, 9_000_000, 0, fraction=0.5), None)
+    '50 % | simulated 1.5 ms | 12 M events/s | 4.5 M packet-hops/s | 2 s left'
+    """
+    span = now.wall_s - (before.wall_s if before else 0.0)
+    events = now.events - (before.events if before else 0)
+    hops = now.packet_hops - (before.packet_hops if before else 0)
+    parts = [f"simulated {duration(now.simulated_s)}"]
+    if now.fraction is not None:
+        parts.insert(0, f"{100 * now.fraction:.0f} %")
+    if span > 0:
+        parts += [f"{rate(events / span)} events/s", f"{rate(hops / span)} packet-hops/s"]
+    if now.left_s is not None:
+        parts.append(f"{duration(now.left_s)} left")
+    return " | ".join(parts)
+
+
+class ProgressLine:
+    """Shows how far a run has come, for as long as the context lasts."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._console = Console(file=stream or sys.stderr, highlight=False)
+        self._live: Live | None = None
+        #: Rates are taken over about the last second, so that they are neither jumpy nor stale.
+        self._shown: list[Progress] = []
+        self._logged_s = 0.0
+
+    def __enter__(self) -> ProgressLine:
+        if self._console.is_terminal:
+            self._live = Live(console=self._console, refresh_per_second=10, transient=True)
+            self._live.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.__exit__(kind, error, trace)
+
+    def __call__(self, now: Progress) -> None:
+        """Shows `now`."""
+        before = self._shown[0] if self._shown else None
+        if self._live is not None:
+            self._live.update(self._bar(now, before))
+            self._shown = [*self._shown, now][-10:]
+        elif now.wall_s - self._logged_s >= LOG_EVERY_S:
+            self._console.print(line(now, before), soft_wrap=True)
+            self._shown, self._logged_s = [now], now.wall_s
+
+    def _bar(self, now: Progress, before: Progress | None) -> Table:
+        grid = Table.grid(padding=(0, 1))
+        bar = ProgressBar(total=1.0, completed=now.fraction or 0.0, width=20, pulse=now.fraction is None)
+        grid.add_row(bar, line(now, before))
+        return grid

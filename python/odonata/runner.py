@@ -1,0 +1,120 @@
+"""Runs a simulation to its end, in slices, so that progress can be shown and Ctrl-C is heard."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pyarrow as pa
+
+from odonata import _core, tables
+from odonata.errors import InputError, input_errors
+from odonata.folder import RUN_FILE
+
+#: Wall time of one slice, in seconds: short enough for a prompt answer to Ctrl-C, long enough to be free.
+SLICE_S = 0.1
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come."""
+
+    #: Wall time since the start, in seconds.
+    wall_s: float
+    #: Simulated time, in seconds.
+    simulated_s: float
+    events: int
+    packets: int
+    packet_hops: int
+    messages: int
+    #: Estimated share that is done, 0 to 1, or None while nothing is known about the end.
+    fraction: float | None
+
+    @property
+    def left_s(self) -> float | None:
+        """Estimated wall time left, in seconds.
+
+        >>> Progress(10.0, 1e-3, 0, 0, 0, 0, fraction=0.25).left_s
+        30.0
+        """
+        if not self.fraction or self.wall_s < 0.5:
+            return None
+        return self.wall_s * (1.0 - self.fraction) / self.fraction
+
+
+class StopRequest:
+    """While active, the first SIGINT or SIGTERM asks the run to stop; a second one ends it at once.
+
+    SIGTERM counts too because batch systems send it before they kill. Outside the main thread, where Python
+    allows no handlers, nothing is changed.
+    """
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._previous: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> StopRequest:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._previous[number] = signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
+
+
+def read_scenario(path: Path) -> str:
+    """The text of a scenario file, or an `InputError`."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        problem = f"the scenario cannot be read: {error.strerror}"
+    except UnicodeDecodeError as error:
+        problem = f"the scenario is not UTF-8 text (byte {error.start})"
+    raise InputError(problem, file=str(path), expected="a scenario in TOML")
+
+
+def build(text: str, path: str, overrides: list[str], seed: int | None) -> _core.Simulation:
+    """A simulation that is ready to run, or an `InputError`."""
+    with input_errors():
+        return _core.Simulation(text, path, overrides, seed)
+
+
+def drive(simulation: _core.Simulation, report: Callable[[Progress], None] | None, stop: StopRequest) -> None:
+    """Advances `simulation` to its end or until `stop` is requested, and finishes it."""
+    start = time.perf_counter()
+    finished = False
+    while not finished and not stop.requested:
+        state: dict[str, Any] = simulation.advance(SLICE_S)
+        finished = state.pop("finished")
+        if report is not None:
+            report(Progress(wall_s=time.perf_counter() - start, **state))
+    simulation.finish(interrupted=not finished)
+
+
+def write(simulation: _core.Simulation, folder: Path) -> dict[str, Any]:
+    """Writes tables and run.json of a finished simulation to `folder`, run.json last; returns that."""
+    for name in simulation.table_names():
+        tables.write(tables.from_core(simulation, name), folder, name)
+    run: dict[str, Any] = json.loads(simulation.run_json())
+    (folder / RUN_FILE).write_text(json.dumps(run, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return run
+
+
+def collect(simulation: _core.Simulation) -> tuple[dict[str, Any], dict[str, pa.Table]]:
+    """Run description and tables of a finished simulation, in memory."""
+    held = {name: tables.from_core(simulation, name) for name in simulation.table_names()}
+    return json.loads(simulation.run_json()), held

@@ -1,0 +1,81 @@
+"""Numbers as people read them: three significant digits and a fitting unit."""
+
+from __future__ import annotations
+
+import math
+
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+_SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
+_COUNTS = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+
+
+def digits(value: float) -> str:
+    """`value` with three significant digits, without an exponent.
+
+    >>> digits(1234.5), digits(12.345), digits(0.01234), digits(5.0)
+    ('1235', '12.3', '0.0123', '5')
+    """
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else "-"
+    places = max(0, 2 - math.floor(math.log10(abs(value))))
+    text = f"{value:.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def duration(seconds: float | None) -> str:
+    """A time, in seconds, with a fitting unit.
+
+    >>> duration(0.0123), duration(1.4e-6), duration(95), duration(0), duration(None)
+    ('12.3 ms', '1.4 us', '95 s', '0 s', '-')
+    >>> duration(3725)
+    '1 h 02 min'
+    """
+    if seconds is None or not math.isfinite(seconds):
+        return "-"
+    if seconds >= 3600:
+        return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60):02} min"
+    if seconds >= 120:
+        return f"{int(seconds // 60)} min {int(seconds % 60):02} s"
+    for scale, unit in _TIMES:
+        # Half a unit in the third digit below, so that 999.7 us reads 1 ms.
+        if seconds >= scale * 0.9995:
+            return f"{digits(seconds / scale)} {unit}"
+    return "0 s" if seconds == 0 else f"{digits(seconds / 1e-9)} ns"
+
+
+def size(count: float | None) -> str:
+    """A size, in bytes, with a fitting binary unit.
+
+    >>> size(4096), size(5.5 * 2**30), size(0), size(12)
+    ('4 KiB', '5.5 GiB', '0 B', '12 B')
+    """
+    if count is None or not math.isfinite(count):
+        return "-"
+    for scale, unit in _SIZES:
+        if count >= scale:
+            return f"{digits(count / scale)} {unit}"
+    return "0 B"
+
+
+def rate(value: float) -> str:
+    """A count or a count per second.
+
+    >>> rate(12_345_678), rate(4_500), rate(7)
+    ('12.3 M', '4.5 k', '7')
+    """
+    for scale, unit in _COUNTS:
+        if value >= scale:
+            return f"{digits(value / scale)} {unit}".rstrip()
+    return digits(value)
+
+
+def share(part: float, whole: float) -> str:
+    """`part` of `whole` in per cent.
+
+    >>> share(1, 4), share(1, 0), share(0.0001, 1)
+    ('25 %', '-', '<1 %')
+    """
+    if whole <= 0:
+        return "-"
+    percent = 100 * part / whole
+    return "<1 %" if 0 < percent < 0.5 else f"{percent:.0f} %"
