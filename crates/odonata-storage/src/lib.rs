@@ -1,1 +1,102 @@
-//! placeholder
+//! Storage: devices, and compute-side global burst buffers with their storage manager.
+//!
+//! A *server* is a node with a storage *device*, a pool of memory and a storage manager. The manager
+//! is a pure state machine: it knows neither network nor event queue. Its caller delivers *inputs*
+//! (each a method of [`Servers`], with the current time) and carries out the [`Action`]s that come back.
+//!
+//! ```text
+//!   client                                   server                                    external
+//!             request   +----------------------------------------------------+      file system
+//!  NewRequest --------->| space        memory pool     device      drain     |
+//!             Pull      | [B]          [blocks]        FIFO        2 stages  |
+//!             <---------| FIFO of  ->  FIFO of     ->  one      -> one block |--------->
+//!  piece_arrived ------>| requests     pieces          access      each      |  DrainUntil
+//!             Push      |   ^                          [ps]          |       |  drain_done
+//!             <---------|   +------- space is free again ------------+       |
+//!  piece_sent --------->|                                                    |
+//!             Respond   |   DeviceBusyUntil { at } -> device_done            |
+//!             <---------+----------------------------------------------------+
+//! ```
+//!
+//! **Write.** A request reserves its space as a whole, and waits for it first come first served; a
+//! request larger than the device is [`Action::Impossible`]. It is cut into pieces of a *block* (the last
+//! may be shorter), of which at most `pieces_in_flight` are between taking memory and giving it
+//! back. A piece takes a block of memory (first come first served), is pulled from the client,
+//! written by the device, and gives the block back. After the last piece the server responds.
+//!
+//! **Read.** The mirror image: a piece takes memory, is read by the device, pushed to the client, and gives
+//! the memory back when it was delivered. After the last delivery the server responds. Nothing is reserved.
+//!
+//! **Drain.** Above a threshold, and whenever a reservation waits for space, blocks go through the
+//! device's queue and over a link to the external file system; then their space is free. Without a drain a full
+//! server holds its writers for ever: [`Servers::stuck`] names them when nothing else can happen.
+//!
+//! **Parallel runs.** A server is part of its node: each partition holds a [`Servers`] with those of its own
+//! nodes, and its state is journalled with that of the partition.
+//!
+//! **Conservation.** [`Servers::audit`] says at the end whether every byte and block came home.
+//!
+//! Units: times are [`Time`](odonata_units::Time) (picoseconds), sizes and offsets bytes (`u64`), rates
+//! [`Bandwidth`](odonata_units::Bandwidth) (bytes per second).
+//!
+//! # Example
+//! One write of 2,500 bytes in blocks of 1,000 over a network that takes no time, to a device of 1 ns per byte and
+//! 100 ns per access: 3 * 100 ns + 2,500 ns.
+//!
+//! ```
+//! use odonata_engine::Plain;
+//! use odonata_storage::{Action, Actions, DeviceModel, NewRequest, RateDevice, ServerParams, Servers};
+//! use odonata_units::{Bandwidth, Time};
+//!
+//! let device = RateDevice {
+//!     read: Bandwidth(1e9),
+//!     write: Bandwidth(1e9),
+//!     overhead: Time::from_ns(100),
+//!     seek: Time::ZERO,
+//!     seek_window: 0,
+//! };
+//! let params = ServerParams { block: 1_000, ..ServerParams::new(DeviceModel::Rate(device), 10_000, 4_000) };
+//! let mut servers = Servers::new(vec![params]).unwrap();
+//!
+//! let mut now = Time::ZERO;
+//! let (mut todo, mut actions) = (Vec::new(), Actions::new());
+//! let write = NewRequest { write: true, client: 0, token: 7, file: 1, offset: 0, bytes: 2_500, owner: 0 };
+//! servers.request::<Plain>(now, 0, write, &mut todo);
+//! let mut answered = None;
+//! while let Some(action) = todo.pop() {
+//!     match action {
+//!         Action::Pull { slot, bytes, .. } => servers.piece_arrived::<Plain>(now, slot, bytes, &mut actions),
+//!         Action::DeviceBusyUntil { server, at } => {
+//!             now = at; // a real caller schedules an event
+//!             servers.device_done::<Plain>(now, server, &mut actions);
+//!         }
+//!         Action::Respond { token, .. } => answered = Some((token, now)),
+//!         other => unreachable!("{other:?}"),
+//!     }
+//!     todo.append(&mut actions);
+//!     // The device ends its access after everything else of this instant.
+//!     todo.sort_by_key(|action| !matches!(action, Action::DeviceBusyUntil { .. }));
+//! }
+//! assert_eq!(answered, Some((7, Time::from_ns(3 * 100 + 2_500))));
+//! servers.audit().unwrap();
+//! ```
+//!
+//! Read `device` for the devices, `params` for what can be set, `manager` for the life of a request, then `service`
+//! (the device's queue), `drain` and `audit`.
+
+mod action;
+mod audit;
+mod device;
+mod drain;
+mod manager;
+mod params;
+mod request;
+mod server;
+mod service;
+
+pub use action::{Action, Actions, NewRequest};
+pub use audit::Stuck;
+pub use device::{Access, Device, DeviceModel, DeviceState, RateDevice};
+pub use manager::Servers;
+pub use params::{DrainParams, ParamsError, ServerParams};
+pub use server::Metrics;

@@ -1,0 +1,110 @@
+//! What goes into a server and what comes out of it.
+
+use odonata_units::Time;
+
+/// A read or write that arrives at a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewRequest {
+    /// Whether the client wants to write.
+    pub write: bool,
+    /// Who asks; handed back in every action that concerns the request.
+    pub client: u32,
+    /// The client's name for the request; handed back likewise.
+    pub token: u64,
+    /// The file; any number below `u64::MAX`, which is the drain's own object.
+    pub file: u64,
+    /// First byte within the file.
+    pub offset: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// The job that asks.
+    pub owner: u16,
+}
+
+/// What the caller has to do for a server, at the time of the input that caused it.
+///
+/// `slot` names a piece in transit; it goes back unchanged in the answer, is reused afterwards, and
+/// depends on history: it must not influence a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Ask the client for `bytes` bytes; report them with [`Servers::piece_arrived`](crate::Servers::piece_arrived).
+    Pull {
+        /// The server that asks.
+        server: u32,
+        /// The piece.
+        slot: u32,
+        /// Whom to ask.
+        client: u32,
+        /// The client's name for the request.
+        token: u64,
+        /// The job of the request.
+        owner: u16,
+        /// Length of the piece in bytes.
+        bytes: u64,
+    },
+    /// Send `bytes` bytes to the client; when they were delivered, report it with
+    /// [`Servers::piece_sent`](crate::Servers::piece_sent).
+    Push {
+        /// The server that sends.
+        server: u32,
+        /// The piece.
+        slot: u32,
+        /// Where to send it.
+        client: u32,
+        /// The client's name for the request.
+        token: u64,
+        /// The job of the request.
+        owner: u16,
+        /// Length of the piece in bytes.
+        bytes: u64,
+    },
+    /// Call [`Servers::device_done`](crate::Servers::device_done) at `at`, which is later than now.
+    DeviceBusyUntil {
+        /// The server whose device is busy.
+        server: u32,
+        /// When the access in service ends.
+        at: Time,
+    },
+    /// Call [`Servers::drain_done`](crate::Servers::drain_done) at `at`, which is later than now.
+    DrainUntil {
+        /// The server that drains.
+        server: u32,
+        /// When the block in transfer is safe in the external file system.
+        at: Time,
+    },
+    /// The request is complete: tell the client. The last action for this request.
+    Respond {
+        /// The server that answers.
+        server: u32,
+        /// Whom to answer.
+        client: u32,
+        /// The client's name for the request.
+        token: u64,
+        /// The job of the request.
+        owner: u16,
+        /// Whether it was a write.
+        write: bool,
+        /// Length of the request in bytes.
+        bytes: u64,
+    },
+    /// The request can never be served, because it is larger than the whole device; the server has
+    /// forgotten it. The run cannot end well: end it in a named failure.
+    Impossible {
+        /// The server that refuses.
+        server: u32,
+        /// Who asked.
+        client: u32,
+        /// The client's name for the request.
+        token: u64,
+        /// The job of the request.
+        owner: u16,
+        /// Length of the request in bytes.
+        bytes: u64,
+        /// Space on the device in bytes.
+        capacity: u64,
+    },
+}
+
+/// Actions in the order in which they arose. The caller owns it, empties it after every input and
+/// uses it again, so that no input allocates.
+pub type Actions = Vec<Action>;

@@ -1,0 +1,6 @@
+//! Servers from request to response, driven by an event queue and a network that is a function.
+
+mod back_pressure;
+mod closed_forms;
+mod random_operations;
+mod rig;

@@ -1,0 +1,247 @@
+//! A caller for the servers: an event queue and a network that is a function.
+
+use odonata_engine::{Digest, Journalled, Mode, Speculative};
+use odonata_storage::{Action, Actions, DeviceModel, DrainParams, NewRequest, RateDevice, ServerParams, Servers};
+use odonata_units::{Bandwidth, Time};
+use std::collections::BTreeMap;
+
+/// MB as the block has it: 10^6 bytes.
+pub(crate) const MB: u64 = 1_000_000;
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Request(u32, NewRequest),
+    Arrived(u32, u64),
+    Sent(u32),
+    Device(u32),
+    Drain(u32),
+}
+
+/// When a piece that is asked for, or sent, at a time arrives: (now, server, client, bytes).
+pub(crate) type Network = Box<dyn FnMut(Time, u32, u32, u64) -> Time>;
+
+/// A network in which everything takes `delay`.
+pub(crate) fn delay(delay: Time) -> Network {
+    Box::new(move |now, _, _, _| now + delay)
+}
+
+/// Drives the servers to the end and watches them.
+pub(crate) struct Rig {
+    pub(crate) servers: Servers,
+    network: Network,
+    events: BTreeMap<(Time, u64), Event>,
+    sequence: u64,
+    actions: Actions,
+    pub(crate) now: Time,
+    /// Responses: (when, token, bytes).
+    pub(crate) answers: Vec<(Time, u64, u64)>,
+    /// Tokens of requests that were refused.
+    pub(crate) impossible: Vec<u64>,
+    /// Pieces pulled or pushed and not yet arrived, by token, now.
+    pub(crate) outstanding: BTreeMap<u64, u32>,
+    /// The largest of those at any time.
+    pub(crate) most_outstanding: u32,
+    /// Bytes pulled or pushed, by token.
+    pub(crate) moved: BTreeMap<u64, u64>,
+    tokens: BTreeMap<u32, u64>,
+}
+
+impl Rig {
+    pub(crate) fn new(params: Vec<ServerParams>, network: Network) -> Self {
+        Rig {
+            servers: Servers::new(params).unwrap(),
+            network,
+            events: BTreeMap::new(),
+            sequence: 0,
+            actions: Actions::new(),
+            now: Time::ZERO,
+            answers: Vec::new(),
+            impossible: Vec::new(),
+            outstanding: BTreeMap::new(),
+            most_outstanding: 0,
+            moved: BTreeMap::new(),
+            tokens: BTreeMap::new(),
+        }
+    }
+
+    fn schedule(&mut self, at: Time, event: Event) {
+        self.events.insert((at, self.sequence), event);
+        self.sequence += 1;
+    }
+
+    pub(crate) fn request(&mut self, at: Time, server: u32, what: NewRequest) {
+        self.schedule(at, Event::Request(server, what));
+    }
+
+    fn input<M: Mode>(servers: &mut Servers, now: Time, event: Event, actions: &mut Actions) {
+        match event {
+            Event::Request(server, what) => servers.request::<M>(now, server, what, actions),
+            Event::Arrived(slot, bytes) => servers.piece_arrived::<M>(now, slot, bytes, actions),
+            Event::Sent(slot) => servers.piece_sent::<M>(now, slot, actions),
+            Event::Device(server) => servers.device_done::<M>(now, server, actions),
+            Event::Drain(server) => servers.drain_done::<M>(now, server, actions),
+        }
+    }
+
+    fn perform(&mut self, action: Action) {
+        match action {
+            Action::Pull {
+                server,
+                slot,
+                client,
+                token,
+                bytes,
+                ..
+            }
+            | Action::Push {
+                server,
+                slot,
+                client,
+                token,
+                bytes,
+                ..
+            } => {
+                let at = (self.network)(self.now, server, client, bytes);
+                let outstanding = self.outstanding.entry(token).or_default();
+                *outstanding += 1;
+                self.most_outstanding = self.most_outstanding.max(*outstanding);
+                *self.moved.entry(token).or_default() += bytes;
+                self.tokens.insert(slot, token);
+                let pull = matches!(action, Action::Pull { .. });
+                self.schedule(
+                    at,
+                    if pull {
+                        Event::Arrived(slot, bytes)
+                    } else {
+                        Event::Sent(slot)
+                    },
+                );
+            }
+            Action::DeviceBusyUntil { server, at } => {
+                assert!(at > self.now);
+                self.schedule(at, Event::Device(server));
+            }
+            Action::DrainUntil { server, at } => {
+                assert!(at > self.now);
+                self.schedule(at, Event::Drain(server));
+            }
+            Action::Respond { token, bytes, .. } => self.answers.push((self.now, token, bytes)),
+            Action::Impossible { token, .. } => self.impossible.push(token),
+        }
+    }
+
+    /// Handles the next event in mode `M`; `false` if there is none. Checks what must hold at any time.
+    pub(crate) fn step<M: Mode>(&mut self) -> bool {
+        let Some(((now, _), event)) = self.events.pop_first() else {
+            return false;
+        };
+        self.now = now;
+        if let Event::Arrived(slot, _) | Event::Sent(slot) = event {
+            *self.outstanding.get_mut(&self.tokens[&slot]).unwrap() -= 1;
+        }
+        let mut actions = std::mem::take(&mut self.actions);
+        Self::input::<M>(&mut self.servers, now, event, &mut actions);
+        for action in actions.drain(..) {
+            self.perform(action);
+        }
+        self.actions = actions;
+        for server in 0..self.servers.len() {
+            assert!(self.servers.memory_in_use(server) <= self.servers.params(server).memory);
+            assert!(self.servers.used(server) <= self.servers.params(server).capacity);
+        }
+        true
+    }
+
+    /// Handles every event to the end.
+    pub(crate) fn run<M: Mode>(&mut self) -> &mut Self {
+        while self.step::<M>() {}
+        self
+    }
+
+    /// Handles the next event three times: do, undo, redo, comparing the state; `false` if there is none.
+    pub(crate) fn rehearse(&mut self) -> bool {
+        let Some((&(now, _), &event)) = self.events.first_key_value() else {
+            return false;
+        };
+        let before = self.fingerprint();
+        let mut marks = Vec::new();
+        self.servers.mark(&mut marks);
+        let mut first = Actions::new();
+        Self::input::<Speculative>(&mut self.servers, now, event, &mut first);
+        let after = self.fingerprint();
+        self.servers.undo(&mut marks.iter());
+        assert_eq!(self.fingerprint(), before, "undo of {event:?} at {now:?}");
+        let mut second = Actions::new();
+        Self::input::<Speculative>(&mut self.servers, now, event, &mut second);
+        assert_eq!(first, second, "redo of {event:?} at {now:?}");
+        assert_eq!(self.fingerprint(), after, "redo of {event:?} at {now:?}");
+        self.servers.undo(&mut marks.iter());
+        self.step::<Speculative>()
+    }
+
+    pub(crate) fn fingerprint(&self) -> u128 {
+        let mut digest = Digest::new();
+        self.servers.fingerprint(&mut digest);
+        digest.value()
+    }
+
+    pub(crate) fn results(&self) -> u128 {
+        let mut digest = Digest::new();
+        self.servers.results(&mut digest);
+        digest.text(&format!("{:?}", self.answers));
+        digest.value()
+    }
+}
+
+/// The burst buffer of MFNetSim's study: 5,700 MiB/s, 20 us per access, 2.5 ms per seek, 6.4 TB, 64 GB.
+pub(crate) fn burst_buffer() -> ServerParams {
+    let rate = Bandwidth(5_700.0 * 1_048_576.0);
+    let device = RateDevice {
+        read: rate,
+        write: rate,
+        overhead: Time::from_ns(20_000),
+        seek: Time::from_ns(2_500_000),
+        seek_window: 512,
+    };
+    ServerParams::new(DeviceModel::Rate(device), 6_400_000 * MB, 64_000 * MB)
+}
+
+/// A device of 1 ns per byte and nothing else: 1 ms per piece of 1 MB.
+pub(crate) fn plain_device(capacity: u64, memory: u64) -> ServerParams {
+    let rate = Bandwidth(1e9);
+    let device = RateDevice {
+        read: rate,
+        write: rate,
+        overhead: Time::ZERO,
+        seek: Time::ZERO,
+        seek_window: 0,
+    };
+    ServerParams::new(DeviceModel::Rate(device), capacity, memory)
+}
+
+/// A drain of `per_mb` per MB.
+pub(crate) fn drain(per_mb: Time, threshold: u64) -> DrainParams {
+    DrainParams {
+        bandwidth: Bandwidth(MB as f64 / per_mb.seconds()),
+        latency: Time::ZERO,
+        threshold,
+    }
+}
+
+/// `n` milliseconds.
+pub(crate) const fn ms(n: u64) -> Time {
+    Time::from_ns(n * 1_000_000)
+}
+
+/// A request of client and file `token`, from its beginning.
+pub(crate) fn transfer(write: bool, token: u64, bytes: u64) -> NewRequest {
+    NewRequest {
+        write,
+        client: token as u32,
+        token,
+        file: token,
+        offset: 0,
+        bytes,
+        owner: 0,
+    }
+}
