@@ -90,10 +90,8 @@ impl Servers {
         }
         let request = self.requests.take::<M>(Request::new(now, server, what));
         if write {
-            self.spaces
-                .edit::<M>(server)
-                .reservations
-                .push::<M, _>(&mut self.requests, request);
+            let space = self.spaces.edit::<M>(server);
+            space.reservations.push::<M, _>(&mut self.requests, request);
             self.reserve::<M>(now, server, actions);
             self.feed_drain::<M>(now, server, actions);
         } else {
@@ -173,18 +171,12 @@ impl Servers {
     }
 
     fn want_memory<M: Mode>(&mut self, now: Time, server: u32, piece: u32, actions: &mut Actions) {
-        let Space {
-            blocks_taken,
-            memory_queue,
-            ..
-        } = *self.spaces.get(server);
-        if memory_queue.is_empty() && blocks_taken < self.params[server as usize].blocks() {
+        // A block that comes back goes to the next in line at once: while one is free, nobody waits.
+        if self.spaces.get(server).blocks_taken < self.params[server as usize].blocks() {
             self.grant_memory::<M>(now, server, piece, actions);
         } else {
-            self.spaces
-                .edit::<M>(server)
-                .memory_queue
-                .push::<M, _>(&mut self.pieces, piece);
+            let space = self.spaces.edit::<M>(server);
+            space.memory_queue.push::<M, _>(&mut self.pieces, piece);
         }
     }
 
