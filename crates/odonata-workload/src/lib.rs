@@ -1,8 +1,81 @@
-//! Workloads.
+//! Workloads: what the ranks of a parallel job do.
+//!
+//! A job is either a [`Program`], whose ranks wait for their messages, collectives and files, or
+//! [`synthetic`] traffic, whose sources wait for nothing. This crate says *what* is asked for; time
+//! passes elsewhere: it knows no network, no storage and no clock.
+//!
+//! ```text
+//!  Program ── next(rank, cursor) ──> Op ──┬─ compute, mark ───────────> the rank's clock
+//!  (skeletons)                            ├─ send, receive, wait ─────> MPI matching
+//!                                         ├─ collective ── step(…) ───> MPI matching
+//!                                         └─ open, read, write, … ────> files and servers
+//!  Synthetic ── destination, gap ─────────────────────────────────────> messages
+//! ```
+//!
+//! # A program is a function
+//!
+//! An engine *pulls* the operations of a rank one at a time. All that the program remembers of a rank
+//! is the [`Cursor`] that the engine keeps for it, a few plain words, so nothing is laid out in
+//! advance, and a rank is rolled back by restoring its cursor.
+//!
+//! ```
+//! use odonata_workload::skeletons::{Milc, MilcParams};
+//! use odonata_workload::{Cursor, OpKind, Program, Source};
+//!
+//! let milc = Milc::new(300, MilcParams::default())?;
+//! let mut cursor = Cursor::default();
+//! let first = milc.next(0, &mut cursor).expect("a program has operations");
+//! // Rank 0 first posts a receive from its neighbour at -1 in a dimension of 3 that wraps around.
+//! assert!(matches!(first.kind, OpKind::Irecv { from: Source::Rank(2), bytes: 497_664, .. }));
+//!
+//! let before = cursor;
+//! let second = milc.next(0, &mut cursor);
+//! cursor = before; // rolled back
+//! assert_eq!(milc.next(0, &mut cursor), second);
+//! # Ok::<(), String>(())
+//! ```
+//!
+//! # Order
+//!
+//! Operations of one stream run one after the other; an [`Op`] may wait for others as well
+//! ([`After`]). The skeletons have one stream and overlap what they overlap in MPI's way, with
+//! [requests](Request).
+//!
+//! # Collectives
+//!
+//! The MPI layer turns a [`Collective`] into messages: it [chooses](collective::choose) an algorithm
+//! once and then asks for one [step](collective::step) after the other.
+//!
+//! ```
+//! use odonata_workload::collective::{Algorithm, Rules, choose, step};
+//! use odonata_workload::{Collective, Comm};
+//!
+//! let sum = Collective::Allreduce { comm: Comm::WORLD, bytes: 8, count: 1 };
+//! let algorithm = choose(&sum, 4, &Rules::default());
+//! assert_eq!(algorithm, Algorithm::RecursiveDoubling);
+//! // Rank 1 exchanges with 0, then with 3.
+//! let peers: Vec<u32> = (0..)
+//!     .map_while(|index| step(&sum, algorithm, 1, 4, index))
+//!     .filter_map(|step| step.send)
+//!     .map(|send| send.peer)
+//!     .collect();
+//! assert_eq!(peers, [0, 3]);
+//! ```
+//!
+//! # Adding a program
+//!
+//! One file in `skeletons/`: a struct of parameters whose `Default` is a published run, a `new` that
+//! refuses what cannot run, and [`Program::next`] as a state machine over the words of the cursor
+//! ([`Cursor::advance`] does the numbering). Its tests hold the totals against the publication.
 
 pub mod collective;
+mod grid;
 mod op;
 mod program;
+pub mod skeletons;
+pub mod synthetic;
 
+pub use collective::Algorithm;
 pub use op::{After, Collective, Comm, Op, OpId, OpKind, Request, Source, Tag};
 pub use program::{Cursor, Program, operations};
+pub use synthetic::{Arrival, Pattern, Synthetic};

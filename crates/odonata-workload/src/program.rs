@@ -15,18 +15,24 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// Hands out `kind` as the next operation of stream 0, after nothing but its predecessor, and
-    /// moves on: all that a sequential program needs.
+    /// Hands out the operation that `find` arrives at as the next one of stream 0, after nothing but
+    /// its predecessor: all that a sequential program needs. `find` gets the [`words`](Cursor::words)
+    /// to move them on; where it finds none, they stay as they were.
     #[inline]
-    pub fn emit(&mut self, kind: OpKind) -> Op {
+    pub fn advance(&mut self, find: impl FnOnce(&mut [u32; 5]) -> Option<OpKind>) -> Option<Op> {
+        let mut words = self.words;
+        let kind = find(&mut words)?;
         let id = OpId(self.op);
-        self.op = self.op.wrapping_add(1);
-        Op {
+        *self = Cursor {
+            op: self.op.wrapping_add(1),
+            words,
+        };
+        Some(Op {
             id,
             stream: 0,
             after: After::NONE,
             kind,
-        }
+        })
     }
 }
 
@@ -51,4 +57,50 @@ pub trait Program: Send + Sync + std::fmt::Debug {
 pub fn operations(program: &dyn Program, rank: u32) -> impl Iterator<Item = Op> {
     let mut cursor = Cursor::default();
     std::iter::from_fn(move || program.next(rank, &mut cursor))
+}
+
+/// Checks that a rank's program of `iterations` times `each` operations can be numbered.
+///
+/// # Errors
+/// There are no iterations, or more operations than [`OpId`] has numbers.
+pub(crate) fn check_length(iterations: u32, each: u64) -> Result<(), String> {
+    if iterations == 0 {
+        return Err("iterations is 0: expected at least 1".into());
+    }
+    match each.checked_mul(u64::from(iterations)) {
+        Some(total) if total < u64::from(u32::MAX) => Ok(()),
+        _ => Err(format!(
+            "{iterations} iterations of {each} operations: a rank can have 2^32 - 2 operations at most"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_that_finds_nothing_stays() {
+        let mut cursor = Cursor { op: 3, words: [1; 5] };
+        let before = cursor;
+        let nothing = cursor.advance(|words| {
+            words[0] = 9;
+            None
+        });
+        assert_eq!((nothing, cursor), (None, before));
+        let op = cursor.advance(|words| {
+            words[0] = 9;
+            Some(OpKind::Mark { iteration: 0 })
+        });
+        assert_eq!(op.map(|op| op.id), Some(OpId(3)));
+        assert_eq!((cursor.op, cursor.words[0]), (4, 9));
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_numbered_is_an_error() {
+        assert!(check_length(1, u64::from(u32::MAX) - 1).is_ok());
+        assert!(check_length(1, u64::from(u32::MAX)).is_err());
+        assert!(check_length(2, u64::MAX).is_err());
+        assert!(check_length(0, 1).is_err());
+    }
 }

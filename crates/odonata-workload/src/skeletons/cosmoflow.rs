@@ -1,0 +1,197 @@
+//! CosmoFlow: training of a neural network on data that are read while it runs.
+
+use odonata_units::Time;
+
+use super::allreduce;
+use crate::program::check_length;
+use crate::{Cursor, Op, OpKind, Program, Request};
+
+/// Which way the data go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CosmoFlowIo {
+    /// Samples are read, as the paper and its listing say.
+    #[default]
+    Read,
+    /// They are written, as the published skeleton does.
+    Write,
+}
+
+/// Parameters of [`CosmoFlow`]. The default is the case study of MFNetSim as its paper describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CosmoFlowParams {
+    /// Training steps.
+    pub iterations: u32,
+    /// Elements of the gradient that is reduced in each step.
+    pub elements: u64,
+    /// Size of an element in bytes.
+    pub element_bytes: u64,
+    /// What each rank transfers per step, in bytes.
+    pub io_bytes: u64,
+    /// Computation per step.
+    pub compute: Time,
+    /// Which way the data go.
+    pub io: CosmoFlowIo,
+    /// The transfer of step `i + 1` is started before the computation of step `i`, to overlap with
+    /// it, and waited for at the start of step `i + 1`: an input pipeline with one sample in advance,
+    /// as in the paper. Without it (as in the published skeleton) each step transfers, then computes.
+    pub pipelined: bool,
+}
+
+impl Default for CosmoFlowParams {
+    fn default() -> Self {
+        CosmoFlowParams {
+            iterations: 5,
+            elements: 7_379_200,
+            element_bytes: 4,
+            io_bytes: 8 << 20,
+            compute: Time::from_ns(129_000_000),
+            io: CosmoFlowIo::Read,
+            pipelined: true,
+        }
+    }
+}
+
+/// Data-parallel training.
+///
+/// Step `i`: transfer of the rank's own file number `i`, compute, all-reduce of the gradient, mark.
+/// Rank `r` calls its files `1000 r + i` (a greater distance where there are more than 1,000 steps).
+#[derive(Clone, Debug)]
+pub struct CosmoFlow {
+    ranks: u32,
+    params: CosmoFlowParams,
+}
+
+/// The transfer under way; one at a time.
+const SAMPLE: Request = Request(0);
+
+impl CosmoFlow {
+    /// The program on `ranks` ranks.
+    ///
+    /// # Errors
+    /// There are no ranks or no iterations, or too many of them to number the operations, or a
+    /// gradient of more than 2^64 bytes.
+    pub fn new(ranks: u32, params: CosmoFlowParams) -> Result<Self, String> {
+        if ranks == 0 {
+            return Err("the job has no ranks".into());
+        }
+        if params.elements.checked_mul(params.element_bytes).is_none() {
+            let CosmoFlowParams {
+                elements,
+                element_bytes,
+                ..
+            } = params;
+            return Err(format!(
+                "{elements} elements of {element_bytes} bytes are more than 2^64 bytes"
+            ));
+        }
+        check_length(params.iterations, 7)?;
+        Ok(CosmoFlow { ranks, params })
+    }
+
+    fn file(&self, rank: u32, iteration: u32) -> u64 {
+        u64::from(rank) * u64::from(self.params.iterations.max(1_000)) + u64::from(iteration)
+    }
+
+    fn transfer(&self, file: u64) -> OpKind {
+        let (offset, bytes) = (0, self.params.io_bytes);
+        match self.params.io {
+            CosmoFlowIo::Read => OpKind::Read { file, offset, bytes },
+            CosmoFlowIo::Write => OpKind::Write { file, offset, bytes },
+        }
+    }
+
+    fn start_transfer(&self, file: u64) -> OpKind {
+        let (offset, bytes, request) = (0, self.params.io_bytes, SAMPLE);
+        match self.params.io {
+            CosmoFlowIo::Read => OpKind::Iread {
+                file,
+                offset,
+                bytes,
+                request,
+            },
+            CosmoFlowIo::Write => OpKind::Iwrite {
+                file,
+                offset,
+                bytes,
+                request,
+            },
+        }
+    }
+
+    /// Part `step` of an iteration's input; `None` where the iteration has no such part.
+    fn input(&self, rank: u32, iteration: u32, step: u32) -> Option<OpKind> {
+        let this = self.file(rank, iteration);
+        if !self.params.pipelined {
+            return match step {
+                0 => Some(OpKind::Open { file: this }),
+                1 => Some(self.transfer(this)),
+                2 => Some(OpKind::Close { file: this }),
+                _ => None,
+            };
+        }
+        let first = iteration == 0;
+        let next = (iteration + 1 < self.params.iterations).then(|| self.file(rank, iteration + 1));
+        match step {
+            0 => first.then_some(OpKind::Open { file: this }),
+            1 => first.then(|| self.start_transfer(this)),
+            2 => Some(OpKind::Wait { request: SAMPLE }),
+            3 => Some(OpKind::Close { file: this }),
+            4 => next.map(|file| OpKind::Open { file }),
+            _ => next.map(|file| self.start_transfer(file)),
+        }
+    }
+}
+
+impl Program for CosmoFlow {
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
+        if rank >= self.ranks {
+            return None;
+        }
+        cursor.advance(|[iteration, step, ..]| {
+            if *iteration >= self.params.iterations {
+                return None;
+            }
+            while *step < 6 {
+                *step += 1;
+                if let Some(kind) = self.input(rank, *iteration, *step - 1) {
+                    return Some(kind);
+                }
+            }
+            *step += 1;
+            Some(match *step {
+                7 => OpKind::Compute {
+                    duration: self.params.compute,
+                },
+                8 => allreduce(self.params.elements * self.params.element_bytes, self.params.elements),
+                _ => {
+                    let mark = OpKind::Mark { iteration: *iteration };
+                    (*iteration, *step) = (*iteration + 1, 0);
+                    mark
+                }
+            })
+        })
+    }
+
+    fn describe(&self) -> String {
+        let CosmoFlowParams {
+            iterations,
+            elements,
+            element_bytes,
+            io_bytes,
+            io,
+            pipelined,
+            ..
+        } = self.params;
+        let verb = if io == CosmoFlowIo::Read { "reads" } else { "writes" };
+        let when = if pipelined { "ahead of" } else { "before" };
+        format!(
+            "CosmoFlow, {} ranks, {iterations} steps, all-reduce of {elements} x {element_bytes} B, \
+             each rank {verb} {io_bytes} B {when} each step",
+            self.ranks
+        )
+    }
+}

@@ -1,0 +1,424 @@
+//! Skeletons: totals of the published runs, and the order of operations.
+
+use odonata_units::Time;
+use odonata_workload::collective::{Rules, choose, step};
+use odonata_workload::skeletons::*;
+use odonata_workload::{Collective, OpKind, Program, Request, Source, operations};
+
+/// What all ranks of a job do together.
+#[derive(Debug, Default, PartialEq)]
+struct Totals {
+    /// Messages, those of collectives included.
+    messages: u64,
+    /// Messages that the program sends itself, and their bytes.
+    own: u64,
+    own_bytes: u64,
+    allreduces: u64,
+    barriers: u64,
+    read: u64,
+    written: u64,
+    marks: u64,
+}
+
+fn messages_of(collective: &Collective, ranks: u32) -> u64 {
+    let algorithm = choose(collective, ranks, &Rules::default());
+    let steps = |rank| (0..).map_while(move |index| step(collective, algorithm, rank, ranks, index));
+    (0..ranks).flat_map(steps).filter(|step| step.send.is_some()).count() as u64
+}
+
+fn totals(program: &dyn Program) -> Totals {
+    let mut totals = Totals::default();
+    let mut known: Vec<(Collective, u64)> = Vec::new();
+    for rank in 0..program.ranks() {
+        for op in operations(program, rank) {
+            match op.kind {
+                OpKind::Isend { bytes, .. } => {
+                    totals.own += 1;
+                    totals.own_bytes += bytes;
+                }
+                // Everybody calls it; it is counted once.
+                OpKind::Collective(collective) if rank == 0 => {
+                    let messages = known
+                        .iter()
+                        .find(|(c, _)| *c == collective)
+                        .map(|(_, n)| *n)
+                        .unwrap_or_else(|| {
+                            known.push((collective, messages_of(&collective, program.ranks())));
+                            known[known.len() - 1].1
+                        });
+                    totals.messages += messages;
+                    match collective {
+                        Collective::Barrier { .. } => totals.barriers += 1,
+                        Collective::Allreduce { .. } => totals.allreduces += 1,
+                        Collective::Broadcast { .. } => {}
+                    }
+                }
+                OpKind::Read { bytes, .. } | OpKind::Iread { bytes, .. } => totals.read += bytes,
+                OpKind::Write { bytes, .. } | OpKind::Iwrite { bytes, .. } => totals.written += bytes,
+                OpKind::Mark { .. } => totals.marks += 1,
+                _ => {}
+            }
+        }
+    }
+    totals.messages += totals.own;
+    totals
+}
+
+#[test]
+fn milc_sends_what_the_published_run_sent() {
+    let milc = Milc::new(300, MilcParams::default()).unwrap();
+    assert!(milc.describe().contains("3 x 4 x 5 x 5 torus"), "{}", milc.describe());
+    let totals = totals(&milc);
+    // 100 iterations x 2 parities x 8 neighbours.
+    assert_eq!(totals.own, 300 * 1_600);
+    assert_eq!(totals.own_bytes, 300 * 1_600 * 497_664);
+    assert_eq!(totals.own_bytes / 300, 796_262_400);
+    assert_eq!(totals.messages, 480_000 + 200 * 2_136);
+    assert_eq!(totals.messages, 907_200);
+    assert_eq!((totals.allreduces, totals.marks), (200, 300 * 100));
+}
+
+#[test]
+fn nekbone_sends_what_the_published_run_sent() {
+    let nekbone = Nekbone::new(300, NekboneParams::default()).unwrap();
+    assert!(nekbone.describe().contains("5 x 6 x 10 mesh"), "{}", nekbone.describe());
+    let totals = totals(&nekbone);
+    // Per order 202 exchanges of 5,524 messages, 602 all-reduces of 2,136 and a barrier of 2,700.
+    assert_eq!(totals.messages, 3 * (202 * 5_524 + 602 * 2_136 + 2_700));
+    assert_eq!(totals.messages, 7_213_260);
+    assert_eq!(totals.own_bytes, 202 * (136_229_280 + 255_115_008 + 410_991_456));
+    assert_eq!(
+        (totals.allreduces, totals.barriers, totals.marks),
+        (3 * 602, 3, 300 * 3)
+    );
+}
+
+#[test]
+fn an_exchange_of_nekbone_has_the_bytes_of_its_order() {
+    for (order, bytes) in [
+        (8, 136_229_280),
+        (11, 255_115_008),
+        (14, 410_991_456),
+        (17, 603_858_624),
+    ] {
+        let params = NekboneParams {
+            orders: vec![order],
+            cg_iterations: 0,
+            ..NekboneParams::default()
+        };
+        let totals = totals(&Nekbone::new(300, params).unwrap());
+        // Without iterations two exchanges and the first all-reduce of each solve are left.
+        assert_eq!(
+            (totals.own, totals.own_bytes, totals.allreduces),
+            (2 * 5_524, 2 * bytes, 2)
+        );
+        // Faces between neighbours: 4 x 6 x 10 + 5 x 5 x 10 + 5 x 6 x 9 = 760, twice; edges and
+        // corners likewise from the extents less one.
+        let n = 13 * u64::from(order) + 1;
+        let faces = 2 * (4 * 6 * 10 + 5 * 5 * 10 + 5 * 6 * 9);
+        let (edges, corners) = (4 * (4 * 5 * 10 + 4 * 6 * 9 + 5 * 5 * 9), 8 * (4 * 5 * 9));
+        assert_eq!(faces + edges + corners, 5_524);
+        assert_eq!(bytes, faces * 8 * n * n + edges * 8 * n + corners * 8);
+    }
+}
+
+#[test]
+fn checkpoint_and_cosmoflow_move_what_the_published_runs_moved() {
+    let stored = CheckpointParams {
+        coordinated: false,
+        offset: CheckpointOffset::Zero,
+        ..Default::default()
+    };
+    let checkpoint = Checkpoint::new(300, stored).unwrap();
+    assert_eq!(checkpoint.bytes_per_rank(), 166_666_666);
+    assert_eq!(
+        totals(&checkpoint),
+        Totals {
+            written: 300 * 166_666_666,
+            ..Totals::default()
+        }
+    );
+
+    let (messages, allreduces, marks, moved) = (20_920, 5, 300 * 5, 300 * 5 * (8 << 20));
+    assert_eq!((messages, moved), (5 * (88 + 256 * 16), 12_582_912_000));
+    let cosmoflow = |io, pipelined| {
+        totals(
+            &CosmoFlow::new(
+                300,
+                CosmoFlowParams {
+                    io,
+                    pipelined,
+                    ..Default::default()
+                },
+            )
+            .unwrap(),
+        )
+    };
+    for pipelined in [false, true] {
+        let expected = Totals {
+            messages,
+            allreduces,
+            marks,
+            ..Totals::default()
+        };
+        assert_eq!(
+            cosmoflow(CosmoFlowIo::Write, pipelined),
+            Totals {
+                written: moved,
+                ..expected
+            }
+        );
+        let expected = Totals {
+            messages,
+            allreduces,
+            marks,
+            ..Totals::default()
+        };
+        assert_eq!(
+            cosmoflow(CosmoFlowIo::Read, pipelined),
+            Totals {
+                read: moved,
+                ..expected
+            }
+        );
+    }
+}
+
+/// A short name for each operation, to compare programs at a glance.
+fn listing(program: &dyn Program, rank: u32) -> String {
+    let name = |kind| match kind {
+        OpKind::Compute { .. } => "compute".into(),
+        OpKind::Isend { to, .. } => format!(">{to}"),
+        OpKind::Irecv {
+            from: Source::Rank(from),
+            ..
+        } => format!("<{from}"),
+        OpKind::Wait { .. } => "wait".into(),
+        OpKind::WaitAll { first, count } => format!("wait{}+{count}", first.0),
+        OpKind::Collective(Collective::Barrier { .. }) => "barrier".into(),
+        OpKind::Collective(_) => "allreduce".into(),
+        OpKind::Open { file } => format!("open{file}"),
+        OpKind::Close { file } => format!("close{file}"),
+        OpKind::Read { file, .. } => format!("read{file}"),
+        OpKind::Iread { file, .. } => format!("iread{file}"),
+        OpKind::Write { file, offset, .. } => format!("write{file}@{offset}"),
+        OpKind::Mark { iteration } => format!("mark{iteration}"),
+        other => format!("{other:?}"),
+    };
+    operations(program, rank)
+        .map(|op| name(op.kind))
+        .collect::<Vec<String>>()
+        .join(" ")
+}
+
+#[test]
+fn a_milc_iteration_is_two_exchanges_and_two_allreduces() {
+    let milc = Milc::new(
+        300,
+        MilcParams {
+            iterations: 1,
+            ..Default::default()
+        },
+    )
+    .unwrap();
+    // Rank 100 = 1 + 3 (1 + 4 (3 + 5 x 1)): strides 1, 3, 12, 60.
+    let half = "<99 <101 <97 <103 <88 <112 <40 <160 >99 >101 >97 >103 >88 >112 >40 >160 compute wait8+8 wait0+8";
+    assert_eq!(listing(&milc, 100), format!("{half} {half} allreduce allreduce mark0"));
+}
+
+#[test]
+fn nekbone_goes_to_faces_then_corners_then_edges_and_waits_for_receives_only() {
+    let params = NekboneParams {
+        orders: vec![1],
+        cg_iterations: 1,
+        ..Default::default()
+    };
+    let nekbone = Nekbone::new(300, params).unwrap();
+    // Rank 0 is a corner of the mesh: +x +y +z, the corner 1 + 5 + 30, and the edges xy, xz, yz.
+    let exchange = "<1 <5 <30 <36 <6 <31 <35 >1 >5 >30 >36 >6 >31 >35 wait0+7";
+    let solve = format!("allreduce allreduce {exchange} allreduce allreduce");
+    assert_eq!(
+        listing(&nekbone, 0),
+        format!("{exchange} {exchange} {solve} barrier {solve} mark0")
+    );
+    let detached = |kind| {
+        matches!(
+            kind,
+            OpKind::Isend {
+                request: Request::DETACHED,
+                ..
+            }
+        )
+    };
+    assert_eq!(operations(&nekbone, 0).filter(|op| detached(op.kind)).count(), 7 * 4);
+}
+
+#[test]
+fn checkpoints_are_written_between_barriers_unless_told_otherwise() {
+    let params = CheckpointParams {
+        iterations: 2,
+        total_bytes: 40,
+        ..Default::default()
+    };
+    let checkpoint = Checkpoint::new(4, params.clone()).unwrap();
+    let first = "compute open0 barrier write0@0 barrier close0";
+    let second = "compute open1 barrier write1@0 barrier close1";
+    assert_eq!(listing(&checkpoint, 0), format!("{first} {second}"));
+    assert_eq!(
+        listing(&checkpoint, 3),
+        "compute barrier write0@30 barrier compute barrier write1@30 barrier"
+    );
+    let params = CheckpointParams {
+        coordinated: false,
+        offset: CheckpointOffset::Zero,
+        ..params
+    };
+    let stored = Checkpoint::new(4, params).unwrap();
+    assert_eq!(listing(&stored, 3), "compute write0@0 compute write1@0");
+}
+
+#[test]
+fn cosmoflow_reads_ahead_unless_told_otherwise() {
+    let params = CosmoFlowParams {
+        iterations: 2,
+        ..Default::default()
+    };
+    let ahead = CosmoFlow::new(4, params.clone()).unwrap();
+    assert_eq!(
+        listing(&ahead, 3),
+        "open3000 iread3000 wait close3000 open3001 iread3001 compute allreduce mark0 \
+         wait close3001 compute allreduce mark1"
+    );
+    let stored = CosmoFlow::new(
+        4,
+        CosmoFlowParams {
+            pipelined: false,
+            ..params
+        },
+    )
+    .unwrap();
+    assert_eq!(
+        listing(&stored, 0),
+        "open0 read0 close0 compute allreduce mark0 open1 read1 close1 compute allreduce mark1"
+    );
+}
+
+#[test]
+fn a_stencil_has_the_neighbours_of_its_layout() {
+    let layout = StencilLayout::Dims(vec![4, 2]);
+    let params = StencilParams {
+        layout,
+        iterations: 1,
+        wrap: false,
+        ..Default::default()
+    };
+    let mesh = Stencil::new(8, params.clone()).unwrap();
+    assert_eq!(listing(&mesh, 0), "compute <1 <4 >1 >4 wait0+2 wait2+2 allreduce mark0");
+    let torus = Stencil::new(
+        8,
+        StencilParams {
+            wrap: true,
+            allreduce_bytes: None,
+            ..params
+        },
+    )
+    .unwrap();
+    assert_eq!(
+        listing(&torus, 0),
+        "compute <3 <1 <4 <4 >3 >1 >4 >4 wait0+4 wait4+4 mark0"
+    );
+}
+
+#[test]
+fn impossible_parameters_are_errors() {
+    assert!(
+        Milc::new(
+            300,
+            MilcParams {
+                dims: Some([3, 4, 5, 6]),
+                ..Default::default()
+            }
+        )
+        .is_err()
+    );
+    assert!(Milc::new(0, MilcParams::default()).is_err());
+    assert!(
+        Milc::new(
+            300,
+            MilcParams {
+                iterations: u32::MAX,
+                ..Default::default()
+            }
+        )
+        .is_err()
+    );
+    assert!(
+        Nekbone::new(
+            300,
+            NekboneParams {
+                orders: vec![],
+                ..Default::default()
+            }
+        )
+        .is_err()
+    );
+    assert!(
+        Nekbone::new(
+            300,
+            NekboneParams {
+                orders: vec![u32::MAX],
+                ..Default::default()
+            }
+        )
+        .is_err()
+    );
+    assert!(
+        Nekbone::new(
+            300,
+            NekboneParams {
+                cg_iterations: u32::MAX,
+                ..Default::default()
+            }
+        )
+        .is_err()
+    );
+    assert!(Checkpoint::new(0, CheckpointParams::default()).is_err());
+    assert!(
+        Checkpoint::new(
+            4,
+            CheckpointParams {
+                iterations: 0,
+                ..Default::default()
+            }
+        )
+        .is_err()
+    );
+    assert!(
+        CosmoFlow::new(
+            4,
+            CosmoFlowParams {
+                elements: u64::MAX,
+                ..Default::default()
+            }
+        )
+        .is_err()
+    );
+    let layout = |layout| {
+        Stencil::new(
+            8,
+            StencilParams {
+                layout,
+                ..Default::default()
+            },
+        )
+    };
+    assert!(layout(StencilLayout::Balanced(0)).is_err() && layout(StencilLayout::Balanced(5)).is_err());
+    assert!(layout(StencilLayout::Dims(vec![])).is_err() && layout(StencilLayout::Dims(vec![3, 3])).is_err());
+}
+
+#[test]
+fn times_of_the_case_study_are_those_of_its_table() {
+    assert_eq!(MilcParams::default().compute, Time::from_ps(25_000));
+    assert_eq!(CheckpointParams::default().interval, Time::from_ns(100_000_000));
+    assert_eq!(CosmoFlowParams::default().compute, Time::from_ns(129_000_000));
+}
