@@ -177,10 +177,6 @@ def main() -> None:
     except KeyboardInterrupt:
         _say("stopped; nothing was written")
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of our output has left (`| head`). Python would complain once more while flushing.
-        sys.stdout = None
-        sys.exit(COMPLETED)
 
 
 @contextlib.contextmanager
