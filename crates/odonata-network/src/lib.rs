@@ -1,1 +1,44 @@
-//! placeholder
+//! The fabric: NICs, routers, virtual channels, credits, routing.
+//!
+//! Hosts hand [`Message`]s to the [`Fabric`]; it cuts them into packets, moves the packets from
+//! router to router under credit flow control, and tells the hosts ([`Notice`]) when a message has
+//! left and when it has arrived.
+//!
+//! ```text
+//!  host ──Message──► NIC queue ─► packets ─► terminal link ─► router ─► … ─► router ─► terminal link ─► host
+//!                                     ▲                         │ credit
+//!                                     └─────────────────────────┘
+//! ```
+//!
+//! One logical process is a router with its NICs and nodes. Two router models share everything but the
+//! place where packets wait: [`input_queued`](RouterModel::InputQueued) (the default: one FIFO per input
+//! port and virtual channel, virtual cut-through) and [`output_queued`](RouterModel::OutputQueued) (as the
+//! dragonfly models of CODES have it).
+//!
+//! **Credits are lazy.** A credit is put on a list of the upstream port with the time from which it
+//! counts, and looked at when somebody next needs it; only a port that is waiting for one gets an event
+//! for it. A credit due at `t` counts for every event at `t`.
+//!
+//! **One event per hop** where nothing is in the way: the event at a router is the moment its head has
+//! been routed (link latency and pipeline included), and an idle port sends at once.
+
+mod credit;
+pub mod deadlock;
+mod event;
+mod fabric;
+mod input_queued;
+mod link;
+mod message;
+mod nic;
+mod output_queued;
+mod packet;
+mod params;
+mod port;
+pub mod routing;
+mod stats;
+
+pub use event::{FabricEvent, Notice};
+pub use fabric::Fabric;
+pub use message::{Message, Traffic};
+pub use params::{LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels};
+pub use stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};

@@ -26,6 +26,8 @@ pub struct Message {
     pub notify_arrived: bool,
     /// For the hosts; the fabric does not look at it.
     pub content: [u32; 6],
+    /// When it reached the NIC's queue.
+    pub(crate) queued: Time,
     /// Bytes not yet delivered (kept by the receiving side).
     pub(crate) undelivered: u64,
     pub(crate) next: u32,
@@ -43,6 +45,7 @@ impl Message {
             notify_sent: true,
             notify_arrived: true,
             content,
+            queued: created,
             undelivered: bytes,
             next: NIL,
         }

@@ -1,0 +1,176 @@
+//! Flow control: the sending sides of all links, and their lazy credits.
+
+use crate::FabricEvent;
+use crate::link::Links;
+use crate::port::{OutPort, OutVc};
+use odonata_engine::{Context, Mode, NIL, Pool, Slot, Store, Time};
+
+/// Flits of a buffer that will be free again at `due`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Credit {
+    due: Time,
+    flits: u16,
+    vc: u8,
+    next: u32,
+}
+
+impl Slot for Credit {
+    #[inline]
+    fn next(&self) -> u32 {
+        self.next
+    }
+    #[inline]
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}
+
+/// The sending sides of all links (router ports, then NICs; see [`crate::link`]).
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) links: Links,
+    pub(crate) ports: Store<OutPort>,
+    pub(crate) vcs: Store<OutVc>,
+    pub(crate) credits: Pool<Credit>,
+}
+odonata_engine::journalled!(Flow { ports, vcs, credits });
+
+impl Flow {
+    pub(crate) fn new(links: Links) -> Self {
+        let n = links.links.len();
+        let vcs = links.vcs as usize + n - links.ports as usize;
+        Flow {
+            links,
+            ports: Store::filled(n, OutPort::IDLE),
+            vcs: Store::filled(vcs, OutVc::IDLE),
+            credits: Pool::new(),
+        }
+    }
+
+    /// Whether `flits` more fit into virtual channel `vc` of `link`'s far buffer at `now`.
+    #[inline]
+    pub(crate) fn has_room<M: Mode>(&mut self, link: u32, vc: u8, flits: u32, now: Time) -> bool {
+        let l = self.links.get(link);
+        let (at, most) = (l.first_vc + u32::from(vc), l.capacity);
+        if self.vcs.get(at).used + flits <= most {
+            return true;
+        }
+        self.harvest::<M>(link, now);
+        self.vcs.get(at).used + flits <= most
+    }
+
+    /// Claims `flits` of virtual channel `vc` of `link`'s far buffer.
+    #[inline]
+    pub(crate) fn claim<M: Mode>(&mut self, link: u32, vc: u8, flits: u32) {
+        let at = self.links.get(link).first_vc + u32::from(vc);
+        self.vcs.edit::<M>(at).used += flits;
+        self.ports.edit::<M>(link).used += flits;
+    }
+
+    /// Flits on their way through or waiting for `link`'s port: its load.
+    #[inline]
+    pub(crate) fn load<M: Mode>(&mut self, link: u32, now: Time) -> u32 {
+        self.harvest::<M>(link, now);
+        let port = self.ports.get(link);
+        port.used + port.waiting_flits
+    }
+
+    /// A packet at `link`'s port has found the buffers exhausted; credits are awaited from now on.
+    pub(crate) fn starve<E, C>(&mut self, ctx: &mut C, link: u32)
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        let now = ctx.now();
+        let port = self.ports.edit::<C>(link);
+        if port.full_since == Time::NEVER {
+            port.full_since = now;
+        }
+        self.await_credits::<E, C>(ctx, link);
+    }
+
+    /// Gives `flits` of virtual channel `vc` back to the sender of `link`, from `due` on.
+    #[inline]
+    pub(crate) fn return_credit<E, C>(&mut self, ctx: &mut C, link: u32, vc: u8, flits: u16, due: Time)
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        let credit = self.credits.take::<C>(Credit { due, flits, vc, next: self.ports.get(link).credits });
+        let port = self.ports.edit::<C>(link);
+        port.credits = credit;
+        if port.hungry {
+            self.wake::<E, C>(ctx, link, due);
+        }
+    }
+
+    /// Asks for another look at `link`'s sending port at `at`.
+    #[inline]
+    pub(crate) fn wake<E, C>(&mut self, ctx: &mut C, link: u32, at: Time)
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        let port = self.ports.edit::<C>(link);
+        if port.service_at == at {
+            return;
+        }
+        port.service_at = at;
+        let lp = self.links.get(link).lp;
+        let event = if link < self.links.ports {
+            FabricEvent::Port { port: link }
+        } else {
+            FabricEvent::Nic { node: link - self.links.ports }
+        };
+        ctx.look_again(lp, at, link, event.into());
+    }
+
+    /// Counts the credits of `link` that are due.
+    #[inline]
+    pub(crate) fn harvest<M: Mode>(&mut self, link: u32, now: Time) {
+        let mut at = self.ports.get(link).credits;
+        if at == NIL {
+            return;
+        }
+        let first_vc = self.links.get(link).first_vc;
+        let (mut kept, mut flits) = (NIL, 0);
+        while at != NIL {
+            let credit = *self.credits.get(at);
+            if credit.due <= now {
+                flits += u32::from(credit.flits);
+                self.vcs.edit::<M>(first_vc + u32::from(credit.vc)).used -= u32::from(credit.flits);
+                self.credits.give::<M>(at);
+            } else {
+                if credit.next != kept {
+                    self.credits.edit::<M>(at).next = kept;
+                }
+                kept = at;
+            }
+            at = credit.next;
+        }
+        let port = self.ports.edit::<M>(link);
+        port.credits = kept;
+        port.used -= flits;
+    }
+
+    /// From now on `link`'s port wants an event for each credit; those on the way get theirs.
+    pub(crate) fn await_credits<E, C>(&mut self, ctx: &mut C, link: u32)
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        self.ports.edit::<C>(link).hungry = true;
+        let mut earliest = Time::NEVER;
+        let mut at = self.ports.get(link).credits;
+        while at != NIL {
+            let credit = self.credits.get(at);
+            if credit.due > ctx.now() {
+                earliest = earliest.min(credit.due);
+            }
+            at = credit.next;
+        }
+        if earliest != Time::NEVER {
+            self.wake::<E, C>(ctx, link, earliest);
+        }
+    }
+}

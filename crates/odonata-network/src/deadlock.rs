@@ -1,0 +1,259 @@
+//! Freedom from routing deadlock, checked on the channel dependency graph.
+//!
+//! A channel is a (link, virtual channel). Channel `c` depends on `d` if some packet that holds `c` may
+//! ask for `d` next. If the graph has no cycle, no set of packets can wait for each other in a circle
+//! (W. Dally, C. Seitz, "Deadlock-free message routing in multiprocessor interconnection
+//! networks", IEEE Trans. Computers 1987). The dependencies are enumerated by running the
+//! routing's own decision function from every source to every destination with all outcomes of
+//! its choices. NICs always sink what arrives, so terminal channels depend on nothing.
+
+use crate::routing::{Choice, Decision, Header, NOWHERE, Routing};
+use odonata_topology::{Peer, Topology};
+use std::collections::{HashMap, HashSet};
+
+/// The result of the check.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// Channels that some packet can hold.
+    pub channels: usize,
+    /// Dependencies between them.
+    pub dependencies: usize,
+    /// Virtual channels that are used, per link class.
+    pub used: crate::VirtualChannels,
+    /// A cycle, as (port, virtual channel), if there is one.
+    pub cycle: Option<Vec<(u32, u8)>>,
+}
+
+/// Answers choices by following a script, and extends it where it ends.
+struct Script<'a> {
+    /// (answer, number of possible answers)
+    answers: &'a mut Vec<(u32, u32)>,
+    at: usize,
+}
+
+impl Script<'_> {
+    fn answer(&mut self, n: u32) -> u32 {
+        if self.at == self.answers.len() {
+            self.answers.push((0, n.max(1)));
+        }
+        self.at += 1;
+        self.answers[self.at - 1].0
+    }
+}
+
+impl Choice for Script<'_> {
+    fn pick(&mut self, n: u32) -> u32 {
+        self.answer(n)
+    }
+    fn lighter(&mut self, _: u32, _: u32) -> bool {
+        self.answer(2) == 1
+    }
+    fn divert(&mut self, _: u32, _: u32) -> bool {
+        self.answer(2) == 1
+    }
+}
+
+/// Calls `visit` with every outcome of the decision at `router`.
+pub fn outcomes(routing: &Routing, router: u32, header: Header, mut visit: impl FnMut(Decision, Header)) {
+    let mut answers = Vec::new();
+    loop {
+        let mut next = header;
+        let decision = routing.decide(router, &mut next, &mut Script { answers: &mut answers, at: 0 });
+        visit(decision, next);
+        // The next script in lexicographic order.
+        while let Some((answer, n)) = answers.pop() {
+            if answer + 1 < n {
+                answers.push((answer + 1, n));
+                break;
+            }
+        }
+        if answers.is_empty() {
+            return;
+        }
+    }
+}
+
+/// A packet that holds a channel and asks `router` where to go next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct State {
+    router: u32,
+    held: Option<(u32, u8)>,
+    header: Header,
+}
+
+/// The enumeration.
+struct Explorer<'a> {
+    routing: &'a Routing,
+    graph: Graph,
+    used: crate::VirtualChannels,
+}
+
+impl Explorer<'_> {
+    /// Adds the dependencies of `state` and calls `visit` with the states that follow.
+    fn step(&mut self, state: State, mut visit: impl FnMut(State)) {
+        let topology = self.routing.topology();
+        outcomes(self.routing, state.router, state.header, |decision, header| {
+            let class = topology.class(decision.port) as usize;
+            self.used[class] = self.used[class].max(decision.vc + 1);
+            let channel = (decision.port, decision.vc);
+            self.graph.channel(channel);
+            if let Some(held) = state.held {
+                self.graph.depend(held, channel);
+            }
+            if let Peer::Router { router, .. } = topology.peer(decision.port) {
+                visit(State { router, held: Some(channel), header });
+            }
+        });
+    }
+}
+
+/// Enumerates the dependency graph of `routing` and looks for a cycle.
+///
+/// All routers are sources and destinations; nodes of one router are alike to every routing, so one
+/// node per router stands for all. On the way to an intermediate only the intermediate matters and
+/// behind it only the destination, so the two halves are enumerated apart and joined for every
+/// destination: more dependencies than can occur (a destination may lie in the source group), never
+/// fewer, which keeps the proof sound.
+pub fn check(routing: &Routing) -> Proof {
+    let nodes = representatives(routing.topology());
+    let mut explorer = Explorer { routing, graph: Graph::default(), used: [0; 3] };
+    let on_the_way = |header: &Header| header.via != NOWHERE && !header.via_reached;
+
+    // First half: minimal packets, and diverted ones up to the moment they reach their intermediate.
+    let mut diverted: HashSet<State> = HashSet::new();
+    let mut open_diverted = Vec::new();
+    let mut seen = HashSet::new();
+    for &(_, target) in &nodes {
+        seen.clear();
+        let mut open: Vec<State> =
+            nodes.iter().map(|&(router, _)| State { router, held: None, header: Header::new(target) }).collect();
+        while let Some(state) = open.pop() {
+            explorer.step(state, |next| {
+                if !on_the_way(&next.header) {
+                    if seen.insert(next) {
+                        open.push(next);
+                    }
+                } else if diverted.insert(without_target(next)) {
+                    open_diverted.push(next);
+                }
+            });
+        }
+    }
+    let mut arrivals: HashSet<State> = HashSet::new();
+    while let Some(state) = open_diverted.pop() {
+        explorer.step(state, |next| {
+            if !on_the_way(&next.header) {
+                arrivals.insert(without_target(state));
+            } else if diverted.insert(without_target(next)) {
+                open_diverted.push(next);
+            }
+        });
+        // A packet whose destination is the very next router still arrives at its intermediate.
+        let mut header = state.header;
+        routing.decide(state.router, &mut header, &mut Script { answers: &mut Vec::new(), at: 0 });
+        if !on_the_way(&header) {
+            arrivals.insert(without_target(state));
+        }
+    }
+
+    // Second half: from every arrival to every destination.
+    let mut arrivals: Vec<State> = arrivals.into_iter().collect();
+    arrivals.sort_unstable_by_key(|state| (state.router, state.held, state.header.via));
+    for &(_, target) in &nodes {
+        let mut seen = HashSet::new();
+        let mut open: Vec<State> =
+            arrivals.iter().map(|&state| State { header: Header { target, ..state.header }, ..state }).collect();
+        while let Some(state) = open.pop() {
+            explorer.step(state, |next| {
+                let header = Header { via: 0, ..next.header };
+                if seen.insert(State { header, ..next }) {
+                    open.push(next);
+                }
+            });
+        }
+    }
+    Proof {
+        channels: explorer.graph.channels.len(),
+        dependencies: explorer.graph.edges.len(),
+        used: explorer.used,
+        cycle: explorer.graph.cycle(),
+    }
+}
+
+fn without_target(state: State) -> State {
+    State { header: Header { target: 0, ..state.header }, ..state }
+}
+
+/// One (router, node) per router that has nodes.
+fn representatives(topology: &Topology) -> Vec<(u32, u32)> {
+    let mut last = None;
+    (0..topology.nodes())
+        .map(|node| (topology.node_router(node), node))
+        .filter(|&(router, _)| last.replace(router) != Some(router))
+        .collect()
+}
+
+/// A channel dependency graph.
+#[derive(Default)]
+pub struct Graph {
+    numbers: HashMap<(u32, u8), u32>,
+    channels: Vec<(u32, u8)>,
+    next: Vec<Vec<u32>>,
+    edges: HashSet<(u32, u32)>,
+}
+
+impl Graph {
+    fn channel(&mut self, channel: (u32, u8)) -> u32 {
+        *self.numbers.entry(channel).or_insert_with(|| {
+            self.channels.push(channel);
+            self.next.push(Vec::new());
+            self.channels.len() as u32 - 1
+        })
+    }
+
+    /// Adds the dependency of `held` on `wanted`.
+    pub fn depend(&mut self, held: (u32, u8), wanted: (u32, u8)) {
+        let (a, b) = (self.channel(held), self.channel(wanted));
+        if self.edges.insert((a, b)) {
+            self.next[a as usize].push(b);
+        }
+    }
+
+    /// A cycle, if there is one (depth-first search with an explicit stack).
+    pub fn cycle(&self) -> Option<Vec<(u32, u8)>> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Mark {
+            New,
+            Open,
+            Done,
+        }
+        let mut marks = vec![Mark::New; self.channels.len()];
+        for start in 0..self.channels.len() as u32 {
+            if marks[start as usize] != Mark::New {
+                continue;
+            }
+            marks[start as usize] = Mark::Open;
+            let mut path = vec![(start, 0)];
+            while let Some((at, i)) = path.last_mut() {
+                let Some(&next) = self.next[*at as usize].get(*i) else {
+                    marks[*at as usize] = Mark::Done;
+                    path.pop();
+                    continue;
+                };
+                *i += 1;
+                match marks[next as usize] {
+                    Mark::Done => {}
+                    Mark::New => {
+                        marks[next as usize] = Mark::Open;
+                        path.push((next, 0));
+                    }
+                    Mark::Open => {
+                        let from = path.iter().position(|&(c, _)| c == next).unwrap_or(0);
+                        return Some(path[from..].iter().map(|&(c, _)| self.channels[c as usize]).collect());
+                    }
+                }
+            }
+        }
+        None
+    }
+}

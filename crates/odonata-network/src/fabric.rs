@@ -1,0 +1,453 @@
+//! The fabric as a whole: its state, its interface to the hosts, and what both router models share.
+
+use crate::credit::Flow;
+use crate::link::Links;
+use crate::packet::Packet;
+use crate::params::{NetworkParams, RouterModel, Switching};
+use crate::port::InBuffer;
+use crate::routing::{Choice, Decision, Header, Routing};
+use crate::stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};
+use crate::{FabricEvent, Message, Notice, nic::Nic};
+use odonata_engine::random::Purpose;
+use odonata_engine::{Context, Digest, Mode, NIL, Pool, Store, Stream, Time};
+use odonata_topology::{LinkClass, Peer};
+
+/// When a packet leaves the NIC's message queue it belongs to the fabric until it is delivered.
+#[derive(Debug)]
+pub struct Fabric {
+    pub(crate) params: NetworkParams,
+    pub(crate) routing: Routing,
+    pub(crate) threshold: u64,
+    pub(crate) bias: f64,
+    /// Flits that every packet counts as, where the router model counts all as full ones.
+    pub(crate) full_packet: Option<u32>,
+    pub(crate) flow: Flow,
+    pub(crate) inputs: Store<InBuffer>,
+    pub(crate) packets: Pool<Packet>,
+    pub(crate) messages: Pool<Message>,
+    pub(crate) nics: Store<Nic>,
+    pub(crate) random: Store<Stream>,
+    pub(crate) links: Store<LinkStats>,
+    pub(crate) nodes: Store<NodeStats>,
+    pub(crate) traffic: Store<TrafficStats>,
+    /// Packet latency from leaving the NIC queue, and from creation, per traffic.
+    pub(crate) latency: Histogram,
+    pub(crate) latency_created: Histogram,
+    /// Per interval: one cell per traffic, then one per link class.
+    pub(crate) series: Store<SeriesCell>,
+}
+odonata_engine::journalled!(Fabric {
+    flow, inputs, packets, messages, nics, random, links, nodes, traffic, latency, latency_created, series,
+});
+
+/// Answers a routing's questions from the state of the router's ports.
+struct View<'a, M: Mode> {
+    flow: &'a mut Flow,
+    random: &'a mut Store<Stream>,
+    router: u32,
+    now: Time,
+    flit: u64,
+    threshold: u64,
+    bias: f64,
+    mode: std::marker::PhantomData<M>,
+}
+
+impl<M: Mode> View<'_, M> {
+    fn load(&mut self, port: u32) -> u64 {
+        u64::from(self.flow.load::<M>(port, self.now)) * self.flit
+    }
+}
+
+impl<M: Mode> Choice for View<'_, M> {
+    fn pick(&mut self, n: u32) -> u32 {
+        self.random.edit::<M>(self.router).below(n)
+    }
+
+    fn lighter(&mut self, a: u32, b: u32) -> bool {
+        self.load(a) < self.load(b)
+    }
+
+    fn divert(&mut self, minimal: u32, other: u32) -> bool {
+        let minimal = self.load(minimal);
+        minimal > self.threshold && minimal as f64 > self.bias * self.load(other) as f64
+    }
+}
+
+impl Fabric {
+    /// An idle fabric. `vcs` are the virtual channels per link class (at least what the routing needs);
+    /// `threshold` (bytes) and `bias` decide when a packet diverts: the minimal port's load must exceed
+    /// both `threshold` and `bias` times the other port's.
+    pub fn new(params: NetworkParams, routing: Routing, vcs: crate::VirtualChannels, threshold: u64, bias: f64) -> Self {
+        let topology = routing.topology();
+        let links = Links::new(topology, &params, vcs);
+        let (n_links, n_inputs) = (links.links.len(), links.vcs as usize);
+        let nodes = topology.nodes() as usize;
+        let traffics = usize::from(params.traffics);
+        Fabric {
+            threshold,
+            bias,
+            full_packet: (params.router == RouterModel::OutputQueued).then(|| params.flits(params.packet) as u32),
+            flow: Flow::new(links),
+            inputs: Store::filled(if params.router == RouterModel::InputQueued { n_inputs } else { 0 }, InBuffer::EMPTY),
+            packets: Pool::new(),
+            messages: Pool::new(),
+            nics: Store::filled(nodes, Nic::IDLE),
+            random: Store::from_vec(
+                (0..topology.routers()).map(|r| Stream::new(params.seed, u64::from(r), Purpose::Routing)).collect(),
+            ),
+            links: Store::filled(n_links, LinkStats::default()),
+            nodes: Store::filled(nodes, NodeStats::NONE),
+            traffic: Store::filled(traffics, TrafficStats::default()),
+            latency: Histogram::new(traffics),
+            latency_created: Histogram::new(traffics),
+            series: Store::new(),
+            params,
+            routing,
+        }
+    }
+
+    /// Number of logical processes: one per router.
+    pub fn processes(&self) -> u32 {
+        self.routing.topology().routers()
+    }
+
+    /// The logical process that node `node` belongs to.
+    pub fn process_of(&self, node: u32) -> u32 {
+        self.routing.topology().node_router(node)
+    }
+
+    /// The smallest delay between two routers: a head's or a credit's way over a cable between them.
+    pub fn lookahead(&self, from: u32, to: u32) -> Time {
+        let topology = self.routing.topology();
+        let delay = |port: u32| {
+            let link = self.flow.links.get(port);
+            (link.latency + self.params.router_delay).min(link.credit_delay)
+        };
+        topology
+            .ports_of(from)
+            .filter(|&port| matches!(topology.peer(port), Peer::Router { router, .. } if router == to))
+            .map(delay)
+            .min()
+            .unwrap_or(Time::NEVER)
+    }
+
+    /// Hands a message to the NIC of its source, where it joins the queue at `at` (later than now).
+    /// Returns its slot.
+    pub fn submit<E, C>(&mut self, ctx: &mut C, at: Time, message: Message) -> u32
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        debug_assert_ne!(message.source, message.target, "a node's messages to itself do not use the fabric");
+        let lp = self.process_of(message.source);
+        let slot = self.messages.take::<C>(Message { queued: at, ..message });
+        ctx.send(lp, at, FabricEvent::Submit { message: slot }.into());
+        slot
+    }
+
+    /// The message in slot `slot`.
+    pub fn message(&self, slot: u32) -> &Message {
+        self.messages.get(slot)
+    }
+
+    /// Frees a message that has arrived.
+    pub fn release<M: Mode>(&mut self, slot: u32) {
+        self.messages.give::<M>(slot);
+    }
+
+    /// Handles an event; returns what the hosts must be told.
+    pub fn handle<E, C>(&mut self, ctx: &mut C, lp: u32, event: FabricEvent) -> Option<Notice>
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        let input_queued = self.params.router == RouterModel::InputQueued;
+        match event {
+            FabricEvent::Arrive { packet } if input_queued => self.arrive_input_queued::<E, C>(ctx, lp, packet),
+            FabricEvent::Arrive { packet } => self.arrive_output_queued::<E, C>(ctx, lp, packet),
+            FabricEvent::Port { port } if input_queued => self.serve_input_queued::<E, C>(ctx, port),
+            FabricEvent::Port { port } => self.serve_output_queued::<E, C>(ctx, port),
+            FabricEvent::Input { buffer } => self.next_head::<E, C>(ctx, lp, buffer),
+            FabricEvent::Nic { node } => return self.serve_nic::<E, C>(ctx, node),
+            FabricEvent::Submit { message } => return self.enqueue_message::<E, C>(ctx, message),
+            FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
+        }
+        None
+    }
+
+    /// Routes `packet` at `router`.
+    #[inline]
+    pub(crate) fn route<M: Mode>(&mut self, router: u32, packet: u32, now: Time) -> Decision {
+        let mut header = self.packets.get(packet).header;
+        let mut view = View::<M> {
+            flow: &mut self.flow,
+            random: &mut self.random,
+            router,
+            now,
+            flit: self.params.flit,
+            threshold: self.threshold,
+            bias: self.bias,
+            mode: std::marker::PhantomData,
+        };
+        let decision = self.routing.decide(router, &mut header, &mut view);
+        self.packets.edit::<M>(packet).header = header;
+        decision
+    }
+
+    /// Flits of buffer space that a packet of `bytes` takes.
+    #[inline]
+    pub(crate) fn flits(&self, bytes: u32) -> u32 {
+        match self.full_packet {
+            Some(flits) => flits,
+            None => self.params.flits(u64::from(bytes)) as u32,
+        }
+    }
+
+    /// Starts sending `packet` on virtual channel `vc` of router port `port` now; buffer space has been
+    /// claimed. Returns when its tail has left.
+    ///
+    /// The tail leaves at `max(now + L/b, tail_in + pipeline + flit/b)`: not before it has come in
+    /// and gone through the pipeline. Head and tail suffice for exact flit timing, because a packet
+    /// under cut-through never stalls between its flits.
+    #[inline]
+    pub(crate) fn transmit<E, C>(&mut self, ctx: &mut C, packet: u32, port: u32, vc: u8) -> Time
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        let now = ctx.now();
+        let link = *self.flow.links.get(port);
+        let p = self.packets.get(packet);
+        let (bytes, traffic, tail_in) = (p.bytes, p.traffic, p.tail_in);
+        let serialisation = link.serialisation(bytes);
+        let mut tail_out = now + serialisation;
+        let mut head_out = tail_out;
+        if self.params.switching == Switching::CutThrough {
+            let flit = link.flit_time(serialisation);
+            head_out = now + flit;
+            tail_out = tail_out.max(tail_in + self.params.router_delay + flit);
+        }
+        let out = self.flow.ports.edit::<C>(port);
+        out.free_at = tail_out;
+        out.last_vc = vc;
+        let since = std::mem::replace(&mut out.full_since, Time::NEVER);
+        let stats = self.links.edit::<C>(port);
+        stats.bytes += u64::from(bytes);
+        stats.packets += 1;
+        stats.busy += tail_out - now;
+        if since != Time::NEVER {
+            stats.saturation += now - since;
+        }
+        if self.params.series.is_some() {
+            let class = self.params.traffics as usize + link.class as usize;
+            self.count_series::<C>(now, class, bytes, tail_out - now);
+        }
+        if link.to_node {
+            let arrival = tail_out + link.latency;
+            let flits = self.flits(bytes) as u16;
+            self.flow.return_credit::<E, C>(ctx, port, vc, flits, arrival + link.credit_delay);
+            self.deliver::<E, C>(ctx, packet, arrival);
+        } else {
+            let p = self.packets.edit::<C>(packet);
+            p.tail_in = tail_out + link.latency;
+            p.buffer = link.far + u32::from(vc);
+            p.vc = vc;
+            debug_assert_eq!(p.traffic, traffic);
+            ctx.send(link.far_lp, head_out + link.latency + self.params.router_delay, FabricEvent::Arrive { packet }.into());
+        }
+        tail_out
+    }
+
+    /// Books the delivery of `packet`, whose tail will be at its node at `arrival`. Known when its
+    /// last link starts to send, since nothing can delay it any more: no event is needed per packet.
+    fn deliver<E, C>(&mut self, ctx: &mut C, packet: u32, arrival: Time)
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        let p = *self.packets.get(packet);
+        self.packets.give::<C>(packet);
+        let latency = arrival - p.injected;
+        let which = usize::from(p.traffic);
+        self.latency.record::<C>(which, latency);
+        self.latency_created.record::<C>(which, arrival - p.created);
+        let traffic = self.traffic.edit::<C>(u32::from(p.traffic));
+        traffic.packets += 1;
+        traffic.bytes += u64::from(p.bytes);
+        traffic.hops += u64::from(p.hops);
+        traffic.latency += latency;
+        traffic.latency_created += arrival - p.created;
+        traffic.latency_max = traffic.latency_max.max(latency);
+        traffic.nonminimal += u64::from(p.header.via != crate::routing::NOWHERE);
+        let node = self.nodes.edit::<C>(p.header.target);
+        node.packets += 1;
+        node.hops += u64::from(p.hops);
+        node.latency += latency;
+        node.latency_max = node.latency_max.max(latency);
+        node.latency_min = node.latency_min.min(latency);
+        node.digest = (node.digest ^ arrival.0).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(29) ^ p.created.0;
+        if self.params.series.is_some() {
+            self.count_series::<C>(arrival, which, p.bytes, latency);
+        }
+        let message = self.messages.edit::<C>(p.message);
+        message.undelivered -= u64::from(p.bytes);
+        if message.undelivered == 0 {
+            if message.notify_arrived {
+                let target = message.target;
+                let lp = self.process_of(target);
+                ctx.send(lp, arrival, FabricEvent::Arrived { message: p.message }.into());
+            } else {
+                self.messages.give::<C>(p.message);
+            }
+        }
+    }
+
+    fn count_series<M: Mode>(&mut self, at: Time, column: usize, bytes: u32, time: Time) {
+        let Some(interval) = self.params.series else { return };
+        let width = usize::from(self.params.traffics) + LinkClass::ALL.len();
+        let row = (at.0 / interval.0) as usize;
+        while self.series.len() < (row + 1) * width {
+            self.series.grow(SeriesCell::default());
+        }
+        let cell = self.series.edit::<M>((row * width + column) as u32);
+        cell.packets += 1;
+        cell.bytes += u64::from(bytes);
+        cell.time += time;
+    }
+
+    /// The header and the buffer of a new packet are the NIC's business; this counts a router visited.
+    #[inline]
+    pub(crate) fn visit<M: Mode>(&mut self, packet: u32) {
+        self.packets.edit::<M>(packet).hops += 1;
+    }
+
+    /// A packet at the head of the NIC of `source`.
+    #[inline]
+    pub(crate) fn new_packet<M: Mode>(&mut self, message: u32, bytes: u32, injected: Time, tail_in: Time, buffer: u32) -> u32 {
+        let m = self.messages.get(message);
+        let packet = Packet {
+            created: m.created,
+            injected,
+            tail_in,
+            header: Header::new(m.target),
+            message,
+            bytes,
+            buffer,
+            next: NIL,
+            next_waiting: NIL,
+            traffic: m.traffic,
+            vc: 0,
+            hops: 0,
+        };
+        self.packets.take::<M>(packet)
+    }
+
+    /// Checks that everything is home: no packet or message is left, every credit is back, every byte
+    /// sent was delivered.
+    ///
+    /// # Errors
+    /// Says what is missing and where.
+    pub fn audit(&mut self) -> Result<(), String> {
+        if self.packets.live() > 0 {
+            return Err(format!("{} packets are still in the network", self.packets.live()));
+        }
+        if self.messages.live() > 0 {
+            return Err(format!("{} messages were not delivered", self.messages.live()));
+        }
+        for link in 0..self.flow.ports.len() as u32 {
+            self.flow.harvest::<odonata_engine::Plain>(link, Time::NEVER);
+            let port = self.flow.ports.get(link);
+            if port.used != 0 || port.waiting != 0 {
+                return Err(format!(
+                    "{} flits of credit of link {link} are not home, {} packets wait for it",
+                    port.used, port.waiting
+                ));
+            }
+        }
+        for (i, traffic) in self.traffic.iter().enumerate() {
+            if traffic.bytes != traffic.bytes_sent {
+                return Err(format!("traffic {i}: {} of {} bytes were delivered", traffic.bytes, traffic.bytes_sent));
+            }
+        }
+        Ok(())
+    }
+
+    /// Packets and messages that are in the network now.
+    pub fn in_flight(&self) -> (u32, u32) {
+        (self.packets.live(), self.messages.live())
+    }
+
+    /// The routing.
+    pub fn routing(&self) -> &Routing {
+        &self.routing
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &NetworkParams {
+        &self.params
+    }
+
+    /// Statistics of the links: router ports in the topology's order, then the NICs.
+    pub fn link_stats(&self) -> &Store<LinkStats> {
+        &self.links
+    }
+
+    /// Statistics of the nodes as receivers.
+    pub fn node_stats(&self) -> &Store<NodeStats> {
+        &self.nodes
+    }
+
+    /// Statistics per traffic.
+    pub fn traffic_stats(&self) -> &Store<TrafficStats> {
+        &self.traffic
+    }
+
+    /// Packet latency per traffic, from leaving the NIC queue and from creation.
+    pub fn latencies(&self) -> (&Histogram, &Histogram) {
+        (&self.latency, &self.latency_created)
+    }
+
+    /// The time series: per interval one cell per traffic, then one per link class.
+    pub fn series(&self) -> &Store<SeriesCell> {
+        &self.series
+    }
+
+    /// Packets delivered and routers visited by them.
+    pub fn delivered(&self) -> (u64, u64) {
+        self.traffic.iter().fold((0, 0), |(p, h), t| (p + t.packets, h + t.hops))
+    }
+
+    /// Bytes of memory held by the fabric's state.
+    pub fn memory(&self) -> usize {
+        self.flow.ports.memory()
+            + self.flow.vcs.memory()
+            + self.flow.credits.memory()
+            + self.inputs.memory()
+            + self.packets.memory()
+            + self.messages.memory()
+            + self.nics.memory()
+            + self.links.memory()
+            + self.nodes.memory()
+    }
+
+    /// Adds every result to a digest.
+    pub fn results(&self, digest: &mut Digest) {
+        for l in self.links.iter() {
+            for word in [l.bytes, l.packets, l.busy.0, l.saturation.0, l.stalled] {
+                digest.word(word);
+            }
+        }
+        for n in self.nodes.iter() {
+            for word in [n.packets, n.hops, n.latency.0, n.latency_max.0, n.latency_min.0, n.digest] {
+                digest.word(word);
+            }
+        }
+        for t in self.traffic.iter() {
+            for word in [t.packets, t.bytes, t.hops, t.latency.0, t.latency_created.0, t.latency_max.0, t.nonminimal] {
+                digest.word(word);
+            }
+        }
+        self.latency.results(digest);
+        self.latency_created.results(digest);
+    }
+}

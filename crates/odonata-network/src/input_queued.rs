@@ -1,0 +1,184 @@
+//! The input-queued virtual-channel router.
+//!
+//! One FIFO per input port and virtual channel; its head alone is routed and competes for an
+//! output (head-of-line blocking is real). Every buffer has a read port of its own (full input
+//! speed-up), so a head waits for nothing inside the router but its predecessor's tail, the output
+//! and a credit for the whole packet. An output takes virtual channels in turn (round robin), and
+//! inside one the request that came first.
+
+use crate::FabricEvent;
+use crate::fabric::Fabric;
+use odonata_engine::{Context, NIL, Time};
+
+/// Distinguishes canonical events of input buffers from those of ports.
+const INPUT: u32 = 1 << 31;
+
+impl Fabric {
+    /// The head of `packet` has come through the pipeline of `router`.
+    #[inline]
+    pub(crate) fn arrive_input_queued<E, C>(&mut self, ctx: &mut C, router: u32, packet: u32)
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        self.visit::<C>(packet);
+        let buffer = self.packets.get(packet).buffer;
+        let input = *self.inputs.get(buffer);
+        if input.fifo.is_empty() && input.read_until <= ctx.now() {
+            self.request::<E, C>(ctx, router, packet, false);
+            return;
+        }
+        self.push_input::<C>(packet, buffer);
+        if input.fifo.is_empty() {
+            ctx.look_again(router, input.read_until, INPUT | buffer, FabricEvent::Input { buffer }.into());
+        }
+    }
+
+    fn push_input<M: odonata_engine::Mode>(&mut self, packet: u32, buffer: u32) {
+        let mut fifo = self.inputs.get(buffer).fifo;
+        fifo.push::<M, _>(&mut self.packets, packet);
+        self.inputs.edit::<M>(buffer).fifo = fifo;
+    }
+
+    /// The tail of the last packet read from `buffer` has left: its next head may compete.
+    pub(crate) fn next_head<E, C>(&mut self, ctx: &mut C, router: u32, buffer: u32)
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        let input = *self.inputs.get(buffer);
+        if input.fifo.is_empty() || input.requested || input.read_until > ctx.now() {
+            return;
+        }
+        self.request::<E, C>(ctx, router, input.fifo.head, true);
+    }
+
+    /// Routes the head of a buffer; sends it at once if nothing is in the way, else it waits for its
+    /// output.
+    fn request<E, C>(&mut self, ctx: &mut C, router: u32, packet: u32, in_fifo: bool)
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        let now = ctx.now();
+        let decision = self.route::<C>(router, packet, now);
+        let (port, vc) = (decision.port, decision.vc);
+        let p = *self.packets.get(packet);
+        let flits = self.flits(p.bytes);
+        let out = *self.flow.ports.get(port);
+        let at = self.flow.links.get(port).first_vc + u32::from(vc);
+        // A port that others wait for is passed by only if it has looked at them and can serve none.
+        let idle = out.free_at <= now && (out.waiting == 0 || out.hungry);
+        if idle && self.flow.vcs.get(at).queue.is_empty() && self.flow.has_room::<C>(port, vc, flits, now) {
+            if in_fifo {
+                self.pop_input::<C>(p.buffer);
+            }
+            self.send_from_input::<E, C>(ctx, router, packet, port, vc, flits);
+            return;
+        }
+        if !in_fifo {
+            self.push_input::<C>(packet, p.buffer);
+        }
+        self.inputs.edit::<C>(p.buffer).requested = true;
+        self.packets.edit::<C>(packet).next_waiting = NIL;
+        let tail = self.flow.vcs.get(at).queue.tail;
+        if tail != NIL {
+            self.packets.edit::<C>(tail).next_waiting = packet;
+        }
+        let queue = &mut self.flow.vcs.edit::<C>(at).queue;
+        queue.tail = packet;
+        if queue.head == NIL {
+            queue.head = packet;
+        }
+        let out_port = self.flow.ports.edit::<C>(port);
+        out_port.waiting += 1;
+        out_port.waiting_flits += flits;
+        if out.free_at > now {
+            self.flow.wake::<E, C>(ctx, port, out.free_at);
+        } else if idle {
+            self.links.edit::<C>(port).stalled += 1;
+            self.flow.starve::<E, C>(ctx, port);
+        }
+        // Otherwise the port became free at this very instant and its look is still to come.
+    }
+
+    fn pop_input<M: odonata_engine::Mode>(&mut self, buffer: u32) {
+        let mut fifo = self.inputs.get(buffer).fifo;
+        fifo.pop(&self.packets);
+        let input = self.inputs.edit::<M>(buffer);
+        input.fifo = fifo;
+        input.requested = false;
+    }
+
+    /// An output port became free or got a credit: sends the next packet that can go.
+    pub(crate) fn serve_input_queued<E, C>(&mut self, ctx: &mut C, port: u32)
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        let now = ctx.now();
+        let out = *self.flow.ports.get(port);
+        if out.waiting == 0 {
+            return;
+        }
+        if out.free_at > now {
+            self.flow.wake::<E, C>(ctx, port, out.free_at);
+            return;
+        }
+        let link = *self.flow.links.get(port);
+        for turn in 1..=link.vcs {
+            let vc = (out.last_vc + turn) % link.vcs;
+            let at = link.first_vc + u32::from(vc);
+            let packet = self.flow.vcs.get(at).queue.head;
+            if packet == NIL {
+                continue;
+            }
+            let p = *self.packets.get(packet);
+            let flits = self.flits(p.bytes);
+            if !self.flow.has_room::<C>(port, vc, flits, now) {
+                continue;
+            }
+            let queue = &mut self.flow.vcs.edit::<C>(at).queue;
+            queue.head = p.next_waiting;
+            if queue.head == NIL {
+                queue.tail = NIL;
+            }
+            let out_port = self.flow.ports.edit::<C>(port);
+            out_port.waiting -= 1;
+            out_port.waiting_flits -= flits;
+            out_port.hungry = false;
+            self.pop_input::<C>(p.buffer);
+            let free_at = self.send_from_input::<E, C>(ctx, link.lp, packet, port, vc, flits);
+            if out.waiting > 1 {
+                self.flow.wake::<E, C>(ctx, port, free_at);
+            }
+            return;
+        }
+        if out.full_since == Time::NEVER {
+            self.links.edit::<C>(port).stalled += 1;
+        }
+        self.flow.starve::<E, C>(ctx, port);
+    }
+
+    /// Sends a head that has its output: its buffer's credit returns when the tail has left.
+    fn send_from_input<E, C>(&mut self, ctx: &mut C, router: u32, packet: u32, port: u32, vc: u8, flits: u32) -> Time
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        let p = *self.packets.get(packet);
+        self.flow.claim::<C>(port, vc, flits);
+        let tail_out = self.transmit::<E, C>(ctx, packet, port, vc);
+        // An empty packet takes no time on the wire, but no two events share an instant.
+        let done = tail_out.max(Time(ctx.now().0 + 1));
+        let feeding = self.flow.links.feeding[p.buffer as usize];
+        let delay = self.flow.links.get(feeding).credit_delay;
+        self.flow.return_credit::<E, C>(ctx, feeding, p.vc, flits as u16, done + delay);
+        let input = self.inputs.edit::<C>(p.buffer);
+        input.read_until = done;
+        if !input.fifo.is_empty() {
+            ctx.look_again(router, done, INPUT | p.buffer, FabricEvent::Input { buffer: p.buffer }.into());
+        }
+        done
+    }
+}

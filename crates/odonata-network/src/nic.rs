@@ -1,0 +1,139 @@
+//! The NIC: messages in, packets out.
+//!
+//! Messages are served first come, first served. Packets enter a short queue in front of the terminal
+//! link, at most one per packet time and only while it has room; packet latency counts from there. The
+//! queue needs no events of its own: when a packet starts on the link it is known when it had
+//! entered, at
+//!
+//! ```text
+//! entered[k] = max(message queued, entered[k-1] + serialisation[k-1], started[k - queue])
+//! ```
+
+use crate::fabric::Fabric;
+use crate::params::Switching;
+use crate::{FabricEvent, Notice};
+use odonata_engine::{Context, List, NIL, Time};
+
+/// Longest packet queue.
+pub(crate) const MOST_QUEUED: usize = 16;
+
+/// State of a NIC's sending side; its link's state is an [`OutPort`](crate::port::OutPort).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nic {
+    /// Messages in order of arrival.
+    queue: List,
+    /// Bytes of the first message that are not yet in packets.
+    unsent: u64,
+    /// Earliest time at which the next packet can enter the packet queue.
+    next_entry: Time,
+    /// When the last packets started on the link, a ring by packet number.
+    started: [Time; MOST_QUEUED],
+    /// Packets sent.
+    packets: u32,
+}
+
+impl Nic {
+    pub(crate) const IDLE: Nic = Nic {
+        queue: List::EMPTY,
+        unsent: 0,
+        next_entry: Time::ZERO,
+        started: [Time::ZERO; MOST_QUEUED],
+        packets: 0,
+    };
+}
+
+impl Fabric {
+    /// A message joins the queue of its source's NIC.
+    pub(crate) fn enqueue_message<E, C>(&mut self, ctx: &mut C, message: u32) -> Option<Notice>
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        let m = *self.messages.get(message);
+        self.traffic.edit::<C>(u32::from(m.traffic)).bytes_sent += m.bytes;
+        let mut queue = self.nics.get(m.source).queue;
+        let first = queue.is_empty();
+        queue.push::<C, _>(&mut self.messages, message);
+        let nic = self.nics.edit::<C>(m.source);
+        nic.queue = queue;
+        if !first {
+            return None;
+        }
+        nic.unsent = m.bytes;
+        self.serve_nic::<E, C>(ctx, m.source)
+    }
+
+    /// Sends the next packet, if there is one, the link is free and the router has room.
+    pub(crate) fn serve_nic<E, C>(&mut self, ctx: &mut C, node: u32) -> Option<Notice>
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        let now = ctx.now();
+        let number = self.flow.links.ports + node;
+        let message = self.nics.get(node).queue.head;
+        if message == NIL {
+            return None;
+        }
+        let free_at = self.flow.ports.get(number).free_at;
+        if free_at > now {
+            self.flow.wake::<E, C>(ctx, number, free_at);
+            return None;
+        }
+        let bytes = self.nics.get(node).unsent.min(self.params.packet) as u32;
+        let flits = self.flits(bytes);
+        if !self.flow.has_room::<C>(number, 0, flits, now) {
+            self.flow.await_credits::<E, C>(ctx, number);
+            return None;
+        }
+        let link = *self.flow.links.get(number);
+        let serialisation = link.serialisation(bytes);
+        let tail_out = now + serialisation;
+        let head_out = match self.params.switching {
+            Switching::CutThrough => now + link.flit_time(serialisation),
+            Switching::StoreAndForward => tail_out,
+        };
+        let port = self.flow.ports.edit::<C>(number);
+        port.hungry = false;
+        port.free_at = tail_out;
+        self.flow.claim::<C>(number, 0, flits);
+
+        let length = self.params.nic.queue;
+        let queued = self.messages.get(message).queued;
+        let nic = self.nics.edit::<C>(node);
+        let ring = |k: u32| (k % length) as usize;
+        let room_since = nic.started[ring(nic.packets)];
+        let entered = queued.max(nic.next_entry).max(room_since);
+        nic.next_entry = entered + serialisation;
+        nic.started[ring(nic.packets)] = now;
+        // The packet queue was full from this packet's entry until the next start: that of the
+        // packet `length - 1` before it.
+        let full_until = nic.started[ring(nic.packets + 1)];
+        nic.packets += 1;
+        nic.unsent -= u64::from(bytes);
+        let done = nic.unsent == 0;
+        if done {
+            let mut queue = nic.queue;
+            queue.pop(&self.messages);
+            let unsent = if queue.is_empty() { 0 } else { self.messages.get(queue.head).bytes };
+            let nic = self.nics.edit::<C>(node);
+            (nic.queue, nic.unsent) = (queue, unsent);
+        }
+        let more = !self.nics.get(node).queue.is_empty();
+
+        let stats = self.links.edit::<C>(number);
+        stats.bytes += u64::from(bytes);
+        stats.packets += 1;
+        stats.busy += serialisation;
+        if full_until > entered {
+            stats.saturation += full_until - entered;
+            stats.stalled += 1;
+        }
+        let packet = self.new_packet::<C>(message, bytes, entered, tail_out + link.latency, link.far);
+        ctx.send(link.far_lp, head_out + link.latency + self.params.router_delay, FabricEvent::Arrive { packet }.into());
+        if more {
+            self.flow.wake::<E, C>(ctx, number, tail_out.max(Time(now.0 + 1)));
+        }
+        (done && self.messages.get(message).notify_sent).then_some(Notice::Sent { message })
+    }
+}

@@ -1,0 +1,40 @@
+//! Packets.
+
+use crate::routing::Header;
+use odonata_engine::{Slot, Time};
+
+/// A packet on its way; one cache line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    /// When the message was created by the host.
+    pub(crate) created: Time,
+    /// When the packet left the NIC's message queue: the start of packet latency.
+    pub(crate) injected: Time,
+    /// When its tail is in the buffer it is in or on the way to.
+    pub(crate) tail_in: Time,
+    pub(crate) header: Header,
+    pub(crate) message: u32,
+    pub(crate) bytes: u32,
+    /// The input buffer (port and virtual channel) it is in or on the way to.
+    pub(crate) buffer: u32,
+    /// Next packet of the FIFO it is in (or of the free list).
+    pub(crate) next: u32,
+    /// Next packet that waits for the same output and virtual channel.
+    pub(crate) next_waiting: u32,
+    pub(crate) traffic: u16,
+    /// Virtual channel of that buffer.
+    pub(crate) vc: u8,
+    /// Routers visited.
+    pub(crate) hops: u16,
+}
+
+impl Slot for Packet {
+    #[inline]
+    fn next(&self) -> u32 {
+        self.next
+    }
+    #[inline]
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}

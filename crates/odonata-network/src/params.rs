@@ -1,0 +1,87 @@
+//! What a fabric is built from.
+
+use odonata_engine::Time;
+use odonata_topology::LinkClass;
+use odonata_units::Bandwidth;
+
+/// How a packet crosses a router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switching {
+    /// Virtual cut-through: the head moves on once a whole packet's credit is there.
+    CutThrough,
+    /// The packet moves on when all of it is in.
+    StoreAndForward,
+}
+
+/// Where packets wait inside a router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouterModel {
+    /// In a FIFO per input port and virtual channel; only its head competes for an output. A credit
+    /// returns when the tail has left the buffer.
+    InputQueued,
+    /// As in CODES: a packet is routed on arrival and joins its output's queue if that queue has
+    /// room; its credit returns then. The budget of a queue covers packets waiting here and packets
+    /// sent and not yet credited. Every packet counts as a full one; the lowest virtual channel goes first.
+    OutputQueued,
+}
+
+/// One class of links.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkParams {
+    /// Transfer rate.
+    pub bandwidth: Bandwidth,
+    /// Time of flight, from the last bit's departure to its arrival.
+    pub latency: Time,
+    /// Buffer at the receiving end, bytes per virtual channel.
+    pub buffer: u64,
+    /// How long a credit takes back.
+    pub credit_delay: Time,
+}
+
+/// The interface between a node and its router.
+#[derive(Clone, Copy, Debug)]
+pub struct NicParams {
+    /// Packets that the NIC prepares ahead of the terminal link, 1 to 16. A packet's latency starts
+    /// when it enters this queue.
+    pub queue: u32,
+}
+
+/// Virtual channels of each link class, by [`LinkClass`] number.
+pub type VirtualChannels = [u8; 3];
+
+/// A fabric's parameters.
+#[derive(Clone, Debug)]
+pub struct NetworkParams {
+    /// Largest packet, bytes.
+    pub packet: u64,
+    /// Unit of buffer space and of cut-through, bytes.
+    pub flit: u64,
+    /// How a packet crosses a router.
+    pub switching: Switching,
+    /// Where packets wait.
+    pub router: RouterModel,
+    /// Latency of a router's pipeline; it limits no rate.
+    pub router_delay: Time,
+    /// Links by [`LinkClass`] number.
+    pub links: [LinkParams; 3],
+    /// The NICs.
+    pub nic: NicParams,
+    /// Number of (job, MPI or I/O) kinds of traffic to keep statistics for.
+    pub traffics: u16,
+    /// Interval of the time series, if one is wanted.
+    pub series: Option<Time>,
+    /// Seed of the routing's random choices.
+    pub seed: u64,
+}
+
+impl NetworkParams {
+    /// The parameters of links of `class`.
+    pub fn link(&self, class: LinkClass) -> &LinkParams {
+        &self.links[class as usize]
+    }
+
+    /// Flits of a packet of `bytes` (at least one: the header).
+    pub fn flits(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.flit).max(1)
+    }
+}

@@ -1,0 +1,87 @@
+//! Routing: one decision function over (where, header, local view).
+//!
+//! An algorithm is deterministic but for its [`Choice`]s: random picks and comparisons of load. In a
+//! run they are answered by the router's random stream and its port counters; the deadlock check
+//! ([`crate::deadlock`]) answers them in every possible way. So the dependency graph is
+//! enumerated from the very function that runs.
+
+mod dragonfly;
+
+pub use dragonfly::{Algorithm, Divert, DragonflyRouting, Intermediate, VcRule};
+
+/// No intermediate destination.
+pub const NOWHERE: u32 = u32::MAX;
+
+/// What a packet carries for its routing; 12 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Header {
+    /// Node of destination.
+    pub target: u32,
+    /// Intermediate group or router, or [`NOWHERE`] while the route is minimal.
+    pub via: u32,
+    /// Whether `via` has been reached.
+    pub via_reached: bool,
+    /// Whether it has taken a local link in the source group.
+    pub moved: bool,
+    /// Global links taken.
+    pub globals: u8,
+}
+
+impl Header {
+    /// The header of a new packet for node `target`.
+    pub fn new(target: u32) -> Self {
+        Header { target, via: NOWHERE, via_reached: false, moved: false, globals: 0 }
+    }
+}
+
+/// Where a packet goes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Decision {
+    /// Output port, numbered over the machine.
+    pub port: u32,
+    /// Virtual channel on it.
+    pub vc: u8,
+}
+
+/// Answers the questions a routing algorithm has besides the header.
+pub trait Choice {
+    /// A number in `0..n`.
+    fn pick(&mut self, n: u32) -> u32;
+    /// Whether port `a` is less loaded than port `b`.
+    fn lighter(&mut self, a: u32, b: u32) -> bool;
+    /// Whether a packet should leave its minimal path through port `minimal` for a non-minimal one
+    /// through port `other`.
+    fn divert(&mut self, minimal: u32, other: u32) -> bool;
+}
+
+/// The routing of a machine.
+#[derive(Debug)]
+pub enum Routing {
+    /// On a dragonfly.
+    Dragonfly(DragonflyRouting),
+}
+
+impl Routing {
+    /// Decides where a packet with `header` goes from `router`, and updates the header as if the
+    /// link had been taken.
+    #[inline]
+    pub fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+        match self {
+            Routing::Dragonfly(routing) => routing.decide(router, header, choice),
+        }
+    }
+
+    /// Virtual channels needed per link class, computed from the levels that paths go through.
+    pub fn virtual_channels(&self) -> crate::VirtualChannels {
+        match self {
+            Routing::Dragonfly(routing) => routing.virtual_channels(),
+        }
+    }
+
+    /// The graph it routes on.
+    pub fn topology(&self) -> &odonata_topology::Topology {
+        match self {
+            Routing::Dragonfly(routing) => routing.dragonfly().topology(),
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Routing on a dragonfly.
+//!
+//! - **minimal**: local, global, local (Kim et al., ISCA 2008);
+//! - **Valiant**: minimal to a random intermediate group or router, then minimal (Valiant and
+//!   Brebner 1981; Kim et al.);
+//! - **progressive adaptive (PAR)**: every router of the source group may still divert a packet from
+//!   its minimal path to a non-minimal one, comparing the load of the two output ports (Jiang, Kim,
+//!   Dally, "Indirect adaptive routing on large scale interconnection networks", ISCA 2009).
+//!
+//! Traffic inside a group is minimal.
+//!
+//! **Virtual channels.** Deadlock is avoided by levels that never fall along a path. Under
+//! [`VcRule::Stage`], the level of a global link is the number of global links taken before; that of a
+//! local link is its place on the longest path that the algorithm allows:
+//!
+//! | algorithm | local links by level | local/global VCs |
+//! |---|---|---|
+//! | minimal | source, destination | 2/1 |
+//! | Valiant by group | source, intermediate, destination | 3/2 |
+//! | Valiant by router | source, to via, from via, destination | 4/2 |
+//! | PAR by group | source, source after diverting there, intermediate, destination | 4/2 |
+//! | PAR by router | source, source after diverting there, to via, from via, destination | 5/2 |
+
+use super::{Choice, Decision, Header, NOWHERE};
+use odonata_topology::{Dragonfly, Gateway, LinkClass, Peer};
+
+/// How paths are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// Always a shortest path.
+    Minimal,
+    /// Always over a random intermediate.
+    Valiant,
+    /// Decided by load, anew at each router of the source group.
+    ProgressiveAdaptive,
+}
+
+/// What a non-minimal path goes through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intermediate {
+    /// A random group; inside it, the router where the packet comes in goes on minimally.
+    Group,
+    /// A random router of a random group.
+    Router,
+}
+
+/// To where a second router of the source group may divert a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Divert {
+    /// To any other group.
+    Anywhere,
+    /// To a group that one of its own global ports leads to.
+    OwnGlobalPorts,
+}
+
+/// How virtual channels are numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VcRule {
+    /// By level, as few as needed (see the module).
+    Stage,
+    /// As CODES' dragonfly: four on every port. Source group 0 at the first router, then 1;
+    /// intermediate group 2; destination group 3.
+    Codes,
+}
+
+/// A routing algorithm on a dragonfly.
+#[derive(Debug)]
+pub struct DragonflyRouting {
+    dragonfly: Dragonfly,
+    algorithm: Algorithm,
+    intermediate: Intermediate,
+    divert: Divert,
+    rule: VcRule,
+    candidates: u32,
+    levels: Levels,
+}
+
+/// Level of a local link by its place on the path.
+#[derive(Clone, Copy, Debug)]
+struct Levels {
+    second_in_source: u8,
+    to_via: u8,
+    from_via: u8,
+    destination: u8,
+}
+
+impl Levels {
+    fn new(algorithm: Algorithm, intermediate: Intermediate) -> Self {
+        // Level 0 is the first local link in the source group; places that do not exist take no level.
+        let mut level = 0;
+        let mut place = |exists: bool| {
+            level += u8::from(exists);
+            level
+        };
+        let nonminimal = algorithm != Algorithm::Minimal;
+        Levels {
+            second_in_source: place(algorithm == Algorithm::ProgressiveAdaptive),
+            to_via: place(nonminimal && intermediate == Intermediate::Router),
+            from_via: place(nonminimal),
+            destination: place(true),
+        }
+    }
+}
+
+impl DragonflyRouting {
+    /// A routing on `dragonfly`; `candidates` (at least 1) random non-minimal paths are compared
+    /// before the lightest is held against the minimal one.
+    pub fn new(
+        dragonfly: Dragonfly,
+        algorithm: Algorithm,
+        intermediate: Intermediate,
+        divert: Divert,
+        rule: VcRule,
+        candidates: u32,
+    ) -> Self {
+        DragonflyRouting {
+            dragonfly,
+            algorithm,
+            intermediate,
+            divert,
+            rule,
+            candidates: candidates.max(1),
+            levels: Levels::new(algorithm, intermediate),
+        }
+    }
+
+    /// The dragonfly it routes on.
+    pub fn dragonfly(&self) -> &Dragonfly {
+        &self.dragonfly
+    }
+
+    pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
+        match self.rule {
+            VcRule::Codes => [4, 4, 4],
+            VcRule::Stage => [1, self.levels.destination + 1, if self.algorithm == Algorithm::Minimal { 1 } else { 2 }],
+        }
+    }
+
+    #[inline]
+    pub(super) fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+        let topology = self.dragonfly.topology();
+        let home = topology.node_router(header.target);
+        if router == home {
+            let port = topology.node_port(header.target);
+            return Decision { port, vc: self.vc(router, header, LinkClass::Terminal) };
+        }
+        let (here, goal) = (self.dragonfly.group_of(router), self.dragonfly.group_of(home));
+        if header.via == NOWHERE {
+            if header.globals == 0 && here != goal && self.algorithm != Algorithm::Minimal {
+                self.choose_via(router, here, goal, home, header, choice);
+            }
+        } else if !header.via_reached {
+            header.via_reached = match self.intermediate {
+                Intermediate::Group => here == header.via,
+                Intermediate::Router => router == header.via,
+            };
+        }
+        let port = if header.via == NOWHERE || header.via_reached {
+            self.towards_router(router, here, home, goal, choice)
+        } else {
+            self.towards_via(router, here, header.via, choice)
+        };
+        self.take(router, port, header)
+    }
+
+    /// The virtual channel on `port`, and the header as it is at the port's far end.
+    #[inline]
+    fn take(&self, router: u32, port: u32, header: &mut Header) -> Decision {
+        let class = self.dragonfly.topology().class(port);
+        let vc = self.vc(router, header, class);
+        match class {
+            LinkClass::Global => header.globals += 1,
+            _ => header.moved = true,
+        }
+        Decision { port, vc }
+    }
+
+    #[inline]
+    fn vc(&self, router: u32, header: &Header, class: LinkClass) -> u8 {
+        let at_destination = || {
+            let home = self.dragonfly.topology().node_router(header.target);
+            self.dragonfly.group_of(router) == self.dragonfly.group_of(home)
+        };
+        match self.rule {
+            VcRule::Codes => match header.globals {
+                0 => u8::from(header.moved),
+                _ if at_destination() => 3,
+                _ => 2,
+            },
+            VcRule::Stage => match class {
+                LinkClass::Terminal => 0,
+                LinkClass::Global => header.globals,
+                LinkClass::Local if header.globals == 0 => {
+                    if header.moved {
+                        self.levels.second_in_source
+                    } else {
+                        0
+                    }
+                }
+                LinkClass::Local if at_destination() => self.levels.destination,
+                LinkClass::Local if header.via_reached => self.levels.from_via,
+                LinkClass::Local => self.levels.to_via,
+            },
+        }
+    }
+
+    /// The next port of a shortest path to router `to`.
+    #[inline]
+    fn towards_router(&self, router: u32, here: u32, to: u32, to_group: u32, choice: &mut impl Choice) -> u32 {
+        if here == to_group {
+            self.dragonfly.local_port(router, to)
+        } else {
+            self.towards_group(router, here, to_group, choice)
+        }
+    }
+
+    #[inline]
+    fn towards_via(&self, router: u32, here: u32, via: u32, choice: &mut impl Choice) -> u32 {
+        match self.intermediate {
+            Intermediate::Group => self.towards_group(router, here, via, choice),
+            Intermediate::Router => self.towards_router(router, here, via, self.dragonfly.group_of(via), choice),
+        }
+    }
+
+    /// The next port towards another group: an own global port if one leads there, else the local
+    /// port to a random router that has one.
+    #[inline]
+    fn towards_group(&self, router: u32, here: u32, group: u32, choice: &mut impl Choice) -> u32 {
+        let gateways = self.dragonfly.gateways(here, group);
+        let step = |gateway: &Gateway| {
+            if gateway.router == router { gateway.port } else { self.dragonfly.local_port(router, gateway.router) }
+        };
+        if let [only] = gateways {
+            return step(only);
+        }
+        let own = gateways.iter().filter(|gateway| gateway.router == router).count() as u32;
+        if own > 0 {
+            let n = if own > 1 { choice.pick(own) } else { 0 };
+            let mut mine = gateways.iter().filter(|gateway| gateway.router == router);
+            return mine.nth(n as usize).map_or(gateways[0].port, |gateway| gateway.port);
+        }
+        step(&gateways[choice.pick(gateways.len() as u32) as usize])
+    }
+
+    /// Draws intermediates and decides whether the packet goes over one.
+    fn choose_via(&self, router: u32, here: u32, goal: u32, home: u32, header: &mut Header, choice: &mut impl Choice) {
+        if self.dragonfly.shape().groups < 3 {
+            return;
+        }
+        if self.algorithm == Algorithm::Valiant {
+            if !header.moved {
+                header.via = self.random_via(here, goal, choice);
+            }
+            return;
+        }
+        let own_only = header.moved && self.divert == Divert::OwnGlobalPorts;
+        let mut best: Option<(u32, u32)> = None;
+        for _ in 0..self.candidates {
+            let candidate = if own_only {
+                self.via_of_own_port(router, goal, choice)
+            } else {
+                let via = self.random_via(here, goal, choice);
+                Some((via, self.towards_via(router, here, via, choice)))
+            };
+            let Some((via, port)) = candidate else { return };
+            best = match best {
+                Some((_, other)) if other == port || !choice.lighter(port, other) => best,
+                _ => Some((via, port)),
+            };
+        }
+        let Some((via, port)) = best else { return };
+        let minimal = self.towards_router(router, here, home, goal, choice);
+        if port != minimal && choice.divert(minimal, port) {
+            header.via = via;
+        }
+    }
+
+    /// A random group other than two given ones (or a random router of it).
+    #[inline]
+    fn random_via(&self, here: u32, goal: u32, choice: &mut impl Choice) -> u32 {
+        let (low, high) = (here.min(goal), here.max(goal));
+        let mut group = choice.pick(self.dragonfly.shape().groups - 2);
+        group += u32::from(group >= low);
+        group += u32::from(group >= high);
+        self.via_in(group, choice)
+    }
+
+    #[inline]
+    fn via_in(&self, group: u32, choice: &mut impl Choice) -> u32 {
+        match self.intermediate {
+            Intermediate::Group => group,
+            Intermediate::Router => {
+                let routers = self.dragonfly.shape().routers;
+                group * routers + choice.pick(routers)
+            }
+        }
+    }
+
+    /// A random own global port that does not lead to group `goal`, with its group as intermediate.
+    fn via_of_own_port(&self, router: u32, goal: u32, choice: &mut impl Choice) -> Option<(u32, u32)> {
+        let topology = self.dragonfly.topology();
+        let far_group = |port: u32| match topology.peer(port) {
+            Peer::Router { router, .. } if topology.class(port) == LinkClass::Global => {
+                Some(self.dragonfly.group_of(router)).filter(|&group| group != goal)
+            }
+            _ => None,
+        };
+        let shape = self.dragonfly.shape();
+        let first = topology.first_port(router) + shape.nodes + shape.routers - 1;
+        let ports = first..first + shape.global_ports;
+        let n = ports.clone().filter(|&port| far_group(port).is_some()).count() as u32;
+        if n == 0 {
+            return None;
+        }
+        let port = ports.filter(|&port| far_group(port).is_some()).nth(choice.pick(n) as usize)?;
+        Some((self.via_in(far_group(port)?, choice), port))
+    }
+}
