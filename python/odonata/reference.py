@@ -39,10 +39,11 @@ it.
 
 
 def tables_page(tables: list[dict[str, Any]]) -> str:
-    """The reference of the result tables, in Markdown.
+    r"""The reference of the result tables, in Markdown.
 
     >>> column = {"name": "job", "type": "string", "unit": "", "doc": "Name."}
-    >>> print(tables_page([{"name": "jobs", "doc": "One row per job.", "columns": [column]}])[-75:], end="")
+    >>> page = tables_page([{"name": "jobs", "doc": "One row per job.", "columns": [column]}])
+    >>> print("\n".join(page.splitlines()[-3:]))
     | column | type | unit | meaning |
     |---|---|---|---|
     | `job` | string |  | Name. |

@@ -12,7 +12,7 @@ _COUNTS = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 def digits(value: float) -> str:
     """`value` with three significant digits, without an exponent.
 
-    >>> digits(1234.5), digits(12.345), digits(0.01234), digits(5.0)
+    >>> digits(1234.6), digits(12.345), digits(0.01234), digits(5.0)
     ('1235', '12.3', '0.0123', '5')
     """
     if value == 0 or not math.isfinite(value):

@@ -1,0 +1,28 @@
+"""Progress in a log: few lines, with rates and the time left."""
+
+import io
+
+from odonata.progress import ProgressLine
+from odonata.runner import Progress
+
+
+def at(wall_s, fraction=None):
+    return Progress(wall_s, 1e-3 * wall_s, int(2e6 * wall_s), 0, int(1e6 * wall_s), 0, fraction)
+
+
+def test_a_log_gets_a_line_every_ten_seconds():
+    stream = io.StringIO()
+    with ProgressLine(stream) as progress:
+        for tenth in range(1, 251):
+            progress(at(tenth / 10, fraction=tenth / 500))
+    assert stream.getvalue().splitlines() == [
+        "20 % | simulated 10 ms | 2 M events/s | 1 M packet-hops/s | 40 s left",
+        "40 % | simulated 20 ms | 2 M events/s | 1 M packet-hops/s | 30 s left",
+    ]
+
+
+def test_without_a_known_end_no_time_left_is_claimed():
+    stream = io.StringIO()
+    with ProgressLine(stream) as progress:
+        progress(at(10.0))
+    assert stream.getvalue() == "simulated 10 ms | 2 M events/s | 1 M packet-hops/s\n"
