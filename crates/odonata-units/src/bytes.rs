@@ -9,6 +9,8 @@ pub struct Bytes(pub u64);
 impl Bytes {
     /// No bytes.
     pub const ZERO: Bytes = Bytes(0);
+    /// The largest size that can be written in a scenario, 2^62 bytes.
+    pub const MOST: Bytes = Bytes(1 << 62);
 
     /// `n` KiB (1,024 bytes each).
     pub const fn kib(n: u64) -> Self {

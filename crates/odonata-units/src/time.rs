@@ -14,6 +14,9 @@ impl Time {
     pub const ZERO: Time = Time(0);
     /// Later than anything that can happen.
     pub const NEVER: Time = Time(u64::MAX);
+    /// The longest time that can be written in a scenario, 2^62 ps (53 days): sums of two stay far
+    /// from [`Time::NEVER`].
+    pub const LONGEST: Time = Time(1 << 62);
 
     /// `n` picoseconds.
     pub const fn from_ps(n: u64) -> Self {

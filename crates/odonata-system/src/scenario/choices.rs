@@ -1,0 +1,175 @@
+//! The named choices of a scenario; the same in its written and its resolved form.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How the global ports of a dragonfly's groups are assigned to the other groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrangement {
+    /// By the other group's number (Hastings et al., CLUSTER 2015).
+    Absolute,
+    /// By the distance: global port `k = h i + p` of group `g` leads to group `(g + k + 1) mod G`. The rule of
+    /// the MFNetSim runs.
+    #[default]
+    Relative,
+}
+
+/// How a packet crosses a router.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Switching {
+    /// Virtual cut-through: the head moves on once a whole packet's credit is there.
+    #[default]
+    CutThrough,
+    /// The packet moves on when all of it has come in.
+    StoreAndForward,
+}
+
+/// Where packets wait inside a router.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RouterModel {
+    /// In a FIFO per input port and virtual channel.
+    #[default]
+    InputQueued,
+    /// In a queue per output port and virtual channel, routed on arrival: the router of CODES.
+    OutputQueued,
+}
+
+/// The routing algorithm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Algorithm {
+    /// Always a shortest path.
+    #[default]
+    Minimal,
+    /// Always over a random intermediate group or router (L. Valiant, "A scheme for fast parallel
+    /// communication", 1982).
+    Valiant,
+    /// Minimal until a router of the source group finds the way over a random intermediate group or router
+    /// less loaded (PAR: N. Jiang, J. Kim, W. Dally, "Indirect adaptive routing on large scale
+    /// interconnection networks", ISCA 2009).
+    ProgressiveAdaptive,
+}
+
+/// What a non-minimal path goes through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Via {
+    /// A random group, entered at whatever router its cable ends at.
+    #[default]
+    Group,
+    /// A random router of a random group.
+    Router,
+}
+
+/// Over what a second router of the source group may divert a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Divert {
+    /// Over any port.
+    #[default]
+    Any,
+    /// Over its own global ports only, as in CODES.
+    OwnGlobalPorts,
+}
+
+/// How virtual channels are assigned to the hops of a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum VcRule {
+    /// By the stage of the path: no more channels than freedom from deadlock needs.
+    #[default]
+    Stage,
+    /// By the group the packet is in, as in CODES: source 0 or 1, intermediate 2, destination 3; four channels.
+    Codes,
+}
+
+/// The algorithm of all-reduces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Allreduce {
+    /// By size, as MPICH chooses.
+    #[default]
+    Auto,
+    /// Whole vectors over distances 1, 2, 4, ...
+    RecursiveDoubling,
+    /// Halves, quarters, ... reduced, then gathered back (Rabenseifner).
+    ReduceScatterAllgather,
+}
+
+/// The algorithm of broadcasts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Broadcast {
+    /// By size and number of ranks, as MPICH chooses.
+    #[default]
+    Auto,
+    /// A binomial tree.
+    Binomial,
+    /// Binomial scatter, then all-gather by recursive doubling; where the ranks are no power of two: as `auto`.
+    ScatterRecursiveDoubling,
+    /// Binomial scatter, then all-gather around a ring.
+    ScatterRing,
+}
+
+/// Which nodes of a group are storage servers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Position {
+    /// The first ones; server `s` of the group is its node `s`.
+    #[default]
+    First,
+    /// The last ones, counted from the end: server 0 of the group is its last node.
+    Last,
+}
+
+/// Which server the ranks on a compute node use.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Assignment {
+    /// One of the node's own group; the compute nodes of a group are shared evenly among its servers, in order.
+    /// A group without servers uses those of the next group that has some.
+    #[default]
+    Nearest,
+    /// A random one for every compute node, drawn from the seed.
+    Random,
+    /// Compute node `c` (counted over the machine, servers left out) uses server `c mod servers`.
+    RoundRobin,
+    /// A server number for every compute node of the machine (counted with servers left out), in order.
+    List(Vec<u32>),
+}
+
+/// How the times between the messages of a rank are distributed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrival {
+    /// All the same.
+    Fixed,
+    /// Exponential: messages arrive as a Poisson process.
+    #[default]
+    Exponential,
+}
+
+/// Where the ranks write in a checkpoint file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CheckpointOffset {
+    /// Rank `r` at `r` times the bytes of a rank: the parts lie side by side.
+    #[default]
+    ByRank,
+    /// Everybody at offset 0, as the MFNetSim runs ask of their storage.
+    Zero,
+}
+
+/// Which way the data of a CosmoFlow step go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CosmoflowIo {
+    /// Samples are read, as the MFNetSim paper says.
+    #[default]
+    Read,
+    /// They are written, as the MFNetSim runs do.
+    Write,
+}

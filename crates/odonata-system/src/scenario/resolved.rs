@@ -1,0 +1,401 @@
+//! The resolved scenario: every default filled in, every check passed. A simulation is built from it
+//! and nothing else, and it is saved with the results.
+
+use odonata_units::{Bandwidth, Bytes, PerByte, Time};
+use serde::Serialize;
+
+pub use super::choices::{
+    Algorithm, Allreduce, Arrangement, Arrival, Assignment, Broadcast, CheckpointOffset, CosmoflowIo, Divert, Position,
+    RouterModel, Switching, VcRule, Via,
+};
+pub use super::workload::{Checkpoint, Cosmoflow, Milc, Nekbone, Stencil};
+
+/// A scenario, ready to be simulated.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Resolved {
+    /// Name of the scenario; the file's stem if it has none.
+    pub name: String,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// The preset below the user's keys.
+    pub preset: Option<String>,
+    /// How long to run and what to record.
+    pub run: Run,
+    /// The machine's graph.
+    pub machine: Machine,
+    /// Links, routers, routing.
+    pub network: Network,
+    /// The interface between a node and its router.
+    pub nic: Nic,
+    /// Costs of MPI calls, algorithms of collectives.
+    pub mpi: Mpi,
+    /// Storage servers; `None`: the machine has none, and no job does I/O.
+    pub storage: Option<Storage>,
+    /// The jobs, in the order of the file; at least one.
+    pub jobs: Vec<Job>,
+}
+
+/// How long to run and what to record.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// The run ends here even if jobs have not; `None`: when all jobs have ended.
+    pub time_limit: Option<Time>,
+    /// Most messages that are recorded one by one; above, histograms.
+    pub message_rows: u64,
+    /// Most I/O operations that are recorded one by one; above, histograms.
+    pub io_rows: u64,
+    /// Interval of the time series; `None`: no series.
+    pub series_interval: Option<Time>,
+}
+
+/// The machine's graph.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Machine {
+    /// A dragonfly with one-dimensional groups.
+    Dragonfly(Dragonfly),
+}
+
+/// A dragonfly with one-dimensional groups.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Dragonfly {
+    /// Number of groups, g.
+    pub groups: u32,
+    /// Routers per group, a.
+    pub routers_per_group: u32,
+    /// Nodes per router, p.
+    pub nodes_per_router: u32,
+    /// Global ports per router, h.
+    pub global_ports_per_router: u32,
+    /// How global ports are assigned to groups.
+    pub arrangement: Arrangement,
+    /// Cables per pair of groups; `None`: as many as the ports allow.
+    pub cables: Option<u32>,
+}
+
+impl Machine {
+    /// Number of nodes, compute nodes and servers together.
+    pub fn nodes(&self) -> u32 {
+        self.groups() * self.nodes_per_group()
+    }
+
+    /// Number of groups.
+    pub fn groups(&self) -> u32 {
+        let Machine::Dragonfly(d) = self;
+        d.groups
+    }
+
+    /// Nodes per group; group `i` has the nodes `i * nodes_per_group ..`.
+    pub fn nodes_per_group(&self) -> u32 {
+        let Machine::Dragonfly(d) = self;
+        d.routers_per_group * d.nodes_per_router
+    }
+}
+
+/// Links, routers, routing.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Network {
+    /// Largest packet; at least one flit.
+    pub packet: Bytes,
+    /// Unit of buffer space and of cut-through.
+    pub flit: Bytes,
+    /// How a packet crosses a router.
+    pub switching: Switching,
+    /// Where packets wait.
+    pub router: RouterModel,
+    /// Latency of a router's pipeline.
+    pub router_delay: Time,
+    /// The link classes.
+    pub links: Links,
+    /// How paths are chosen.
+    pub routing: Routing,
+}
+
+/// The link classes of a machine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Links {
+    /// Node to router and back.
+    pub terminal: Link,
+    /// Between routers of a group.
+    pub local: Link,
+    /// Between groups.
+    pub global: Link,
+}
+
+/// One class of links.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Link {
+    /// Transfer rate of one direction.
+    pub bandwidth: Bandwidth,
+    /// Time of flight; positive.
+    pub latency: Time,
+    /// Buffer at the receiving end, per virtual channel; at least one packet.
+    pub buffer: Bytes,
+    /// How long a credit takes back; positive.
+    pub credit_delay: Time,
+}
+
+/// How paths are chosen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Routing {
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// What a non-minimal path goes through.
+    pub via: Via,
+    /// Load of the minimal port up to which no packet leaves it.
+    pub threshold: Bytes,
+    /// Factor on the load of the non-minimal port; above 1 favours minimal paths.
+    pub bias: f64,
+    /// Non-minimal paths that are compared.
+    pub candidates: u32,
+    /// Virtual channels per port of every class; `None`: as many as the algorithm needs.
+    pub vcs: Option<u8>,
+    /// Over what a second router of the source group may divert.
+    pub divert: Divert,
+    /// How virtual channels are assigned to hops.
+    pub vc_rule: VcRule,
+}
+
+/// The interface between a node and its router.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Nic {
+    /// Time that each message occupies the interface.
+    pub message_delay: Time,
+    /// Packets prepared ahead of the terminal link, 1 to 16.
+    pub queue: u32,
+    /// Random delay of each hand-off between host software and interface.
+    pub handoff: Option<Jitter>,
+}
+
+/// A delay that is uniform in `min..=max`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Jitter {
+    /// Least delay.
+    pub min: Time,
+    /// Greatest delay; not less than `min`.
+    pub max: Time,
+}
+
+/// Costs of MPI calls, algorithms of collectives.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Mpi {
+    /// From a send call to the interface; does not occupy the rank.
+    pub send_delay: Time,
+    /// The part of it that grows with the message: the copy.
+    pub send_per_byte: PerByte,
+    /// Time that a send call occupies the rank.
+    pub send_overhead: Time,
+    /// Time that completing a receive occupies the rank.
+    pub recv_overhead: Time,
+    /// Random delay of each call.
+    pub call_jitter: Option<Jitter>,
+    /// Latency between ranks of one node.
+    pub local_latency: Time,
+    /// Rate between ranks of one node.
+    pub local_bandwidth: Bandwidth,
+    /// Algorithms of collectives.
+    pub collectives: Collectives,
+}
+
+/// Algorithms of collectives.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Collectives {
+    /// Algorithm of all-reduces.
+    pub allreduce: Allreduce,
+    /// Algorithm of broadcasts.
+    pub broadcast: Broadcast,
+    /// `auto`: all-reduces of at most so many bytes double recursively.
+    pub allreduce_recursive_doubling_up_to: Bytes,
+    /// `auto`: broadcasts of fewer bytes take the binomial tree.
+    pub broadcast_binomial_below: Bytes,
+    /// `auto`: on fewer ranks every broadcast takes the binomial tree.
+    pub broadcast_min_ranks: u32,
+    /// `auto`: longer broadcasts on a power of two of ranks gather by recursive doubling below so many bytes.
+    pub broadcast_recursive_doubling_below: Bytes,
+}
+
+/// Storage servers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Storage {
+    /// Which nodes they are.
+    pub nodes: ServerNodes,
+    /// Which server a compute node uses.
+    pub assignment: Assignment,
+    /// What a server does with a request.
+    pub manager: Manager,
+    /// The device of a server.
+    pub device: Device,
+    /// How a server empties itself; `None`: what is written stays.
+    pub drain: Option<Drain>,
+}
+
+/// Which nodes are storage servers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServerNodes {
+    /// The same number in every group.
+    PerGroup {
+        /// Servers per group.
+        count: u32,
+        /// Which nodes of the group.
+        position: Position,
+    },
+    /// Node numbers; server `s` is the `s`-th of the list.
+    List(Vec<u32>),
+}
+
+/// What a server does with a request.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Manager {
+    /// Size of the pieces that data move in.
+    pub block: Bytes,
+    /// Pieces of one request that may be in flight together.
+    pub pieces_in_flight: u32,
+    /// Memory for pieces in transit; at least one block.
+    pub memory: Bytes,
+    /// Size of a request, pull or acknowledgement message.
+    pub control_message: Bytes,
+    /// Whether every file is an object of its own on the device; if not, all requests access object 0 from 0.
+    pub object_per_file: bool,
+}
+
+/// The device of a server.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Device {
+    /// How long an access takes.
+    pub model: DeviceModel,
+    /// Space on the device.
+    pub capacity: Bytes,
+}
+
+/// How long an access of a device takes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceModel {
+    /// A rate, a fixed overhead, and a seek where an access does not continue the last one.
+    Rate(RateDevice),
+}
+
+/// A device with fixed rates.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RateDevice {
+    /// Rate of reads.
+    pub read: Bandwidth,
+    /// Rate of writes.
+    pub write: Bandwidth,
+    /// Fixed time per access.
+    pub overhead: Time,
+    /// Added where an access does not continue the last one.
+    pub seek: Time,
+    /// How far behind the last byte an access may start and still continue it.
+    pub seek_window: Bytes,
+}
+
+/// How a server empties itself into the external file system.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Drain {
+    /// Rate towards the file system.
+    pub bandwidth: Bandwidth,
+    /// From a block's last byte to its acknowledgement.
+    pub latency: Time,
+    /// Space in use above which the server drains; at most the capacity.
+    pub threshold: Bytes,
+}
+
+/// A job.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Job {
+    /// Name; unique in the scenario.
+    pub name: String,
+    /// Number of ranks, at least 1.
+    pub ranks: u32,
+    /// Ranks on one node, at least 1.
+    pub ranks_per_node: u32,
+    /// When the job starts.
+    pub start: Time,
+    /// Which nodes it gets; the nodes themselves are in [`Placement`](crate::placement::Placement).
+    pub placement: PlacementRule,
+    /// What it does.
+    pub workload: Workload,
+}
+
+impl Job {
+    /// Nodes that the job occupies.
+    pub fn nodes(&self) -> u32 {
+        self.ranks.div_ceil(self.ranks_per_node)
+    }
+}
+
+/// Which nodes a job gets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlacementRule {
+    /// The lowest free compute nodes.
+    Contiguous,
+    /// Random free compute nodes.
+    Random,
+    /// These nodes, numbered over the machine.
+    Nodes(Vec<u32>),
+    /// These compute nodes, numbered with servers left out.
+    Clients(Vec<u32>),
+    /// Those that a CSV file names.
+    File {
+        /// Path of the file, as found from the scenario's folder.
+        path: String,
+        /// The rows that count: those with this number in column `slot`.
+        slot: u32,
+    },
+}
+
+/// What a job does.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Workload {
+    /// The MILC skeleton.
+    Milc(Milc),
+    /// The Nekbone skeleton.
+    Nekbone(Nekbone),
+    /// Checkpoints of a parallel job.
+    Checkpoint(Checkpoint),
+    /// The CosmoFlow skeleton.
+    Cosmoflow(Cosmoflow),
+    /// Halo exchange on a grid.
+    Stencil(Stencil),
+    /// Open-loop synthetic traffic.
+    Synthetic(Synthetic),
+}
+
+/// Open-loop synthetic traffic: every rank sends whether or not the network keeps up.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Synthetic {
+    /// Where messages go.
+    pub pattern: Pattern,
+    /// Size of a message.
+    pub bytes: Bytes,
+    /// Mean time between the messages of a rank; positive.
+    pub mean_interval: Time,
+    /// How these times are distributed.
+    pub arrival: Arrival,
+    /// Messages per rank; `None`: until `stop`.
+    pub messages: Option<u64>,
+    /// No message starts at or after this simulated time; `None`: when `messages` are sent.
+    pub stop: Option<Time>,
+}
+
+/// Where synthetic messages go.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// To all other ranks alike.
+    Uniform,
+    /// To all ranks of the next group alike.
+    NextGroup {
+        /// Consecutive ranks that make a group.
+        ranks_per_group: u32,
+    },
+    /// Each rank to one other.
+    Permutation {
+        /// The target of each rank.
+        targets: Vec<u32>,
+    },
+}

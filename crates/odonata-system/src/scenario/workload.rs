@@ -1,0 +1,254 @@
+//! Parameters of the application skeletons, written and resolved alike: every key has a default.
+
+use odonata_units::{Bytes, Time};
+use odonata_workload::Program;
+use odonata_workload::skeletons as programs;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::choices::{CheckpointOffset, CosmoflowIo};
+use super::resolved::Workload;
+
+/// Communication of MILC's solver: per iteration, twice an exchange with 8 neighbours in a 4-D torus, then two
+/// all-reduces of 8 B. The defaults are the MFNetSim case study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Milc {
+    /// Ranks along each of the 4 dimensions, the first fastest; their product is `ranks`. Default: balanced (300
+    /// ranks: 3 x 4 x 5 x 5).
+    pub dims: Option<[u32; 4]>,
+    /// Iterations of the solver.
+    pub iterations: u32,
+    /// Size of the message to one neighbour, e.g. "497664 B"; 1.5 L^4 bytes for L^4 lattice sites per rank.
+    pub message: Bytes,
+    /// Computation on the sites of one parity, twice per iteration, e.g. "25 ns".
+    pub compute: Time,
+}
+
+impl Default for Milc {
+    fn default() -> Self {
+        let programs::MilcParams {
+            dims,
+            iterations,
+            message_bytes,
+            compute,
+        } = programs::MilcParams::default();
+        Milc {
+            dims,
+            iterations,
+            message: Bytes(message_bytes),
+            compute,
+        }
+    }
+}
+
+/// Communication of Nekbone: for each polynomial order two conjugate gradient solves with 26-neighbour exchanges
+/// in a 3-D mesh and all-reduces of 8 B. The defaults are the MFNetSim case study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Nekbone {
+    /// Ranks along x, y, z, the first fastest; their product is `ranks`. Default: balanced (300 ranks: 5 x 6 x 10).
+    pub dims: Option<[u32; 3]>,
+    /// Polynomial orders, solved one after the other; at most 1,000.
+    pub orders: Vec<u32>,
+    /// Spectral elements along each edge of a rank's block.
+    pub elements_per_edge: u32,
+    /// Iterations of each of the two solves per order.
+    pub cg_iterations: u32,
+}
+
+impl Default for Nekbone {
+    fn default() -> Self {
+        let programs::NekboneParams {
+            dims,
+            orders,
+            elements_per_edge,
+            cg_iterations,
+        } = programs::NekboneParams::default();
+        Nekbone {
+            dims,
+            orders,
+            elements_per_edge,
+            cg_iterations,
+        }
+    }
+}
+
+/// Checkpoints: compute, then every rank writes its share of a common file. The defaults are the MFNetSim case study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Checkpoint {
+    /// Number of checkpoints.
+    pub iterations: u32,
+    /// Size of one checkpoint of the whole job, e.g. "50 GB"; every rank writes the same share, rounded down.
+    pub total: Bytes,
+    /// Computation before each checkpoint, e.g. "100 ms".
+    pub interval: Time,
+    /// Where in the file a rank writes.
+    pub offset: CheckpointOffset,
+    /// Whether there is a barrier before and after the writes (the MFNetSim runs have none).
+    pub coordinated: bool,
+}
+
+impl Default for Checkpoint {
+    fn default() -> Self {
+        let params = programs::CheckpointParams::default();
+        Checkpoint {
+            iterations: params.iterations,
+            total: Bytes(params.total_bytes),
+            interval: params.interval,
+            offset: match params.offset {
+                programs::CheckpointOffset::ByRank => CheckpointOffset::ByRank,
+                programs::CheckpointOffset::Zero => CheckpointOffset::Zero,
+            },
+            coordinated: params.coordinated,
+        }
+    }
+}
+
+/// Data-parallel training of CosmoFlow: per step a transfer of the rank's own file, computation, and an all-reduce
+/// of the gradient. The defaults are the MFNetSim paper.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Cosmoflow {
+    /// Training steps.
+    pub iterations: u32,
+    /// Elements of the gradient.
+    pub elements: u64,
+    /// Size of an element, e.g. "4 B".
+    pub element: Bytes,
+    /// What each rank transfers per step, e.g. "8 MiB".
+    pub sample: Bytes,
+    /// Computation per step, e.g. "129 ms".
+    pub compute: Time,
+    /// Which way the samples go.
+    pub io: CosmoflowIo,
+    /// Whether the transfer of the next step overlaps with the computation of this one (the MFNetSim runs: no).
+    pub pipelined: bool,
+}
+
+impl Default for Cosmoflow {
+    fn default() -> Self {
+        let params = programs::CosmoFlowParams::default();
+        Cosmoflow {
+            iterations: params.iterations,
+            elements: params.elements,
+            element: Bytes(params.element_bytes),
+            sample: Bytes(params.io_bytes),
+            compute: params.compute,
+            io: match params.io {
+                programs::CosmoFlowIo::Read => CosmoflowIo::Read,
+                programs::CosmoFlowIo::Write => CosmoflowIo::Write,
+            },
+            pipelined: params.pipelined,
+        }
+    }
+}
+
+/// Sweeps over a grid of 1 to 4 dimensions with an exchange of faces. The defaults are the Jacobi skeleton of Union.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Stencil {
+    /// Ranks along each dimension (1 to 4 of them), the first fastest; their product is `ranks`. Default: a balanced
+    /// grid of `dimensions` dimensions.
+    pub dims: Option<Vec<u32>>,
+    /// Dimensions of the balanced grid, 1 to 4; without effect where `dims` is given.
+    pub dimensions: u32,
+    /// Whether the grid is a torus.
+    pub wrap: bool,
+    /// Size of the message to one neighbour, e.g. "1 MB".
+    pub message: Bytes,
+    /// Sweeps over the grid.
+    pub iterations: u32,
+    /// Computation per sweep, e.g. "2 ms".
+    pub compute: Time,
+    /// Size of the all-reduce that ends a sweep, e.g. "8 B"; "0 B": none.
+    pub allreduce: Bytes,
+}
+
+impl Default for Stencil {
+    fn default() -> Self {
+        let params = programs::StencilParams::default();
+        Stencil {
+            dims: None,
+            dimensions: 3,
+            wrap: params.wrap,
+            message: Bytes(params.message_bytes),
+            iterations: params.iterations,
+            compute: params.compute,
+            allreduce: Bytes(params.allreduce_bytes.unwrap_or(0)),
+        }
+    }
+}
+
+impl Workload {
+    /// The program that `ranks` ranks run; `None` for synthetic traffic, which is no program.
+    ///
+    /// # Errors
+    /// The parameters do not fit the number of ranks; the text says which and how.
+    pub fn program(&self, ranks: u32) -> Result<Option<Box<dyn Program>>, String> {
+        Ok(Some(match self {
+            Workload::Milc(w) => Box::new(programs::Milc::new(
+                ranks,
+                programs::MilcParams {
+                    dims: w.dims,
+                    iterations: w.iterations,
+                    message_bytes: w.message.0,
+                    compute: w.compute,
+                },
+            )?),
+            Workload::Nekbone(w) => Box::new(programs::Nekbone::new(
+                ranks,
+                programs::NekboneParams {
+                    dims: w.dims,
+                    orders: w.orders.clone(),
+                    elements_per_edge: w.elements_per_edge,
+                    cg_iterations: w.cg_iterations,
+                },
+            )?),
+            Workload::Checkpoint(w) => Box::new(programs::Checkpoint::new(
+                ranks,
+                programs::CheckpointParams {
+                    iterations: w.iterations,
+                    total_bytes: w.total.0,
+                    interval: w.interval,
+                    offset: match w.offset {
+                        CheckpointOffset::ByRank => programs::CheckpointOffset::ByRank,
+                        CheckpointOffset::Zero => programs::CheckpointOffset::Zero,
+                    },
+                    coordinated: w.coordinated,
+                },
+            )?),
+            Workload::Cosmoflow(w) => Box::new(programs::CosmoFlow::new(
+                ranks,
+                programs::CosmoFlowParams {
+                    iterations: w.iterations,
+                    elements: w.elements,
+                    element_bytes: w.element.0,
+                    io_bytes: w.sample.0,
+                    compute: w.compute,
+                    io: match w.io {
+                        CosmoflowIo::Read => programs::CosmoFlowIo::Read,
+                        CosmoflowIo::Write => programs::CosmoFlowIo::Write,
+                    },
+                    pipelined: w.pipelined,
+                },
+            )?),
+            Workload::Stencil(w) => Box::new(programs::Stencil::new(
+                ranks,
+                programs::StencilParams {
+                    layout: match &w.dims {
+                        Some(dims) => programs::StencilLayout::Dims(dims.clone()),
+                        None => programs::StencilLayout::Balanced(w.dimensions),
+                    },
+                    wrap: w.wrap,
+                    message_bytes: w.message.0,
+                    iterations: w.iterations,
+                    compute: w.compute,
+                    allreduce_bytes: Some(w.allreduce.0).filter(|&bytes| bytes > 0),
+                },
+            )?),
+            Workload::Synthetic(_) => return Ok(None),
+        }))
+    }
+}
