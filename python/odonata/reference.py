@@ -42,7 +42,7 @@ def tables_page(tables: list[dict[str, Any]]) -> str:
     r"""The reference of the result tables, in Markdown.
 
     >>> column = {"name": "job", "type": "string", "unit": "", "doc": "Name."}
-    >>> page = tables_page([{"name": "jobs", "doc": "One row per job.", "columns": [column]}])
+    >>> page = tables_page([{"table": "jobs", "doc": "One row per job.", "columns": [column]}])
     >>> print("\n".join(page.splitlines()[-3:]))
     | column | type | unit | meaning |
     |---|---|---|---|
@@ -50,7 +50,7 @@ def tables_page(tables: list[dict[str, Any]]) -> str:
     """
     parts = [_GENERATED, _RESULTS_INTRO]
     for table in tables:
-        parts.append(f"\n## {table['name']}\n\n{table['doc']}\n")
+        parts.append(f"\n## {table['table']}\n\n{table['doc']}\n")
         parts.append("\n| column | type | unit | meaning |\n|---|---|---|---|\n")
         for column in table["columns"]:
             cells = (f"`{column['name']}`", column["type"], column["unit"], _cell(column["doc"]))
