@@ -23,22 +23,23 @@ def run(
     overrides: Mapping[str, Any] | None = None,
     seed: int | None = None,
     force: bool = False,
-    must_complete: bool = True,
+    must_succeed: bool = True,
     progress: Callable[[runner.Progress], None] | None = None,
 ) -> Results:
     """Simulates a scenario.
 
     Args:
-        scenario: Path of a TOML file, or the same content as a dictionary. out: Folder to write, as `odonata
-        run -o` does; without it the results stay in memory. overrides: Settings that replace those of the
-        scenario, by dotted key: ``{"network.routing": "minimal"}``. seed: Replaces the scenario's seed.
-        force: Replace an existing result folder. must_complete: Raise `RunFailed` if the run ends otherwise
-        than completed; it holds the results. progress: Called about ten times a second with a
-        `runner.Progress`.
+        scenario: Path of a TOML file, or the same content as a dictionary.
+        out: Folder to write, as `odonata run -o` does; without it the results stay in memory.
+        overrides: Settings that replace those of the scenario, by dotted key: ``{"seed": 7}``.
+        seed: Replaces the scenario's seed.
+        force: Replace an existing result folder.
+        must_succeed: Raise `RunFailed` if the run fails or is interrupted; it holds the results.
+        progress: Called about ten times a second with a `runner.Progress`.
 
     Raises:
         InputError: The scenario or `out` is wrong; nothing was created.
-        RunFailed: See `must_complete`.
+        RunFailed: See `must_succeed`.
     """
     text, path = _text_and_path(scenario)
     settings = _override_list(overrides)
@@ -54,7 +55,7 @@ def run(
                 runner.drive(simulation, progress, stop)
                 runner.write(simulation, folder.path)
                 results = Results.load(folder.publish())
-    if must_complete and not results.completed:
+    if must_succeed and results.failed:
         raise RunFailed(results)
     return results
 

@@ -92,9 +92,9 @@ def run(
         _print_json(contents | {"results": str(path)})
     elif not quiet:
         _summarise(path)
-    if contents["outcome"] != "completed":
+    if code := _exit_code(contents["outcome"]):
         _show_ending(path)
-        raise typer.Exit(INTERRUPTED if contents["outcome"] == "interrupted" else RUN_FAILED)
+        raise typer.Exit(code)
 
 
 @app.command()
@@ -198,6 +198,13 @@ def _reported(as_json: bool) -> Iterator[None]:
     except MemoryError:
         _say("error: not enough memory; nothing was written")
         raise typer.Exit(HOST_FAILED) from None
+
+
+def _exit_code(outcome: str) -> int:
+    # A time limit is an end that the scenario asks for; open-loop traffic has no other.
+    return {"completed": COMPLETED, "time-limit": COMPLETED, "interrupted": INTERRUPTED}.get(
+        outcome, RUN_FAILED
+    )
 
 
 def _summarise(folder: Path) -> None:

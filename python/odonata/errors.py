@@ -67,7 +67,7 @@ class InputError(ValueError):
             lines.append("  --> " + ":".join(place))
             lines.extend(self._source())
         for name, label in _LABELS.items():
-            if (text := getattr(self, name)) is not None:
+            if text := getattr(self, name):
                 lines.append(f"  {label:<9} {text}")
         return "\n".join(lines)
 
@@ -87,7 +87,7 @@ class InputError(ValueError):
 
 
 class RunFailed(RuntimeError):
-    """A run ended otherwise than completed; `results` holds what was measured until then."""
+    """A run failed or was interrupted; `results` holds what was measured until then."""
 
     def __init__(self, results: Results) -> None:
         self.results = results

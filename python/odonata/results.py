@@ -54,9 +54,14 @@ class Results:
         return self.outcome == "completed"
 
     @property
+    def failed(self) -> bool:
+        """Whether the run ended otherwise than the scenario asks for: by completion or by its time limit."""
+        return self.outcome not in ("completed", "time-limit")
+
+    @property
     def ending(self) -> str:
         """How the run ended, in a sentence."""
-        detail = self.run.get("outcome_detail")
+        detail = self.run.get("detail")
         return f"{self.outcome}: {detail}" if detail else self.outcome
 
     @property

@@ -105,9 +105,7 @@ def _links(results: Results) -> Table | None:
 
 
 def _servers(results: Results) -> Table | None:
-    page = table(
-        "server", "device busy", "written", "read", "requests", "mean request", "waits for space", "seeks"
-    )
+    page = table("server", "busy", "written", "read", "requests", "mean request", "waits for space")
     rows = _largest(results.table("servers"), "device_busy_s")
     for row in rows:
         page.add_row(
