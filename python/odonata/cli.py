@@ -115,6 +115,8 @@ def check(
         from odonata import check_report
 
         check_report.show(report)
+    if not report["routing"]["deadlock_free"]:
+        raise typer.Exit(INPUT_WRONG)
 
 
 @app.command()
