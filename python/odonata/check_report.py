@@ -64,7 +64,7 @@ def _routing(routing: dict[str, Any]) -> list[str]:
 def _cost(cost: dict[str, Any]) -> list[str]:
     return [
         f"about {rate(cost['packets'])} packets, {rate(cost['packet_hops'])} packet-hops, "
-        f"{duration(cost['cpu_s'])} of CPU time (odonata bench says how fast this machine is)"
+        f"{duration(cost['cpu_s'])} of CPU time (odonata bench measures this machine)"
     ]
 
 
