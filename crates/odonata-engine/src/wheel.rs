@@ -18,7 +18,7 @@ use std::collections::BinaryHeap;
 /// Number of buckets; a power of two.
 const BUCKETS: u64 = 8192;
 /// Events per opened bucket that the width is fitted to. The cost is flat from about 10 to 60.
-const TARGET: u64 = 20;
+const TARGET: u64 = 12;
 /// Opened buckets between two looks at the density.
 const REFIT_EVERY: u64 = 4096;
 /// Bounds of the bucket width: 16 ps and 16 ns.

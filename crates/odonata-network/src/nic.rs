@@ -28,8 +28,8 @@ pub(crate) struct Nic {
     next_entry: Time,
     /// When the last packets started on the link, a ring by packet number.
     started: [Time; MOST_QUEUED],
-    /// Packets sent.
-    packets: u32,
+    /// The place of the next packet in the ring.
+    place: u8,
 }
 
 impl Nic {
@@ -38,7 +38,7 @@ impl Nic {
         unsent: 0,
         next_entry: Time::ZERO,
         started: [Time::ZERO; MOST_QUEUED],
-        packets: 0,
+        place: 0,
     };
 }
 
@@ -98,18 +98,19 @@ impl Fabric {
         port.free_at = tail_out;
         self.flow.claim::<C>(number, 0, flits);
 
-        let length = self.params.nic.queue;
+        let length = self.params.nic.queue as u8;
         let queued = self.messages.get(message).queued;
         let nic = self.nics.edit::<C>(node);
-        let ring = |k: u32| (k % length) as usize;
-        let room_since = nic.started[ring(nic.packets)];
+        let place = usize::from(nic.place);
+        let following = if nic.place + 1 == length { 0 } else { nic.place + 1 };
+        let room_since = nic.started[place];
         let entered = queued.max(nic.next_entry).max(room_since);
         nic.next_entry = entered + serialisation;
-        nic.started[ring(nic.packets)] = now;
+        nic.started[place] = now;
         // The packet queue was full from this packet's entry until the next start: that of the
         // packet `length - 1` before it.
-        let full_until = nic.started[ring(nic.packets + 1)];
-        nic.packets += 1;
+        let full_until = nic.started[usize::from(following)];
+        nic.place = following;
         nic.unsent -= u64::from(bytes);
         let done = nic.unsent == 0;
         if done {
