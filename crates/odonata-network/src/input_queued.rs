@@ -73,7 +73,12 @@ impl Fabric {
             if in_fifo {
                 self.pop_input::<C>(p.buffer);
             }
-            self.send_from_input::<E, C>(ctx, router, packet, port, vc, flits);
+            let free_at = self.send_from_input::<E, C>(ctx, router, packet, port, vc, flits);
+            if out.waiting > 0 {
+                // Those passed by are looked at again before anybody else passes.
+                self.flow.ports.edit::<C>(port).hungry = false;
+                self.flow.wake::<E, C>(ctx, port, free_at);
+            }
             return;
         }
         if !in_fifo {
