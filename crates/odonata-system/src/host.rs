@@ -1,0 +1,325 @@
+//! The hosts: everything above the fabric.
+//!
+//! [`Hosts`] executes the programs of all ranks, matches their messages, carries out collectives, runs
+//! open-loop sources, and lets I/O clients and storage servers talk to each other.
+//!
+//! ```text
+//!  Program ─> execute ─┬─> request <──────────────┐            one LP = a router with its nodes,
+//!                      ├─> matching <─────────────┤            their ranks, servers and NICs
+//!                      ├─> collective ─> matching │
+//!                      │        │                 │
+//!  Synthetic ─> source │        │      client <───┤            server <─> odonata_storage::Servers
+//!                 │    │        │        │        │              │ │
+//!                 v    v        v        v        │              v │
+//!                post: Fabric::submit, or within the node ──> arrived / sent
+//! ```
+//!
+//! The traffic of job `j` is number `2 j` (MPI) and `2 j + 1` (its I/O, control messages included).
+//!
+//! # What is charged to whom
+//! Compute occupies its stream. A message leaves for the network after the software's delay and the copy,
+//! which do not occupy the rank: several overlap. Overheads and the random delays of calls do. A send
+//! is complete when its last packet starts on the terminal link, a receive when the whole message is
+//! there. All messages are eager. [`RankMetrics`] says how times add up.
+//!
+//! # Rules that programs can rely on
+//! - Messages of one sender on one communicator are matched in the order of sending, however they are
+//!   routed (`peers`, `matching`).
+//! - Every communicator has the ranks of the job, in their order; other numbers than
+//!   [`Comm::WORLD`](odonata_workload::Comm::WORLD) are duplicates of it.
+//! - A wait for a number that is not open returns at once (`MPI_REQUEST_NULL`).
+//! - A rank with several streams looks 256 operations ahead, counted from the oldest incomplete one.
+
+mod client;
+mod collective;
+mod event;
+mod execute;
+mod letter;
+mod matching;
+mod metrics;
+mod outcome;
+mod params;
+mod peers;
+mod post;
+mod rank;
+mod report;
+mod request;
+mod server;
+mod source;
+#[cfg(test)]
+mod tests;
+
+pub use event::HostEvent;
+pub use metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics};
+pub use outcome::{Blocked, FailureKind, HALT_FAILURE, HostOutcome};
+pub use params::{HostParams, IoParams, Jitter, Job, JobProgram, MpiParams, RecordParams};
+pub use report::JobView;
+
+use event::Desk;
+use letter::Letter;
+use odonata_engine::random::Purpose;
+use odonata_engine::{Context, Lp, NIL, Pool, Rows, Store, Stream, Time};
+use odonata_network::{Fabric, FabricEvent, Histogram, Notice};
+use odonata_storage::{Actions, Servers};
+
+/// A job as the hosts keep it; never changes.
+#[derive(Debug)]
+struct JobPlan {
+    name: String,
+    program: JobProgram,
+    start: Time,
+    ranks: u32,
+    /// Number of its rank 0 among the ranks of all jobs.
+    first_rank: u32,
+    /// Index of its first source, if it has any.
+    first_source: u32,
+    /// Index of its first chain of peers, and chains per rank.
+    first_chain: u32,
+    chains: u32,
+}
+
+/// Everything above the fabric. Ranks are counted over all jobs, in the jobs' order.
+#[derive(Debug)]
+pub struct Hosts {
+    params: HostParams,
+    jobs: Vec<JobPlan>,
+    places: Vec<rank::Place>,
+    /// Node and logical process of each server.
+    server_places: Vec<(u32, Lp)>,
+    /// (logical process, rank), sorted.
+    starts: Vec<(Lp, u32)>,
+    ranks: Store<rank::Rank>,
+    activities: Pool<rank::Activity>,
+    inboxes: Store<matching::Inbox>,
+    requests: Pool<request::RequestCell>,
+    posted: Pool<matching::Posted>,
+    waiting: Pool<matching::Waiting>,
+    /// Heads of the chains of `peers`.
+    chains: Store<u32>,
+    peers: Pool<peers::Peer>,
+    /// Random streams of the software: one per rank, then one per server.
+    streams: Store<Stream>,
+    sources: Store<source::SourceCell>,
+    parcels: Pool<post::Parcel>,
+    io_ops: Pool<client::IoOp>,
+    io_headers: Pool<client::IoHeader>,
+    servers: Servers,
+    metrics: Store<RankMetrics>,
+    message_latency: Histogram,
+    message_rows: Rows<MessageRecord>,
+    io_rows: Rows<IoRecord>,
+    iteration_rows: Rows<IterationRecord>,
+    failures: Rows<outcome::Failure>,
+    /// Empty between events; kept for its memory.
+    actions: Actions,
+}
+odonata_engine::journalled!(Hosts {
+    ranks,
+    activities,
+    inboxes,
+    requests,
+    posted,
+    waiting,
+    chains,
+    peers,
+    streams,
+    sources,
+    parcels,
+    io_ops,
+    io_headers,
+    servers,
+    metrics,
+    message_latency,
+    message_rows,
+    io_rows,
+    iteration_rows,
+    failures,
+});
+
+impl Hosts {
+    /// The hosts of `jobs` on the nodes of `fabric`; storage server `s` of `servers` is on node
+    /// `server_nodes[s]`.
+    ///
+    /// # Panics
+    /// The lists do not belong together: a job with as many nodes (or servers, if it has any) as its
+    /// program has ranks, and a node per server are expected, and nodes that exist.
+    pub fn new(params: HostParams, jobs: Vec<Job>, servers: Servers, server_nodes: Vec<u32>, fabric: &Fabric) -> Self {
+        assert_eq!(
+            servers.len() as usize,
+            server_nodes.len(),
+            "every storage server has a node"
+        );
+        let server_places: Vec<(u32, Lp)> = server_nodes
+            .iter()
+            .map(|&node| (node, fabric.process_of(node)))
+            .collect();
+        let mut plans = Vec::with_capacity(jobs.len());
+        let mut places = Vec::new();
+        let mut sources = Vec::new();
+        let mut chains = 0;
+        for (number, job) in jobs.into_iter().enumerate() {
+            let number = u16::try_from(number).expect("two kinds of traffic per job have 16-bit numbers");
+            let ranks = job.nodes.len() as u32;
+            let first_rank = places.len() as u32;
+            let mut plan = JobPlan {
+                name: job.name,
+                program: job.program,
+                start: job.start,
+                ranks,
+                first_rank,
+                first_source: sources.len() as u32,
+                first_chain: chains,
+                chains: peers::chains(ranks),
+            };
+            match &plan.program {
+                JobProgram::Program(program) => {
+                    assert_eq!(program.ranks(), ranks, "job {:?}: every rank has a node", plan.name);
+                    chains += ranks * plan.chains;
+                }
+                JobProgram::Synthetic { .. } => {
+                    plan.chains = 0;
+                    sources.extend((first_rank..first_rank + ranks).map(|rank| source::SourceCell {
+                        destination: Stream::new(params.seed, u64::from(rank), Purpose::Destination),
+                        arrival: Stream::new(params.seed, u64::from(rank), Purpose::Arrival),
+                        sent: 0,
+                    }));
+                }
+            }
+            assert!(
+                job.servers.is_empty() || job.servers.len() == job.nodes.len(),
+                "every rank has a server or none"
+            );
+            places.extend(job.nodes.iter().enumerate().map(|(rank, &node)| rank::Place {
+                job: number,
+                node,
+                lp: fabric.process_of(node),
+                server: job.servers.get(rank).copied().unwrap_or(NIL),
+            }));
+            plans.push(plan);
+        }
+        assert!(places.len() < letter::MOST_ENDS as usize, "at most 2^28 ranks");
+        let mut starts: Vec<(Lp, u32)> = (0..).zip(&places).map(|(rank, place)| (place.lp, rank)).collect();
+        starts.sort_unstable();
+        let n = places.len();
+        let owner = |server: usize| 1 << 32 | server as u64;
+        let owners = (0..n as u64).chain((0..server_places.len()).map(owner));
+        let streams = owners
+            .map(|owner| Stream::new(params.seed, owner, Purpose::Host))
+            .collect();
+        Hosts {
+            ranks: Store::filled(n, rank::Rank::new()),
+            activities: Pool::new(),
+            inboxes: Store::filled(n, matching::Inbox::default()),
+            requests: Pool::new(),
+            posted: Pool::new(),
+            waiting: Pool::new(),
+            chains: Store::filled(chains as usize, NIL),
+            peers: Pool::new(),
+            streams: Store::from_vec(streams),
+            sources: Store::from_vec(sources),
+            parcels: Pool::new(),
+            io_ops: Pool::new(),
+            io_headers: Pool::new(),
+            servers,
+            metrics: Store::filled(n, RankMetrics::default()),
+            message_latency: Histogram::new(2 * plans.len()),
+            message_rows: Rows::new(),
+            io_rows: Rows::new(),
+            iteration_rows: Rows::new(),
+            failures: Rows::new(),
+            actions: Actions::new(),
+            params,
+            jobs: plans,
+            places,
+            server_places,
+            starts,
+        }
+    }
+
+    /// Starts the ranks of LP `lp`: those of jobs that start at time zero at once, the others when
+    /// their time comes.
+    pub fn start<E, C>(&mut self, ctx: &mut C, lp: Lp, fabric: &mut Fabric)
+    where
+        E: Copy + From<FabricEvent> + From<HostEvent>,
+        C: Context<E>,
+    {
+        let first = self.starts.partition_point(|&(owner, _)| owner < lp);
+        for index in first..self.starts.len() {
+            let (owner, rank) = self.starts[index];
+            if owner != lp {
+                break;
+            }
+            match self.jobs[usize::from(self.places[rank as usize].job)].start {
+                Time::ZERO => self.start_rank(&mut Desk::<E, C>::new(ctx, fabric), rank),
+                start => ctx.send(lp, start, HostEvent::Start { rank }.into()),
+            }
+        }
+    }
+
+    fn start_rank<X: event::Outside>(&mut self, x: &mut X, rank: u32) {
+        match self.jobs[usize::from(self.places[rank as usize].job)].program {
+            JobProgram::Program(_) => self.advance(x, rank),
+            JobProgram::Synthetic { .. } => self.start_source(x, rank),
+        }
+    }
+
+    /// Handles an event of the hosts at its LP.
+    pub fn handle<E, C>(&mut self, ctx: &mut C, fabric: &mut Fabric, lp: Lp, event: HostEvent)
+    where
+        E: Copy + From<FabricEvent> + From<HostEvent>,
+        C: Context<E>,
+    {
+        let mut desk = Desk::<E, C>::new(ctx, fabric);
+        let x = &mut desk;
+        match event {
+            HostEvent::Generate { rank } => {
+                debug_assert_eq!(self.places[rank as usize].lp, lp);
+                self.generate(x, rank);
+            }
+            HostEvent::Start { rank } => self.start_rank(x, rank),
+            HostEvent::Resume { activity } => self.resume(x, activity),
+            HostEvent::LocalSent { parcel } => {
+                let letter = Letter::unpack(self.parcels.get(parcel).content);
+                self.sent(x, letter);
+            }
+            HostEvent::LocalArrived { parcel } => {
+                let post::Parcel {
+                    bytes,
+                    created,
+                    content,
+                    ..
+                } = *self.parcels.get(parcel);
+                self.parcels.give::<C>(parcel);
+                self.arrived(x, Letter::unpack(content), bytes, created);
+            }
+            HostEvent::DeviceDone { server } => self.device_done(x, server),
+            HostEvent::DrainDone { server } => self.drain_done(x, server),
+        }
+    }
+
+    /// Takes note of what the fabric says about a message.
+    pub fn notice<E, C>(&mut self, ctx: &mut C, fabric: &mut Fabric, notice: Notice)
+    where
+        E: Copy + From<FabricEvent> + From<HostEvent>,
+        C: Context<E>,
+    {
+        match notice {
+            Notice::Sent { message } => {
+                let letter = Letter::unpack(fabric.message(message).content);
+                self.sent(&mut Desk::<E, C>::new(ctx, fabric), letter);
+            }
+            Notice::Arrived { message } => {
+                let message_slot = message;
+                let message = *fabric.message(message_slot);
+                fabric.release::<C>(message_slot);
+                let letter = Letter::unpack(message.content);
+                self.arrived(
+                    &mut Desk::<E, C>::new(ctx, fabric),
+                    letter,
+                    message.bytes,
+                    message.created,
+                );
+            }
+        }
+    }
+}

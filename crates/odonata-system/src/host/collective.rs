@@ -1,0 +1,188 @@
+//! Messages of MPI, and collectives made of them.
+//!
+//! A collective runs the steps of [`odonata_workload::collective`]: a step receives and sends at once,
+//! and the next begins when both are complete. Its messages have a context of their own and carry a
+//! *stamp*: which collective, the how-manieth of this rank on the communicator, and a hash of root and
+//! sizes. A rank that gets another stamp than its own knows that the ranks do not agree.
+
+use super::Hosts;
+use super::event::Outside;
+use super::letter::{Kind, Letter};
+use super::matching::{Posted, Waiting};
+use super::outcome::Failure;
+use super::peers::context;
+use super::post::Shipment;
+use super::rank::Activity;
+use super::request::Transfer;
+use odonata_engine::{Mode, NIL, Time};
+use odonata_workload::collective::{choose, step};
+use odonata_workload::{Collective, OpKind, Source, Tag};
+
+/// Bits of a stamp: kind, call number, hash.
+const CALL_BITS: u32 = 10;
+const HASH_BITS: u32 = 20;
+
+/// What the messages of the `call`-th collective of a rank say.
+pub(crate) fn stamp(collective: &Collective, call: u32) -> u32 {
+    let (kind, words) = match *collective {
+        Collective::Barrier { .. } => (0, [0; 2]),
+        Collective::Broadcast { root, bytes, .. } => (1, [u64::from(root), bytes]),
+        Collective::Allreduce { bytes, count, .. } => (2, [bytes, count]),
+    };
+    let mut digest = odonata_engine::Digest::new();
+    words.iter().for_each(|&word| digest.word(word));
+    let hash = digest.value() as u32 & ((1 << HASH_BITS) - 1);
+    kind << (CALL_BITS + HASH_BITS) | (call & ((1 << CALL_BITS) - 1)) << HASH_BITS | hash
+}
+
+/// The name of the collective of a stamp, and the last digits of its number among its rank's.
+pub(crate) fn read_stamp(stamp: u32) -> (&'static str, u32) {
+    let name = match stamp >> (CALL_BITS + HASH_BITS) {
+        0 => "barrier",
+        1 => "broadcast",
+        _ => "all-reduce",
+    };
+    (name, stamp >> HASH_BITS & ((1 << CALL_BITS) - 1))
+}
+
+impl Hosts {
+    /// Begins collective operation `slot`; `false` if it is not possible.
+    pub(crate) fn start_collective<M: Mode>(&mut self, slot: u32, collective: &Collective) -> bool {
+        let rank = self.activities.get(slot).rank;
+        let job = &self.jobs[usize::from(self.places[rank as usize].job)];
+        let (ranks, local) = (job.ranks, rank - job.first_rank);
+        if collective.check(ranks).is_err() {
+            return false;
+        }
+        // The number of calls is kept where a rank would count messages to itself.
+        let call = self.next_sequence::<M>(rank, local, context(collective.comm(), true));
+        let algorithm = choose(collective, ranks, &self.params.mpi.rules);
+        let activity = self.activities.edit::<M>(slot);
+        (activity.algorithm, activity.step, activity.stamp) = (algorithm, 0, stamp(collective, call));
+        true
+    }
+
+    /// Begins the next step of operation `slot`; `false` if there is none, or it is no collective.
+    pub(crate) fn next_step<X: Outside>(&mut self, x: &mut X, slot: u32) -> bool {
+        let Activity {
+            op,
+            rank,
+            algorithm,
+            step: index,
+            stamp,
+            ..
+        } = *self.activities.get(slot);
+        let OpKind::Collective(collective) = op.kind else {
+            return false;
+        };
+        let job = &self.jobs[usize::from(self.places[rank as usize].job)];
+        let Some(step) = step(&collective, algorithm, rank - job.first_rank, job.ranks, index) else {
+            return false;
+        };
+        let overhead = if step.send.is_some() {
+            self.params.mpi.send_overhead
+        } else {
+            Time::ZERO
+        };
+        let now = x.now();
+        let activity = self.activities.edit::<X>(slot);
+        activity.step = index + 1;
+        activity.busy_until = now + overhead;
+        // One for us: a message that is there already must not end the step before it is sent.
+        activity.pending = 1;
+        let context = context(collective.comm(), true);
+        if let Some(transfer) = step.recv {
+            let request = self.open_blocking::<X>(slot, Transfer::Receive);
+            let receive = Posted {
+                source: Source::Rank(transfer.peer),
+                tag: Tag::Any,
+                context,
+                bytes: transfer.bytes,
+                request,
+                collective: Some((slot, stamp)),
+                next: NIL,
+            };
+            self.post(x, rank, receive);
+        }
+        if let Some(transfer) = step.send {
+            let request = self.open_blocking::<X>(slot, Transfer::Send);
+            self.send(x, slot, transfer.peer, stamp, context, transfer.bytes, request);
+        }
+        self.activities.edit::<X>(slot).pending -= 1;
+        true
+    }
+
+    /// Sends a message of operation `slot` to rank `to` of its job; `request` completes when it has left.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn send<X: Outside>(
+        &mut self,
+        x: &mut X,
+        slot: u32,
+        to: u32,
+        tag: u32,
+        context: u32,
+        bytes: u64,
+        request: u32,
+    ) {
+        let Activity { op, rank, .. } = *self.activities.get(slot);
+        let job_number = self.places[rank as usize].job;
+        let job = &self.jobs[usize::from(job_number)];
+        if to >= job.ranks {
+            self.fail(x, Failure::Invalid { rank, op });
+            return;
+        }
+        let target = job.first_rank + to;
+        let sequence = self.next_sequence::<X>(rank, to, context);
+        let metrics = self.metrics.edit::<X>(rank);
+        metrics.sends += 1;
+        metrics.bytes_sent += bytes;
+        let shipment = Shipment {
+            source: self.end_of_rank(rank),
+            target: self.end_of_rank(target),
+            bytes,
+            traffic: Self::traffic(job_number, false),
+            letter: Letter {
+                kind: Kind::Mpi,
+                to: target,
+                from: rank,
+                words: [tag, context, sequence, request],
+            },
+            software: self.send_software(bytes),
+            notify_sent: request != NIL,
+            notify_arrived: true,
+        };
+        self.ship(x, shipment);
+    }
+
+    /// Time of the software for a message of `bytes` between ranks: call and copy.
+    #[inline]
+    pub(crate) fn send_software(&self, bytes: u64) -> Time {
+        let mpi = &self.params.mpi;
+        mpi.send_delay + Time((bytes as f64 * mpi.send_ps_per_byte + 0.5) as u64)
+    }
+
+    /// A message of MPI has arrived.
+    pub(crate) fn message_arrived<X: Outside>(&mut self, x: &mut X, letter: Letter, bytes: u64) {
+        let Letter {
+            to,
+            from,
+            words: [tag, context, sequence, _],
+            ..
+        } = letter;
+        let job = &self.jobs[usize::from(self.places[to as usize].job)];
+        let source = from - job.first_rank;
+        self.accept(
+            x,
+            to,
+            Waiting {
+                source,
+                tag,
+                context,
+                sequence,
+                bytes,
+                next: NIL,
+            },
+        );
+        self.advance(x, to);
+    }
+}

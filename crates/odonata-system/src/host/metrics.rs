@@ -1,0 +1,140 @@
+//! What the hosts count and record.
+
+use odonata_engine::{Digest, Time};
+
+/// What was measured at one rank.
+///
+/// Sums over messages and files are `u128` picoseconds, because those of overlapping ones can exceed
+/// the 213 days of 64 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RankMetrics {
+    /// Computation, on all streams.
+    pub compute: Time,
+    /// Time blocked in MPI calls of stream 0: sends, receives, collectives, waits that were completed
+    /// by a message, and the costs of calls.
+    pub mpi: Time,
+    /// Time blocked in I/O calls of all streams: reads and writes from request to acknowledgement,
+    /// and waits that were completed by a file transfer.
+    pub io: Time,
+    /// When its program ended, or its last message was sent; simulated time.
+    pub end: Time,
+    /// Whether it came to its end.
+    pub finished: bool,
+    /// Messages sent, those of collectives included.
+    pub sends: u64,
+    /// Messages that have arrived.
+    pub recvs: u64,
+    /// Bytes sent in messages.
+    pub bytes_sent: u64,
+    /// Bytes that have arrived in messages.
+    pub bytes_received: u64,
+    /// From send call to arrival, summed over the messages that have arrived, in ps.
+    pub latency_ps: u128,
+    /// The longest of them.
+    pub latency_max: Time,
+    /// Bytes written and acknowledged.
+    pub bytes_written: u64,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Reads and writes completed.
+    pub io_operations: u64,
+    /// From request to acknowledgement, summed over reads and writes, blocking or not, in ps.
+    pub io_duration_ps: u128,
+}
+
+impl RankMetrics {
+    /// From the start of its job to its end; zero if it has not ended.
+    pub fn elapsed(&self, job_start: Time) -> Time {
+        self.end.saturating_sub(job_start)
+    }
+
+    /// Elapsed time less computation: the time that communication and I/O cost. Zero where streams
+    /// compute at the same time for longer than the rank ran.
+    pub fn non_compute(&self, job_start: Time) -> Time {
+        self.elapsed(job_start).saturating_sub(self.compute)
+    }
+
+    /// Mean message latency in ps, if any has arrived.
+    pub fn mean_latency_ps(&self) -> Option<f64> {
+        (self.recvs > 0).then(|| self.latency_ps as f64 / self.recvs as f64)
+    }
+
+    pub(crate) fn results(&self, digest: &mut Digest) {
+        let wide = |sum: u128| [sum as u64, (sum >> 64) as u64];
+        for word in [
+            self.compute.0,
+            self.mpi.0,
+            self.io.0,
+            self.end.0,
+            u64::from(self.finished),
+            self.sends,
+            self.recvs,
+            self.bytes_sent,
+            self.bytes_received,
+            self.latency_max.0,
+            self.bytes_written,
+            self.bytes_read,
+            self.io_operations,
+        ] {
+            digest.word(word);
+        }
+        for word in [wide(self.latency_ps), wide(self.io_duration_ps)].concat() {
+            digest.word(word);
+        }
+    }
+}
+
+/// A read or write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct IoRecord {
+    /// Job.
+    pub job: u16,
+    /// Rank of the job.
+    pub rank: u32,
+    /// Storage server.
+    pub server: u32,
+    /// Whether it was a write.
+    pub write: bool,
+    /// File of the job.
+    pub file: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// When the request left the rank.
+    pub start: Time,
+    /// When the acknowledgement, and all data of a read, were back.
+    pub end: Time,
+}
+
+/// A message that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MessageRecord {
+    /// Job.
+    pub job: u16,
+    /// Whether it belongs to the job's I/O; then one end is a storage server.
+    pub io: bool,
+    /// Sender: rank of the job, or number of the server.
+    pub source: u32,
+    /// Receiver: rank of the job, or number of the server.
+    pub destination: u32,
+    /// Whether the sender is a storage server. The receiver is one if `io` holds and this does not.
+    pub from_server: bool,
+    /// Payload in bytes.
+    pub bytes: u64,
+    /// When it was sent: the call of a rank.
+    pub created: Time,
+    /// From then to its arrival.
+    pub latency: Time,
+}
+
+/// The end of an iteration of a rank ([`OpKind::Mark`](odonata_workload::OpKind::Mark)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct IterationRecord {
+    /// Job.
+    pub job: u16,
+    /// Rank of the job.
+    pub rank: u32,
+    /// Iteration, from 0.
+    pub iteration: u32,
+    /// When it ended.
+    pub time: Time,
+}

@@ -1,0 +1,123 @@
+//! The cells of a rank: where it stands in its program, and its operations under way.
+
+use odonata_engine::{List, NIL, Slot, Time};
+use odonata_workload::{Algorithm, Cursor, Op};
+
+/// Operations of one rank that are known and not complete: how far a rank with several streams looks
+/// ahead in its program. A rank with one stream looks at one operation only.
+pub(crate) const WINDOW: u32 = 256;
+
+/// Where a rank is; never changes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) job: u16,
+    pub(crate) node: u32,
+    /// The logical process of the node.
+    pub(crate) lp: u32,
+    /// Its storage server, or [`NIL`].
+    pub(crate) server: u32,
+}
+
+/// A rank that executes a program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rank {
+    pub(crate) cursor: Cursor,
+    /// Operations pulled and not complete, in program order.
+    pub(crate) live: List,
+    pub(crate) live_count: u32,
+    /// Those of them that may begin.
+    pub(crate) ready: u32,
+    /// Number of the operation at which to look for a second stream again.
+    pub(crate) next_scan: u32,
+    /// Whether the program of this rank has several streams, as far as has been looked.
+    pub(crate) parallel: bool,
+    /// Whether the program has no further operation.
+    pub(crate) exhausted: bool,
+}
+
+impl Rank {
+    pub(crate) fn new() -> Self {
+        Rank {
+            cursor: Cursor::default(),
+            live: List::EMPTY,
+            live_count: 0,
+            ready: 0,
+            next_scan: 0,
+            parallel: false,
+            exhausted: false,
+        }
+    }
+}
+
+/// What an operation is waiting for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// For its stream, or for operations that it comes after.
+    Parked,
+    /// For nothing; about to begin.
+    Ready,
+    /// For the random delay of its call.
+    Delayed,
+    /// For requests.
+    Blocked,
+    /// For the end of what it costs.
+    Busy,
+}
+
+/// An operation that has been pulled and is not complete.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Activity {
+    pub(crate) op: Op,
+    /// When it was called.
+    pub(crate) since: Time,
+    /// Until when its stream is occupied, whatever the requests do.
+    pub(crate) busy_until: Time,
+    pub(crate) rank: u32,
+    /// Requests that it waits for.
+    pub(crate) pending: u32,
+    /// Receives that have completed and whose cost is not yet paid.
+    pub(crate) receives: u32,
+    /// Next step of a collective.
+    pub(crate) step: u32,
+    /// What the messages of a collective say (see `collective.rs`).
+    pub(crate) stamp: u32,
+    pub(crate) next: u32,
+    /// Operations in `op.after` that are not complete.
+    pub(crate) missing: u8,
+    /// Whether an earlier operation of its stream is not complete.
+    pub(crate) behind: bool,
+    /// Whether the request that completed last was one for I/O.
+    pub(crate) for_io: bool,
+    pub(crate) phase: Phase,
+    pub(crate) algorithm: Algorithm,
+}
+
+impl Activity {
+    pub(crate) fn new(rank: u32, op: Op) -> Self {
+        Activity {
+            op,
+            since: Time::ZERO,
+            busy_until: Time::ZERO,
+            rank,
+            pending: 0,
+            receives: 0,
+            step: 0,
+            stamp: 0,
+            next: NIL,
+            missing: 0,
+            behind: false,
+            for_io: false,
+            phase: Phase::Ready,
+            algorithm: Algorithm::Dissemination,
+        }
+    }
+}
+
+impl Slot for Activity {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}
