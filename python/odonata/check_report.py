@@ -26,8 +26,8 @@ def show(report: dict[str, Any], stream: TextIO | None = None) -> None:
 def _machine(report: dict[str, Any]) -> list[str]:
     machine = report["machine"]
     return [
-        f"{machine['nodes']} nodes ({machine['compute_nodes']} compute, {report['servers']} storage servers), "
-        f"{machine['routers']} routers in {machine['groups']} groups",
+        f"{machine['nodes']} nodes ({machine['compute_nodes']} compute, "
+        f"{report['servers']} storage servers), {machine['routers']} routers in {machine['groups']} groups",
         f"cables: {_by_class(machine['cables'])}; free ports: {machine['free_ports']}",
         f"bandwidth of all global cables: {digits(machine['global_to_terminal_bandwidth'])} "
         "of that of all terminal cables",

@@ -20,6 +20,60 @@ ODONATA = [sys.executable, "-m", "odonata"]
 #: Seconds after which a command counts as hung.
 PATIENCE_S = 120
 
+#: Three jobs on 40 nodes, 5 of them storage servers; simulated in well under a second.
+SMALL = """\
+name = "small"
+seed = 3
+
+[machine.dragonfly]
+groups = 5
+routers_per_group = 4
+nodes_per_router = 2
+global_ports_per_router = 2
+
+[network.links.global]
+bandwidth = "4.7 GiB/s"
+buffer = "16 KiB"
+
+[network.routing]
+algorithm = "progressive-adaptive"
+
+[storage]
+nodes = { per_group = 1 }
+device = { capacity = "1 GB" }
+
+[[jobs]]
+name = "halo"
+ranks = 16
+placement = "random"
+workload = { stencil = { dims = [4, 4], message = "16 KiB", iterations = 5, compute = "10 us" } }
+
+[[jobs]]
+name = "training"
+ranks = 8
+placement = "random"
+workload = { cosmoflow = { iterations = 2, elements = 100000, sample = "1 MiB", compute = "100 us" } }
+
+[[jobs]]
+name = "saver"
+ranks = 4
+workload = { checkpoint = { iterations = 2, total = "16 MB", interval = "100 us" } }
+"""
+
+#: Uniform traffic on the same machine that takes minutes: for whoever wants to interrupt it.
+ENDLESS = (
+    SMALL.partition("[storage]")[0]
+    + """\
+[run]
+message_rows = 0
+
+[[jobs]]
+name = "traffic"
+ranks = 40
+workload = { uniform = { bytes = "4 KiB", mean_interval = "2 us", messages = 1000000000 } }
+"""
+)
+
 
 @dataclass(frozen=True)
 class Transcript:
@@ -65,3 +119,13 @@ class Shell:
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The result folder of the small scenario, run once for all tests that only read."""
+    shell = Shell(tmp_path_factory.mktemp("small"))
+    shell.write(SMALL)
+    done = shell("run", "scenario.toml", "-o", "out", "--quiet")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    return shell.folder / "out"

@@ -1,0 +1,63 @@
+"""`odonata check`, `bench`, `schema`, `--version`."""
+
+import json
+
+import pytest
+from conftest import SMALL
+
+import odonata
+
+
+def test_check_says_what_can_be_known(shell):
+    shell.write(SMALL)
+    done = shell("check", "scenario.toml")
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0] == "small: the scenario is right"
+    assert "40 nodes (35 compute, 5 storage servers), 20 routers in 5 groups" in lines
+    # 4 routers have 6 pairs; 5 groups have 10, with floor(4 * 2 / 4) = 2 cables each.
+    assert "cables: 40 terminal, 30 local, 20 global; free ports: 0" in lines
+    assert any(line.startswith("free of deadlock: proved on this machine") for line in lines)
+    for name in ("halo", "training", "saver"):
+        assert any(line.startswith(name) for line in lines)
+    assert shell.files() == ["scenario.toml"]
+
+
+def test_check_answers_in_json(shell):
+    shell.write(SMALL)
+    report = shell("check", "scenario.toml", "--json").json
+    assert report["routing"]["deadlock_free"] is True
+    # Progressive adaptive by group, Kim's dragonfly: 4 local and 2 global channels.
+    assert report["routing"]["virtual_channels_needed"][1:] == [4, 2]
+    assert report["machine"]["compute_nodes"] == 35
+    assert [job["ranks"] for job in report["jobs"]] == [16, 8, 4]
+
+
+@pytest.mark.slow
+def test_bench_measures_hops_and_memory(shell):
+    report = shell("bench", "uniform-minimal-0.3", "--quick", "--json").json
+    assert [case["name"] for case in report["cases"]] == ["uniform-minimal-0.3"]
+    case = report["cases"][0]
+    assert case["packet_hops_per_cpu_s"] > 1e5
+    assert 0 < case["bytes_per_node"] < 50_000
+    assert report["version"] == odonata.__version__
+    assert report["machine"]["cores"] >= 1
+
+
+def test_schema_is_json_schema_with_descriptions(shell):
+    schema = json.loads(shell("schema").out)
+    assert schema["$schema"].startswith("https://json-schema.org/")
+    assert {"machine", "network", "storage", "jobs"} <= set(schema["properties"])
+    for key, value in schema["properties"].items():
+        assert value.get("description"), key
+
+
+def test_version_and_module(shell):
+    assert shell("--version").out == f"odonata {odonata.__version__}\n"
+
+
+def test_help_lists_the_commands(shell):
+    done = shell("--help")
+    assert done.code == 0
+    for command in ("run", "check", "summary", "bench", "schema"):
+        assert f"\n  {command} " in done.out

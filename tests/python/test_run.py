@@ -1,0 +1,187 @@
+"""`odonata run`: the folder, the summary, the exit codes."""
+
+import json
+import signal
+import subprocess
+import time
+
+import pyarrow.parquet as pq
+import pytest
+from conftest import ENDLESS, ODONATA, SMALL
+
+CONTRACT = {
+    "outcome": str,
+    "digest": str,
+    "simulated_s": float,
+    "wall_s": float,
+    "cpu_s": float,
+    "events": int,
+    "packets": int,
+    "packet_hops": int,
+    "messages": int,
+    "bytes_delivered": int,
+    "peak_rss_bytes": int,
+    "scheduler": str,
+    "threads": int,
+    "ranks": int,
+    "version": str,
+    "scenario": dict,
+}
+TABLES = ["io", "jobs", "links", "messages", "packets", "ranks", "routers", "series", "servers"]
+
+#: A checkpoint that does not fit on the devices, which nothing empties.
+FULL = SMALL.replace('capacity = "1 GB"', 'capacity = "5 MB"')
+
+
+def read(folder):
+    return json.loads((folder / "run.json").read_text())
+
+
+def test_a_result_folder_holds_the_run_and_its_tables(small):
+    run = read(small)
+    for key, kind in CONTRACT.items():
+        assert isinstance(run[key], kind), key
+    assert run["outcome"] == "completed"
+    assert run["scenario"]["name"] == "small"
+    assert run["scenario"]["seed"] == 3
+    found = sorted(path.stem for path in small.glob("*.parquet"))
+    assert set(TABLES) <= set(found)
+    assert sorted(path.name for path in small.iterdir()) == sorted(
+        [*(f"{t}.parquet" for t in found), "run.json"]
+    )
+
+
+def test_times_of_a_rank_add_up(small):
+    for rank in pq.read_table(small / "ranks.parquet").to_pylist():
+        assert rank["non_compute_s"] == pytest.approx(rank["elapsed_s"] - rank["compute_s"], abs=1e-12)
+        assert 0 <= rank["mpi_s"] <= rank["non_compute_s"] + 1e-12
+        assert rank["elapsed_s"] <= read(small)["simulated_s"] + 1e-12
+
+
+def test_what_the_jobs_move_is_what_the_scenario_says(small):
+    jobs = {job["job"]: job for job in pq.read_table(small / "jobs.parquet").to_pylist()}
+    # 16 ranks with 4 neighbours of 16 KiB and an all-reduce of 8 B (4 rounds of doubling), 5 times.
+    assert jobs["halo"]["bytes_sent"] == 16 * 5 * (4 * 16384 + 4 * 8)
+    assert jobs["training"]["bytes_read"] == 8 * 2 * 2**20
+    assert jobs["saver"]["bytes_written"] == 2 * 16_000_000
+    assert [job["ranks_finished"] for job in jobs.values()] == [16, 8, 4]
+
+
+def test_the_summary_says_who_took_how_long_and_where_it_was_crowded(shell):
+    shell.write(SMALL)
+    done = shell("run", "scenario.toml")
+    assert done.code == 0
+    assert done.err == ""
+    assert done.out.startswith("small: completed, ")
+    jobs, headings = ["halo", "training", "saver"], ["p99", "Hottest links", "Busiest storage servers"]
+    for part in [*jobs, *headings, "results/scenario"]:
+        assert part in done.out
+    assert max(map(len, done.out.splitlines())) <= 110
+    assert shell("summary", "results/scenario").out == done.out
+
+
+def test_json_is_the_run_and_where_it_lies(shell):
+    shell.write(SMALL)
+    done = shell("run", "scenario.toml", "-o", "out", "--json")
+    assert (done.code, done.err) == (0, "")
+    assert done.json == read(shell.folder / "out") | {"results": "out"}
+
+
+def test_the_same_seed_gives_the_same_digest_and_another_one_does_not(shell, small):
+    shell.write(SMALL)
+
+    def digest(*more):
+        return shell("run", "scenario.toml", "-o", "out", "--force", "--json", *more).json["digest"]
+
+    assert digest() == read(small)["digest"]
+    assert digest("--seed", "3") == read(small)["digest"]
+    assert digest("--seed", "4") != read(small)["digest"]
+
+
+def test_overrides_replace_settings_and_are_saved(shell):
+    shell.write(SMALL)
+    done = shell(
+        "run", "scenario.toml", "--json", "--set", "network.routing.algorithm=minimal", "--set", "jobs.0.ranks=4",
+        "--set", "jobs.0.workload.stencil.dims=[2, 2]",
+    )  # fmt: skip
+    assert done.code == 0
+    assert done.json["scenario"]["network"]["routing"]["algorithm"] == "minimal"
+    assert done.json["scenario"]["jobs"][0]["ranks"] == 4
+
+
+def test_force_replaces_an_old_result(shell):
+    shell.write(SMALL)
+    assert shell("run", "scenario.toml", "-o", "out", "-q").code == 0
+    first = read(shell.folder / "out")
+    assert shell("run", "scenario.toml", "-o", "out", "-q").code == 2
+    assert read(shell.folder / "out") == first
+    assert shell("run", "scenario.toml", "-o", "out", "-q", "--force", "--seed", "4").code == 0
+    assert read(shell.folder / "out")["scenario"]["seed"] == 4
+    assert sorted(path.name for path in shell.folder.iterdir()) == ["out", "scenario.toml"]
+
+
+def test_full_storage_is_a_named_failure_with_results(shell):
+    shell.write(FULL)
+    done = shell("run", "scenario.toml", "-o", "out")
+    assert done.code == 3
+    run = read(shell.folder / "out")
+    assert run["outcome"] == "storage-full"
+    assert "saver" in run["detail"]
+    assert run["detail"] in done.err
+    jobs = {job["job"]: job for job in pq.read_table(shell.folder / "out" / "jobs.parquet").to_pylist()}
+    assert jobs["saver"]["ranks_finished"] < 4
+    assert jobs["halo"]["ranks_finished"] == 16
+
+
+def test_a_time_limit_ends_a_run_as_asked(shell):
+    shell.write(ENDLESS)
+    done = shell("run", "scenario.toml", "--json", "--set", "run.time_limit=1 ms")
+    assert done.code == 0
+    assert done.json["outcome"] == "time-limit"
+    assert done.json["simulated_s"] == pytest.approx(1e-3, rel=0.01)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_keeps_what_it_measured(shell, number):
+    shell.write(ENDLESS)
+    with subprocess.Popen(
+        [*ODONATA, "run", "scenario.toml", "-o", "out"],
+        cwd=shell.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        while not list(shell.folder.glob(".out.*.partial")):  # the run has begun
+            assert process.poll() is None
+            time.sleep(0.02)
+        time.sleep(0.5)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    run = read(shell.folder / "out")
+    assert run["outcome"] == "interrupted"
+    assert run["packets"] > 0
+    assert pq.read_table(shell.folder / "out" / "links.parquet")["packets"].to_numpy().sum() > 0
+    assert "interrupted" in err
+    assert "small: interrupted" in out
+    assert shell.files().count("out") == 1
+    assert not list(shell.folder.glob(".*"))
+
+
+def test_a_killed_run_leaves_nothing_that_looks_like_a_result(shell):
+    shell.write(ENDLESS)
+    with subprocess.Popen([*ODONATA, "run", "scenario.toml", "-o", "out", "-q"], cwd=shell.folder) as process:
+        while not list(shell.folder.glob(".out.*.partial")):
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.kill()
+    assert not (shell.folder / "out").exists()
+    assert not list(shell.folder.rglob("run.json"))
+    shell.write(SMALL)
+    assert shell("run", "scenario.toml", "-o", "out", "-q").code == 0
+
+
+def test_quiet_means_quiet(shell):
+    shell.write(SMALL)
+    done = shell("run", "scenario.toml", "-q")
+    assert (done.code, done.out, done.err) == (0, "", "")
