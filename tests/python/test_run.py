@@ -100,10 +100,9 @@ def test_the_same_seed_gives_the_same_digest_and_another_one_does_not(shell, sma
 
 def test_overrides_replace_settings_and_are_saved(shell):
     shell.write(SMALL)
-    done = shell(
-        "run", "scenario.toml", "--json", "--set", "network.routing.algorithm=minimal", "--set", "jobs.0.ranks=4",
-        "--set", "jobs.0.workload.stencil.dims=[2, 2]",
-    )  # fmt: skip
+    changes = ["network.routing.algorithm=minimal", "jobs.0.ranks=4", "jobs.0.workload.stencil.dims=[2, 2]"]
+    settings = [part for change in changes for part in ("--set", change)]
+    done = shell("run", "scenario.toml", "--json", *settings)
     assert done.code == 0
     assert done.json["scenario"]["network"]["routing"]["algorithm"] == "minimal"
     assert done.json["scenario"]["jobs"][0]["ranks"] == 4
