@@ -1,7 +1,89 @@
-//! Scenarios: written by the user, merged with a preset and with overrides, resolved.
+//! Scenarios, in three stages: *written* by the user ([`written`]), *merged* with a preset and with overrides
+//! ([`Document`]), and *resolved* ([`resolved`]): every default filled in, every rule checked, every rank placed.
+//!
+//! A mistake ends in an [`InputError`] with file, line, key, value and expectation, whichever stage finds it: the
+//! merged document keeps the place of every key. Nothing is created or run before a scenario is resolved.
 
 pub mod choices;
+mod document;
+mod error;
+pub mod presets;
+mod reader;
+mod resolve;
 pub mod resolved;
+mod schema;
+mod tree;
 pub mod workload;
+pub mod written;
 
+use std::path::Path;
+
+pub use document::Document;
+pub use error::{InputError, Problem};
 pub use resolved::Resolved;
+pub use schema::schema;
+
+use crate::placement::{self, Placement};
+
+/// A scenario that can be simulated.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Every parameter.
+    pub resolved: Resolved,
+    /// Where every rank and server is.
+    pub placement: Placement,
+    /// Where every key is from, for errors that are found later.
+    pub document: Document,
+}
+
+/// Loads a scenario from its text.
+///
+/// `name` is how errors call the file, and its stem the name of a scenario without one. `overrides` have the form
+/// `key.path=value` (value: TOML, or else a string) and are merged last; `seed`, if given, replaces the scenario's.
+/// Relative file names in the scenario start from `folder`.
+///
+/// # Errors
+/// The first mistake that is found.
+pub fn load(
+    text: &str,
+    name: &str,
+    overrides: &[String],
+    seed: Option<u64>,
+    folder: impl AsRef<Path>,
+) -> Result<Scenario, InputError> {
+    let document = Document::merge(name, text, overrides)?;
+    let mut written = document.read()?;
+    written.seed = seed.unwrap_or(written.seed);
+    let stem = Path::new(name)
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .unwrap_or("scenario");
+    let resolved = resolve::resolve(written, stem, folder.as_ref()).map_err(|problem| document.locate(problem))?;
+    let placement = placement::place(&resolved).map_err(|problem| document.locate(problem))?;
+    Ok(Scenario {
+        resolved,
+        placement,
+        document,
+    })
+}
+
+/// Loads a scenario from a file; see [`load`].
+///
+/// # Errors
+/// The file cannot be read, is no UTF-8 text or longer than 16 MiB, or the first mistake in it.
+pub fn load_file(path: &Path, overrides: &[String], seed: Option<u64>) -> Result<Scenario, InputError> {
+    let name = path.display().to_string();
+    let refuse = |message: String| InputError {
+        file: name.clone(),
+        line: None,
+        column: None,
+        key: String::new(),
+        message,
+        value: None,
+        expected: "a scenario in TOML, at most 16 MiB".into(),
+        hint: None,
+    };
+    let text = crate::placement::read_text(path, tree::LONGEST_FILE as u64).map_err(refuse)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    load(&text, &name, overrides, seed, folder)
+}

@@ -1,13 +1,13 @@
 //! Parameters of the application skeletons, written and resolved alike: every key has a default.
 
 use odonata_units::{Bytes, Time};
-use odonata_workload::Program;
 use odonata_workload::skeletons as programs;
+use odonata_workload::{Program, synthetic};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::choices::{CheckpointOffset, CosmoflowIo};
-use super::resolved::Workload;
+use super::choices::{Arrival, CheckpointOffset, CosmoflowIo};
+use super::resolved::{Pattern, Synthetic, Workload};
 
 /// Communication of MILC's solver: per iteration, twice an exchange with 8 neighbours in a 4-D torus, then two
 /// all-reduces of 8 B. The defaults are the MFNetSim case study.
@@ -250,5 +250,29 @@ impl Workload {
             )?),
             Workload::Synthetic(_) => return Ok(None),
         }))
+    }
+}
+
+impl Synthetic {
+    /// The traffic of every rank.
+    pub fn traffic(&self) -> synthetic::Synthetic {
+        synthetic::Synthetic {
+            pattern: match &self.pattern {
+                Pattern::Uniform => synthetic::Pattern::Uniform,
+                Pattern::NextGroup { ranks_per_group } => synthetic::Pattern::NextGroup {
+                    ranks_per_group: *ranks_per_group,
+                },
+                Pattern::Permutation { targets } => synthetic::Pattern::Permutation {
+                    targets: targets.as_slice().into(),
+                },
+            },
+            bytes: self.bytes.0,
+            arrival: match self.arrival {
+                Arrival::Fixed => synthetic::Arrival::Fixed,
+                Arrival::Exponential => synthetic::Arrival::Exponential,
+            },
+            messages: self.messages,
+            stop: self.stop,
+        }
     }
 }

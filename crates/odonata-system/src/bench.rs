@@ -1,0 +1,127 @@
+//! Standard cases for measuring the simulator itself.
+
+use crate::scenario;
+use crate::simulation::Simulation;
+use serde::Serialize;
+use std::time::Duration;
+
+/// A standard case: a name and the scenario text with its length in messages per node.
+struct Case {
+    name: &'static str,
+    routing: &'static str,
+    load: f64,
+    workload: &'static str,
+}
+
+/// 1,056 nodes (33 groups × 8 routers × 4 nodes), 4,096 B packets. Loads are fractions of the
+/// bound of uniform traffic, one global link per node shared by 1024/1055 of its messages.
+const CASES: [Case; 6] = [
+    Case { name: "uniform-minimal-0.3", routing: "minimal", load: 0.3, workload: "uniform" },
+    Case { name: "uniform-minimal-0.7", routing: "minimal", load: 0.7, workload: "uniform" },
+    Case { name: "uniform-par-0.3", routing: "progressive-adaptive", load: 0.3, workload: "uniform" },
+    Case { name: "uniform-par-0.7", routing: "progressive-adaptive", load: 0.7, workload: "uniform" },
+    Case { name: "uniform-valiant-0.3", routing: "valiant", load: 0.3, workload: "uniform" },
+    Case { name: "next-group-par-0.1", routing: "progressive-adaptive", load: 0.1, workload: "next-group" },
+];
+
+/// Bandwidth of a global link, bytes per second.
+const GLOBAL: f64 = 4.7 * (1u64 << 30) as f64;
+/// Share of uniform traffic that leaves its group.
+const LEAVING: f64 = 1024.0 / 1055.0;
+
+/// What a case measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figures {
+    /// Name of the case.
+    pub name: String,
+    /// Nodes of the machine.
+    pub nodes: u32,
+    /// Packets delivered.
+    pub packets: u64,
+    /// Routers visited by them.
+    pub packet_hops: u64,
+    /// Events handled.
+    pub events: u64,
+    /// CPU seconds, set-up included.
+    pub cpu_s: f64,
+    /// The figure of merit.
+    pub packet_hops_per_cpu_s: f64,
+    /// Events per packet-hop.
+    pub events_per_hop: f64,
+    /// Simulation state per node at the end, bytes.
+    pub bytes_per_node: f64,
+    /// Peak resident size of the process so far, bytes.
+    pub peak_rss_bytes: u64,
+    /// The run's digest.
+    pub digest: String,
+}
+
+/// Names of the standard cases.
+pub fn cases() -> Vec<&'static str> {
+    CASES.iter().map(|case| case.name).collect()
+}
+
+/// Runs a standard case; `quick` runs a tenth of it.
+///
+/// # Errors
+/// If there is no case of that name, or the scenario does not resolve.
+pub fn run(name: &str, quick: bool) -> Result<Figures, crate::InputError> {
+    let Some(case) = CASES.iter().find(|case| case.name == name) else {
+        return Err(crate::InputError::unknown_name("benchmark case", name, &cases()));
+    };
+    let text = text(case, if quick { 400 } else { 4_000 });
+    let resolved = scenario::load(&text, "bench.toml", &[], None, std::path::Path::new("."))?;
+    let mut simulation = Simulation::from_resolved(resolved)?;
+    while !simulation.advance(Duration::from_secs(3600)).finished {}
+    let results = simulation.finish(false);
+    let progress = results.progress();
+    Ok(Figures {
+        name: case.name.into(),
+        nodes: 1_056,
+        packets: progress.packets,
+        packet_hops: progress.packet_hops,
+        events: progress.events,
+        cpu_s: results.cpu_s(),
+        packet_hops_per_cpu_s: progress.packet_hops as f64 / results.cpu_s(),
+        events_per_hop: progress.events as f64 / progress.packet_hops as f64,
+        bytes_per_node: results.bytes_per_node(),
+        peak_rss_bytes: crate::simulation::peak_rss(),
+        digest: results.digest().into(),
+    })
+}
+
+fn text(case: &Case, messages: u32) -> String {
+    let interval_ns = 4096.0 * LEAVING / (GLOBAL * case.load) * 1e9;
+    let pattern = match case.workload {
+        "next-group" => "next-group = { ranks_per_group = 32, ",
+        _ => "uniform = { ",
+    };
+    format!(
+        r#"
+name = "{}"
+[run]
+message_rows = 0
+[machine.dragonfly]
+groups = 33
+routers_per_group = 8
+nodes_per_router = 4
+global_ports_per_router = 4
+[network]
+packet = "4 KiB"
+[network.links.terminal]
+bandwidth = "16 GiB/s"
+[network.links.local]
+bandwidth = "5.25 GiB/s"
+[network.links.global]
+bandwidth = "4.7 GiB/s"
+[network.routing]
+algorithm = "{}"
+[[jobs]]
+name = "traffic"
+ranks = 1056
+placement = "contiguous"
+workload = {{ {pattern}bytes = "4 KiB", mean_interval = "{interval_ns:.3} ns", messages = {messages} }} }}
+"#,
+        case.name, case.routing
+    )
+}

@@ -1,0 +1,214 @@
+//! From a resolved scenario to a machine that is ready to run.
+
+use crate::host::{HostParams, Hosts, IoParams, Job, JobProgram, MpiParams};
+use crate::machine::Machine;
+use crate::placement::Placement;
+use crate::scenario::resolved::{self, Resolved};
+use odonata_network::routing::{self, DragonflyRouting, Routing};
+use odonata_network::{Fabric, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels};
+use odonata_storage::{DeviceModel, DrainParams, RateDevice, ServerParams, Servers};
+use odonata_topology::{Arrangement, Dragonfly, DragonflyShape};
+use odonata_workload::collective::{Algorithm, Rules};
+use odonata_workload::{Arrival, Pattern, Synthetic};
+use std::sync::Arc;
+
+/// The routing of the scenario on its machine.
+///
+/// # Errors
+/// A text saying which size of the machine is impossible.
+pub fn routing(scenario: &Resolved) -> Result<Routing, String> {
+    let resolved::Machine::Dragonfly(d) = &scenario.machine;
+    let shape = DragonflyShape {
+        groups: d.groups,
+        routers: d.routers_per_group,
+        nodes: d.nodes_per_router,
+        global_ports: d.global_ports_per_router,
+        cables: d.cables,
+    };
+    let arrangement = match d.arrangement {
+        resolved::Arrangement::Absolute => Arrangement::Absolute,
+        resolved::Arrangement::Relative => Arrangement::Relative,
+    };
+    let r = &scenario.network.routing;
+    Ok(Routing::Dragonfly(DragonflyRouting::new(
+        Dragonfly::new(shape, arrangement)?,
+        match r.algorithm {
+            resolved::Algorithm::Minimal => routing::Algorithm::Minimal,
+            resolved::Algorithm::Valiant => routing::Algorithm::Valiant,
+            resolved::Algorithm::ProgressiveAdaptive => routing::Algorithm::ProgressiveAdaptive,
+        },
+        match r.via {
+            resolved::Via::Group => routing::Intermediate::Group,
+            resolved::Via::Router => routing::Intermediate::Router,
+        },
+        match r.divert {
+            resolved::Divert::Any => routing::Divert::Anywhere,
+            resolved::Divert::OwnGlobalPorts => routing::Divert::OwnGlobalPorts,
+        },
+        match r.vc_rule {
+            resolved::VcRule::Stage => routing::VcRule::Stage,
+            resolved::VcRule::Codes => routing::VcRule::Codes,
+        },
+        r.candidates,
+    )))
+}
+
+/// Virtual channels per link class: what the routing needs, or more where the scenario says so.
+pub fn virtual_channels(scenario: &Resolved, routing: &Routing) -> VirtualChannels {
+    let need = routing.virtual_channels();
+    match scenario.network.routing.vcs {
+        None => need,
+        Some(n) => need.map(|least| least.max(n)),
+    }
+}
+
+/// Builds the machine with its jobs placed as `placement` says.
+///
+/// # Errors
+/// A text saying what does not fit together; everything a user can get wrong was checked when the
+/// scenario was resolved.
+pub fn machine(scenario: &Resolved, placement: &Placement) -> Result<Machine, String> {
+    let routing = routing(scenario)?;
+    let vcs = virtual_channels(scenario, &routing);
+    let threshold = scenario.network.routing.threshold.0;
+    let fabric = Fabric::new(network(scenario), routing, vcs, threshold, scenario.network.routing.bias);
+    let servers = servers(scenario, placement.servers.len())?;
+    let jobs = scenario
+        .jobs
+        .iter()
+        .zip(&placement.jobs)
+        .map(|(job, place)| {
+            Ok(Job {
+                name: job.name.clone(),
+                program: program(job)?,
+                nodes: place.nodes.clone(),
+                servers: place.servers.clone(),
+                start: job.start,
+            })
+        })
+        .collect::<Result<Vec<_>, String>>()?;
+    let hosts = Hosts::new(host_params(scenario), jobs, servers, placement.servers.clone(), &fabric)?;
+    Ok(Machine { fabric, hosts })
+}
+
+fn network(scenario: &Resolved) -> NetworkParams {
+    let n = &scenario.network;
+    let link = |l: &resolved::Link| LinkParams {
+        bandwidth: l.bandwidth,
+        latency: l.latency,
+        buffer: l.buffer.0,
+        credit_delay: l.credit_delay,
+    };
+    NetworkParams {
+        packet: n.packet.0,
+        flit: n.flit.0,
+        switching: match n.switching {
+            resolved::Switching::CutThrough => Switching::CutThrough,
+            resolved::Switching::StoreAndForward => Switching::StoreAndForward,
+        },
+        router: match n.router {
+            resolved::RouterModel::InputQueued => RouterModel::InputQueued,
+            resolved::RouterModel::OutputQueued => RouterModel::OutputQueued,
+        },
+        router_delay: n.router_delay,
+        links: [link(&n.links.terminal), link(&n.links.local), link(&n.links.global)],
+        nic: NicParams { queue: scenario.nic.queue },
+        traffics: 2 * scenario.jobs.len() as u16,
+        series: scenario.run.series_interval,
+        seed: scenario.seed,
+    }
+}
+
+fn servers(scenario: &Resolved, count: usize) -> Result<Servers, String> {
+    let Some(storage) = &scenario.storage else {
+        return Servers::new(Vec::new()).map_err(|(_, error)| error.to_string());
+    };
+    let resolved::DeviceModel::Rate(rate) = &storage.device.model;
+    let params = ServerParams {
+        device: DeviceModel::Rate(RateDevice {
+            read: rate.read,
+            write: rate.write,
+            overhead: rate.overhead,
+            seek: rate.seek,
+            seek_window: rate.seek_window.0,
+        }),
+        capacity: storage.device.capacity.0,
+        memory: storage.manager.memory.0,
+        block: storage.manager.block.0,
+        pieces_in_flight: storage.manager.pieces_in_flight,
+        drain: storage.drain.as_ref().map(|drain| DrainParams {
+            bandwidth: drain.bandwidth,
+            latency: drain.latency,
+            threshold: drain.threshold.0,
+        }),
+        object_per_file: storage.manager.object_per_file,
+    };
+    Servers::new(vec![params; count]).map_err(|(server, error)| format!("server {server}: {error}"))
+}
+
+fn host_params(scenario: &Resolved) -> HostParams {
+    let m = &scenario.mpi;
+    let c = &m.collectives;
+    let span = |jitter: &Option<resolved::Jitter>| jitter.as_ref().map(|j| (j.min, j.max));
+    HostParams {
+        mpi: MpiParams {
+            send_delay: m.send_delay,
+            send_ps_per_byte: m.send_per_byte.0,
+            send_overhead: m.send_overhead,
+            recv_overhead: m.recv_overhead,
+            call_jitter: span(&m.call_jitter),
+            local_latency: m.local_latency,
+            local_bandwidth: m.local_bandwidth,
+            rules: Rules {
+                allreduce_recursive_doubling_up_to: c.allreduce_recursive_doubling_up_to.0,
+                broadcast_binomial_below: c.broadcast_binomial_below.0,
+                broadcast_min_ranks: c.broadcast_min_ranks,
+                broadcast_recursive_doubling_below: c.broadcast_recursive_doubling_below.0,
+                allreduce: match c.allreduce {
+                    resolved::Allreduce::Auto => None,
+                    resolved::Allreduce::RecursiveDoubling => Some(Algorithm::RecursiveDoubling),
+                    resolved::Allreduce::ReduceScatterAllgather => Some(Algorithm::ReduceScatterAllgather),
+                },
+                broadcast: match c.broadcast {
+                    resolved::Broadcast::Auto => None,
+                    resolved::Broadcast::Binomial => Some(Algorithm::Binomial),
+                    resolved::Broadcast::ScatterRecursiveDoubling => Some(Algorithm::ScatterRecursiveDoubling),
+                    resolved::Broadcast::ScatterRing => Some(Algorithm::ScatterRing),
+                },
+            },
+        },
+        io: IoParams {
+            control_bytes: scenario.storage.as_ref().map_or(0, |storage| storage.manager.control_message.0),
+            send_delay: odonata_units::Time::ZERO,
+        },
+        nic_message_delay: scenario.nic.message_delay,
+        nic_handoff: span(&scenario.nic.handoff),
+        seed: scenario.seed,
+        message_rows: scenario.run.message_rows,
+        io_rows: scenario.run.io_rows,
+    }
+}
+
+fn program(job: &resolved::Job) -> Result<JobProgram, String> {
+    if let resolved::Workload::Synthetic(s) = &job.workload {
+        let source = Synthetic {
+            pattern: match &s.pattern {
+                resolved::Pattern::Uniform => Pattern::Uniform,
+                resolved::Pattern::NextGroup { ranks_per_group } => Pattern::NextGroup { ranks_per_group: *ranks_per_group },
+                resolved::Pattern::Permutation { targets } => Pattern::Permutation { targets: targets.as_slice().into() },
+            },
+            bytes: s.bytes.0,
+            arrival: match s.arrival {
+                resolved::Arrival::Fixed => Arrival::Fixed,
+                resolved::Arrival::Exponential => Arrival::Exponential,
+            },
+            messages: s.messages,
+            stop: s.stop,
+        };
+        return Ok(JobProgram::Synthetic { source, mean_gap: s.mean_interval });
+    }
+    match job.workload.program(job.ranks)? {
+        Some(program) => Ok(JobProgram::Program(Arc::from(program))),
+        None => Err(format!("job {:?} has no program", job.name)),
+    }
+}

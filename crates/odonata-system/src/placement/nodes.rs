@@ -1,0 +1,185 @@
+//! The nodes of jobs.
+
+use odonata_engine::Stream;
+use odonata_engine::random::Purpose;
+
+use super::file;
+use crate::scenario::Problem;
+use crate::scenario::resolved::{Job, PlacementRule, Resolved};
+
+/// Nobody's node.
+const FREE: u32 = u32::MAX;
+/// The node of a storage server.
+const SERVER: u32 = u32::MAX - 1;
+
+/// The node of each rank of each job; `clients` are the compute nodes in ascending order.
+pub(super) fn place(scenario: &Resolved, clients: &[u32]) -> Result<Vec<Vec<u32>>, Problem> {
+    let mut owner = vec![SERVER; scenario.machine.nodes() as usize];
+    for &node in clients {
+        owner[node as usize] = FREE;
+    }
+    let mut placed = vec![Vec::new(); scenario.jobs.len()];
+    for (index, job) in scenario.jobs.iter().enumerate() {
+        let most = u64::from(job.ranks_per_node) * clients.len() as u64;
+        if u64::from(job.ranks) > most {
+            let problem = format!(
+                "{} ranks need {} nodes, the machine has {}",
+                job.ranks,
+                job.nodes(),
+                clients.len()
+            );
+            let error = Problem::new(format!("jobs.{index}.ranks"), problem, format!("at most {most}"));
+            return Err(error.hint("storage servers do not count; ranks_per_node puts several ranks on a node"));
+        }
+        if let Some(nodes) = named(index, job, clients, scenario.machine.nodes())? {
+            claim(scenario, index, &nodes, &mut owner)?;
+            placed[index] = match job.placement {
+                PlacementRule::File { .. } => nodes.iter().map(|&(node, _)| node).collect(),
+                _ => spread(job, nodes.iter().map(|&(node, _)| node)),
+            };
+        }
+    }
+    let mut stream = Stream::new(scenario.seed, 0, Purpose::Placement);
+    for (index, job) in scenario.jobs.iter().enumerate() {
+        let random = match job.placement {
+            PlacementRule::Contiguous => false,
+            PlacementRule::Random => true,
+            _ => continue,
+        };
+        let mut free: Vec<u32> = clients
+            .iter()
+            .copied()
+            .filter(|&node| owner[node as usize] == FREE)
+            .collect();
+        let wanted = job.nodes() as usize;
+        if wanted > free.len() {
+            let problem = format!(
+                "{} ranks need {wanted} nodes, the other jobs leave {}",
+                job.ranks,
+                free.len()
+            );
+            let most = u64::from(job.ranks_per_node) * free.len() as u64;
+            return Err(Problem::new(
+                format!("jobs.{index}.ranks"),
+                problem,
+                format!("at most {most}"),
+            ));
+        }
+        if random {
+            stream.shuffle(&mut free);
+        }
+        free.truncate(wanted);
+        for &node in &free {
+            owner[node as usize] = index as u32;
+        }
+        placed[index] = spread(job, free.into_iter());
+    }
+    Ok(placed)
+}
+
+/// The node of each rank, for a job on `nodes`.
+fn spread(job: &Job, nodes: impl Iterator<Item = u32>) -> Vec<u32> {
+    let ranks = job.ranks as usize;
+    let mut list = Vec::with_capacity(ranks);
+    for node in nodes {
+        let count = (job.ranks_per_node as usize).min(ranks - list.len());
+        list.extend(std::iter::repeat_n(node, count));
+    }
+    list
+}
+
+/// A node, and the key that names it or the file and line that do.
+type Named = (u32, Origin);
+
+/// Where a node was named.
+enum Origin {
+    /// At this key.
+    Key(String),
+    /// On this line of the placement file.
+    Line(u32),
+}
+
+/// The nodes that a job names, one per node, or one per rank if in a file; `None` if it names none.
+fn named(index: usize, job: &Job, clients: &[u32], nodes: u32) -> Result<Option<Vec<Named>>, Problem> {
+    let at = format!("jobs.{index}.placement");
+    let (key, list, count, kind) = match &job.placement {
+        PlacementRule::Contiguous | PlacementRule::Random => return Ok(None),
+        PlacementRule::File { path, slot } => {
+            let rows = file::read(&format!("{at}.file"), path, *slot, job)?;
+            return Ok(Some(
+                rows.into_iter()
+                    .map(|(node, line)| (node, Origin::Line(line)))
+                    .collect(),
+            ));
+        }
+        PlacementRule::Nodes(list) => (format!("{at}.nodes"), list, nodes, "node"),
+        PlacementRule::Clients(list) => (format!("{at}.clients"), list, clients.len() as u32, "compute node"),
+    };
+    if list.len() as u64 != u64::from(job.nodes()) {
+        let problem = format!(
+            "{} entries for {} ranks, {} per node",
+            list.len(),
+            job.ranks,
+            job.ranks_per_node
+        );
+        return Err(Problem::new(key, problem, format!("{} entries", job.nodes())));
+    }
+    let mut named = Vec::with_capacity(list.len());
+    for (position, &number) in list.iter().enumerate() {
+        let key = format!("{key}.{position}");
+        if number >= count {
+            return Err(Problem::new(
+                key,
+                format!("there is no {kind} {number}"),
+                format!("0 to {}", count - 1),
+            ));
+        }
+        let node = if kind == "node" {
+            number
+        } else {
+            clients[number as usize]
+        };
+        named.push((node, Origin::Key(key)));
+    }
+    Ok(Some(named))
+}
+
+/// Gives `nodes` to job `index`.
+fn claim(scenario: &Resolved, index: usize, nodes: &[Named], owner: &mut [u32]) -> Result<(), Problem> {
+    let job = &scenario.jobs[index];
+    let shared = matches!(job.placement, PlacementRule::File { .. });
+    let most = owner.len() - 1;
+    for (node, origin) in nodes {
+        let refuse = |problem: String, expected: String| match (origin, &job.placement) {
+            (Origin::Line(line), PlacementRule::File { path, .. }) => {
+                let key = format!("jobs.{index}.placement.file");
+                Problem::new(key, problem, expected).within(path.clone(), Some(*line))
+            }
+            (Origin::Key(key), _) => Problem::new(key.clone(), problem, expected),
+            (Origin::Line(_), _) => Problem::new(format!("jobs.{index}.placement"), problem, expected),
+        };
+        let Some(owner) = owner.get_mut(*node as usize) else {
+            return Err(refuse(format!("there is no node {node}"), format!("0 to {most}")));
+        };
+        match *owner {
+            FREE => *owner = index as u32,
+            SERVER => {
+                return Err(refuse(
+                    format!("node {node} is a storage server"),
+                    "compute nodes".into(),
+                ));
+            }
+            // How many ranks of a file share a node has been checked when it was read.
+            other if other == index as u32 && shared => {}
+            other if other == index as u32 => {
+                return Err(refuse(format!("node {node} is listed twice"), "every node once".into()));
+            }
+            other => {
+                let name = &scenario.jobs[other as usize].name;
+                let problem = format!("node {node} belongs to job \"{name}\" (jobs.{other}) already");
+                return Err(refuse(problem, "nodes that no other job names".into()));
+            }
+        }
+    }
+    Ok(())
+}

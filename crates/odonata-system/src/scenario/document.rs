@@ -1,0 +1,308 @@
+//! The merged scenario: a preset, the user's file above it, overrides on top; and where each key is from.
+
+use std::collections::BTreeMap;
+
+use super::error::{InputError, Problem, nearest, quoted};
+use super::presets;
+use super::reader::{Path, ReadError, Reader};
+use super::tree::{self, Entry, Node, Place, Source, Value};
+use super::written::Written;
+
+/// Longest override, in bytes.
+const LONGEST_OVERRIDE: usize = 1 << 20;
+
+/// Most overrides of one run.
+const MOST_OVERRIDES: usize = 1_000;
+
+/// A scenario as merged, with the origin of every key.
+#[derive(Clone, Debug)]
+pub struct Document {
+    sources: Vec<Source>,
+    root: Node,
+}
+
+impl Document {
+    /// Merges the scenario `text` (called `name` in errors) with its preset and with `overrides`, each of the
+    /// form `key.path=value`.
+    ///
+    /// # Errors
+    /// The text is not TOML, the preset is not known, or an override has no such form.
+    pub fn merge(name: &str, text: &str, overrides: &[String]) -> Result<Document, InputError> {
+        let user = tree::parse(0, name, text)?;
+        let mut document = Document {
+            sources: vec![Source {
+                name: name.into(),
+                text: Some(text.into()),
+            }],
+            root: user,
+        };
+        let mut settings = Vec::new();
+        for argument in overrides {
+            settings.push(document.setting(argument, overrides.len())?);
+        }
+        // The preset has to be known before anything can be merged.
+        for setting in settings.iter().filter(|setting| setting.keys == ["preset"]) {
+            document.apply(setting)?;
+        }
+        if let Some(preset) = document.root.get("preset") {
+            let Value::String(preset) = &preset.value else {
+                return Err(document.error_at("preset", None, "a string", None));
+            };
+            let preset = preset.clone();
+            let Some(text) = presets::text(&preset) else {
+                let problem = Problem {
+                    hint: nearest(&preset, presets::names()),
+                    ..Problem::new(
+                        "preset",
+                        format!("unknown preset {}", quoted(&preset)),
+                        format!("one of {}", presets::names().collect::<Vec<_>>().join(", ")),
+                    )
+                };
+                return Err(document.locate(problem));
+            };
+            let name = format!("preset {preset}");
+            let base = tree::parse(document.sources.len() as u32, &name, text)?;
+            document.sources.push(Source {
+                name,
+                text: Some(text.into()),
+            });
+            merge(&mut Vec::new(), &mut document.root, base);
+        }
+        for setting in &settings {
+            document.apply(setting)?;
+        }
+        Ok(document)
+    }
+
+    /// The written form.
+    pub(super) fn read(&self) -> Result<Written, InputError> {
+        let reader = Reader {
+            node: &self.root,
+            path: Path::Root,
+        };
+        serde::Deserialize::deserialize(reader).map_err(|error: ReadError| {
+            let (key, place) = error.at.unwrap_or_else(|| (String::new(), self.root.place));
+            InputError {
+                message: error.problem,
+                value: error.value,
+                expected: error.expected,
+                hint: error.hint,
+                ..self.error_in(key, place)
+            }
+        })
+    }
+
+    /// An error about the value at `key` (a dotted path; positions in arrays count from 0). Where there is no
+    /// such key, the line is that of the innermost table around it. `value`: what is wrong, if not the value as
+    /// it was written.
+    pub fn error_at(&self, key: &str, value: Option<String>, expected: &str, hint: Option<String>) -> InputError {
+        let (node, found) = self.find(key);
+        let value = value.or_else(|| found.then(|| node.shown()));
+        InputError {
+            message: match &value {
+                Some(value) => format!("invalid value {value}"),
+                None => "the key is missing".into(),
+            },
+            value,
+            expected: expected.into(),
+            hint,
+            ..self.error_in(key.into(), node.place)
+        }
+    }
+
+    /// The error for `problem`, with the place of its key.
+    pub fn locate(&self, problem: Problem) -> InputError {
+        let (node, found) = self.find(&problem.key);
+        let mut error = InputError {
+            value: found.then(|| node.shown()),
+            message: problem.problem,
+            expected: problem.expected,
+            hint: problem.hint,
+            ..self.error_in(problem.key, node.place)
+        };
+        if let Some((file, line)) = problem.elsewhere {
+            error = InputError {
+                file,
+                line,
+                column: None,
+                ..error
+            };
+        }
+        error
+    }
+
+    /// An error without content at a place.
+    fn error_in(&self, key: String, place: Place) -> InputError {
+        let source = &self.sources[place.source as usize];
+        let position = source
+            .text
+            .as_ref()
+            .map(|text| tree::line_and_column(text, place.offset));
+        InputError {
+            file: source.name.clone(),
+            line: position.map(|(line, _)| line),
+            column: position.map(|(_, column)| column),
+            key,
+            message: String::new(),
+            value: None,
+            expected: String::new(),
+            hint: None,
+        }
+    }
+
+    /// The node at `key`, or the innermost one on the way to it, and which of the two it is.
+    fn find(&self, key: &str) -> (&Node, bool) {
+        let mut node = &self.root;
+        for part in key.split('.').filter(|part| !part.is_empty()) {
+            match node.get(part) {
+                Some(inner) => node = inner,
+                None => return (node, false),
+            }
+        }
+        (node, true)
+    }
+
+    /// Reads one override and registers it as a source.
+    fn setting(&mut self, argument: &str, count: usize) -> Result<Setting, InputError> {
+        let source = self.sources.len() as u32;
+        let shown: String = argument.chars().take(80).collect();
+        let name = format!("--set {shown}");
+        self.sources.push(Source { name, text: None });
+        let place = Place { source, offset: 0 };
+        let refuse = |message: String| InputError {
+            message,
+            expected: "KEY=VALUE, such as network.packet=\"2 KiB\" or jobs.0.ranks=64".into(),
+            ..self.error_in(String::new(), place)
+        };
+        if argument.len() > LONGEST_OVERRIDE || count > MOST_OVERRIDES {
+            return Err(refuse("too long or too many".into()));
+        }
+        let Some((keys, value)) = argument.split_once('=') else {
+            return Err(refuse(format!("no \"=\" in {}", quoted(argument))));
+        };
+        let keys: Vec<String> = keys.split('.').map(|key| key.trim().to_string()).collect();
+        if keys.iter().any(String::is_empty) || keys.len() > 32 {
+            return Err(refuse(format!("{} is no key", quoted(&keys.join(".")))));
+        }
+        Ok(Setting {
+            keys,
+            node: value_of(value.trim(), place),
+        })
+    }
+
+    /// Sets a value in the tree.
+    fn apply(&mut self, setting: &Setting) -> Result<(), InputError> {
+        let place = setting.node.place;
+        set(&mut self.root, &setting.keys, 0, &setting.node).map_err(|(depth, count)| InputError {
+            message: format!("there is no element {}", quoted(&setting.keys[depth])),
+            expected: match count {
+                0 => "no position: the array is empty".into(),
+                _ => format!("a position from 0 to {}", count - 1),
+            },
+            ..self.error_in(setting.keys[..=depth].join("."), place)
+        })
+    }
+}
+
+/// Sets the value at `keys[depth..]` below `node`. Where an array has no such position: the depth and how many
+/// elements there are.
+fn set(node: &mut Node, keys: &[String], depth: usize, value: &Node) -> Result<(), (usize, usize)> {
+    let Some(key) = keys.get(depth) else {
+        *node = value.clone();
+        return Ok(());
+    };
+    let empty = || Node {
+        value: Value::Table(BTreeMap::new()),
+        place: value.place,
+    };
+    match &mut node.value {
+        Value::Array(items) => {
+            let count = items.len();
+            let item = key.parse::<usize>().ok().and_then(|index| items.get_mut(index));
+            set(item.ok_or((depth, count))?, keys, depth + 1, value)
+        }
+        Value::Table(table) => {
+            table.retain(|other, _| !excludes(&keys[..depth], key, other));
+            let entry = table.entry(key.clone()).or_insert_with(|| Entry {
+                key: value.place,
+                node: empty(),
+            });
+            set(&mut entry.node, keys, depth + 1, value)
+        }
+        _ => {
+            *node = empty();
+            set(node, keys, depth, value)
+        }
+    }
+}
+
+/// One override.
+#[derive(Debug)]
+struct Setting {
+    keys: Vec<String>,
+    node: Node,
+}
+
+/// `text` as a TOML value; what is none is a string, so that `"4 KiB"` needs no quotes in a shell.
+fn value_of(text: &str, place: Place) -> Node {
+    let parsed = tree::parse(place.source, "", &format!("value = {text}")).ok();
+    let value = parsed.and_then(|node| match node.value {
+        Value::Table(mut table) if table.len() == 1 => table.remove("value"),
+        _ => None,
+    });
+    match value {
+        Some(entry) => entry.node,
+        None => Node {
+            value: Value::String(text.into()),
+            place,
+        },
+    }
+}
+
+/// Puts `below` under `node`: tables are merged key by key, everything else in `node` stays.
+fn merge(path: &mut Vec<String>, node: &mut Node, below: Node) {
+    let (Value::Table(above), Value::Table(below)) = (&mut node.value, below.value) else {
+        return;
+    };
+    for (key, entry) in below {
+        if above.keys().any(|other| excludes(path, other, &key)) {
+            continue;
+        }
+        match above.get_mut(&key) {
+            Some(existing) => {
+                path.push(key);
+                merge(path, &mut existing.node, entry.node);
+                path.pop();
+            }
+            None => {
+                above.insert(key, entry);
+            }
+        }
+    }
+}
+
+/// Whether `key` in the table at `path` rules out that `other`, from a layer below, stays beside it: only one
+/// of them can be there, so that the upper layer would otherwise have to delete what it replaces.
+fn excludes(path: &[String], key: &str, other: &str) -> bool {
+    const ALTERNATIVES: [(&[&str], &[&[&str]]); 3] = [
+        (&["storage", "nodes"], &[&["list"], &["per_group", "position"]]),
+        (
+            &["jobs", "*", "placement"],
+            &[&["nodes"], &["clients"], &["file", "slot"]],
+        ),
+        (&["jobs", "*", "workload", "*"], &[&["load"], &["mean_interval"]]),
+    ];
+    let is = |pattern: &[&str]| {
+        pattern.len() == path.len() && pattern.iter().zip(path).all(|(p, key)| *p == "*" || p == key)
+    };
+    if is(&["machine"]) || is(&["jobs", "*", "workload"]) || is(&["storage", "assignment"]) {
+        return key != other;
+    }
+    ALTERNATIVES
+        .iter()
+        .filter(|(pattern, _)| is(pattern))
+        .any(|(_, groups)| {
+            let group = |key: &str| groups.iter().position(|group| group.contains(&key));
+            matches!((group(key), group(other)), (Some(a), Some(b)) if a != b)
+        })
+}

@@ -1,0 +1,158 @@
+//! What is wrong with an input, and where.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// A mistake in a scenario, found before anything is created or run.
+///
+/// Displayed as one line, `FILE:LINE:COLUMN: KEY: MESSAGE; expected EXPECTED; HINT`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InputError {
+    /// The file as it was named; `preset NAME` inside a preset, `--set KEY=VALUE` in an override.
+    pub file: String,
+    /// Line, from 1; `None` where the input has no lines (overrides, unreadable files).
+    pub line: Option<u32>,
+    /// Column, from 1, in characters.
+    pub column: Option<u32>,
+    /// Path of the key, joined with dots; positions in arrays count from 0. Empty: the whole input.
+    pub key: String,
+    /// What is wrong, with the value.
+    pub message: String,
+    /// The value seen, as TOML; `None` where there is none.
+    pub value: Option<String>,
+    /// What would be right; may be empty.
+    pub expected: String,
+    /// What was probably meant, or how to get there.
+    pub hint: Option<String>,
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+            if let Some(column) = self.column {
+                write!(f, ":{column}")?;
+            }
+        }
+        if !self.key.is_empty() {
+            write!(f, ": {}", self.key)?;
+        }
+        write!(f, ": {}", self.message)?;
+        if !self.expected.is_empty() {
+            write!(f, "; expected {}", self.expected)?;
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "; {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for InputError {}
+
+/// A rule that the scenario as a whole breaks, named by key; [`Document::locate`](super::Document::locate)
+/// finds the line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Path of the key, joined with dots.
+    pub key: String,
+    /// What is wrong, with the value.
+    pub problem: String,
+    /// What would be right; may be empty.
+    pub expected: String,
+    /// How to get there.
+    pub hint: Option<String>,
+    /// Where, if in a file that the key names: the file and the line, from 1.
+    pub elsewhere: Option<(String, Option<u32>)>,
+}
+
+impl Problem {
+    /// A problem at `key`.
+    pub fn new(key: impl Into<String>, problem: impl Into<String>, expected: impl Into<String>) -> Self {
+        Problem {
+            key: key.into(),
+            problem: problem.into(),
+            expected: expected.into(),
+            hint: None,
+            elsewhere: None,
+        }
+    }
+
+    /// With advice.
+    #[must_use]
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Problem {
+            hint: Some(hint.into()),
+            ..self
+        }
+    }
+
+    /// In another file, at `line` of it.
+    #[must_use]
+    pub fn within(self, file: impl Into<String>, line: Option<u32>) -> Self {
+        Problem {
+            elsewhere: Some((file.into(), line)),
+            ..self
+        }
+    }
+}
+
+/// A question that names the candidate closest to `name`, if one is close.
+pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    // A long name cannot be a slip of the finger for a short one, and would take long to compare.
+    if name.len() > 64 {
+        return None;
+    }
+    let fold = |text: &str| text.to_lowercase().replace('_', "-");
+    let name = fold(name);
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&fold(candidate), &name), candidate))
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 4)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| format!("did you mean \"{candidate}\"?"))
+}
+
+/// `text` in quotes, shortened if very long.
+pub(super) fn quoted(text: &str) -> String {
+    const MOST: usize = 60;
+    if text.chars().count() <= MOST {
+        return format!("{text:?}");
+    }
+    let start: String = text.chars().take(MOST).collect();
+    format!("{:?}", start + "…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_close_is_suggested() {
+        let keys = ["packet", "flit", "switching", "router_delay"];
+        assert_eq!(nearest("pakcet", keys), Some("did you mean \"packet\"?".into()));
+        assert_eq!(
+            nearest("router-delay", keys),
+            Some("did you mean \"router_delay\"?".into())
+        );
+        assert_eq!(nearest("bandwidth", keys), None);
+        assert_eq!(nearest(&"p".repeat(1_000_000), keys), None);
+    }
+
+    #[test]
+    fn the_line_that_is_shown_leaves_out_what_is_not_known() {
+        let error = InputError {
+            file: "--set seed=x".into(),
+            line: None,
+            column: None,
+            key: "seed".into(),
+            message: "invalid value \"x\"".into(),
+            value: Some("\"x\"".into()),
+            expected: String::new(),
+            hint: None,
+        };
+        assert_eq!(error.to_string(), "--set seed=x: seed: invalid value \"x\"");
+    }
+}

@@ -1,0 +1,426 @@
+//! From a tree to the written form: a serde deserializer that keeps the path, so that an error
+//! raised anywhere gets the key and the place of the value it is about.
+
+use std::fmt;
+
+use serde::de::value::StrDeserializer;
+use serde::de::{self, DeserializeSeed, Expected, IntoDeserializer, Unexpected, Visitor};
+use serde::forward_to_deserialize_any;
+
+use super::error::{nearest, quoted};
+use super::tree::{Node, Place, Value};
+
+/// What is wrong and where, as far as known so far.
+#[derive(Debug)]
+pub(super) struct ReadError {
+    pub(super) problem: String,
+    pub(super) value: Option<String>,
+    pub(super) expected: String,
+    pub(super) hint: Option<String>,
+    /// The path of the value and its place, once a level that knows them has been passed.
+    pub(super) at: Option<(String, Place)>,
+}
+
+impl ReadError {
+    fn plain(problem: String, value: Option<String>, expected: String, hint: Option<String>) -> Self {
+        ReadError {
+            problem,
+            value,
+            expected,
+            hint,
+            at: None,
+        }
+    }
+
+    /// What was seen is not what was expected. A quantity's expectation may end with `; HINT`
+    /// (see [`odonata_units::UnitError`]).
+    fn mismatch(what: &str, seen: Option<String>, expected: &str) -> Self {
+        let (expected, hint) = match expected.split_once("; ") {
+            Some((expected, hint)) => (expected, Some(hint.to_string())),
+            None => (expected, None),
+        };
+        let problem = match &seen {
+            Some(seen) => format!("{what} {seen}"),
+            None => what.into(),
+        };
+        ReadError::plain(problem, seen, expected.into(), hint)
+    }
+
+    fn named(what: &str, name: &str, candidates: &[&str]) -> Self {
+        ReadError::plain(
+            format!("unknown {what} {}", quoted(name)),
+            Some(quoted(name)),
+            format!("one of {}", candidates.join(", ")),
+            nearest(name, candidates.iter().copied()),
+        )
+    }
+
+    fn at(mut self, path: &Path<'_>, place: Place) -> Self {
+        if self.at.is_none() {
+            self.at = Some((path.to_string(), place));
+        }
+        self
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problem)
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+fn seen(unexpected: Unexpected<'_>) -> String {
+    match unexpected {
+        Unexpected::Str(text) => quoted(text),
+        Unexpected::Signed(number) => number.to_string(),
+        Unexpected::Unsigned(number) => number.to_string(),
+        Unexpected::Float(number) => number.to_string(),
+        Unexpected::Bool(flag) => flag.to_string(),
+        Unexpected::Seq => "an array".into(),
+        Unexpected::Map => "a table".into(),
+        other => other.to_string(),
+    }
+}
+
+impl de::Error for ReadError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        ReadError::plain(message.to_string(), None, String::new(), None)
+    }
+
+    fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        ReadError::mismatch("wrong type of value:", Some(seen(unexpected)), &expected.to_string())
+    }
+
+    fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        ReadError::mismatch("invalid value", Some(seen(unexpected)), &expected.to_string())
+    }
+
+    fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
+        ReadError::mismatch(&format!("{length} entries"), None, &expected.to_string())
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        ReadError::named("name", variant, expected)
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        ReadError::named("key", field, expected)
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        ReadError::plain(format!("the key \"{field}\" is missing"), None, String::new(), None)
+    }
+}
+
+/// The keys that lead to a value, from the inside out.
+#[derive(Clone, Copy)]
+pub(super) enum Path<'a> {
+    Root,
+    Key(&'a Path<'a>, &'a str),
+    Index(&'a Path<'a>, usize),
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dot = |parent: &Path<'_>| if matches!(parent, Path::Root) { "" } else { "." };
+        match self {
+            Path::Root => Ok(()),
+            Path::Key(parent, key) => write!(f, "{parent}{}{key}", dot(parent)),
+            Path::Index(parent, index) => write!(f, "{parent}{}{index}", dot(parent)),
+        }
+    }
+}
+
+/// Reads one value of the tree.
+#[derive(Clone, Copy)]
+pub(super) struct Reader<'a> {
+    pub(super) node: &'a Node,
+    pub(super) path: Path<'a>,
+}
+
+impl<'a> Reader<'a> {
+    fn located<T>(&self, result: Result<T, ReadError>) -> Result<T, ReadError> {
+        result.map_err(|error| error.at(&self.path, self.node.place))
+    }
+
+    fn wrong(&self, expected: &str) -> ReadError {
+        let error = ReadError::mismatch("wrong type of value:", Some(self.node.shown()), expected);
+        error.at(&self.path, self.node.place)
+    }
+
+    fn integer<'de, T, V>(
+        self,
+        least: &str,
+        most: &str,
+        visitor: V,
+        visit: impl FnOnce(V, T) -> Result<V::Value, ReadError>,
+    ) -> Result<V::Value, ReadError>
+    where
+        T: TryFrom<i64>,
+        V: Visitor<'de>,
+    {
+        let expected = format!("a whole number from {least} to {most}");
+        let Value::Integer(number) = self.node.value else {
+            return Err(self.wrong(&expected));
+        };
+        match T::try_from(number) {
+            Ok(number) => self.located(visit(visitor, number)),
+            Err(_) => {
+                let error = ReadError::mismatch("invalid value", Some(number.to_string()), &expected);
+                Err(error.at(&self.path, self.node.place))
+            }
+        }
+    }
+}
+
+macro_rules! integers {
+    ($($method:ident $visit:ident $type:ty, $most:expr;)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+            self.integer::<$type, V>(&<$type>::MIN.to_string(), $most, visitor, |v, n| v.$visit(n))
+        })*
+    };
+}
+
+impl<'de> de::Deserializer<'de> for Reader<'_> {
+    type Error = ReadError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        let result = match &self.node.value {
+            Value::String(text) => visitor.visit_str(text),
+            Value::Integer(number) => visitor.visit_i64(*number),
+            Value::Float(number) => visitor.visit_f64(*number),
+            Value::Boolean(flag) => visitor.visit_bool(*flag),
+            Value::Datetime(text) => visitor.visit_str(text),
+            Value::Array(items) => {
+                let mut reader = Items {
+                    items,
+                    next: 0,
+                    path: &self.path,
+                };
+                let length = items.len();
+                visitor.visit_seq(&mut reader).and_then(|value| {
+                    // Arrays of a fixed length stop reading at their last element.
+                    if reader.next == length {
+                        Ok(value)
+                    } else {
+                        let expected = format!("an array of length {}", reader.next);
+                        Err(ReadError::mismatch(&format!("{length} entries"), None, &expected))
+                    }
+                })
+            }
+            Value::Table(table) => {
+                // In the order of the text, so that the first mistake is reported first.
+                let mut entries: Vec<_> = table.iter().collect();
+                entries.sort_by_key(|(_, entry)| entry.key);
+                let entries = entries
+                    .into_iter()
+                    .map(|(key, entry)| (key.as_str(), entry.key, &entry.node))
+                    .collect();
+                visitor.visit_map(Entries {
+                    entries,
+                    next: 0,
+                    path: &self.path,
+                })
+            }
+        };
+        self.located(result)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, ReadError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    integers! {
+        deserialize_u8 visit_u8 u8, "255";
+        deserialize_u16 visit_u16 u16, "65535";
+        deserialize_u32 visit_u32 u32, "4294967295";
+        deserialize_u64 visit_u64 u64, "9223372036854775807";
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        let number = match self.node.value {
+            Value::Integer(number) => number as f64,
+            Value::Float(number) if number.is_finite() => number,
+            _ => return Err(self.wrong("a finite number")),
+        };
+        self.located(visitor.visit_f64(number))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        match self.node.value {
+            Value::Table(_) => self.deserialize_any(visitor),
+            // Serde would fill a struct from an array, by position.
+            _ => Err(self.wrong("a table")),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        let choice = match &self.node.value {
+            Value::String(name) => Choice {
+                name,
+                content: None,
+                place: self.node.place,
+                path: &self.path,
+            },
+            Value::Table(table) if table.len() == 1 => {
+                let Some((name, entry)) = table.first_key_value() else {
+                    return Err(self.wrong("a table with one key"));
+                };
+                Choice {
+                    name,
+                    content: Some(&entry.node),
+                    place: entry.key,
+                    path: &self.path,
+                }
+            }
+            Value::Table(table) => {
+                let names: Vec<&str> = table.keys().take(8).map(String::as_str).collect();
+                let error = ReadError::mismatch(
+                    &format!("{} keys", table.len()),
+                    Some(format!("({})", names.join(", "))).filter(|_| !names.is_empty()),
+                    &format!("exactly one of {}", variants.join(", ")),
+                );
+                return Err(error.at(&self.path, self.node.place));
+            }
+            _ => return Err(self.wrong(&format!("one of {}", variants.join(", ")))),
+        };
+        self.located(visitor.visit_enum(choice))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u128 f32 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map
+        identifier ignored_any
+    }
+}
+
+struct Items<'a> {
+    items: &'a [Node],
+    next: usize,
+    path: &'a Path<'a>,
+}
+
+impl<'de> de::SeqAccess<'de> for &mut Items<'_> {
+    type Error = ReadError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, ReadError> {
+        let Some(node) = self.items.get(self.next) else {
+            return Ok(None);
+        };
+        let path = Path::Index(self.path, self.next);
+        self.next += 1;
+        seed.deserialize(Reader { node, path }).map(Some)
+    }
+}
+
+struct Entries<'a> {
+    entries: Vec<(&'a str, Place, &'a Node)>,
+    next: usize,
+    path: &'a Path<'a>,
+}
+
+impl<'de> de::MapAccess<'de> for Entries<'_> {
+    type Error = ReadError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, ReadError> {
+        let Some(&(key, place, _)) = self.entries.get(self.next) else {
+            return Ok(None);
+        };
+        let name: StrDeserializer<'_, ReadError> = key.into_deserializer();
+        seed.deserialize(name)
+            .map(Some)
+            .map_err(|error| error.at(&Path::Key(self.path, key), place))
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, ReadError> {
+        let (key, _, node) = self.entries[self.next];
+        self.next += 1;
+        seed.deserialize(Reader {
+            node,
+            path: Path::Key(self.path, key),
+        })
+    }
+}
+
+/// A variant by its name alone, or with its content.
+struct Choice<'a> {
+    name: &'a str,
+    content: Option<&'a Node>,
+    place: Place,
+    path: &'a Path<'a>,
+}
+
+impl<'de, 'a> de::EnumAccess<'de> for Choice<'a> {
+    type Error = ReadError;
+    type Variant = Choice<'a>;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), ReadError> {
+        let name: StrDeserializer<'_, ReadError> = self.name.into_deserializer();
+        match seed.deserialize(name) {
+            Ok(variant) => Ok((variant, self)),
+            Err(error) if self.content.is_some() => Err(error.at(&Path::Key(self.path, self.name), self.place)),
+            Err(error) => Err(error.at(self.path, self.place)),
+        }
+    }
+}
+
+impl Choice<'_> {
+    fn content(&self) -> Result<Reader<'_>, ReadError> {
+        match self.content {
+            Some(node) => Ok(Reader {
+                node,
+                path: Path::Key(self.path, self.name),
+            }),
+            None => {
+                let expected = format!("{{ {} = ... }}; \"{}\" has keys of its own", self.name, self.name);
+                let error = ReadError::mismatch("wrong type of value:", Some(quoted(self.name)), &expected);
+                Err(error.at(self.path, self.place))
+            }
+        }
+    }
+}
+
+impl<'de> de::VariantAccess<'de> for Choice<'_> {
+    type Error = ReadError;
+
+    fn unit_variant(self) -> Result<(), ReadError> {
+        match self.content {
+            None => Ok(()),
+            Some(_) => {
+                let error = ReadError::mismatch("wrong type of value:", Some("a table".into()), &quoted(self.name));
+                Err(error.at(self.path, self.place))
+            }
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, ReadError> {
+        seed.deserialize(self.content()?)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, ReadError> {
+        de::Deserializer::deserialize_any(self.content()?, visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        de::Deserializer::deserialize_struct(self.content()?, "", fields, visitor)
+    }
+}

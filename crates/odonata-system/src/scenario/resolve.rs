@@ -1,0 +1,266 @@
+//! From the written to the resolved form: defaults filled in, rules checked.
+//!
+//! Rules that one value breaks by itself (units, signs, names) were checked when it was read; here are
+//! those between values, and the bounds.
+
+mod jobs;
+mod storage;
+
+use odonata_units::{Bandwidth, Bytes, Time};
+
+use super::error::Problem;
+use super::resolved as r;
+use super::written as w;
+
+/// Largest packet, in bytes: a whole one has to fit into every buffer.
+const LARGEST_PACKET: u64 = 1 << 20;
+
+/// Most ports of a machine; the topology's own bound.
+const MOST_PORTS: u64 = 1 << 28;
+
+/// Resolves `written`. `stem` is the name of a scenario without one; relative files start from `folder`.
+pub(super) fn resolve(written: w::Written, stem: &str, folder: &std::path::Path) -> Result<r::Resolved, Problem> {
+    let machine = machine(written.machine)?;
+    let network = network(&written.network)?;
+    let nic = nic(&written.nic)?;
+    let mpi = mpi(&written.mpi)?;
+    let storage = match &written.storage {
+        Some(storage) => Some(storage::storage(storage, &machine)?),
+        None => None,
+    };
+    let mut resolved = r::Resolved {
+        name: name("name", written.name.unwrap_or_else(|| stem.into()))?,
+        seed: written.seed,
+        preset: written.preset,
+        run: run(&written.run)?,
+        machine,
+        network,
+        nic,
+        mpi,
+        storage,
+        jobs: Vec::new(),
+    };
+    resolved.jobs = jobs::jobs(written.jobs, &resolved, folder)?;
+    Ok(resolved)
+}
+
+/// A name that fits into titles and tables.
+fn name(key: &str, name: String) -> Result<String, Problem> {
+    if name.is_empty() || name.len() > 200 || name.chars().any(char::is_control) {
+        return Err(Problem::new(
+            key,
+            "unusable name",
+            "1 to 200 bytes without control characters",
+        ));
+    }
+    Ok(name)
+}
+
+fn positive(key: &str, time: Time) -> Result<Time, Problem> {
+    if time == Time::ZERO {
+        return Err(Problem::new(
+            key,
+            format!("{time} is not positive"),
+            "a time of 1 ps at least",
+        ));
+    }
+    Ok(time)
+}
+
+fn within<T: PartialOrd + std::fmt::Display>(key: &str, value: T, least: T, most: T) -> Result<T, Problem> {
+    if value >= least && value <= most {
+        return Ok(value);
+    }
+    Err(Problem::new(
+        key,
+        format!("{value} is out of range"),
+        format!("{least} to {most}"),
+    ))
+}
+
+fn run(run: &w::Run) -> Result<r::Run, Problem> {
+    if let Some(limit) = run.time_limit {
+        positive("run.time_limit", limit)?;
+    }
+    if let Some(interval) = run.series_interval {
+        positive("run.series_interval", interval)?;
+    }
+    Ok(r::Run {
+        time_limit: run.time_limit,
+        message_rows: run.message_rows,
+        io_rows: run.io_rows,
+        series_interval: run.series_interval,
+    })
+}
+
+fn machine(machine: Option<w::Machine>) -> Result<r::Machine, Problem> {
+    let Some(w::Machine::Dragonfly(d)) = machine else {
+        let missing = Problem::new("machine", "the machine is missing", "a table [machine.dragonfly]");
+        return Err(missing.hint("or a preset that has a machine, such as preset = \"codes-compatible\""));
+    };
+    let key = |name: &str| format!("machine.dragonfly.{name}");
+    let size = |name: &str, value: Option<u32>, least: u32| match value {
+        None => Err(Problem::new(key(name), "the key is missing", "a whole number")),
+        Some(value) => within(&key(name), value, least, 1 << 20),
+    };
+    let g = size("groups", d.groups, 1)?;
+    let a = size("routers_per_group", d.routers_per_group, 1)?;
+    let p = size("nodes_per_router", d.nodes_per_router, 1)?;
+    let h = size("global_ports_per_router", d.global_ports_per_router, 0)?;
+    // The product of two numbers up to 2^20 fits into u64 with room to spare.
+    let ports = u64::from(a) * u64::from(h);
+    if u64::from(g) > ports + 1 {
+        let problem = Problem::new(
+            key("groups"),
+            format!("{g} groups need more global ports than there are"),
+            format!("at most {} groups", ports + 1),
+        );
+        return Err(problem.hint(format!(
+            "{a} routers_per_group x {h} global_ports_per_router reach {ports} other groups"
+        )));
+    }
+    let per_router = u64::from(p) + u64::from(a - 1) + u64::from(h);
+    if per_router > 4096 {
+        let problem = format!("a router would have {per_router} ports");
+        return Err(Problem::new(
+            "machine.dragonfly",
+            problem,
+            "at most 4096 ports per router",
+        ));
+    }
+    let all = u64::from(g) * u64::from(a) * per_router;
+    if all > MOST_PORTS {
+        let problem = format!("the machine would have {all} ports");
+        return Err(Problem::new("machine.dragonfly", problem, "at most 2^28 ports"));
+    }
+    let cables = match d.cables {
+        w::Cables::All => None,
+        w::Cables::Count(count) => {
+            let fit = if g > 1 { ports / u64::from(g - 1) } else { 0 };
+            if g > 1 && u64::from(count) > fit {
+                let problem = format!("{count} cables between any two of {g} groups need more global ports");
+                return Err(Problem::new(
+                    key("cables"),
+                    problem,
+                    format!("at most {fit}, or \"all\""),
+                ));
+            }
+            Some(count).filter(|_| g > 1)
+        }
+    };
+    Ok(r::Machine::Dragonfly(r::Dragonfly {
+        groups: g,
+        routers_per_group: a,
+        nodes_per_router: p,
+        global_ports_per_router: h,
+        arrangement: d.arrangement,
+        cables,
+    }))
+}
+
+fn network(n: &w::Network) -> Result<r::Network, Problem> {
+    if n.packet == Bytes::ZERO || n.packet.0 > LARGEST_PACKET {
+        let problem = format!("a packet of {} is not possible", n.packet);
+        return Err(Problem::new("network.packet", problem, "1 B to 1 MiB"));
+    }
+    if n.flit == Bytes::ZERO || n.flit > n.packet {
+        let problem = format!("a flit of {} in a packet of {}", n.flit, n.packet);
+        return Err(Problem::new(
+            "network.flit",
+            problem,
+            format!("1 B to network.packet, {}", n.packet),
+        ));
+    }
+    let l = &n.links;
+    let links = r::Links {
+        terminal: link("terminal", &l.terminal, n.packet, (16.0, 30, 32))?,
+        local: link("local", &l.local, n.packet, (5.25, 50, 16))?,
+        global: link("global", &l.global, n.packet, (4.7, 300, 16))?,
+    };
+    let routing = &n.routing;
+    if let Some(vcs) = routing.vcs {
+        within("network.routing.vcs", vcs, 1, 16)?;
+    }
+    Ok(r::Network {
+        packet: n.packet,
+        flit: n.flit,
+        switching: n.switching,
+        router: n.router,
+        router_delay: n.router_delay,
+        links,
+        routing: r::Routing {
+            algorithm: routing.algorithm,
+            via: routing.via,
+            threshold: routing.threshold,
+            bias: within("network.routing.bias", routing.bias, 0.0, 1_000.0)?,
+            candidates: within("network.routing.candidates", routing.candidates, 1, 64)?,
+            vcs: routing.vcs,
+            divert: routing.divert,
+            vc_rule: routing.vc_rule,
+        },
+    })
+}
+
+/// A link class, with default bandwidth in GiB/s, latency in ns, buffer in KiB.
+fn link(class: &str, link: &w::Link, packet: Bytes, defaults: (f64, u64, u64)) -> Result<r::Link, Problem> {
+    let key = |name: &str| format!("network.links.{class}.{name}");
+    let latency = positive(&key("latency"), link.latency.unwrap_or(Time::from_ns(defaults.1)))?;
+    let buffer = link.buffer.unwrap_or(Bytes::kib(defaults.2));
+    if buffer < packet {
+        let problem = format!("a buffer of {buffer} does not hold one packet");
+        let error = Problem::new(key("buffer"), problem, format!("at least network.packet, {packet}"));
+        return Err(error.hint("the buffer is per virtual channel; make it larger or the packet smaller"));
+    }
+    if buffer.0 > 1 << 40 {
+        return Err(Problem::new(
+            key("buffer"),
+            format!("a buffer of {buffer}"),
+            "at most 1 TiB",
+        ));
+    }
+    Ok(r::Link {
+        bandwidth: link.bandwidth.unwrap_or(Bandwidth::gib_per_s(defaults.0)),
+        latency,
+        buffer,
+        credit_delay: positive(&key("credit_delay"), link.credit_delay.unwrap_or(latency))?,
+    })
+}
+
+fn nic(nic: &w::Nic) -> Result<r::Nic, Problem> {
+    Ok(r::Nic {
+        message_delay: nic.message_delay,
+        queue: within("nic.queue", nic.queue, 1, 16)?,
+        handoff: jitter("nic.handoff", nic.handoff)?,
+    })
+}
+
+fn jitter(key: &str, jitter: Option<w::Jitter>) -> Result<Option<r::Jitter>, Problem> {
+    match jitter {
+        Some(w::Jitter { min, max }) if min > max => {
+            let problem = format!("min, {min}, is above max, {max}");
+            Err(Problem::new(format!("{key}.max"), problem, format!("at least {min}")))
+        }
+        jitter => Ok(jitter.map(|w::Jitter { min, max }| r::Jitter { min, max })),
+    }
+}
+
+fn mpi(mpi: &w::Mpi) -> Result<r::Mpi, Problem> {
+    let c = &mpi.collectives;
+    Ok(r::Mpi {
+        send_delay: mpi.send_delay,
+        send_per_byte: mpi.send_per_byte,
+        send_overhead: mpi.send_overhead,
+        recv_overhead: mpi.recv_overhead,
+        call_jitter: jitter("mpi.call_jitter", mpi.call_jitter)?,
+        local_latency: positive("mpi.local_latency", mpi.local_latency)?,
+        local_bandwidth: mpi.local_bandwidth,
+        collectives: r::Collectives {
+            allreduce: c.allreduce,
+            broadcast: c.broadcast,
+            allreduce_recursive_doubling_up_to: c.allreduce_recursive_doubling_up_to,
+            broadcast_binomial_below: c.broadcast_binomial_below,
+            broadcast_min_ranks: c.broadcast_min_ranks,
+            broadcast_recursive_doubling_below: c.broadcast_recursive_doubling_below,
+        },
+    })
+}

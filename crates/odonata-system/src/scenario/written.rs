@@ -1,0 +1,173 @@
+//! A scenario as it is written: every key that a file may have, its unit and its default.
+//!
+//! These comments are the option reference: the JSON Schema that editors show is generated from them.
+//! Keys whose default depends on others, or that a preset may give, are optional here; the resolved
+//! form ([`Resolved`](super::Resolved)) has them all.
+
+mod host;
+mod jobs;
+mod network;
+mod storage;
+
+use odonata_units::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::choices::Arrangement;
+
+pub use host::{Collectives, Jitter, Mpi, Nic};
+pub use jobs::{Job, NextGroup, Permutation, Placement, Uniform, Workload};
+pub use network::{Link, Links, Network, Routing};
+pub use storage::{Device, Drain, Manager, Nodes, Rate, Storage};
+
+/// A scenario: a machine, its network and storage, and the jobs that share it.
+///
+/// Quantities are strings of a number and a unit, such as "30 ns", "8 KiB" or "5.25 GiB/s"; GiB (2^30) and GB
+/// (10^9) are different things. What a file leaves out comes from its preset, then from the defaults.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Odonata scenario", rename = "Scenario")]
+pub struct Written {
+    /// Name of the scenario, for titles and tables. Default: the file's name.
+    pub name: Option<String>,
+    /// Seed of every random choice; equal seeds give equal results. Default: 1.
+    #[serde(default = "one")]
+    #[schemars(range(max = 9_223_372_036_854_775_807u64))]
+    pub seed: u64,
+    /// A set of keys to start from: "codes-compatible" (the MFNetSim case study as it was run) or "mfnetsim" (as its
+    /// paper describes it). Keys of this file replace those of the preset one by one. Default: none.
+    pub preset: Option<String>,
+    /// How long to run and what to record.
+    #[serde(default)]
+    pub run: Run,
+    /// The machine's graph. Required, here or in the preset.
+    pub machine: Option<Machine>,
+    /// Links, routers, routing.
+    #[serde(default)]
+    pub network: Network,
+    /// The interface between a node and its router.
+    #[serde(default)]
+    pub nic: Nic,
+    /// Costs of MPI calls, algorithms of collectives.
+    #[serde(default)]
+    pub mpi: Mpi,
+    /// Storage servers on nodes of the machine. Default: none; jobs that do I/O need some.
+    pub storage: Option<Storage>,
+    /// The jobs; at least one.
+    #[serde(default)]
+    pub jobs: Vec<Job>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// How long to run and what to record.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Run {
+    /// Simulated time at which the run ends even if jobs have not. Default: none; the run ends when all jobs have.
+    pub time_limit: Option<Time>,
+    /// Most messages that are recorded one by one; if there are more, histograms take over.
+    pub message_rows: u64,
+    /// Most I/O operations that are recorded one by one; if there are more, histograms take over.
+    pub io_rows: u64,
+    /// Interval of the time series of links and jobs, e.g. "1 ms". Default: no series.
+    pub series_interval: Option<Time>,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Run {
+            time_limit: None,
+            message_rows: 1_000_000,
+            io_rows: 1_000_000,
+            series_interval: None,
+        }
+    }
+}
+
+/// The machine's graph: exactly one kind.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Machine {
+    /// A dragonfly with one-dimensional groups: all routers of a group are linked with each other, and any two groups
+    /// by at least one cable (J. Kim, W. Dally, S. Scott, D. Abts, ISCA 2008).
+    Dragonfly(Dragonfly),
+}
+
+/// A dragonfly with one-dimensional groups. Balanced: routers_per_group = 2 nodes_per_router = 2
+/// global_ports_per_router. The four sizes are required, here or in the preset.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Dragonfly {
+    /// Number of groups, g; at most routers_per_group x global_ports_per_router + 1.
+    #[schemars(range(min = 1))]
+    pub groups: Option<u32>,
+    /// Routers per group, a.
+    #[schemars(range(min = 1))]
+    pub routers_per_group: Option<u32>,
+    /// Nodes per router, p: compute nodes and storage servers together.
+    #[schemars(range(min = 1))]
+    pub nodes_per_router: Option<u32>,
+    /// Global ports per router, h.
+    pub global_ports_per_router: Option<u32>,
+    /// How the global ports of a group are assigned to the other groups.
+    pub arrangement: Arrangement,
+    /// Cables between any two groups: a number, or "all" for as many as the ports allow (the same for all pairs).
+    pub cables: Cables,
+}
+
+/// Cables between any two groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cables {
+    /// As many as the ports allow.
+    #[default]
+    All,
+    /// So many.
+    Count(u32),
+}
+
+impl<'de> Deserialize<'de> for Cables {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::{Error, Unexpected, Visitor};
+        struct CablesVisitor;
+        impl Visitor<'_> for CablesVisitor {
+            type Value = Cables;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a positive whole number or \"all\"")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Cables, E> {
+                match text {
+                    "all" => Ok(Cables::All),
+                    _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
+                }
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Cables, E> {
+                match u32::try_from(number) {
+                    Ok(count) if count > 0 => Ok(Cables::Count(count)),
+                    _ => Err(E::invalid_value(Unexpected::Signed(number), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(CablesVisitor)
+    }
+}
+
+impl Serialize for Cables {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Cables::All => serializer.serialize_str("all"),
+            Cables::Count(count) => serializer.serialize_u32(*count),
+        }
+    }
+}
+
+impl JsonSchema for Cables {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Cables".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "oneOf": [{ "const": "all" }, { "type": "integer", "minimum": 1 }] })
+    }
+}

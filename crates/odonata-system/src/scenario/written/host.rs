@@ -1,0 +1,112 @@
+//! The host side as it is written: network interface and MPI.
+
+use odonata_units::{Bandwidth, Bytes, PerByte, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::scenario::choices::{Allreduce, Broadcast};
+
+/// The interface between a node and its router.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Nic {
+    /// Time that each message occupies the interface before its first packet.
+    pub message_delay: Time,
+    /// Packets that the interface prepares ahead of the terminal link, 1 to 16.
+    #[schemars(range(min = 1, max = 16))]
+    pub queue: u32,
+    /// Random delay, uniform in a range, of each hand-off between host software and interface. Default: none.
+    pub handoff: Option<Jitter>,
+}
+
+impl Default for Nic {
+    fn default() -> Self {
+        Nic {
+            message_delay: Time::from_ns(10),
+            queue: 8,
+            handoff: None,
+        }
+    }
+}
+
+/// A random delay, uniform from `min` to `max`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Jitter {
+    /// Least delay, e.g. "0.5 ns".
+    pub min: Time,
+    /// Greatest delay, not less than `min`, e.g. "1 ns".
+    pub max: Time,
+}
+
+/// Costs of MPI calls, algorithms of collectives. A message of b bytes reaches the interface `send_overhead` +
+/// `send_delay` + b x `send_per_byte` after its call, of which only `send_overhead` occupies the rank.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Mpi {
+    /// From a send call to the interface; does not occupy the rank.
+    pub send_delay: Time,
+    /// The part of this delay that grows with the message, such as a copy, e.g. "0.55 ns/B".
+    pub send_per_byte: PerByte,
+    /// Time that a send call occupies the rank (o of LogP).
+    pub send_overhead: Time,
+    /// Time that completing a receive occupies the rank (o of LogP).
+    pub recv_overhead: Time,
+    /// Random delay, uniform in a range, of each call. Default: none.
+    pub call_jitter: Option<Jitter>,
+    /// Latency of messages between ranks of one node; positive.
+    pub local_latency: Time,
+    /// Bandwidth of messages between ranks of one node.
+    pub local_bandwidth: Bandwidth,
+    /// Algorithms of collectives.
+    pub collectives: Collectives,
+}
+
+impl Default for Mpi {
+    fn default() -> Self {
+        Mpi {
+            send_delay: Time::from_ns(300),
+            send_per_byte: PerByte::ZERO,
+            send_overhead: Time::from_ns(200),
+            recv_overhead: Time::from_ns(200),
+            call_jitter: None,
+            local_latency: Time::from_ns(300),
+            local_bandwidth: Bandwidth::gib_per_s(16.0),
+            collectives: Collectives::default(),
+        }
+    }
+}
+
+/// Algorithms of collectives. "auto" chooses as MPICH does (Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005); the
+/// thresholds below are its. Barriers are always disseminations.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Collectives {
+    /// Algorithm of all-reduces.
+    pub allreduce: Allreduce,
+    /// Algorithm of broadcasts.
+    pub broadcast: Broadcast,
+    /// "auto": all-reduces of at most this size double recursively, longer ones reduce-scatter and all-gather.
+    pub allreduce_recursive_doubling_up_to: Bytes,
+    /// "auto": broadcasts below this size take the binomial tree.
+    pub broadcast_binomial_below: Bytes,
+    /// "auto": on fewer ranks every broadcast takes the binomial tree.
+    pub broadcast_min_ranks: u32,
+    /// "auto": longer broadcasts on a power of two of ranks gather by recursive doubling below this size; all others
+    /// gather around a ring.
+    pub broadcast_recursive_doubling_below: Bytes,
+}
+
+impl Default for Collectives {
+    fn default() -> Self {
+        let rules = odonata_workload::collective::Rules::default();
+        Collectives {
+            allreduce: Allreduce::Auto,
+            broadcast: Broadcast::Auto,
+            allreduce_recursive_doubling_up_to: Bytes(rules.allreduce_recursive_doubling_up_to),
+            broadcast_binomial_below: Bytes(rules.broadcast_binomial_below),
+            broadcast_min_ranks: rules.broadcast_min_ranks,
+            broadcast_recursive_doubling_below: Bytes(rules.broadcast_recursive_doubling_below),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Links, routers, routing as they are written.
+
+use odonata_units::{Bandwidth, Bytes, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::scenario::choices::{Algorithm, Divert, RouterModel, Switching, VcRule, Via};
+
+/// Links, routers, routing. The defaults are a virtual cut-through network of input-queued routers.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Network {
+    /// Largest packet, 1 B to 1 MiB; messages are cut into packets. At least one flit.
+    pub packet: Bytes,
+    /// Unit of buffer space and of cut-through.
+    pub flit: Bytes,
+    /// How a packet crosses a router.
+    pub switching: Switching,
+    /// Where packets wait inside a router.
+    pub router: RouterModel,
+    /// Latency of a router's pipeline; it limits no rate.
+    pub router_delay: Time,
+    /// The classes of links.
+    pub links: Links,
+    /// How paths are chosen.
+    pub routing: Routing,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Network {
+            packet: Bytes::kib(4),
+            flit: Bytes(32),
+            switching: Switching::CutThrough,
+            router: RouterModel::InputQueued,
+            router_delay: Time::from_ns(100),
+            links: Links::default(),
+            routing: Routing::default(),
+        }
+    }
+}
+
+/// The classes of links of a machine.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Links {
+    /// Between a node and its router. Defaults: bandwidth "16 GiB/s", latency "30 ns", buffer "32 KiB".
+    pub terminal: Link,
+    /// Between routers of a group. Defaults: bandwidth "5.25 GiB/s", latency "50 ns", buffer "16 KiB".
+    pub local: Link,
+    /// Between groups. Defaults: bandwidth "4.7 GiB/s", latency "300 ns", buffer "16 KiB".
+    pub global: Link,
+}
+
+/// One class of links; both directions alike.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Link {
+    /// Transfer rate of one direction, positive, e.g. "5.25 GiB/s".
+    pub bandwidth: Option<Bandwidth>,
+    /// Time of flight, from the departure of a bit to its arrival; positive, as it is what parallel runs can look ahead.
+    pub latency: Option<Time>,
+    /// Buffer at the receiving end, per virtual channel; at least one packet.
+    pub buffer: Option<Bytes>,
+    /// How long a credit takes back; positive. Default: the latency.
+    pub credit_delay: Option<Time>,
+}
+
+/// How paths are chosen.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Routing {
+    /// The algorithm. Traffic inside a group is always minimal.
+    pub algorithm: Algorithm,
+    /// What a non-minimal path goes through.
+    pub via: Via,
+    /// Adaptive routing: a packet leaves its minimal path only if more than this waits there.
+    pub threshold: Bytes,
+    /// Adaptive routing: a packet leaves its minimal path if more waits there than this factor times what waits on
+    /// the other path; 0 to 1000.
+    #[schemars(range(min = 0, max = 1000))]
+    pub bias: f64,
+    /// Adaptive routing: random non-minimal paths that are compared, 1 to 64.
+    #[schemars(range(min = 1, max = 64))]
+    pub candidates: u32,
+    /// Virtual channels per port of every class of links, 1 to 16. Default: as many as the algorithm needs to be free of
+    /// deadlock.
+    #[schemars(range(min = 1, max = 16))]
+    pub vcs: Option<u8>,
+    /// Progressive adaptive routing: over what a second router of the source group may divert a packet.
+    pub divert: Divert,
+    /// How virtual channels are assigned to the hops of a path.
+    pub vc_rule: VcRule,
+}
+
+impl Default for Routing {
+    fn default() -> Self {
+        Routing {
+            algorithm: Algorithm::Minimal,
+            via: Via::Group,
+            threshold: Bytes::ZERO,
+            bias: 2.0,
+            candidates: 2,
+            vcs: None,
+            divert: Divert::Any,
+            vc_rule: VcRule::Stage,
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! A run: built from a scenario, advanced in slices of wall time, ended in exactly one outcome.
+
+use crate::build;
+use crate::host::HostOutcome;
+use crate::machine::Machine;
+use crate::placement::Placement;
+use crate::results::{self, Rows, Table};
+use crate::scenario::resolved::Resolved;
+use odonata_engine::sequential::{Pause, Sequential};
+use odonata_engine::{Digest, Model, Time};
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+/// Events between two looks at the clock: a few milliseconds.
+const SLICE: u64 = 1 << 16;
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// All programs ended and everything that was sent was delivered.
+    Completed,
+    /// The scenario's time limit came first; what was measured until then is kept.
+    TimeLimit,
+    /// The user stopped the run; what was measured until then is kept.
+    Interrupted,
+    /// No event is left, yet ranks wait: for a message that is never sent, say.
+    Stalled,
+    /// A write waits for space that nothing will free.
+    StorageFull,
+    /// Ranks of a job called different collectives, or a message was longer than its receive.
+    MpiError,
+    /// Bytes, packets or credits are missing at the end: an error of the simulator.
+    ConservationViolated,
+}
+
+impl Outcome {
+    /// The name in `run.json`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Outcome::Completed => "completed",
+            Outcome::TimeLimit => "time-limit",
+            Outcome::Interrupted => "interrupted",
+            Outcome::Stalled => "stalled",
+            Outcome::StorageFull => "storage-full",
+            Outcome::MpiError => "mpi-error",
+            Outcome::ConservationViolated => "conservation-violated",
+        }
+    }
+}
+
+/// Where a run stands.
+#[derive(Clone, Debug, Serialize)]
+pub struct Progress {
+    /// Whether there is nothing more to do.
+    pub finished: bool,
+    /// Simulated time, seconds.
+    pub simulated_s: f64,
+    /// Events handled.
+    pub events: u64,
+    /// Packets delivered.
+    pub packets: u64,
+    /// Routers visited by them.
+    pub packet_hops: u64,
+    /// MPI and I/O messages delivered.
+    pub messages: u64,
+    /// Estimated share of the run that is done, if it can be told.
+    pub fraction: Option<f64>,
+}
+
+/// A run under way.
+pub struct Simulation {
+    scenario: Resolved,
+    placement: Placement,
+    scheduler: Sequential<Machine>,
+    pause: Option<Pause>,
+    started: Instant,
+    cpu_started: Option<Duration>,
+}
+
+/// CPU time of this process so far.
+pub(crate) fn cpu_time() -> Option<Duration> {
+    cpu_time::ProcessTime::try_now().ok().map(|time| time.as_duration())
+}
+
+/// The largest resident size of this process so far, bytes; 0 where the system does not tell.
+pub(crate) fn peak_rss() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let kib = line.and_then(|line| line.split_whitespace().nth(1)).and_then(|n| n.parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
+}
+
+impl Simulation {
+    /// Builds the machine and starts its jobs.
+    ///
+    /// # Errors
+    /// A text saying what does not fit together.
+    pub fn new(scenario: Resolved, placement: Placement) -> Result<Self, String> {
+        let (started, cpu_started) = (Instant::now(), cpu_time());
+        let machine = build::machine(&scenario, &placement)?;
+        let scheduler = Sequential::new(machine);
+        Ok(Simulation { scenario, placement, scheduler, pause: None, started, cpu_started })
+    }
+
+    /// Simulates for about `wall` of real time, or to the end.
+    pub fn advance(&mut self, wall: Duration) -> Progress {
+        let begin = Instant::now();
+        let limit = self.scenario.run.time_limit.unwrap_or(Time::NEVER);
+        while self.pause.is_none() {
+            match self.scheduler.run(limit, SLICE) {
+                Pause::Budget => {}
+                pause => self.pause = Some(pause),
+            }
+            if begin.elapsed() >= wall {
+                break;
+            }
+        }
+        self.progress()
+    }
+
+    /// Where the run stands.
+    pub fn progress(&self) -> Progress {
+        let machine = self.scheduler.model();
+        let (packets, packet_hops) = machine.fabric.delivered();
+        let now = self.scheduler.now();
+        let by_time = self.scenario.run.time_limit.map(|limit| now.0 as f64 / limit.0.max(1) as f64);
+        Progress {
+            finished: self.pause.is_some(),
+            simulated_s: now.seconds(),
+            events: self.scheduler.events(),
+            packets,
+            packet_hops,
+            messages: machine.hosts.messages_delivered(),
+            fraction: machine.hosts.progress_fraction().into_iter().chain(by_time).reduce(f64::max),
+        }
+    }
+
+    /// Ends the run and collects its results. `interrupted`: the user stopped it.
+    pub fn finish(self, interrupted: bool) -> Results {
+        let progress = self.progress();
+        let wall_s = self.started.elapsed().as_secs_f64();
+        let cpu = cpu_time().zip(self.cpu_started).map(|(now, then)| now.saturating_sub(then));
+        let mut machine = self.scheduler.into_model();
+        let (outcome, detail) = match self.pause {
+            None => {
+                debug_assert!(interrupted, "only an interruption ends a run that could go on");
+                (Outcome::Interrupted, None)
+            }
+            Some(Pause::TimeLimit) => (Outcome::TimeLimit, None),
+            Some(_) => ended(&mut machine),
+        };
+        let mut digest = Digest::new();
+        machine.results(&mut digest);
+        let rows = results::collect(&self.scenario, &self.placement, &machine, Time::from_seconds(progress.simulated_s));
+        let bytes_delivered = machine.fabric.traffic_stats().iter().map(|t| t.bytes).sum();
+        Results {
+            outcome,
+            detail,
+            digest: digest.hex(),
+            progress,
+            bytes_delivered,
+            wall_s,
+            cpu_s: cpu.map_or(wall_s, |cpu| cpu.as_secs_f64()),
+            peak_rss_bytes: peak_rss(),
+            state_bytes: machine.fabric.memory() as u64,
+            nodes: self.scenario.machine.nodes(),
+            scenario: self.scenario,
+            rows,
+        }
+    }
+}
+
+/// The outcome of a run whose events have run out or which its model has stopped.
+fn ended(machine: &mut Machine) -> (Outcome, Option<String>) {
+    let (outcome, detail) = match machine.hosts.outcome() {
+        HostOutcome::Completed => (Outcome::Completed, None),
+        HostOutcome::Stalled(text) => (Outcome::Stalled, Some(text)),
+        HostOutcome::StorageFull(text) => (Outcome::StorageFull, Some(text)),
+        HostOutcome::MpiError(text) => (Outcome::MpiError, Some(text)),
+    };
+    if outcome == Outcome::Completed {
+        let audit = machine.fabric.audit().and_then(|()| machine.hosts.audit());
+        if let Err(text) = audit {
+            return (Outcome::ConservationViolated, Some(text));
+        }
+    }
+    (outcome, detail)
+}
+
+/// What a run leaves behind.
+pub struct Results {
+    outcome: Outcome,
+    detail: Option<String>,
+    digest: String,
+    progress: Progress,
+    bytes_delivered: u64,
+    wall_s: f64,
+    cpu_s: f64,
+    peak_rss_bytes: u64,
+    state_bytes: u64,
+    nodes: u32,
+    scenario: Resolved,
+    rows: Rows,
+}
+
+impl Results {
+    /// How the run ended.
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// The digest over all results: equal for equal scenario and seed, always.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// What was measured, row by row.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// Where the run stood at its end.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// CPU seconds from the building of the machine to the end.
+    pub fn cpu_s(&self) -> f64 {
+        self.cpu_s
+    }
+
+    /// Bytes of simulation state per node of the machine.
+    pub fn bytes_per_node(&self) -> f64 {
+        self.state_bytes as f64 / f64::from(self.nodes)
+    }
+
+    /// The tables.
+    pub fn tables(&self) -> Vec<Table> {
+        results::tables(&self.rows)
+    }
+
+    /// The content of `run.json`.
+    pub fn run_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "outcome": self.outcome.name(),
+            "detail": self.detail,
+            "digest": self.digest,
+            "simulated_s": self.progress.simulated_s,
+            "wall_s": self.wall_s,
+            "cpu_s": self.cpu_s,
+            "events": self.progress.events,
+            "packets": self.progress.packets,
+            "packet_hops": self.progress.packet_hops,
+            "packet_hops_per_cpu_s": self.progress.packet_hops as f64 / self.cpu_s.max(1e-9),
+            "messages": self.progress.messages,
+            "bytes_delivered": self.bytes_delivered,
+            "peak_rss_bytes": self.peak_rss_bytes,
+            "state_bytes_per_node": self.bytes_per_node(),
+            "nodes": self.nodes,
+            "scheduler": "sequential",
+            "threads": 1,
+            "ranks": 1,
+            "version": env!("CARGO_PKG_VERSION"),
+            "scenario": self.scenario,
+        })
+    }
+}
