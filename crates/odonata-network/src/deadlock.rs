@@ -45,6 +45,9 @@ impl Choice for Script<'_> {
     fn pick(&mut self, n: u32) -> u32 {
         self.answer(n)
     }
+    fn draws(&self, _: u32) -> u32 {
+        1
+    }
     fn lighter(&mut self, _: u32, _: u32) -> bool {
         self.answer(2) == 1
     }

@@ -47,6 +47,11 @@ pub struct Decision {
 pub trait Choice {
     /// A number in `0..n`.
     fn pick(&mut self, n: u32) -> u32;
+    /// How many of `n` random paths to draw and compare. The deadlock check draws one: with every answer
+    /// to [`lighter`](Self::lighter) possible, any of them may be the lightest, so that one stands for all.
+    fn draws(&self, n: u32) -> u32 {
+        n
+    }
     /// Whether port `a` is less loaded than port `b`.
     fn lighter(&mut self, a: u32, b: u32) -> bool;
     /// Whether a packet should leave its minimal path through port `minimal` for a non-minimal one

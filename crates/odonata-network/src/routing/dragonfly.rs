@@ -147,7 +147,10 @@ impl DragonflyRouting {
         let (here, goal) = (self.dragonfly.group_of(router), self.dragonfly.group_of(home));
         if header.via == NOWHERE {
             if header.globals == 0 && here != goal && self.algorithm != Algorithm::Minimal {
-                self.choose_via(router, here, goal, home, header, choice);
+                // The port whose load decided is the one that is taken, not another of the same group.
+                if let Some(port) = self.choose_via(router, here, goal, home, header, choice) {
+                    return self.take(router, port, header);
+                }
             }
         } else if !header.via_reached {
             header.via_reached = match self.intermediate {
@@ -242,37 +245,48 @@ impl DragonflyRouting {
         step(&gateways[choice.pick(gateways.len() as u32) as usize])
     }
 
-    /// Draws intermediates and decides whether the packet goes over one.
-    fn choose_via(&self, router: u32, here: u32, goal: u32, home: u32, header: &mut Header, choice: &mut impl Choice) {
+    /// Draws intermediates and decides whether the packet goes over one. Returns the next port if the
+    /// decision was about ports.
+    fn choose_via(
+        &self,
+        router: u32,
+        here: u32,
+        goal: u32,
+        home: u32,
+        header: &mut Header,
+        choice: &mut impl Choice,
+    ) -> Option<u32> {
         if self.dragonfly.shape().groups < 3 {
-            return;
+            return None;
         }
         if self.algorithm == Algorithm::Valiant {
             if !header.moved {
                 header.via = self.random_via(here, goal, choice);
             }
-            return;
+            return None;
         }
         let own_only = header.moved && self.divert == Divert::OwnGlobalPorts;
         let mut best: Option<(u32, u32)> = None;
-        for _ in 0..self.candidates {
+        for _ in 0..choice.draws(self.candidates) {
             let candidate = if own_only {
                 self.via_of_own_port(router, goal, choice)
             } else {
                 let via = self.random_via(here, goal, choice);
                 Some((via, self.towards_via(router, here, via, choice)))
             };
-            let Some((via, port)) = candidate else { return };
+            let (via, port) = candidate?;
             best = match best {
                 Some((_, other)) if other == port || !choice.lighter(port, other) => best,
                 _ => Some((via, port)),
             };
         }
-        let Some((via, port)) = best else { return };
+        let (via, port) = best?;
         let minimal = self.towards_router(router, here, home, goal, choice);
-        if port != minimal && choice.divert(minimal, port) {
-            header.via = via;
+        if port == minimal || !choice.divert(minimal, port) {
+            return Some(minimal);
         }
+        header.via = via;
+        Some(port)
     }
 
     /// A random group other than two given ones (or a random router of it).
