@@ -1,0 +1,6 @@
+"""The MFNetSim case study: our runs held against those that its authors published.
+
+`stored` reads the published runs, `ours` result folders of Odonata; both give a `data.RunData`, in seconds
+and bytes. `exact` compares what has to be equal, `close` what is to be near, `report` shows both, `runs` runs
+the scenarios.
+"""

@@ -1,0 +1,152 @@
+"""Runs the scenarios of the study, and re-uses results that are still those of this build."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import odonata
+from odonata import _core
+
+STUDY = Path(__file__).resolve().parents[1]
+
+#: What a result was made from; beside its run.json.
+ORIGIN_FILE = "study.json"
+
+#: All runs, cheapest workloads first.
+ALL = tuple(
+    f"{place}-{route}-{load}"
+    for load in ("checkpoint", "cosmo", "milc", "nekbone", "wkld2", "wkld3")
+    for route in ("min", "par")
+    for place in ("cont", "rand")
+)
+
+BASELINES = ("checkpoint", "cosmo", "milc", "nekbone")
+
+#: Named sets of runs. "quick": every application once or twice, without the two long mixes.
+SETS: dict[str, tuple[str, ...]] = {
+    "quick": (
+        "cont-min-checkpoint",
+        "rand-min-checkpoint",
+        "cont-min-cosmo",
+        "rand-min-cosmo",
+        "rand-min-milc",
+        "rand-min-nekbone",
+    ),
+    "baselines": tuple(
+        name for name in ALL if name.split("-")[1] == "min" and name.split("-")[2] in BASELINES
+    ),
+    "stored": tuple(
+        name
+        for name in ALL
+        if name.split("-")[2] == "wkld2" or (name.split("-")[1] == "min" and name.split("-")[2] in BASELINES)
+    ),
+    "all": ALL,
+}
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Done:
+    """A run that has ended, now or earlier."""
+
+    name: str
+    folder: Path
+    reused: bool
+    #: Why it has no results to compare; empty if it has.
+    failure: str = ""
+
+
+def expand(words: Sequence[str]) -> list[str]:
+    """Run names from names and names of sets, each once; raises `ValueError` for others."""
+    names: list[str] = []
+    for word in words:
+        if word not in SETS and word not in ALL:
+            raise ValueError(f"{word!r} is neither a run nor one of {', '.join(SETS)}")
+        names += SETS.get(word, (word,))
+    return list(dict.fromkeys(names))
+
+
+def scenario(name: str) -> Path:
+    """The scenario of a run."""
+    return STUDY / "scenarios" / f"{name}.toml"
+
+
+def origin(name: str) -> dict[str, str]:
+    """What decides the results of a run: scenario, node lists, version and build of the simulator.
+
+    The version alone does not do: between two releases the model changes and the version does not.
+    """
+    digest = hashlib.sha256(scenario(name).read_bytes())
+    for nodes in sorted((STUDY / "nodes").glob("*.csv")):
+        digest.update(nodes.read_bytes())
+    core = hashlib.sha256(Path(str(_core.__file__)).read_bytes())
+    return {"input": digest.hexdigest(), "version": odonata.__version__, "build": core.hexdigest()}
+
+
+def usable(name: str, folder: Path, *, any_build: bool) -> bool:
+    """Whether `folder` holds the completed run `name`, from these inputs and this build (or any build)."""
+    made_from = _read(folder / ORIGIN_FILE)
+    wanted = origin(name)
+    keys = ("input", "version") if any_build else tuple(wanted)
+    same = bool(made_from) and all(made_from.get(key) == wanted[key] for key in keys)
+    return same and _read(folder / "run.json").get("outcome") == "completed"
+
+
+def perform(
+    names: Sequence[str],
+    results: Path,
+    *,
+    fresh: bool = False,
+    any_build: bool = False,
+    at_once: int = 1,
+    announce: Callable[[str], None] = print,
+) -> list[Done]:
+    """Runs what has no usable result in `results`, `at_once` runs side by side."""
+
+    def one(name: str) -> Done:
+        folder = results / name
+        if not fresh and usable(name, folder, any_build=any_build):
+            announce(f"{name}: results are there")
+            return Done(name, folder, reused=True)
+        announce(f"{name}: running")
+        return _run(name, folder, quiet=at_once > 1)
+
+    with ThreadPoolExecutor(max_workers=at_once) as pool:
+        try:
+            return list(pool.map(one, names))
+        except KeyboardInterrupt:
+            # Those under way get the signal themselves; those that wait are not to start.
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def _run(name: str, folder: Path, *, quiet: bool) -> Done:
+    made_from = origin(name)
+    # A process of its own: its CPU time and peak memory are those of this run. With --json the progress goes
+    # to standard error and only run.json, which the folder has too, to standard output.
+    command = [sys.executable, "-m", "odonata", "run", str(scenario(name)), "-o", str(folder), "--force"]
+    code = subprocess.run([*command, "--quiet" if quiet else "--json"], stdout=subprocess.DEVNULL).returncode
+    if code == INTERRUPTED:
+        raise KeyboardInterrupt
+    if code != 0:
+        outcome = _read(folder / "run.json").get("outcome", "no results") if code == 3 else "no results"
+        return Done(name, folder, reused=False, failure=f"{outcome} (exit code {code})")
+    (folder / ORIGIN_FILE).write_text(json.dumps(made_from, indent=2) + "\n", encoding="utf-8")
+    return Done(name, folder, reused=False)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}

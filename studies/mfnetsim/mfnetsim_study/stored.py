@@ -1,0 +1,112 @@
+"""The published runs, as reduced tables of reference data (12 of the 24 runs)."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mfnetsim_study.data import Iteration, Link, LinkKey, Rank, RunData, Server
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+#: Applications in the order in which a mix lists them.
+ORDER = ("milc", "nekbone", "checkpoint", "cosmoflow")
+
+NS = 1e-9
+
+
+def folder() -> Path:
+    """Where the reference data are, if they are."""
+    shared = os.environ.get("ODONATA_SHARED")
+    return (Path(shared) if shared else REPOSITORY.parent / "shared") / "reference" / "mfnetsim"
+
+
+def summary(path: Path) -> dict[str, Any]:
+    """The overview of all stored runs, by name; empty where there are none."""
+    file = path / "summary.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
+def load(name: str, path: Path) -> RunData:
+    """The stored run `name`."""
+    simulator = summary(path)[name]["simulator"]
+    servers = path / "servers" / f"{name}.csv.gz"
+    return RunData(
+        name=name,
+        messages=simulator["network_messages"],
+        packets=simulator["network_packets"],
+        packets_nonminimal=simulator["packets_nonminimal"],
+        hops_mean=simulator["mean_hops"],
+        wall_s=simulator["wall_s"],
+        ranks=sorted(
+            (_rank(row) for row in _rows(path / "ranks" / f"{name}.csv.gz")),
+            key=lambda rank: (ORDER.index(rank.app), rank.rank),
+        ),
+        links=dict(_link(row) for row in _rows(path / "links" / f"{name}.csv.gz")),
+        servers={int(row["server"]): _server(row) for row in _rows(servers)} if servers.is_file() else {},
+        iterations={
+            file.name.removeprefix(f"{name}-").removesuffix(".csv.gz"): [
+                _iteration(row) for row in _rows(file)
+            ]
+            for file in sorted((path / "iterations").glob(f"{name}-*.csv.gz"))
+        },
+    )
+
+
+def _rows(file: Path) -> Iterator[dict[str, str]]:
+    with gzip.open(file, "rt", newline="") as text:
+        yield from csv.DictReader(text)
+
+
+def _rank(row: dict[str, str]) -> Rank:
+    return Rank(
+        app=row["app"],
+        rank=int(row["rank"]),
+        node=int(row["terminal"]),
+        elapsed_s=float(row["elapsed_ns"]) * NS,
+        compute_s=float(row["compute_ns"]) * NS,
+        non_compute_s=float(row["comm_time_ns"]) * NS,
+        io_s=float(row["io_time_ns"]) * NS,
+        messages_sent=int(row["sends"]),
+        messages_received=int(row["recvs"]),
+        bytes_sent=int(row["bytes_sent"]),
+        bytes_received=int(row["bytes_recvd"]),
+        bytes_written=int(row["bytes_written"]),
+        packets_received=int(row["packets"]),
+        packet_latency_mean_s=float(row["pkt_mean_ns"]) * NS,
+        packet_latency_min_s=float(row["pkt_min_ns"]) * NS,
+        packet_latency_max_s=float(row["pkt_max_ns"]) * NS,
+        hops_mean=float(row["mean_hops"]),
+        message_latency_sum_s=float(row["send_time_ns"]) * NS,
+    )
+
+
+def _link(row: dict[str, str]) -> tuple[LinkKey, Link]:
+    key = (row["src_type"], int(row["src"]), row["dst_type"], int(row["dst"]))
+    link_class = {
+        ("T", "R"): "terminal_to_router",
+        ("R", "T"): "router_to_terminal",
+        ("R", "R"): {"L": "local", "G": "global"}.get(row["link_type"], ""),
+    }[key[0], key[2]]
+    return key, Link(
+        link_class, int(row["traffic_bytes"]), float(row["saturation_ns"]) * NS, int(row["stalled_chunks"])
+    )
+
+
+def _server(row: dict[str, str]) -> Server:
+    return Server(
+        node=int(row["terminal"]),
+        bytes_written=int(row["bytes_written"]),
+        device_writes=int(row["device_writes"]),
+        seeks=int(row["device_seeks"]),
+        device_busy_s=float(row["device_busy_ns"]) * NS,
+    )
+
+
+def _iteration(row: dict[str, str]) -> Iteration:
+    return Iteration(*(float(row[f"{which}_end_ns"]) * NS for which in ("first", "mean", "last")))
