@@ -34,6 +34,7 @@ mod client;
 mod collective;
 mod event;
 mod execute;
+mod explain;
 mod letter;
 mod matching;
 mod metrics;
@@ -51,7 +52,7 @@ mod tests;
 
 pub use event::HostEvent;
 pub use metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics};
-pub use outcome::{Blocked, FailureKind, HALT_FAILURE, HostOutcome};
+pub use outcome::{Blocked, FailureKind, HALT_FAILURE, HostOutcome, StuckWrite};
 pub use params::{HostParams, IoParams, Jitter, Job, JobProgram, MpiParams, RecordParams};
 pub use report::JobView;
 
@@ -158,7 +159,8 @@ impl Hosts {
         let mut sources = Vec::new();
         let mut chains = 0;
         for (number, job) in jobs.into_iter().enumerate() {
-            let number = u16::try_from(number).expect("two kinds of traffic per job have 16-bit numbers");
+            assert!(number < 1 << 15, "two kinds of traffic per job have 16-bit numbers");
+            let number = number as u16;
             let ranks = job.nodes.len() as u32;
             let first_rank = places.len() as u32;
             let mut plan = JobPlan {

@@ -172,6 +172,9 @@ impl Hosts {
             true => metrics.bytes_written += bytes,
             false => metrics.bytes_read += bytes,
         }
+        let first = if metrics.io_operations == 0 { start } else { metrics.io_first.min(start) };
+        metrics.io_first = first;
+        metrics.io_last = end;
         metrics.io_operations += 1;
         metrics.io_duration_ps += u128::from((end - start).0);
         if (self.io_rows.as_slice().len() as u64) < self.params.records.io {

@@ -38,6 +38,10 @@ pub struct RankMetrics {
     pub bytes_read: u64,
     /// Reads and writes completed.
     pub io_operations: u64,
+    /// When the first of them was requested; meaningless without any.
+    pub io_first: Time,
+    /// When the last of them was acknowledged; meaningless without any.
+    pub io_last: Time,
     /// From request to acknowledgement, summed over reads and writes, blocking or not, in ps.
     pub io_duration_ps: u128,
 }

@@ -1,12 +1,12 @@
-//! How a run ended, in words: who is blocked and in what, what a program did wrong, what is left.
+//! How a run ended: who is blocked and in what, what a program did wrong, what is left.
 
 use super::Hosts;
-use super::collective::{read_stamp, stamp};
 use super::event::Outside;
+use super::explain::describe;
+use super::peers::of_collective;
 use super::rank::Phase;
 use odonata_engine::Time;
-use odonata_storage::Stuck;
-use odonata_workload::{Collective, Comm, Op, OpId, OpKind, Source, Tag};
+use odonata_workload::{Op, OpId};
 
 /// The code with which the hosts [halt](odonata_engine::Context::halt) a run; [`Hosts::outcome`] says why.
 pub const HALT_FAILURE: u32 = 1;
@@ -29,6 +29,11 @@ pub(crate) enum Failure {
         tag: u32,
         bytes: u64,
         buffer: u64,
+    },
+    Leftover {
+        rank: u32,
+        source: u32,
+        stamp: u32,
     },
     Invalid {
         rank: u32,
@@ -76,6 +81,23 @@ pub struct Blocked {
     pub since: Time,
 }
 
+/// A write that waits for space on a full storage server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StuckWrite {
+    /// Storage server.
+    pub server: u32,
+    /// Job, by its number.
+    pub job: u16,
+    /// Rank of the job.
+    pub rank: u32,
+    /// When its request arrived at the server.
+    pub since: Time,
+    /// Bytes that it needs.
+    pub needed: u64,
+    /// Bytes that are free. May suffice, when an earlier request that needs more is in front.
+    pub free: u64,
+}
+
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostOutcome {
@@ -96,7 +118,7 @@ pub enum HostOutcome {
     /// Nothing more can happen, because writes wait for space on full storage servers.
     StorageFull {
         /// The writes.
-        stuck: Vec<Stuck>,
+        stuck: Vec<StuckWrite>,
         /// The ranks that wait longest, ten at most.
         blocked: Vec<Blocked>,
         /// Number of ranks that are not at their end.
@@ -124,9 +146,31 @@ impl Hosts {
             let (kind, text) = self.explain(failure);
             return HostOutcome::Failed { kind, text };
         }
+        if let Some(failure) = self.leftover() {
+            let (kind, text) = self.explain(&failure);
+            return HostOutcome::Failed { kind, text };
+        }
         let unmatched = self.unmatched();
         let unfinished = self.metrics.iter().filter(|metrics| !metrics.finished).count() as u64;
-        let stuck: Vec<Stuck> = self.servers.stuck().collect();
+        let stuck_write = |stuck: odonata_storage::Stuck| {
+            let (job, rank) = self.job_of(stuck.client);
+            let odonata_storage::Stuck {
+                server,
+                since,
+                needed,
+                free,
+                ..
+            } = stuck;
+            StuckWrite {
+                server,
+                job,
+                rank,
+                since,
+                needed,
+                free,
+            }
+        };
+        let stuck: Vec<StuckWrite> = self.servers.stuck().map(stuck_write).collect();
         match (stuck.is_empty(), unfinished) {
             (false, _) => HostOutcome::StorageFull {
                 stuck,
@@ -140,6 +184,21 @@ impl Hosts {
                 unmatched,
             },
         }
+    }
+
+    /// A message of a collective at a rank that has come to its end: some rank called what it did not.
+    fn leftover(&self) -> Option<Failure> {
+        let finished = (0..self.places.len() as u32).filter(|&rank| self.metrics.get(rank).finished);
+        finished.into_iter().find_map(|rank| {
+            let unexpected = self.inboxes.get(rank).unexpected;
+            let mut messages = unexpected.iter(&self.waiting).map(|slot| self.waiting.get(slot));
+            let message = messages.find(|message| of_collective(message.context))?;
+            Some(Failure::Leftover {
+                rank,
+                source: message.source,
+                stamp: message.tag,
+            })
+        })
     }
 
     /// The ranks that are blocked longest, ten at most; a rank with several streams by its first
@@ -211,134 +270,5 @@ impl Hosts {
             return Err(format!("{count} {what} are still open"));
         }
         self.servers.audit()
-    }
-
-    /// `job "name" rank 3`.
-    fn name(&self, rank: u32) -> String {
-        let (job, local) = self.job_of(rank);
-        format!("job \"{}\" rank {local}", self.jobs[usize::from(job)].name)
-    }
-
-    fn explain(&self, failure: &Failure) -> (FailureKind, String) {
-        match *failure {
-            Failure::Mismatch {
-                rank,
-                op,
-                source,
-                stamp: theirs,
-            } => {
-                let (name, call) = read_stamp(theirs);
-                let ours = match op.kind {
-                    OpKind::Collective(collective) => stamp(&collective, 0),
-                    _ => theirs,
-                };
-                let detail = if read_stamp(ours).0 == name {
-                    " with other arguments or of another call"
-                } else {
-                    ""
-                };
-                let text = format!(
-                    "{} is in {} (operation {}), but rank {source} is in {name} number {call}{detail}",
-                    self.name(rank),
-                    describe(&op.kind),
-                    op.id.0
-                );
-                (FailureKind::CollectiveMismatch, text)
-            }
-            Failure::Truncation {
-                rank,
-                source,
-                tag,
-                bytes,
-                buffer,
-            } => {
-                let text = format!(
-                    "{}: a message of {bytes} B from rank {source} with tag {tag} met a receive with a buffer of {buffer} B",
-                    self.name(rank)
-                );
-                (FailureKind::Truncation, text)
-            }
-            Failure::Invalid { rank, op } => {
-                let ranks = self.jobs[usize::from(self.places[rank as usize].job)].ranks;
-                let why = match op.kind {
-                    OpKind::Collective(collective) => collective.check(ranks).err().unwrap_or_default(),
-                    _ => format!("the job has ranks 0 to {}", ranks - 1),
-                };
-                let text = format!(
-                    "{}: {} (operation {}): {why}",
-                    self.name(rank),
-                    describe(&op.kind),
-                    op.id.0
-                );
-                (FailureKind::InvalidOperation, text)
-            }
-            Failure::NoServer { rank, op } => {
-                let text = format!(
-                    "{}: {} (operation {}), but the rank has no storage server",
-                    self.name(rank),
-                    describe(&op.kind),
-                    op.id.0
-                );
-                (FailureKind::NoServer, text)
-            }
-            Failure::Impossible {
-                rank,
-                server,
-                bytes,
-                capacity,
-            } => {
-                let text = format!(
-                    "{}: a write of {bytes} B can never fit on storage server {server}, whose device has {capacity} B",
-                    self.name(rank)
-                );
-                (FailureKind::WriteExceedsDevice, text)
-            }
-        }
-    }
-}
-
-/// An operation in words.
-pub(crate) fn describe(kind: &OpKind) -> String {
-    let on = |comm: Comm| {
-        if comm == Comm::WORLD {
-            "(world)".to_owned()
-        } else {
-            format!("(communicator {})", comm.0)
-        }
-    };
-    let source = |source: Source| match source {
-        Source::Rank(rank) => rank.to_string(),
-        Source::Any => "any".to_owned(),
-    };
-    let of_tag = |tag: Tag| match tag {
-        Tag::Is(tag) => tag.to_string(),
-        Tag::Any => "any".to_owned(),
-    };
-    match *kind {
-        OpKind::Compute { duration } => format!("Compute {} s", duration.seconds()),
-        OpKind::Send { to, tag, comm, .. } => format!("Send to {to} tag {tag} {}", on(comm)),
-        OpKind::Isend { to, tag, comm, .. } => format!("Isend to {to} tag {tag} {}", on(comm)),
-        OpKind::Recv { from, tag, comm, .. } => format!("Recv from {} tag {} {}", source(from), of_tag(tag), on(comm)),
-        OpKind::Irecv { from, tag, comm, .. } => {
-            format!("Irecv from {} tag {} {}", source(from), of_tag(tag), on(comm))
-        }
-        OpKind::Wait { request } => format!("Wait for request {}", request.0),
-        OpKind::WaitAll { first, count } => format!("WaitAll for {count} requests from {}", first.0),
-        OpKind::Collective(Collective::Barrier { comm }) => format!("Barrier {}", on(comm)),
-        OpKind::Collective(Collective::Broadcast { comm, root, bytes }) => {
-            format!("Broadcast of {bytes} B from {root} {}", on(comm))
-        }
-        OpKind::Collective(Collective::Allreduce { comm, bytes, .. }) => format!("Allreduce of {bytes} B {}", on(comm)),
-        OpKind::Open { file } => format!("Open file {file}"),
-        OpKind::Close { file } => format!("Close file {file}"),
-        OpKind::Read { file, offset, bytes } => format!("Read {bytes} B at {offset} of file {file}"),
-        OpKind::Write { file, offset, bytes } => format!("Write {bytes} B at {offset} of file {file}"),
-        OpKind::Iread {
-            file, offset, bytes, ..
-        } => format!("Iread {bytes} B at {offset} of file {file}"),
-        OpKind::Iwrite {
-            file, offset, bytes, ..
-        } => format!("Iwrite {bytes} B at {offset} of file {file}"),
-        OpKind::Mark { iteration } => format!("Mark of iteration {iteration}"),
     }
 }

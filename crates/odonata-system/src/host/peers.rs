@@ -39,6 +39,11 @@ pub(crate) const fn context(comm: odonata_workload::Comm, collective: bool) -> u
     comm.0 << 1 | collective as u32
 }
 
+/// Whether `context` is that of the collectives of a communicator.
+pub(crate) const fn of_collective(context: u32) -> bool {
+    context & 1 == 1
+}
+
 /// Chains per rank for a job of `ranks` ranks: about one for four peers, as far as memory of 128 B per
 /// rank allows.
 pub(crate) fn chains(ranks: u32) -> u32 {

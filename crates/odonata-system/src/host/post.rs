@@ -119,6 +119,7 @@ impl Hosts {
         let mpi = &self.params.mpi;
         let arrives = sent + mpi.local_latency + mpi.local_bandwidth.time_for(Bytes(bytes));
         if !notify_sent && !notify_arrived {
+            // Nobody looks at it, and it meets nothing on its way.
             return;
         }
         let parcel = self.parcels.take::<X>(Parcel {

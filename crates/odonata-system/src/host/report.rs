@@ -95,6 +95,20 @@ impl Hosts {
         )
     }
 
+    /// Messages of ranks that have arrived.
+    pub fn messages_delivered(&self) -> u64 {
+        self.metrics.iter().map(|metrics| metrics.recvs).sum()
+    }
+
+    /// From the first I/O request of `job` to its last acknowledgement, if it did any.
+    pub fn io_span(&self, job: u16) -> Option<(Time, Time)> {
+        let ranks = (0..self.job(job).ranks).map(|rank| self.metrics(job, rank));
+        ranks
+            .filter(|metrics| metrics.io_operations > 0)
+            .map(|metrics| (metrics.io_first, metrics.io_last))
+            .reduce(|(first, last), (f, l)| (first.min(f), last.max(l)))
+    }
+
     /// The share of ranks that have come to their end.
     pub fn progress_fraction(&self) -> f64 {
         let (finished, all) = self.finished();

@@ -1,0 +1,141 @@
+//! Runs that do not end well say why.
+
+use super::*;
+
+#[test]
+fn a_receive_without_message_is_reported_with_rank_operation_and_time() {
+    let stuck = OpKind::Recv {
+        from: Source::Rank(1),
+        tag: Tag::Is(7),
+        bytes: 8,
+        comm: Comm::WORLD,
+    };
+    let rig = World::new()
+        .script(
+            vec![sequence([compute(300), stuck]), sequence([send(0, 6, 8)])],
+            &[0, 40],
+        )
+        .run();
+    let since = Time::from_ns(300);
+    let blocked = vec![Blocked {
+        job: 0,
+        rank: 0,
+        op: "Recv from 1 tag 7 (world)".into(),
+        id: OpId(1),
+        since,
+    }];
+    assert_eq!(
+        rig.hosts.outcome(),
+        HostOutcome::Stalled {
+            blocked,
+            unfinished: 1,
+            unmatched: 1
+        }
+    );
+    assert!(rig.hosts.audit().unwrap_err().contains("rank 0"));
+    assert_eq!(rig.hosts.finished(), (1, 2));
+}
+
+#[test]
+fn ten_of_many_blocked_ranks_are_described_those_that_wait_longest_first() {
+    let n = 14u64;
+    let rank = |r: u64| {
+        let any = OpKind::Recv {
+            from: Source::Any,
+            tag: Tag::Any,
+            bytes: 0,
+            comm: Comm(2),
+        };
+        sequence([compute(100 * (n - r)), any])
+    };
+    let nodes: Vec<u32> = (0..n as u32).collect();
+    let rig = World::new().script((0..n).map(rank).collect(), &nodes).run();
+    let HostOutcome::Stalled {
+        blocked,
+        unfinished,
+        unmatched,
+    } = rig.hosts.outcome()
+    else {
+        panic!()
+    };
+    assert_eq!((blocked.len(), unfinished, unmatched), (10, n, 0));
+    assert_eq!(blocked[0].op, "Recv from any tag any (communicator 2)");
+    assert!(blocked.iter().map(|b| b.rank).eq((4..14).rev()));
+}
+
+#[test]
+fn a_message_that_nobody_receives_is_counted_and_no_failure() {
+    let rig = World::new()
+        .script(vec![sequence([send(1, 0, 8)]), Vec::new()], &[0, 40])
+        .run();
+    assert_eq!(rig.hosts.outcome(), HostOutcome::Completed { unmatched: 1 });
+    rig.hosts.audit().unwrap();
+}
+
+#[test]
+fn a_request_that_is_never_waited_for_is_found_by_the_audit() {
+    let rig = World::new()
+        .script(vec![sequence([isend(1, 0, 8, 4)]), sequence([recv(0, 0, 8)])], &[0, 40])
+        .run();
+    assert_eq!(rig.hosts.outcome(), HostOutcome::Completed { unmatched: 0 });
+    let error = rig.hosts.audit().unwrap_err();
+    assert_eq!(error, "job \"job 0\" rank 0: 1 requests were never waited for");
+}
+
+#[test]
+fn a_message_longer_than_the_buffer_is_a_named_failure_posted_or_late() {
+    for delay in [0, 1_000_000] {
+        let receiver = sequence([compute(delay), recv(0, 3, 99)]);
+        let rig = World::new()
+            .script(vec![sequence([send(1, 3, 100)]), receiver], &[0, 40])
+            .run();
+        let HostOutcome::Failed { kind, text } = rig.hosts.outcome() else {
+            panic!()
+        };
+        assert_eq!(kind, FailureKind::Truncation);
+        let expected =
+            "job \"job 0\" rank 1: a message of 100 B from rank 0 with tag 3 met a receive with a buffer of 99 B";
+        assert_eq!(text, expected);
+    }
+}
+
+#[test]
+fn operations_on_ranks_or_servers_that_do_not_exist_are_named() {
+    let run = |kind: OpKind| {
+        let rig = World::new().script(vec![sequence([kind]), Vec::new()], &[0, 40]).run();
+        match rig.hosts.outcome() {
+            HostOutcome::Failed { kind, text } => (kind, text),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (kind, text) = run(send(2, 0, 8));
+    assert_eq!(kind, FailureKind::InvalidOperation);
+    assert!(
+        text.contains("Send to 2 tag 0 (world) (operation 0): the job has ranks 0 to 1"),
+        "{text}"
+    );
+    let (kind, text) = run(OpKind::Collective(odonata_workload::Collective::Broadcast {
+        comm: Comm::WORLD,
+        root: 5,
+        bytes: 1,
+    }));
+    assert_eq!(kind, FailureKind::InvalidOperation);
+    assert!(text.contains("broadcast from rank 5"), "{text}");
+    let (kind, text) = run(OpKind::Write {
+        file: 1,
+        offset: 0,
+        bytes: 8,
+    });
+    assert_eq!(kind, FailureKind::NoServer);
+    assert!(text.contains("Write 8 B at 0 of file 1"), "{text}");
+}
+
+#[test]
+fn a_wait_for_a_request_that_is_not_open_returns_at_once_and_numbers_are_reused() {
+    let wait = |request| OpKind::Wait {
+        request: Request(request),
+    };
+    let sender = sequence([wait(3), isend(1, 0, 8, 3), wait(3), isend(1, 0, 8, 3), wait(3), wait(3)]);
+    let receiver = sequence([irecv(0, 0, 8, 3), wait(3), irecv(0, 0, 8, 3), wait(3)]);
+    World::new().script(vec![sender, receiver], &[0, 40]).complete();
+}
