@@ -1,6 +1,6 @@
 //! Standard cases for measuring the simulator itself.
 
-use crate::scenario;
+use crate::scenario::{self, InputError};
 use crate::simulation::Simulation;
 use serde::Serialize;
 use std::time::Duration;
@@ -65,13 +65,21 @@ pub fn cases() -> Vec<&'static str> {
 ///
 /// # Errors
 /// If there is no case of that name, or the scenario does not resolve.
-pub fn run(name: &str, quick: bool) -> Result<Figures, crate::InputError> {
+pub fn run(name: &str, quick: bool) -> Result<Figures, InputError> {
     let Some(case) = CASES.iter().find(|case| case.name == name) else {
-        return Err(crate::InputError::unknown_name("benchmark case", name, &cases()));
+        return Err(InputError {
+            file: "benchmark".into(),
+            line: None,
+            column: None,
+            key: String::new(),
+            message: format!("unknown benchmark case {name:?}"),
+            value: Some(name.into()),
+            expected: format!("one of {}", cases().join(", ")),
+            hint: None,
+        });
     };
     let text = text(case, if quick { 400 } else { 4_000 });
-    let resolved = scenario::load(&text, "bench.toml", &[], None, std::path::Path::new("."))?;
-    let mut simulation = Simulation::from_resolved(resolved)?;
+    let mut simulation = Simulation::new(scenario::load(&text, "bench.toml", &[], None, ".")?)?;
     while !simulation.advance(Duration::from_secs(3600)).finished {}
     let results = simulation.finish(false);
     let progress = results.progress();

@@ -1,6 +1,6 @@
 //! From a resolved scenario to a machine that is ready to run.
 
-use crate::host::{HostParams, Hosts, IoParams, Job, JobProgram, MpiParams};
+use crate::host::{HostParams, Hosts, IoParams, Job, JobProgram, MpiParams, RecordParams};
 use crate::machine::Machine;
 use crate::placement::Placement;
 use crate::scenario::resolved::{self, Resolved};
@@ -9,7 +9,6 @@ use odonata_network::{Fabric, LinkParams, NetworkParams, NicParams, RouterModel,
 use odonata_storage::{DeviceModel, DrainParams, RateDevice, ServerParams, Servers};
 use odonata_topology::{Arrangement, Dragonfly, DragonflyShape};
 use odonata_workload::collective::{Algorithm, Rules};
-use odonata_workload::{Arrival, Pattern, Synthetic};
 use std::sync::Arc;
 
 /// The routing of the scenario on its machine.
@@ -87,7 +86,7 @@ pub fn machine(scenario: &Resolved, placement: &Placement) -> Result<Machine, St
             })
         })
         .collect::<Result<Vec<_>, String>>()?;
-    let hosts = Hosts::new(host_params(scenario), jobs, servers, placement.servers.clone(), &fabric)?;
+    let hosts = Hosts::new(host_params(scenario), jobs, servers, placement.servers.clone(), &fabric);
     Ok(Machine { fabric, hosts })
 }
 
@@ -184,28 +183,18 @@ fn host_params(scenario: &Resolved) -> HostParams {
         nic_message_delay: scenario.nic.message_delay,
         nic_handoff: span(&scenario.nic.handoff),
         seed: scenario.seed,
-        message_rows: scenario.run.message_rows,
-        io_rows: scenario.run.io_rows,
+        records: RecordParams {
+            messages: scenario.run.message_rows,
+            io: scenario.run.io_rows,
+            // Messages of open-loop sources are looked at one by one only if somebody wants to see them.
+            source_arrivals: scenario.run.message_rows > 0,
+        },
     }
 }
 
 fn program(job: &resolved::Job) -> Result<JobProgram, String> {
-    if let resolved::Workload::Synthetic(s) = &job.workload {
-        let source = Synthetic {
-            pattern: match &s.pattern {
-                resolved::Pattern::Uniform => Pattern::Uniform,
-                resolved::Pattern::NextGroup { ranks_per_group } => Pattern::NextGroup { ranks_per_group: *ranks_per_group },
-                resolved::Pattern::Permutation { targets } => Pattern::Permutation { targets: targets.as_slice().into() },
-            },
-            bytes: s.bytes.0,
-            arrival: match s.arrival {
-                resolved::Arrival::Fixed => Arrival::Fixed,
-                resolved::Arrival::Exponential => Arrival::Exponential,
-            },
-            messages: s.messages,
-            stop: s.stop,
-        };
-        return Ok(JobProgram::Synthetic { source, mean_gap: s.mean_interval });
+    if let resolved::Workload::Synthetic(traffic) = &job.workload {
+        return Ok(JobProgram::Synthetic { source: traffic.traffic(), mean_gap: traffic.mean_interval });
     }
     match job.workload.program(job.ranks)? {
         Some(program) => Ok(JobProgram::Program(Arc::from(program))),

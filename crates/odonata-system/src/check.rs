@@ -3,6 +3,7 @@
 use crate::build;
 use crate::placement::Placement;
 use crate::scenario::resolved::{Machine, Resolved, Workload};
+use crate::scenario::{InputError, Problem, Scenario};
 use odonata_network::deadlock;
 use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_workload::collective::{self, Rules};
@@ -106,8 +107,13 @@ pub struct CostReport {
 /// Checks a scenario without running it.
 ///
 /// # Errors
-/// A text saying what does not fit together.
-pub fn check(scenario: &Resolved, placement: &Placement) -> Result<Report, String> {
+/// What does not fit together, as far as it could not be told from the scenario alone.
+pub fn check(scenario: &Scenario) -> Result<Report, InputError> {
+    report(&scenario.resolved, &scenario.placement)
+        .map_err(|text| scenario.document.locate(Problem::new("", text, "")))
+}
+
+fn report(scenario: &Resolved, placement: &Placement) -> Result<Report, String> {
     let routing = build::routing(scenario)?;
     let topology = routing.topology();
     let machine = machine_report(scenario, topology, placement);
@@ -126,7 +132,7 @@ pub fn check(scenario: &Resolved, placement: &Placement) -> Result<Report, Strin
             nodes: distinct(place.nodes.iter().copied()),
             groups,
             servers: distinct(place.servers.iter().copied()),
-            workload: job.workload.describe(job.ranks),
+            workload: describe(&job.workload, job.ranks)?,
             estimated_bytes: bytes,
         });
     }
@@ -223,6 +229,19 @@ fn estimate(ranks: u32, workload: &Workload, scenario: &Resolved) -> Result<f64,
     let sampled: Vec<u32> = (0..ranks).step_by(step as usize).collect();
     let bytes: f64 = sampled.iter().map(|&rank| program_bytes(program.as_ref(), rank)).sum();
     Ok(bytes * f64::from(ranks) / sampled.len() as f64)
+}
+
+/// What a job does, in a line.
+pub(crate) fn describe(workload: &Workload, ranks: u32) -> Result<String, String> {
+    if let Workload::Synthetic(s) = workload {
+        let pattern = match &s.pattern {
+            crate::scenario::resolved::Pattern::Uniform => "uniform",
+            crate::scenario::resolved::Pattern::NextGroup { .. } => "next-group",
+            crate::scenario::resolved::Pattern::Permutation { .. } => "permutation",
+        };
+        return Ok(format!("{pattern} traffic, {} B per {:.3} us and rank", s.bytes.0, s.mean_interval.seconds() * 1e6));
+    }
+    Ok(workload.program(ranks)?.map_or(String::new(), |program| program.describe()))
 }
 
 /// Payload that `rank` sends, writes and reads.

@@ -1,11 +1,11 @@
 //! A run: built from a scenario, advanced in slices of wall time, ended in exactly one outcome.
 
 use crate::build;
-use crate::host::HostOutcome;
+use crate::host::{FailureKind, HostOutcome};
 use crate::machine::Machine;
 use crate::placement::Placement;
 use crate::results::{self, Rows, Table};
-use crate::scenario::resolved::Resolved;
+use crate::scenario::{InputError, Problem, Resolved, Scenario};
 use odonata_engine::sequential::{Pause, Sequential};
 use odonata_engine::{Digest, Model, Time};
 use serde::Serialize;
@@ -28,8 +28,9 @@ pub enum Outcome {
     Stalled,
     /// A write waits for space that nothing will free.
     StorageFull,
-    /// Ranks of a job called different collectives, or a message was longer than its receive.
-    MpiError,
+    /// Ranks of a job called different collectives, a message was longer than its receive, or an
+    /// operation asked for something that does not exist.
+    ProgramError,
     /// Bytes, packets or credits are missing at the end: an error of the simulator.
     ConservationViolated,
 }
@@ -43,7 +44,7 @@ impl Outcome {
             Outcome::Interrupted => "interrupted",
             Outcome::Stalled => "stalled",
             Outcome::StorageFull => "storage-full",
-            Outcome::MpiError => "mpi-error",
+            Outcome::ProgramError => "program-error",
             Outcome::ConservationViolated => "conservation-violated",
         }
     }
@@ -95,12 +96,14 @@ impl Simulation {
     /// Builds the machine and starts its jobs.
     ///
     /// # Errors
-    /// A text saying what does not fit together.
-    pub fn new(scenario: Resolved, placement: Placement) -> Result<Self, String> {
+    /// What does not fit together, as far as it could not be told from the scenario alone.
+    pub fn new(scenario: Scenario) -> Result<Self, InputError> {
         let (started, cpu_started) = (Instant::now(), cpu_time());
-        let machine = build::machine(&scenario, &placement)?;
+        let Scenario { resolved, placement, document } = scenario;
+        let machine = build::machine(&resolved, &placement)
+            .map_err(|text| document.locate(Problem::new("", text, "")))?;
         let scheduler = Sequential::new(machine);
-        Ok(Simulation { scenario, placement, scheduler, pause: None, started, cpu_started })
+        Ok(Simulation { scenario: resolved, placement, scheduler, pause: None, started, cpu_started })
     }
 
     /// Simulates for about `wall` of real time, or to the end.
@@ -132,7 +135,7 @@ impl Simulation {
             packets,
             packet_hops,
             messages: machine.hosts.messages_delivered(),
-            fraction: machine.hosts.progress_fraction().into_iter().chain(by_time).reduce(f64::max),
+            fraction: by_time.or(Some(machine.hosts.progress_fraction())),
         }
     }
 
@@ -173,11 +176,14 @@ impl Simulation {
 
 /// The outcome of a run whose events have run out or which its model has stopped.
 fn ended(machine: &mut Machine) -> (Outcome, Option<String>) {
-    let (outcome, detail) = match machine.hosts.outcome() {
-        HostOutcome::Completed => (Outcome::Completed, None),
-        HostOutcome::Stalled(text) => (Outcome::Stalled, Some(text)),
-        HostOutcome::StorageFull(text) => (Outcome::StorageFull, Some(text)),
-        HostOutcome::MpiError(text) => (Outcome::MpiError, Some(text)),
+    let outcome = machine.hosts.outcome();
+    let detail = explain(machine, &outcome);
+    let outcome = match outcome {
+        HostOutcome::Completed { .. } => Outcome::Completed,
+        HostOutcome::Stalled { .. } => Outcome::Stalled,
+        HostOutcome::StorageFull { .. } => Outcome::StorageFull,
+        HostOutcome::Failed { kind: FailureKind::WriteExceedsDevice, .. } => Outcome::StorageFull,
+        HostOutcome::Failed { .. } => Outcome::ProgramError,
     };
     if outcome == Outcome::Completed {
         let audit = machine.fabric.audit().and_then(|()| machine.hosts.audit());
@@ -186,6 +192,41 @@ fn ended(machine: &mut Machine) -> (Outcome, Option<String>) {
         }
     }
     (outcome, detail)
+}
+
+/// An outcome in words; `None` where there is nothing to say.
+fn explain(machine: &Machine, outcome: &HostOutcome) -> Option<String> {
+    let hosts = &machine.hosts;
+    let waiting = |blocked: &[crate::host::Blocked], unfinished: u64| {
+        let one = |b: &crate::host::Blocked| {
+            let job = hosts.job(b.job).name;
+            format!("{job} rank {}: {} (operation {}) since {:.9} s", b.rank, b.op, b.id.0, b.since.seconds())
+        };
+        let list: Vec<String> = blocked.iter().map(one).collect();
+        format!("{unfinished} ranks have not ended; waiting longest: {}", list.join("; "))
+    };
+    match outcome {
+        HostOutcome::Completed { unmatched: 0 } => None,
+        HostOutcome::Completed { unmatched } => Some(format!("{unmatched} messages were never received")),
+        HostOutcome::Stalled { blocked, unfinished, unmatched } => {
+            let unreceived = match unmatched {
+                0 => String::new(),
+                n => format!("; {n} messages have arrived that no receive asked for"),
+            };
+            Some(waiting(blocked, *unfinished) + &unreceived)
+        }
+        HostOutcome::StorageFull { stuck, blocked, unfinished } => {
+            let first = stuck.first().map_or(String::new(), |s| {
+                let job = hosts.job(s.job).name;
+                format!(
+                    "server {} is full and has no drain: {job} rank {} needs {} bytes, {} are free; ",
+                    s.server, s.rank, s.needed, s.free
+                )
+            });
+            Some(first + &waiting(blocked, *unfinished))
+        }
+        HostOutcome::Failed { text, .. } => Some(text.clone()),
+    }
 }
 
 /// What a run leaves behind.

@@ -191,3 +191,194 @@ fn series(scenario: &Resolved, machine: &Machine) -> Vec<SeriesRow> {
     }
     rows
 }
+
+/// The row of job `j`: sums over its ranks.
+fn job_row(scenario: &Resolved, placement: &Placement, machine: &Machine, now: Time, j: usize) -> JobRow {
+    let (job, place) = (&scenario.jobs[j], &placement.jobs[j]);
+    let mut nodes = place.nodes.clone();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let mut row = JobRow {
+        job: job.name.clone(),
+        workload: crate::check::describe(&job.workload, job.ranks).unwrap_or_default(),
+        ranks: u64::from(job.ranks),
+        nodes: nodes.len() as u64,
+        start_s: job.start.seconds(),
+        ..JobRow::default()
+    };
+    let (mut latency_ps, mut latency_max, mut received) = (0u128, Time::ZERO, 0);
+    for rank in 0..job.ranks {
+        let m = machine.hosts.metrics(j as u16, rank);
+        // A rank that has not ended has run until now.
+        let end = if m.finished { m.end } else { now };
+        let elapsed = end.saturating_sub(job.start).seconds();
+        let non_compute = elapsed - m.compute.seconds().min(elapsed);
+        row.finished += u64::from(m.finished);
+        row.elapsed_s = row.elapsed_s.max(elapsed);
+        row.compute_mean_s += m.compute.seconds();
+        row.mpi_mean_s += m.mpi.seconds();
+        row.mpi_max_s = row.mpi_max_s.max(m.mpi.seconds());
+        row.io_mean_s += m.io.seconds();
+        row.io_max_s = row.io_max_s.max(m.io.seconds());
+        row.non_compute_mean_s += non_compute;
+        row.non_compute_max_s = row.non_compute_max_s.max(non_compute);
+        row.bytes_sent += m.bytes_sent;
+        row.bytes_written += m.bytes_written;
+        row.bytes_read += m.bytes_read;
+        row.io_operations += m.io_operations;
+        latency_ps += m.latency_ps;
+        latency_max = latency_max.max(m.latency_max);
+        received += m.recvs;
+    }
+    let n = f64::from(job.ranks.max(1));
+    for sum in [&mut row.compute_mean_s, &mut row.mpi_mean_s, &mut row.io_mean_s, &mut row.non_compute_mean_s] {
+        *sum /= n;
+    }
+    let quantile = |q| {
+        let value = machine.hosts.message_latency().quantile(2 * j, q);
+        value.map_or(0.0, |value| value.min(latency_max).seconds())
+    };
+    row.message = Latency {
+        count: received,
+        mean_s: mean(latency_ps as f64 * 1e-12, received),
+        p50_s: quantile(0.5),
+        p99_s: quantile(0.99),
+        max_s: latency_max.seconds(),
+    };
+    let traffic = machine.fabric.traffic_stats();
+    let (mpi, io) = (traffic.get(2 * j as u32), traffic.get(2 * j as u32 + 1));
+    row.mpi_packet = packet_latency(machine, 2 * j);
+    row.io_packet = packet_latency(machine, 2 * j + 1);
+    row.mpi_hops_mean = mean(mpi.hops as f64, mpi.packets);
+    row.io_hops_mean = mean(io.hops as f64, io.packets);
+    row.mpi_nonminimal = mpi.nonminimal;
+    let io = machine.hosts.io_span(j as u16);
+    if let Some((first, last)) = io {
+        row.io_completion_s = (last - first).seconds();
+        row.io_bandwidth = (row.bytes_written + row.bytes_read) as f64 / row.io_completion_s.max(1e-12);
+    }
+    row
+}
+
+fn jobs(scenario: &Resolved, placement: &Placement, machine: &Machine, now: Time) -> Vec<JobRow> {
+    (0..scenario.jobs.len()).map(|j| job_row(scenario, placement, machine, now, j)).collect()
+}
+
+fn ranks(scenario: &Resolved, placement: &Placement, machine: &Machine, now: Time) -> Vec<RankRow> {
+    let topology = machine.fabric.routing().topology();
+    let mut rows = Vec::new();
+    for (j, (job, place)) in scenario.jobs.iter().zip(&placement.jobs).enumerate() {
+        for (rank, &node) in (0..job.ranks).zip(&place.nodes) {
+            let m = machine.hosts.metrics(j as u16, rank);
+            let packets = machine.fabric.node_stats().get(node);
+            let end = if m.finished { m.end } else { now };
+            let elapsed = end.saturating_sub(job.start).seconds();
+            let none = packets.packets == 0;
+            rows.push(RankRow {
+                job: job.name.clone(),
+                rank: u64::from(rank),
+                node: u64::from(node),
+                router: u64::from(topology.node_router(node)),
+                server: place.servers.get(rank as usize).map_or(-1, |&server| i64::from(server)),
+                finished: u64::from(m.finished),
+                elapsed_s: elapsed,
+                compute_s: m.compute.seconds(),
+                mpi_s: m.mpi.seconds(),
+                io_s: m.io.seconds(),
+                non_compute_s: elapsed - m.compute.seconds().min(elapsed),
+                messages_sent: m.sends,
+                messages_received: m.recvs,
+                bytes_sent: m.bytes_sent,
+                bytes_received: m.bytes_received,
+                message_latency_mean_s: m.mean_latency_ps().unwrap_or(0.0) * 1e-12,
+                message_latency_max_s: m.latency_max.seconds(),
+                bytes_written: m.bytes_written,
+                bytes_read: m.bytes_read,
+                packets_received: packets.packets,
+                packet_latency_mean_s: mean(packets.latency.seconds(), packets.packets),
+                packet_latency_min_s: if none { 0.0 } else { packets.latency_min.seconds() },
+                packet_latency_max_s: packets.latency_max.seconds(),
+                hops_mean: mean(packets.hops as f64, packets.packets),
+            });
+        }
+    }
+    rows
+}
+
+/// Message by message as long as all fit under the limit, else histograms.
+fn messages(scenario: &Resolved, machine: &Machine) -> Vec<MessageRow> {
+    let histogram = machine.hosts.message_latency();
+    let mut total = 0;
+    let mut buckets = Vec::new();
+    for (j, job) in scenario.jobs.iter().enumerate() {
+        for (c, class) in CLASSES.into_iter().enumerate() {
+            for (low, high, count) in histogram.buckets(2 * j + c) {
+                total += count;
+                buckets.push(MessageRow {
+                    job: job.name.clone(),
+                    class,
+                    source_rank: -1,
+                    target_rank: -1,
+                    bytes: 0,
+                    created_s: 0.0,
+                    latency_low_s: low.seconds(),
+                    latency_high_s: high.seconds(),
+                    count,
+                });
+            }
+        }
+    }
+    let mut records = machine.hosts.message_records().to_vec();
+    if total > records.len() as u64 {
+        return buckets;
+    }
+    records.sort_unstable_by_key(|r| (r.created, r.job, r.io, r.source, r.destination, r.latency));
+    let row = |r: crate::host::MessageRecord| MessageRow {
+        job: scenario.jobs[usize::from(r.job)].name.clone(),
+        class: CLASSES[usize::from(r.io)],
+        // The other end of I/O is a server, not a rank.
+        source_rank: if r.from_server { -1 } else { i64::from(r.source) },
+        target_rank: if r.io && !r.from_server { -1 } else { i64::from(r.destination) },
+        bytes: r.bytes,
+        created_s: r.created.seconds(),
+        latency_low_s: r.latency.seconds(),
+        latency_high_s: r.latency.seconds(),
+        count: 1,
+    };
+    records.into_iter().map(row).collect()
+}
+
+fn io(scenario: &Resolved, machine: &Machine) -> Vec<IoRow> {
+    let mut records = machine.hosts.io_records().to_vec();
+    records.sort_unstable_by_key(|r| (r.start, r.job, r.rank, r.file));
+    let row = |r: crate::host::IoRecord| IoRow {
+        job: scenario.jobs[usize::from(r.job)].name.clone(),
+        rank: u64::from(r.rank),
+        server: u64::from(r.server),
+        operation: if r.write { "write" } else { "read" },
+        file: r.file,
+        bytes: r.bytes,
+        start_s: r.start.seconds(),
+        end_s: r.end.seconds(),
+    };
+    records.into_iter().map(row).collect()
+}
+
+fn iterations(scenario: &Resolved, machine: &Machine) -> Vec<IterationRow> {
+    let mut ends: Vec<(u16, u32, Time)> =
+        machine.hosts.iteration_records().iter().map(|r| (r.job, r.iteration, r.time)).collect();
+    ends.sort_unstable();
+    let row = |ends: &[(u16, u32, Time)]| {
+        let (job, iteration, first) = ends[0];
+        let sum: f64 = ends.iter().map(|&(.., time)| time.seconds()).sum();
+        IterationRow {
+            job: scenario.jobs[usize::from(job)].name.clone(),
+            iteration: u64::from(iteration),
+            ranks: ends.len() as u64,
+            first_s: first.seconds(),
+            mean_s: mean(sum, ends.len() as u64),
+            last_s: ends[ends.len() - 1].2.seconds(),
+        }
+    };
+    ends.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).map(row).collect()
+}
