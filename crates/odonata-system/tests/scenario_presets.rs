@@ -12,14 +12,20 @@ const JOB: &str = "[[jobs]]\nranks = 300\nworkload = { milc = {} }\n";
 
 #[test]
 fn codes_compatible_is_the_stored_runs_to_the_picosecond() {
-    let Scenario { resolved, placement, .. } = load(&format!("preset = \"codes-compatible\"\n{JOB}"));
+    let Scenario {
+        resolved, placement, ..
+    } = load(&format!("preset = \"codes-compatible\"\n{JOB}"));
     let Machine::Dragonfly(dragonfly) = &resolved.machine;
     assert_eq!((dragonfly.groups, dragonfly.cables), (33, Some(1)));
     let links = &resolved.network.links;
     // 4096 B / (16, 5.25, 4.7 GiB/s), rounded to 1 ps.
     assert_eq!(
         [&links.terminal, &links.local, &links.global].map(|link| (link.latency.0, link.buffer.0, link.credit_delay.0)),
-        [(238_419, 32_768, 1_419), (726_609, 16_384, 1_419), (811_638, 16_384, 1_419)]
+        [
+            (238_419, 32_768, 1_419),
+            (726_609, 16_384, 1_419),
+            (811_638, 16_384, 1_419)
+        ]
     );
     for link in [&links.terminal, &links.local, &links.global] {
         assert_eq!(link.latency, link.bandwidth.time_for(resolved.network.packet));
@@ -29,7 +35,10 @@ fn codes_compatible_is_the_stored_runs_to_the_picosecond() {
     assert_eq!(resolved.mpi.send_per_byte.time_for(Bytes(497_664)), Time(273_715_200));
     let storage = resolved.storage.expect("the preset has servers");
     let DeviceModel::Rate(device) = storage.device.model;
-    assert_eq!((device.write.0, storage.device.capacity.0), (5_700.0 * 1_048_576.0, 6_400_000_000_000));
+    assert_eq!(
+        (device.write.0, storage.device.capacity.0),
+        (5_700.0 * 1_048_576.0, 6_400_000_000_000)
+    );
     // Server 2g on the last node of group g, server 2g + 1 before it; client c uses server c / 15.
     assert_eq!(placement.servers[..4], [31, 30, 63, 62]);
     assert_eq!(placement.servers.len(), 66);
@@ -42,7 +51,9 @@ fn codes_compatible_is_the_stored_runs_to_the_picosecond() {
 
 #[test]
 fn the_papers_preset_differs_where_the_paper_does() {
-    let Scenario { resolved, placement, .. } = load(&format!("preset = \"mfnetsim\"\n{JOB}"));
+    let Scenario {
+        resolved, placement, ..
+    } = load(&format!("preset = \"mfnetsim\"\n{JOB}"));
     assert_eq!(resolved.network.links.global.bandwidth, Bandwidth::gib_per_s(4.37));
     assert_eq!(resolved.network.links.global.credit_delay, Time::from_ns(300));
     assert_eq!(placement.servers[..4], [0, 1, 32, 33]);
@@ -80,7 +91,9 @@ fn overrides_come_last_and_need_no_quotes() {
     assert_eq!((resolved.seed, resolved.preset.as_deref()), (9, Some("mfnetsim")));
     assert_eq!(resolved.network.packet, Bytes::kib(2));
     assert_eq!(resolved.jobs[0].ranks, 64);
-    let Workload::Stencil(stencil) = &resolved.jobs[0].workload else { panic!("a stencil") };
+    let Workload::Stencil(stencil) = &resolved.jobs[0].workload else {
+        panic!("a stencil")
+    };
     assert_eq!(stencil.dims, Some(vec![4, 4, 4]));
 }
 
@@ -90,9 +103,14 @@ fn a_machine_of_ones_own_needs_four_sizes_only() {
         "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 2\nglobal_ports_per_router = 2\n\
          [[jobs]]\nranks = 72\nworkload = { uniform = { load = 0.5, messages = 10 } }\n",
     );
-    let Workload::Synthetic(synthetic) = &scenario.resolved.jobs[0].workload else { panic!("synthetic traffic") };
+    let Workload::Synthetic(synthetic) = &scenario.resolved.jobs[0].workload else {
+        panic!("synthetic traffic")
+    };
     // 4096 B at half of 16 GiB/s.
-    assert_eq!((synthetic.mean_interval, synthetic.bytes), (Time(476_837), Bytes(4_096)));
+    assert_eq!(
+        (synthetic.mean_interval, synthetic.bytes),
+        (Time(476_837), Bytes(4_096))
+    );
     assert_eq!(scenario.resolved.name, "scenario");
     assert_eq!(scenario.resolved.jobs[0].name, "uniform");
     assert!(scenario.placement.jobs[0].servers.is_empty());
@@ -105,7 +123,7 @@ fn the_resolved_form_is_json_with_units() {
     assert_eq!(json["network"]["links"]["global"]["bandwidth"], "4.7 GiB/s");
     assert_eq!(json["network"]["links"]["terminal"]["latency"], "238.419 ns");
     assert_eq!(json["storage"]["device"]["capacity"], "6400 GB");
-    assert_eq!(json["mpi"]["send_per_byte"], "0.55 ns/B");
+    assert_eq!(json["mpi"]["send_per_byte"], "550 ps/B");
 }
 
 #[test]

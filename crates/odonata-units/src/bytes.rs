@@ -2,6 +2,8 @@
 
 use std::ops::{Add, AddAssign};
 
+use crate::quantity::{Quantity, Units};
+
 /// A size in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
@@ -33,5 +35,60 @@ impl Add for Bytes {
 impl AddAssign for Bytes {
     fn add_assign(&mut self, other: Bytes) {
         self.0 += other.0;
+    }
+}
+
+impl Quantity for Bytes {
+    const KIND: &'static str = "a size";
+    const EXAMPLE: &'static str = "8 KiB";
+    const PLAIN: &'static str = "B";
+    const UNITS: &'static Units = &[
+        ("B", 1.0),
+        ("kB", 1e3),
+        ("KiB", 1024.0),
+        ("MB", 1e6),
+        ("MiB", 1_048_576.0),
+        ("GB", 1e9),
+        ("GiB", 1_073_741_824.0),
+        ("TB", 1e12),
+        ("TiB", 1_099_511_627_776.0),
+        ("PB", 1e15),
+        ("PiB", 1_125_899_906_842_624.0),
+    ];
+    const CONFUSED: &'static [(&'static str, &'static str)] = &[
+        ("KB", "write \"kB\" for 1,000 bytes or \"KiB\" for 1,024"),
+        ("K", "write \"kB\" for 1,000 bytes or \"KiB\" for 1,024"),
+        ("k", "write \"kB\" for 1,000 bytes or \"KiB\" for 1,024"),
+        ("M", "write \"MB\" for 10^6 bytes or \"MiB\" for 2^20"),
+        ("G", "write \"GB\" for 10^9 bytes or \"GiB\" for 2^30"),
+        ("T", "write \"TB\" for 10^12 bytes or \"TiB\" for 2^40"),
+        ("b", "bytes are written \"B\""),
+        ("bytes", "bytes are written \"B\""),
+    ];
+
+    fn build(base: f64, number: &str, unit: f64) -> Result<Self, String> {
+        // Whole numbers are multiplied as such: a product of floats is exact only up to 2^53.
+        if let Ok(number) = number.parse::<u64>() {
+            let bytes = number.checked_mul(unit as u64).filter(|&bytes| bytes <= Bytes::MOST.0);
+            return bytes.map(Bytes).ok_or_else(|| "at most 2^62 bytes are possible".into());
+        }
+        if base > Bytes::MOST.0 as f64 {
+            return Err("at most 2^62 bytes are possible".into());
+        }
+        if (base - base.round()).abs() > 1e-9 * base {
+            return Err("it must be a whole number of bytes".into());
+        }
+        Ok(Bytes(base.round() as u64))
+    }
+
+    fn text(self) -> String {
+        Self::UNITS
+            .iter()
+            .rev()
+            .map(|&(name, scale)| (name, scale as u64))
+            .filter(|(_, scale)| self.0 >= *scale && self.0.is_multiple_of(*scale))
+            .map(|(name, scale)| format!("{} {name}", self.0 / scale))
+            .min_by_key(String::len)
+            .unwrap_or_else(|| format!("{} B", self.0))
     }
 }

@@ -17,6 +17,7 @@ mod bandwidth;
 mod bytes;
 mod per_byte;
 mod quantity;
+mod serde_form;
 mod time;
 
 pub use bandwidth::Bandwidth;

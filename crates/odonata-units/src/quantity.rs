@@ -2,13 +2,6 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::str::FromStr;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
-use serde::ser::{Serialize, Serializer};
-
-use crate::{Bandwidth, Bytes, PerByte, Time};
 
 /// Longest text that is read as a quantity, in bytes; no sensible one comes near it.
 const LONGEST: usize = 64;
@@ -17,7 +10,7 @@ const LONGEST: usize = 64;
 const EXCERPT: usize = 40;
 
 /// Units of one kind: how each is written, and how many base units it is.
-type Units = [(&'static str, f64)];
+pub(crate) type Units = [(&'static str, f64)];
 
 /// A text that is no quantity of the wanted kind.
 ///
@@ -45,11 +38,13 @@ impl fmt::Display for UnitError {
 impl std::error::Error for UnitError {}
 
 /// How one kind of quantity is written.
-trait Quantity: Sized + Copy {
+pub(crate) trait Quantity: Sized + Copy {
     /// What it is, with article.
     const KIND: &'static str;
     /// An example.
     const EXAMPLE: &'static str;
+    /// The unit that a number without one most likely has.
+    const PLAIN: &'static str;
     /// Its units, smallest first. The first spelling of a size is the one that is written.
     const UNITS: &'static Units;
     /// For spellings that mean something else elsewhere: what they might mean here.
@@ -72,7 +67,8 @@ trait Quantity: Sized + Copy {
     }
 }
 
-fn parse<Q: Quantity>(text: &str) -> Result<Q, UnitError> {
+/// Reads a quantity.
+pub(crate) fn parse<Q: Quantity>(text: &str) -> Result<Q, UnitError> {
     let refuse = |hint: Option<String>| UnitError {
         value: if text.chars().count() > EXCERPT {
             text.chars().take(EXCERPT).chain(['…']).collect()
@@ -99,7 +95,7 @@ fn parse<Q: Quantity>(text: &str) -> Result<Q, UnitError> {
     if unit.is_empty() {
         return Err(refuse(Some(format!(
             "the unit is missing: did you mean \"{number} {}\"?",
-            default_unit::<Q>()
+            Q::PLAIN
         ))));
     }
     let Some(&(_, scale)) = Q::UNITS.iter().find(|(name, _)| *name == micro(unit)) else {
@@ -151,11 +147,6 @@ fn micro(unit: &str) -> Cow<'_, str> {
     }
 }
 
-/// The unit of the example, for a number without one.
-fn default_unit<Q: Quantity>() -> &'static str {
-    split(Q::EXAMPLE).1
-}
-
 /// What someone who wrote `unit` probably meant.
 fn meant<Q: Quantity>(number: &str, unit: &str) -> Option<String> {
     let suggest = |unit: &str| Some(format!("did you mean \"{number} {unit}\"?"));
@@ -179,18 +170,8 @@ fn meant<Q: Quantity>(number: &str, unit: &str) -> Option<String> {
         .and_then(|(_, name)| suggest(name))
 }
 
-/// `value / scale` in decimal, exactly, for scales that are powers of ten.
-fn decimal(value: u64, scale: u64) -> String {
-    let (whole, rest) = (value / scale, value % scale);
-    if rest == 0 {
-        return whole.to_string();
-    }
-    let digits = scale.ilog10() as usize;
-    format!("{whole}.{rest:0digits$}").trim_end_matches('0').into()
-}
-
 /// The shortest of the texts that `read` takes back to `value`, else the number of base units.
-fn shortest(value: f64, units: &'static Units, read: impl Fn(f64, f64) -> f64) -> String {
+pub(crate) fn shortest(value: f64, units: &'static Units, read: impl Fn(f64, f64) -> f64) -> String {
     let (base, _) = units[0];
     units
         .iter()
@@ -202,286 +183,138 @@ fn shortest(value: f64, units: &'static Units, read: impl Fn(f64, f64) -> f64) -
         .unwrap_or_else(|| format!("{value} {base}"))
 }
 
-impl Quantity for Time {
-    const KIND: &'static str = "a time";
-    const EXAMPLE: &'static str = "30 ns";
-    const UNITS: &'static Units = &[("ps", 1.0), ("ns", 1e3), ("us", 1e6), ("ms", 1e9), ("s", 1e12)];
-    const CONFUSED: &'static [(&'static str, &'static str)] = &[
-        ("sec", "seconds are written \"s\""),
-        ("seconds", "seconds are written \"s\""),
-        ("min", "write minutes in seconds: \"60 s\""),
-        ("m", "write \"ms\" for milliseconds, or minutes in seconds"),
-        ("h", "write hours in seconds: \"3600 s\""),
-    ];
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bandwidth, Bytes, PerByte, Time};
 
-    fn build(base: f64, _: &str, _: f64) -> Result<Self, String> {
-        let rounded = base.round();
-        if rounded > Time::LONGEST.0 as f64 {
-            return Err("at most 4611686 s (53 days) can be simulated".into());
-        }
-        if base > 0.0 && rounded == 0.0 {
-            return Err("the clock ticks in steps of 1 ps: this would become 0".into());
-        }
-        Ok(Time(rounded as u64))
+    fn hint<Q: Quantity + fmt::Debug>(text: &str) -> String {
+        parse::<Q>(text).expect_err("no quantity").hint.unwrap_or_default()
     }
 
-    fn text(self) -> String {
-        let (name, scale) = Self::UNITS
-            .iter()
-            .rev()
-            .map(|&(name, scale)| (name, scale as u64))
-            .find(|(_, scale)| self.0 >= *scale)
-            .unwrap_or(("s", 1));
-        format!("{} {name}", decimal(self.0, scale))
-    }
-}
-
-impl Quantity for Bytes {
-    const KIND: &'static str = "a size";
-    const EXAMPLE: &'static str = "8 KiB";
-    const UNITS: &'static Units = &[
-        ("B", 1.0),
-        ("kB", 1e3),
-        ("KiB", 1024.0),
-        ("MB", 1e6),
-        ("MiB", 1_048_576.0),
-        ("GB", 1e9),
-        ("GiB", 1_073_741_824.0),
-        ("TB", 1e12),
-        ("TiB", 1_099_511_627_776.0),
-        ("PB", 1e15),
-        ("PiB", 1_125_899_906_842_624.0),
-    ];
-    const CONFUSED: &'static [(&'static str, &'static str)] = &[
-        ("KB", "write \"kB\" for 1,000 bytes or \"KiB\" for 1,024"),
-        ("K", "write \"kB\" for 1,000 bytes or \"KiB\" for 1,024"),
-        ("k", "write \"kB\" for 1,000 bytes or \"KiB\" for 1,024"),
-        ("M", "write \"MB\" for 10^6 bytes or \"MiB\" for 2^20"),
-        ("G", "write \"GB\" for 10^9 bytes or \"GiB\" for 2^30"),
-        ("T", "write \"TB\" for 10^12 bytes or \"TiB\" for 2^40"),
-        ("b", "bytes are written \"B\""),
-        ("bytes", "bytes are written \"B\""),
-    ];
-
-    fn build(base: f64, number: &str, unit: f64) -> Result<Self, String> {
-        // Whole numbers are multiplied as such: a product of floats is exact only up to 2^53.
-        if let Ok(number) = number.parse::<u64>() {
-            let bytes = number.checked_mul(unit as u64).filter(|&bytes| bytes <= Bytes::MOST.0);
-            return bytes.map(Bytes).ok_or_else(|| "at most 2^62 bytes are possible".into());
-        }
-        if base > Bytes::MOST.0 as f64 {
-            return Err("at most 2^62 bytes are possible".into());
-        }
-        if (base - base.round()).abs() > 1e-9 * base {
-            return Err("it must be a whole number of bytes".into());
-        }
-        Ok(Bytes(base.round() as u64))
-    }
-
-    fn text(self) -> String {
-        Self::UNITS
-            .iter()
-            .rev()
-            .map(|&(name, scale)| (name, scale as u64))
-            .filter(|(_, scale)| self.0 >= *scale && self.0.is_multiple_of(*scale))
-            .map(|(name, scale)| format!("{} {name}", self.0 / scale))
-            .min_by_key(String::len)
-            .unwrap_or_else(|| format!("{} B", self.0))
-    }
-}
-
-impl Quantity for Bandwidth {
-    const KIND: &'static str = "a bandwidth";
-    const EXAMPLE: &'static str = "5.25 GiB/s";
-    const UNITS: &'static Units = &[
-        ("B/s", 1.0),
-        ("kB/s", 1e3),
-        ("KiB/s", 1024.0),
-        ("MB/s", 1e6),
-        ("MiB/s", 1_048_576.0),
-        ("GB/s", 1e9),
-        ("GiB/s", 1_073_741_824.0),
-        ("TB/s", 1e12),
-        ("TiB/s", 1_099_511_627_776.0),
-        ("Mbit/s", 1.25e5),
-        ("Gbit/s", 1.25e8),
-        ("Tbit/s", 1.25e11),
-    ];
-    const CONFUSED: &'static [(&'static str, &'static str)] = &[
-        ("GB", "a bandwidth is per second: did you mean \"GB/s\"?"),
-        ("GiB", "a bandwidth is per second: did you mean \"GiB/s\"?"),
-        ("MB", "a bandwidth is per second: did you mean \"MB/s\"?"),
-        ("MiB", "a bandwidth is per second: did you mean \"MiB/s\"?"),
-        ("KB/s", "write \"kB/s\" for 1,000 bytes or \"KiB/s\" for 1,024"),
-        ("Gb/s", "write \"Gbit/s\" for bits or \"GB/s\" for bytes"),
-        ("Mb/s", "write \"Mbit/s\" for bits or \"MB/s\" for bytes"),
-        ("Gbps", "write \"Gbit/s\" for bits or \"GB/s\" for bytes"),
-        ("GBps", "did you mean \"GB/s\"?"),
-    ];
-
-    fn build(base: f64, _: &str, _: f64) -> Result<Self, String> {
-        if base < 1.0 {
-            return Err("a bandwidth must be positive, 1 B/s at least".into());
-        }
-        if base > 1e18 {
-            return Err("at most 10^18 bytes per second are possible".into());
-        }
-        Ok(Bandwidth(base))
-    }
-
-    fn text(self) -> String {
-        // Bytes before bits: the list ends with the latter.
-        shortest(self.0, &Self::UNITS[..9], |number, scale| number * scale)
-    }
-}
-
-impl Quantity for PerByte {
-    const KIND: &'static str = "a time per byte";
-    const EXAMPLE: &'static str = "0.55 ns/B";
-    const UNITS: &'static Units = &[("ps/B", 1.0), ("ns/B", 1e3), ("us/B", 1e6)];
-    const CONFUSED: &'static [(&'static str, &'static str)] = &[
-        ("ns", "a time per byte: did you mean \"ns/B\"?"),
-        ("ps", "a time per byte: did you mean \"ps/B\"?"),
-    ];
-
-    fn build(base: f64, _: &str, _: f64) -> Result<Self, String> {
-        if base > 1e9 {
-            return Err("at most 1 ms per byte is possible".into());
-        }
-        Ok(PerByte(base))
-    }
-
-    fn text(self) -> String {
-        shortest(self.0, Self::UNITS, |number, scale| number * scale)
-    }
-}
-
-/// What [`Visitor::expecting`] shows: `EXPECTED` or `EXPECTED; HINT`.
-struct Wanted(UnitError);
-
-impl fmt::Display for Wanted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.expected)?;
-        match &self.0.hint {
-            Some(hint) => write!(f, "; {hint}"),
-            None => Ok(()),
+    #[test]
+    fn times_are_read_to_the_picosecond() {
+        for (text, ps) in [
+            ("30 ns", 30_000),
+            ("1.419 ns", 1_419),
+            ("238.4185791015625 ns", 238_419),
+            ("0.55ns", 550),
+            ("25 us", 25_000_000),
+            ("25 µs", 25_000_000),
+            ("25 μs", 25_000_000),
+            ("129 ms", 129_000_000_000),
+            ("2 s", 2_000_000_000_000),
+            (" 1e3 ps ", 1_000),
+            ("0 s", 0),
+        ] {
+            assert_eq!(parse::<Time>(text), Ok(Time(ps)), "{text}");
         }
     }
-}
 
-struct TextVisitor<Q>(std::marker::PhantomData<Q>);
+    #[test]
+    fn powers_of_two_and_of_ten_are_different_sizes() {
+        for (text, bytes) in [
+            ("8 KiB", 8_192),
+            ("8 kB", 8_000),
+            ("4 MB", 4_000_000),
+            ("4 MiB", 4_194_304),
+            ("1.5 GiB", 1_610_612_736),
+            ("6.4 TB", 6_400_000_000_000),
+            ("9007199254740993 B", 9_007_199_254_740_993),
+            ("0.1 kB", 100),
+        ] {
+            assert_eq!(parse::<Bytes>(text), Ok(Bytes(bytes)), "{text}");
+        }
+        assert_eq!(parse::<Bandwidth>("5.25 GiB/s"), Ok(Bandwidth::gib_per_s(5.25)));
+        assert_eq!(parse::<Bandwidth>("5.25 GB/s"), Ok(Bandwidth(5.25e9)));
+        assert_eq!(parse::<Bandwidth>("100 Gbit/s"), Ok(Bandwidth(12.5e9)));
+        assert_eq!(parse::<PerByte>("0.55 ns/B"), Ok(PerByte(550.0)));
+    }
 
-impl<Q: Quantity> TextVisitor<Q> {
-    /// A number without unit: the error shows it with one.
-    fn bare<T, E: Error>(number: impl fmt::Display, seen: Unexpected<'_>) -> Result<T, E> {
-        let hint = format!(
-            "the unit is missing: did you mean \"{number} {}\"?",
-            default_unit::<Q>()
+    #[test]
+    fn what_is_written_is_read_back_to_the_same_value() {
+        for (value, text) in [
+            (Time(1_419), "1.419 ns"),
+            (Time(3_510_000), "3.51 us"),
+            (Time(0), "0 s"),
+            (Time(1), "1 ps"),
+            (Time(129_000_000_000), "129 ms"),
+            (Time(2_000_000_000_001), "2.000000000001 s"),
+        ] {
+            assert_eq!(value.to_string(), text);
+            assert_eq!(parse(text), Ok(value));
+        }
+        for (value, text) in [
+            (Bytes(128), "128 B"),
+            (Bytes(4_096), "4 KiB"),
+            (Bytes(1_000_000), "1 MB"),
+            (Bytes(29_516_801), "29516801 B"),
+            (Bytes(0), "0 B"),
+        ] {
+            assert_eq!(value.to_string(), text);
+            assert_eq!(parse(text), Ok(value));
+        }
+        for value in [
+            4.7 * 1_073_741_824.0,
+            5.25e9,
+            1.0,
+            1.0 / 3.0 * 1e9,
+            5_700.0 * 1_048_576.0,
+            0.123_456e18,
+        ] {
+            assert_eq!(parse(&Bandwidth(value).to_string()), Ok(Bandwidth(value)));
+            assert_eq!(parse(&PerByte(value * 1e-9).to_string()), Ok(PerByte(value * 1e-9)));
+        }
+        assert_eq!(Bandwidth::gib_per_s(4.7).to_string(), "4.7 GiB/s");
+        assert_eq!(Bandwidth(1.6e9).to_string(), "1.6 GB/s");
+    }
+
+    #[test]
+    fn a_wrong_unit_gets_the_nearest_or_the_reason() {
+        assert_eq!(hint::<Bytes>("4 Kib"), "did you mean \"4 KiB\"?");
+        assert_eq!(
+            hint::<Bytes>("4 KB"),
+            "write \"kB\" for 1,000 bytes or \"KiB\" for 1,024"
         );
-        let error = UnitError {
-            value: String::new(),
-            expected: Q::expected(),
-            hint: Some(hint),
-        };
-        Err(E::invalid_type(seen, &Wanted(error).to_string().as_str()))
+        assert_eq!(
+            hint::<Bandwidth>("4 GiB"),
+            "a bandwidth is per second: did you mean \"GiB/s\"?"
+        );
+        assert_eq!(hint::<Bandwidth>("4 gib/s"), "did you mean \"4 GiB/s\"?");
+        assert_eq!(hint::<Time>("4 nss"), "did you mean \"4 ns\"?");
+        assert_eq!(hint::<Time>("4"), "the unit is missing: did you mean \"4 ns\"?");
+        assert_eq!(hint::<Time>("4 parsec"), "");
+        let error = parse::<Time>("4 parsec").expect_err("no time");
+        assert_eq!(
+            error.to_string(),
+            "expected a time such as \"30 ns\" (units: ps, ns, us, ms, s), not \"4 parsec\""
+        );
+    }
+
+    #[test]
+    fn numbers_that_no_quantity_can_have_are_refused_with_the_rule() {
+        assert_eq!(hint::<Time>("-3 ns"), "it must not be negative");
+        assert_eq!(hint::<Bytes>("-0.5 B"), "it must not be negative");
+        assert_eq!(hint::<Time>("inf ns"), "the number must be finite");
+        assert_eq!(hint::<Time>("NaN s"), "the number must be finite");
+        assert_eq!(hint::<Bandwidth>("1e999 GB/s"), "the number must be finite");
+        assert_eq!(hint::<Bytes>("0.5 B"), "it must be a whole number of bytes");
+        assert_eq!(hint::<Bytes>("99999999 PB"), "at most 2^62 bytes are possible");
+        assert_eq!(hint::<Time>("1 ps1"), "did you mean \"1 ps\"?");
+        assert!(hint::<Time>("0.1 ps").contains("would become 0"));
+        assert!(hint::<Time>("9e9 s").contains("53 days"));
+        assert!(hint::<Bandwidth>("0 GiB/s").contains("must be positive"));
+        assert!(hint::<Time>("1.2.3 ns").contains("is not a number"));
+    }
+
+    #[test]
+    fn no_text_makes_it_panic_and_errors_stay_short() {
+        let long = "9".repeat(1_000_000);
+        for text in [
+            "", " ", "ns", "-", "+", ".", "e", "1e", "1e+", "1e5", "é ns", "1 é", "\u{0}", "µ", &long,
+        ] {
+            let error = parse::<Time>(text).expect_err("no time").to_string();
+            assert!(error.len() < 300, "{error}");
+        }
     }
 }
-
-impl<Q: Quantity> Visitor<'_> for TextVisitor<Q> {
-    type Value = Q;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&Q::expected())
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Q, E> {
-        parse(text).map_err(|error| {
-            let seen = error.value.clone();
-            E::invalid_value(Unexpected::Str(&seen), &Wanted(error).to_string().as_str())
-        })
-    }
-
-    fn visit_i64<E: Error>(self, number: i64) -> Result<Q, E> {
-        Self::bare(number, Unexpected::Signed(number))
-    }
-
-    fn visit_u64<E: Error>(self, number: u64) -> Result<Q, E> {
-        Self::bare(number, Unexpected::Unsigned(number))
-    }
-
-    fn visit_f64<E: Error>(self, number: f64) -> Result<Q, E> {
-        Self::bare(number, Unexpected::Float(number))
-    }
-}
-
-macro_rules! text_form {
-    ($type:ident, $description:literal, $($example:literal),+) => {
-        impl FromStr for $type {
-            type Err = UnitError;
-            fn from_str(text: &str) -> Result<Self, UnitError> {
-                parse(text)
-            }
-        }
-
-        impl fmt::Display for $type {
-            /// As a number and the unit that suits it; reading it back gives the same value.
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(&self.text())
-            }
-        }
-
-        impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_str(TextVisitor(std::marker::PhantomData))
-            }
-        }
-
-        impl JsonSchema for $type {
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($type).into()
-            }
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                let units: Vec<String> = $type::UNITS.iter().map(|(name, _)| name.replacen('u', "[uµμ]", 1)).collect();
-                json_schema!({
-                    "type": "string",
-                    "description": $description,
-                    "pattern": format!("^\\s*\\+?[0-9]*\\.?[0-9]*([eE][+-]?[0-9]+)?\\s*({})\\s*$", units.join("|")),
-                    "examples": [$($example),+],
-                })
-            }
-        }
-    };
-}
-
-text_form!(
-    Time,
-    "A time: a number and one of ps, ns, us (or µs), ms, s.",
-    "30 ns",
-    "1.419 ns",
-    "25 us",
-    "129 ms"
-);
-text_form!(
-    Bytes,
-    "A size: a number and one of B, kB, MB, GB, TB, PB (powers of 1,000) or KiB, MiB, GiB, TiB, PiB (powers of 1,024).",
-    "128 B",
-    "8 KiB",
-    "4 MB"
-);
-text_form!(
-    Bandwidth,
-    "A bandwidth: a number and a size per second (B/s, kB/s, MiB/s, GB/s, GiB/s, ...), or Mbit/s, Gbit/s, Tbit/s.",
-    "5.25 GiB/s",
-    "100 Gbit/s"
-);
-text_form!(
-    PerByte,
-    "A time per byte: a number and one of ps/B, ns/B, us/B.",
-    "0.55 ns/B"
-);

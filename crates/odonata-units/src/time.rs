@@ -2,6 +2,8 @@
 
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
+use crate::quantity::{Quantity, Units};
+
 /// A point in simulated time, or a span of it, in picoseconds.
 ///
 /// One type serves both because the simulation starts at zero; subtraction is checked in debug
@@ -76,5 +78,50 @@ impl SubAssign for Time {
     #[inline]
     fn sub_assign(&mut self, other: Time) {
         self.0 -= other.0;
+    }
+}
+
+/// `value / scale` in decimal, exactly, for scales that are powers of ten.
+fn decimal(value: u64, scale: u64) -> String {
+    let (whole, rest) = (value / scale, value % scale);
+    if rest == 0 {
+        return whole.to_string();
+    }
+    let digits = scale.ilog10() as usize;
+    format!("{whole}.{rest:0digits$}").trim_end_matches('0').into()
+}
+
+impl Quantity for Time {
+    const KIND: &'static str = "a time";
+    const EXAMPLE: &'static str = "30 ns";
+    const PLAIN: &'static str = "ns";
+    const UNITS: &'static Units = &[("ps", 1.0), ("ns", 1e3), ("us", 1e6), ("ms", 1e9), ("s", 1e12)];
+    const CONFUSED: &'static [(&'static str, &'static str)] = &[
+        ("sec", "seconds are written \"s\""),
+        ("seconds", "seconds are written \"s\""),
+        ("min", "write minutes in seconds: \"60 s\""),
+        ("m", "write \"ms\" for milliseconds, or minutes in seconds"),
+        ("h", "write hours in seconds: \"3600 s\""),
+    ];
+
+    fn build(base: f64, _: &str, _: f64) -> Result<Self, String> {
+        let rounded = base.round();
+        if rounded > Time::LONGEST.0 as f64 {
+            return Err("at most 4611686 s (53 days) can be simulated".into());
+        }
+        if base > 0.0 && rounded == 0.0 {
+            return Err("the clock ticks in steps of 1 ps: this would become 0".into());
+        }
+        Ok(Time(rounded as u64))
+    }
+
+    fn text(self) -> String {
+        let (name, scale) = Self::UNITS
+            .iter()
+            .rev()
+            .map(|&(name, scale)| (name, scale as u64))
+            .find(|(_, scale)| self.0 >= *scale)
+            .unwrap_or(("s", 1));
+        format!("{} {name}", decimal(self.0, scale))
     }
 }

@@ -134,6 +134,11 @@ impl Document {
     /// An error without content at a place.
     fn error_in(&self, key: String, place: Place) -> InputError {
         let source = &self.sources[place.source as usize];
+        // Whoever has keys of a kilobyte knows them by their start.
+        let key = match key.char_indices().nth(200) {
+            Some((end, _)) => format!("{}…", &key[..end]),
+            None => key,
+        };
         let position = source
             .text
             .as_ref()

@@ -289,7 +289,7 @@ fn synthetic(
                 return Err(Problem::new(key, format!("a load of {load}"), "above 0, at most 1"));
             }
             // A message without payload still takes a header, but no payload that a load could be measured in.
-            let time = machine.network.links.terminal.bandwidth.time_for(bytes).0 as f64 / load;
+            let time = bytes.0 as f64 * machine.network.links.terminal.bandwidth.ps_per_byte() / load;
             if bytes == Bytes::ZERO || time > Time::LONGEST.0 as f64 {
                 return Err(Problem::new(
                     key,

@@ -1,0 +1,195 @@
+//! Where ranks and servers go.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use odonata_system::placement::Placement;
+use odonata_system::scenario::{self, InputError};
+
+/// 8 groups of 4 x 2 nodes.
+const MACHINE: &str =
+    "[machine.dragonfly]\ngroups = 8\nrouters_per_group = 4\nnodes_per_router = 2\nglobal_ports_per_router = 2\n";
+
+fn try_place(rest: &str, seed: u64, folder: &str) -> Result<Placement, InputError> {
+    let text = format!("{MACHINE}{rest}");
+    scenario::load(&text, "scenario.toml", &[], Some(seed), folder).map(|scenario| scenario.placement)
+}
+
+fn place(rest: &str) -> Placement {
+    try_place(rest, 1, "").unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn job(name: &str, ranks: u32, keys: &str) -> String {
+    format!("[[jobs]]\nname = \"{name}\"\nranks = {ranks}\n{keys}\nworkload = {{ milc = {{}} }}\n")
+}
+
+#[test]
+fn contiguous_jobs_take_the_lowest_free_nodes_around_servers_and_named_nodes() {
+    let placement = place(&format!(
+        "[storage]\nnodes = {{ per_group = 1, position = \"first\" }}\n{}{}{}",
+        job("a", 3, ""),
+        job("b", 7, ""),
+        job("c", 1, "placement.nodes = [2]"),
+    ));
+    assert_eq!(placement.servers, [0, 8, 16, 24, 32, 40, 48, 56]);
+    assert_eq!(placement.jobs[2].nodes, [2]);
+    assert_eq!(placement.jobs[0].nodes, [1, 3, 4]);
+    assert_eq!(placement.jobs[1].nodes, [5, 6, 7, 9, 10, 11, 12]);
+    assert_eq!(placement.jobs[1].servers, [0, 0, 0, 1, 1, 1, 1]);
+}
+
+#[test]
+fn random_jobs_share_no_node_and_follow_the_seed() {
+    let jobs = format!(
+        "[storage]\n{}{}",
+        job("a", 30, "placement = \"random\""),
+        job("b", 18, "placement = \"random\"")
+    );
+    let nodes = |seed| -> Vec<u32> {
+        let placement = try_place(&jobs, seed, "").unwrap_or_else(|error| panic!("{error}"));
+        let servers: BTreeSet<u32> = placement.servers.iter().copied().collect();
+        let nodes: Vec<u32> = placement.jobs.into_iter().flat_map(|job| job.nodes).collect();
+        assert!(nodes.iter().all(|node| !servers.contains(node)));
+        nodes
+    };
+    // 30 + 18 ranks are all compute nodes of 64 nodes with 16 servers.
+    assert_eq!(nodes(1).iter().collect::<BTreeSet<_>>().len(), 48);
+    assert_eq!(nodes(1), nodes(1));
+    assert_ne!(nodes(1), nodes(2));
+    assert!(!nodes(1).is_sorted());
+}
+
+#[test]
+fn ranks_of_a_node_are_consecutive_and_the_last_node_may_be_short() {
+    let placement = place(&job("a", 7, "ranks_per_node = 3"));
+    assert_eq!(placement.jobs[0].nodes, [0, 0, 0, 1, 1, 1, 2]);
+    let placement = place(&job("a", 4, "ranks_per_node = 2\nplacement.nodes = [9, 5]"));
+    assert_eq!(placement.jobs[0].nodes, [9, 9, 5, 5]);
+}
+
+#[test]
+fn clients_count_compute_nodes_only() {
+    let servers = "[storage]\nnodes = { per_group = 2, position = \"last\" }\n";
+    let placement = place(&format!(
+        "{servers}{}",
+        job("a", 3, "placement = { clients = [5, 6, 47] }")
+    ));
+    assert_eq!(placement.jobs[0].nodes, [5, 8, 61]);
+    // Six compute nodes of a group on two servers; server 2g is the last node of the group.
+    assert_eq!(placement.jobs[0].servers, [1, 2, 15]);
+    assert_eq!(placement.servers[..4], [7, 6, 15, 14]);
+}
+
+#[test]
+fn servers_are_assigned_as_asked() {
+    let servers = |assignment: &str| {
+        let storage = format!("[storage]\nnodes = {{ list = [20, 3] }}\nassignment = {assignment}\n");
+        place(&format!("{storage}{}", job("a", 62, ""))).jobs.remove(0).servers
+    };
+    // Node 3 (server 1) is in group 0, node 20 (server 0) in group 2: group 1 turns to group 2, groups 3 to 7 to group 0.
+    let nearest = servers("\"nearest\"");
+    assert_eq!(nearest[..7], [1; 7]);
+    assert_eq!(nearest[7..15 + 7], [0; 15]);
+    assert_eq!(nearest[22..], [1; 40]);
+    assert_eq!(servers("\"round-robin\"")[..4], [0, 1, 0, 1]);
+    let random = servers("\"random\"");
+    assert!(random.contains(&0) && random.contains(&1));
+    let list: Vec<u32> = (0..62).map(|client| u32::from(client > 50)).collect();
+    assert_eq!(servers(&format!("{{ list = {list:?} }}")), list);
+}
+
+#[test]
+fn a_server_list_of_the_wrong_length_or_number_is_refused() {
+    let refused = |list: &str| {
+        let text = format!(
+            "[storage]\nnodes = {{ list = [0] }}\nassignment = {{ list = {list} }}\n{}",
+            job("a", 1, "")
+        );
+        match try_place(&text, 1, "") {
+            Ok(_) => panic!("{list} should have been refused"),
+            Err(error) => error,
+        }
+    };
+    let error = refused("[0, 0]");
+    assert_eq!((error.line, error.key.as_str()), (Some(8), "storage.assignment.list"));
+    assert_eq!(error.message, "2 entries for 63 compute nodes");
+    let list: Vec<u32> = (0..63).map(|client| u32::from(client == 7)).collect();
+    assert_eq!(refused(&format!("{list:?}")).key, "storage.assignment.list.7");
+}
+
+/// A folder of this test with a placement file.
+fn folder(test: &str, csv: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("odonata-placement-{test}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for temporary files");
+    std::fs::write(folder.join("alloc.csv"), csv).expect("a file in it");
+    folder
+}
+
+fn with_file(test: &str, csv: &str, slot: u32, ranks: u32) -> Result<Placement, InputError> {
+    let folder = folder(test, csv);
+    let keys = format!("placement = {{ file = \"alloc.csv\", slot = {slot} }}");
+    let result = try_place(&job("a", ranks, &keys), 1, &folder.display().to_string());
+    std::fs::remove_dir_all(folder).expect("the folder is this test's own");
+    result
+}
+
+#[test]
+fn a_placement_file_names_a_node_per_rank_in_any_order_of_rows_and_columns() {
+    let csv = "rank,client,slot,terminal\n1,9,1,40\n0,9,0,3\n\n0,9,1,41\r\n2,9,1,7\n";
+    let placement = with_file("order", csv, 1, 3).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(placement.jobs[0].nodes, [41, 40, 7]);
+}
+
+#[test]
+fn mistakes_in_a_placement_file_are_reported_with_its_line() {
+    let header = "slot,rank,terminal\n";
+    for (test, csv, line, message) in [
+        (
+            "twice",
+            "0,0,1\n0,1,2\n0,0,3\n",
+            Some(4),
+            "rank 0 is placed twice, first on line 2",
+        ),
+        ("gap", "0,0,1\n", None, "slot 0 has no row for rank 1"),
+        ("many", "0,0,1\n0,2,2\n", Some(3), "rank 2 of a job with 2 ranks"),
+        ("node", "0,0,1\n0,1,64\n", Some(3), "there is no node 64"),
+        ("shared", "0,0,1\n0,1,1\n", Some(3), "node 1 gets 2 ranks"),
+        ("number", "0,0,1\n0,x,1\n", Some(3), "rank is \"x\""),
+        ("fields", "0,0,1\n0,1\n", Some(3), "2 fields"),
+    ] {
+        let error = with_file(test, &format!("{header}{csv}"), 0, 2).expect_err(test);
+        assert!(error.file.ends_with("alloc.csv"), "{error}");
+        assert_eq!((error.line, error.message.as_str()), (line, message), "{error}");
+        assert_eq!(error.key, "jobs.0.placement.file");
+    }
+    let error = with_file("header", "slot,rank\n", 0, 2).expect_err("no column");
+    assert_eq!(
+        (error.line, error.message.as_str()),
+        (Some(1), "the header has no column \"terminal\"")
+    );
+    let error = try_place(&job("a", 2, "placement = { file = \"/nowhere/a.csv\" }"), 1, "").expect_err("no file");
+    assert_eq!((error.file.as_str(), error.line), ("/nowhere/a.csv", None));
+    assert!(error.message.starts_with("the file cannot be read"), "{error}");
+}
+
+#[test]
+fn a_placement_rule_is_exactly_one() {
+    for keys in [
+        "placement = { nodes = [1], clients = [1] }",
+        "placement = {}",
+        "placement = { slot = 1 }",
+    ] {
+        let error = try_place(&job("a", 1, keys), 1, "").expect_err(keys);
+        assert_eq!(
+            (error.line, error.key.as_str()),
+            (Some(9), "jobs.0.placement"),
+            "{error}"
+        );
+        assert!(
+            error.expected.contains("exactly one of nodes, clients, file"),
+            "{error}"
+        );
+    }
+    let error = try_place(&job("a", 1, "placement = \"contiguos\""), 1, "").expect_err("no such rule");
+    assert_eq!(error.hint.as_deref(), Some("did you mean \"contiguous\"?"));
+}

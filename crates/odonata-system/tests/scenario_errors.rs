@@ -1,0 +1,404 @@
+//! Every mistake in a scenario is reported with file, line, key, value, expectation and hint.
+
+use odonata_system::scenario::{self, InputError};
+
+/// A scenario of 8 groups of 4 x 2 nodes, 64 in all; line 6 is the first of `rest`.
+fn with(rest: &str) -> String {
+    format!(
+        "[machine.dragonfly]\ngroups = 8\nrouters_per_group = 4\nnodes_per_router = 2\nglobal_ports_per_router = 2\n{rest}"
+    )
+}
+
+const JOB: &str = "[[jobs]]\nranks = 4\nworkload = { milc = {} }\n";
+
+fn error_with(text: &str, overrides: &[&str]) -> InputError {
+    let overrides: Vec<String> = overrides.iter().map(|text| text.to_string()).collect();
+    match scenario::load(text, "scenario.toml", &overrides, None, "") {
+        Ok(_) => panic!("this scenario should have been refused:\n{text}"),
+        Err(error) => error,
+    }
+}
+
+fn error(text: &str) -> InputError {
+    error_with(text, &[])
+}
+
+/// Line, key, value.
+fn at(error: &InputError) -> (Option<u32>, &str, Option<&str>) {
+    assert_eq!(error.file, "scenario.toml", "{error}");
+    (error.line, &error.key, error.value.as_deref())
+}
+
+/// Asserts the expectation and the hint, each by a part of it; an empty part means that there is none.
+fn says(error: &InputError, expected: &str, hint: &str) {
+    assert!(error.expected.contains(expected), "{error}");
+    assert_eq!(error.expected.is_empty(), expected.is_empty(), "{error}");
+    assert_eq!(error.hint.is_none(), hint.is_empty(), "{error}");
+    assert!(error.hint.as_deref().unwrap_or("").contains(hint), "{error}");
+}
+
+#[test]
+fn an_unknown_key_is_shown_with_its_neighbours_and_the_nearest() {
+    let error = error(&with(&format!("[network]\n  pakcet = \"4 KiB\"\n{JOB}")));
+    assert_eq!(at(&error), (Some(7), "network.pakcet", Some("\"pakcet\"")));
+    assert_eq!(error.column, Some(3));
+    says(&error, "one of packet, flit, switching", "did you mean \"packet\"?");
+    assert_eq!(
+        error.to_string(),
+        "scenario.toml:7:3: network.pakcet: unknown key \"pakcet\"; expected one of packet, flit, switching, router, \
+         router_delay, links, routing; did you mean \"packet\"?"
+    );
+}
+
+#[test]
+fn the_first_mistake_of_the_file_is_reported_first() {
+    let error = error("zebra = 1\nseed = \"x\"\napple = 2\n");
+    assert_eq!(at(&error), (Some(1), "zebra", Some("\"zebra\"")));
+}
+
+#[test]
+fn a_wrong_unit_is_shown_with_the_right_ones() {
+    let error = error(&with(&format!("[network]\npacket = \"4 KIB\"\n{JOB}")));
+    assert_eq!(at(&error), (Some(7), "network.packet", Some("\"4 KIB\"")));
+    says(
+        &error,
+        "a size such as \"8 KiB\" (units: B, kB, KiB",
+        "did you mean \"4 KiB\"?",
+    );
+}
+
+#[test]
+fn a_number_without_unit_is_shown_with_one() {
+    let error = error(&with(&format!("[network]\nrouter_delay = 100\n{JOB}")));
+    assert_eq!(at(&error), (Some(7), "network.router_delay", Some("100")));
+    says(
+        &error,
+        "a time such as \"30 ns\"",
+        "the unit is missing: did you mean \"100 ns\"?",
+    );
+}
+
+#[test]
+fn a_negative_size_is_refused() {
+    let error = error(&with(&format!("[network]\npacket = \"-4 KiB\"\n{JOB}")));
+    assert_eq!(at(&error), (Some(7), "network.packet", Some("\"-4 KiB\"")));
+    says(&error, "a size", "must not be negative");
+}
+
+#[test]
+fn a_negative_number_is_refused_with_its_range() {
+    let error = error(&with("[[jobs]]\nranks = -4\nworkload = { milc = {} }\n"));
+    assert_eq!(at(&error), (Some(7), "jobs.0.ranks", Some("-4")));
+    says(&error, "a whole number from 0 to 4294967295", "");
+}
+
+#[test]
+fn a_bandwidth_of_zero_is_refused() {
+    let error = error(&with(&format!(
+        "[network.links.global]\nbandwidth = \"0 GiB/s\"\n{JOB}"
+    )));
+    assert_eq!(
+        at(&error),
+        (Some(7), "network.links.global.bandwidth", Some("\"0 GiB/s\""))
+    );
+    says(&error, "a bandwidth such as", "must be positive");
+}
+
+#[test]
+fn a_job_larger_than_the_machine_is_refused_with_the_bound() {
+    let error = error(&with(
+        "[[jobs]]\nranks = 65\nworkload = { uniform = { load = 0.1, messages = 1 } }\n",
+    ));
+    assert_eq!(at(&error), (Some(7), "jobs.0.ranks", Some("65")));
+    says(&error, "at most 64", "ranks_per_node");
+    assert!(
+        error.message.contains("65 ranks need 65 nodes, the machine has 64"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_job_that_the_others_leave_no_room_for_is_refused() {
+    let job = |ranks: u32, name: &str| {
+        format!("[[jobs]]\nname = \"{name}\"\nranks = {ranks}\nworkload = {{ milc = {{}} }}\n")
+    };
+    let error = error(&with(&format!("{}{}", job(60, "a"), job(5, "b"))));
+    assert_eq!(at(&error), (Some(12), "jobs.1.ranks", Some("5")));
+    says(&error, "at most 4", "");
+}
+
+#[test]
+fn two_jobs_on_the_same_node_are_refused_with_both_names() {
+    let job = |name: &str, nodes: &str| {
+        format!(
+            "[[jobs]]\nname = \"{name}\"\nranks = 2\nplacement = {{ nodes = {nodes} }}\nworkload = {{ milc = {{}} }}\n"
+        )
+    };
+    let error = error(&with(&format!("{}{}", job("first", "[3, 4]"), job("second", "[5, 4]"))));
+    assert_eq!(at(&error), (Some(14), "jobs.1.placement.nodes.1", Some("4")));
+    says(&error, "nodes that no other job names", "");
+    assert!(error.message.contains("node 4 belongs to job \"first\""), "{error}");
+}
+
+#[test]
+fn a_list_with_duplicates_is_refused_at_the_second() {
+    let error = error(&with(
+        "[[jobs]]\nranks = 3\nplacement = { nodes = [7, 8, 7] }\nworkload = { milc = {} }\n",
+    ));
+    assert_eq!(at(&error), (Some(8), "jobs.0.placement.nodes.2", Some("7")));
+    says(&error, "every node once", "");
+    let targets = "[[jobs]]\nranks = 3\nworkload.permutation = { load = 0.1, messages = 1, targets = [1, 2, 1] }\n";
+    let error = self::error(&with(targets));
+    assert_eq!(
+        at(&error),
+        (Some(8), "jobs.0.workload.permutation.targets.2", Some("1"))
+    );
+    says(&error, "every rank once", "");
+}
+
+#[test]
+fn a_node_that_does_not_exist_is_refused_with_the_range() {
+    let error = error(&with(
+        "[[jobs]]\nranks = 1\nplacement.nodes = [64]\nworkload = { milc = {} }\n",
+    ));
+    assert_eq!(at(&error), (Some(8), "jobs.0.placement.nodes.0", Some("64")));
+    says(&error, "0 to 63", "");
+    let clients = "[storage]\n[[jobs]]\nranks = 1\nplacement.clients = [48]\nworkload = { milc = {} }\n";
+    let error = self::error(&with(clients));
+    assert_eq!(at(&error), (Some(9), "jobs.0.placement.clients.0", Some("48")));
+    says(&error, "0 to 47", "");
+}
+
+#[test]
+fn a_storage_server_is_not_given_to_a_job() {
+    let error = error(&with(
+        "[storage]\n[[jobs]]\nranks = 1\nplacement.nodes = [1]\nworkload = { milc = {} }\n",
+    ));
+    assert_eq!(at(&error), (Some(9), "jobs.0.placement.nodes.0", Some("1")));
+    says(&error, "compute nodes", "");
+}
+
+#[test]
+fn a_buffer_smaller_than_a_packet_is_refused() {
+    let error = error(&with(&format!("[network.links.local]\nbuffer = \"2 KiB\"\n{JOB}")));
+    assert_eq!(at(&error), (Some(7), "network.links.local.buffer", Some("\"2 KiB\"")));
+    says(&error, "at least network.packet, 4 KiB", "per virtual channel");
+    // The packet is to blame where the buffer is the default.
+    let error = self::error(&with(&format!("[network]\npacket = \"64 KiB\"\n{JOB}")));
+    assert_eq!(error.key, "network.links.terminal.buffer");
+    assert_eq!(error.value, None);
+}
+
+#[test]
+fn more_groups_than_global_ports_reach_are_refused() {
+    let text = with(JOB).replace("groups = 8", "groups = 10");
+    let error = error(&text);
+    assert_eq!(at(&error), (Some(2), "machine.dragonfly.groups", Some("10")));
+    says(
+        &error,
+        "at most 9 groups",
+        "4 routers_per_group x 2 global_ports_per_router",
+    );
+}
+
+#[test]
+fn an_unknown_preset_is_shown_with_those_there_are() {
+    let error = error(&format!("preset = \"codes-compatable\"\n{JOB}"));
+    assert_eq!(at(&error), (Some(1), "preset", Some("\"codes-compatable\"")));
+    says(
+        &error,
+        "one of codes-compatible, mfnetsim",
+        "did you mean \"codes-compatible\"?",
+    );
+}
+
+#[test]
+fn an_unknown_workload_is_shown_with_those_there_are() {
+    let error = error(&with("[[jobs]]\nranks = 4\nworkload = { mlic = {} }\n"));
+    assert_eq!(at(&error), (Some(8), "jobs.0.workload.mlic", Some("\"mlic\"")));
+    says(&error, "one of milc, nekbone, checkpoint", "did you mean \"milc\"?");
+}
+
+#[test]
+fn an_unknown_name_is_shown_with_the_nearest() {
+    let error = error(&with(&format!("[network.routing]\nalgorithm = \"minimall\"\n{JOB}")));
+    assert_eq!(at(&error), (Some(7), "network.routing.algorithm", Some("\"minimall\"")));
+    says(
+        &error,
+        "one of minimal, valiant, progressive-adaptive",
+        "did you mean \"minimal\"?",
+    );
+}
+
+#[test]
+fn a_workload_without_its_table_is_told_how() {
+    let error = error(&with("[[jobs]]\nranks = 4\nworkload = \"milc\"\n"));
+    assert_eq!(at(&error), (Some(8), "jobs.0.workload", Some("\"milc\"")));
+    says(&error, "{ milc = ... }", "keys of its own");
+}
+
+#[test]
+fn ranks_that_do_not_fit_the_grid_are_refused_at_the_grid() {
+    let error = error(&with(
+        "[[jobs]]\nranks = 4\n[jobs.workload.milc]\ndims = [3, 1, 1, 1]\n",
+    ));
+    assert_eq!(
+        at(&error),
+        (Some(9), "jobs.0.workload.milc.dims", Some("an array of 4"))
+    );
+    says(&error, "extents that make 4 ranks", "balanced");
+}
+
+#[test]
+fn an_array_of_the_wrong_length_is_refused() {
+    for (dims, entries) in [("[2, 2]", "2 entries"), ("[1, 1, 1, 2, 2]", "5 entries")] {
+        let error = error(&with(&format!(
+            "[[jobs]]\nranks = 4\n[jobs.workload.milc]\ndims = {dims}\n"
+        )));
+        assert_eq!(
+            (error.line, error.key.as_str()),
+            (Some(9), "jobs.0.workload.milc.dims"),
+            "{error}"
+        );
+        assert!(
+            error.message.contains(entries) && error.expected.contains('4'),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn broken_toml_is_reported_where_it_breaks() {
+    let error = error("seed = 1\n[network\npacket = 1\n");
+    assert_eq!((error.file.as_str(), error.line), ("scenario.toml", Some(2)));
+    assert!(error.message.starts_with("not TOML"), "{error}");
+    let error = self::error("seed = 1\n[network]\npacket = 4 KiB\n");
+    assert_eq!(error.line, Some(3), "{error}");
+    assert_eq!(error.hint.as_deref(), Some("quantities are strings: \"30 ns\""));
+}
+
+#[test]
+fn an_override_of_an_unknown_key_says_that_it_is_one() {
+    let error = error_with(&with(JOB), &["network.pakcet=2 KiB"]);
+    assert_eq!((error.file.as_str(), error.line), ("--set network.pakcet=2 KiB", None));
+    assert_eq!(
+        (error.key.as_str(), error.value.as_deref()),
+        ("network.pakcet", Some("\"pakcet\""))
+    );
+    says(&error, "one of packet, flit", "did you mean \"packet\"?");
+    assert!(
+        error
+            .to_string()
+            .starts_with("--set network.pakcet=2 KiB: network.pakcet: unknown key"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_override_with_a_wrong_value_or_form_says_that_it_is_one() {
+    let error = error_with(&with(JOB), &["network.links.local.buffer=1 KiB"]);
+    assert_eq!(error.file, "--set network.links.local.buffer=1 KiB");
+    let error = error_with(&with(JOB), &["jobs.1.ranks=3"]);
+    assert_eq!(
+        (error.key.as_str(), error.expected.as_str()),
+        ("jobs.1", "a position from 0 to 0")
+    );
+    for argument in ["seed", "=1", "a..b=1", ""] {
+        let error = error_with(&with(JOB), &[argument]);
+        assert!(
+            error.file.starts_with("--set") && error.expected.contains("KEY=VALUE"),
+            "{error}"
+        );
+    }
+    // A value cannot bring further keys with it.
+    let error = error_with(&with(JOB), &["seed=1\nname='x'"]);
+    assert_eq!((error.key.as_str(), error.line), ("seed", None));
+}
+
+#[test]
+fn missing_keys_are_reported_at_the_table_they_are_missing_from() {
+    let error = error(&with("[[jobs]]\nranks = 4\n"));
+    assert_eq!(error.line, Some(6), "{error}");
+    assert!(error.message.contains("\"workload\" is missing"), "{error}");
+    let error = self::error(JOB);
+    assert_eq!(error.key, "machine");
+    assert!(error.hint.as_deref().unwrap_or("").contains("preset"), "{error}");
+    let error = self::error(&with(""));
+    assert_eq!(error.key, "jobs");
+}
+
+#[test]
+fn io_without_servers_is_refused() {
+    let error = error(&with("[[jobs]]\nranks = 4\nworkload = { checkpoint = {} }\n"));
+    assert_eq!((error.line, error.key.as_str()), (Some(8), "jobs.0.workload"));
+    assert_eq!(error.hint.as_deref(), Some("add a table [storage]"));
+}
+
+#[test]
+fn a_mistake_below_in_a_preset_is_reported_where_the_user_made_it() {
+    // The packet is the user's, the buffer the preset's.
+    let error = error(&format!("preset = \"mfnetsim\"\n[network]\npacket = \"32 KiB\"\n{JOB}"));
+    assert_eq!(
+        (error.file.as_str(), error.key.as_str()),
+        ("preset mfnetsim", "network.links.local.buffer")
+    );
+    assert!(error.expected.contains("network.packet, 32 KiB"), "{error}");
+}
+
+#[test]
+fn a_builder_can_report_at_any_key() {
+    let scenario = scenario::load(&with(JOB), "scenario.toml", &[], None, "").unwrap_or_else(|e| panic!("{e}"));
+    let error = scenario
+        .document
+        .error_at("jobs.0.ranks", None, "an even number", Some("add one".into()));
+    assert_eq!(at(&error), (Some(7), "jobs.0.ranks", Some("4")));
+    assert_eq!(
+        error.to_string(),
+        "scenario.toml:7:9: jobs.0.ranks: invalid value 4; expected an even number; add one"
+    );
+    // A key that the file leaves out: the line of the table around it.
+    let error = scenario.document.error_at("machine.dragonfly.cables", None, "2", None);
+    assert_eq!((error.line, error.value), (Some(1), None));
+}
+
+#[test]
+fn errors_are_json_as_well() {
+    let error = error(&with(&format!("[network]\npakcet = 1\n{JOB}")));
+    let json = serde_json::to_value(&error).expect("plain data");
+    for key in ["file", "line", "column", "key", "message", "value", "expected", "hint"] {
+        assert!(!json[key].is_null(), "{key}: {json}");
+    }
+}
+
+#[test]
+fn hostile_texts_end_in_errors() {
+    let long = "x".repeat(1 << 20);
+    let texts = [
+        String::new(),
+        "\u{0}".into(),
+        "jobs = 1".into(),
+        "jobs = [1]".into(),
+        "machine = []".into(),
+        "machine = {}".into(),
+        "[machine.dragonfly]\ngroups = 9223372036854775807".into(),
+        format!("{long} = 1"),
+        format!("name = \"{long}\""),
+        format!("[network]\npacket = \"{long}\""),
+        "[[jobs]]\nranks = 4294967295\nworkload = { milc = {} }".into(),
+        with("[[jobs]]\nranks = 4294967295\nranks_per_node = 4294967295\nworkload = { milc = {} }"),
+        with("[storage]\nnodes = { per_group = 4294967295 }"),
+        with("[network.routing]\nbias = nan"),
+        with("[network.routing]\nbias = -1"),
+        with("[[jobs]]\nranks = 4\nworkload = { uniform = { load = 1e-300, messages = 1 } }"),
+        with("[[jobs]]\nranks = 1\nworkload = { permutation = { load = 1, messages = 1 } }"),
+        with("[[jobs]]\nranks = 4\nplacement = { file = \"\" }\nworkload = { milc = {} }"),
+    ];
+    for text in texts {
+        let error = error(&text);
+        assert!(
+            error.to_string().len() < 2_000,
+            "an error of {} bytes",
+            error.to_string().len()
+        );
+    }
+}
