@@ -172,7 +172,11 @@ impl Hosts {
             true => metrics.bytes_written += bytes,
             false => metrics.bytes_read += bytes,
         }
-        let first = if metrics.io_operations == 0 { start } else { metrics.io_first.min(start) };
+        let first = if metrics.io_operations == 0 {
+            start
+        } else {
+            metrics.io_first.min(start)
+        };
         metrics.io_first = first;
         metrics.io_last = end;
         metrics.io_operations += 1;

@@ -76,6 +76,8 @@ impl RankMetrics {
             self.bytes_sent,
             self.bytes_received,
             self.latency_max.0,
+            self.io_first.0,
+            self.io_last.0,
             self.bytes_written,
             self.bytes_read,
             self.io_operations,
