@@ -147,3 +147,14 @@ fn the_schema_describes_every_key() {
     check("scenario", &schema);
     assert_eq!(schema["additionalProperties"], false);
 }
+
+#[test]
+fn jobs_draw_permutations_of_their_own() {
+    let job = |name: &str| {
+        format!("[[jobs]]\nname = \"{name}\"\nranks = 50\nworkload.permutation = {{ load = 0.1, messages = 1 }}\n")
+    };
+    let text = format!("preset = \"mfnetsim\"\n{}{}", job("a"), job("b"));
+    let targets: Vec<_> = load(&text).resolved.jobs.into_iter().map(|job| job.workload).collect();
+    assert_ne!(targets[0], targets[1]);
+    assert_eq!(load(&text).resolved.jobs[0].workload, targets[0]);
+}

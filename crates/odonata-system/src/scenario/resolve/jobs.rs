@@ -79,13 +79,7 @@ fn job(index: usize, job: w::Job, machine: &r::Resolved, folder: &Path) -> Resul
             "at least 1",
         ));
     }
-    let (kind, workload) = workload(
-        &format!("{at}.workload"),
-        job.ranks,
-        job.ranks_per_node,
-        job.workload,
-        machine,
-    )?;
+    let (kind, workload) = workload(index, job.ranks, job.ranks_per_node, job.workload, machine)?;
     let io = matches!(workload, r::Workload::Checkpoint(_) | r::Workload::Cosmoflow(_));
     if io && machine.storage.is_none() {
         let problem = Problem::new(
@@ -127,12 +121,13 @@ fn placement(at: &str, placement: w::Placement, folder: &Path) -> Result<r::Plac
 }
 
 fn workload(
-    at: &str,
+    index: usize,
     ranks: u32,
     ranks_per_node: u32,
     workload: w::Workload,
     machine: &r::Resolved,
 ) -> Result<(&'static str, r::Workload), Problem> {
+    let at = &format!("jobs.{index}.workload");
     let synthetic = |kind: &str, pattern, common: Common| {
         let at = format!("{at}.{kind}");
         synthetic(&at, ranks, pattern, common, machine).map(r::Workload::Synthetic)
@@ -211,7 +206,7 @@ fn workload(
                     distinct(&format!("{at}.permutation.targets"), &targets)?;
                     targets
                 }
-                None => permutation(at, ranks, machine.seed)?,
+                None => permutation(at, index, ranks, machine.seed)?,
             };
             (
                 "permutation",
@@ -332,8 +327,9 @@ fn distinct(key: &str, list: &[u32]) -> Result<(), Problem> {
     Ok(())
 }
 
-fn permutation(at: &str, ranks: u32, seed: u64) -> Result<Vec<u32>, Problem> {
-    let mut stream = Stream::new(seed, 0, Purpose::Destination);
+fn permutation(at: &str, index: usize, ranks: u32, seed: u64) -> Result<Vec<u32>, Problem> {
+    // Apart from the streams of nodes, whose numbers are below 2^32, and different for every job.
+    let mut stream = Stream::new(seed, (1 << 32) + index as u64, Purpose::Destination);
     match synthetic::Pattern::permutation(ranks, |n| stream.below(n)) {
         Ok(synthetic::Pattern::Permutation { targets }) => Ok(targets.to_vec()),
         Ok(_) => Ok(Vec::new()),
