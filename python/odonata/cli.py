@@ -92,7 +92,7 @@ def run(
         _print_json(contents | {"results": str(path)})
     elif not quiet:
         _summarise(path)
-    if code := _exit_code(contents["outcome"]):
+    if code := exit_code(contents["outcome"]):
         _show_ending(path)
         raise typer.Exit(code)
 
@@ -167,9 +167,10 @@ def schema(
     if not markdown:
         _print_json(content)
         return
-    from odonata import reference
+    from odonata.results_reference import tables_page
+    from odonata.scenario_reference import scenario_page
 
-    print(reference.tables_page(content) if tables else reference.scenario_page(content), end="")
+    print(tables_page(content) if tables else scenario_page(content), end="")
 
 
 def main() -> None:
@@ -202,7 +203,8 @@ def _reported(as_json: bool) -> Iterator[None]:
         raise typer.Exit(HOST_FAILED) from None
 
 
-def _exit_code(outcome: str) -> int:
+def exit_code(outcome: str) -> int:
+    """The exit code for a run that ended so."""
     # A time limit is an end that the scenario asks for; open-loop traffic has no other.
     return {"completed": COMPLETED, "time-limit": COMPLETED, "interrupted": INTERRUPTED}.get(
         outcome, RUN_FAILED

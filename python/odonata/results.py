@@ -6,17 +6,18 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Any
 
 from odonata.folder import RUN_FILE
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Results:
     """What a run measured, from memory or from the folder that `odonata run` wrote.
 
+    >>> import pyarrow as pa
     >>> results = Results({"outcome": "completed"}, {"jobs": pa.table({"job": ["milc"], "elapsed_s": [0.2]})})
     >>> results.outcome, results.tables
     ('completed', ['jobs'])
@@ -76,6 +77,9 @@ class Results:
         if name not in self._tables:
             if name not in self.tables:
                 raise KeyError(f"no table {name!r}; there are {', '.join(self.tables)}")
+            # Imported late: the command should answer at once where it needs no tables.
+            import pyarrow.parquet as pq
+
             assert self.path is not None
             self._tables[name] = pq.read_table(self.path / f"{name}.parquet")
         return self._tables[name]

@@ -10,13 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-from odonata import _core, tables
+from odonata import _core
 from odonata.errors import InputError, input_errors
 from odonata.folder import RUN_FILE
+from odonata.results_reference import RUN_KEYS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: Wall time of one slice, in seconds: short enough for a prompt answer to Ctrl-C, long enough to be free.
 SLICE_S = 0.1
@@ -107,14 +109,25 @@ def drive(simulation: _core.Simulation, report: Callable[[Progress], None] | Non
 
 def write(simulation: _core.Simulation, folder: Path) -> dict[str, Any]:
     """Writes tables and run.json of a finished simulation to `folder`, run.json last; returns that."""
+    # Imported late, here and below: an error in the input should not have to wait for pyarrow.
+    from odonata import tables
+
     for name in simulation.table_names():
         tables.write(tables.from_core(simulation, name), folder, name)
-    run: dict[str, Any] = json.loads(simulation.run_json())
+    run = _description(simulation)
     (folder / RUN_FILE).write_text(json.dumps(run, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return run
 
 
 def collect(simulation: _core.Simulation) -> tuple[dict[str, Any], dict[str, pa.Table]]:
     """Run description and tables of a finished simulation, in memory."""
+    from odonata import tables
+
     held = {name: tables.from_core(simulation, name) for name in simulation.table_names()}
-    return json.loads(simulation.run_json()), held
+    return _description(simulation), held
+
+
+def _description(simulation: _core.Simulation) -> dict[str, Any]:
+    """The contents of run.json, in the documented order: how it ended first, the long scenario last."""
+    run: dict[str, Any] = json.loads(simulation.run_json())
+    return {key: run[key] for key in RUN_KEYS if key in run} | run

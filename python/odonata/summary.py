@@ -128,8 +128,8 @@ def _largest(rows: Any, column: str) -> list[dict[str, Any]]:
 
 def _ending(results: Results) -> list[str]:
     lines = [
-        "compute, in MPI, in I/O: share of a rank's time, mean over ranks; busy: share of the",
-        "simulated time; saturated: time in which packets found the buffers full.",
+        "compute, in MPI, in I/O: share of a rank's time, mean over ranks; busy: share of the simulated",
+        "time; saturated: time in which packets found the buffers full; r3>n12: from router 3 to node 12.",
     ]
     if results.path is not None:
         lines.append(f"Tables: {results.path}/*.parquet    run: {results.path}/run.json")

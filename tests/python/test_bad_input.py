@@ -37,7 +37,7 @@ MISTAKES = {
         ["network.links.global.buffer", "1 KiB", "packet"],
     ),
     "more groups than cables reach": ("groups = 5", "groups = 10", ["machine.dragonfly.groups", "10", "9"]),
-    "job larger than the machine": ("ranks = 16", "ranks = 48", ["jobs.0", "48", "35"]),
+    "job larger than the machine": ("ranks = 4\n", "ranks = 48\n", ["jobs.2.ranks", "48", "35"]),
     "jobs larger than the machine together": ("ranks = 8", "ranks = 20", ["jobs."]),
     "overlapping placements": (
         'ranks = 16\nplacement = "random"',
@@ -94,7 +94,7 @@ def test_an_error_reads_like_this(shell):
     done = shell("run", "scenario.toml")
     line = line_of(SMALL, "algorithm")
     assert done.err.splitlines() == [
-        'error: unknown variant "minimum"',
+        'error: unknown name "minimum"',
         f"  --> scenario.toml:{line}:13",
         f'{line:>6} | algorithm = "minimum"',
         "       |             ^",

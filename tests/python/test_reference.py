@@ -5,32 +5,47 @@ import json
 import pyarrow.parquet as pq
 from conftest import ROOT
 
-from odonata import _core, reference
+from odonata import _core
+from odonata.cli import exit_code
+from odonata.results_reference import OUTCOMES, RUN_KEYS, tables_page
+from odonata.scenario_reference import scenario_page
 
 
 def test_the_page_of_the_scenario_is_current():
     """If not: `make docs`."""
-    assert (ROOT / "docs/scenario.md").read_text() == reference.scenario_page(json.loads(_core.schema()))
+    assert (ROOT / "docs/scenario.md").read_text() == scenario_page(json.loads(_core.schema()))
 
 
 def test_the_page_of_the_results_is_current():
     """If not: `make docs`."""
-    assert (ROOT / "docs/results.md").read_text() == reference.tables_page(json.loads(_core.table_docs()))
+    assert (ROOT / "docs/results.md").read_text() == tables_page(json.loads(_core.table_docs()))
 
 
 def test_every_key_of_a_scenario_is_described():
-    def missing(schema, path):
-        for key, value in schema.get("properties", {}).items():
+    def missing(schema, path, is_variant=False):
+        # A variant of an enumeration is a table of one key, which the variant describes.
+        properties = {} if is_variant and schema.get("description") else schema.get("properties", {})
+        for key, value in properties.items():
             if not ({"description", "$ref", "const"} & set(value)):
                 yield f"{path}.{key}"
         for part in schema.get("oneOf", []) + schema.get("anyOf", []):
-            yield from missing(part, path)
+            yield from missing(part, path, is_variant=True)
 
     schema = json.loads(_core.schema())
     found = [*missing(schema, "")]
     for name, definition in schema["$defs"].items():
         found += missing(definition, name)
     assert found == []
+
+
+def test_every_key_of_run_json_is_described(small):
+    assert list(RUN_KEYS) == list(json.loads((small / "run.json").read_text()))
+
+
+def test_exit_codes_are_the_documented_ones():
+    assert {name: exit_code(name) for name in OUTCOMES} == {
+        name: code for name, (code, _) in OUTCOMES.items()
+    }
 
 
 def test_parquet_files_have_the_documented_columns_with_units(small):

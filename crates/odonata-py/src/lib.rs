@@ -19,8 +19,8 @@ use crate::errors::{InputError, input_error, json_text};
 #[pyo3(signature = (text, path, overrides=Vec::new(), seed=None))]
 fn check(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>, seed: Option<u64>) -> PyResult<String> {
     let report = py.detach(|| {
-        let resolved = scenario::load(text, path, &overrides, seed, simulation::folder_of(path))?;
-        odonata_system::check(&resolved)
+        let loaded = scenario::load(text, path, &overrides, seed, simulation::folder_of(path))?;
+        odonata_system::check(&loaded)
     });
     json_text(&report.map_err(input_error)?)
 }

@@ -38,8 +38,8 @@ impl PySimulation {
     #[pyo3(signature = (text, path, overrides=Vec::new(), seed=None))]
     fn new(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>, seed: Option<u64>) -> PyResult<Self> {
         let simulation = py.detach(|| {
-            let resolved = scenario::load(text, path, &overrides, seed, folder_of(path))?;
-            Simulation::new(resolved)
+            let loaded = scenario::load(text, path, &overrides, seed, folder_of(path))?;
+            Simulation::new(loaded)
         });
         Ok(PySimulation { state: State::Running(Box::new(simulation.map_err(input_error)?)) })
     }

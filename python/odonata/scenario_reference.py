@@ -1,0 +1,147 @@
+"""Reference page of a scenario's keys, written from the core's JSON Schema, so that it cannot drift from it.
+
+`docs/scenario.md` is `scenario_page` of the schema. `make docs` writes it; a test compares it. A type of the
+schema becomes one section, titled by the keys under which it can stand; `N` in a key (`jobs.N`) is a position
+in a list.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from odonata.results_reference import GENERATED, cell
+
+_INTRO = """\
+# Scenario
+
+A scenario is a TOML file. `odonata check FILE` says whether it is right and what it means; `--set KEY=VALUE`
+replaces any setting from the command line, by its dotted key (`--set network.routing.algorithm=minimal`,
+`--set jobs.0.ranks=64`). Unknown keys are errors. `odonata schema` prints the JSON Schema that this page is
+made from; editors complete and check scenarios with it.
+"""
+
+
+def scenario_page(schema: dict[str, Any]) -> str:
+    """The reference of a scenario's keys, in Markdown."""
+    page = _Page(schema.get("$defs", {}))
+    page.visit("", schema)
+    return GENERATED + _INTRO + page.quantities() + page.section("", schema) + page.sections()
+
+
+class _Page:
+    def __init__(self, definitions: dict[str, Any]) -> None:
+        self.definitions = definitions
+        #: The keys under which each type stands, in the order in which the types are met.
+        self.places: dict[str, list[str]] = {}
+
+    def visit(self, path: str, schema: dict[str, Any]) -> None:
+        """Finds out, depth first, what stands where."""
+        for name, place in self._references(path, schema):
+            if self._is_quantity(name):
+                continue
+            met = name in self.places
+            places = self.places.setdefault(name, [])
+            if place not in places:
+                places.append(place)
+            if not met:
+                self.visit(place, self.definitions[name])
+
+    def _references(self, path: str, schema: Any) -> Iterator[tuple[str, str]]:
+        if not isinstance(schema, dict):
+            return
+        if "$ref" in schema:
+            yield schema["$ref"].rpartition("/")[2], path
+        for choice in ("anyOf", "oneOf", "allOf"):
+            for part in schema.get(choice, []):
+                yield from self._references(path, part)
+        yield from self._references(f"{path}.N", schema.get("items"))
+        for key, item in schema.get("properties", {}).items():
+            yield from self._references(f"{path}.{key}".lstrip("."), item)
+
+    def _is_quantity(self, name: str) -> bool:
+        return "pattern" in self.definitions[name]
+
+    def quantities(self) -> str:
+        """The quantities and how they are written."""
+        rows = ["\n| quantity | written as | for example |\n|---|---|---|\n"]
+        for name, definition in self.definitions.items():
+            if self._is_quantity(name):
+                what, _, how = definition["description"].partition(": ")
+                examples = ", ".join(f'`"{example}"`' for example in definition["examples"])
+                rows.append(f"| {cell(what.removeprefix('A '))} | {cell(how)} | {examples} |\n")
+        return "".join(rows)
+
+    def sections(self) -> str:
+        """All types, by the keys under which they stand."""
+        return "".join(self.section(name, self.definitions[name]) for name in self.places)
+
+    def section(self, name: str, schema: dict[str, Any]) -> str:
+        """One type: its description, its values or its keys."""
+        parts = [f"\n## {self._title(name) if name else 'Top level'}\n"]
+        if text := schema.get("description"):
+            parts.append(f"\n{text}\n")
+        if "oneOf" in schema:
+            parts.append("\n| value | meaning |\n|---|---|\n")
+            parts += [self._value_row(variant) for variant in schema["oneOf"]]
+        elif schema.get("properties"):
+            required = schema.get("required", [])
+            parts.append("\n| key | type | default | meaning |\n|---|---|---|---|\n")
+            parts += [self._key_row(key, item, key in required) for key, item in schema["properties"].items()]
+        return "".join(parts)
+
+    def _title(self, name: str) -> str:
+        title = ", ".join(f"`{place}`" for place in self.places[name])
+        # A table that stands where a name may stand too has the same key; GitHub needs another anchor.
+        alike = [other for other, places in self.places.items() if places == self.places[name]]
+        return title if alike[0] == name else f"{title} as a table"
+
+    def _link(self, name: str, text: str) -> str:
+        anchor = re.sub(r"[^\w\- ]", "", self._title(name).lower()).replace(" ", "-")
+        return f"[{text}](#{anchor})"
+
+    def _value_row(self, variant: dict[str, Any]) -> str:
+        meaning = variant.get("description", "")
+        if "const" in variant:
+            value = f"`{json.dumps(variant['const'])}`"
+        elif "$ref" in variant:
+            name = variant["$ref"].rpartition("/")[2]
+            value, meaning = self._link(name, "a table"), self.definitions[name].get("description", "")
+        elif properties := variant.get("properties"):
+            key, item = next(iter(properties.items()))
+            value = f"`{{ {key} = ... }}`, {self._type(item)}"
+        else:
+            value = self._type(variant)
+        return f"| {value} | {cell(meaning)} |\n"
+
+    def _key_row(self, key: str, item: Any, required: bool) -> str:
+        default = ""
+        if required:
+            default = "required"
+        elif isinstance(item, dict) and not isinstance(item.get("default"), dict | None):
+            default = f"`{json.dumps(item['default'], ensure_ascii=False)}`"
+        meaning = item.get("description", "") if isinstance(item, dict) else ""
+        return f"| `{key}` | {self._type(item)} | {default} | {cell(meaning)} |\n"
+
+    def _type(self, item: Any) -> str:
+        """A key's type in words, with a link if it has a section."""
+        if not isinstance(item, dict):
+            return "any"
+        if "$ref" in item:
+            name = item["$ref"].rpartition("/")[2]
+            definition = self.definitions[name]
+            if self._is_quantity(name):
+                return definition["description"].partition(":")[0].removeprefix("A ")
+            return self._link(name, "one of ..." if "oneOf" in definition else "table")
+        for choice in ("anyOf", "oneOf", "allOf"):
+            if choice in item:
+                names = [self._type(part) for part in item[choice] if part.get("type") != "null"]
+                return " or ".join(dict.fromkeys(names))
+        kinds = item.get("type", "any")
+        names = [kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind != "null"]
+        if "array" in names:
+            inner = self._type(item.get("items", {}))
+            return f"list of {inner}s" if inner.isalpha() else f"list: {inner}"
+        return " or ".join(names)
