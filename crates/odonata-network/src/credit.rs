@@ -105,17 +105,21 @@ impl Flow {
     }
 
     /// Asks for another look at `link`'s sending port at `at`.
+    ///
+    /// Only the earliest look is kept in mind: when it comes, it finds out itself what to wait for
+    /// next. Asking for all of them would multiply looks at a port that waits both for its link and
+    /// for credits.
     #[inline]
     pub(crate) fn wake<E, C>(&mut self, ctx: &mut C, link: u32, at: Time)
     where
         E: Copy + From<FabricEvent>,
         C: Context<E>,
     {
-        let port = self.ports.edit::<C>(link);
-        if port.service_at == at {
+        let pending = self.ports.get(link).service_at;
+        if pending > ctx.now() && pending <= at {
             return;
         }
-        port.service_at = at;
+        self.ports.edit::<C>(link).service_at = at;
         let lp = self.links.get(link).lp;
         let event = if link < self.links.ports {
             FabricEvent::Port { port: link }

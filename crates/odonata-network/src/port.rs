@@ -9,7 +9,7 @@ pub(crate) struct OutPort {
     pub(crate) free_at: Time,
     /// Since when a packet has found no buffer ([`Time::NEVER`]: none has).
     pub(crate) full_since: Time,
-    /// For when the last [`Port`](crate::FabricEvent::Port) event was asked for: spares duplicates.
+    /// The next look at this port, if it lies in the future.
     pub(crate) service_at: Time,
     /// Credits that have not been counted yet, see [`credit`](crate::credit).
     pub(crate) credits: u32,
