@@ -29,7 +29,7 @@ results.table("jobs").to_pandas()       # pyarrow.Table -> pandas
 #: What run.json holds. A test compares the keys with those of a run.
 RUN_KEYS = {
     "outcome": "How the run ended: see below.",
-    "detail": "The same in words where there is more to say (who waits for what, what is missing), else null.",
+    "detail": "The same in words where there is more to say (who waits, what is missing), else null.",
     "digest": "Hash over everything that was measured. Equal digests, equal results, whatever ran them.",
     "simulated_s": "Simulated time at the end, in seconds.",
     "wall_s": "Time that the run took, in seconds.",

@@ -1,6 +1,7 @@
 """`odonata run`: the folder, the summary, the exit codes."""
 
 import json
+import resource
 import signal
 import subprocess
 import time
@@ -178,6 +179,25 @@ def test_a_killed_run_leaves_nothing_that_looks_like_a_result(shell):
     assert not list(shell.folder.rglob("run.json"))
     shell.write(SMALL)
     assert shell("run", "scenario.toml", "-o", "out", "-q").code == 0
+
+
+def test_a_full_disk_leaves_nothing_behind(shell):
+    shell.write(SMALL)
+
+    def no_file_over_4_kib():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    done = subprocess.run(
+        [*ODONATA, "run", "scenario.toml", "-o", "new/out", "-q"],
+        cwd=shell.folder,
+        capture_output=True,
+        text=True,
+        preexec_fn=no_file_over_4_kib,
+    )
+    assert done.returncode == 1
+    assert "nothing was written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert shell.files() == ["scenario.toml"]
 
 
 def test_quiet_means_quiet(shell):

@@ -21,7 +21,14 @@ pub(crate) fn to_python<'py>(py: Python<'py>, column: &Column) -> PyResult<PyCol
         ColumnData::U32(values) => ("uint32", values.len(), vec![words(py, values, u32::to_le_bytes)?]),
         ColumnData::Text(values) => ("string", values.len(), texts(py, values)?),
     };
-    Ok((column.name.to_string(), column.unit.to_string(), column.doc.to_string(), kind, length, buffers))
+    Ok((
+        column.name.to_string(),
+        column.unit.to_string(),
+        column.doc.to_string(),
+        kind,
+        length,
+        buffers,
+    ))
 }
 
 /// `values` one after the other, each as the `N` bytes that `encode` gives.

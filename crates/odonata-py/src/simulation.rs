@@ -20,7 +20,10 @@ pub(crate) fn folder_of(path: &str) -> &Path {
 /// What there is at each moment: first a simulation, then, once, its results.
 enum State {
     Running(Box<Simulation>),
-    Finished { run: serde_json::Value, tables: Vec<Table> },
+    Finished {
+        run: serde_json::Value,
+        tables: Vec<Table>,
+    },
     /// A step in between panicked; nothing can be said about the rest.
     Broken,
 }
@@ -41,7 +44,9 @@ impl PySimulation {
             let loaded = scenario::load(text, path, &overrides, seed, folder_of(path))?;
             Simulation::new(loaded)
         });
-        Ok(PySimulation { state: State::Running(Box::new(simulation.map_err(input_error)?)) })
+        Ok(PySimulation {
+            state: State::Running(Box::new(simulation.map_err(input_error)?)),
+        })
     }
 
     /// Simulates for about `seconds` of wall time with the interpreter released, and says how far it came.
@@ -103,7 +108,11 @@ impl PySimulation {
             .iter()
             .find(|table| table.name == name)
             .ok_or_else(|| PyKeyError::new_err(format!("no table is named {name}")))?;
-        let columns = table.columns.iter().map(|column| columns::to_python(py, column)).collect::<PyResult<_>>()?;
+        let columns = table
+            .columns
+            .iter()
+            .map(|column| columns::to_python(py, column))
+            .collect::<PyResult<_>>()?;
         Ok((table.doc.to_string(), columns))
     }
 }
