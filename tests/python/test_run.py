@@ -161,7 +161,7 @@ def test_an_interrupted_run_keeps_what_it_measured(shell, number):
     run = read(shell.folder / "out")
     assert run["outcome"] == "interrupted"
     assert run["packets"] > 0
-    assert pq.read_table(shell.folder / "out" / "links.parquet")["packets"].to_numpy().sum() > 0
+    assert sum(pq.read_table(shell.folder / "out" / "links.parquet")["packets"].to_pylist()) > 0
     assert "interrupted" in err
     assert "small: interrupted" in out
     assert shell.files().count("out") == 1
