@@ -161,6 +161,7 @@ def test_figures_are_those_of_the_published_overview(name):
         if "iterations" in expected:
             duration = 1e-6 * expected["iterations"]["duration_ns"]["mean"]
             assert figures["iteration, mean"] == pytest.approx(duration, rel=1e-9)
+    run.links = stored.labelled_links(name, REFERENCE)
     for saturation in close.saturations(run, None):
         expected = overview["links"][saturation.link_class]["saturation_ns"]
         for figure, key in (
@@ -169,6 +170,30 @@ def test_figures_are_those_of_the_published_overview(name):
             (saturation.maximum, "max"),
         ):
             assert 1e6 * figure.ours == pytest.approx(expected[key], rel=1e-9, abs=0.06)
+
+
+@needs_reference
+@pytest.mark.parametrize("name", STORED)
+def test_the_last_label_of_local_links_repeats_the_first_global_port(name):
+    """Which is why counters are read by port; see `stored`."""
+    links = stored.labelled_links(name, REFERENCE)
+    for router in range(264):
+        group, i = divmod(router, 8)
+        if i < 7:
+            first = ("R", router, "R", 8 * ((group + 4 * i + 1) % 33) + 7 - i)
+            repeated = dataclasses.replace(links["R", router, "R", 8 * group + 7], link_class="global")
+            assert repeated == links[first]
+
+
+@needs_reference
+def test_counters_are_moved_to_their_links():
+    links = stored.load("cont-min-checkpoint", REFERENCE).links
+    local = {key: link for key, link in links.items() if link.link_class == "local"}
+    assert len(local) == 1617
+    # Servers are on router 7 of a group. The others have 4 clients each; a client writes 166,666,666 B and sends
+    # a request of 128 B: 666,667,176 B. The link from router 6 is among those that are not stored.
+    written = {key: link.bytes for key, link in local.items() if link.bytes > 1_000_000}
+    assert written == {("R", r, "R", r - r % 8 + 7): 666_667_176 for r in range(80, 160) if r % 8 < 6}
 
 
 @needs_reference

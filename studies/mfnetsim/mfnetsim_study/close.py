@@ -137,9 +137,14 @@ def storage(ours: RunData, stored: RunData | None) -> list[Quantity]:
 
 def saturation(link_class: str, ours: RunData, stored: RunData | None) -> Saturation:
     """Saturation of a link class."""
-    one = {key: link.saturation_s for key, link in ours.links.items() if link.link_class == link_class}
-    links = stored.links.items() if stored else ()
-    other = {key: link.saturation_s for key, link in links if link.link_class == link_class}
+    # Where something is stored, only links that it knows count.
+    known = stored.links if stored else ours.links
+    one = {
+        key: link.saturation_s
+        for key, link in ours.links.items()
+        if link.link_class == link_class and key in known
+    }
+    other = {key: link.saturation_s for key, link in known.items() if link.link_class == link_class}
 
     def quantity(name: str, unit: str, of: Callable[[Sequence[float]], float]) -> Quantity:
         scale = 1e3 if unit else 1.0

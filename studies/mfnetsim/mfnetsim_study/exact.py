@@ -122,7 +122,8 @@ def _rank_pairs(ours: RunData, stored: RunData, fields: tuple[str, ...]) -> Iter
 
 
 def _traffic(ours: RunData, stored: RunData, *, terminal: bool) -> Iterable[tuple[str, Any, Any]]:
-    for key in ours.links | stored.links:
+    # Some links between routers are not stored; see `stored`.
+    for key in ours.links | stored.links if terminal else stored.links:
         if ("T" in key) != terminal:
             continue
         one, other = ours.links.get(key), stored.links.get(key)
