@@ -19,6 +19,8 @@ from mfnetsim_study import close, exact, report, runs, stored  # noqa: E402
 from mfnetsim_study.close import Quantity, Verdict  # noqa: E402
 from mfnetsim_study.data import LINK_CLASSES, Iteration, Link, Rank, RunData, Server  # noqa: E402
 
+import odonata  # noqa: E402
+
 REFERENCE = stored.folder()
 needs_reference = pytest.mark.skipif(
     not REFERENCE.is_dir(),
@@ -122,6 +124,27 @@ def test_scenarios_pass_the_check(shell, name):
     assert content["routing"]["deadlock_free"]
 
 
+def test_jobs_that_share_nothing_do_not_notice_each_other():
+    """The check of the whole study on shorter jobs."""
+    shorter = {
+        "milc": {"milc.iterations": 1, "milc.message": "100 kB"},
+        "checkpoint": {"checkpoint.total": "600 MB", "checkpoint.interval": "1 ms"},
+        "cosmoflow": {"cosmoflow.iterations": 1, "cosmoflow.elements": 100_000, "cosmoflow.compute": "1 ms"},
+    }
+
+    def rows(name):
+        jobs = make_inputs.WORKLOADS[name.split("-")[2]]
+        overrides = {
+            f"jobs.{number}.workload.{key}": value
+            for number, job in enumerate(jobs)
+            for key, value in shorter[job].items()
+        }
+        return odonata.run(runs.scenario(name), overrides=overrides).rows("ranks")
+
+    check = exact.superposition(rows(exact.MIX), [row for name in exact.SEPARATE for row in rows(name)])
+    assert check.passed, str(check)
+
+
 # Comparison, against the stored runs themselves
 
 
@@ -190,8 +213,8 @@ def test_counters_are_moved_to_their_links():
     links = stored.load("cont-min-checkpoint", REFERENCE).links
     local = {key: link for key, link in links.items() if link.link_class == "local"}
     assert len(local) == 1617
-    # Servers are on router 7 of a group. The others have 4 clients each; a client writes 166,666,666 B and sends
-    # a request of 128 B: 666,667,176 B. The link from router 6 is among those that are not stored.
+    # Servers are on router 7 of a group, the others have 4 clients each: 4 times 166,666,666 B of data and
+    # requests of 128 B are 666,667,176 B. The link from router 6 is among those that are not stored.
     written = {key: link.bytes for key, link in local.items() if link.bytes > 1_000_000}
     assert written == {("R", r, "R", r - r % 8 + 7): 666_667_176 for r in range(80, 160) if r % 8 < 6}
 
