@@ -11,7 +11,7 @@ from typing import Any
 from odonata import _core
 from odonata.errors import InputError, input_errors
 from odonata.terminal import console, table
-from odonata.wording import duration, rate, size
+from odonata.wording import digits, duration, rate, size
 
 
 def measure(names: list[str], *, quick: bool, announce: bool) -> dict[str, Any]:
@@ -44,14 +44,14 @@ def machine() -> dict[str, Any]:
 
 def show(report: dict[str, Any]) -> None:
     """Prints `report` as a table."""
-    page = table("case", "packet-hops/CPU-s", "events/CPU-s", "memory per node", "CPU time")
+    page = table("case", "packet-hops/CPU-s", "events per hop", "memory per node", "CPU time")
     for case in report["cases"]:
         page.add_row(
             case["name"],
             rate(case["packet_hops_per_cpu_s"]),
-            rate(case["events_per_cpu_s"]) if "events_per_cpu_s" in case else "-",
-            size(case.get("bytes_per_node")),
-            duration(case.get("cpu_s")),
+            digits(case["events_per_hop"]),
+            size(case["bytes_per_node"]),
+            duration(case["cpu_s"]),
         )
     out = console()
     out.print(page)
