@@ -21,6 +21,11 @@ pub struct Fabric {
     pub(crate) bias: f64,
     /// Flits that every packet counts as, where the router model counts all as full ones.
     pub(crate) full_packet: Option<u32>,
+    /// The pipeline's latency, before a packet is routed or after it has been sent: a virtual-channel
+    /// router routes what has come through its pipeline, the router of CODES routes on arrival and
+    /// adds the delay to the way out.
+    pub(crate) ingress: Time,
+    pub(crate) egress: Time,
     pub(crate) flow: Flow,
     pub(crate) inputs: Store<InBuffer>,
     pub(crate) packets: Pool<Packet>,
@@ -30,7 +35,7 @@ pub struct Fabric {
     pub(crate) links: Store<LinkStats>,
     pub(crate) nodes: Store<NodeStats>,
     pub(crate) traffic: Store<TrafficStats>,
-    /// Packet latency from leaving the NIC queue, and from creation, per traffic.
+    /// Packet latency from its start on the terminal link, and from creation, per traffic.
     pub(crate) latency: Histogram,
     pub(crate) latency_created: Histogram,
     /// Per interval: one cell per traffic, then one per link class.
@@ -83,7 +88,13 @@ impl Fabric {
         let (n_links, n_inputs) = (links.links.len(), links.vcs as usize);
         let nodes = topology.nodes() as usize;
         let traffics = usize::from(params.traffics);
+        let (ingress, egress) = match params.router {
+            RouterModel::InputQueued => (params.router_delay, Time::ZERO),
+            RouterModel::OutputQueued => (Time::ZERO, params.router_delay),
+        };
         Fabric {
+            ingress,
+            egress,
             threshold,
             bias,
             full_packet: (params.router == RouterModel::OutputQueued).then(|| params.flits(params.packet) as u32),
@@ -225,7 +236,7 @@ impl Fabric {
         if self.params.switching == Switching::CutThrough {
             let flit = link.flit_time(serialisation);
             head_out = now + flit;
-            tail_out = tail_out.max(tail_in + self.params.router_delay + flit);
+            tail_out = tail_out.max(tail_in + self.ingress + flit);
         }
         let out = self.flow.ports.edit::<C>(port);
         out.free_at = tail_out;
@@ -243,17 +254,17 @@ impl Fabric {
             self.count_series::<C>(now, class, bytes, tail_out - now);
         }
         if link.to_node {
-            let arrival = tail_out + link.latency;
+            let arrival = tail_out + link.latency + self.egress;
             let flits = self.flits(bytes) as u16;
             self.flow.return_credit::<E, C>(ctx, port, vc, flits, arrival + link.credit_delay);
             self.deliver::<E, C>(ctx, packet, arrival);
         } else {
             let p = self.packets.edit::<C>(packet);
-            p.tail_in = tail_out + link.latency;
+            p.tail_in = tail_out + link.latency + self.egress;
             p.buffer = link.far + u32::from(vc);
             p.vc = vc;
             debug_assert_eq!(p.traffic, traffic);
-            ctx.send(link.far_lp, head_out + link.latency + self.params.router_delay, FabricEvent::Arrive { packet }.into());
+            ctx.send(link.far_lp, head_out + link.latency + self.egress + self.ingress, FabricEvent::Arrive { packet }.into());
         }
         tail_out
     }
@@ -292,6 +303,7 @@ impl Fabric {
         let message = self.messages.edit::<C>(p.message);
         message.undelivered -= u64::from(p.bytes);
         if message.undelivered == 0 {
+            self.traffic.edit::<C>(u32::from(p.traffic)).messages += 1;
             if message.notify_arrived {
                 let target = message.target;
                 let lp = self.process_of(target);
@@ -402,7 +414,7 @@ impl Fabric {
         &self.traffic
     }
 
-    /// Packet latency per traffic, from leaving the NIC queue and from creation.
+    /// Packet latency per traffic, from its start on the terminal link and from creation.
     pub fn latencies(&self) -> (&Histogram, &Histogram) {
         (&self.latency, &self.latency_created)
     }
@@ -443,7 +455,7 @@ impl Fabric {
             }
         }
         for t in self.traffic.iter() {
-            for word in [t.packets, t.bytes, t.hops, t.latency.0, t.latency_created.0, t.latency_max.0, t.nonminimal] {
+            for word in [t.messages, t.packets, t.bytes, t.hops, t.latency.0, t.latency_created.0, t.latency_max.0, t.nonminimal] {
                 digest.word(word);
             }
         }

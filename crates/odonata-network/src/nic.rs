@@ -1,12 +1,12 @@
 //! The NIC: messages in, packets out.
 //!
 //! Messages are served first come, first served. Packets enter a short queue in front of the terminal
-//! link, at most one per packet time and only while it has room; packet latency counts from there. The
-//! queue needs no events of its own: when a packet starts on the link it is known when it had
+//! link, at most one per packet time and only while it has room; packet latency counts from the start
+//! on the link. The queue needs no events of its own: when a packet starts it is known when it had
 //! entered, at
 //!
 //! ```text
-//! entered[k] = max(message queued, entered[k-1] + serialisation[k-1], started[k - queue])
+//! entered[k] = max(message queued, entered[k-1] + serialisation[k-1], sent[k - queue])
 //! ```
 
 use crate::fabric::Fabric;
@@ -103,7 +103,7 @@ impl Fabric {
         let nic = self.nics.edit::<C>(node);
         let place = usize::from(nic.place);
         let following = if nic.place + 1 == length { 0 } else { nic.place + 1 };
-        let room_since = nic.started[place];
+        let room_since = nic.started[place] + serialisation;
         let entered = queued.max(nic.next_entry).max(room_since);
         nic.next_entry = entered + serialisation;
         nic.started[place] = now;
@@ -130,8 +130,8 @@ impl Fabric {
             stats.saturation += full_until - entered;
             stats.stalled += 1;
         }
-        let packet = self.new_packet::<C>(message, bytes, entered, tail_out + link.latency, link.far);
-        ctx.send(link.far_lp, head_out + link.latency + self.params.router_delay, FabricEvent::Arrive { packet }.into());
+        let packet = self.new_packet::<C>(message, bytes, now, tail_out + link.latency, link.far);
+        ctx.send(link.far_lp, head_out + link.latency + self.ingress, FabricEvent::Arrive { packet }.into());
         if more {
             self.flow.wake::<E, C>(ctx, number, tail_out.max(Time(now.0 + 1)));
         }

@@ -8,7 +8,7 @@ use odonata_engine::{Slot, Time};
 pub(crate) struct Packet {
     /// When the message was created by the host.
     pub(crate) created: Time,
-    /// When the packet left the NIC's message queue: the start of packet latency.
+    /// When the packet started on the terminal link: the start of packet latency.
     pub(crate) injected: Time,
     /// When its tail is in the buffer it is in or on the way to.
     pub(crate) tail_in: Time,

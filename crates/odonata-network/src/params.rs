@@ -41,8 +41,8 @@ pub struct LinkParams {
 /// The interface between a node and its router.
 #[derive(Clone, Copy, Debug)]
 pub struct NicParams {
-    /// Packets that the NIC prepares ahead of the terminal link, 1 to 16. A packet's latency starts
-    /// when it enters this queue.
+    /// Packets that the NIC prepares ahead of the terminal link, 1 to 16. The queue's being full
+    /// is what counts as the NIC's saturation.
     pub queue: u32,
 }
 

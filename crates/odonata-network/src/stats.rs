@@ -32,7 +32,7 @@ pub struct NodeStats {
     pub packets: u64,
     /// Routers visited by them, summed.
     pub hops: u64,
-    /// Their latency from leaving the NIC's message queue, summed.
+    /// Their latency from its start on the terminal link, summed.
     pub latency: Time,
     /// The largest latency.
     pub latency_max: Time,
@@ -56,13 +56,15 @@ impl NodeStats {
 /// Counters of one kind of traffic (a job's MPI or I/O).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrafficStats {
+    /// Messages delivered.
+    pub messages: u64,
     /// Packets delivered.
     pub packets: u64,
     /// Bytes delivered.
     pub bytes: u64,
     /// Routers visited, summed.
     pub hops: u64,
-    /// Latency from leaving the NIC's message queue, summed.
+    /// Latency from its start on the terminal link, summed.
     pub latency: Time,
     /// The same from the creation of the message, summed.
     pub latency_created: Time,

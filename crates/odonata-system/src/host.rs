@@ -158,11 +158,20 @@ impl Hosts {
         let mut places = Vec::new();
         let mut sources = Vec::new();
         let mut chains = 0;
+        // Who draws random numbers is named by node and order on the node, not by rank: jobs share no node, so a
+        // job draws the same whether or not others run beside it.
+        let mut owners: Vec<u64> = Vec::new();
+        let mut on_node = std::collections::BTreeMap::<u32, u64>::new();
         for (number, job) in jobs.into_iter().enumerate() {
             assert!(number < 1 << 15, "two kinds of traffic per job have 16-bit numbers");
             let number = number as u16;
             let ranks = job.nodes.len() as u32;
             let first_rank = places.len() as u32;
+            owners.extend(job.nodes.iter().map(|&node| {
+                let order = on_node.entry(node).or_default();
+                *order += 1;
+                (*order - 1) << 33 | u64::from(node)
+            }));
             let mut plan = JobPlan {
                 name: job.name,
                 program: job.program,
@@ -180,9 +189,9 @@ impl Hosts {
                 }
                 JobProgram::Synthetic { .. } => {
                     plan.chains = 0;
-                    sources.extend((first_rank..first_rank + ranks).map(|rank| source::SourceCell {
-                        destination: Stream::new(params.seed, u64::from(rank), Purpose::Destination),
-                        arrival: Stream::new(params.seed, u64::from(rank), Purpose::Arrival),
+                    sources.extend(owners[first_rank as usize..].iter().map(|&owner| source::SourceCell {
+                        destination: Stream::new(params.seed, owner, Purpose::Destination),
+                        arrival: Stream::new(params.seed, owner, Purpose::Arrival),
                         sent: 0,
                     }));
                 }
@@ -203,9 +212,10 @@ impl Hosts {
         let mut starts: Vec<(Lp, u32)> = (0..).zip(&places).map(|(rank, place)| (place.lp, rank)).collect();
         starts.sort_unstable();
         let n = places.len();
-        let owner = |server: usize| 1 << 32 | server as u64;
-        let owners = (0..n as u64).chain((0..server_places.len()).map(owner));
+        let server_owner = |server: usize| 1 << 32 | server as u64;
         let streams = owners
+            .into_iter()
+            .chain((0..server_places.len()).map(server_owner))
             .map(|owner| Stream::new(params.seed, owner, Purpose::Host))
             .collect();
         Hosts {

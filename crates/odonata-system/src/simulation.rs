@@ -63,7 +63,7 @@ pub struct Progress {
     pub packets: u64,
     /// Routers visited by them.
     pub packet_hops: u64,
-    /// MPI and I/O messages delivered.
+    /// Messages delivered by the fabric, MPI and I/O.
     pub messages: u64,
     /// Estimated share of the run that is done, if it can be told.
     pub fraction: Option<f64>,
@@ -134,7 +134,7 @@ impl Simulation {
             events: self.scheduler.events(),
             packets,
             packet_hops,
-            messages: machine.hosts.messages_delivered(),
+            messages: machine.fabric.traffic_stats().iter().map(|t| t.messages).sum(),
             fraction: by_time.or(Some(machine.hosts.progress_fraction())),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! | | leaves the sender's software | arrives |
 //! |---|---|---|
-//! | other node | call + software + copy + NIC + jitter of the hand-off: joins the NIC's queue | when the fabric says so |
+//! | other node | call + software + copy + NIC + (MPI) jitter of the hand-off: joins the NIC's queue | when the fabric says so |
 //! | same node | call + software + copy | then + local latency + bytes / local bandwidth |
 
 use super::Hosts;
@@ -108,7 +108,12 @@ impl Hosts {
         let soon = now + Time::from_ps(1);
         let ready = now + software;
         if source.node != target.node {
-            let handoff = draw::<X>(&mut self.streams, source.stream, self.params.nic_handoff);
+            // Messages that a server or client hands over together keep their order: pieces of a file
+            // that overtook each other would cost the device seeks.
+            let handoff = match letter.kind {
+                Kind::Mpi | Kind::Source => draw::<X>(&mut self.streams, source.stream, self.params.nic_handoff),
+                _ => Time::ZERO,
+            };
             let at = ready + self.params.nic_message_delay + handoff;
             let mut message = Message::new(source.node, target.node, bytes, traffic, now, letter.pack());
             (message.notify_sent, message.notify_arrived) = (notify_sent, notify_arrived);

@@ -95,11 +95,6 @@ impl Hosts {
         )
     }
 
-    /// Messages of ranks that have arrived.
-    pub fn messages_delivered(&self) -> u64 {
-        self.metrics.iter().map(|metrics| metrics.recvs).sum()
-    }
-
     /// From the first I/O request of `job` to its last acknowledgement, if it did any.
     pub fn io_span(&self, job: u16) -> Option<(Time, Time)> {
         let ranks = (0..self.job(job).ranks).map(|rank| self.metrics(job, rank));
