@@ -96,7 +96,12 @@ impl Flow {
         E: Copy + From<FabricEvent>,
         C: Context<E>,
     {
-        let credit = self.credits.take::<C>(Credit { due, flits, vc, next: self.ports.get(link).credits });
+        let credit = self.credits.take::<C>(Credit {
+            due,
+            flits,
+            vc,
+            next: self.ports.get(link).credits,
+        });
         let port = self.ports.edit::<C>(link);
         port.credits = credit;
         if port.hungry {
@@ -124,7 +129,9 @@ impl Flow {
         let event = if link < self.links.ports {
             FabricEvent::Port { port: link }
         } else {
-            FabricEvent::Nic { node: link - self.links.ports }
+            FabricEvent::Nic {
+                node: link - self.links.ports,
+            }
         };
         ctx.look_again(lp, at, link, event.into());
     }
@@ -164,17 +171,22 @@ impl Flow {
         C: Context<E>,
     {
         self.ports.edit::<C>(link).hungry = true;
-        let mut earliest = Time::NEVER;
+        if let Some(due) = self.earliest_credit(link, ctx.now()) {
+            self.wake::<E, C>(ctx, link, due);
+        }
+    }
+
+    /// When the next credit of `link` comes that is not due yet, if one is on its way.
+    pub(crate) fn earliest_credit(&self, link: u32, now: Time) -> Option<Time> {
+        let mut earliest = None;
         let mut at = self.ports.get(link).credits;
         while at != NIL {
             let credit = self.credits.get(at);
-            if credit.due > ctx.now() {
-                earliest = earliest.min(credit.due);
+            if credit.due > now && earliest.is_none_or(|due| credit.due < due) {
+                earliest = Some(credit.due);
             }
             at = credit.next;
         }
-        if earliest != Time::NEVER {
-            self.wake::<E, C>(ctx, link, earliest);
-        }
+        earliest
     }
 }

@@ -61,7 +61,14 @@ pub fn outcomes(routing: &Routing, router: u32, header: Header, mut visit: impl 
     let mut answers = Vec::new();
     loop {
         let mut next = header;
-        let decision = routing.decide(router, &mut next, &mut Script { answers: &mut answers, at: 0 });
+        let decision = routing.decide(
+            router,
+            &mut next,
+            &mut Script {
+                answers: &mut answers,
+                at: 0,
+            },
+        );
         visit(decision, next);
         // The next script in lexicographic order.
         while let Some((answer, n)) = answers.pop() {
@@ -104,7 +111,11 @@ impl Explorer<'_> {
                 self.graph.depend(held, channel);
             }
             if let Peer::Router { router, .. } = topology.peer(decision.port) {
-                visit(State { router, held: Some(channel), header });
+                visit(State {
+                    router,
+                    held: Some(channel),
+                    header,
+                });
             }
         });
     }
@@ -119,7 +130,11 @@ impl Explorer<'_> {
 /// fewer, which keeps the proof sound.
 pub fn check(routing: &Routing) -> Proof {
     let nodes = representatives(routing.topology());
-    let mut explorer = Explorer { routing, graph: Graph::default(), used: [0; 3] };
+    let mut explorer = Explorer {
+        routing,
+        graph: Graph::default(),
+        used: [0; 3],
+    };
     let on_the_way = |header: &Header| header.via != NOWHERE && !header.via_reached;
 
     // First half: minimal packets, and diverted ones up to the moment they reach their intermediate.
@@ -128,8 +143,14 @@ pub fn check(routing: &Routing) -> Proof {
     let mut seen = HashSet::new();
     for &(_, target) in &nodes {
         seen.clear();
-        let mut open: Vec<State> =
-            nodes.iter().map(|&(router, _)| State { router, held: None, header: Header::new(target) }).collect();
+        let mut open: Vec<State> = nodes
+            .iter()
+            .map(|&(router, _)| State {
+                router,
+                held: None,
+                header: Header::new(target),
+            })
+            .collect();
         while let Some(state) = open.pop() {
             explorer.step(state, |next| {
                 if !on_the_way(&next.header) {
@@ -153,7 +174,14 @@ pub fn check(routing: &Routing) -> Proof {
         });
         // A packet whose destination is the very next router still arrives at its intermediate.
         let mut header = state.header;
-        routing.decide(state.router, &mut header, &mut Script { answers: &mut Vec::new(), at: 0 });
+        routing.decide(
+            state.router,
+            &mut header,
+            &mut Script {
+                answers: &mut Vec::new(),
+                at: 0,
+            },
+        );
         if !on_the_way(&header) {
             arrivals.insert(without_target(state));
         }
@@ -164,8 +192,13 @@ pub fn check(routing: &Routing) -> Proof {
     arrivals.sort_unstable_by_key(|state| (state.router, state.held, state.header.via));
     for &(_, target) in &nodes {
         let mut seen = HashSet::new();
-        let mut open: Vec<State> =
-            arrivals.iter().map(|&state| State { header: Header { target, ..state.header }, ..state }).collect();
+        let mut open: Vec<State> = arrivals
+            .iter()
+            .map(|&state| State {
+                header: Header { target, ..state.header },
+                ..state
+            })
+            .collect();
         while let Some(state) = open.pop() {
             explorer.step(state, |next| {
                 let header = Header { via: 0, ..next.header };
@@ -184,7 +217,13 @@ pub fn check(routing: &Routing) -> Proof {
 }
 
 fn without_target(state: State) -> State {
-    State { header: Header { target: 0, ..state.header }, ..state }
+    State {
+        header: Header {
+            target: 0,
+            ..state.header
+        },
+        ..state
+    }
 }
 
 /// One (router, node) per router that has nodes.

@@ -6,7 +6,7 @@ use crate::packet::Packet;
 use crate::params::{NetworkParams, RouterModel, Switching};
 use crate::port::InBuffer;
 use crate::routing::{Choice, Decision, Header, Routing};
-use crate::stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};
+use crate::stats::{Histogram, LinkStats, NodeStats, Series, SeriesCell, TrafficStats};
 use crate::{FabricEvent, Message, Notice, nic::Nic};
 use odonata_engine::random::Purpose;
 use odonata_engine::{Context, Digest, Mode, NIL, Pool, Store, Stream, Time};
@@ -39,10 +39,21 @@ pub struct Fabric {
     pub(crate) latency: Histogram,
     pub(crate) latency_created: Histogram,
     /// Per interval: one cell per traffic, then one per link class.
-    pub(crate) series: Store<SeriesCell>,
+    pub(crate) series: Series,
 }
 odonata_engine::journalled!(Fabric {
-    flow, inputs, packets, messages, nics, random, links, nodes, traffic, latency, latency_created, series,
+    flow,
+    inputs,
+    packets,
+    messages,
+    nics,
+    random,
+    links,
+    nodes,
+    traffic,
+    latency,
+    latency_created,
+    series,
 });
 
 /// Answers a routing's questions from the state of the router's ports.
@@ -82,7 +93,20 @@ impl Fabric {
     /// An idle fabric. `vcs` are the virtual channels per link class (at least what the routing needs);
     /// `threshold` (bytes) and `bias` decide when a packet diverts: the minimal port's load must exceed
     /// both `threshold` and `bias` times the other port's.
-    pub fn new(params: NetworkParams, routing: Routing, vcs: crate::VirtualChannels, threshold: u64, bias: f64) -> Self {
+    ///
+    /// # Panics
+    /// If `vcs` are too few, if a packet has more flits than a credit counts, or if a buffer cannot hold one.
+    pub fn new(
+        params: NetworkParams,
+        routing: Routing,
+        vcs: crate::VirtualChannels,
+        threshold: u64,
+        bias: f64,
+    ) -> Self {
+        let needed = routing.virtual_channels();
+        assert!(vcs.iter().zip(needed).all(|(&have, need)| have >= need), "{needed:?} virtual channels are needed");
+        assert!(params.flits(params.packet) <= u64::from(u16::MAX), "a packet has at most {} flits", u16::MAX);
+        assert!(params.links.iter().all(|link| link.buffer >= params.packet), "a buffer does not hold one packet");
         let topology = routing.topology();
         let links = Links::new(topology, &params, vcs);
         let (n_links, n_inputs) = (links.links.len(), links.vcs as usize);
@@ -99,19 +123,28 @@ impl Fabric {
             bias,
             full_packet: (params.router == RouterModel::OutputQueued).then(|| params.flits(params.packet) as u32),
             flow: Flow::new(links),
-            inputs: Store::filled(if params.router == RouterModel::InputQueued { n_inputs } else { 0 }, InBuffer::EMPTY),
+            inputs: Store::filled(
+                if params.router == RouterModel::InputQueued {
+                    n_inputs
+                } else {
+                    0
+                },
+                InBuffer::EMPTY,
+            ),
             packets: Pool::new(),
             messages: Pool::new(),
             nics: Store::filled(nodes, Nic::IDLE),
             random: Store::from_vec(
-                (0..topology.routers()).map(|r| Stream::new(params.seed, u64::from(r), Purpose::Routing)).collect(),
+                (0..topology.routers())
+                    .map(|r| Stream::new(params.seed, u64::from(r), Purpose::Routing))
+                    .collect(),
             ),
             links: Store::filled(n_links, LinkStats::default()),
             nodes: Store::filled(nodes, NodeStats::NONE),
             traffic: Store::filled(traffics, TrafficStats::default()),
             latency: Histogram::new(traffics),
             latency_created: Histogram::new(traffics),
-            series: Store::new(),
+            series: Series::default(),
             params,
             routing,
         }
@@ -149,11 +182,29 @@ impl Fabric {
         E: Copy + From<FabricEvent>,
         C: Context<E>,
     {
-        debug_assert_ne!(message.source, message.target, "a node's messages to itself do not use the fabric");
+        debug_assert_ne!(
+            message.source, message.target,
+            "a node's messages to itself do not use the fabric"
+        );
         let lp = self.process_of(message.source);
         let slot = self.messages.take::<C>(Message { queued: at, ..message });
         ctx.send(lp, at, FabricEvent::Submit { message: slot }.into());
         slot
+    }
+
+    /// Hands a message to the NIC of its source now: for hosts that have let the software's time pass
+    /// already. The message must not want `Sent`, because that may happen at once.
+    pub fn submit_now<E, C>(&mut self, ctx: &mut C, message: Message)
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        debug_assert!(!message.notify_sent, "nobody could be told");
+        let slot = self.messages.take::<C>(Message {
+            queued: ctx.now(),
+            ..message
+        });
+        self.enqueue_message::<E, C>(ctx, slot);
     }
 
     /// The message in slot `slot`.
@@ -215,7 +266,7 @@ impl Fabric {
     }
 
     /// Starts sending `packet` on virtual channel `vc` of router port `port` now; buffer space has been
-    /// claimed. Returns when its tail has left.
+    /// claimed. Returns when the port is free again.
     ///
     /// The tail leaves at `max(now + L/b, tail_in + pipeline + flit/b)`: not before it has come in
     /// and gone through the pipeline. Head and tail suffice for exact flit timing, because a packet
@@ -238,8 +289,11 @@ impl Fabric {
             head_out = now + flit;
             tail_out = tail_out.max(tail_in + self.ingress + flit);
         }
+        // An empty packet takes no time on the wire, but no two leave in the same instant: else it would
+        // matter how often a port is looked at.
+        let free_at = tail_out.max(Time(now.0 + 1));
         let out = self.flow.ports.edit::<C>(port);
-        out.free_at = tail_out;
+        out.free_at = free_at;
         out.last_vc = vc;
         let since = std::mem::replace(&mut out.full_since, Time::NEVER);
         let stats = self.links.edit::<C>(port);
@@ -256,7 +310,8 @@ impl Fabric {
         if link.to_node {
             let arrival = tail_out + link.latency + self.egress;
             let flits = self.flits(bytes) as u16;
-            self.flow.return_credit::<E, C>(ctx, port, vc, flits, arrival + link.credit_delay);
+            self.flow
+                .return_credit::<E, C>(ctx, port, vc, flits, arrival + link.credit_delay);
             self.deliver::<E, C>(ctx, packet, arrival);
         } else {
             let p = self.packets.edit::<C>(packet);
@@ -264,9 +319,13 @@ impl Fabric {
             p.buffer = link.far + u32::from(vc);
             p.vc = vc;
             debug_assert_eq!(p.traffic, traffic);
-            ctx.send(link.far_lp, head_out + link.latency + self.egress + self.ingress, FabricEvent::Arrive { packet }.into());
+            ctx.send(
+                link.far_lp,
+                head_out + link.latency + self.egress + self.ingress,
+                FabricEvent::Arrive { packet }.into(),
+            );
         }
-        tail_out
+        free_at
     }
 
     /// Books the delivery of `packet`, whose tail will be at its node at `arrival`. Known when its
@@ -296,7 +355,10 @@ impl Fabric {
         node.latency += latency;
         node.latency_max = node.latency_max.max(latency);
         node.latency_min = node.latency_min.min(latency);
-        node.digest = (node.digest ^ arrival.0).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(29) ^ p.created.0;
+        node.digest = (node.digest ^ arrival.0)
+            .wrapping_mul(0xff51_afd7_ed55_8ccd)
+            .rotate_left(29)
+            ^ p.created.0;
         if self.params.series.is_some() {
             self.count_series::<C>(arrival, which, p.bytes, latency);
         }
@@ -318,10 +380,7 @@ impl Fabric {
         let Some(interval) = self.params.series else { return };
         let width = usize::from(self.params.traffics) + LinkClass::ALL.len();
         let row = (at.0 / interval.0) as usize;
-        while self.series.len() < (row + 1) * width {
-            self.series.grow(SeriesCell::default());
-        }
-        let cell = self.series.edit::<M>((row * width + column) as u32);
+        let cell = self.series.edit::<M>(row * width + column);
         cell.packets += 1;
         cell.bytes += u64::from(bytes);
         cell.time += time;
@@ -335,7 +394,14 @@ impl Fabric {
 
     /// A packet at the head of the NIC of `source`.
     #[inline]
-    pub(crate) fn new_packet<M: Mode>(&mut self, message: u32, bytes: u32, injected: Time, tail_in: Time, buffer: u32) -> u32 {
+    pub(crate) fn new_packet<M: Mode>(
+        &mut self,
+        message: u32,
+        bytes: u32,
+        injected: Time,
+        tail_in: Time,
+        buffer: u32,
+    ) -> u32 {
         let m = self.messages.get(message);
         let packet = Packet {
             created: m.created,
@@ -378,7 +444,10 @@ impl Fabric {
         }
         for (i, traffic) in self.traffic.iter().enumerate() {
             if traffic.bytes != traffic.bytes_sent {
-                return Err(format!("traffic {i}: {} of {} bytes were delivered", traffic.bytes, traffic.bytes_sent));
+                return Err(format!(
+                    "traffic {i}: {} of {} bytes were delivered",
+                    traffic.bytes, traffic.bytes_sent
+                ));
             }
         }
         Ok(())
@@ -421,12 +490,14 @@ impl Fabric {
 
     /// The time series: per interval one cell per traffic, then one per link class.
     pub fn series(&self) -> &Store<SeriesCell> {
-        &self.series
+        &self.series.cells
     }
 
     /// Packets delivered and routers visited by them.
     pub fn delivered(&self) -> (u64, u64) {
-        self.traffic.iter().fold((0, 0), |(p, h), t| (p + t.packets, h + t.hops))
+        self.traffic
+            .iter()
+            .fold((0, 0), |(p, h), t| (p + t.packets, h + t.hops))
     }
 
     /// Bytes of memory held by the fabric's state.
@@ -450,12 +521,28 @@ impl Fabric {
             }
         }
         for n in self.nodes.iter() {
-            for word in [n.packets, n.hops, n.latency.0, n.latency_max.0, n.latency_min.0, n.digest] {
+            for word in [
+                n.packets,
+                n.hops,
+                n.latency.0,
+                n.latency_max.0,
+                n.latency_min.0,
+                n.digest,
+            ] {
                 digest.word(word);
             }
         }
         for t in self.traffic.iter() {
-            for word in [t.messages, t.packets, t.bytes, t.hops, t.latency.0, t.latency_created.0, t.latency_max.0, t.nonminimal] {
+            for word in [
+                t.messages,
+                t.packets,
+                t.bytes,
+                t.hops,
+                t.latency.0,
+                t.latency_created.0,
+                t.latency_max.0,
+                t.nonminimal,
+            ] {
                 digest.word(word);
             }
         }

@@ -30,7 +30,12 @@ impl Fabric {
         }
         self.push_input::<C>(packet, buffer);
         if input.fifo.is_empty() {
-            ctx.look_again(router, input.read_until, INPUT | buffer, FabricEvent::Input { buffer }.into());
+            ctx.look_again(
+                router,
+                input.read_until,
+                INPUT | buffer,
+                FabricEvent::Input { buffer }.into(),
+            );
         }
     }
 
@@ -173,16 +178,20 @@ impl Fabric {
     {
         let p = *self.packets.get(packet);
         self.flow.claim::<C>(port, vc, flits);
-        let tail_out = self.transmit::<E, C>(ctx, packet, port, vc);
-        // An empty packet takes no time on the wire, but no two events share an instant.
-        let done = tail_out.max(Time(ctx.now().0 + 1));
+        let done = self.transmit::<E, C>(ctx, packet, port, vc);
         let feeding = self.flow.links.feeding[p.buffer as usize];
         let delay = self.flow.links.get(feeding).credit_delay;
-        self.flow.return_credit::<E, C>(ctx, feeding, p.vc, flits as u16, done + delay);
+        self.flow
+            .return_credit::<E, C>(ctx, feeding, p.vc, flits as u16, done + delay);
         let input = self.inputs.edit::<C>(p.buffer);
         input.read_until = done;
         if !input.fifo.is_empty() {
-            ctx.look_again(router, done, INPUT | p.buffer, FabricEvent::Input { buffer: p.buffer }.into());
+            ctx.look_again(
+                router,
+                done,
+                INPUT | p.buffer,
+                FabricEvent::Input { buffer: p.buffer }.into(),
+            );
         }
         done
     }

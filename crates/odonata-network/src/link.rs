@@ -71,7 +71,8 @@ impl Links {
         let link = |class: LinkClass, lp, far_lp, far, first_vc, vcs, to_node| {
             let p = params.link(class);
             let flits = match params.router {
-                RouterModel::InputQueued => p.buffer / params.flit,
+                // Up, as a packet's flits are: a buffer of one packet holds one, whatever the flit.
+                RouterModel::InputQueued => params.flits(p.buffer),
                 // Whole packets only: every packet counts as a full one.
                 RouterModel::OutputQueued => p.buffer / params.packet * packet_flits,
             };
@@ -107,7 +108,10 @@ impl Links {
             let at = first_vc[port as usize];
             let router = topology.router_of_port(port);
             links.push(match topology.peer(port) {
-                Peer::Router { router: far_router, port: far_port } => {
+                Peer::Router {
+                    router: far_router,
+                    port: far_port,
+                } => {
                     feed(far_port, port);
                     link(class, router, far_router, first_vc[far_port as usize], at, n, false)
                 }
@@ -119,9 +123,22 @@ impl Links {
             let port = topology.node_port(node);
             let router = topology.router_of_port(port);
             feed(port, ports + node);
-            links.push(link(LinkClass::Terminal, router, router, first_vc[port as usize], total + node, 1, false));
+            links.push(link(
+                LinkClass::Terminal,
+                router,
+                router,
+                first_vc[port as usize],
+                total + node,
+                1,
+                false,
+            ));
         }
-        Links { links, feeding, vcs: total, ports }
+        Links {
+            links,
+            feeding,
+            vcs: total,
+            ports,
+        }
     }
 
     #[inline(always)]

@@ -95,7 +95,7 @@ impl Fabric {
         };
         let port = self.flow.ports.edit::<C>(number);
         port.hungry = false;
-        port.free_at = tail_out;
+        port.free_at = tail_out.max(Time(now.0 + 1));
         self.flow.claim::<C>(number, 0, flits);
 
         let length = self.params.nic.queue as u8;
@@ -116,7 +116,11 @@ impl Fabric {
         if done {
             let mut queue = nic.queue;
             queue.pop(&self.messages);
-            let unsent = if queue.is_empty() { 0 } else { self.messages.get(queue.head).bytes };
+            let unsent = if queue.is_empty() {
+                0
+            } else {
+                self.messages.get(queue.head).bytes
+            };
             let nic = self.nics.edit::<C>(node);
             (nic.queue, nic.unsent) = (queue, unsent);
         }
@@ -131,10 +135,34 @@ impl Fabric {
             stats.stalled += 1;
         }
         let packet = self.new_packet::<C>(message, bytes, now, tail_out + link.latency, link.far);
-        ctx.send(link.far_lp, head_out + link.latency + self.ingress, FabricEvent::Arrive { packet }.into());
+        ctx.send(
+            link.far_lp,
+            head_out + link.latency + self.ingress,
+            FabricEvent::Arrive { packet }.into(),
+        );
         if more {
-            self.flow.wake::<E, C>(ctx, number, tail_out.max(Time(now.0 + 1)));
+            self.look_ahead::<E, C>(ctx, node, number, tail_out.max(Time(now.0 + 1)));
         }
         (done && self.messages.get(message).notify_sent).then_some(Notice::Sent { message })
+    }
+
+    /// Asks for the look at which the next packet of `node` can go: when the link is free, or later if
+    /// the credits on the way come later. Spares a look in vain per packet of a NIC that waits for
+    /// its router.
+    fn look_ahead<E, C>(&mut self, ctx: &mut C, node: u32, number: u32, free_at: Time)
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        let bytes = self.nics.get(node).unsent.min(self.params.packet) as u32;
+        let flits = self.flits(bytes);
+        if self.flow.has_room::<C>(number, 0, flits, ctx.now()) {
+            self.flow.wake::<E, C>(ctx, number, free_at);
+            return;
+        }
+        self.flow.ports.edit::<C>(number).hungry = true;
+        if let Some(due) = self.flow.earliest_credit(number, ctx.now()) {
+            self.flow.wake::<E, C>(ctx, number, due.max(free_at));
+        }
     }
 }

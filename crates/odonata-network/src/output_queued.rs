@@ -22,9 +22,10 @@ impl Fabric {
         let decision = self.route::<C>(router, packet, now);
         let (port, vc) = (decision.port, decision.vc);
         let flits = self.flits(self.packets.get(packet).bytes);
-        if !self.flow.has_room::<C>(port, vc, flits, now) {
-            let at = self.flow.links.get(port).first_vc + u32::from(vc);
-            let mut overflow = self.flow.vcs.get(at).overflow;
+        let at = self.flow.links.get(port).first_vc + u32::from(vc);
+        let mut overflow = self.flow.vcs.get(at).overflow;
+        // Room that comes at this very instant belongs to those who have waited for it.
+        if !overflow.is_empty() || !self.flow.has_room::<C>(port, vc, flits, now) {
             overflow.push::<C, _>(&mut self.packets, packet);
             self.flow.vcs.edit::<C>(at).overflow = overflow;
             let out = self.flow.ports.edit::<C>(port);
@@ -61,7 +62,8 @@ impl Fabric {
         let (buffer, from_vc) = (p.buffer, p.vc);
         let feeding = self.flow.links.feeding[buffer as usize];
         let due = ctx.now() + self.flow.links.get(feeding).credit_delay;
-        self.flow.return_credit::<E, C>(ctx, feeding, from_vc, flits as u16, due);
+        self.flow
+            .return_credit::<E, C>(ctx, feeding, from_vc, flits as u16, due);
     }
 
     fn enqueue<M: Mode>(&mut self, packet: u32, port: u32, vc: u8) {
@@ -77,7 +79,7 @@ impl Fabric {
         E: Copy + From<FabricEvent>,
         C: Context<E>,
     {
-        self.transmit::<E, C>(ctx, packet, port, vc).max(Time(ctx.now().0 + 1))
+        self.transmit::<E, C>(ctx, packet, port, vc)
     }
 
     /// A port became free or got a credit: lets overflow in, then sends.
@@ -102,7 +104,9 @@ impl Fabric {
         for vc in 0..link.vcs {
             let at = link.first_vc + u32::from(vc);
             let mut queue = self.flow.vcs.get(at).queue;
-            let Some(packet) = queue.pop(&self.packets) else { continue };
+            let Some(packet) = queue.pop(&self.packets) else {
+                continue;
+            };
             self.flow.vcs.edit::<C>(at).queue = queue;
             self.flow.ports.edit::<C>(port).waiting -= 1;
             let free_at = self.send_queued::<E, C>(ctx, packet, port, vc);
@@ -134,7 +138,9 @@ impl Fabric {
             let at = link.first_vc + u32::from(vc);
             loop {
                 let mut overflow = self.flow.vcs.get(at).overflow;
-                let Some(packet) = overflow.pop(&self.packets) else { break };
+                let Some(packet) = overflow.pop(&self.packets) else {
+                    break;
+                };
                 let flits = self.flits(self.packets.get(packet).bytes);
                 if self.flow.vcs.get(at).used + flits > link.capacity {
                     starving = true;

@@ -52,7 +52,11 @@ pub(crate) struct OutVc {
 }
 
 impl OutVc {
-    pub(crate) const IDLE: OutVc = OutVc { used: 0, queue: List::EMPTY, overflow: List::EMPTY };
+    pub(crate) const IDLE: OutVc = OutVc {
+        used: 0,
+        queue: List::EMPTY,
+        overflow: List::EMPTY,
+    };
 }
 
 /// One virtual channel of an input port (input-queued routers).
@@ -67,5 +71,9 @@ pub(crate) struct InBuffer {
 }
 
 impl InBuffer {
-    pub(crate) const EMPTY: InBuffer = InBuffer { read_until: Time::ZERO, fifo: List::EMPTY, requested: false };
+    pub(crate) const EMPTY: InBuffer = InBuffer {
+        read_until: Time::ZERO,
+        fifo: List::EMPTY,
+        requested: false,
+    };
 }

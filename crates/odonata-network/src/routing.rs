@@ -30,7 +30,13 @@ pub struct Header {
 impl Header {
     /// The header of a new packet for node `target`.
     pub fn new(target: u32) -> Self {
-        Header { target, via: NOWHERE, via_reached: false, moved: false, globals: 0 }
+        Header {
+            target,
+            via: NOWHERE,
+            via_reached: false,
+            moved: false,
+            globals: 0,
+        }
     }
 }
 

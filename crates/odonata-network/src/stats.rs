@@ -1,6 +1,7 @@
 //! What the fabric counts.
 
-use odonata_engine::{Digest, Mode, Store, Time};
+use odonata_engine::state::Marks;
+use odonata_engine::{Digest, Journalled, Mode, Store, Time};
 
 /// Sub-buckets per power of two: a histogram's values are exact to 1/32.
 const SUB: u32 = 32;
@@ -87,6 +88,47 @@ pub struct SeriesCell {
     pub time: Time,
 }
 
+/// The cells of the time series; as many as the run has needed so far.
+#[derive(Debug, Default)]
+pub(crate) struct Series {
+    pub(crate) cells: Store<SeriesCell>,
+}
+
+impl Series {
+    /// Cell `i`, to be changed. Growing is not taken back with the event that needed it: a cell in
+    /// which nothing is counted is no part of the state.
+    pub(crate) fn edit<M: Mode>(&mut self, i: usize) -> &mut SeriesCell {
+        while self.cells.len() <= i {
+            self.cells.grow(SeriesCell::default());
+        }
+        self.cells.edit::<M>(i as u32)
+    }
+}
+
+impl Journalled for Series {
+    fn mark(&self, marks: &mut Marks) {
+        self.cells.mark(marks);
+    }
+    fn undo(&mut self, marks: &mut std::slice::Iter<'_, usize>) {
+        self.cells.undo(marks);
+    }
+    fn commit(&mut self) {
+        self.cells.commit();
+    }
+    fn fingerprint(&self, digest: &mut Digest) {
+        for (i, cell) in self
+            .cells
+            .iter()
+            .enumerate()
+            .filter(|(_, cell)| **cell != SeriesCell::default())
+        {
+            for word in [i as u64, cell.packets, cell.bytes, cell.time.0] {
+                digest.word(word);
+            }
+        }
+    }
+}
+
 /// A histogram of times with buckets that grow with the value.
 #[derive(Debug)]
 pub struct Histogram {
@@ -97,7 +139,9 @@ odonata_engine::journalled!(Histogram { counts });
 impl Histogram {
     /// `n` empty histograms side by side.
     pub fn new(n: usize) -> Self {
-        Histogram { counts: Store::filled(n * BUCKETS as usize, 0) }
+        Histogram {
+            counts: Store::filled(n * BUCKETS as usize, 0),
+        }
     }
 
     #[inline]
@@ -130,7 +174,13 @@ impl Histogram {
     pub fn buckets(&self, which: usize) -> Vec<(Time, Time, u64)> {
         let base = which as u32 * BUCKETS;
         (0..BUCKETS)
-            .map(|i| (Time(Self::lower(i)), Time(Self::lower(i + 1)), *self.counts.get(base + i)))
+            .map(|i| {
+                (
+                    Time(Self::lower(i)),
+                    Time(Self::lower(i + 1)),
+                    *self.counts.get(base + i),
+                )
+            })
             .filter(|&(_, _, count)| count > 0)
             .collect()
     }

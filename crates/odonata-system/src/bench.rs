@@ -16,12 +16,42 @@ struct Case {
 /// 1,056 nodes (33 groups × 8 routers × 4 nodes), 4,096 B packets. Loads are fractions of the
 /// bound of uniform traffic, one global link per node shared by 1024/1055 of its messages.
 const CASES: [Case; 6] = [
-    Case { name: "uniform-minimal-0.3", routing: "minimal", load: 0.3, workload: "uniform" },
-    Case { name: "uniform-minimal-0.7", routing: "minimal", load: 0.7, workload: "uniform" },
-    Case { name: "uniform-par-0.3", routing: "progressive-adaptive", load: 0.3, workload: "uniform" },
-    Case { name: "uniform-par-0.7", routing: "progressive-adaptive", load: 0.7, workload: "uniform" },
-    Case { name: "uniform-valiant-0.3", routing: "valiant", load: 0.3, workload: "uniform" },
-    Case { name: "next-group-par-0.1", routing: "progressive-adaptive", load: 0.1, workload: "next-group" },
+    Case {
+        name: "uniform-minimal-0.3",
+        routing: "minimal",
+        load: 0.3,
+        workload: "uniform",
+    },
+    Case {
+        name: "uniform-minimal-0.7",
+        routing: "minimal",
+        load: 0.7,
+        workload: "uniform",
+    },
+    Case {
+        name: "uniform-par-0.3",
+        routing: "progressive-adaptive",
+        load: 0.3,
+        workload: "uniform",
+    },
+    Case {
+        name: "uniform-par-0.7",
+        routing: "progressive-adaptive",
+        load: 0.7,
+        workload: "uniform",
+    },
+    Case {
+        name: "uniform-valiant-0.3",
+        routing: "valiant",
+        load: 0.3,
+        workload: "uniform",
+    },
+    Case {
+        name: "next-group-par-0.1",
+        routing: "progressive-adaptive",
+        load: 0.1,
+        workload: "next-group",
+    },
 ];
 
 /// Bandwidth of a global link, bytes per second.

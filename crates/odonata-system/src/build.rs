@@ -70,7 +70,13 @@ pub fn machine(scenario: &Resolved, placement: &Placement) -> Result<Machine, St
     let routing = routing(scenario)?;
     let vcs = virtual_channels(scenario, &routing);
     let threshold = scenario.network.routing.threshold.0;
-    let fabric = Fabric::new(network(scenario), routing, vcs, threshold, scenario.network.routing.bias);
+    let fabric = Fabric::new(
+        network(scenario),
+        routing,
+        vcs,
+        threshold,
+        scenario.network.routing.bias,
+    );
     let servers = servers(scenario, placement.servers.len())?;
     let jobs = scenario
         .jobs
@@ -111,7 +117,9 @@ fn network(scenario: &Resolved) -> NetworkParams {
         },
         router_delay: n.router_delay,
         links: [link(&n.links.terminal), link(&n.links.local), link(&n.links.global)],
-        nic: NicParams { queue: scenario.nic.queue },
+        nic: NicParams {
+            queue: scenario.nic.queue,
+        },
         traffics: 2 * scenario.jobs.len() as u16,
         series: scenario.run.series_interval,
         seed: scenario.seed,
@@ -177,7 +185,10 @@ fn host_params(scenario: &Resolved) -> HostParams {
             },
         },
         io: IoParams {
-            control_bytes: scenario.storage.as_ref().map_or(0, |storage| storage.manager.control_message.0),
+            control_bytes: scenario
+                .storage
+                .as_ref()
+                .map_or(0, |storage| storage.manager.control_message.0),
             send_delay: odonata_units::Time::ZERO,
         },
         nic_message_delay: scenario.nic.message_delay,
@@ -194,7 +205,10 @@ fn host_params(scenario: &Resolved) -> HostParams {
 
 fn program(job: &resolved::Job) -> Result<JobProgram, String> {
     if let resolved::Workload::Synthetic(traffic) = &job.workload {
-        return Ok(JobProgram::Synthetic { source: traffic.traffic(), mean_gap: traffic.mean_interval });
+        return Ok(JobProgram::Synthetic {
+            source: traffic.traffic(),
+            mean_gap: traffic.mean_interval,
+        });
     }
     match job.workload.program(job.ranks)? {
         Some(program) => Ok(JobProgram::Program(Arc::from(program))),

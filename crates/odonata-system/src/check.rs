@@ -109,8 +109,7 @@ pub struct CostReport {
 /// # Errors
 /// What does not fit together, as far as it could not be told from the scenario alone.
 pub fn check(scenario: &Scenario) -> Result<Report, InputError> {
-    report(&scenario.resolved, &scenario.placement)
-        .map_err(|text| scenario.document.locate(Problem::new("", text, "")))
+    report(&scenario.resolved, &scenario.placement).map_err(|text| scenario.document.locate(Problem::new("", text, "")))
 }
 
 fn report(scenario: &Resolved, placement: &Placement) -> Result<Report, String> {
@@ -142,7 +141,11 @@ fn report(scenario: &Resolved, placement: &Placement) -> Result<Report, String> 
         jobs,
         servers: placement.servers.len(),
         routing: routing_report(scenario)?,
-        cost: CostReport { packets, packet_hops: hops, cpu_s: hops / HOPS_PER_CPU_S },
+        cost: CostReport {
+            packets,
+            packet_hops: hops,
+            cpu_s: hops / HOPS_PER_CPU_S,
+        },
     })
 }
 
@@ -163,7 +166,11 @@ fn machine_report(scenario: &Resolved, topology: &Topology, placement: &Placemen
         }
     }
     let links = &scenario.network.links;
-    let cables = [ends[LinkClass::Terminal as usize], ends[LinkClass::Local as usize] / 2, ends[LinkClass::Global as usize] / 2];
+    let cables = [
+        ends[LinkClass::Terminal as usize],
+        ends[LinkClass::Local as usize] / 2,
+        ends[LinkClass::Global as usize] / 2,
+    ];
     MachineReport {
         nodes: topology.nodes(),
         compute_nodes: topology.nodes() - placement.servers.len() as u32,
@@ -198,7 +205,10 @@ fn routing_report(scenario: &Resolved) -> Result<RoutingReport, String> {
             Peer::Free => "nothing".into(),
         };
         let class = topology.class(port).name();
-        format!("router {} to {to} ({class}, virtual channel {vc})", topology.router_of_port(port))
+        format!(
+            "router {} to {to} ({class}, virtual channel {vc})",
+            topology.router_of_port(port)
+        )
     };
     Ok(RoutingReport {
         virtual_channels_needed: routing.virtual_channels(),
@@ -219,12 +229,22 @@ fn routing_report(scenario: &Resolved) -> Result<RoutingReport, String> {
 fn estimate(ranks: u32, workload: &Workload, scenario: &Resolved) -> Result<f64, String> {
     if let Workload::Synthetic(s) = workload {
         let by_time = s.stop.map(|stop| stop.0 as f64 / s.mean_interval.0.max(1) as f64);
-        let by_limit = scenario.run.time_limit.map(|limit| limit.0 as f64 / s.mean_interval.0.max(1) as f64);
+        let by_limit = scenario
+            .run
+            .time_limit
+            .map(|limit| limit.0 as f64 / s.mean_interval.0.max(1) as f64);
         let by_count = s.messages.map(|n| n as f64);
-        let messages = by_time.into_iter().chain(by_limit).chain(by_count).reduce(f64::min).unwrap_or(0.0);
+        let messages = by_time
+            .into_iter()
+            .chain(by_limit)
+            .chain(by_count)
+            .reduce(f64::min)
+            .unwrap_or(0.0);
         return Ok(messages * s.bytes.0 as f64 * f64::from(ranks));
     }
-    let Some(program) = workload.program(ranks)? else { return Ok(0.0) };
+    let Some(program) = workload.program(ranks)? else {
+        return Ok(0.0);
+    };
     let step = ranks.div_ceil(SAMPLED_RANKS).max(1);
     let sampled: Vec<u32> = (0..ranks).step_by(step as usize).collect();
     let bytes: f64 = sampled.iter().map(|&rank| program_bytes(program.as_ref(), rank)).sum();
@@ -239,9 +259,15 @@ pub(crate) fn describe(workload: &Workload, ranks: u32) -> Result<String, String
             crate::scenario::resolved::Pattern::NextGroup { .. } => "next-group",
             crate::scenario::resolved::Pattern::Permutation { .. } => "permutation",
         };
-        return Ok(format!("{pattern} traffic, {} B per {:.3} us and rank", s.bytes.0, s.mean_interval.seconds() * 1e6));
+        return Ok(format!(
+            "{pattern} traffic, {} B per {:.3} us and rank",
+            s.bytes.0,
+            s.mean_interval.seconds() * 1e6
+        ));
     }
-    Ok(workload.program(ranks)?.map_or(String::new(), |program| program.describe()))
+    Ok(workload
+        .program(ranks)?
+        .map_or(String::new(), |program| program.describe()))
 }
 
 /// Payload that `rank` sends, writes and reads.

@@ -193,6 +193,7 @@ impl Hosts {
                         destination: Stream::new(params.seed, owner, Purpose::Destination),
                         arrival: Stream::new(params.seed, owner, Purpose::Arrival),
                         sent: 0,
+                        next: Time::ZERO,
                     }));
                 }
             }

@@ -10,7 +10,9 @@ mod table;
 mod tables;
 
 pub use collect::collect;
-pub use rows::{IoRow, IterationRow, JobRow, LatencyBucket, LinkRow, MessageRow, RankRow, RouterRow, Rows, SeriesRow, ServerRow};
+pub use rows::{
+    IoRow, IterationRow, JobRow, LatencyBucket, LinkRow, MessageRow, RankRow, RouterRow, Rows, SeriesRow, ServerRow,
+};
 pub use table::{Column, ColumnData, Table};
 pub use tables::tables;
 

@@ -88,7 +88,9 @@ pub(crate) fn cpu_time() -> Option<Duration> {
 pub(crate) fn peak_rss() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
-    let kib = line.and_then(|line| line.split_whitespace().nth(1)).and_then(|n| n.parse::<u64>().ok());
+    let kib = line
+        .and_then(|line| line.split_whitespace().nth(1))
+        .and_then(|n| n.parse::<u64>().ok());
     kib.unwrap_or(0) * 1024
 }
 
@@ -99,11 +101,22 @@ impl Simulation {
     /// What does not fit together, as far as it could not be told from the scenario alone.
     pub fn new(scenario: Scenario) -> Result<Self, InputError> {
         let (started, cpu_started) = (Instant::now(), cpu_time());
-        let Scenario { resolved, placement, document } = scenario;
-        let machine = build::machine(&resolved, &placement)
-            .map_err(|text| document.locate(Problem::new("", text, "")))?;
+        let Scenario {
+            resolved,
+            placement,
+            document,
+        } = scenario;
+        let machine =
+            build::machine(&resolved, &placement).map_err(|text| document.locate(Problem::new("", text, "")))?;
         let scheduler = Sequential::new(machine);
-        Ok(Simulation { scenario: resolved, placement, scheduler, pause: None, started, cpu_started })
+        Ok(Simulation {
+            scenario: resolved,
+            placement,
+            scheduler,
+            pause: None,
+            started,
+            cpu_started,
+        })
     }
 
     /// Simulates for about `wall` of real time, or to the end.
@@ -127,7 +140,11 @@ impl Simulation {
         let machine = self.scheduler.model();
         let (packets, packet_hops) = machine.fabric.delivered();
         let now = self.scheduler.now();
-        let by_time = self.scenario.run.time_limit.map(|limit| now.0 as f64 / limit.0.max(1) as f64);
+        let by_time = self
+            .scenario
+            .run
+            .time_limit
+            .map(|limit| now.0 as f64 / limit.0.max(1) as f64);
         Progress {
             finished: self.pause.is_some(),
             simulated_s: now.seconds(),
@@ -143,7 +160,9 @@ impl Simulation {
     pub fn finish(self, interrupted: bool) -> Results {
         let progress = self.progress();
         let wall_s = self.started.elapsed().as_secs_f64();
-        let cpu = cpu_time().zip(self.cpu_started).map(|(now, then)| now.saturating_sub(then));
+        let cpu = cpu_time()
+            .zip(self.cpu_started)
+            .map(|(now, then)| now.saturating_sub(then));
         let mut machine = self.scheduler.into_model();
         let (outcome, detail) = match self.pause {
             None => {
@@ -155,7 +174,12 @@ impl Simulation {
         };
         let mut digest = Digest::new();
         machine.results(&mut digest);
-        let rows = results::collect(&self.scenario, &self.placement, &machine, Time::from_seconds(progress.simulated_s));
+        let rows = results::collect(
+            &self.scenario,
+            &self.placement,
+            &machine,
+            Time::from_seconds(progress.simulated_s),
+        );
         let bytes_delivered = machine.fabric.traffic_stats().iter().map(|t| t.bytes).sum();
         Results {
             outcome,
@@ -182,7 +206,10 @@ fn ended(machine: &mut Machine) -> (Outcome, Option<String>) {
         HostOutcome::Completed { .. } => Outcome::Completed,
         HostOutcome::Stalled { .. } => Outcome::Stalled,
         HostOutcome::StorageFull { .. } => Outcome::StorageFull,
-        HostOutcome::Failed { kind: FailureKind::WriteExceedsDevice, .. } => Outcome::StorageFull,
+        HostOutcome::Failed {
+            kind: FailureKind::WriteExceedsDevice,
+            ..
+        } => Outcome::StorageFull,
         HostOutcome::Failed { .. } => Outcome::ProgramError,
     };
     if outcome == Outcome::Completed {
@@ -200,22 +227,39 @@ fn explain(machine: &Machine, outcome: &HostOutcome) -> Option<String> {
     let waiting = |blocked: &[crate::host::Blocked], unfinished: u64| {
         let one = |b: &crate::host::Blocked| {
             let job = hosts.job(b.job).name;
-            format!("{job} rank {}: {} (operation {}) since {:.9} s", b.rank, b.op, b.id.0, b.since.seconds())
+            format!(
+                "{job} rank {}: {} (operation {}) since {:.9} s",
+                b.rank,
+                b.op,
+                b.id.0,
+                b.since.seconds()
+            )
         };
         let list: Vec<String> = blocked.iter().map(one).collect();
-        format!("{unfinished} ranks have not ended; waiting longest: {}", list.join("; "))
+        format!(
+            "{unfinished} ranks have not ended; waiting longest: {}",
+            list.join("; ")
+        )
     };
     match outcome {
         HostOutcome::Completed { unmatched: 0 } => None,
         HostOutcome::Completed { unmatched } => Some(format!("{unmatched} messages were never received")),
-        HostOutcome::Stalled { blocked, unfinished, unmatched } => {
+        HostOutcome::Stalled {
+            blocked,
+            unfinished,
+            unmatched,
+        } => {
             let unreceived = match unmatched {
                 0 => String::new(),
                 n => format!("; {n} messages have arrived that no receive asked for"),
             };
             Some(waiting(blocked, *unfinished) + &unreceived)
         }
-        HostOutcome::StorageFull { stuck, blocked, unfinished } => {
+        HostOutcome::StorageFull {
+            stuck,
+            blocked,
+            unfinished,
+        } => {
             let first = stuck.first().map_or(String::new(), |s| {
                 let job = hosts.job(s.job).name;
                 format!(

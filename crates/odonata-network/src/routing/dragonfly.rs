@@ -132,7 +132,11 @@ impl DragonflyRouting {
     pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
         match self.rule {
             VcRule::Codes => [4, 4, 4],
-            VcRule::Stage => [1, self.levels.destination + 1, if self.algorithm == Algorithm::Minimal { 1 } else { 2 }],
+            VcRule::Stage => [
+                1,
+                self.levels.destination + 1,
+                if self.algorithm == Algorithm::Minimal { 1 } else { 2 },
+            ],
         }
     }
 
@@ -142,7 +146,10 @@ impl DragonflyRouting {
         let home = topology.node_router(header.target);
         if router == home {
             let port = topology.node_port(header.target);
-            return Decision { port, vc: self.vc(router, header, LinkClass::Terminal) };
+            return Decision {
+                port,
+                vc: self.vc(router, header, LinkClass::Terminal),
+            };
         }
         let (here, goal) = (self.dragonfly.group_of(router), self.dragonfly.group_of(home));
         if header.via == NOWHERE {
@@ -231,7 +238,11 @@ impl DragonflyRouting {
     fn towards_group(&self, router: u32, here: u32, group: u32, choice: &mut impl Choice) -> u32 {
         let gateways = self.dragonfly.gateways(here, group);
         let step = |gateway: &Gateway| {
-            if gateway.router == router { gateway.port } else { self.dragonfly.local_port(router, gateway.router) }
+            if gateway.router == router {
+                gateway.port
+            } else {
+                self.dragonfly.local_port(router, gateway.router)
+            }
         };
         if let [only] = gateways {
             return step(only);
@@ -326,7 +337,9 @@ impl DragonflyRouting {
         if n == 0 {
             return None;
         }
-        let port = ports.filter(|&port| far_group(port).is_some()).nth(choice.pick(n) as usize)?;
+        let port = ports
+            .filter(|&port| far_group(port).is_some())
+            .nth(choice.pick(n) as usize)?;
         Some((self.via_in(far_group(port)?, choice), port))
     }
 }

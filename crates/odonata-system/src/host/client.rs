@@ -108,6 +108,7 @@ impl Hosts {
     fn send_to_server<X: Outside>(&mut self, x: &mut X, rank: u32, kind: Kind, bytes: u64, words: [u32; 4]) {
         let place = self.places[rank as usize];
         let shipment = Shipment {
+            created: x.now(),
             source: self.end_of_rank(rank),
             target: self.end_of_server(place.server),
             bytes,

@@ -137,6 +137,7 @@ impl Hosts {
         metrics.sends += 1;
         metrics.bytes_sent += bytes;
         let shipment = Shipment {
+            created: x.now(),
             source: self.end_of_rank(rank),
             target: self.end_of_rank(target),
             bytes,

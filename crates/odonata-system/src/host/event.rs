@@ -52,6 +52,8 @@ pub(crate) trait Outside: Mode {
     fn schedule(&mut self, lp: Lp, at: Time, event: HostEvent);
     /// Hands a message to the network interface of its source.
     fn submit(&mut self, at: Time, message: Message);
+    /// Hands a message that does not want to know when it is sent to the network interface now.
+    fn submit_now(&mut self, message: Message);
     /// Ends the run after this event.
     fn halt(&mut self, code: u32);
 }
@@ -95,6 +97,11 @@ where
     #[inline]
     fn submit(&mut self, at: Time, message: Message) {
         self.fabric.submit::<E, C>(self.ctx, at, message);
+    }
+
+    #[inline]
+    fn submit_now(&mut self, message: Message) {
+        self.fabric.submit_now::<E, C>(self.ctx, message);
     }
 
     fn halt(&mut self, code: u32) {

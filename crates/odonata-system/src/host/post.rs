@@ -50,6 +50,8 @@ pub(crate) struct Shipment {
     pub(crate) bytes: u64,
     pub(crate) traffic: Traffic,
     pub(crate) letter: Letter,
+    /// When it was asked for.
+    pub(crate) created: Time,
     /// From now until the host's software has done its part.
     pub(crate) software: Time,
     pub(crate) notify_sent: bool,
@@ -99,6 +101,7 @@ impl Hosts {
             bytes,
             traffic,
             letter,
+            created,
             software,
             notify_sent,
             notify_arrived,
@@ -111,11 +114,11 @@ impl Hosts {
             // Messages that a server or client hands over together keep their order: pieces of a file
             // that overtook each other would cost the device seeks.
             let handoff = match letter.kind {
-                Kind::Mpi | Kind::Source => draw::<X>(&mut self.streams, source.stream, self.params.nic_handoff),
+                Kind::Mpi => draw::<X>(&mut self.streams, source.stream, self.params.nic_handoff),
                 _ => Time::ZERO,
             };
             let at = ready + self.params.nic_message_delay + handoff;
-            let mut message = Message::new(source.node, target.node, bytes, traffic, now, letter.pack());
+            let mut message = Message::new(source.node, target.node, bytes, traffic, created, letter.pack());
             (message.notify_sent, message.notify_arrived) = (notify_sent, notify_arrived);
             x.submit(at.max(soon), message);
             return;
@@ -129,7 +132,7 @@ impl Hosts {
         }
         let parcel = self.parcels.take::<X>(Parcel {
             bytes,
-            created: now,
+            created,
             content: letter.pack(),
             next: NIL,
         });

@@ -95,6 +95,7 @@ impl Hosts {
         words: [u32; 4],
     ) {
         let shipment = Shipment {
+            created: x.now(),
             source: self.end_of_server(server),
             target: self.end_of_rank(rank),
             bytes,

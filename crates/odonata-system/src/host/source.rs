@@ -1,14 +1,16 @@
 //! Open-loop sources: a rank that sends whether or not the network keeps up.
 //!
 //! One event per message, and none of the machinery of requests and matching. A message pays the
-//! host's costs like any other.
+//! host's costs like any other; its event is the moment at which they are paid and it joins the
+//! interface's queue, so that no second one is needed for that.
 
 use super::Hosts;
 use super::event::{HostEvent, Outside};
 use super::letter::{Kind, Letter};
 use super::params::JobProgram;
-use super::post::Shipment;
+use super::post::{Shipment, draw};
 use odonata_engine::{Stream, Time};
+use odonata_network::Message;
 use odonata_workload::Arrival;
 
 /// The state of a source.
@@ -18,6 +20,8 @@ pub(crate) struct SourceCell {
     pub(crate) arrival: Stream,
     /// Messages sent.
     pub(crate) sent: u64,
+    /// When the next one is created, before the host's costs.
+    pub(crate) next: Time,
 }
 
 impl Hosts {
@@ -38,9 +42,8 @@ impl Hosts {
             }
         };
         let none = source.messages == Some(0);
-        let at = x.now() + gap;
-        let stop = source.stop;
-        self.next_generation(x, rank, at, none, stop);
+        let (at, bytes, stop) = (x.now() + gap, source.bytes, source.stop);
+        self.next_generation(x, rank, (x.now(), at), bytes, none, stop);
     }
 
     /// Sends the next message of the source on `rank`.
@@ -59,38 +62,65 @@ impl Hosts {
         cell.sent += 1;
         let last = source.messages.is_some_and(|most| cell.sent >= most);
         let (bytes, stop, target) = (source.bytes, source.stop, job.first_rank + local);
+        let created = cell.next;
         let metrics = self.metrics.edit::<X>(rank);
         metrics.sends += 1;
         metrics.bytes_sent += bytes;
-        let shipment = Shipment {
-            source: self.end_of_rank(rank),
-            target: self.end_of_rank(target),
-            bytes,
-            traffic: Self::traffic(place.job, false),
-            letter: Letter {
-                kind: Kind::Source,
-                to: target,
-                from: rank,
-                words: [0; 4],
-            },
-            software: self.send_software(bytes),
-            notify_sent: false,
-            notify_arrived: self.params.records.source_arrivals,
+        let letter = Letter {
+            kind: Kind::Source,
+            to: target,
+            from: rank,
+            words: [0; 4],
         };
-        self.ship(x, shipment);
-        let at = x.now() + gap;
-        self.next_generation(x, rank, at, last, stop);
+        let (here, there) = (self.end_of_rank(rank), self.end_of_rank(target));
+        let traffic = Self::traffic(place.job, false);
+        let notify_arrived = self.params.records.source_arrivals;
+        if here.node == there.node {
+            let shipment = Shipment {
+                source: here,
+                target: there,
+                bytes,
+                traffic,
+                letter,
+                created,
+                software: Time::ZERO,
+                notify_sent: false,
+                notify_arrived,
+            };
+            self.ship(x, shipment);
+        } else {
+            let mut message = Message::new(here.node, there.node, bytes, traffic, created, letter.pack());
+            (message.notify_sent, message.notify_arrived) = (false, notify_arrived);
+            x.submit_now(message);
+        }
+        self.next_generation(x, rank, (created, created + gap), bytes, last, stop);
     }
 
-    /// Schedules the next message, unless there is none.
+    /// Schedules the message created at `at`, unless there is none; the last one was created at `before`.
     #[inline]
-    fn next_generation<X: Outside>(&mut self, x: &mut X, rank: u32, at: Time, last: bool, stop: Option<Time>) {
-        if !last && stop.is_none_or(|stop| at < stop) {
-            x.schedule(self.places[rank as usize].lp, at, HostEvent::Generate { rank });
-        } else {
+    fn next_generation<X: Outside>(
+        &mut self,
+        x: &mut X,
+        rank: u32,
+        (before, at): (Time, Time),
+        bytes: u64,
+        last: bool,
+        stop: Option<Time>,
+    ) {
+        if last || stop.is_some_and(|stop| at >= stop) {
             let metrics = self.metrics.edit::<X>(rank);
             metrics.finished = true;
-            metrics.end = x.now();
+            metrics.end = before;
+            return;
         }
+        let place = self.places[rank as usize];
+        let job = &self.jobs[usize::from(place.job)];
+        self.sources.edit::<X>(job.first_source + (rank - job.first_rank)).next = at;
+        let stream = self.end_of_rank(rank).stream;
+        let handoff = draw::<X>(&mut self.streams, stream, self.params.nic_handoff);
+        let joins = at + self.send_software(bytes) + self.params.nic_message_delay + handoff;
+        // Jitter must not let a message overtake the one before.
+        let soon = Time(x.now().0 + 1);
+        x.schedule(place.lp, joins.max(soon), HostEvent::Generate { rank });
     }
 }

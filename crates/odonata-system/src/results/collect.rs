@@ -1,7 +1,8 @@
 //! From the counters of a machine to the rows of the tables.
 
 use super::rows::{
-    IoRow, IterationRow, JobRow, Latency, LatencyBucket, LinkRow, MessageRow, RankRow, RouterRow, Rows, SeriesRow, ServerRow,
+    IoRow, IterationRow, JobRow, Latency, LatencyBucket, LinkRow, MessageRow, RankRow, RouterRow, Rows, SeriesRow,
+    ServerRow,
 };
 use crate::machine::Machine;
 use crate::placement::Placement;
@@ -30,7 +31,13 @@ pub fn collect(scenario: &Resolved, placement: &Placement, machine: &Machine, no
     }
 }
 
-fn histogram_rows(job: &str, class: &'static str, measure: &'static str, histogram: &Histogram, which: usize) -> Vec<LatencyBucket> {
+fn histogram_rows(
+    job: &str,
+    class: &'static str,
+    measure: &'static str,
+    histogram: &Histogram,
+    which: usize,
+) -> Vec<LatencyBucket> {
     let row = |(low, high, count): (Time, Time, u64)| LatencyBucket {
         job: job.into(),
         class,
@@ -58,7 +65,12 @@ fn packets(scenario: &Resolved, machine: &Machine) -> Vec<LatencyBucket> {
 fn packet_latency(machine: &Machine, which: usize) -> Latency {
     let stats = machine.fabric.traffic_stats().get(which as u32);
     let (network, _) = machine.fabric.latencies();
-    let quantile = |q| network.quantile(which, q).map_or(0.0, Time::seconds).min(stats.latency_max.seconds());
+    let quantile = |q| {
+        network
+            .quantile(which, q)
+            .map_or(0.0, Time::seconds)
+            .min(stats.latency_max.seconds())
+    };
     Latency {
         count: stats.packets,
         mean_s: mean(stats.latency.seconds(), stats.packets),
@@ -100,10 +112,20 @@ fn links(machine: &Machine) -> Vec<LinkRow> {
             Peer::Node(node) => ("node", node),
             Peer::Free => continue,
         };
-        add(port, topology.class(port), ("router", topology.router_of_port(port)), target);
+        add(
+            port,
+            topology.class(port),
+            ("router", topology.router_of_port(port)),
+            target,
+        );
     }
     for node in 0..topology.nodes() {
-        add(topology.ports() + node, LinkClass::Terminal, ("node", node), ("router", topology.node_router(node)));
+        add(
+            topology.ports() + node,
+            LinkClass::Terminal,
+            ("node", node),
+            ("router", topology.node_router(node)),
+        );
     }
     rows
 }
@@ -162,7 +184,9 @@ fn servers(placement: &Placement, machine: &Machine) -> Vec<ServerRow> {
 }
 
 fn series(scenario: &Resolved, machine: &Machine) -> Vec<SeriesRow> {
-    let Some(interval) = scenario.run.series_interval else { return Vec::new() };
+    let Some(interval) = scenario.run.series_interval else {
+        return Vec::new();
+    };
     let traffics = 2 * scenario.jobs.len();
     let width = traffics + LinkClass::ALL.len();
     let mut rows = Vec::new();
@@ -231,7 +255,12 @@ fn job_row(scenario: &Resolved, placement: &Placement, machine: &Machine, now: T
         received += m.recvs;
     }
     let n = f64::from(job.ranks.max(1));
-    for sum in [&mut row.compute_mean_s, &mut row.mpi_mean_s, &mut row.io_mean_s, &mut row.non_compute_mean_s] {
+    for sum in [
+        &mut row.compute_mean_s,
+        &mut row.mpi_mean_s,
+        &mut row.io_mean_s,
+        &mut row.non_compute_mean_s,
+    ] {
         *sum /= n;
     }
     let quantile = |q| {
@@ -261,7 +290,9 @@ fn job_row(scenario: &Resolved, placement: &Placement, machine: &Machine, now: T
 }
 
 fn jobs(scenario: &Resolved, placement: &Placement, machine: &Machine, now: Time) -> Vec<JobRow> {
-    (0..scenario.jobs.len()).map(|j| job_row(scenario, placement, machine, now, j)).collect()
+    (0..scenario.jobs.len())
+        .map(|j| job_row(scenario, placement, machine, now, j))
+        .collect()
 }
 
 fn ranks(scenario: &Resolved, placement: &Placement, machine: &Machine, now: Time) -> Vec<RankRow> {
@@ -338,7 +369,11 @@ fn messages(scenario: &Resolved, machine: &Machine) -> Vec<MessageRow> {
         class: CLASSES[usize::from(r.io)],
         // The other end of I/O is a server, not a rank.
         source_rank: if r.from_server { -1 } else { i64::from(r.source) },
-        target_rank: if r.io && !r.from_server { -1 } else { i64::from(r.destination) },
+        target_rank: if r.io && !r.from_server {
+            -1
+        } else {
+            i64::from(r.destination)
+        },
         bytes: r.bytes,
         created_s: r.created.seconds(),
         latency_low_s: r.latency.seconds(),
@@ -365,8 +400,12 @@ fn io(scenario: &Resolved, machine: &Machine) -> Vec<IoRow> {
 }
 
 fn iterations(scenario: &Resolved, machine: &Machine) -> Vec<IterationRow> {
-    let mut ends: Vec<(u16, u32, Time)> =
-        machine.hosts.iteration_records().iter().map(|r| (r.job, r.iteration, r.time)).collect();
+    let mut ends: Vec<(u16, u32, Time)> = machine
+        .hosts
+        .iteration_records()
+        .iter()
+        .map(|r| (r.job, r.iteration, r.time))
+        .collect();
     ends.sort_unstable();
     let row = |ends: &[(u16, u32, Time)]| {
         let (job, iteration, first) = ends[0];

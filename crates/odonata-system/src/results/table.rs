@@ -76,7 +76,14 @@ pub(super) struct Builder<'a, R> {
 
 impl<'a, R> Builder<'a, R> {
     pub(super) fn new(name: &'static str, doc: &'static str, rows: &'a [R]) -> Self {
-        Builder { rows, table: Table { name, doc, columns: Vec::new() } }
+        Builder {
+            rows,
+            table: Table {
+                name,
+                doc,
+                columns: Vec::new(),
+            },
+        }
     }
 
     fn push(mut self, name: &'static str, unit: &'static str, doc: &'static str, data: ColumnData) -> Self {
@@ -114,7 +121,13 @@ impl<'a, R> Builder<'a, R> {
     }
 
     /// Any number with a unit.
-    pub(super) fn number(self, name: &'static str, unit: &'static str, doc: &'static str, get: impl Fn(&R) -> f64) -> Self {
+    pub(super) fn number(
+        self,
+        name: &'static str,
+        unit: &'static str,
+        doc: &'static str,
+        get: impl Fn(&R) -> f64,
+    ) -> Self {
         let data = ColumnData::F64(self.rows.iter().map(get).collect());
         self.push(name, unit, doc, data)
     }

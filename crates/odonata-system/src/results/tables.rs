@@ -1,6 +1,8 @@
 //! The definition of every table: one line per column, with its unit and what it says.
 
-use super::rows::{IoRow, IterationRow, JobRow, LatencyBucket, LinkRow, MessageRow, RankRow, RouterRow, Rows, SeriesRow, ServerRow};
+use super::rows::{
+    IoRow, IterationRow, JobRow, LatencyBucket, LinkRow, MessageRow, RankRow, RouterRow, Rows, SeriesRow, ServerRow,
+};
 use super::table::{Builder, Table};
 
 /// All tables of a run.
@@ -73,21 +75,49 @@ fn ranks(rows: &[RankRow]) -> Table {
         .seconds("elapsed_s", "From the job's start to the rank's end.", |r| r.elapsed_s)
         .seconds("compute_s", "Time in computation.", |r| r.compute_s)
         .seconds("mpi_s", "Time blocked in MPI calls.", |r| r.mpi_s)
-        .seconds("io_s", "Time blocked in I/O (request to acknowledgement; for non-blocking I/O, the time waited).", |r| r.io_s)
+        .seconds(
+            "io_s",
+            "Time blocked in I/O (request to acknowledgement; for non-blocking I/O, the time waited).",
+            |r| r.io_s,
+        )
         .seconds("non_compute_s", "elapsed_s - compute_s.", |r| r.non_compute_s)
-        .count("messages_sent", "MPI messages sent, those of collectives included.", |r| r.messages_sent)
+        .count(
+            "messages_sent",
+            "MPI messages sent, those of collectives included.",
+            |r| r.messages_sent,
+        )
         .count("messages_received", "MPI messages received.", |r| r.messages_received)
         .bytes("bytes_sent", "Payload of the messages sent.", |r| r.bytes_sent)
-        .bytes("bytes_received", "Payload of the messages received.", |r| r.bytes_received)
-        .seconds("message_latency_mean_s", "Latency of the messages received, from the send call: mean.", |r| r.message_latency_mean_s)
-        .seconds("message_latency_max_s", "The same: largest.", |r| r.message_latency_max_s)
+        .bytes("bytes_received", "Payload of the messages received.", |r| {
+            r.bytes_received
+        })
+        .seconds(
+            "message_latency_mean_s",
+            "Latency of the messages received, from the send call: mean.",
+            |r| r.message_latency_mean_s,
+        )
+        .seconds("message_latency_max_s", "The same: largest.", |r| {
+            r.message_latency_max_s
+        })
         .bytes("bytes_written", "Bytes written to storage.", |r| r.bytes_written)
         .bytes("bytes_read", "Bytes read from storage.", |r| r.bytes_read)
-        .count("packets_received", "Packets received by the rank's node (all its ranks, MPI and I/O).", |r| r.packets_received)
-        .seconds("packet_latency_mean_s", "Their latency, from their start on the sender's terminal link: mean.", |r| r.packet_latency_mean_s)
-        .seconds("packet_latency_min_s", "The same: smallest.", |r| r.packet_latency_min_s)
+        .count(
+            "packets_received",
+            "Packets received by the rank's node (all its ranks, MPI and I/O).",
+            |r| r.packets_received,
+        )
+        .seconds(
+            "packet_latency_mean_s",
+            "Their latency, from their start on the sender's terminal link: mean.",
+            |r| r.packet_latency_mean_s,
+        )
+        .seconds("packet_latency_min_s", "The same: smallest.", |r| {
+            r.packet_latency_min_s
+        })
         .seconds("packet_latency_max_s", "The same: largest.", |r| r.packet_latency_max_s)
-        .number("hops_mean", "routers", "Routers visited by these packets, mean.", |r| r.hops_mean)
+        .number("hops_mean", "routers", "Routers visited by these packets, mean.", |r| {
+            r.hops_mean
+        })
         .done()
 }
 
@@ -106,14 +136,22 @@ fn messages(rows: &[MessageRow]) -> Table {
 }
 
 fn packets(rows: &[LatencyBucket]) -> Table {
-    Builder::new("packets", "Histogram of packet latency: one row per job, class, measure and occupied bucket. Buckets are 1/32 wide.", rows)
-        .text("job", "Name of the job.", |r| r.job.clone())
-        .text("class", "mpi or io.", |r| r.class.into())
-        .text("measure", "network: from its start on the terminal link; total: from the creation of the message.", |r| r.measure.into())
-        .seconds("latency_low_s", "Lower end of the bucket.", |r| r.latency_low_s)
-        .seconds("latency_high_s", "Upper end of the bucket.", |r| r.latency_high_s)
-        .count("count", "Packets in the bucket.", |r| r.count)
-        .done()
+    Builder::new(
+        "packets",
+        "Histogram of packet latency: one row per job, class, measure and occupied bucket. Buckets are 1/32 wide.",
+        rows,
+    )
+    .text("job", "Name of the job.", |r| r.job.clone())
+    .text("class", "mpi or io.", |r| r.class.into())
+    .text(
+        "measure",
+        "network: from its start on the terminal link; total: from the creation of the message.",
+        |r| r.measure.into(),
+    )
+    .seconds("latency_low_s", "Lower end of the bucket.", |r| r.latency_low_s)
+    .seconds("latency_high_s", "Upper end of the bucket.", |r| r.latency_high_s)
+    .count("count", "Packets in the bucket.", |r| r.count)
+    .done()
 }
 
 fn links(rows: &[LinkRow]) -> Table {
@@ -128,7 +166,11 @@ fn links(rows: &[LinkRow]) -> Table {
         .bytes("bytes", "Payload sent.", |r| r.bytes)
         .count("packets", "Packets sent.", |r| r.packets)
         .seconds("busy_s", "Time in which the link transmits.", |r| r.busy_s)
-        .seconds("saturation_s", "Time in which a packet found the buffers behind the link exhausted (docs/model.md).", |r| r.saturation_s)
+        .seconds(
+            "saturation_s",
+            "Time in which a packet found the buffers behind the link exhausted (docs/model.md).",
+            |r| r.saturation_s,
+        )
         .count("stalled_packets", "Packets that met exhausted buffers.", |r| r.stalled)
         .done()
 }
@@ -139,12 +181,20 @@ fn routers(rows: &[RouterRow]) -> Table {
         .count("group", "Its group.", |r| r.group)
         .bytes("bytes", "Payload sent by all ports.", |r| r.bytes)
         .count("packets", "Packets sent by all ports.", |r| r.packets)
-        .seconds("busy_terminal_s", "Time transmitting, terminal ports.", |r| r.busy_terminal_s)
+        .seconds("busy_terminal_s", "Time transmitting, terminal ports.", |r| {
+            r.busy_terminal_s
+        })
         .seconds("busy_local_s", "Time transmitting, local ports.", |r| r.busy_local_s)
         .seconds("busy_global_s", "Time transmitting, global ports.", |r| r.busy_global_s)
-        .seconds("saturation_terminal_s", "Saturation time, terminal ports.", |r| r.saturation_terminal_s)
-        .seconds("saturation_local_s", "Saturation time, local ports.", |r| r.saturation_local_s)
-        .seconds("saturation_global_s", "Saturation time, global ports.", |r| r.saturation_global_s)
+        .seconds("saturation_terminal_s", "Saturation time, terminal ports.", |r| {
+            r.saturation_terminal_s
+        })
+        .seconds("saturation_local_s", "Saturation time, local ports.", |r| {
+            r.saturation_local_s
+        })
+        .seconds("saturation_global_s", "Saturation time, global ports.", |r| {
+            r.saturation_global_s
+        })
         .done()
 }
 
@@ -166,33 +216,69 @@ fn servers(rows: &[ServerRow]) -> Table {
         .count("server", "Number of the server.", |r| r.server)
         .count("node", "Node that it is on.", |r| r.node)
         .count("requests", "Requests completed.", |r| r.requests)
-        .seconds("request_time_s", "From a request's arrival to its response, summed over requests.", |r| r.request_time_s)
+        .seconds(
+            "request_time_s",
+            "From a request's arrival to its response, summed over requests.",
+            |r| r.request_time_s,
+        )
         .bytes("bytes_written", "Bytes written to the device.", |r| r.bytes_written)
-        .bytes("bytes_read", "Bytes read from the device for clients.", |r| r.bytes_read)
-        .bytes("bytes_drained", "Bytes moved on to the external file system.", |r| r.bytes_drained)
+        .bytes("bytes_read", "Bytes read from the device for clients.", |r| {
+            r.bytes_read
+        })
+        .bytes("bytes_drained", "Bytes moved on to the external file system.", |r| {
+            r.bytes_drained
+        })
         .count("device_writes", "Write accesses of the device.", |r| r.device_writes)
         .count("device_reads", "Read accesses of the device.", |r| r.device_reads)
         .count("seeks", "Accesses that paid a seek.", |r| r.seeks)
-        .seconds("device_busy_s", "Time in which the device is busy.", |r| r.device_busy_s)
-        .seconds("wait_space_s", "Time that requests waited for space on the device, summed.", |r| r.wait_space_s)
-        .seconds("wait_memory_s", "Time that pieces waited for memory, summed.", |r| r.wait_memory_s)
-        .seconds("wait_device_s", "Time that accesses waited for the device, summed.", |r| r.wait_device_s)
+        .seconds("device_busy_s", "Time in which the device is busy.", |r| {
+            r.device_busy_s
+        })
+        .seconds(
+            "wait_space_s",
+            "Time that requests waited for space on the device, summed.",
+            |r| r.wait_space_s,
+        )
+        .seconds("wait_memory_s", "Time that pieces waited for memory, summed.", |r| {
+            r.wait_memory_s
+        })
+        .seconds(
+            "wait_device_s",
+            "Time that accesses waited for the device, summed.",
+            |r| r.wait_device_s,
+        )
         .bytes("peak_memory_bytes", "Most memory in use.", |r| r.peak_memory)
         .bytes("peak_used_bytes", "Most space in use on the device.", |r| r.peak_used)
         .done()
 }
 
 fn series(rows: &[SeriesRow]) -> Table {
-    Builder::new("series", "Time series, one row per interval and job's traffic or link class; empty unless run.series_interval is set.", rows)
-        .seconds("start_s", "Start of the interval, simulated time.", |r| r.start_s)
-        .text("kind", "traffic (what was delivered to a job) or links (what was sent over a class of links).", |r| r.kind.into())
-        .text("job", "Name of the job (traffic).", |r| r.job.clone())
-        .text("class", "mpi or io (traffic); terminal, local or global (links, from routers).", |r| r.class.into())
-        .bytes("bytes", "Bytes delivered or sent.", |r| r.bytes)
-        .count("packets", "Packets delivered or sent.", |r| r.packets)
-        .seconds("latency_mean_s", "Mean packet latency (traffic).", |r| r.latency_mean_s)
-        .seconds("busy_s", "Time transmitting, summed over the links of the class (links).", |r| r.busy_s)
-        .done()
+    Builder::new(
+        "series",
+        "Time series, one row per interval and job's traffic or link class; empty unless run.series_interval is set.",
+        rows,
+    )
+    .seconds("start_s", "Start of the interval, simulated time.", |r| r.start_s)
+    .text(
+        "kind",
+        "traffic (what was delivered to a job) or links (what was sent over a class of links).",
+        |r| r.kind.into(),
+    )
+    .text("job", "Name of the job (traffic).", |r| r.job.clone())
+    .text(
+        "class",
+        "mpi or io (traffic); terminal, local or global (links, from routers).",
+        |r| r.class.into(),
+    )
+    .bytes("bytes", "Bytes delivered or sent.", |r| r.bytes)
+    .count("packets", "Packets delivered or sent.", |r| r.packets)
+    .seconds("latency_mean_s", "Mean packet latency (traffic).", |r| r.latency_mean_s)
+    .seconds(
+        "busy_s",
+        "Time transmitting, summed over the links of the class (links).",
+        |r| r.busy_s,
+    )
+    .done()
 }
 
 fn iterations(rows: &[IterationRow]) -> Table {
@@ -200,7 +286,9 @@ fn iterations(rows: &[IterationRow]) -> Table {
         .text("job", "Name of the job.", |r| r.job.clone())
         .count("iteration", "Number of the iteration.", |r| r.iteration)
         .count("ranks", "Ranks that have finished it.", |r| r.ranks)
-        .seconds("first_s", "When the first rank finished it, simulated time.", |r| r.first_s)
+        .seconds("first_s", "When the first rank finished it, simulated time.", |r| {
+            r.first_s
+        })
         .seconds("mean_s", "The same, mean over ranks.", |r| r.mean_s)
         .seconds("last_s", "When the last rank finished it.", |r| r.last_s)
         .done()

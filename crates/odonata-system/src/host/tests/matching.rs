@@ -23,6 +23,9 @@ impl Outside for Nowhere {
     fn submit(&mut self, _: Time, message: Message) {
         panic!("{message:?}");
     }
+    fn submit_now(&mut self, message: Message) {
+        panic!("{message:?}");
+    }
     fn halt(&mut self, code: u32) {
         panic!("halted with {code}");
     }
