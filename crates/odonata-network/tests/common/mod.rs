@@ -1,0 +1,202 @@
+//! What the fabric's tests share: networks whose numbers are easy to reckon with, scripted messages and a model
+//! that records when each arrives, and a slow reference.
+
+// Every test file compiles this module for itself and uses a part of it.
+#![allow(dead_code)]
+
+pub(crate) mod cycle;
+mod play;
+
+pub(crate) use play::*;
+
+use odonata_engine::Time;
+use odonata_network::routing::{Algorithm, Divert, DragonflyRouting, Intermediate, Routing, VcRule};
+use odonata_network::{Fabric, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels};
+use odonata_topology::{Arrangement, Dragonfly, DragonflyShape};
+use odonata_units::Bandwidth;
+
+/// A network to be built.
+#[derive(Clone, Debug)]
+pub(crate) struct Net {
+    pub(crate) shape: DragonflyShape,
+    pub(crate) arrangement: Arrangement,
+    pub(crate) algorithm: Algorithm,
+    pub(crate) intermediate: Intermediate,
+    pub(crate) divert: Divert,
+    pub(crate) rule: VcRule,
+    pub(crate) candidates: u32,
+    pub(crate) params: NetworkParams,
+}
+
+pub(crate) fn shape(groups: u32, routers: u32, nodes: u32, global_ports: u32) -> DragonflyShape {
+    DragonflyShape {
+        groups,
+        routers,
+        nodes,
+        global_ports,
+        cables: None,
+    }
+}
+
+/// One clock cycle of the round-number networks.
+pub(crate) const CYCLE: Time = Time::from_ns(1);
+/// Flit of the round-number networks, bytes.
+pub(crate) const FLIT: u64 = 16;
+
+/// A link that sends one flit in `cycles_per_flit` cycles.
+pub(crate) fn link(cycles_per_flit: u64, latency: u64, buffer_flits: u64, credit_delay: u64) -> LinkParams {
+    LinkParams {
+        bandwidth: Bandwidth(FLIT as f64 * 1e9 / cycles_per_flit as f64),
+        latency: Time(latency * CYCLE.0),
+        buffer: buffer_flits * FLIT,
+        credit_delay: Time(credit_delay * CYCLE.0),
+    }
+}
+
+impl Net {
+    /// A network whose every duration is a whole number of cycles: minimal routing, input-queued routers,
+    /// virtual cut-through, packets of up to 8 flits.
+    pub(crate) fn round(shape: DragonflyShape) -> Net {
+        Net {
+            shape,
+            arrangement: Arrangement::Relative,
+            algorithm: Algorithm::Minimal,
+            intermediate: Intermediate::Group,
+            divert: Divert::Anywhere,
+            rule: VcRule::Stage,
+            candidates: 1,
+            params: NetworkParams {
+                packet: 8 * FLIT,
+                flit: FLIT,
+                switching: Switching::CutThrough,
+                router: RouterModel::InputQueued,
+                router_delay: Time(3 * CYCLE.0),
+                links: [link(1, 2, 32, 1), link(1, 5, 32, 2), link(1, 20, 64, 4)],
+                nic: NicParams { queue: 8 },
+                traffics: 1,
+                series: None,
+                seed: 1,
+            },
+        }
+    }
+
+    /// The dragonfly of the stored MFNetSim runs: 33 groups of 8 routers with 4 nodes and 4 global ports,
+    /// output-queued routers, store and forward, four virtual channels.
+    pub(crate) fn codes() -> Net {
+        let gib = (1u64 << 30) as f64;
+        // A cable's delay is that of one full packet over its own bandwidth; a credit is 8 bytes over a local link.
+        let link = |gib_per_s: f64, packets: u64| LinkParams {
+            bandwidth: Bandwidth(gib_per_s * gib),
+            latency: Time::from_seconds(4096.0 / (gib_per_s * gib)),
+            buffer: packets * 4096,
+            credit_delay: Time::from_seconds(8.0 / (5.25 * gib)),
+        };
+        Net {
+            shape: shape(33, 8, 4, 4),
+            rule: VcRule::Codes,
+            params: NetworkParams {
+                packet: 4096,
+                flit: 4096,
+                switching: Switching::StoreAndForward,
+                router: RouterModel::OutputQueued,
+                router_delay: Time::from_ns(100),
+                links: [link(16.0, 8), link(5.25, 4), link(4.7, 4)],
+                ..Net::round(shape(1, 1, 1, 0)).params
+            },
+            ..Net::round(shape(1, 1, 1, 0))
+        }
+    }
+
+    /// With this routing.
+    pub(crate) fn routed(mut self, algorithm: Algorithm, intermediate: Intermediate) -> Net {
+        (self.algorithm, self.intermediate) = (algorithm, intermediate);
+        self
+    }
+
+    /// With buffers of one largest packet per virtual channel on every link.
+    pub(crate) fn smallest_buffers(mut self) -> Net {
+        self.params
+            .links
+            .iter_mut()
+            .for_each(|link| link.buffer = self.params.packet);
+        self
+    }
+
+    pub(crate) fn dragonfly(&self) -> Dragonfly {
+        Dragonfly::new(self.shape, self.arrangement).unwrap()
+    }
+
+    pub(crate) fn routing(&self) -> Routing {
+        let (algorithm, intermediate) = (self.algorithm, self.intermediate);
+        Routing::Dragonfly(DragonflyRouting::new(
+            self.dragonfly(),
+            algorithm,
+            intermediate,
+            self.divert,
+            self.rule,
+            self.candidates,
+        ))
+    }
+
+    pub(crate) fn vcs(&self) -> VirtualChannels {
+        self.routing().virtual_channels()
+    }
+
+    /// The fabric; packets divert where the minimal port has more than twice the other's load.
+    pub(crate) fn fabric(&self) -> Fabric {
+        Fabric::new(self.params.clone(), self.routing(), self.vcs(), 0, 2.0)
+    }
+
+    pub(crate) fn nodes(&self) -> u32 {
+        self.shape.groups * self.shape.routers * self.shape.nodes
+    }
+
+    pub(crate) fn group_of(&self, node: u32) -> u32 {
+        node / (self.shape.nodes * self.shape.routers)
+    }
+}
+
+/// All routings, with the most routers that a packet may visit: one more than the links of the longest
+/// path (local, global, local; over a group also intermediate local, global; and so on).
+pub(crate) const ROUTINGS: [(Algorithm, Intermediate, u64); 5] = [
+    (Algorithm::Minimal, Intermediate::Group, 4),
+    (Algorithm::Valiant, Intermediate::Group, 6),
+    (Algorithm::Valiant, Intermediate::Router, 7),
+    (Algorithm::ProgressiveAdaptive, Intermediate::Group, 7),
+    (Algorithm::ProgressiveAdaptive, Intermediate::Router, 8),
+];
+
+pub(crate) const MODELS: [RouterModel; 2] = [RouterModel::InputQueued, RouterModel::OutputQueued];
+pub(crate) const SWITCHINGS: [Switching; 2] = [Switching::CutThrough, Switching::StoreAndForward];
+
+/// Sizes around the limits of flits and packets, empty ones included.
+pub(crate) const SIZES: [u64; 9] = [
+    0,
+    1,
+    FLIT - 1,
+    FLIT,
+    FLIT + 1,
+    8 * FLIT - 1,
+    8 * FLIT,
+    8 * FLIT + 1,
+    100 * FLIT + 3,
+];
+
+/// Every routing on both router models under both ways of switching, with generous and with smallest buffers.
+pub(crate) fn every_fabric(mut test: impl FnMut(&Net, u64, &str)) {
+    for router in MODELS {
+        for switching in SWITCHINGS {
+            for (algorithm, intermediate, routers) in ROUTINGS {
+                let mut net = Net::round(shape(5, 4, 2, 2)).routed(algorithm, intermediate);
+                (net.params.router, net.params.switching, net.candidates) = (router, switching, 2);
+                let context = format!("{router:?} {switching:?} {algorithm:?} {intermediate:?}");
+                test(&net, routers, &context);
+                test(
+                    &net.smallest_buffers(),
+                    routers,
+                    &format!("{context}, smallest buffers"),
+                );
+            }
+        }
+    }
+}

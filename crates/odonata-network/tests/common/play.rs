@@ -1,0 +1,191 @@
+//! Scripted messages, and the model that plays them on a fabric.
+
+use super::{CYCLE, Net};
+use odonata_engine::random::Purpose;
+use odonata_engine::sequential::Pause;
+use odonata_engine::{Context, Digest, Journalled, Model, Sequential, Store, Stream, Time};
+use odonata_network::{Fabric, FabricEvent, Message, Notice};
+
+/// A message to be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scripted {
+    pub(crate) at: Time,
+    pub(crate) source: u32,
+    pub(crate) target: u32,
+    pub(crate) bytes: u64,
+    pub(crate) traffic: u16,
+    /// Where its arrival is recorded.
+    pub(crate) name: u32,
+}
+
+/// `bytes` from `source` to `target` at `at`.
+pub(crate) fn message(at: Time, source: u32, target: u32, bytes: u64) -> Scripted {
+    Scripted {
+        at,
+        source,
+        target,
+        bytes,
+        traffic: 0,
+        name: 0,
+    }
+}
+
+/// Names messages by their place.
+pub(crate) fn named(mut script: Vec<Scripted>) -> Vec<Scripted> {
+    script.iter_mut().zip(0..).for_each(|(m, i)| m.name = i);
+    script
+}
+
+/// `n` messages of the given sizes between random pairs of nodes, at random cycles up to `span`.
+pub(crate) fn random_messages(net: &Net, n: usize, span: u64, sizes: &[u64], seed: u64) -> Vec<Scripted> {
+    let mut random = Stream::new(seed, 0, Purpose::Destination);
+    let nodes = net.nodes();
+    let script = (0..n).map(|_| {
+        let source = random.below(nodes);
+        let target = (source + 1 + random.below(nodes - 1)) % nodes;
+        let at = Time(CYCLE.0 * (1 + u64::from(random.below(span as u32))));
+        message(at, source, target, sizes[random.below(sizes.len() as u32) as usize])
+    });
+    named(script.collect())
+}
+
+/// What happened to a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Fate {
+    pub(crate) sent: u32,
+    pub(crate) arrivals: u32,
+    pub(crate) at: Time,
+}
+
+/// The model: a fabric and a script.
+pub(crate) struct Play {
+    pub(crate) fabric: Fabric,
+    script: Vec<Scripted>,
+    /// Instants at which every port and NIC is asked to look again, needed or not.
+    looks: Vec<Time>,
+    fates: Store<Fate>,
+}
+odonata_engine::journalled!(Play { fabric, fates });
+
+impl Play {
+    pub(crate) fn new(net: &Net, script: Vec<Scripted>) -> Self {
+        let fates = Store::filled(script.len(), Fate::default());
+        Play {
+            fabric: net.fabric(),
+            script,
+            looks: Vec::new(),
+            fates,
+        }
+    }
+
+    /// Adds a needless look at every port and NIC, every cycle until `until`.
+    pub(crate) fn eager(mut self, until: Time) -> Self {
+        self.looks = (1..=until.0 / CYCLE.0).map(|i| Time(i * CYCLE.0)).collect();
+        self
+    }
+
+    pub(crate) fn fates(&self) -> &[Fate] {
+        // Store has no slice view; the fates are few.
+        self.fates.iter().as_slice()
+    }
+
+    pub(crate) fn arrival(&self, name: usize) -> Time {
+        assert_eq!(self.fates()[name].arrivals, 1, "message {name} did not arrive once");
+        self.fates()[name].at
+    }
+
+    pub(crate) fn digest(&self) -> u128 {
+        let mut digest = Digest::new();
+        self.results(&mut digest);
+        digest.value()
+    }
+
+    /// Every message left once and arrived once, and nothing is left behind.
+    pub(crate) fn assert_complete(&mut self, context: &str) {
+        self.fabric.audit().unwrap_or_else(|error| panic!("{context}: {error}"));
+        for (name, fate) in self.fates().iter().enumerate() {
+            assert_eq!((fate.sent, fate.arrivals), (1, 1), "{context}: message {name}");
+        }
+        let bytes: u64 = self.script.iter().map(|m| m.bytes).sum();
+        let delivered: u64 = self.fabric.traffic_stats().iter().map(|t| t.bytes).sum();
+        assert_eq!(delivered, bytes, "{context}");
+    }
+}
+
+impl Model for Play {
+    type Event = FabricEvent;
+
+    fn processes(&self) -> u32 {
+        self.fabric.processes()
+    }
+
+    fn start<C: Context<FabricEvent>>(&mut self, ctx: &mut C, lp: u32) {
+        for m in &self.script {
+            if self.fabric.process_of(m.source) == lp {
+                let content = [m.name, 0, 0, 0, 0, 0];
+                let message = Message::new(m.source, m.target, m.bytes, m.traffic, m.at, content);
+                self.fabric.submit(ctx, m.at, message);
+            }
+        }
+        let topology = self.fabric.routing().topology();
+        for &at in &self.looks {
+            for port in topology.ports_of(lp) {
+                ctx.look_again(lp, at, port, FabricEvent::Port { port });
+            }
+            for node in (0..topology.nodes()).filter(|&node| topology.node_router(node) == lp) {
+                ctx.look_again(lp, at, topology.ports() + node, FabricEvent::Nic { node });
+            }
+        }
+    }
+
+    fn handle<C: Context<FabricEvent>>(&mut self, ctx: &mut C, lp: u32, event: FabricEvent) {
+        match self.fabric.handle(ctx, lp, event) {
+            Some(Notice::Sent { message }) => {
+                let name = self.fabric.message(message).content[0];
+                self.fates.edit::<C>(name).sent += 1;
+            }
+            Some(Notice::Arrived { message }) => {
+                let m = *self.fabric.message(message);
+                assert_eq!(self.fabric.process_of(m.target), lp);
+                let fate = self.fates.edit::<C>(m.content[0]);
+                fate.arrivals += 1;
+                fate.at = ctx.now();
+                self.fabric.release::<C>(message);
+            }
+            None => {}
+        }
+    }
+
+    fn lookahead(&self, from: u32, to: u32) -> Time {
+        self.fabric.lookahead(from, to)
+    }
+
+    fn results(&self, digest: &mut Digest) {
+        self.fabric.results(digest);
+        for fate in self.fates() {
+            digest.word(fate.at.0);
+        }
+    }
+}
+
+/// Plays `script` to the end.
+pub(crate) fn play(net: &Net, script: Vec<Scripted>) -> Play {
+    finish(Play::new(net, script))
+}
+
+pub(crate) fn finish(play: Play) -> Play {
+    let mut run = Sequential::new(play);
+    assert_eq!(
+        run.run(Time::NEVER, 100_000_000),
+        Pause::Idle,
+        "the run did not come to an end"
+    );
+    run.into_model()
+}
+
+/// The state digest of a model that has nothing left to take back.
+pub(crate) fn fingerprint(play: &Play) -> u128 {
+    let mut digest = Digest::new();
+    play.fingerprint(&mut digest);
+    digest.value()
+}
