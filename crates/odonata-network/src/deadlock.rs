@@ -9,7 +9,39 @@
 
 use crate::routing::{Choice, Decision, Header, NOWHERE, Routing};
 use odonata_topology::{Peer, Topology};
-use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
+
+type HashSet<T> = std::collections::HashSet<T, BuildHasherDefault<Mix>>;
+type HashMap<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<Mix>>;
+
+/// A hash for small numbers of our own making: the check does little else than to look them up, and
+/// the standard hash, which resists attackers, takes most of its time.
+#[derive(Default)]
+struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
+    }
+    fn write_u8(&mut self, n: u8) {
+        self.write_u64(u64::from(n));
+    }
+    fn write_u32(&mut self, n: u32) {
+        self.write_u64(u64::from(n));
+    }
+    fn write_u64(&mut self, n: u64) {
+        self.0 = (self.0.rotate_left(23) ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+    fn write_usize(&mut self, n: usize) {
+        self.write_u64(n as u64);
+    }
+    fn write_isize(&mut self, n: isize) {
+        self.write_u64(n as u64);
+    }
+}
 
 /// The result of the check.
 #[derive(Clone, Debug)]
@@ -138,9 +170,9 @@ pub fn check(routing: &Routing) -> Proof {
     let on_the_way = |header: &Header| header.via != NOWHERE && !header.via_reached;
 
     // First half: minimal packets, and diverted ones up to the moment they reach their intermediate.
-    let mut diverted: HashSet<State> = HashSet::new();
+    let mut diverted: HashSet<State> = HashSet::default();
     let mut open_diverted = Vec::new();
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     for &(_, target) in &nodes {
         seen.clear();
         let mut open: Vec<State> = nodes
@@ -163,7 +195,7 @@ pub fn check(routing: &Routing) -> Proof {
             });
         }
     }
-    let mut arrivals: HashSet<State> = HashSet::new();
+    let mut arrivals: HashSet<State> = HashSet::default();
     while let Some(state) = open_diverted.pop() {
         explorer.step(state, |next| {
             if !on_the_way(&next.header) {
@@ -191,7 +223,7 @@ pub fn check(routing: &Routing) -> Proof {
     let mut arrivals: Vec<State> = arrivals.into_iter().collect();
     arrivals.sort_unstable_by_key(|state| (state.router, state.held, state.header.via));
     for &(_, target) in &nodes {
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let mut open: Vec<State> = arrivals
             .iter()
             .map(|&state| State {
