@@ -3,7 +3,7 @@
 use crate::credit::Flow;
 use crate::link::Links;
 use crate::packet::Packet;
-use crate::params::{NetworkParams, RouterModel, Switching};
+use crate::params::{InputQueues, NetworkParams, RouterModel, Switching};
 use crate::port::InBuffer;
 use crate::routing::{Choice, Decision, Header, Routing};
 use crate::stats::{Histogram, LinkStats, NodeStats, Series, SeriesCell, TrafficStats};
@@ -26,6 +26,8 @@ pub struct Fabric {
     /// adds the delay to the way out.
     pub(crate) ingress: Time,
     pub(crate) egress: Time,
+    /// Whether only the heads of input buffers compete; else there are no input queues to keep.
+    pub(crate) fifo: bool,
     pub(crate) flow: Flow,
     pub(crate) inputs: Store<InBuffer>,
     pub(crate) packets: Pool<Packet>,
@@ -104,14 +106,25 @@ impl Fabric {
         bias: f64,
     ) -> Self {
         let needed = routing.virtual_channels();
-        assert!(vcs.iter().zip(needed).all(|(&have, need)| have >= need), "{needed:?} virtual channels are needed");
-        assert!(params.flits(params.packet) <= u64::from(u16::MAX), "a packet has at most {} flits", u16::MAX);
-        assert!(params.links.iter().all(|link| link.buffer >= params.packet), "a buffer does not hold one packet");
+        assert!(
+            vcs.iter().zip(needed).all(|(&have, need)| have >= need),
+            "{needed:?} virtual channels are needed"
+        );
+        assert!(
+            params.flits(params.packet) <= u64::from(u16::MAX),
+            "a packet has at most {} flits",
+            u16::MAX
+        );
+        assert!(
+            params.links.iter().all(|link| link.buffer >= params.packet),
+            "a buffer does not hold one packet"
+        );
         let topology = routing.topology();
         let links = Links::new(topology, &params, vcs);
         let (n_links, n_inputs) = (links.links.len(), links.vcs as usize);
         let nodes = topology.nodes() as usize;
         let traffics = usize::from(params.traffics);
+        let fifo = params.router == RouterModel::InputQueued && params.input_queues == InputQueues::Fifo;
         let (ingress, egress) = match params.router {
             RouterModel::InputQueued => (params.router_delay, Time::ZERO),
             RouterModel::OutputQueued => (Time::ZERO, params.router_delay),
@@ -123,14 +136,8 @@ impl Fabric {
             bias,
             full_packet: (params.router == RouterModel::OutputQueued).then(|| params.flits(params.packet) as u32),
             flow: Flow::new(links),
-            inputs: Store::filled(
-                if params.router == RouterModel::InputQueued {
-                    n_inputs
-                } else {
-                    0
-                },
-                InBuffer::EMPTY,
-            ),
+            inputs: Store::filled(if fifo { n_inputs } else { 0 }, InBuffer::EMPTY),
+            fifo,
             packets: Pool::new(),
             messages: Pool::new(),
             nics: Store::filled(nodes, Nic::IDLE),

@@ -1,10 +1,11 @@
 //! The input-queued virtual-channel router.
 //!
-//! One FIFO per input port and virtual channel; its head alone is routed and competes for an
-//! output (head-of-line blocking is real). Every buffer has a read port of its own (full input
-//! speed-up), so a head waits for nothing inside the router but its predecessor's tail, the output
-//! and a credit for the whole packet. An output takes virtual channels in turn (round robin), and
-//! inside one the request that came first.
+//! Packets wait in the buffer of their input port and virtual channel, and hold its space until their
+//! tail has left. With virtual output queues every packet competes for its output; with FIFOs the head
+//! alone is routed and competes, and its successor when its tail has left. Every buffer has read ports
+//! enough (full input speed-up), so a packet waits for nothing inside the router but the output and a
+//! credit for all of it. An output takes virtual channels in turn (round robin), and inside one the
+//! request that came first.
 
 use crate::FabricEvent;
 use crate::fabric::Fabric;
@@ -22,6 +23,10 @@ impl Fabric {
         C: Context<E>,
     {
         self.visit::<C>(packet);
+        if !self.fifo {
+            self.request::<E, C>(ctx, router, packet, false);
+            return;
+        }
         let buffer = self.packets.get(packet).buffer;
         let input = *self.inputs.get(buffer);
         if input.fifo.is_empty() && input.read_until <= ctx.now() {
@@ -86,10 +91,12 @@ impl Fabric {
             }
             return;
         }
-        if !in_fifo {
-            self.push_input::<C>(packet, p.buffer);
+        if self.fifo {
+            if !in_fifo {
+                self.push_input::<C>(packet, p.buffer);
+            }
+            self.inputs.edit::<C>(p.buffer).requested = true;
         }
-        self.inputs.edit::<C>(p.buffer).requested = true;
         self.packets.edit::<C>(packet).next_waiting = NIL;
         let tail = self.flow.vcs.get(at).queue.tail;
         if tail != NIL {
@@ -157,7 +164,9 @@ impl Fabric {
             out_port.waiting -= 1;
             out_port.waiting_flits -= flits;
             out_port.hungry = false;
-            self.pop_input::<C>(p.buffer);
+            if self.fifo {
+                self.pop_input::<C>(p.buffer);
+            }
             let free_at = self.send_from_input::<E, C>(ctx, link.lp, packet, port, vc, flits);
             if out.waiting > 1 {
                 self.flow.wake::<E, C>(ctx, port, free_at);
@@ -183,6 +192,9 @@ impl Fabric {
         let delay = self.flow.links.get(feeding).credit_delay;
         self.flow
             .return_credit::<E, C>(ctx, feeding, p.vc, flits as u16, done + delay);
+        if !self.fifo {
+            return done;
+        }
         let input = self.inputs.edit::<C>(p.buffer);
         input.read_until = done;
         if !input.fifo.is_empty() {

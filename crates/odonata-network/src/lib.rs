@@ -11,7 +11,7 @@
 //! ```
 //!
 //! One logical process is a router with its NICs and nodes. Two router models share everything but the
-//! place where packets wait: [`input_queued`](RouterModel::InputQueued) (the default: one FIFO per input
+//! place where packets wait: [`input_queued`](RouterModel::InputQueued) (the default: a buffer per input
 //! port and virtual channel, virtual cut-through) and [`output_queued`](RouterModel::OutputQueued) (as the
 //! dragonfly models of CODES have it).
 //!
@@ -40,5 +40,5 @@ mod stats;
 pub use event::{FabricEvent, Notice};
 pub use fabric::Fabric;
 pub use message::{Message, Traffic};
-pub use params::{LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels};
+pub use params::{InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels};
 pub use stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};

@@ -16,13 +16,23 @@ pub enum Switching {
 /// Where packets wait inside a router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouterModel {
-    /// In a FIFO per input port and virtual channel; only its head competes for an output. A credit
-    /// returns when the tail has left the buffer.
+    /// In the buffer of their input port and virtual channel, see [`InputQueues`]. A credit returns when
+    /// the tail has left the buffer.
     InputQueued,
     /// As in CODES: a packet is routed on arrival and joins its output's queue if that queue has
     /// room; its credit returns then. The budget of a queue covers packets waiting here and packets
     /// sent and not yet credited. Every packet counts as a full one; the lowest virtual channel goes first.
     OutputQueued,
+}
+
+/// Which packets of an input buffer compete for outputs (input-queued routers).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputQueues {
+    /// Virtual output queues: every packet waits for its own output only, in order of arrival.
+    VirtualOutput,
+    /// First in, first out: only the head competes, and blocks those behind it (head-of-line
+    /// blocking limits uniform traffic to some 59 %: Karol, Hluchyj, Morgan, IEEE Trans. Comm. 1987).
+    Fifo,
 }
 
 /// One class of links.
@@ -60,6 +70,8 @@ pub struct NetworkParams {
     pub switching: Switching,
     /// Where packets wait.
     pub router: RouterModel,
+    /// Which of them compete, in an input-queued router.
+    pub input_queues: InputQueues,
     /// Latency of a router's pipeline; it limits no rate.
     pub router_delay: Time,
     /// Links by [`LinkClass`] number.

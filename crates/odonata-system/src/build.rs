@@ -5,7 +5,9 @@ use crate::machine::Machine;
 use crate::placement::Placement;
 use crate::scenario::resolved::{self, Resolved};
 use odonata_network::routing::{self, DragonflyRouting, Routing};
-use odonata_network::{Fabric, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels};
+use odonata_network::{
+    Fabric, InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels,
+};
 use odonata_storage::{DeviceModel, DrainParams, RateDevice, ServerParams, Servers};
 use odonata_topology::{Arrangement, Dragonfly, DragonflyShape};
 use odonata_workload::collective::{Algorithm, Rules};
@@ -114,6 +116,10 @@ fn network(scenario: &Resolved) -> NetworkParams {
         router: match n.router {
             resolved::RouterModel::InputQueued => RouterModel::InputQueued,
             resolved::RouterModel::OutputQueued => RouterModel::OutputQueued,
+        },
+        input_queues: match n.input_queues {
+            resolved::InputQueues::VirtualOutput => InputQueues::VirtualOutput,
+            resolved::InputQueues::Fifo => InputQueues::Fifo,
         },
         router_delay: n.router_delay,
         links: [link(&n.links.terminal), link(&n.links.local), link(&n.links.global)],

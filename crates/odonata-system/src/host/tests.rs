@@ -204,6 +204,7 @@ impl World {
             credit_delay: Time::from_ns(10),
         };
         NetworkParams {
+            input_queues: odonata_network::InputQueues::VirtualOutput,
             packet: PACKET,
             flit: 64,
             switching: Switching::StoreAndForward,

@@ -26,6 +26,17 @@ pub enum Switching {
     StoreAndForward,
 }
 
+/// Which packets of an input buffer compete for outputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InputQueues {
+    /// Virtual output queues: every packet waits for its own output only.
+    #[default]
+    VirtualOutput,
+    /// First in, first out: only the head competes and blocks those behind it.
+    Fifo,
+}
+
 /// Where packets wait inside a router.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -186,6 +186,7 @@ fn network(n: &w::Network) -> Result<r::Network, Problem> {
         flit: n.flit,
         switching: n.switching,
         router: n.router,
+        input_queues: n.input_queues,
         router_delay: n.router_delay,
         links,
         routing: r::Routing {

@@ -5,8 +5,8 @@ use odonata_units::{Bandwidth, Bytes, PerByte, Time};
 use serde::Serialize;
 
 pub use super::choices::{
-    Algorithm, Allreduce, Arrangement, Arrival, Assignment, Broadcast, CheckpointOffset, CosmoflowIo, Divert, Position,
-    RouterModel, Switching, VcRule, Via,
+    Algorithm, Allreduce, Arrangement, Arrival, Assignment, Broadcast, CheckpointOffset, CosmoflowIo, Divert,
+    InputQueues, Position, RouterModel, Switching, VcRule, Via,
 };
 pub use super::workload::{Checkpoint, Cosmoflow, Milc, Nekbone, Stencil};
 
@@ -103,6 +103,8 @@ pub struct Network {
     pub switching: Switching,
     /// Where packets wait.
     pub router: RouterModel,
+    /// Which packets of an input buffer compete, in an input-queued router.
+    pub input_queues: InputQueues,
     /// Latency of a router's pipeline.
     pub router_delay: Time,
     /// The link classes.

@@ -4,7 +4,7 @@ use odonata_units::{Bandwidth, Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::choices::{Algorithm, Divert, RouterModel, Switching, VcRule, Via};
+use crate::scenario::choices::{Algorithm, Divert, InputQueues, RouterModel, Switching, VcRule, Via};
 
 /// Links, routers, routing. The defaults are a virtual cut-through network of input-queued routers.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +18,8 @@ pub struct Network {
     pub switching: Switching,
     /// Where packets wait inside a router.
     pub router: RouterModel,
+    /// Which packets of an input buffer compete for outputs, in an input-queued router.
+    pub input_queues: InputQueues,
     /// Latency of a router's pipeline; it limits no rate.
     pub router_delay: Time,
     /// The classes of links.
@@ -33,6 +35,7 @@ impl Default for Network {
             flit: Bytes(32),
             switching: Switching::CutThrough,
             router: RouterModel::InputQueued,
+            input_queues: InputQueues::VirtualOutput,
             router_delay: Time::from_ns(100),
             links: Links::default(),
             routing: Routing::default(),
@@ -98,7 +101,7 @@ impl Default for Routing {
         Routing {
             algorithm: Algorithm::Minimal,
             via: Via::Group,
-            threshold: Bytes::ZERO,
+            threshold: Bytes(16 * 1024),
             bias: 2.0,
             candidates: 2,
             vcs: None,
