@@ -10,8 +10,11 @@ use odonata_workload::collective::{self, Rules};
 use odonata_workload::{OpKind, Program};
 use serde::Serialize;
 
-/// Routers up to which the dependency graph of the whole machine is enumerated; it grows with their square.
-const LARGEST_PROOF: u32 = 600;
+/// Routers up to which the dependency graph of the whole machine is enumerated: seconds; the time grows with
+/// their cube for detours over routers.
+const LARGEST_PROOF: u32 = 300;
+/// Routers of the smaller machine that stands for a larger one.
+const SMALLER_PROOF: u32 = 120;
 /// Ranks of a job whose programs are walked to estimate its traffic.
 const SAMPLED_RANKS: u32 = 8;
 /// Operations walked per sampled rank.
@@ -192,7 +195,7 @@ fn routing_report(scenario: &Resolved) -> Result<RoutingReport, String> {
     if !whole {
         // Levels of virtual channels follow from the kinds of hops, not from the number of groups; five
         // groups hold every kind of path: source, two intermediates, destination, and one beside.
-        d.groups = (LARGEST_PROOF / d.routers_per_group).clamp(5, d.groups);
+        d.groups = (SMALLER_PROOF / d.routers_per_group).clamp(5, d.groups);
         d.cables = None;
     }
     let routing = build::routing(&small)?;

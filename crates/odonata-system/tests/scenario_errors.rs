@@ -46,8 +46,24 @@ fn an_unknown_key_is_shown_with_its_neighbours_and_the_nearest() {
     assert_eq!(
         error.to_string(),
         "scenario.toml:7:3: network.pakcet: unknown key \"pakcet\"; expected one of packet, flit, switching, router, \
-         router_delay, links, routing; did you mean \"packet\"?"
+         input_queues, router_delay, links, routing; did you mean \"packet\"?"
     );
+}
+
+#[test]
+fn more_flits_per_packet_than_can_be_counted_are_refused() {
+    let error = error(&with(&format!("[network]\npacket = \"1 MiB\"\nflit = \"8 B\"\n{JOB}")));
+    assert_eq!(error.key, "network.flit");
+    says(&error, "at most 65535 flits", "make flits larger");
+}
+
+#[test]
+fn the_vc_rule_of_codes_is_refused_on_detours_over_a_router() {
+    let routing = "[network.routing]\nalgorithm = \"valiant\"\nvia = \"router\"\nvc_rule = \"codes\"\n";
+    let error = error(&with(&format!("{routing}{JOB}")));
+    assert_eq!(error.key, "network.routing.vc_rule");
+    assert_eq!(error.line, Some(9));
+    says(&error, "stage", "virtual channel 2");
 }
 
 #[test]

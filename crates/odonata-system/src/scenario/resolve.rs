@@ -12,6 +12,9 @@ use super::error::Problem;
 use super::resolved as r;
 use super::written as w;
 
+/// Flits of a packet are counted in 16 bits.
+const MOST_FLITS: u64 = u16::MAX as u64;
+
 /// Largest packet, in bytes: a whole one has to fit into every buffer.
 const LARGEST_PACKET: u64 = 1 << 20;
 
@@ -171,6 +174,16 @@ fn network(n: &w::Network) -> Result<r::Network, Problem> {
             format!("1 B to network.packet, {}", n.packet),
         ));
     }
+    let flits = n.packet.0.div_ceil(n.flit.0);
+    if flits > MOST_FLITS {
+        let problem = format!("a packet of {} is {flits} flits of {}", n.packet, n.flit);
+        let error = Problem::new(
+            "network.flit",
+            problem,
+            format!("at most {MOST_FLITS} flits per packet"),
+        );
+        return Err(error.hint("make flits larger or packets smaller"));
+    }
     let l = &n.links;
     let links = r::Links {
         terminal: link("terminal", &l.terminal, n.packet, (16.0, 30, 32))?,
@@ -180,6 +193,12 @@ fn network(n: &w::Network) -> Result<r::Network, Problem> {
     let routing = &n.routing;
     if let Some(vcs) = routing.vcs {
         within("network.routing.vcs", vcs, 1, 16)?;
+    }
+    let nonminimal = routing.algorithm != r::Algorithm::Minimal;
+    if routing.vc_rule == r::VcRule::Codes && routing.via == r::Via::Router && nonminimal {
+        let problem = "virtual channels by the rule of CODES on detours over a router can deadlock";
+        let error = Problem::new("network.routing.vc_rule", problem, "\"stage\", or via = \"group\"");
+        return Err(error.hint("two local hops in the intermediate group would share virtual channel 2"));
     }
     Ok(r::Network {
         packet: n.packet,
