@@ -16,7 +16,9 @@ impl Digest {
     #[inline]
     pub fn word(&mut self, word: u64) {
         self.0 = (self.0 ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
-        self.1 = (self.1 ^ word.rotate_left(32)).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31);
+        self.1 = (self.1 ^ word.rotate_left(32))
+            .wrapping_mul(0xff51_afd7_ed55_8ccd)
+            .rotate_left(31);
     }
 
     /// Adds a text, with its length.

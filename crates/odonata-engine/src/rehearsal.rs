@@ -34,12 +34,28 @@ impl<E: Copy> Context<E> for Outbox<E> {
     }
 
     fn send(&mut self, to: Lp, at: Time, event: E) {
-        self.sent.push((to, Key { time: at, sender: self.lp, sequence: self.sequence }, event));
+        self.sent.push((
+            to,
+            Key {
+                time: at,
+                sender: self.lp,
+                sequence: self.sequence,
+            },
+            event,
+        ));
         self.sequence += 1;
     }
 
     fn look_again(&mut self, lp: Lp, at: Time, what: u32, event: E) {
-        self.sent.push((lp, Key { time: at, sender: Key::CANONICAL, sequence: what }, event));
+        self.sent.push((
+            lp,
+            Key {
+                time: at,
+                sender: Key::CANONICAL,
+                sequence: what,
+            },
+            event,
+        ));
     }
 
     fn halt(&mut self, code: u32) {
@@ -57,7 +73,13 @@ impl<M: Model> Rehearsal<M> {
     /// Starts `model`.
     pub fn new(model: M) -> Self {
         let n = model.processes();
-        let mut this = Rehearsal { model, queue: BTreeMap::new(), sequences: vec![0; n as usize], events: 0, halted: None };
+        let mut this = Rehearsal {
+            model,
+            queue: BTreeMap::new(),
+            sequences: vec![0; n as usize],
+            events: 0,
+            halted: None,
+        };
         for lp in 0..n {
             let mut out = this.outbox(Time::ZERO, lp);
             this.model.start(&mut out, lp);
@@ -68,7 +90,13 @@ impl<M: Model> Rehearsal<M> {
     }
 
     fn outbox(&self, now: Time, lp: Lp) -> Outbox<M::Event> {
-        Outbox { now, lp, sequence: self.sequences[lp as usize], sent: Vec::new(), halted: None }
+        Outbox {
+            now,
+            lp,
+            sequence: self.sequences[lp as usize],
+            sent: Vec::new(),
+            halted: None,
+        }
     }
 
     fn flush(&mut self, out: Outbox<M::Event>) {
@@ -99,17 +127,23 @@ impl<M: Model> Rehearsal<M> {
 
             self.model.undo(&mut marks.iter());
             if fingerprint(&self.model) != before {
-                return Err(format!("undo of {event:?} at LP {lp}, {now:?} did not restore the state"));
+                return Err(format!(
+                    "undo of {event:?} at LP {lp}, {now:?} did not restore the state"
+                ));
             }
 
             let mut second = self.outbox(now, lp);
             self.model.handle(&mut second, lp, event);
             let same_sends = first.sent.len() == second.sent.len()
-                && first.sent.iter().zip(&second.sent).all(|(a, b)| {
-                    a.0 == b.0 && a.1 == b.1 && format!("{:?}", a.2) == format!("{:?}", b.2)
-                });
+                && first
+                    .sent
+                    .iter()
+                    .zip(&second.sent)
+                    .all(|(a, b)| a.0 == b.0 && a.1 == b.1 && format!("{:?}", a.2) == format!("{:?}", b.2));
             if fingerprint(&self.model) != after || !same_sends {
-                return Err(format!("redo of {event:?} at LP {lp}, {now:?} differs from the first time"));
+                return Err(format!(
+                    "redo of {event:?} at LP {lp}, {now:?} differs from the first time"
+                ));
             }
             self.model.commit();
             self.flush(second);

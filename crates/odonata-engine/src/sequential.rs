@@ -47,7 +47,11 @@ impl<E: Copy> Context<E> for Core<E> {
     fn send(&mut self, to: Lp, at: Time, event: E) {
         assert!(at > self.now, "an event must lie strictly in the future");
         let sequence = &mut self.sequences[self.lp as usize];
-        let key = Key { time: at, sender: self.lp, sequence: *sequence };
+        let key = Key {
+            time: at,
+            sender: self.lp,
+            sequence: *sequence,
+        };
         *sequence = sequence.wrapping_add(1);
         self.queue.push(Scheduled::new(to, key, event));
     }
@@ -55,7 +59,15 @@ impl<E: Copy> Context<E> for Core<E> {
     #[inline]
     fn look_again(&mut self, lp: Lp, at: Time, what: u32, event: E) {
         assert!(at > self.now, "an event must lie strictly in the future");
-        self.queue.push(Scheduled::new(lp, Key { time: at, sender: Key::CANONICAL, sequence: what }, event));
+        self.queue.push(Scheduled::new(
+            lp,
+            Key {
+                time: at,
+                sender: Key::CANONICAL,
+                sequence: what,
+            },
+            event,
+        ));
     }
 
     fn halt(&mut self, code: u32) {

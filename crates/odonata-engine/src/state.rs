@@ -94,12 +94,18 @@ pub struct Store<T> {
 impl<T: Copy> Store<T> {
     /// An empty store.
     pub fn new() -> Self {
-        Store { cells: Vec::new(), log: Vec::new() }
+        Store {
+            cells: Vec::new(),
+            log: Vec::new(),
+        }
     }
 
     /// `n` cells, each `value`.
     pub fn filled(n: usize, value: T) -> Self {
-        Store { cells: vec![value; n], log: Vec::new() }
+        Store {
+            cells: vec![value; n],
+            log: Vec::new(),
+        }
     }
 
     /// A store over given cells.
@@ -205,7 +211,17 @@ pub struct Pool<T> {
 impl<T: Slot> Pool<T> {
     /// An empty pool.
     pub fn new() -> Self {
-        Pool { slots: Store::new(), free: Store::filled(1, FreeList { head: NIL, untouched: 0, live: 0 }) }
+        Pool {
+            slots: Store::new(),
+            free: Store::filled(
+                1,
+                FreeList {
+                    head: NIL,
+                    untouched: 0,
+                    live: 0,
+                },
+            ),
+        }
     }
 
     /// Takes a slot, the last one freed first, and fills it.
@@ -456,7 +472,12 @@ mod tests {
     }
 
     fn values(chains: &Chains) -> Vec<u32> {
-        chains.list.get(0).iter(&chains.pool).map(|i| chains.pool.get(i).value).collect()
+        chains
+            .list
+            .get(0)
+            .iter(&chains.pool)
+            .map(|i| chains.pool.get(i).value)
+            .collect()
     }
 
     fn push(chains: &mut Chains, value: u32) {
@@ -468,7 +489,10 @@ mod tests {
 
     #[test]
     fn undo_restores_lists_pools_and_the_free_list() {
-        let mut chains = Chains { pool: Pool::new(), list: Store::filled(1, List::EMPTY) };
+        let mut chains = Chains {
+            pool: Pool::new(),
+            list: Store::filled(1, List::EMPTY),
+        };
         for v in 0..5 {
             push(&mut chains, v);
         }
@@ -476,7 +500,9 @@ mod tests {
         let mut marks = Vec::new();
         chains.mark(&mut marks);
         let mut list = *chains.list.get(0);
-        let gone = list.remove_first::<Speculative, _>(&mut chains.pool, |n| n.value == 2).unwrap();
+        let gone = list
+            .remove_first::<Speculative, _>(&mut chains.pool, |n| n.value == 2)
+            .unwrap();
         chains.pool.give::<Speculative>(gone);
         *chains.list.edit::<Speculative>(0) = list;
         push(&mut chains, 7);
@@ -490,12 +516,16 @@ mod tests {
 
     #[test]
     fn removing_the_last_slot_moves_the_tail() {
-        let mut chains = Chains { pool: Pool::new(), list: Store::filled(1, List::EMPTY) };
+        let mut chains = Chains {
+            pool: Pool::new(),
+            list: Store::filled(1, List::EMPTY),
+        };
         for v in 0..3 {
             push(&mut chains, v);
         }
         let mut list = *chains.list.get(0);
-        list.remove_first::<Plain, _>(&mut chains.pool, |n| n.value == 2).unwrap();
+        list.remove_first::<Plain, _>(&mut chains.pool, |n| n.value == 2)
+            .unwrap();
         *chains.list.edit::<Plain>(0) = list;
         push(&mut chains, 9);
         assert_eq!(values(&chains), [0, 1, 9]);

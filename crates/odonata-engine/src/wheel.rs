@@ -41,7 +41,12 @@ impl<E> Scheduled<E> {
     /// An event for `lp` with its place in the order.
     #[inline]
     pub fn new(lp: Lp, key: Key, event: E) -> Self {
-        Scheduled { time: key.time, order: u64::from(key.sender) << 32 | u64::from(key.sequence), lp, event }
+        Scheduled {
+            time: key.time,
+            order: u64::from(key.sender) << 32 | u64::from(key.sequence),
+            lp,
+            event,
+        }
     }
 
     #[inline]
@@ -255,11 +260,17 @@ mod tests {
     use crate::random::{Purpose, Stream};
 
     fn drain(wheel: &mut Wheel<u32>) -> Vec<(u64, u64)> {
-        std::iter::from_fn(|| wheel.pop()).map(|item| (item.time.0, item.order)).collect()
+        std::iter::from_fn(|| wheel.pop())
+            .map(|item| (item.time.0, item.order))
+            .collect()
     }
 
     fn key(time: u64, sender: u32, sequence: u32) -> Key {
-        Key { time: Time(time), sender, sequence }
+        Key {
+            time: Time(time),
+            sender,
+            sequence,
+        }
     }
 
     #[test]

@@ -144,7 +144,8 @@ impl Fabric {
         }
         let link = *self.flow.links.get(port);
         for turn in 1..=link.vcs {
-            let vc = (out.last_vc + turn) % link.vcs;
+            let vc = out.last_vc + turn;
+            let vc = if vc < link.vcs { vc } else { vc - link.vcs };
             let at = link.first_vc + u32::from(vc);
             let packet = self.flow.vcs.get(at).queue.head;
             if packet == NIL {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{CYCLE, FLIT, MODELS, Net, Play, ROUTINGS, SIZES, Scripted, every_fabric, play, random_messages, shape};
+use common::{CYCLE, FLIT, Net, Play, ROUTERS, ROUTINGS, SIZES, Scripted, every_fabric, play, random_messages, shape};
 use odonata_engine::random::Purpose;
 use odonata_engine::{Stream, Time};
 use odonata_network::deadlock::outcomes;
@@ -47,10 +47,10 @@ fn random_traffic_arrives_once_and_whole() {
 /// A buffer of one packet holds one packet, also where neither is a whole number of flits.
 #[test]
 fn a_buffer_of_one_odd_packet_passes_it() {
-    for router in MODELS {
+    for router in ROUTERS {
         for packet in [1, FLIT - 1, FLIT + 1, 3 * FLIT + 5] {
-            let mut net = Net::round(shape(3, 2, 2, 1));
-            (net.params.router, net.params.packet) = (router, packet);
+            let mut net = Net::round(shape(3, 2, 2, 1)).with(router);
+            net.params.packet = packet;
             let net = net.smallest_buffers();
             let script = random_messages(&net, 60, 20, &[packet, 3 * packet + 1], 2);
             play(&net, script).assert_complete(&format!("{router:?}, packets of {packet} B"));

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{CYCLE, FLIT, MODELS, Net, SWITCHINGS, message, named, play, shape};
+use common::{CYCLE, FLIT, Net, ROUTERS, SWITCHINGS, message, named, play, shape};
 use odonata_engine::Time;
 use odonata_network::deadlock::{Graph, check, outcomes};
 use odonata_network::routing::{Algorithm, Divert, Header, Intermediate, VcRule};
@@ -187,7 +187,7 @@ fn a_cycle_is_found_wherever_it_is_and_only_where_one_is() {
 /// Everybody sends to the next group and to everybody, as fast as possible, with room for one packet per channel.
 #[test]
 fn the_smallest_buffers_under_the_worst_load_run_to_completion() {
-    for router in MODELS {
+    for router in ROUTERS {
         for switching in SWITCHINGS {
             for (algorithm, intermediate, ..) in TABLE {
                 for divert in DIVERTS {
@@ -195,8 +195,8 @@ fn the_smallest_buffers_under_the_worst_load_run_to_completion() {
                         divert,
                         ..Net::round(shape(9, 4, 2, 2)).routed(algorithm, intermediate)
                     };
-                    let mut net = net.smallest_buffers();
-                    (net.params.router, net.params.switching) = (router, switching);
+                    let mut net = net.smallest_buffers().with(router);
+                    net.params.switching = switching;
                     let nodes = net.nodes();
                     let script = (0..nodes * 30).map(|i| {
                         let (source, k) = (i % nodes, i / nodes);

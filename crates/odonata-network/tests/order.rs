@@ -3,7 +3,7 @@
 mod common;
 
 use common::{
-    CYCLE, FLIT, MODELS, Net, Play, ROUTINGS, SWITCHINGS, Scripted, fingerprint, finish, message, named, play,
+    CYCLE, FLIT, Net, Play, ROUTERS, ROUTINGS, SWITCHINGS, Scripted, fingerprint, finish, message, named, play,
     random_messages, shape,
 };
 use odonata_engine::random::Purpose;
@@ -13,11 +13,14 @@ use odonata_network::routing::{Algorithm, Divert, Intermediate};
 const SIZES: [u64; 5] = [0, FLIT, 3 * FLIT, 8 * FLIT, 50 * FLIT];
 
 fn all_nets(shape: odonata_topology::DragonflyShape, mut test: impl FnMut(Net, &str)) {
-    for router in MODELS {
+    for router in ROUTERS {
         for switching in SWITCHINGS {
             for (algorithm, intermediate, _) in ROUTINGS {
-                let mut net = Net::round(shape).routed(algorithm, intermediate).smallest_buffers();
-                (net.params.router, net.params.switching, net.candidates) = (router, switching, 2);
+                let mut net = Net::round(shape)
+                    .routed(algorithm, intermediate)
+                    .smallest_buffers()
+                    .with(router);
+                (net.params.switching, net.candidates) = (switching, 2);
                 test(net, &format!("{router:?} {switching:?} {algorithm:?} {intermediate:?}"));
             }
         }
@@ -145,15 +148,15 @@ fn empty_messages_from_many_nodes_to_one_do_not_depend_on_who_looks_when() {
     });
 }
 
-/// Packets of one message stay in order on a minimal path with one cable, whatever waits beside them: under both
-/// router models a virtual channel is first in, first out.
+/// Messages stay in order on a minimal path with one cable, whatever waits beside them: in all routers those that
+/// want the same virtual channel of the same output leave in order of arrival.
 #[test]
 fn messages_of_a_pair_of_nodes_arrive_in_the_order_sent() {
-    for router in MODELS {
+    for router in ROUTERS {
         for switching in SWITCHINGS {
             for small in [false, true] {
-                let mut net = Net::round(shape(9, 4, 2, 2));
-                (net.params.router, net.params.switching) = (router, switching);
+                let mut net = Net::round(shape(9, 4, 2, 2)).with(router);
+                net.params.switching = switching;
                 if small {
                     net = net.smallest_buffers();
                 }

@@ -129,12 +129,15 @@ fn saturation_is_the_time_an_idle_port_lacks_credit() {
     let (lat, pipe, credit) = (25, 3, 4);
     net.params.links[1] = common::link(1, lat, 8, credit);
     let message = |source| common::message(Time(cycle), source, 2, 8 * common::FLIT);
-    let model = play(&net, common::named(vec![message(0), message(1)]));
-    let dragonfly = net.dragonfly();
-    let port = dragonfly.local_port(0, 1);
-    let stats = model.fabric.link_stats().get(port);
-    // From the end of the first packet, 8 cycles after its start, to the return of its credit: flight, pipeline
-    // and the tail's flit on the terminal link, then the credit's way.
-    assert_eq!(stats.saturation, Time((lat + pipe + 1 + credit) * cycle));
-    assert_eq!((stats.stalled, stats.packets, stats.busy), (1, 2, Time(16 * cycle)));
+    for queues in common::INPUT_QUEUES {
+        net.params.input_queues = queues;
+        let model = play(&net, common::named(vec![message(0), message(1)]));
+        let dragonfly = net.dragonfly();
+        let port = dragonfly.local_port(0, 1);
+        let stats = model.fabric.link_stats().get(port);
+        // From the end of the first packet, 8 cycles after its start, to the return of its credit: flight,
+        // pipeline and the tail's flit on the terminal link, then the credit's way.
+        assert_eq!(stats.saturation, Time((lat + pipe + 1 + credit) * cycle));
+        assert_eq!((stats.stalled, stats.packets, stats.busy), (1, 2, Time(16 * cycle)));
+    }
 }

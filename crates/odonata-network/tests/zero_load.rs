@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{CYCLE, FLIT, Net, link, message, named, play, shape};
+use common::{CYCLE, FLIT, INPUT_QUEUES, Net, ROUTERS, link, message, named, play, shape};
 use odonata_engine::Time;
 use odonata_network::{LinkParams, RouterModel, Switching};
 use odonata_topology::{LinkClass, Peer};
@@ -116,8 +116,9 @@ fn uneven_nets() -> Vec<Net> {
 
 fn assert_formula(switching: Switching, formula: fn(&Net, &[LinkClass], u64) -> f64) {
     for mut net in uneven_nets() {
-        for model in common::MODELS {
-            (net.params.router, net.params.switching) = (model, switching);
+        for router in ROUTERS {
+            net = net.with(router);
+            net.params.switching = switching;
             for classes in PATHS {
                 let target = target_over(&net, classes);
                 let path = path(&net, 0, target);
@@ -127,7 +128,7 @@ fn assert_formula(switching: Switching, formula: fn(&Net, &[LinkClass], u64) -> 
                     let bound = path.len() as f64;
                     assert!(
                         (got - expected).abs() <= bound,
-                        "{model:?} {path:?} {bytes} B: {got} ps, not {expected}"
+                        "{router:?} {path:?} {bytes} B: {got} ps, not {expected}"
                     );
                 }
             }
@@ -148,7 +149,8 @@ fn cut_through_pays_the_head_on_every_link_and_the_rest_on_the_slowest() {
 /// n packets in a row arrive at the pace of the slowest link: T(n) = T(1) + (n - 1) packet / min bw.
 #[test]
 fn further_packets_of_a_message_follow_at_the_pace_of_the_slowest_link() {
-    for mut net in uneven_nets() {
+    let nets = uneven_nets().into_iter();
+    for (mut net, router) in nets.flat_map(|net| ROUTERS.map(|router| (net.clone().with(router), router))) {
         for (switching, formula) in [
             (Switching::CutThrough, cut_through as fn(&Net, &[LinkClass], u64) -> f64),
             (Switching::StoreAndForward, store_and_forward),
@@ -170,7 +172,7 @@ fn further_packets_of_a_message_follow_at_the_pace_of_the_slowest_link() {
                 let bound = (path.len() as u64 + n) as f64;
                 assert!(
                     (got - expected).abs() <= bound,
-                    "{switching:?} {path:?}: {got} ps, not {expected}"
+                    "{router:?} {switching:?} {path:?}: {got} ps, not {expected}"
                 );
             }
         }
@@ -217,12 +219,13 @@ fn a_full_packet_of_the_case_study_takes_the_computed_time() {
 /// A slow link between fast ones: the head is ahead, the tail cannot be.
 #[test]
 fn a_fast_link_behind_a_slow_one_waits_for_the_tail() {
-    for (terminal, local) in [(1, 4), (4, 1)] {
-        let mut net = Net::round(shape(1, 2, 1, 0));
-        net.params.router = RouterModel::InputQueued;
-        net.params.links = [link(terminal, 2, 64, 1), link(local, 5, 64, 1), link(1, 1, 64, 1)];
-        // Head: 1 flit per link; then 7 more flits at 4 cycles each; 2 + 5 + 2 of flight; 2 pipelines of 3.
-        let expected = 2 * terminal + local + 7 * 4 + 9 + 6;
-        assert_eq!(latency(&net, 1, 8 * FLIT), (expected * CYCLE.0) as f64);
+    for queues in INPUT_QUEUES {
+        for (terminal, local) in [(1, 4), (4, 1)] {
+            let mut net = Net::round(shape(1, 2, 1, 0)).with((RouterModel::InputQueued, queues));
+            net.params.links = [link(terminal, 2, 64, 1), link(local, 5, 64, 1), link(1, 1, 64, 1)];
+            // Head: 1 flit per link; then 7 more flits at 4 cycles each; 2 + 5 + 2 of flight; 2 pipelines of 3.
+            let expected = 2 * terminal + local + 7 * 4 + 9 + 6;
+            assert_eq!(latency(&net, 1, 8 * FLIT), (expected * CYCLE.0) as f64);
+        }
     }
 }

@@ -59,11 +59,18 @@ pub struct Dragonfly {
     shape: DragonflyShape,
     cables: u32,
     topology: Topology,
+    /// Group of each router and its place there; tables, because routing asks at every hop and a
+    /// division by a number known at run time only costs more than all the rest of a decision.
+    places: Vec<(u32, u32)>,
     /// `cables` gateways for each ordered pair of groups.
     gateways: Vec<Gateway>,
 }
 
-const NOWHERE: Gateway = Gateway { router: u32::MAX, port: u32::MAX, far_router: u32::MAX };
+const NOWHERE: Gateway = Gateway {
+    router: u32::MAX,
+    port: u32::MAX,
+    far_router: u32::MAX,
+};
 
 impl Dragonfly {
     /// Builds a dragonfly.
@@ -71,23 +78,37 @@ impl Dragonfly {
     /// # Errors
     /// A text saying which size is impossible and what the bound is.
     pub fn new(shape: DragonflyShape, arrangement: Arrangement) -> Result<Self, String> {
-        let DragonflyShape { groups: g, routers: a, nodes: p, global_ports: h, .. } = shape;
+        let DragonflyShape {
+            groups: g,
+            routers: a,
+            nodes: p,
+            global_ports: h,
+            ..
+        } = shape;
         if g == 0 || a == 0 || p == 0 {
             return Err("a dragonfly needs at least one group, one router per group and one node per router".into());
         }
         let most = u64::from(a) * u64::from(h) + 1;
         if u64::from(g) > most {
-            return Err(format!("{g} groups need more global ports than {a} routers × {h}: at most a·h+1 = {most} groups"));
+            return Err(format!(
+                "{g} groups need more global ports than {a} routers × {h}: at most a·h+1 = {most} groups"
+            ));
         }
         let per_router = u64::from(p) + u64::from(a) + u64::from(h);
         if per_router > 4096 || u64::from(g) * u64::from(a) * per_router > 1 << 28 {
-            return Err(format!("{g} groups × {a} routers × {per_router} ports: more than 2^28 ports in all"));
+            return Err(format!(
+                "{g} groups × {a} routers × {per_router} ports: more than 2^28 ports in all"
+            ));
         }
         let fit = if g > 1 { a * h / (g - 1) } else { 0 };
         let cables = match shape.cables {
             None => fit,
             Some(c) if c <= fit && (c > 0 || g == 1) => c,
-            Some(c) => return Err(format!("{c} cables per pair of {g} groups: a group has {a}·{h} global ports, enough for {fit}")),
+            Some(c) => {
+                return Err(format!(
+                    "{c} cables per pair of {g} groups: a group has {a}·{h} global ports, enough for {fit}"
+                ));
+            }
         };
 
         let mut nodes = Vec::with_capacity((g * a * p) as usize);
@@ -140,7 +161,14 @@ impl Dragonfly {
                 }
             }
         }
-        Ok(Dragonfly { shape, cables, topology, gateways })
+        let places = (0..g * a).map(|router| (router / a, router % a)).collect();
+        Ok(Dragonfly {
+            shape,
+            cables,
+            topology,
+            places,
+            gateways,
+        })
     }
 
     /// The graph.
@@ -161,7 +189,7 @@ impl Dragonfly {
     /// The group of `router`.
     #[inline]
     pub fn group_of(&self, router: u32) -> u32 {
-        router / self.shape.routers
+        self.places[router as usize].0
     }
 
     /// The cables from group `from` to another group `to`.
@@ -175,8 +203,8 @@ impl Dragonfly {
     /// The port of `router` towards `other`, another router of the same group.
     #[inline]
     pub fn local_port(&self, router: u32, other: u32) -> u32 {
-        let rank = other % self.shape.routers;
-        let skip = u32::from(rank > router % self.shape.routers);
+        let rank = self.places[other as usize].1;
+        let skip = u32::from(rank > self.places[router as usize].1);
         self.topology.first_port(router) + self.shape.nodes + rank - skip
     }
 }
@@ -187,7 +215,13 @@ mod tests {
     use crate::Peer;
 
     fn shapes() -> Vec<DragonflyShape> {
-        let shape = |groups, routers, nodes, global_ports, cables| DragonflyShape { groups, routers, nodes, global_ports, cables };
+        let shape = |groups, routers, nodes, global_ports, cables| DragonflyShape {
+            groups,
+            routers,
+            nodes,
+            global_ports,
+            cables,
+        };
         vec![
             shape(33, 8, 4, 4, None),
             shape(9, 4, 2, 2, None),
@@ -212,7 +246,13 @@ mod tests {
             for port in 0..t.ports() {
                 if let Peer::Router { router, port: far } = t.peer(port) {
                     assert_eq!(t.router_of_port(far), router);
-                    assert_eq!(t.peer(far), Peer::Router { router: t.router_of_port(port), port });
+                    assert_eq!(
+                        t.peer(far),
+                        Peer::Router {
+                            router: t.router_of_port(port),
+                            port
+                        }
+                    );
                     assert_eq!(t.class(far), t.class(port));
                 }
             }
@@ -231,7 +271,9 @@ mod tests {
                         assert_eq!(dragonfly.group_of(gateway.router), x);
                         assert_eq!(t.router_of_port(gateway.port), gateway.router);
                         assert_eq!(t.class(gateway.port), LinkClass::Global);
-                        let Peer::Router { router, .. } = t.peer(gateway.port) else { panic!("gateway is free") };
+                        let Peer::Router { router, .. } = t.peer(gateway.port) else {
+                            panic!("gateway is free")
+                        };
                         assert_eq!((router, dragonfly.group_of(router)), (gateway.far_router, y));
                     }
                 }
@@ -274,14 +316,22 @@ mod tests {
     /// port p of router i of group g -> group (g + 4i + p + 1) mod 33, router 7 - i.
     #[test]
     fn relative_arrangement_is_the_rule_of_the_stored_runs() {
-        let shape = DragonflyShape { groups: 33, routers: 8, nodes: 4, global_ports: 4, cables: None };
+        let shape = DragonflyShape {
+            groups: 33,
+            routers: 8,
+            nodes: 4,
+            global_ports: 4,
+            cables: None,
+        };
         let dragonfly = Dragonfly::new(shape, Arrangement::Relative).unwrap();
         let t = dragonfly.topology();
         for g in 0..33 {
             for i in 0..8 {
                 for p in 0..4 {
                     let port = t.first_port(g * 8 + i) + 4 + 7 + p;
-                    let Peer::Router { router, .. } = t.peer(port) else { panic!("free global port") };
+                    let Peer::Router { router, .. } = t.peer(port) else {
+                        panic!("free global port")
+                    };
                     assert_eq!(router, (g + 4 * i + p + 1) % 33 * 8 + 7 - i);
                 }
             }
@@ -290,15 +340,29 @@ mod tests {
 
     #[test]
     fn too_many_groups_are_refused_with_the_bound() {
-        let shape = DragonflyShape { groups: 34, routers: 8, nodes: 4, global_ports: 4, cables: None };
+        let shape = DragonflyShape {
+            groups: 34,
+            routers: 8,
+            nodes: 4,
+            global_ports: 4,
+            cables: None,
+        };
         let error = Dragonfly::new(shape, Arrangement::Absolute).unwrap_err();
         assert!(error.contains("a·h+1 = 33"), "{error}");
     }
 
     #[test]
     fn a_port_cannot_be_connected_twice() {
-        let cable = Cable { a: (0, 0), b: (1, 0), class: LinkClass::Local };
-        assert!(Topology::new(&[1, 1], &[], &[cable, cable]).unwrap_err().contains("twice"));
+        let cable = Cable {
+            a: (0, 0),
+            b: (1, 0),
+            class: LinkClass::Local,
+        };
+        assert!(
+            Topology::new(&[1, 1], &[], &[cable, cable])
+                .unwrap_err()
+                .contains("twice")
+        );
         let out = Cable { b: (1, 9), ..cable };
         assert!(Topology::new(&[1, 1], &[], &[out]).unwrap_err().contains("no port 9"));
     }

@@ -63,6 +63,8 @@ pub struct Topology {
     classes: Vec<LinkClass>,
     /// The port of each node at its router.
     node_port: Vec<u32>,
+    /// The router of each node: asked for at every hop of every packet.
+    node_router: Vec<u32>,
 }
 
 impl Topology {
@@ -87,6 +89,7 @@ impl Topology {
             peers: vec![Peer::Free; total as usize],
             classes: vec![LinkClass::Local; total as usize],
             node_port: Vec::with_capacity(nodes.len()),
+            node_router: nodes.iter().map(|&(router, _)| router).collect(),
         };
         for (node, &at) in nodes.iter().enumerate() {
             let port = this.free_port(at)?;
@@ -98,10 +101,19 @@ impl Topology {
             let a = this.free_port(cable.a)?;
             let b = this.free_port(cable.b)?;
             if a == b {
-                return Err(format!("a cable connects port {} of router {} with itself", cable.a.1, cable.a.0));
+                return Err(format!(
+                    "a cable connects port {} of router {} with itself",
+                    cable.a.1, cable.a.0
+                ));
             }
-            this.peers[a as usize] = Peer::Router { router: cable.b.0, port: b };
-            this.peers[b as usize] = Peer::Router { router: cable.a.0, port: a };
+            this.peers[a as usize] = Peer::Router {
+                router: cable.b.0,
+                port: b,
+            };
+            this.peers[b as usize] = Peer::Router {
+                router: cable.a.0,
+                port: a,
+            };
             this.classes[a as usize] = cable.class;
             this.classes[b as usize] = cable.class;
         }
@@ -172,6 +184,6 @@ impl Topology {
     /// The router of `node`.
     #[inline]
     pub fn node_router(&self, node: u32) -> u32 {
-        self.router_of_port(self.node_port(node))
+        self.node_router[node as usize]
     }
 }

@@ -4,21 +4,24 @@
 //! arithmetic. Every cycle, in this order:
 //!
 //! 1. credits that are due count; flits that have crossed a link are in, those of a node leave the network;
-//!    a link whose packet's last flit is out is free, and so is the read port of its buffer;
-//! 2. at each router, the heads that come out of the pipeline, in order of (sending router, start on the
-//!    link); messages reach their NICs, and an idle NIC starts at once;
+//!    a link whose packet's last flit is out is free, and so is its buffer if that is a FIFO;
+//! 2. at each router, the heads that come out of the pipeline ask for their outputs, in order of (sending
+//!    router, start on the link), FIFOs permitting; messages reach their NICs, and an idle NIC starts at once;
 //! 3. each output, in order of port number, grants one of the packets that wait for it;
 //! 4. each NIC, in order of node number, starts a packet if it can;
-//! 5. each input buffer, in order, whose read port is free lets its next head ask;
+//! 5. each FIFO, in order, that is neither read nor has asked lets its next head ask;
 //! 6. links that hold a packet start its next flit if it is there.
 //!
 //! **Rules.** A head is granted an idle output at once if room for the whole packet is free behind it and
 //! nobody waits there, or all who wait have been tried and found no room, and none waits for the same virtual
 //! channel. Else it waits. A waiting packet is granted by virtual channel in turn after the last that was
 //! served, inside one in order of asking. A granted output is held until the last flit is out.
+//!
+//! With virtual output queues every packet of a buffer asks, and any number of them may be read at once. A FIFO
+//! has one read port, held until the last flit is out, and only its oldest packet asks.
 
 use super::{CYCLE, FLIT, Net, Scripted};
-use odonata_network::LinkParams;
+use odonata_network::{InputQueues, LinkParams};
 use odonata_topology::{Dragonfly, LinkClass, Peer};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -52,7 +55,7 @@ struct Sending {
     order: u64,
 }
 
-/// An input buffer.
+/// An input buffer. What it holds is the sender's `room`; the queue and its state are those of a FIFO.
 #[derive(Default)]
 struct Buffer {
     fifo: VecDeque<usize>,
@@ -75,6 +78,7 @@ struct Packet {
 pub(crate) struct Machine<'a> {
     dragonfly: Dragonfly,
     script: &'a [Scripted],
+    fifo: bool,
     pipeline: u64,
     packet_flits: u64,
     outputs: Vec<Output>,
@@ -167,6 +171,7 @@ impl<'a> Machine<'a> {
         Machine {
             dragonfly,
             script,
+            fifo: net.params.input_queues == InputQueues::Fifo,
             pipeline: cycles(net.params.router_delay),
             packet_flits: net.params.packet / FLIT,
             outputs,
@@ -188,10 +193,14 @@ impl<'a> Machine<'a> {
                 break;
             }
             self.heads.remove(&key);
+            if !self.fifo {
+                self.ask(packet);
+                continue;
+            }
             let buffer = self.packets[packet].buffer;
             self.buffers[buffer].fifo.push_back(packet);
             if self.buffers[buffer].fifo.len() == 1 && !self.buffers[buffer].read {
-                self.ask(buffer);
+                self.ask(packet);
             }
         }
         for &i in submissions {
@@ -226,8 +235,9 @@ impl<'a> Machine<'a> {
             self.inject(node);
         }
         for buffer in 0..self.buffers.len() {
-            if !self.buffers[buffer].read && !self.buffers[buffer].asked && !self.buffers[buffer].fifo.is_empty() {
-                self.ask(buffer);
+            let Buffer { fifo, read, asked, .. } = &self.buffers[buffer];
+            if let (Some(&head), false, false) = (fifo.front(), read, asked) {
+                self.ask(head);
             }
         }
         for output in &mut self.outputs {
@@ -322,8 +332,8 @@ impl<'a> Machine<'a> {
         )
     }
 
-    fn ask(&mut self, buffer: usize) {
-        let packet = self.buffers[buffer].fifo[0];
+    fn ask(&mut self, packet: usize) {
+        let buffer = self.packets[packet].buffer;
         let router = self.outputs[self.buffers[buffer].fed_by].far_router;
         let (port, vc) = self.route(router, &self.packets[packet]);
         let output = &mut self.outputs[port];
@@ -359,9 +369,12 @@ impl<'a> Machine<'a> {
 
     fn grant(&mut self, port: usize, vc: usize, packet: usize) {
         let from = self.packets[packet].buffer;
-        let buffer = &mut self.buffers[from];
-        buffer.fifo.pop_front();
-        (buffer.read, buffer.asked) = (true, false);
+        if self.fifo {
+            let buffer = &mut self.buffers[from];
+            let head = buffer.fifo.pop_front();
+            assert_eq!((head, buffer.read), (Some(packet), false), "one reader, of the head");
+            (buffer.read, buffer.asked) = (true, false);
+        }
         if self.dragonfly.topology().class(port as u32) == LinkClass::Global {
             self.packets[packet].globals += 1;
         }

@@ -11,7 +11,9 @@ pub(crate) use play::*;
 
 use odonata_engine::Time;
 use odonata_network::routing::{Algorithm, Divert, DragonflyRouting, Intermediate, Routing, VcRule};
-use odonata_network::{Fabric, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels};
+use odonata_network::{
+    Fabric, InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels,
+};
 use odonata_topology::{Arrangement, Dragonfly, DragonflyShape};
 use odonata_units::Bandwidth;
 
@@ -54,8 +56,8 @@ pub(crate) fn link(cycles_per_flit: u64, latency: u64, buffer_flits: u64, credit
 }
 
 impl Net {
-    /// A network whose every duration is a whole number of cycles: minimal routing, input-queued routers,
-    /// virtual cut-through, packets of up to 8 flits.
+    /// A network whose every duration is a whole number of cycles: minimal routing, input-queued routers
+    /// with virtual output queues, virtual cut-through, packets of up to 8 flits.
     pub(crate) fn round(shape: DragonflyShape) -> Net {
         Net {
             shape,
@@ -70,6 +72,7 @@ impl Net {
                 flit: FLIT,
                 switching: Switching::CutThrough,
                 router: RouterModel::InputQueued,
+                input_queues: InputQueues::VirtualOutput,
                 router_delay: Time(3 * CYCLE.0),
                 links: [link(1, 2, 32, 1), link(1, 5, 32, 2), link(1, 20, 64, 4)],
                 nic: NicParams { queue: 8 },
@@ -110,6 +113,12 @@ impl Net {
     /// With this routing.
     pub(crate) fn routed(mut self, algorithm: Algorithm, intermediate: Intermediate) -> Net {
         (self.algorithm, self.intermediate) = (algorithm, intermediate);
+        self
+    }
+
+    /// With these routers.
+    pub(crate) fn with(mut self, router: Router) -> Net {
+        (self.params.router, self.params.input_queues) = router;
         self
     }
 
@@ -166,7 +175,18 @@ pub(crate) const ROUTINGS: [(Algorithm, Intermediate, u64); 5] = [
     (Algorithm::ProgressiveAdaptive, Intermediate::Router, 8),
 ];
 
-pub(crate) const MODELS: [RouterModel; 2] = [RouterModel::InputQueued, RouterModel::OutputQueued];
+/// Where packets wait in a router, and which of them compete.
+pub(crate) type Router = (RouterModel, InputQueues);
+
+pub(crate) const INPUT_QUEUES: [InputQueues; 2] = [InputQueues::VirtualOutput, InputQueues::Fifo];
+
+/// All routers. Output-queued ones have no input queues: either value means the same.
+pub(crate) const ROUTERS: [Router; 3] = [
+    (RouterModel::InputQueued, InputQueues::VirtualOutput),
+    (RouterModel::InputQueued, InputQueues::Fifo),
+    (RouterModel::OutputQueued, InputQueues::VirtualOutput),
+];
+
 pub(crate) const SWITCHINGS: [Switching; 2] = [Switching::CutThrough, Switching::StoreAndForward];
 
 /// Sizes around the limits of flits and packets, empty ones included.
@@ -182,13 +202,15 @@ pub(crate) const SIZES: [u64; 9] = [
     100 * FLIT + 3,
 ];
 
-/// Every routing on both router models under both ways of switching, with generous and with smallest buffers.
+/// Every routing on all routers under both ways of switching, with generous and with smallest buffers.
 pub(crate) fn every_fabric(mut test: impl FnMut(&Net, u64, &str)) {
-    for router in MODELS {
+    for router in ROUTERS {
         for switching in SWITCHINGS {
             for (algorithm, intermediate, routers) in ROUTINGS {
-                let mut net = Net::round(shape(5, 4, 2, 2)).routed(algorithm, intermediate);
-                (net.params.router, net.params.switching, net.candidates) = (router, switching, 2);
+                let mut net = Net::round(shape(5, 4, 2, 2))
+                    .routed(algorithm, intermediate)
+                    .with(router);
+                (net.params.switching, net.candidates) = (switching, 2);
                 let context = format!("{router:?} {switching:?} {algorithm:?} {intermediate:?}");
                 test(&net, routers, &context);
                 test(
