@@ -43,9 +43,11 @@ class ResultFolder:
         parent = self.target.parent
         try:
             for folder in reversed([parent, *parent.parents]):
-                if not folder.exists():
+                try:
                     folder.mkdir()
-                    self._made.append(folder)
+                except FileExistsError:  # perhaps made by another run at this very moment
+                    continue
+                self._made.append(folder)
             self._partial = Path(
                 tempfile.mkdtemp(prefix=f".{self.target.name}.", suffix=".partial", dir=parent)
             )

@@ -25,15 +25,42 @@ impl Slot for Credit {
     }
 }
 
+/// Credits on their way to one port, side by side: reading them costs one or two cache lines, where a
+/// list costs a miss each. Few buffers hold more packets than this; the rest goes to the list.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shelf {
+    due: [Time; Shelf::MOST],
+    flits: [u16; Shelf::MOST],
+    vc: [u8; Shelf::MOST],
+    len: u8,
+}
+
+impl Shelf {
+    const MOST: usize = 8;
+    const EMPTY: Shelf = Shelf {
+        due: [Time::NEVER; Shelf::MOST],
+        flits: [0; Shelf::MOST],
+        vc: [0; Shelf::MOST],
+        len: 0,
+    };
+}
+
 /// The sending sides of all links (router ports, then NICs; see [`crate::link`]).
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub(crate) links: Links,
     pub(crate) ports: Store<OutPort>,
     pub(crate) vcs: Store<OutVc>,
+    pub(crate) shelves: Store<Shelf>,
+    /// What found no place on its port's shelf.
     pub(crate) credits: Pool<Credit>,
 }
-odonata_engine::journalled!(Flow { ports, vcs, credits });
+odonata_engine::journalled!(Flow {
+    ports,
+    vcs,
+    shelves,
+    credits
+});
 
 impl Flow {
     pub(crate) fn new(links: Links) -> Self {
@@ -43,6 +70,7 @@ impl Flow {
             links,
             ports: Store::filled(n, OutPort::IDLE),
             vcs: Store::filled(vcs, OutVc::IDLE),
+            shelves: Store::filled(n, Shelf::EMPTY),
             credits: Pool::new(),
         }
     }
@@ -96,15 +124,19 @@ impl Flow {
         E: Copy + From<FabricEvent>,
         C: Context<E>,
     {
-        let credit = self.credits.take::<C>(Credit {
-            due,
-            flits,
-            vc,
-            next: self.ports.get(link).credits,
-        });
-        let port = self.ports.edit::<C>(link);
-        port.credits = credit;
-        if port.hungry {
+        let place = usize::from(self.shelves.get(link).len);
+        if place < Shelf::MOST {
+            let shelf = self.shelves.edit::<C>(link);
+            shelf.due[place] = due;
+            shelf.flits[place] = flits;
+            shelf.vc[place] = vc;
+            shelf.len += 1;
+        } else {
+            let next = self.ports.get(link).credits;
+            let credit = self.credits.take::<C>(Credit { due, flits, vc, next });
+            self.ports.edit::<C>(link).credits = credit;
+        }
+        if self.ports.get(link).hungry {
             self.wake::<E, C>(ctx, link, due);
         }
     }
@@ -139,11 +171,34 @@ impl Flow {
     /// Counts the credits of `link` that are due.
     #[inline]
     pub(crate) fn harvest<M: Mode>(&mut self, link: u32, now: Time) {
-        let mut at = self.ports.get(link).credits;
-        if at == NIL {
-            return;
-        }
         let first_vc = self.links.get(link).first_vc;
+        let mut flits = 0;
+        let len = usize::from(self.shelves.get(link).len);
+        if len > 0 {
+            let shelf = self.shelves.edit::<M>(link);
+            let mut kept = 0;
+            for i in 0..len {
+                if shelf.due[i] <= now {
+                    flits += u32::from(shelf.flits[i]);
+                    self.vcs.edit::<M>(first_vc + u32::from(shelf.vc[i])).used -= u32::from(shelf.flits[i]);
+                } else {
+                    (shelf.due[kept], shelf.flits[kept], shelf.vc[kept]) = (shelf.due[i], shelf.flits[i], shelf.vc[i]);
+                    kept += 1;
+                }
+            }
+            shelf.len = kept as u8;
+        }
+        if self.ports.get(link).credits != NIL {
+            flits += self.harvest_list::<M>(link, first_vc, now);
+        }
+        if flits > 0 {
+            self.ports.edit::<M>(link).used -= flits;
+        }
+    }
+
+    /// Counts the due credits of `link`'s list, and returns their flits.
+    fn harvest_list<M: Mode>(&mut self, link: u32, first_vc: u32, now: Time) -> u32 {
+        let mut at = self.ports.get(link).credits;
         let (mut kept, mut flits) = (NIL, 0);
         while at != NIL {
             let credit = *self.credits.get(at);
@@ -159,9 +214,8 @@ impl Flow {
             }
             at = credit.next;
         }
-        let port = self.ports.edit::<M>(link);
-        port.credits = kept;
-        port.used -= flits;
+        self.ports.edit::<M>(link).credits = kept;
+        flits
     }
 
     /// From now on `link`'s port wants an event for each credit; those on the way get theirs.
@@ -178,7 +232,9 @@ impl Flow {
 
     /// When the next credit of `link` comes that is not due yet, if one is on its way.
     pub(crate) fn earliest_credit(&self, link: u32, now: Time) -> Option<Time> {
-        let mut earliest = None;
+        let shelf = self.shelves.get(link);
+        let due = &shelf.due[..usize::from(shelf.len)];
+        let mut earliest = due.iter().copied().filter(|&due| due > now).min();
         let mut at = self.ports.get(link).credits;
         while at != NIL {
             let credit = self.credits.get(at);

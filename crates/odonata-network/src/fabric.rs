@@ -511,6 +511,7 @@ impl Fabric {
     pub fn memory(&self) -> usize {
         self.flow.ports.memory()
             + self.flow.vcs.memory()
+            + self.flow.shelves.memory()
             + self.flow.credits.memory()
             + self.inputs.memory()
             + self.packets.memory()
