@@ -84,7 +84,7 @@ fn routing_without_a_choice_does_not_depend_on_the_seed() {
 fn every_event_can_be_taken_back() {
     all_nets(shape(3, 2, 2, 1), |mut net, context| {
         net.params.series = Some(Time(50 * CYCLE.0));
-        let script = random_messages(&net, 40, 20, &SIZES, 6);
+        let script = random_messages(&net, 28, 14, &SIZES, 6);
         let plain = play(&net, script.clone());
         let mut rehearsal = Rehearsal::new(Play::new(&net, script.clone()));
         rehearsal
@@ -135,7 +135,7 @@ fn needless_looks_change_nothing_and_needed_ones_are_not_missing() {
 fn empty_messages_from_many_nodes_to_one_do_not_depend_on_who_looks_when() {
     all_nets(shape(3, 2, 2, 1), |net, context| {
         let nodes = net.nodes();
-        let script = (0..4 * nodes)
+        let script = (0..3 * nodes)
             .filter(|i| i % nodes != 3)
             .map(|i| message(Time(CYCLE.0), i % nodes, 3, 0));
         let script = named(script.collect());

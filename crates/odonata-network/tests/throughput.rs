@@ -7,6 +7,7 @@ use odonata_engine::random::Purpose;
 use odonata_engine::{Sequential, Stream, Time};
 use odonata_network::routing::{Algorithm, Intermediate};
 use odonata_network::{InputQueues, LinkStats, RouterModel, Switching};
+use std::ops::Range;
 
 const PACKET: u64 = 8 * FLIT;
 
@@ -133,16 +134,15 @@ fn next_group(net: &Net, messages_per_node: u32) -> Vec<Scripted> {
     named(script.collect())
 }
 
-/// Single packets from every node to a random other one, of a terminal link's rate a share of `offered`: in each
-/// time of a packet a node sends one with that probability.
-fn uniform(net: &Net, offered: f64, cycles: u64) -> Vec<Scripted> {
+/// Single packets from every one of `sources` to random `targets`, `offered` of a terminal link's rate: in each time
+/// of a packet a source sends one with that probability.
+fn uniform(sources: Range<u32>, targets: Range<u32>, offered: f64, cycles: u64) -> Vec<Scripted> {
     let mut random = Stream::new(10, 0, Purpose::Destination);
-    let nodes = net.nodes();
     let mut script = Vec::new();
     for slot in 0..cycles / 8 {
-        for source in 0..nodes {
-            if f64::from(random.below(1 << 20)) < offered * f64::from(1 << 20) {
-                let target = (source + 1 + random.below(nodes - 1)) % nodes;
+        for source in sources.clone() {
+            let target = targets.start + random.below(targets.len() as u32);
+            if f64::from(random.below(1 << 20)) < offered * f64::from(1 << 20) && target != source {
                 script.push(message(Time((1 + 8 * slot) * CYCLE.0), source, target, PACKET));
             }
         }
@@ -194,33 +194,53 @@ fn traffic_to_the_next_group_reaches_the_bound_of_the_cables_and_never_passes_it
     }
 }
 
-/// One router of 64 nodes: each output has room for all of its traffic, whatever FIFOs make of it. A finite switch of
-/// n ports gets some 0.26 / n more than an infinite one (Karol and others, table I).
+/// One router between n sources and n targets, the switch that Karol and others reckon with. Their table I has 0.75,
+/// 0.6553 and 0.6184 for FIFOs at 2, 4 and 8 ports, 2 - √2 is the limit of many. Virtual output queues accept all that
+/// is offered up to nine tenths, and nearly all that the outputs can take. Sampling costs up to a hundredth.
 #[test]
-fn uniform_traffic_saturates_fifos_at_59_per_cent_and_virtual_output_queues_not_at_90() {
+fn uniform_traffic_saturates_fifos_as_reckoned_and_virtual_output_queues_near_the_rate_of_the_outputs() {
     let cycles = 40_000;
-    for queues in INPUT_QUEUES {
-        let mut net = Net::round(shape(1, 1, 64, 0)).with((RouterModel::InputQueued, queues));
+    for (n, fifo) in [(2, 0.75), (4, 0.6553), (8, 0.6184), (64, KAROL)] {
+        let mut net = Net::round(shape(1, 1, 2 * n, 0));
+        // 64 packets: room for the bursts of a load of nine tenths.
         net.params.links[0] = link(1, 2, 64 * 8, 1);
-        let accepted = |offered| accepted(&net, uniform(&net, offered, cycles), cycles);
-        let (light, heavy, full) = (accepted(0.5), accepted(0.9), accepted(1.0));
-        eprintln!("{queues:?}: {light} {heavy} {full}");
+        for queues in INPUT_QUEUES {
+            net.params.input_queues = queues;
+            // Half of the nodes receive.
+            let accepted = |offered| 2.0 * accepted(&net, uniform(0..n, n..2 * n, offered, cycles), cycles);
+            let expected = match queues {
+                InputQueues::VirtualOutput => [(0.5, 0.5), (0.9, 0.9), (1.0, 0.99)],
+                InputQueues::Fifo => [(0.5, 0.5), (0.9, fifo), (1.0, fifo)],
+            };
+            for (offered, expected) in expected {
+                let got = accepted(offered);
+                assert!(
+                    (got - expected).abs() <= 0.01,
+                    "{queues:?}, {n} ports: {got} of {offered} accepted, not {expected}"
+                );
+            }
+        }
     }
 }
 
-/// One group of 8 routers with 4 nodes, local links at half the terminal rate: of the N - 1 others a node sends to,
-/// 4 are behind each local link, which 4 nodes share: accepted <= (N - 1) b_local / (4 · 4 b_terminal).
+/// One group of 8 routers with 4 nodes, local links at half the terminal rate. A node sends 4/32 of its packets to each
+/// router, and 4 nodes share the local link to it: it carries 4 · 4/32 = 1/2 of what a node offers, and the bound is the
+/// terminal rate itself.
 #[test]
-fn uniform_traffic_in_a_group_gets_nine_tenths_of_the_local_links() {
-    let cycles = 40_000;
-    let bound = 31.0 / 32.0;
+fn uniform_traffic_in_a_group_gets_nine_tenths_of_the_bound_unless_in_fifos() {
+    let cycles = 20_000;
     for router in ROUTERS {
         let mut net = Net::round(shape(1, 8, 4, 0)).with(router);
         net.params.links[..2].copy_from_slice(&[link(1, 2, 256, 1), link(2, 5, 256, 2)]);
-        for offered in [0.5, 0.9, 1.0] {
-            let accepted = |offered| accepted(&net, uniform(&net, offered, cycles), cycles);
-            eprintln!("{router:?}: {offered} {}", accepted(offered * bound) / bound);
-        }
+        // One packet in 32 would be for its own source, and is not sent.
+        let script = uniform(0..32, 0..32, 0.9, cycles);
+        let got = accepted(&net, script, cycles) * 32.0 / 31.0;
+        assert!(got <= 0.91, "{router:?}: {got} is more than was offered");
+        assert_eq!(
+            got >= 0.85,
+            router != (RouterModel::InputQueued, InputQueues::Fifo),
+            "{router:?}: {got}"
+        );
     }
 }
 
@@ -241,21 +261,22 @@ fn valiant_beats_the_minimal_bound_and_respects_its_own() {
 /// No link sends more than its rate allows in any run: bytes / b <= busy <= elapsed.
 #[test]
 fn no_link_is_faster_than_its_bandwidth() {
-    let net = Net::round(shape(9, 4, 2, 2));
-    let cycles = 5_000;
-    let mut run = Sequential::new(Play::new(&net, next_group(&net, 600)));
-    run.run(Time(cycles * CYCLE.0), u64::MAX);
-    let ps_per_byte = 62.5;
-    let full = |stats: &&LinkStats| stats.bytes as f64 * ps_per_byte > 0.99 * (cycles * CYCLE.0) as f64;
-    // The packet that is being sent at the end is counted in full.
-    let most = (cycles * CYCLE.0) as f64 + PACKET as f64 * ps_per_byte;
-    for stats in run.model().fabric.link_stats().iter() {
-        assert!(stats.bytes as f64 * ps_per_byte <= stats.busy.0 as f64);
-        assert!(stats.busy.0 as f64 <= most);
+    for router in ROUTERS {
+        let net = Net::round(shape(9, 4, 2, 2)).with(router);
+        let cycles = 5_000;
+        let mut run = Sequential::new(Play::new(&net, next_group(&net, 600)));
+        run.run(Time(cycles * CYCLE.0), u64::MAX);
+        let ps_per_byte = 62.5;
+        let elapsed = (cycles * CYCLE.0) as f64;
+        let busy = |stats: &LinkStats| stats.busy.0 as f64;
+        let stats = run.model().fabric.link_stats();
+        for stats in stats.iter() {
+            assert!(stats.bytes as f64 * ps_per_byte <= busy(stats), "{router:?}");
+            // The packet that is being sent at the end is counted in full.
+            assert!(busy(stats) <= elapsed + PACKET as f64 * ps_per_byte, "{router:?}");
+        }
+        // The load is one that tests it: one cable leads from each group to the next.
+        let full = stats.iter().filter(|stats| busy(stats) > 0.9 * elapsed).count();
+        assert!(full >= 9, "{router:?}: {full} links are full");
     }
-    assert_eq!(
-        run.model().fabric.link_stats().iter().filter(full).count(),
-        0,
-        "the first flit takes its time"
-    );
 }
