@@ -133,19 +133,24 @@ impl Fabric {
             }
         }
         let link = *self.flow.links.get(port);
+        let flits = self.full_packet.unwrap_or(1);
         let mut starving = false;
         for vc in 0..link.vcs {
             let at = link.first_vc + u32::from(vc);
             loop {
-                let mut overflow = self.flow.vcs.get(at).overflow;
-                let Some(packet) = overflow.pop(&self.packets) else {
+                let cell = *self.flow.vcs.get(at);
+                if cell.overflow.is_empty() {
                     break;
-                };
-                let flits = self.flits(self.packets.get(packet).bytes);
-                if self.flow.vcs.get(at).used + flits > link.capacity {
+                }
+                // Asked before the packet is looked at: it has waited long and is far from the caches.
+                if cell.used + flits > link.capacity {
                     starving = true;
                     break;
                 }
+                let mut overflow = cell.overflow;
+                let Some(packet) = overflow.pop(&self.packets) else {
+                    break;
+                };
                 self.flow.vcs.edit::<C>(at).overflow = overflow;
                 let out = self.flow.ports.edit::<C>(port);
                 out.waiting -= 1;
