@@ -110,7 +110,8 @@ impl<M: Model> Rehearsal<M> {
     /// Runs to the end, or to `limit` events.
     ///
     /// # Errors
-    /// Names the first event whose undo or redo did not restore the state.
+    /// Names the first event whose undo or redo did not restore the state, or that sent another LP an
+    /// event sooner than the declared lookahead.
     pub fn run(&mut self, limit: u64) -> Result<u64, String> {
         while let Some(((now, lp, ..), event)) = self.queue.pop_first() {
             if self.halted.is_some() || self.events == limit {
@@ -143,6 +144,16 @@ impl<M: Model> Rehearsal<M> {
             if fingerprint(&self.model) != after || !same_sends {
                 return Err(format!(
                     "redo of {event:?} at LP {lp}, {now:?} differs from the first time"
+                ));
+            }
+            if let Some((to, key, _)) = second
+                .sent
+                .iter()
+                .find(|(to, key, _)| *to != lp && key.time < now + self.model.lookahead(lp, *to))
+            {
+                return Err(format!(
+                    "{event:?} at LP {lp}, {now:?}, sends to LP {to} for {:?}: sooner than the lookahead",
+                    key.time
                 ));
             }
             self.model.commit();

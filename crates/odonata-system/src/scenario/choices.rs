@@ -41,7 +41,7 @@ pub enum InputQueues {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RouterModel {
-    /// In a FIFO per input port and virtual channel.
+    /// In the buffer of their input port and virtual channel, see `input_queues`.
     #[default]
     InputQueued,
     /// In a queue per output port and virtual channel, routed on arrival: the router of CODES.

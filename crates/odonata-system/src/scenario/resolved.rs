@@ -161,7 +161,7 @@ pub struct Routing {
 /// The interface between a node and its router.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Nic {
-    /// Time that each message occupies the interface.
+    /// From a message's hand-over to the interface until it joins the interface's queue.
     pub message_delay: Time,
     /// Packets prepared ahead of the terminal link, 1 to 16.
     pub queue: u32,

@@ -10,7 +10,7 @@ use crate::scenario::choices::{Allreduce, Broadcast};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Nic {
-    /// Time that each message occupies the interface before its first packet.
+    /// Time from the moment a message is handed to the interface until it joins the interface's queue.
     pub message_delay: Time,
     /// Packets that the interface prepares ahead of the terminal link, 1 to 16.
     #[schemars(range(min = 1, max = 16))]
