@@ -201,6 +201,12 @@ def _reported(as_json: bool) -> Iterator[None]:
     except MemoryError:
         _say("error: not enough memory; nothing was written")
         raise typer.Exit(HOST_FAILED) from None
+    except BaseException as error:
+        # A panic of the core is an error of ours, and is no Exception; it gets a sentence all the same.
+        if type(error).__name__ != "PanicException":
+            raise
+        _say(f"error: Odonata itself failed, please report it: {error}; nothing was written")
+        raise typer.Exit(HOST_FAILED) from None
 
 
 def exit_code(outcome: str) -> int:

@@ -74,7 +74,11 @@ class ResultFolder:
         if target.exists() and self.replace:
             retired = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".replaced", dir=target.parent))
             target.rename(retired / "old")
-            self.path.rename(target)
+            try:
+                self.path.rename(target)
+            except BaseException:
+                (retired / "old").rename(target)
+                raise
             shutil.rmtree(retired, ignore_errors=True)
         else:
             number = 2

@@ -113,10 +113,10 @@ impl<M: Model> Rehearsal<M> {
     /// Names the first event whose undo or redo did not restore the state, or that sent another LP an
     /// event sooner than the declared lookahead.
     pub fn run(&mut self, limit: u64) -> Result<u64, String> {
-        while let Some(((now, lp, ..), event)) = self.queue.pop_first() {
-            if self.halted.is_some() || self.events == limit {
+        while self.halted.is_none() && self.events < limit {
+            let Some(((now, lp, ..), event)) = self.queue.pop_first() else {
                 break;
-            }
+            };
             self.events += 1;
             let before = fingerprint(&self.model);
             let mut marks = Vec::new();

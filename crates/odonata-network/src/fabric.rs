@@ -387,6 +387,9 @@ impl Fabric {
         let Some(interval) = self.params.series else { return };
         let width = usize::from(self.params.traffics) + LinkClass::ALL.len();
         let row = (at.0 / interval.0) as usize;
+        if row >= Series::MOST / width {
+            return;
+        }
         let cell = self.series.edit::<M>(row * width + column);
         cell.packets += 1;
         cell.bytes += u64::from(bytes);
@@ -498,6 +501,15 @@ impl Fabric {
     /// The time series: per interval one cell per traffic, then one per link class.
     pub fn series(&self) -> &Store<SeriesCell> {
         &self.series.cells
+    }
+
+    /// Until when the time series is kept: an interval that is short for the length of a run must not
+    /// fill the memory.
+    pub fn series_end(&self) -> Option<Time> {
+        let width = usize::from(self.params.traffics) + LinkClass::ALL.len();
+        self.params
+            .series
+            .map(|interval| Time(interval.0.saturating_mul((Series::MOST / width) as u64)))
     }
 
     /// Packets delivered and routers visited by them.

@@ -95,6 +95,9 @@ pub(crate) struct Series {
 }
 
 impl Series {
+    /// Cells that are kept at most, 100 MB of them; what lies behind is not recorded.
+    pub(crate) const MOST: usize = 1 << 22;
+
     /// Cell `i`, to be changed. Growing is not taken back with the event that needed it: a cell in
     /// which nothing is counted is no part of the state.
     pub(crate) fn edit<M: Mode>(&mut self, i: usize) -> &mut SeriesCell {

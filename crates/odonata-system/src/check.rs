@@ -195,7 +195,9 @@ fn routing_report(scenario: &Resolved) -> Result<RoutingReport, String> {
     if !whole {
         // Levels of virtual channels follow from the kinds of hops, not from the number of groups; five
         // groups hold every kind of path: source, two intermediates, destination, and one beside.
-        d.groups = (SMALLER_PROOF / d.routers_per_group).clamp(5, d.groups);
+        d.routers_per_group = d.routers_per_group.min(SMALLER_PROOF / 5);
+        let fits = d.routers_per_group * d.global_ports_per_router + 1;
+        d.groups = (SMALLER_PROOF / d.routers_per_group).max(5).min(d.groups).min(fits);
         d.cables = None;
     }
     let routing = build::routing(&small)?;
@@ -222,7 +224,11 @@ fn routing_report(scenario: &Resolved) -> Result<RoutingReport, String> {
         proved_on: if whole {
             "this machine".into()
         } else {
-            format!("the same dragonfly with {} groups", small.machine.groups())
+            let Machine::Dragonfly(d) = &small.machine;
+            format!(
+                "the same dragonfly with {} groups of {} routers",
+                d.groups, d.routers_per_group
+            )
         },
         cycle: proof.cycle.unwrap_or_default().iter().map(hop).collect(),
     })

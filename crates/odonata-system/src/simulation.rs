@@ -122,7 +122,7 @@ impl Simulation {
     /// Simulates for about `wall` of real time, or to the end.
     pub fn advance(&mut self, wall: Duration) -> Progress {
         let begin = Instant::now();
-        let limit = self.scenario.run.time_limit.unwrap_or(Time::NEVER);
+        let limit = self.limit();
         while self.pause.is_none() {
             match self.scheduler.run(limit, SLICE) {
                 Pause::Budget => {}
@@ -135,11 +135,24 @@ impl Simulation {
         self.progress()
     }
 
+    /// When the run ends even if its jobs have not.
+    fn limit(&self) -> Time {
+        self.scenario.run.time_limit.unwrap_or(Time::LONGEST).min(Time::LONGEST)
+    }
+
+    /// The simulated time: that of the last event, or the limit if the run has come to it.
+    fn now(&self) -> Time {
+        match self.pause {
+            Some(Pause::TimeLimit) => self.limit(),
+            _ => self.scheduler.now(),
+        }
+    }
+
     /// Where the run stands.
     pub fn progress(&self) -> Progress {
         let machine = self.scheduler.model();
         let (packets, packet_hops) = machine.fabric.delivered();
-        let now = self.scheduler.now();
+        let now = self.now();
         let by_time = self
             .scenario
             .run
@@ -158,7 +171,7 @@ impl Simulation {
 
     /// Ends the run and collects its results. `interrupted`: the user stopped it.
     pub fn finish(self, interrupted: bool) -> Results {
-        let progress = self.progress();
+        let (progress, now) = (self.progress(), self.now());
         let wall_s = self.started.elapsed().as_secs_f64();
         let cpu = cpu_time()
             .zip(self.cpu_started)
@@ -172,14 +185,17 @@ impl Simulation {
             Some(Pause::TimeLimit) => (Outcome::TimeLimit, None),
             Some(_) => ended(&mut machine),
         };
+        let cut = machine.fabric.series_end().filter(|&end| end < now);
+        let cut = cut.map(|end| {
+            format!(
+                "run.series_interval is short: the table series ends at {} s",
+                end.seconds()
+            )
+        });
+        let detail = detail.or(cut);
         let mut digest = Digest::new();
         machine.results(&mut digest);
-        let rows = results::collect(
-            &self.scenario,
-            &self.placement,
-            &machine,
-            Time::from_seconds(progress.simulated_s),
-        );
+        let rows = results::collect(&self.scenario, &self.placement, &machine, now);
         let bytes_delivered = machine.fabric.traffic_stats().iter().map(|t| t.bytes).sum();
         Results {
             outcome,

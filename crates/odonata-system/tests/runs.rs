@@ -105,8 +105,52 @@ fn every_handler_of_the_machine_can_be_undone_and_redone() {
 fn a_time_limit_ends_the_run_where_it_says() {
     let results = run(MIX, &["run.time_limit=\"10 us\""]);
     assert_eq!(results.outcome(), &Outcome::TimeLimit);
-    assert!(results.progress().simulated_s <= 10e-6);
-    assert!(results.rows().jobs[0].elapsed_s <= 10e-6);
+    assert_eq!(results.progress().simulated_s, 10e-6);
+    for rank in &results.rows().ranks {
+        assert!(rank.compute_s <= rank.elapsed_s, "{rank:?}");
+    }
+    assert_eq!(results.rows().jobs[0].elapsed_s, 10e-6);
+}
+
+#[test]
+fn absurd_times_end_a_run_instead_of_wrapping_around() {
+    let results = run(
+        MIX,
+        &[
+            "jobs.0.workload.stencil.compute=\"4000000 s\"",
+            "jobs.0.workload.stencil.iterations=9",
+        ],
+    );
+    assert_eq!(results.outcome(), &Outcome::TimeLimit);
+    // 2^62 ps
+    assert_eq!(results.progress().simulated_s, odonata_engine::Time(1 << 62).seconds());
+}
+
+#[test]
+fn a_series_interval_that_is_short_for_the_run_is_named_and_bounded() {
+    let results = run(MIX, &["run.series_interval=\"10 ps\""]);
+    assert_eq!(results.outcome(), &Outcome::Completed);
+    let detail = results.run_json()["detail"].to_string();
+    assert!(detail.contains("run.series_interval is short"), "{detail}");
+}
+
+#[test]
+fn the_deadlock_proof_of_a_large_machine_is_bounded_whatever_its_shape() {
+    for (groups, routers, ports) in [(4, 100, 1), (1, 301, 0), (200, 40, 8)] {
+        let text = format!(
+            "[machine.dragonfly]\ngroups = {groups}\nrouters_per_group = {routers}\nnodes_per_router = 1\n\
+             global_ports_per_router = {ports}\n[network.routing]\nalgorithm = \"progressive-adaptive\"\nvia = \"router\"\n\
+             [[jobs]]\nname = \"j\"\nranks = 4\nworkload = {{ stencil = {{}} }}\n"
+        );
+        let scenario = scenario::load(&text, "test.toml", &[], None, ".").unwrap();
+        let report = odonata_system::check(&scenario).unwrap();
+        assert!(report.routing.deadlock_free, "{groups} groups");
+        assert!(
+            report.routing.proved_on.contains("the same dragonfly"),
+            "{}",
+            report.routing.proved_on
+        );
+    }
 }
 
 #[test]

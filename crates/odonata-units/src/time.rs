@@ -37,12 +37,12 @@ impl Time {
 
     /// This time in seconds, for output.
     pub fn seconds(self) -> f64 {
-        self.0 as f64 * 1e-12
+        self.0 as f64 / 1e12
     }
 
     /// This time in nanoseconds, for output.
     pub fn nanoseconds(self) -> f64 {
-        self.0 as f64 * 1e-3
+        self.0 as f64 / 1e3
     }
 
     /// `self - other`, or zero where `other` is later.
@@ -55,14 +55,15 @@ impl Add for Time {
     type Output = Time;
     #[inline]
     fn add(self, other: Time) -> Time {
-        Time(self.0 + other.0)
+        // Saturating, so that no sum of absurd times wraps around to an early one; runs end at `LONGEST`.
+        Time(self.0.saturating_add(other.0))
     }
 }
 
 impl AddAssign for Time {
     #[inline]
     fn add_assign(&mut self, other: Time) {
-        self.0 += other.0;
+        self.0 = self.0.saturating_add(other.0);
     }
 }
 

@@ -236,10 +236,12 @@ fn job_row(scenario: &Resolved, placement: &Placement, machine: &Machine, now: T
         // A rank that has not ended has run until now.
         let end = if m.finished { m.end } else { now };
         let elapsed = end.saturating_sub(job.start).seconds();
-        let non_compute = elapsed - m.compute.seconds().min(elapsed);
+        // A computation is booked when it starts; the end of the run may cut it short.
+        let compute = m.compute.seconds().min(elapsed);
+        let non_compute = elapsed - compute;
         row.finished += u64::from(m.finished);
         row.elapsed_s = row.elapsed_s.max(elapsed);
-        row.compute_mean_s += m.compute.seconds();
+        row.compute_mean_s += compute;
         row.mpi_mean_s += m.mpi.seconds();
         row.mpi_max_s = row.mpi_max_s.max(m.mpi.seconds());
         row.io_mean_s += m.io.seconds();
@@ -313,7 +315,7 @@ fn ranks(scenario: &Resolved, placement: &Placement, machine: &Machine, now: Tim
                 server: place.servers.get(rank as usize).map_or(-1, |&server| i64::from(server)),
                 finished: u64::from(m.finished),
                 elapsed_s: elapsed,
-                compute_s: m.compute.seconds(),
+                compute_s: m.compute.seconds().min(elapsed),
                 mpi_s: m.mpi.seconds(),
                 io_s: m.io.seconds(),
                 non_compute_s: elapsed - m.compute.seconds().min(elapsed),

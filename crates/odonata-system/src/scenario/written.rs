@@ -68,7 +68,8 @@ fn one() -> u64 {
 pub struct Run {
     /// Simulated time at which the run ends even if jobs have not. Default: none; the run ends when all jobs have.
     pub time_limit: Option<Time>,
-    /// Most messages that are recorded one by one; if there are more, histograms take over.
+    /// Most messages that are recorded one by one; if there are more, histograms take over. 0 also spares synthetic
+    /// sources the look at each arrival: their messages are then counted as packets only, without message latency.
     pub message_rows: u64,
     /// Most I/O operations that are recorded one by one; if there are more, histograms take over.
     pub io_rows: u64,
