@@ -129,7 +129,14 @@ def summary(
             raise InputError(
                 "not a result of odonata", file=str(folder), expected="a folder that holds run.json"
             )
-        _summarise(folder)
+        try:
+            _summarise(folder)
+        except (KeyError, ValueError) as error:  # JSON and Arrow errors are ValueErrors
+            raise InputError(
+                f"the result is damaged: {type(error).__name__} {error}",
+                file=str(folder),
+                expected="run.json and tables as `odonata run` wrote them",
+            ) from None
 
 
 @app.command()

@@ -172,3 +172,12 @@ def test_a_wrong_command_line_is_named(shell, arguments, said):
     assert said in done.err
     assert "Traceback" not in done.err
     assert shell.files() == before
+
+
+def test_a_damaged_result_is_named_without_a_traceback(shell, tmp_path):
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "run.json").write_text("{}", encoding="utf-8")
+    done = shell("summary", str(tmp_path / "damaged"))
+    assert done.code == 2
+    assert "the result is damaged" in done.err
+    assert "Traceback" not in done.err

@@ -181,7 +181,7 @@ fn machine_report(scenario: &Resolved, topology: &Topology, placement: &Placemen
         groups: scenario.machine.groups(),
         cables,
         free_ports,
-        global_to_terminal_bandwidth: f64::from(ends[LinkClass::Global as usize]) * links.global.bandwidth.0
+        global_to_terminal_bandwidth: f64::from(cables[2]) * links.global.bandwidth.0
             / (f64::from(cables[0]) * links.terminal.bandwidth.0),
     }
 }

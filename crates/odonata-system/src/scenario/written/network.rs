@@ -86,8 +86,8 @@ pub struct Routing {
     /// Adaptive routing: random non-minimal paths that are compared, 1 to 64.
     #[schemars(range(min = 1, max = 64))]
     pub candidates: u32,
-    /// Virtual channels per port of every class of links, 1 to 16. Default: as many as the algorithm needs to be free of
-    /// deadlock.
+    /// Virtual channels per port of every class of links, 1 to 16; where the algorithm needs more to be free of
+    /// deadlock, it gets what it needs. Default: as many as it needs.
     #[schemars(range(min = 1, max = 16))]
     pub vcs: Option<u8>,
     /// Progressive adaptive routing: over what a second router of the source group may divert a packet.
