@@ -48,6 +48,31 @@ fn charge(activity: &Activity) -> Charge {
 }
 
 impl Hosts {
+    /// What was measured at rank `rank` of `job` if the run ends at `now`: with what its unfinished
+    /// operations have cost until then. (A wait that I/O would complete counts as MPI, since it does
+    /// not know yet what it waits for.)
+    pub fn metrics_until(&self, job: u16, rank: u32, now: Time) -> super::RankMetrics {
+        let mut metrics = *self.metrics(job, rank);
+        let live = self.ranks.get(self.job(job).first_rank + rank).live;
+        for slot in live.iter(&self.activities) {
+            let activity = self.activities.get(slot);
+            if matches!(activity.phase, Phase::Parked | Phase::Ready) {
+                continue;
+            }
+            let time = now.saturating_sub(activity.since);
+            match charge(activity) {
+                Charge::Mpi => metrics.mpi += time,
+                Charge::Io => metrics.io += time,
+                // A computation is booked when it begins.
+                Charge::Nobody => {
+                    let left = activity.busy_until.saturating_sub(now);
+                    metrics.compute = metrics.compute.saturating_sub(left);
+                }
+            }
+        }
+        metrics
+    }
+
     /// Begins whatever `rank` can begin now.
     pub(crate) fn advance<X: Outside>(&mut self, x: &mut X, rank: u32) {
         loop {

@@ -232,13 +232,12 @@ fn job_row(scenario: &Resolved, placement: &Placement, machine: &Machine, now: T
     };
     let (mut latency_ps, mut latency_max, mut received) = (0u128, Time::ZERO, 0);
     for rank in 0..job.ranks {
-        let m = machine.hosts.metrics(j as u16, rank);
+        let m = machine.hosts.metrics_until(j as u16, rank, now);
         // A rank that has not ended has run until now.
         let end = if m.finished { m.end } else { now };
         let elapsed = end.saturating_sub(job.start).seconds();
-        // A computation is booked when it starts; the end of the run may cut it short.
-        let compute = m.compute.seconds().min(elapsed);
-        let non_compute = elapsed - compute;
+        let compute = m.compute.seconds();
+        let non_compute = elapsed - compute.min(elapsed);
         row.finished += u64::from(m.finished);
         row.elapsed_s = row.elapsed_s.max(elapsed);
         row.compute_mean_s += compute;
@@ -302,7 +301,7 @@ fn ranks(scenario: &Resolved, placement: &Placement, machine: &Machine, now: Tim
     let mut rows = Vec::new();
     for (j, (job, place)) in scenario.jobs.iter().zip(&placement.jobs).enumerate() {
         for (rank, &node) in (0..job.ranks).zip(&place.nodes) {
-            let m = machine.hosts.metrics(j as u16, rank);
+            let m = machine.hosts.metrics_until(j as u16, rank, now);
             let packets = machine.fabric.node_stats().get(node);
             let end = if m.finished { m.end } else { now };
             let elapsed = end.saturating_sub(job.start).seconds();
@@ -315,7 +314,7 @@ fn ranks(scenario: &Resolved, placement: &Placement, machine: &Machine, now: Tim
                 server: place.servers.get(rank as usize).map_or(-1, |&server| i64::from(server)),
                 finished: u64::from(m.finished),
                 elapsed_s: elapsed,
-                compute_s: m.compute.seconds().min(elapsed),
+                compute_s: m.compute.seconds(),
                 mpi_s: m.mpi.seconds(),
                 io_s: m.io.seconds(),
                 non_compute_s: elapsed - m.compute.seconds().min(elapsed),
