@@ -287,7 +287,7 @@ impl Fabric {
         let now = ctx.now();
         let link = *self.flow.links.get(port);
         let p = self.packets.get(packet);
-        let (bytes, traffic, tail_in) = (p.bytes, p.traffic, p.tail_in);
+        let (bytes, tail_in) = (p.bytes, p.tail_in);
         let serialisation = link.serialisation(bytes);
         let mut tail_out = now + serialisation;
         let mut head_out = tail_out;
@@ -325,7 +325,6 @@ impl Fabric {
             p.tail_in = tail_out + link.latency + self.egress;
             p.buffer = link.far + u32::from(vc);
             p.vc = vc;
-            debug_assert_eq!(p.traffic, traffic);
             ctx.send(
                 link.far_lp,
                 head_out + link.latency + self.egress + self.ingress,

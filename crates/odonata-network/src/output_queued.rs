@@ -38,7 +38,7 @@ impl Fabric {
         self.admit::<E, C>(ctx, packet, port, vc, flits);
         let out = self.flow.ports.get(port);
         if out.free_at <= now && out.waiting == 0 {
-            self.send_queued::<E, C>(ctx, packet, port, vc);
+            self.transmit::<E, C>(ctx, packet, port, vc);
         } else {
             self.enqueue::<C>(packet, port, vc);
             let free_at = self.flow.ports.get(port).free_at;
@@ -74,14 +74,6 @@ impl Fabric {
         self.flow.ports.edit::<M>(port).waiting += 1;
     }
 
-    fn send_queued<E, C>(&mut self, ctx: &mut C, packet: u32, port: u32, vc: u8) -> Time
-    where
-        E: Copy + From<FabricEvent>,
-        C: Context<E>,
-    {
-        self.transmit::<E, C>(ctx, packet, port, vc)
-    }
-
     /// A port became free or got a credit: lets overflow in, then sends.
     pub(crate) fn serve_output_queued<E, C>(&mut self, ctx: &mut C, port: u32)
     where
@@ -109,7 +101,7 @@ impl Fabric {
             };
             self.flow.vcs.edit::<C>(at).queue = queue;
             self.flow.ports.edit::<C>(port).waiting -= 1;
-            let free_at = self.send_queued::<E, C>(ctx, packet, port, vc);
+            let free_at = self.transmit::<E, C>(ctx, packet, port, vc);
             if out.waiting > 1 {
                 self.flow.wake::<E, C>(ctx, port, free_at);
             }

@@ -23,7 +23,7 @@ use super::post::draw;
 use super::rank::{Activity, Phase, WINDOW};
 use super::request::Transfer;
 use odonata_engine::{Mode, NIL, Time};
-use odonata_workload::{Op, OpKind};
+use odonata_workload::{Comm, Op, OpKind, Source, Tag};
 
 /// Who is charged for the time that an operation took.
 enum Charge {
@@ -44,6 +44,19 @@ fn charge(activity: &Activity) -> Charge {
         OpKind::Wait { .. } | OpKind::WaitAll { .. } if activity.for_io => Charge::Io,
         _ if activity.op.stream == 0 => Charge::Mpi,
         _ => Charge::Nobody,
+    }
+}
+
+/// A receive of the program, as it is posted.
+fn receive(source: Source, tag: Tag, comm: Comm, bytes: u64, request: u32) -> Posted {
+    Posted {
+        source,
+        tag,
+        context: context(comm, false),
+        bytes,
+        request,
+        collective: None,
+        next: NIL,
     }
 }
 
@@ -215,17 +228,7 @@ impl Hosts {
             }
             OpKind::Recv { from, tag, bytes, comm } => {
                 let request = self.open_blocking::<X>(slot, Transfer::Receive);
-                let context = context(comm, false);
-                let receive = Posted {
-                    source: from,
-                    tag,
-                    context,
-                    bytes,
-                    request,
-                    collective: None,
-                    next: NIL,
-                };
-                self.post(x, rank, receive);
+                self.post(x, rank, receive(from, tag, comm, bytes, request));
             }
             OpKind::Irecv {
                 from,
@@ -235,17 +238,7 @@ impl Hosts {
                 request,
             } => {
                 let request = self.open_numbered::<X>(rank, request, Transfer::Receive);
-                let context = context(comm, false);
-                let receive = Posted {
-                    source: from,
-                    tag,
-                    context,
-                    bytes,
-                    request,
-                    collective: None,
-                    next: NIL,
-                };
-                self.post(x, rank, receive);
+                self.post(x, rank, receive(from, tag, comm, bytes, request));
             }
             OpKind::Wait { request } => self.await_requests::<X>(slot, request, 1),
             OpKind::WaitAll { first, count } => self.await_requests::<X>(slot, first, count),
