@@ -21,8 +21,9 @@
 
 mod allreduce;
 mod broadcast;
+mod call;
 
-use crate::Collective;
+pub use call::Collective;
 
 /// How a collective is carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -70,12 +70,14 @@
 
 pub mod collective;
 mod grid;
+mod group;
 mod op;
 mod program;
 pub mod skeletons;
 pub mod synthetic;
 
-pub use collective::Algorithm;
-pub use op::{After, Collective, Comm, Op, OpId, OpKind, Request, Source, Tag};
+pub use collective::{Algorithm, Collective};
+pub use group::Group;
+pub use op::{After, Comm, Counts, Op, OpId, OpKind, Request, Source, Tag};
 pub use program::{Cursor, Program, operations};
 pub use synthetic::{Arrival, Pattern, Synthetic};

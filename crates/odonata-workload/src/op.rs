@@ -6,6 +6,8 @@
 
 use odonata_units::Time;
 
+use crate::Collective;
+
 /// The identity of an operation: it is the n-th that its rank's program handed out, from 0.
 ///
 /// `u32::MAX` names no operation, so a rank can have 2^32 - 1 of them.
@@ -90,6 +92,13 @@ impl Comm {
     /// All ranks of the job, by their rank in the job.
     pub const WORLD: Comm = Comm(0);
 }
+
+/// A list of sizes that differ from rank to rank, as the v-variants of collectives take them.
+///
+/// It is a name only: the sizes are asked of the [program](crate::Program::bytes), one at a time, so that an
+/// operation stays small however many ranks there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Counts(pub u32);
 
 /// A handle of a non-blocking operation, chosen by the program and private to the rank.
 ///
@@ -248,63 +257,6 @@ pub enum OpKind {
     },
 }
 
-/// A collective operation; which messages it becomes is the choice of [`collective`](crate::collective).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Collective {
-    /// `MPI_Barrier`.
-    Barrier {
-        /// The communicator.
-        comm: Comm,
-    },
-    /// `MPI_Bcast`.
-    Broadcast {
-        /// The communicator.
-        comm: Comm,
-        /// Who has the data, a rank of `comm`.
-        root: u32,
-        /// How much, in bytes.
-        bytes: u64,
-    },
-    /// `MPI_Allreduce` with a commutative operation.
-    Allreduce {
-        /// The communicator.
-        comm: Comm,
-        /// Size of the whole vector in bytes.
-        bytes: u64,
-        /// Number of its elements: one is never cut.
-        count: u64,
-    },
-}
-
-impl Collective {
-    /// The communicator it runs on.
-    pub const fn comm(&self) -> Comm {
-        match *self {
-            Collective::Barrier { comm } | Collective::Broadcast { comm, .. } | Collective::Allreduce { comm, .. } => {
-                comm
-            }
-        }
-    }
-
-    /// Checks that it can run on a communicator of `ranks` ranks.
-    ///
-    /// # Errors
-    /// Says what is wrong: a root outside the communicator, or elements that are not whole bytes.
-    pub fn check(&self, ranks: u32) -> Result<(), String> {
-        match *self {
-            Collective::Broadcast { root, .. } if root >= ranks => Err(format!(
-                "broadcast from rank {root}, but the communicator has only {ranks} ranks"
-            )),
-            Collective::Allreduce { bytes, count, .. } if bytes % count.max(1) != 0 || (count == 0 && bytes > 0) => {
-                Err(format!(
-                    "all-reduce of {bytes} bytes does not divide into {count} elements"
-                ))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -322,22 +274,5 @@ mod tests {
         assert_eq!(After::NONE.iter().count(), 0);
         assert!(After::NONE.is_none() && !After::ops(&ops).is_none());
         assert_eq!(After::from_slice(&[OpId(0); After::MOST + 1]), None);
-    }
-
-    #[test]
-    fn a_root_outside_the_communicator_is_an_error() {
-        let broadcast = Collective::Broadcast {
-            comm: Comm::WORLD,
-            root: 4,
-            bytes: 1,
-        };
-        assert!(broadcast.check(4).is_err() && broadcast.check(5).is_ok());
-        let sum = |bytes, count| Collective::Allreduce {
-            comm: Comm::WORLD,
-            bytes,
-            count,
-        };
-        assert!(sum(8, 1).check(4).is_ok() && sum(0, 0).check(4).is_ok());
-        assert!(sum(9, 2).check(4).is_err() && sum(8, 0).check(4).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! Rank programs: where operations come from.
 
-use crate::{After, Op, OpId, OpKind};
+use crate::{After, Comm, Counts, Group, Op, OpId, OpKind};
 
 /// Where a rank stands in its program.
 ///
@@ -48,6 +48,29 @@ pub trait Program: Send + Sync + std::fmt::Debug {
     /// The operation of `rank` at `cursor`, which moves on to the following one; `None` (and the
     /// cursor stays) at the end of the program, or for a rank that the job does not have.
     fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op>;
+
+    /// The members of communicator `comm` as `rank` knows it; `None` if the rank has no such communicator.
+    ///
+    /// Who is in a communicator is part of a program's definition, as its operations are; the call that
+    /// creates it costs its messages, but carries no names. Ranks that are members of the same
+    /// communicator must call it by the same number and get the same answer; disjoint
+    /// communicators, such as the rows of a grid, may share a number. Default: all ranks of the job,
+    /// under every number.
+    fn group(&self, rank: u32, comm: Comm) -> Option<Group> {
+        let _ = (rank, comm);
+        Some(Group::world(self.ranks()))
+    }
+
+    /// What list `counts` says, as `rank` knows it, in bytes: how much member `from` of the communicator
+    /// gives to member `to`. Where all give the same to everybody (all-gather), `to` is without
+    /// meaning; where what is given is a share of a common result (reduce-scatter), `from` is.
+    ///
+    /// A rank asks only for what MPI lets it know: what it gives or gets itself, and where the call has
+    /// the whole list as an argument, that.
+    fn bytes(&self, rank: u32, counts: Counts, from: u32, to: u32) -> u64 {
+        let _ = (rank, counts, from, to);
+        0
+    }
 
     /// One line for people: name, layout, sizes.
     fn describe(&self) -> String;

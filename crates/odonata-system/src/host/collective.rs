@@ -19,29 +19,21 @@ use odonata_workload::collective::{choose, step};
 use odonata_workload::{Collective, OpKind, Source, Tag};
 
 /// Bits of a stamp: kind, call number, hash.
-const CALL_BITS: u32 = 10;
+const CALL_BITS: u32 = 8;
 const HASH_BITS: u32 = 20;
+const _: () = assert!(Collective::KINDS <= 1 << (32 - CALL_BITS - HASH_BITS));
 
 /// What the messages of the `call`-th collective of a rank say.
 pub(crate) fn stamp(collective: &Collective, call: u32) -> u32 {
-    let (kind, words) = match *collective {
-        Collective::Barrier { .. } => (0, [0; 2]),
-        Collective::Broadcast { root, bytes, .. } => (1, [u64::from(root), bytes]),
-        Collective::Allreduce { bytes, count, .. } => (2, [bytes, count]),
-    };
     let mut digest = odonata_engine::Digest::new();
-    words.iter().for_each(|&word| digest.word(word));
+    collective.agreed().iter().for_each(|&word| digest.word(word));
     let hash = digest.value() as u32 & ((1 << HASH_BITS) - 1);
-    kind << (CALL_BITS + HASH_BITS) | (call & ((1 << CALL_BITS) - 1)) << HASH_BITS | hash
+    collective.kind() << (CALL_BITS + HASH_BITS) | (call & ((1 << CALL_BITS) - 1)) << HASH_BITS | hash
 }
 
 /// The name of the collective of a stamp, and the last digits of its number among its rank's.
 pub(crate) fn read_stamp(stamp: u32) -> (&'static str, u32) {
-    let name = match stamp >> (CALL_BITS + HASH_BITS) {
-        0 => "barrier",
-        1 => "broadcast",
-        _ => "all-reduce",
-    };
+    let name = Collective::name_of(stamp >> (CALL_BITS + HASH_BITS));
     (name, stamp >> HASH_BITS & ((1 << CALL_BITS) - 1))
 }
 

@@ -3,7 +3,7 @@
 use super::Hosts;
 use super::collective::{read_stamp, stamp};
 use super::outcome::{Failure, FailureKind};
-use odonata_workload::{Collective, Comm, OpKind, Source, Tag};
+use odonata_workload::{Comm, OpKind, Source, Tag};
 
 impl Hosts {
     /// `job "name" rank 3`.
@@ -127,11 +127,7 @@ pub(crate) fn describe(kind: &OpKind) -> String {
         }
         OpKind::Wait { request } => format!("Wait for request {}", request.0),
         OpKind::WaitAll { first, count } => format!("WaitAll for {count} requests from {}", first.0),
-        OpKind::Collective(Collective::Barrier { comm }) => format!("Barrier {}", on(comm)),
-        OpKind::Collective(Collective::Broadcast { comm, root, bytes }) => {
-            format!("Broadcast of {bytes} B from {root} {}", on(comm))
-        }
-        OpKind::Collective(Collective::Allreduce { comm, bytes, .. }) => format!("Allreduce of {bytes} B {}", on(comm)),
+        OpKind::Collective(collective) => format!("{collective} {}", on(collective.comm())),
         OpKind::Open { file } => format!("Open file {file}"),
         OpKind::Close { file } => format!("Close file {file}"),
         OpKind::Read { file, offset, bytes } => format!("Read {bytes} B at {offset} of file {file}"),
