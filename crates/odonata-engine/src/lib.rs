@@ -18,6 +18,7 @@
 //! [`sequential`] for the reference scheduler.
 
 pub mod digest;
+mod growing;
 pub mod model;
 pub mod random;
 pub mod rehearsal;
@@ -26,6 +27,7 @@ pub mod state;
 pub mod wheel;
 
 pub use digest::Digest;
+pub use growing::Growing;
 pub use model::{Context, Key, Lp, Model};
 pub use odonata_units::Time;
 pub use random::Stream;

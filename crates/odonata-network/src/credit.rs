@@ -1,16 +1,20 @@
 //! Flow control: the sending sides of all links, and their lazy credits.
 
 use crate::FabricEvent;
+use crate::blame::Books;
 use crate::link::Links;
+use crate::message::Traffic;
 use crate::port::{OutPort, OutVc};
 use odonata_engine::{Context, Mode, NIL, Pool, Slot, Store, Time};
 
 /// Flits of a buffer that will be free again at `due`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Credit {
-    due: Time,
+    pub(crate) due: Time,
     flits: u16,
-    vc: u8,
+    /// Whose packet held the space.
+    pub(crate) owner: Traffic,
+    pub(crate) vc: u8,
     next: u32,
 }
 
@@ -29,10 +33,11 @@ impl Slot for Credit {
 /// list costs a miss each. Few buffers hold more packets than this; the rest goes to the list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shelf {
-    due: [Time; Shelf::MOST],
+    pub(crate) due: [Time; Shelf::MOST],
     flits: [u16; Shelf::MOST],
-    vc: [u8; Shelf::MOST],
-    len: u8,
+    pub(crate) owner: [Traffic; Shelf::MOST],
+    pub(crate) vc: [u8; Shelf::MOST],
+    pub(crate) len: u8,
 }
 
 impl Shelf {
@@ -40,6 +45,7 @@ impl Shelf {
     const EMPTY: Shelf = Shelf {
         due: [Time::NEVER; Shelf::MOST],
         flits: [0; Shelf::MOST],
+        owner: [0; Shelf::MOST],
         vc: [0; Shelf::MOST],
         len: 0,
     };
@@ -54,16 +60,18 @@ pub(crate) struct Flow {
     pub(crate) shelves: Store<Shelf>,
     /// What found no place on its port's shelf.
     pub(crate) credits: Pool<Credit>,
+    pub(crate) books: Books,
 }
 odonata_engine::journalled!(Flow {
     ports,
     vcs,
     shelves,
-    credits
+    credits,
+    books
 });
 
 impl Flow {
-    pub(crate) fn new(links: Links) -> Self {
+    pub(crate) fn new(links: Links, books: Books) -> Self {
         let n = links.links.len();
         let vcs = links.vcs as usize + n - links.ports as usize;
         Flow {
@@ -72,6 +80,7 @@ impl Flow {
             vcs: Store::filled(vcs, OutVc::IDLE),
             shelves: Store::filled(n, Shelf::EMPTY),
             credits: Pool::new(),
+            books,
         }
     }
 
@@ -117,10 +126,17 @@ impl Flow {
         self.await_credits::<E, C>(ctx, link);
     }
 
-    /// Gives `flits` of virtual channel `vc` back to the sender of `link`, from `due` on.
+    /// Gives `flits` of virtual channel `vc`, held by a packet of `owner`, back to the sender of `link`, from
+    /// `due` on.
     #[inline]
-    pub(crate) fn return_credit<E, C>(&mut self, ctx: &mut C, link: u32, vc: u8, flits: u16, due: Time)
-    where
+    pub(crate) fn return_credit<E, C>(
+        &mut self,
+        ctx: &mut C,
+        link: u32,
+        vc: u8,
+        (flits, owner): (u16, Traffic),
+        due: Time,
+    ) where
         E: Copy + From<FabricEvent>,
         C: Context<E>,
     {
@@ -129,11 +145,18 @@ impl Flow {
             let shelf = self.shelves.edit::<C>(link);
             shelf.due[place] = due;
             shelf.flits[place] = flits;
+            shelf.owner[place] = owner;
             shelf.vc[place] = vc;
             shelf.len += 1;
         } else {
             let next = self.ports.get(link).credits;
-            let credit = self.credits.take::<C>(Credit { due, flits, vc, next });
+            let credit = self.credits.take::<C>(Credit {
+                due,
+                flits,
+                owner,
+                vc,
+                next,
+            });
             self.ports.edit::<C>(link).credits = credit;
         }
         if self.ports.get(link).hungry {
@@ -171,6 +194,9 @@ impl Flow {
     /// Counts the credits of `link` that are due.
     #[inline]
     pub(crate) fn harvest<M: Mode>(&mut self, link: u32, now: Time) {
+        if self.books.is_on() {
+            self.settle_credits::<M>(link, now);
+        }
         let first_vc = self.links.get(link).first_vc;
         let mut flits = 0;
         let len = usize::from(self.shelves.get(link).len);
@@ -182,7 +208,8 @@ impl Flow {
                     flits += u32::from(shelf.flits[i]);
                     self.vcs.edit::<M>(first_vc + u32::from(shelf.vc[i])).used -= u32::from(shelf.flits[i]);
                 } else {
-                    (shelf.due[kept], shelf.flits[kept], shelf.vc[kept]) = (shelf.due[i], shelf.flits[i], shelf.vc[i]);
+                    (shelf.due[kept], shelf.flits[kept]) = (shelf.due[i], shelf.flits[i]);
+                    (shelf.owner[kept], shelf.vc[kept]) = (shelf.owner[i], shelf.vc[i]);
                     kept += 1;
                 }
             }

@@ -1,15 +1,16 @@
 //! The fabric as a whole: its state, its interface to the hosts, and what both router models share.
 
+use crate::blame::Books;
 use crate::credit::Flow;
 use crate::link::Links;
 use crate::packet::Packet;
 use crate::params::{InputQueues, NetworkParams, RouterModel, Switching};
 use crate::port::InBuffer;
 use crate::routing::{Choice, Decision, Header, Routing};
-use crate::stats::{Histogram, LinkStats, NodeStats, Series, SeriesCell, TrafficStats};
+use crate::stats::{Histogram, LinkStats, MOST_SERIES_CELLS, NodeStats, SeriesCell, TrafficStats};
 use crate::{FabricEvent, Message, Notice, nic::Nic};
 use odonata_engine::random::Purpose;
-use odonata_engine::{Context, Digest, Mode, NIL, Pool, Store, Stream, Time};
+use odonata_engine::{Context, Growing, Mode, NIL, Pool, Store, Stream, Time};
 use odonata_topology::{LinkClass, Peer};
 
 /// When a packet leaves the NIC's message queue it belongs to the fabric until it is delivered.
@@ -41,7 +42,7 @@ pub struct Fabric {
     pub(crate) latency: Histogram,
     pub(crate) latency_created: Histogram,
     /// Per interval: one cell per traffic, then one per link class.
-    pub(crate) series: Series,
+    pub(crate) series: Growing<SeriesCell>,
 }
 odonata_engine::journalled!(Fabric {
     flow,
@@ -124,6 +125,10 @@ impl Fabric {
         let (n_links, n_inputs) = (links.links.len(), links.vcs as usize);
         let nodes = topology.nodes() as usize;
         let traffics = usize::from(params.traffics);
+        let books = match params.blame {
+            true => Books::new(&links, &params),
+            false => Books::off(),
+        };
         let fifo = params.router == RouterModel::InputQueued && params.input_queues == InputQueues::Fifo;
         let (ingress, egress) = match params.router {
             RouterModel::InputQueued => (params.router_delay, Time::ZERO),
@@ -135,7 +140,7 @@ impl Fabric {
             threshold,
             bias,
             full_packet: (params.router == RouterModel::OutputQueued).then(|| params.flits(params.packet) as u32),
-            flow: Flow::new(links),
+            flow: Flow::new(links, books),
             inputs: Store::filled(if fifo { n_inputs } else { 0 }, InBuffer::EMPTY),
             fifo,
             packets: Pool::new(),
@@ -151,7 +156,7 @@ impl Fabric {
             traffic: Store::filled(traffics, TrafficStats::default()),
             latency: Histogram::new(traffics),
             latency_created: Histogram::new(traffics),
-            series: Series::default(),
+            series: Growing::new(),
             params,
             routing,
         }
@@ -287,7 +292,10 @@ impl Fabric {
         let now = ctx.now();
         let link = *self.flow.links.get(port);
         let p = self.packets.get(packet);
-        let (bytes, tail_in) = (p.bytes, p.tail_in);
+        let (bytes, tail_in, owner) = (p.bytes, p.tail_in, p.traffic);
+        if self.flow.books.is_on() {
+            self.flow.hold_port::<C>(port, owner, now);
+        }
         let serialisation = link.serialisation(bytes);
         let mut tail_out = now + serialisation;
         let mut head_out = tail_out;
@@ -318,7 +326,7 @@ impl Fabric {
             let arrival = tail_out + link.latency + self.egress;
             let flits = self.flits(bytes) as u16;
             self.flow
-                .return_credit::<E, C>(ctx, port, vc, flits, arrival + link.credit_delay);
+                .return_credit::<E, C>(ctx, port, vc, (flits, owner), arrival + link.credit_delay);
             self.deliver::<E, C>(ctx, packet, arrival);
         } else {
             let p = self.packets.edit::<C>(packet);
@@ -386,7 +394,7 @@ impl Fabric {
         let Some(interval) = self.params.series else { return };
         let width = usize::from(self.params.traffics) + LinkClass::ALL.len();
         let row = (at.0 / interval.0) as usize;
-        if row >= Series::MOST / width {
+        if row >= MOST_SERIES_CELLS / width {
             return;
         }
         let cell = self.series.edit::<M>(row * width + column);
@@ -427,145 +435,5 @@ impl Fabric {
             hops: 0,
         };
         self.packets.take::<M>(packet)
-    }
-
-    /// Checks that everything is home: no packet or message is left, every credit is back, every byte
-    /// sent was delivered.
-    ///
-    /// # Errors
-    /// Says what is missing and where.
-    pub fn audit(&mut self) -> Result<(), String> {
-        if self.packets.live() > 0 {
-            return Err(format!("{} packets are still in the network", self.packets.live()));
-        }
-        if self.messages.live() > 0 {
-            return Err(format!("{} messages were not delivered", self.messages.live()));
-        }
-        for link in 0..self.flow.ports.len() as u32 {
-            self.flow.harvest::<odonata_engine::Plain>(link, Time::NEVER);
-            let port = self.flow.ports.get(link);
-            if port.used != 0 || port.waiting != 0 {
-                return Err(format!(
-                    "{} flits of credit of link {link} are not home, {} packets wait for it",
-                    port.used, port.waiting
-                ));
-            }
-        }
-        for (i, traffic) in self.traffic.iter().enumerate() {
-            if traffic.bytes != traffic.bytes_sent {
-                return Err(format!(
-                    "traffic {i}: {} of {} bytes were delivered",
-                    traffic.bytes, traffic.bytes_sent
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// Packets and messages that are in the network now.
-    pub fn in_flight(&self) -> (u32, u32) {
-        (self.packets.live(), self.messages.live())
-    }
-
-    /// The routing.
-    pub fn routing(&self) -> &Routing {
-        &self.routing
-    }
-
-    /// The parameters.
-    pub fn params(&self) -> &NetworkParams {
-        &self.params
-    }
-
-    /// Statistics of the links: router ports in the topology's order, then the NICs.
-    pub fn link_stats(&self) -> &Store<LinkStats> {
-        &self.links
-    }
-
-    /// Statistics of the nodes as receivers.
-    pub fn node_stats(&self) -> &Store<NodeStats> {
-        &self.nodes
-    }
-
-    /// Statistics per traffic.
-    pub fn traffic_stats(&self) -> &Store<TrafficStats> {
-        &self.traffic
-    }
-
-    /// Packet latency per traffic, from its start on the terminal link and from creation.
-    pub fn latencies(&self) -> (&Histogram, &Histogram) {
-        (&self.latency, &self.latency_created)
-    }
-
-    /// The time series: per interval one cell per traffic, then one per link class.
-    pub fn series(&self) -> &Store<SeriesCell> {
-        &self.series.cells
-    }
-
-    /// Until when the time series is kept: an interval that is short for the length of a run must not
-    /// fill the memory.
-    pub fn series_end(&self) -> Option<Time> {
-        let width = usize::from(self.params.traffics) + LinkClass::ALL.len();
-        self.params
-            .series
-            .map(|interval| Time(interval.0.saturating_mul((Series::MOST / width) as u64)))
-    }
-
-    /// Packets delivered and routers visited by them.
-    pub fn delivered(&self) -> (u64, u64) {
-        self.traffic
-            .iter()
-            .fold((0, 0), |(p, h), t| (p + t.packets, h + t.hops))
-    }
-
-    /// Bytes of memory held by the fabric's state.
-    pub fn memory(&self) -> usize {
-        self.flow.ports.memory()
-            + self.flow.vcs.memory()
-            + self.flow.shelves.memory()
-            + self.flow.credits.memory()
-            + self.inputs.memory()
-            + self.packets.memory()
-            + self.messages.memory()
-            + self.nics.memory()
-            + self.links.memory()
-            + self.nodes.memory()
-    }
-
-    /// Adds every result to a digest.
-    pub fn results(&self, digest: &mut Digest) {
-        for l in self.links.iter() {
-            for word in [l.bytes, l.packets, l.busy.0, l.saturation.0, l.stalled] {
-                digest.word(word);
-            }
-        }
-        for n in self.nodes.iter() {
-            for word in [
-                n.packets,
-                n.hops,
-                n.latency.0,
-                n.latency_max.0,
-                n.latency_min.0,
-                n.digest,
-            ] {
-                digest.word(word);
-            }
-        }
-        for t in self.traffic.iter() {
-            for word in [
-                t.messages,
-                t.packets,
-                t.bytes,
-                t.hops,
-                t.latency.0,
-                t.latency_created.0,
-                t.latency_max.0,
-                t.nonminimal,
-            ] {
-                digest.word(word);
-            }
-        }
-        self.latency.results(digest);
-        self.latency_created.results(digest);
     }
 }

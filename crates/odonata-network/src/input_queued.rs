@@ -33,6 +33,10 @@ impl Fabric {
             self.request::<E, C>(ctx, router, packet, false);
             return;
         }
+        if self.flow.books.is_on() {
+            let owner = self.packets.get(packet).traffic;
+            self.flow.join_input::<C>(buffer, packet, owner, ctx.now());
+        }
         self.push_input::<C>(packet, buffer);
         if input.fifo.is_empty() {
             ctx.look_again(
@@ -60,6 +64,10 @@ impl Fabric {
         if input.fifo.is_empty() || input.requested || input.read_until > ctx.now() {
             return;
         }
+        if self.flow.books.is_on() {
+            let owner = self.packets.get(input.fifo.head).traffic;
+            self.flow.leave_input::<C>(buffer, input.fifo.head, owner, ctx.now());
+        }
         self.request::<E, C>(ctx, router, input.fifo.head, true);
     }
 
@@ -77,6 +85,9 @@ impl Fabric {
         let flits = self.flits(p.bytes);
         let out = *self.flow.ports.get(port);
         let at = self.flow.links.get(port).first_vc + u32::from(vc);
+        if self.fifo && self.flow.books.is_on() {
+            self.flow.hold_input::<C>(p.buffer, p.traffic);
+        }
         // A port that others wait for is passed by only if it has looked at them and can serve none.
         let idle = out.free_at <= now && (out.waiting == 0 || out.hungry);
         if idle && self.flow.vcs.get(at).queue.is_empty() && self.flow.has_room::<C>(port, vc, flits, now) {
@@ -96,6 +107,9 @@ impl Fabric {
                 self.push_input::<C>(packet, p.buffer);
             }
             self.inputs.edit::<C>(p.buffer).requested = true;
+        }
+        if self.flow.books.is_on() {
+            self.flow.join_output::<C>(port, at, packet, p.traffic, now);
         }
         self.packets.edit::<C>(packet).next_waiting = NIL;
         let tail = self.flow.vcs.get(at).queue.tail;
@@ -156,6 +170,9 @@ impl Fabric {
             if !self.flow.has_room::<C>(port, vc, flits, now) {
                 continue;
             }
+            if self.flow.books.is_on() {
+                self.flow.leave_output::<C>(port, at, packet, p.traffic, now);
+            }
             let queue = &mut self.flow.vcs.edit::<C>(at).queue;
             queue.head = p.next_waiting;
             if queue.head == NIL {
@@ -192,7 +209,7 @@ impl Fabric {
         let feeding = self.flow.links.feeding[p.buffer as usize];
         let delay = self.flow.links.get(feeding).credit_delay;
         self.flow
-            .return_credit::<E, C>(ctx, feeding, p.vc, flits as u16, done + delay);
+            .return_credit::<E, C>(ctx, feeding, p.vc, (flits as u16, p.traffic), done + delay);
         if !self.fifo {
             return done;
         }

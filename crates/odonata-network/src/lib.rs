@@ -22,6 +22,7 @@
 //! **One event per hop** where nothing is in the way: the event at a router is the moment its head has
 //! been routed (link latency and pipeline included), and an idle port sends at once.
 
+mod blame;
 mod credit;
 pub mod deadlock;
 mod event;
@@ -34,11 +35,14 @@ mod output_queued;
 mod packet;
 mod params;
 mod port;
+mod report;
 pub mod routing;
 mod stats;
 
+pub use blame::{LinkCharge, PLACES, RESOURCES, WaitSeries};
 pub use event::{FabricEvent, Notice};
 pub use fabric::Fabric;
 pub use message::{Message, Traffic};
+pub use odonata_blame::Waited;
 pub use params::{InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels};
 pub use stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};

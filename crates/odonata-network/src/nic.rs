@@ -51,6 +51,10 @@ impl Fabric {
     {
         let m = *self.messages.get(message);
         self.traffic.edit::<C>(u32::from(m.traffic)).bytes_sent += m.bytes;
+        if self.flow.books.is_on() {
+            self.flow
+                .join_nic::<C>(self.flow.links.ports + m.source, m.traffic, ctx.now());
+        }
         let mut queue = self.nics.get(m.source).queue;
         let first = queue.is_empty();
         queue.push::<C, _>(&mut self.messages, message);
@@ -93,6 +97,14 @@ impl Fabric {
             Switching::CutThrough => now + link.flit_time(serialisation),
             Switching::StoreAndForward => tail_out,
         };
+        if self.flow.books.is_on() {
+            let m = self.messages.get(message);
+            // It has waited since it came, or since its last packet was out.
+            let unsent = self.nics.get(node).unsent;
+            let since = if unsent == m.bytes { m.queued } else { free_at };
+            let last = unsent == u64::from(bytes);
+            self.flow.leave_nic::<C>(number, m.traffic, (since, now), last);
+        }
         let port = self.flow.ports.edit::<C>(number);
         port.hungry = false;
         port.free_at = tail_out.max(Time(now.0 + 1));

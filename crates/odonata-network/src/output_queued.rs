@@ -26,6 +26,10 @@ impl Fabric {
         let mut overflow = self.flow.vcs.get(at).overflow;
         // Room that comes at this very instant belongs to those who have waited for it.
         if !overflow.is_empty() || !self.flow.has_room::<C>(port, vc, flits, now) {
+            if self.flow.books.is_on() {
+                let owner = self.packets.get(packet).traffic;
+                self.flow.join_overflow::<C>(at, packet, owner, now);
+            }
             overflow.push::<C, _>(&mut self.packets, packet);
             self.flow.vcs.edit::<C>(at).overflow = overflow;
             let out = self.flow.ports.edit::<C>(port);
@@ -40,7 +44,7 @@ impl Fabric {
         if out.free_at <= now && out.waiting == 0 {
             self.transmit::<E, C>(ctx, packet, port, vc);
         } else {
-            self.enqueue::<C>(packet, port, vc);
+            self.enqueue::<C>(packet, port, vc, now);
             let free_at = self.flow.ports.get(port).free_at;
             if free_at > now {
                 self.flow.wake::<E, C>(ctx, port, free_at);
@@ -59,15 +63,19 @@ impl Fabric {
     {
         self.flow.claim::<C>(port, vc, flits);
         let p = self.packets.get(packet);
-        let (buffer, from_vc) = (p.buffer, p.vc);
+        let (buffer, from_vc, owner) = (p.buffer, p.vc, p.traffic);
         let feeding = self.flow.links.feeding[buffer as usize];
         let due = ctx.now() + self.flow.links.get(feeding).credit_delay;
         self.flow
-            .return_credit::<E, C>(ctx, feeding, from_vc, flits as u16, due);
+            .return_credit::<E, C>(ctx, feeding, from_vc, (flits as u16, owner), due);
     }
 
-    fn enqueue<M: Mode>(&mut self, packet: u32, port: u32, vc: u8) {
+    fn enqueue<M: Mode>(&mut self, packet: u32, port: u32, vc: u8, now: Time) {
         let at = self.flow.links.get(port).first_vc + u32::from(vc);
+        if self.flow.books.is_on() {
+            let owner = self.packets.get(packet).traffic;
+            self.flow.join_output::<M>(port, at, packet, owner, now);
+        }
         let mut queue = self.flow.vcs.get(at).queue;
         queue.push::<M, _>(&mut self.packets, packet);
         self.flow.vcs.edit::<M>(at).queue = queue;
@@ -99,6 +107,10 @@ impl Fabric {
             let Some(packet) = queue.pop(&self.packets) else {
                 continue;
             };
+            if self.flow.books.is_on() {
+                let owner = self.packets.get(packet).traffic;
+                self.flow.leave_output::<C>(port, at, packet, owner, now);
+            }
             self.flow.vcs.edit::<C>(at).queue = queue;
             self.flow.ports.edit::<C>(port).waiting -= 1;
             let free_at = self.transmit::<E, C>(ctx, packet, port, vc);
@@ -143,12 +155,16 @@ impl Fabric {
                 let Some(packet) = overflow.pop(&self.packets) else {
                     break;
                 };
+                if self.flow.books.is_on() {
+                    let owner = self.packets.get(packet).traffic;
+                    self.flow.leave_overflow::<C>(at, packet, owner, now);
+                }
                 self.flow.vcs.edit::<C>(at).overflow = overflow;
                 let out = self.flow.ports.edit::<C>(port);
                 out.waiting -= 1;
                 out.waiting_flits -= flits;
                 self.admit::<E, C>(ctx, packet, port, vc, flits);
-                self.enqueue::<C>(packet, port, vc);
+                self.enqueue::<C>(packet, port, vc, now);
             }
         }
         if starving {

@@ -82,6 +82,8 @@ pub struct NetworkParams {
     pub traffics: u16,
     /// Interval of the time series, if one is wanted.
     pub series: Option<Time>,
+    /// Whether every wait of a packet is charged to whoever it waited for.
+    pub blame: bool,
     /// Seed of the routing's random choices.
     pub seed: u64,
 }

@@ -1,7 +1,6 @@
 //! What the fabric counts.
 
-use odonata_engine::state::Marks;
-use odonata_engine::{Digest, Journalled, Mode, Store, Time};
+use odonata_engine::{Digest, Mode, Store, Time};
 
 /// Sub-buckets per power of two: a histogram's values are exact to 1/32.
 const SUB: u32 = 32;
@@ -88,49 +87,8 @@ pub struct SeriesCell {
     pub time: Time,
 }
 
-/// The cells of the time series; as many as the run has needed so far.
-#[derive(Debug, Default)]
-pub(crate) struct Series {
-    pub(crate) cells: Store<SeriesCell>,
-}
-
-impl Series {
-    /// Cells that are kept at most, 100 MB of them; what lies behind is not recorded.
-    pub(crate) const MOST: usize = 1 << 22;
-
-    /// Cell `i`, to be changed. Growing is not taken back with the event that needed it: a cell in
-    /// which nothing is counted is no part of the state.
-    pub(crate) fn edit<M: Mode>(&mut self, i: usize) -> &mut SeriesCell {
-        while self.cells.len() <= i {
-            self.cells.grow(SeriesCell::default());
-        }
-        self.cells.edit::<M>(i as u32)
-    }
-}
-
-impl Journalled for Series {
-    fn mark(&self, marks: &mut Marks) {
-        self.cells.mark(marks);
-    }
-    fn undo(&mut self, marks: &mut std::slice::Iter<'_, usize>) {
-        self.cells.undo(marks);
-    }
-    fn commit(&mut self) {
-        self.cells.commit();
-    }
-    fn fingerprint(&self, digest: &mut Digest) {
-        for (i, cell) in self
-            .cells
-            .iter()
-            .enumerate()
-            .filter(|(_, cell)| **cell != SeriesCell::default())
-        {
-            for word in [i as u64, cell.packets, cell.bytes, cell.time.0] {
-                digest.word(word);
-            }
-        }
-    }
-}
+/// Cells of the time series that are kept at most, 100 MB of them; what lies behind is not recorded.
+pub(crate) const MOST_SERIES_CELLS: usize = 1 << 22;
 
 /// A histogram of times with buckets that grow with the value.
 #[derive(Debug)]

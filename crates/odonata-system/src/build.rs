@@ -128,6 +128,7 @@ fn network(scenario: &Resolved) -> NetworkParams {
         },
         traffics: 2 * scenario.jobs.len() as u16,
         series: scenario.run.series_interval,
+        blame: true,
         seed: scenario.seed,
     }
 }

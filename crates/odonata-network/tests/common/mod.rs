@@ -78,6 +78,7 @@ impl Net {
                 nic: NicParams { queue: 8 },
                 traffics: 1,
                 series: None,
+                blame: true,
                 seed: 1,
             },
         }

@@ -214,6 +214,7 @@ impl World {
             nic: NicParams { queue: 4 },
             traffics: 2 * self.jobs.len() as u16,
             series: None,
+            blame: true,
             seed: 3,
         }
     }

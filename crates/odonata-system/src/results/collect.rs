@@ -190,10 +190,7 @@ fn series(scenario: &Resolved, machine: &Machine) -> Vec<SeriesRow> {
     let traffics = 2 * scenario.jobs.len();
     let width = traffics + LinkClass::ALL.len();
     let mut rows = Vec::new();
-    for (i, cell) in machine.fabric.series().iter().enumerate() {
-        if cell.packets == 0 {
-            continue;
-        }
+    for (i, cell) in machine.fabric.series() {
         let (bin, column) = (i / width, i % width);
         let mut row = SeriesRow {
             start_s: bin as f64 * interval.seconds(),

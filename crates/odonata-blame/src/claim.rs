@@ -1,0 +1,78 @@
+//! What one owner has waited for in one line; a cache line.
+
+use crate::{Cause, Owner};
+use odonata_engine::{Slot, Time};
+
+/// Culprits per claim; those of a line with more are in further claims of the same owner.
+const CULPRITS: usize = 4;
+
+/// No culprit.
+const NOBODY: Owner = Owner::MAX;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Claim {
+    times: [Time; CULPRITS],
+    /// Waited for somebody who is not known yet.
+    pub(crate) deferred: Time,
+    pub(crate) waiting: u32,
+    pub(crate) next: u32,
+    culprits: [Owner; CULPRITS],
+    causes: [Cause; CULPRITS],
+    pub(crate) owner: Owner,
+    /// Whether `waiting` is kept here; if not, this claim only holds further culprits.
+    pub(crate) counts: bool,
+}
+
+impl Claim {
+    pub(crate) fn new(owner: Owner, counts: bool, next: u32) -> Claim {
+        Claim {
+            times: [Time::ZERO; CULPRITS],
+            deferred: Time::ZERO,
+            waiting: 0,
+            next,
+            culprits: [NOBODY; CULPRITS],
+            causes: [0; CULPRITS],
+            owner,
+            counts,
+        }
+    }
+
+    /// Where `culprit` is booked, or could be.
+    #[inline]
+    pub(crate) fn place_of(&self, culprit: Owner, cause: Cause) -> Option<usize> {
+        (0..CULPRITS).find(|&i| self.culprits[i] == NOBODY || (self.culprits[i] == culprit && self.causes[i] == cause))
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, place: usize, culprit: Owner, cause: Cause, time: Time) {
+        self.culprits[place] = culprit;
+        self.causes[place] = cause;
+        self.times[place] += time;
+    }
+
+    /// What is booked here; without a culprit what is deferred.
+    pub(crate) fn charges(&self) -> impl Iterator<Item = (Option<Owner>, Cause, Time)> + use<> {
+        let Claim {
+            culprits,
+            causes,
+            times,
+            deferred,
+            ..
+        } = *self;
+        (0..CULPRITS)
+            .filter(move |&i| culprits[i] != NOBODY)
+            .map(move |i| (Some(culprits[i]), causes[i], times[i]))
+            .chain((deferred > Time::ZERO).then_some((None, 0, deferred)))
+    }
+}
+
+impl Slot for Claim {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}
+
+const _: () = assert!(size_of::<Claim>() == 64);

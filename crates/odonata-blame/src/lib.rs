@@ -1,0 +1,383 @@
+//! Blame: every wait is charged to whoever held what was waited for.
+//!
+//! A [`Ledger`] keeps the books of many *lines*. A line is a place where things wait for one resource: the
+//! packets for an output port, the requests for a storage device. Everything in a line has an
+//! *owner*, a small number (a job's MPI traffic, a job's I/O), and so has whoever holds the resource, the
+//! *culprit*. While the culprit holds it, each waiter adds one second per second to the charge
+//! (owner, culprit):
+//!
+//! ```text
+//!  line of port r3>r7        0 us        4 us   6 us            11 us
+//!  held by                   |-- job B --|- B --|---- job C -----|
+//!  waiting                     A            A A       A
+//!                              A: 4 us to B, A: 2 x 2 us to B, A: 5 us to C
+//! ```
+//!
+//! Where the holder is known only afterwards (a credit says whose packet made room when it comes back), the time
+//! is [deferred](Ledger::defer), and [settled](Ledger::settle) later.
+//!
+//! **Charges add up to the waits exactly**: the ledger integrates over the number of waiters at each change of
+//! a line; its users also add up `end - start` of every single wait ([`Ledger::waited`]), and
+//! [`Ledger::audit`] compares the two to the picosecond.
+//!
+//! **Cost.** A change costs one cache line per owner that waits in the line. Nothing is kept for lines in which
+//! nobody ever waited. A ledger that is [off](Ledger::off) costs one well-predicted branch.
+//!
+//! Units: times are [`Time`] (picoseconds) of one waiter; a charge of 2 s can be two waiters for a second each.
+//!
+//! ```
+//! use odonata_blame::Ledger;
+//! use odonata_engine::{Plain, Time};
+//!
+//! let (milc, cosmoflow, link) = (0, 2, 0);
+//! let us = |n: u64| Time::from_ns(1_000 * n);
+//! let mut ledger = Ledger::new(vec![0], 4, 1, None);
+//! ledger.join::<Plain>(0, us(1), milc);
+//! ledger.charge::<Plain>(0, us(5), cosmoflow, link); // cosmoflow's packet ends at 5 us
+//! ledger.leave::<Plain>(0, us(5), milc, us(1));
+//! let charges: Vec<_> = ledger.charges().collect();
+//! assert_eq!((charges[0].victim, charges[0].culprit, charges[0].time), (milc, Some(cosmoflow), us(4)));
+//! ledger.audit().unwrap();
+//! ```
+
+mod claim;
+mod series;
+
+pub use series::SeriesCharge;
+
+use claim::Claim;
+use odonata_engine::{Digest, Mode, NIL, Pool, Store, Time};
+use series::Series;
+
+/// Who waits or holds; numbered by the user of the ledger, from 0.
+pub type Owner = u16;
+
+/// For which kind of resource; numbered by the user of the ledger, from 0.
+pub type Cause = u8;
+
+/// The state of a line.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    /// Until when the waits of this line have been charged or deferred.
+    since: Time,
+    /// Chain of [`Claim`]s, one or more per owner that ever waited here.
+    claims: u32,
+    /// Waiters.
+    waiting: u32,
+}
+
+impl Line {
+    const EMPTY: Line = Line {
+        since: Time::ZERO,
+        claims: NIL,
+        waiting: 0,
+    };
+}
+
+/// What one owner has waited for another in one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Charge {
+    /// The line.
+    pub line: u32,
+    /// Who waited.
+    pub victim: Owner,
+    /// Who held the resource; `None` where that is not known yet, because the run ended before.
+    pub culprit: Option<Owner>,
+    /// The kind of resource; without meaning where the culprit is not known.
+    pub cause: Cause,
+    /// How long, summed over waiters.
+    pub time: Time,
+}
+
+/// The waits of one owner, added up one by one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waited {
+    /// Waits that have ended.
+    pub waits: u64,
+    /// Their durations, summed.
+    pub time: Time,
+}
+
+/// The books of many lines.
+#[derive(Debug)]
+pub struct Ledger {
+    lines: Store<Line>,
+    claims: Pool<Claim>,
+    waited: Store<Waited>,
+    series: Series,
+}
+odonata_engine::journalled!(Ledger {
+    lines,
+    claims,
+    waited,
+    series
+});
+
+impl Ledger {
+    /// A ledger that keeps no books.
+    pub fn off() -> Ledger {
+        Ledger::new(Vec::new(), 0, 0, None)
+    }
+
+    /// Books for one line per element of `places` (which say where a line is, for the time series), `owners` owners
+    /// and `causes` causes; with `interval`, also over time.
+    pub fn new(places: Vec<u8>, owners: u16, causes: u8, interval: Option<Time>) -> Ledger {
+        Ledger {
+            lines: Store::filled(places.len(), Line::EMPTY),
+            claims: Pool::new(),
+            waited: Store::filled(usize::from(owners), Waited::default()),
+            series: Series::new(places, owners, causes, interval),
+        }
+    }
+
+    /// Whether books are kept.
+    #[inline(always)]
+    pub fn is_on(&self) -> bool {
+        !self.lines.is_empty()
+    }
+
+    /// Waiters in `line`.
+    #[inline]
+    pub fn waiting(&self, line: u32) -> u32 {
+        self.lines.get(line).waiting
+    }
+
+    /// Until when the waits in `line` have been booked.
+    #[inline]
+    pub fn booked_until(&self, line: u32) -> Time {
+        self.lines.get(line).since
+    }
+
+    /// A waiter of `owner` joins `line` at `now`. The line must have been booked until then.
+    #[inline]
+    pub fn join<M: Mode>(&mut self, line: u32, now: Time, owner: Owner) {
+        let cell = self.lines.edit::<M>(line);
+        debug_assert!(
+            cell.waiting == 0 || cell.since == now,
+            "line {line} is booked before it changes"
+        );
+        cell.since = now;
+        cell.waiting += 1;
+        let head = cell.claims;
+        let mut at = head;
+        while at != NIL {
+            let claim = self.claims.get(at);
+            if claim.owner == owner && claim.counts {
+                self.claims.edit::<M>(at).waiting += 1;
+                return;
+            }
+            at = claim.next;
+        }
+        let slot = self.claims.take::<M>(Claim::new(owner, true, head));
+        self.claims.edit::<M>(slot).waiting = 1;
+        self.lines.edit::<M>(line).claims = slot;
+    }
+
+    /// A waiter of `owner` leaves `line` at `now`, in which it has been since `joined`. The line must have been
+    /// booked until now.
+    #[inline]
+    pub fn leave<M: Mode>(&mut self, line: u32, now: Time, owner: Owner, joined: Time) {
+        let cell = self.lines.edit::<M>(line);
+        debug_assert!(cell.since == now, "line {line} is booked before it changes");
+        cell.waiting -= 1;
+        let mut at = cell.claims;
+        while at != NIL {
+            let claim = self.claims.get(at);
+            if claim.owner == owner && claim.counts {
+                self.claims.edit::<M>(at).waiting -= 1;
+                break;
+            }
+            at = claim.next;
+        }
+        debug_assert_ne!(at, NIL, "who leaves has joined");
+        let waited = self.waited.edit::<M>(u32::from(owner));
+        waited.waits += 1;
+        waited.time += now - joined;
+    }
+
+    /// Until `until`, all who wait in `line` have waited for `culprit`.
+    #[inline]
+    pub fn charge<M: Mode>(&mut self, line: u32, until: Time, culprit: Owner, cause: Cause) {
+        let Line { since, claims, waiting } = *self.lines.get(line);
+        if until <= since {
+            return;
+        }
+        self.lines.edit::<M>(line).since = until;
+        if waiting == 0 {
+            return;
+        }
+        let mut at = claims;
+        while at != NIL {
+            let claim = self.claims.get(at);
+            let (waiting, owner, next) = (claim.waiting, claim.owner, claim.next);
+            if waiting > 0 {
+                let time = Time((until - since).0 * u64::from(waiting));
+                self.book::<M>(at, culprit, cause, time);
+                self.series
+                    .book::<M>(line, (since, until), u64::from(waiting), owner, culprit, cause);
+            }
+            at = next;
+        }
+    }
+
+    /// Until `until`, all who wait in `line` have waited for somebody who is not known yet.
+    #[inline]
+    pub fn defer<M: Mode>(&mut self, line: u32, until: Time) {
+        let Line { since, claims, waiting } = *self.lines.get(line);
+        if until <= since {
+            return;
+        }
+        self.lines.edit::<M>(line).since = until;
+        if waiting == 0 {
+            return;
+        }
+        let mut at = claims;
+        while at != NIL {
+            let claim = self.claims.get(at);
+            let next = claim.next;
+            if claim.waiting > 0 {
+                let claim = self.claims.edit::<M>(at);
+                claim.deferred += Time((until - since).0 * u64::from(claim.waiting));
+            }
+            at = next;
+        }
+    }
+
+    /// What has been deferred in `line` was held by `culprit`. The time series books it in the interval of `now`.
+    pub fn settle<M: Mode>(&mut self, line: u32, now: Time, culprit: Owner, cause: Cause) {
+        let mut at = self.lines.get(line).claims;
+        while at != NIL {
+            let Claim {
+                deferred, owner, next, ..
+            } = *self.claims.get(at);
+            if deferred > Time::ZERO {
+                self.claims.edit::<M>(at).deferred = Time::ZERO;
+                self.book::<M>(at, culprit, cause, deferred);
+                self.series.add::<M>(line, now, deferred, owner, culprit, cause);
+            }
+            at = next;
+        }
+    }
+
+    /// Adds `time` to what claim `at`'s owner has waited for `culprit`.
+    #[inline]
+    fn book<M: Mode>(&mut self, at: u32, culprit: Owner, cause: Cause, time: Time) {
+        let mut slot = at;
+        let owner = self.claims.get(at).owner;
+        loop {
+            if let Some(place) = self.claims.get(slot).place_of(culprit, cause) {
+                self.claims.edit::<M>(slot).add(place, culprit, cause, time);
+                return;
+            }
+            // A claim that is full has its continuation right behind it.
+            let next = self.claims.get(slot).next;
+            if next == NIL || self.claims.get(next).owner != owner {
+                let more = self.claims.take::<M>(Claim::new(owner, false, next));
+                self.claims.edit::<M>(slot).next = more;
+                slot = more;
+            } else {
+                slot = next;
+            }
+        }
+    }
+
+    /// All charges, by line; those of one line in order of victim, culprit, cause. Waits that have not been
+    /// booked yet are not in them: see [`Ledger::close`].
+    pub fn charges(&self) -> impl Iterator<Item = Charge> + '_ {
+        (0..self.lines.len() as u32).flat_map(|line| {
+            let mut charges = Vec::new();
+            let mut at = self.lines.get(line).claims;
+            while at != NIL {
+                let claim = self.claims.get(at);
+                charges.extend(claim.charges().map(|(culprit, cause, time)| Charge {
+                    line,
+                    victim: claim.owner,
+                    culprit,
+                    cause,
+                    time,
+                }));
+                at = claim.next;
+            }
+            charges.sort_unstable();
+            charges
+        })
+    }
+
+    /// The charges over time, in order of time; empty without an interval.
+    pub fn series(&self) -> impl Iterator<Item = SeriesCharge> + '_ {
+        self.series.charges()
+    }
+
+    /// Until when the time series is kept, if there is one: a short interval must not fill the memory.
+    pub fn series_end(&self) -> Option<Time> {
+        self.series.end()
+    }
+
+    /// The waits of `owner` that have ended, added up one by one.
+    pub fn waited(&self, owner: Owner) -> Waited {
+        *self.waited.get(u32::from(owner))
+    }
+
+    /// Ends the books at `now` in the middle of waits: what each waiter has waited since its line was booked last is
+    /// deferred, and so has no culprit.
+    pub fn close(&mut self, now: Time) {
+        for line in 0..self.lines.len() as u32 {
+            self.defer::<odonata_engine::Plain>(line, now);
+        }
+    }
+
+    /// Checks, when nobody waits any more, that the charges of every owner add up to its waits.
+    ///
+    /// # Errors
+    /// Says who still waits, or whose charges do not add up.
+    pub fn audit(&self) -> Result<(), String> {
+        let mut charged = vec![0u128; self.waited.len()];
+        for charge in self.charges() {
+            let Charge {
+                line,
+                victim,
+                culprit,
+                time,
+                ..
+            } = charge;
+            if culprit.is_none() {
+                return Err(format!(
+                    "blame: {} ps of owner {victim} in line {line} have no culprit",
+                    time.0
+                ));
+            }
+            charged[usize::from(victim)] += u128::from(time.0);
+        }
+        if let Some(line) = self.lines.iter().position(|line| line.waiting > 0) {
+            return Err(format!("blame: somebody still waits in line {line}"));
+        }
+        for (owner, (charged, waited)) in charged.iter().zip(self.waited.iter()).enumerate() {
+            if *charged != u128::from(waited.time.0) {
+                return Err(format!(
+                    "blame: owner {owner} was charged for {charged} ps, but waited {} ps",
+                    waited.time.0
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        self.lines.memory() + self.claims.memory() + self.series.memory()
+    }
+
+    /// Adds every charge to a digest.
+    pub fn results(&self, digest: &mut Digest) {
+        for charge in self.charges() {
+            let culprit = charge.culprit.map_or(u64::MAX, u64::from);
+            let names = u64::from(charge.victim) << 8 | u64::from(charge.cause);
+            for word in [u64::from(charge.line), names, culprit, charge.time.0] {
+                digest.word(word);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! Charges over time: one cell per interval, place, cause, victim and culprit.
+
+use crate::{Cause, Owner};
+use odonata_engine::{Growing, Mode, Time};
+
+/// What one owner has waited for another in one interval, over all lines of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeriesCharge {
+    /// Start of the interval.
+    pub start: Time,
+    /// Place of the lines.
+    pub place: u8,
+    /// The kind of resource.
+    pub cause: Cause,
+    /// Who waited.
+    pub victim: Owner,
+    /// Who held the resource.
+    pub culprit: Owner,
+    /// How long, summed over waiters.
+    pub time: Time,
+}
+
+#[derive(Debug)]
+pub(crate) struct Series {
+    cells: Growing<Time>,
+    interval: Option<Time>,
+    /// Place of each line.
+    places: Vec<u8>,
+    place_count: usize,
+    causes: usize,
+    owners: usize,
+}
+
+impl Series {
+    /// Cells that are kept at most, 32 MB of them; what lies behind is not recorded.
+    const MOST: usize = 1 << 22;
+
+    pub(crate) fn new(places: Vec<u8>, owners: u16, causes: u8, interval: Option<Time>) -> Series {
+        Series {
+            cells: Growing::new(),
+            place_count: places.iter().max().map_or(0, |&most| usize::from(most) + 1),
+            places: if interval.is_some() { places } else { Vec::new() },
+            interval,
+            causes: usize::from(causes),
+            owners: usize::from(owners),
+        }
+    }
+
+    /// Cells per interval.
+    fn width(&self) -> usize {
+        (self.place_count * self.causes * self.owners * self.owners).max(1)
+    }
+
+    pub(crate) fn end(&self) -> Option<Time> {
+        self.interval
+            .map(|interval| Time(interval.0.saturating_mul((Self::MOST / self.width()) as u64)))
+    }
+
+    /// Books `waiters` waits from `from` to `to`, cut at the ends of intervals.
+    #[inline]
+    pub(crate) fn book<M: Mode>(
+        &mut self,
+        line: u32,
+        (from, to): (Time, Time),
+        waiters: u64,
+        victim: Owner,
+        culprit: Owner,
+        cause: Cause,
+    ) {
+        let Some(interval) = self.interval else { return };
+        let end = self.end().unwrap_or(Time::ZERO);
+        let mut at = from;
+        while at < to && at < end {
+            let next = Time((at.0 / interval.0 + 1).saturating_mul(interval.0)).min(to);
+            self.add::<M>(line, at, Time((next - at).0 * waiters), victim, culprit, cause);
+            at = next;
+        }
+    }
+
+    /// Books `time` in the interval of `at`.
+    pub(crate) fn add<M: Mode>(
+        &mut self,
+        line: u32,
+        at: Time,
+        time: Time,
+        victim: Owner,
+        culprit: Owner,
+        cause: Cause,
+    ) {
+        let Some(interval) = self.interval else { return };
+        let bin = (at.0 / interval.0) as usize;
+        if bin >= Self::MOST / self.width() {
+            return;
+        }
+        let place = usize::from(self.places[line as usize]);
+        let kind = (bin * self.place_count + place) * self.causes + usize::from(cause);
+        let cell = (kind * self.owners + usize::from(victim)) * self.owners + usize::from(culprit);
+        *self.cells.edit::<M>(cell) += time;
+    }
+
+    pub(crate) fn charges(&self) -> impl Iterator<Item = SeriesCharge> + '_ {
+        let interval = self.interval.unwrap_or(Time::ZERO);
+        self.cells.iter().map(move |(cell, &time)| {
+            let (rest, culprit) = (cell / self.owners, cell % self.owners);
+            let (rest, victim) = (rest / self.owners, rest % self.owners);
+            let (rest, cause) = (rest / self.causes, rest % self.causes);
+            let (bin, place) = (rest / self.place_count, rest % self.place_count);
+            SeriesCharge {
+                start: Time(bin as u64 * interval.0),
+                place: place as u8,
+                cause: cause as Cause,
+                victim: victim as Owner,
+                culprit: culprit as Owner,
+                time,
+            }
+        })
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        self.cells.memory()
+    }
+}
+
+odonata_engine::journalled!(Series { cells });

@@ -1,0 +1,183 @@
+//! Reading the fabric: whether everything came home, statistics, the digest.
+
+use crate::blame::{LinkCharge, WaitSeries};
+use crate::params::NetworkParams;
+use crate::routing::Routing;
+use crate::stats::{Histogram, LinkStats, MOST_SERIES_CELLS, NodeStats, SeriesCell, TrafficStats};
+use crate::{Fabric, Waited};
+use odonata_engine::{Digest, Store, Time};
+use odonata_topology::LinkClass;
+
+impl Fabric {
+    /// Checks that everything is home: no packet or message is left, every credit is back, every byte
+    /// sent was delivered.
+    ///
+    /// # Errors
+    /// Says what is missing and where.
+    pub fn audit(&mut self) -> Result<(), String> {
+        if self.packets.live() > 0 {
+            return Err(format!("{} packets are still in the network", self.packets.live()));
+        }
+        if self.messages.live() > 0 {
+            return Err(format!("{} messages were not delivered", self.messages.live()));
+        }
+        for link in 0..self.flow.ports.len() as u32 {
+            self.flow.harvest::<odonata_engine::Plain>(link, Time::NEVER);
+            let port = self.flow.ports.get(link);
+            if port.used != 0 || port.waiting != 0 {
+                return Err(format!(
+                    "{} flits of credit of link {link} are not home, {} packets wait for it",
+                    port.used, port.waiting
+                ));
+            }
+        }
+        self.flow.books.ledger().audit()?;
+        for (i, traffic) in self.traffic.iter().enumerate() {
+            if traffic.bytes != traffic.bytes_sent {
+                return Err(format!(
+                    "traffic {i}: {} of {} bytes were delivered",
+                    traffic.bytes, traffic.bytes_sent
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Packets and messages that are in the network now.
+    pub fn in_flight(&self) -> (u32, u32) {
+        (self.packets.live(), self.messages.live())
+    }
+
+    /// The routing.
+    pub fn routing(&self) -> &Routing {
+        &self.routing
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &NetworkParams {
+        &self.params
+    }
+
+    /// Statistics of the links: router ports in the topology's order, then the NICs.
+    pub fn link_stats(&self) -> &Store<LinkStats> {
+        &self.links
+    }
+
+    /// Statistics of the nodes as receivers.
+    pub fn node_stats(&self) -> &Store<NodeStats> {
+        &self.nodes
+    }
+
+    /// Statistics per traffic.
+    pub fn traffic_stats(&self) -> &Store<TrafficStats> {
+        &self.traffic
+    }
+
+    /// Packet latency per traffic, from its start on the terminal link and from creation.
+    pub fn latencies(&self) -> (&Histogram, &Histogram) {
+        (&self.latency, &self.latency_created)
+    }
+
+    /// The time series: per interval one cell per traffic, then one per link class.
+    /// Cells in which nothing was counted are left out.
+    pub fn series(&self) -> impl Iterator<Item = (usize, &SeriesCell)> + '_ {
+        self.series.iter()
+    }
+
+    /// Until when the time series is kept: an interval that is short for the length of a run must not
+    /// fill the memory.
+    pub fn series_end(&self) -> Option<Time> {
+        let width = usize::from(self.params.traffics) + LinkClass::ALL.len();
+        self.params
+            .series
+            .map(|interval| Time(interval.0.saturating_mul((MOST_SERIES_CELLS / width) as u64)))
+    }
+
+    /// Who waited for whom at which link, in order of link, resource, victim, culprit; empty unless
+    /// [`NetworkParams::blame`] is set.
+    pub fn blame(&self) -> Vec<LinkCharge> {
+        self.flow.charges()
+    }
+
+    /// The same over time, if a time series is kept.
+    pub fn blame_series(&self) -> impl Iterator<Item = WaitSeries> + '_ {
+        self.flow.books.ledger().series().map(|charge| WaitSeries {
+            start: charge.start,
+            place: charge.place,
+            resource: charge.cause,
+            victim: charge.victim,
+            culprit: charge.culprit,
+            time: charge.time,
+        })
+    }
+
+    /// The waits of `traffic` that have ended, added up one by one: what its charges must add up to.
+    pub fn waited(&self, traffic: u16) -> Waited {
+        self.flow.books.ledger().waited(traffic)
+    }
+
+    /// Ends the books at `now`, when a run ends before its packets have arrived.
+    pub fn close_books(&mut self, now: Time) {
+        self.flow.close_books(now);
+    }
+
+    /// Packets delivered and routers visited by them.
+    pub fn delivered(&self) -> (u64, u64) {
+        self.traffic
+            .iter()
+            .fold((0, 0), |(p, h), t| (p + t.packets, h + t.hops))
+    }
+
+    /// Bytes of memory held by the fabric's state.
+    pub fn memory(&self) -> usize {
+        self.flow.ports.memory()
+            + self.flow.vcs.memory()
+            + self.flow.shelves.memory()
+            + self.flow.credits.memory()
+            + self.flow.books.memory()
+            + self.inputs.memory()
+            + self.packets.memory()
+            + self.messages.memory()
+            + self.nics.memory()
+            + self.links.memory()
+            + self.nodes.memory()
+    }
+
+    /// Adds every result to a digest.
+    pub fn results(&self, digest: &mut Digest) {
+        for l in self.links.iter() {
+            for word in [l.bytes, l.packets, l.busy.0, l.saturation.0, l.stalled] {
+                digest.word(word);
+            }
+        }
+        for n in self.nodes.iter() {
+            for word in [
+                n.packets,
+                n.hops,
+                n.latency.0,
+                n.latency_max.0,
+                n.latency_min.0,
+                n.digest,
+            ] {
+                digest.word(word);
+            }
+        }
+        for t in self.traffic.iter() {
+            for word in [
+                t.messages,
+                t.packets,
+                t.bytes,
+                t.hops,
+                t.latency.0,
+                t.latency_created.0,
+                t.latency_max.0,
+                t.nonminimal,
+            ] {
+                digest.word(word);
+            }
+        }
+        self.latency.results(digest);
+        self.latency_created.results(digest);
+        self.flow.books.ledger().results(digest);
+    }
+}
