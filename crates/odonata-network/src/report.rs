@@ -88,9 +88,12 @@ impl Fabric {
     /// fill the memory.
     pub fn series_end(&self) -> Option<Time> {
         let width = usize::from(self.params.traffics) + LinkClass::ALL.len();
-        self.params
+        let own = self
+            .params
             .series
-            .map(|interval| Time(interval.0.saturating_mul((MOST_SERIES_CELLS / width) as u64)))
+            .map(|interval| Time(interval.0.saturating_mul((MOST_SERIES_CELLS / width) as u64)));
+        let waits = self.flow.books.ledger().series_end();
+        own.into_iter().chain(waits).min()
     }
 
     /// Who waited for whom at which link, in order of link, resource, victim, culprit; empty unless

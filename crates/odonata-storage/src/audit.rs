@@ -171,7 +171,7 @@ impl Servers {
                 "storage: {requests} requests and {pieces} pieces are still open"
             ));
         }
-        Ok(())
+        self.books.ledger().audit()
     }
 
     /// Adds all metrics to a digest of results, by server.
@@ -179,5 +179,6 @@ impl Servers {
         for server in 0..self.len() {
             digest.text(&format!("{:?}", self.metrics(server)));
         }
+        self.books.ledger().results(digest);
     }
 }

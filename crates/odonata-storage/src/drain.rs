@@ -25,7 +25,7 @@ impl Servers {
         let drain = self.drains.edit::<M>(server);
         let slot = drain.sending;
         debug_assert_ne!(slot, NIL, "server {server} is draining");
-        let bytes = self.pieces.get(slot).bytes;
+        let Piece { bytes, owner, .. } = *self.pieces.get(slot);
         drain.sending = NIL;
         drain.in_transit -= bytes;
         let link_next = drain.fetched;
@@ -35,6 +35,7 @@ impl Servers {
         space.drained += bytes;
         self.metrics.edit::<M>(server).bytes_drained += bytes;
 
+        self.settle_space::<M>(now, server, owner);
         self.reserve::<M>(now, server, actions);
         if link_next {
             self.transfer::<M>(now, server, actions);
@@ -66,9 +67,10 @@ impl Servers {
         if bytes == 0 || (will_be_used <= to.threshold && !lacks_space) {
             return;
         }
+        let owner = self.books.drained::<M>(server, bytes);
         let slot = self
             .pieces
-            .take::<M>(Piece::new(now, server, NIL, DRAIN_OBJECT, cursor, bytes));
+            .take::<M>(Piece::new(now, server, (NIL, owner), DRAIN_OBJECT, cursor, bytes));
         let drain = self.drains.edit::<M>(server);
         drain.fetching = slot;
         drain.in_transit += bytes;

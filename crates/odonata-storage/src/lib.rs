@@ -82,10 +82,11 @@
 //! ```
 //!
 //! Read `device` for the devices, `params` for what can be set, `manager` for the life of a request, then `service`
-//! (the device's queue), `drain` and `audit`.
+//! (the device's queue), `drain`, `blame` and `audit`.
 
 mod action;
 mod audit;
+mod blame;
 mod device;
 mod drain;
 mod manager;
@@ -96,6 +97,7 @@ mod service;
 
 pub use action::{Action, Actions, NewRequest};
 pub use audit::Stuck;
+pub use blame::{RESOURCES, ServerCharge, ServerWaitSeries};
 pub use device::{Access, Device, DeviceModel, DeviceState, RateDevice};
 pub use manager::Servers;
 pub use params::{DrainParams, ParamsError, ServerParams};

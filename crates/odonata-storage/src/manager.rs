@@ -1,7 +1,8 @@
 //! The storage manager: space, memory and pipelining, after the burst-buffer server of the MFNetSim
 //! study. The device's queue is in `service.rs`, the drain in `drain.rs`.
 
-use crate::request::{Piece, Request};
+use crate::blame::Books;
+use crate::request::{Piece, Request, Wait};
 use crate::server::{DeviceQueue, DrainStage, Space};
 use crate::{Action, Actions, Metrics, NewRequest, ParamsError, ServerParams};
 use odonata_engine::{Mode, Pool, Store, journalled};
@@ -20,6 +21,7 @@ pub struct Servers {
     pub(crate) devices: Store<DeviceQueue>,
     pub(crate) drains: Store<DrainStage>,
     pub(crate) metrics: Store<Metrics>,
+    pub(crate) books: Books,
 }
 journalled!(Servers {
     requests,
@@ -27,7 +29,8 @@ journalled!(Servers {
     spaces,
     devices,
     drains,
-    metrics
+    metrics,
+    books
 });
 
 impl Servers {
@@ -48,6 +51,7 @@ impl Servers {
             devices: Store::filled(n, DeviceQueue::default()),
             drains: Store::filled(n, DrainStage::default()),
             metrics: Store::filled(n, Metrics::default()),
+            books: Books::off(),
         })
     }
 
@@ -92,6 +96,7 @@ impl Servers {
         if write {
             let space = self.spaces.edit::<M>(server);
             space.reservations.push::<M, _>(&mut self.requests, request);
+            self.set_wait::<M>(now, request, Wait::Space);
             self.reserve::<M>(now, server, actions);
             self.feed_drain::<M>(now, server, actions);
         } else {
@@ -136,6 +141,7 @@ impl Servers {
             let metrics = self.metrics.edit::<M>(server);
             metrics.space_wait_ps += u128::from((now - arrived).0);
             metrics.peak_used = metrics.peak_used.max(space.used);
+            self.set_wait::<M>(now, request, Wait::Nothing);
             self.issue::<M>(now, request, actions);
         }
     }
@@ -152,6 +158,7 @@ impl Servers {
             } = *self.requests.get(request);
             let params = &self.params[server as usize];
             if in_flight == params.pieces_in_flight || issued == what.bytes {
+                self.reconsider::<M>(now, request);
                 return;
             }
             let bytes = params.block.min(what.bytes - issued);
@@ -165,7 +172,7 @@ impl Servers {
             cell.issued += bytes;
             let piece = self
                 .pieces
-                .take::<M>(Piece::new(now, server, request, object, offset, bytes));
+                .take::<M>(Piece::new(now, server, (request, what.owner), object, offset, bytes));
             self.want_memory::<M>(now, server, piece, actions);
         }
     }
@@ -177,6 +184,8 @@ impl Servers {
         } else {
             let space = self.spaces.edit::<M>(server);
             space.memory_queue.push::<M, _>(&mut self.pieces, piece);
+            let request = self.pieces.get(piece).request;
+            self.requests.edit::<M>(request).at_memory += 1;
         }
     }
 
@@ -214,14 +223,22 @@ impl Servers {
     /// A piece is written, or delivered: its memory goes to the next in line, its request goes on.
     pub(crate) fn finish_piece<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let Piece {
-            server, request, bytes, ..
+            server,
+            request,
+            bytes,
+            owner,
+            ..
         } = *self.pieces.get(slot);
         self.pieces.give::<M>(slot);
 
+        self.settle_memory::<M>(now, server, owner);
         let space = self.spaces.edit::<M>(server);
         space.blocks_taken -= 1;
         // Those who wait come before the next piece of this request, which has had its turn.
         if let Some(piece) = space.memory_queue.pop(&self.pieces) {
+            let waiter = self.pieces.get(piece).request;
+            self.requests.edit::<M>(waiter).at_memory -= 1;
+            self.reconsider::<M>(now, waiter);
             self.grant_memory::<M>(now, server, piece, actions);
         }
 

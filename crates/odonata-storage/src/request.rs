@@ -16,10 +16,44 @@ pub(crate) struct Request {
     /// Bytes of pieces that are done.
     pub(crate) done: u64,
     pub(crate) arrived: Time,
+    /// Pieces that wait for memory, and for the device.
+    pub(crate) at_memory: u32,
+    pub(crate) at_device: u32,
+    /// Whether the device serves one of its pieces.
+    pub(crate) in_service: bool,
+    /// What it waits for as a whole, and since when; only where waits are booked.
+    pub(crate) wait: Wait,
+    pub(crate) since: Time,
     next: u32,
 }
 
+/// What a request as a whole waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// Nothing that the server has: it is being served, or its data are on their way.
+    Nothing,
+    /// Space on the device.
+    Space,
+    /// A block of memory, and nothing of it is on its way.
+    Memory,
+    /// The device, which serves somebody else.
+    Device,
+}
+
 impl Request {
+    /// What it waits for now that it has its space.
+    pub(crate) fn waits_for(&self) -> Wait {
+        if self.in_service {
+            Wait::Nothing
+        } else if self.at_device > 0 {
+            Wait::Device
+        } else if self.at_memory > 0 && self.at_memory == self.in_flight {
+            Wait::Memory
+        } else {
+            Wait::Nothing
+        }
+    }
+
     pub(crate) fn new(now: Time, server: u32, what: NewRequest) -> Self {
         Request {
             what,
@@ -28,6 +62,11 @@ impl Request {
             issued: 0,
             done: 0,
             arrived: now,
+            at_memory: 0,
+            at_device: 0,
+            in_service: false,
+            wait: Wait::Nothing,
+            since: now,
             next: NIL,
         }
     }
@@ -46,12 +85,22 @@ pub(crate) struct Piece {
     pub(crate) bytes: u64,
     /// When it began to wait for what it waits for.
     pub(crate) since: Time,
+    /// The job that it belongs to.
+    pub(crate) owner: u16,
     next: u32,
 }
 
 impl Piece {
-    pub(crate) fn new(now: Time, server: u32, request: u32, object: u64, offset: u64, bytes: u64) -> Self {
+    pub(crate) fn new(
+        now: Time,
+        server: u32,
+        (request, owner): (u32, u16),
+        object: u64,
+        offset: u64,
+        bytes: u64,
+    ) -> Self {
         Piece {
+            owner,
             request,
             server,
             object,

@@ -8,19 +8,23 @@ use odonata_units::Time;
 impl Servers {
     /// The access in service at `server` has ended, as announced by [`Action::DeviceBusyUntil`].
     pub fn device_done<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
+        self.book_device::<M>(now, server);
         let device = self.devices.edit::<M>(server);
         let slot = device.in_service;
         debug_assert_ne!(slot, NIL, "the device of server {server} is in service");
         let busy = now - device.started;
         device.in_service = NIL;
-        let metrics = self.metrics.edit::<M>(server);
-        metrics.device_busy += busy;
+        self.metrics.edit::<M>(server).device_busy += busy;
 
         let Piece { request, bytes, .. } = *self.pieces.get(slot);
         if request == NIL {
-            metrics.drain_reads += 1;
+            self.metrics.edit::<M>(server).drain_reads += 1;
             self.fetched::<M>(now, server, actions);
         } else {
+            let cell = self.requests.edit::<M>(request);
+            cell.in_service = false;
+            self.books.served::<M>(cell.what.owner, busy);
+            self.reconsider::<M>(now, request);
             let NewRequest {
                 write,
                 client,
@@ -28,10 +32,12 @@ impl Servers {
                 owner,
                 ..
             } = self.requests.get(request).what;
+            let metrics = self.metrics.edit::<M>(server);
             if write {
                 metrics.device_writes += 1;
                 metrics.bytes_written += bytes;
                 self.spaces.edit::<M>(server).written += bytes;
+                self.books.wrote::<M>(server, owner, bytes);
                 self.finish_piece::<M>(now, slot, actions);
                 self.feed_drain::<M>(now, server, actions);
             } else {
@@ -56,7 +62,12 @@ impl Servers {
             .edit::<M>(server)
             .queue
             .push::<M, _>(&mut self.pieces, slot);
+        let request = self.pieces.get(slot).request;
+        if request != NIL {
+            self.requests.edit::<M>(request).at_device += 1;
+        }
         self.serve::<M>(now, server, actions);
+        self.reconsider::<M>(now, request);
     }
 
     /// Begins the first access of the queue if the device is idle.
@@ -88,6 +99,12 @@ impl Servers {
         );
         device.in_service = slot;
         device.started = now;
+        if request != NIL {
+            let cell = self.requests.edit::<M>(request);
+            cell.at_device -= 1;
+            cell.in_service = true;
+            self.reconsider::<M>(now, request);
+        }
         self.metrics.edit::<M>(server).device_wait_ps += u128::from((now - since).0);
         // An event comes strictly later than its cause, however fast the device.
         actions.push(Action::DeviceBusyUntil {

@@ -79,7 +79,10 @@ pub fn machine(scenario: &Resolved, placement: &Placement) -> Result<Machine, St
         threshold,
         scenario.network.routing.bias,
     );
-    let servers = servers(scenario, placement.servers.len())?;
+    let mut servers = servers(scenario, placement.servers.len())?;
+    if scenario.run.blame {
+        servers = servers.with_blame(scenario.jobs.len() as u16, scenario.run.series_interval);
+    }
     let jobs = scenario
         .jobs
         .iter()
@@ -128,7 +131,7 @@ fn network(scenario: &Resolved) -> NetworkParams {
         },
         traffics: 2 * scenario.jobs.len() as u16,
         series: scenario.run.series_interval,
-        blame: true,
+        blame: scenario.run.blame,
         seed: scenario.seed,
     }
 }

@@ -37,6 +37,17 @@ pub struct Machine {
 }
 odonata_engine::journalled!(Machine { fabric, hosts });
 
+impl Machine {
+    /// Until when all time series are kept, if there are any.
+    pub fn series_end(&self) -> Option<Time> {
+        self.fabric
+            .series_end()
+            .into_iter()
+            .chain(self.hosts.servers().series_end())
+            .min()
+    }
+}
+
 impl Model for Machine {
     type Event = Event;
 

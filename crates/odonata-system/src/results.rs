@@ -4,11 +4,13 @@
 //! and documentation stand next to the values. The reference page is made by building every table from
 //! no rows ([`table_docs`]), so it cannot drift.
 
+mod blame;
 mod collect;
 mod rows;
 mod table;
 mod tables;
 
+pub use blame::{BlameRow, BlameSeriesRow};
 pub use collect::collect;
 pub use rows::{
     IoRow, IterationRow, JobRow, LatencyBucket, LinkRow, MessageRow, RankRow, RouterRow, Rows, SeriesRow, ServerRow,

@@ -185,10 +185,14 @@ impl Simulation {
             Some(Pause::TimeLimit) => (Outcome::TimeLimit, None),
             Some(_) => ended(&mut machine),
         };
-        let cut = machine.fabric.series_end().filter(|&end| end < now);
+        if outcome != Outcome::Completed && self.scenario.run.blame {
+            machine.fabric.close_books(now);
+            machine.hosts.close_books(now);
+        }
+        let cut = machine.series_end().filter(|&end| end < now);
         let cut = cut.map(|end| {
             format!(
-                "run.series_interval is short: the table series ends at {} s",
+                "run.series_interval is short: a table of the time series ends at {} s",
                 end.seconds()
             )
         });
@@ -362,6 +366,7 @@ impl Results {
             "scheduler": "sequential",
             "threads": 1,
             "ranks": 1,
+            "blame": self.scenario.run.blame,
             "version": env!("CARGO_PKG_VERSION"),
             "scenario": self.scenario,
         })

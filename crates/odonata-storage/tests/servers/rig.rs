@@ -49,7 +49,7 @@ pub(crate) struct Rig {
 impl Rig {
     pub(crate) fn new(params: Vec<ServerParams>, network: Network) -> Self {
         Rig {
-            servers: Servers::new(params).unwrap(),
+            servers: Servers::new(params).unwrap().with_blame(8, None),
             network,
             events: BTreeMap::new(),
             sequence: 0,

@@ -82,6 +82,11 @@ impl Hosts {
         &self.servers
     }
 
+    /// Ends the storage servers' books at `now`, when a run ends in the middle of requests.
+    pub fn close_books(&mut self, now: Time) {
+        self.servers.close_books(now);
+    }
+
     /// The node of storage server `server`.
     pub fn server_node(&self, server: u32) -> u32 {
         self.server_places[server as usize].0

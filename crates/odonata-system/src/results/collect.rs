@@ -1,5 +1,6 @@
 //! From the counters of a machine to the rows of the tables.
 
+use super::blame;
 use super::rows::{
     IoRow, IterationRow, JobRow, Latency, LatencyBucket, LinkRow, MessageRow, RankRow, RouterRow, Rows, SeriesRow,
     ServerRow,
@@ -9,10 +10,10 @@ use crate::placement::Placement;
 use crate::scenario::resolved::Resolved;
 use odonata_engine::Time;
 use odonata_network::{Histogram, LinkStats};
-use odonata_topology::{LinkClass, Peer};
+use odonata_topology::{LinkClass, Peer, Topology};
 
 /// Names of the two kinds of a job's traffic.
-const CLASSES: [&str; 2] = ["mpi", "io"];
+pub(super) const CLASSES: [&str; 2] = ["mpi", "io"];
 
 /// Collects everything that `machine` measured until `now`.
 pub fn collect(scenario: &Resolved, placement: &Placement, machine: &Machine, now: Time) -> Rows {
@@ -28,6 +29,8 @@ pub fn collect(scenario: &Resolved, placement: &Placement, machine: &Machine, no
         servers: servers(placement, machine),
         series: series(scenario, machine),
         iterations,
+        blame: blame::rows(scenario, machine),
+        blame_series: blame::series_rows(scenario, machine),
     }
 }
 
@@ -88,46 +91,60 @@ fn links(machine: &Machine) -> Vec<LinkRow> {
     let topology = machine.fabric.routing().topology();
     let stats = machine.fabric.link_stats();
     let mut rows = Vec::with_capacity(stats.len());
-    let mut add = |link: u32, class: LinkClass, (source_kind, source), (target_kind, target): (&'static str, u32)| {
+    for (link, ends) in (0..stats.len() as u32).filter_map(|link| Some((link, ends(topology, link)?))) {
         let s: LinkStats = *stats.get(link);
-        let short = |kind: &str, number: u32| format!("{}{number}", &kind[..1]);
         rows.push(LinkRow {
             link: u64::from(link),
-            name: format!("{}>{}", short(source_kind, source), short(target_kind, target)),
-            class: class.name(),
-            source_kind,
-            source: u64::from(source),
-            target_kind,
-            target: u64::from(target),
+            name: ends.name(),
+            class: ends.class.name(),
+            source_kind: ends.source.0,
+            source: u64::from(ends.source.1),
+            target_kind: ends.target.0,
+            target: u64::from(ends.target.1),
             bytes: s.bytes,
             packets: s.packets,
             busy_s: s.busy.seconds(),
             saturation_s: s.saturation.seconds(),
             stalled: s.stalled,
         });
-    };
-    for port in 0..topology.ports() {
-        let target = match topology.peer(port) {
-            Peer::Router { router, .. } => ("router", router),
-            Peer::Node(node) => ("node", node),
-            Peer::Free => continue,
-        };
-        add(
-            port,
-            topology.class(port),
-            ("router", topology.router_of_port(port)),
-            target,
-        );
-    }
-    for node in 0..topology.nodes() {
-        add(
-            topology.ports() + node,
-            LinkClass::Terminal,
-            ("node", node),
-            ("router", topology.node_router(node)),
-        );
     }
     rows
+}
+
+/// What a link connects: kind and number of both ends.
+pub(super) struct LinkEnds {
+    pub(super) class: LinkClass,
+    pub(super) source: (&'static str, u32),
+    target: (&'static str, u32),
+}
+
+impl LinkEnds {
+    /// Such as `r3>n12`.
+    pub(super) fn name(&self) -> String {
+        let short = |(kind, number): (&str, u32)| format!("{}{number}", &kind[..1]);
+        format!("{}>{}", short(self.source), short(self.target))
+    }
+}
+
+/// The ends of link `link`; `None` for a port without cable.
+pub(super) fn ends(topology: &Topology, link: u32) -> Option<LinkEnds> {
+    let Some(node) = link.checked_sub(topology.ports()) else {
+        let target = match topology.peer(link) {
+            Peer::Router { router, .. } => ("router", router),
+            Peer::Node(node) => ("node", node),
+            Peer::Free => return None,
+        };
+        return Some(LinkEnds {
+            class: topology.class(link),
+            source: ("router", topology.router_of_port(link)),
+            target,
+        });
+    };
+    Some(LinkEnds {
+        class: LinkClass::Terminal,
+        source: ("node", node),
+        target: ("router", topology.node_router(node)),
+    })
 }
 
 fn routers(scenario: &Resolved, machine: &Machine) -> Vec<RouterRow> {
@@ -227,7 +244,7 @@ fn job_row(scenario: &Resolved, placement: &Placement, machine: &Machine, now: T
         start_s: job.start.seconds(),
         ..JobRow::default()
     };
-    let (mut latency_ps, mut latency_max, mut received) = (0u128, Time::ZERO, 0);
+    let (mut latency_ps, mut latency_max, mut received, mut io_calls_ps) = (0u128, Time::ZERO, 0, 0u128);
     for rank in 0..job.ranks {
         let m = machine.hosts.metrics_until(j as u16, rank, now);
         // A rank that has not ended has run until now.
@@ -248,6 +265,7 @@ fn job_row(scenario: &Resolved, placement: &Placement, machine: &Machine, now: T
         row.bytes_written += m.bytes_written;
         row.bytes_read += m.bytes_read;
         row.io_operations += m.io_operations;
+        io_calls_ps += m.io_duration_ps;
         latency_ps += m.latency_ps;
         latency_max = latency_max.max(m.latency_max);
         received += m.recvs;
@@ -279,6 +297,9 @@ fn job_row(scenario: &Resolved, placement: &Placement, machine: &Machine, now: T
     row.mpi_hops_mean = mean(mpi.hops as f64, mpi.packets);
     row.io_hops_mean = mean(io.hops as f64, io.packets);
     row.mpi_nonminimal = mpi.nonminimal;
+    (row.mpi_network_s, row.io_network_s) = (mpi.latency.seconds(), io.latency.seconds());
+    row.io_calls_s = io_calls_ps as f64 * 1e-12;
+    row.io_device_s = machine.hosts.servers().device_time(j as u16).seconds();
     let io = machine.hosts.io_span(j as u16);
     if let Some((first, last)) = io {
         row.io_completion_s = (last - first).seconds();

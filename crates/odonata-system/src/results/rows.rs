@@ -2,6 +2,8 @@
 //! defined, in [`tables`](super::tables).
 #![allow(missing_docs, reason = "each field is documented once, at its column in tables.rs")]
 
+use super::blame::{BlameRow, BlameSeriesRow};
+
 /// All rows of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
@@ -15,6 +17,8 @@ pub struct Rows {
     pub servers: Vec<ServerRow>,
     pub series: Vec<SeriesRow>,
     pub iterations: Vec<IterationRow>,
+    pub blame: Vec<BlameRow>,
+    pub blame_series: Vec<BlameSeriesRow>,
 }
 
 /// Mean, percentiles and maximum of a latency.
@@ -55,6 +59,10 @@ pub struct JobRow {
     pub io_operations: u64,
     pub io_completion_s: f64,
     pub io_bandwidth: f64,
+    pub mpi_network_s: f64,
+    pub io_network_s: f64,
+    pub io_calls_s: f64,
+    pub io_device_s: f64,
 }
 
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,6 @@
 //! The definition of every table: one line per column, with its unit and what it says.
 
+use super::blame;
 use super::rows::{
     IoRow, IterationRow, JobRow, LatencyBucket, LinkRow, MessageRow, RankRow, RouterRow, Rows, SeriesRow, ServerRow,
 };
@@ -18,6 +19,8 @@ pub fn tables(rows: &Rows) -> Vec<Table> {
         servers(&rows.servers),
         series(&rows.series),
         iterations(&rows.iterations),
+        blame::table(&rows.blame),
+        blame::series_table(&rows.blame_series),
     ]
 }
 
@@ -61,6 +64,10 @@ fn jobs(rows: &[JobRow]) -> Table {
         .count("io_operations", "Reads and writes completed.", |r| r.io_operations)
         .seconds("io_completion_s", "From the first I/O request to the last acknowledgement.", |r| r.io_completion_s)
         .number("io_bandwidth_bytes_per_s", "bytes/s", "Bytes read and written over io_completion_s.", |r| r.io_bandwidth)
+        .seconds("mpi_network_s", "Packet latency of MPI messages, summed over packets.", |r| r.mpi_network_s)
+        .seconds("io_network_s", "Packet latency of I/O messages, summed over packets.", |r| r.io_network_s)
+        .seconds("io_calls_s", "From request to acknowledgement, summed over reads and writes.", |r| r.io_calls_s)
+        .seconds("io_device_s", "Time in which a device served a request, summed over requests (0 unless run.blame).", |r| r.io_device_s)
         .done()
 }
 

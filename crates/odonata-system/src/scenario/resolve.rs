@@ -44,6 +44,7 @@ pub(super) fn resolve(written: w::Written, stem: &str, folder: &std::path::Path)
         jobs: Vec::new(),
     };
     resolved.jobs = jobs::jobs(written.jobs, &resolved, folder)?;
+    resolved.run.blame = written.run.blame.unwrap_or(resolved.jobs.len() > 1);
     Ok(resolved)
 }
 
@@ -93,6 +94,8 @@ fn run(run: &w::Run) -> Result<r::Run, Problem> {
         message_rows: run.message_rows,
         io_rows: run.io_rows,
         series_interval: run.series_interval,
+        // The default depends on the jobs, which come later.
+        blame: run.blame.unwrap_or(false),
     })
 }
 

@@ -46,6 +46,8 @@ pub struct Run {
     pub io_rows: u64,
     /// Interval of the time series; `None`: no series.
     pub series_interval: Option<Time>,
+    /// Whether every wait of a packet or I/O request is charged to the job it waited for.
+    pub blame: bool,
 }
 
 /// The machine's graph.

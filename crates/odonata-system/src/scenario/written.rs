@@ -75,6 +75,9 @@ pub struct Run {
     pub io_rows: u64,
     /// Interval of the time series of links and jobs, e.g. "1 ms". Default: no series.
     pub series_interval: Option<Time>,
+    /// Whether every wait of a packet or I/O request is charged to the job it waited for (tables blame and
+    /// blame_series). Default: true where there is more than one job.
+    pub blame: Option<bool>,
 }
 
 impl Default for Run {
@@ -84,6 +87,7 @@ impl Default for Run {
             message_rows: 1_000_000,
             io_rows: 1_000_000,
             series_interval: None,
+            blame: None,
         }
     }
 }
