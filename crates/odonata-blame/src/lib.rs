@@ -16,9 +16,9 @@
 //! Where the holder is known only afterwards (a credit says whose packet made room when it comes back), the time
 //! is [deferred](Ledger::defer), and [settled](Ledger::settle) later.
 //!
-//! **Charges add up to the waits exactly**: the ledger integrates over the number of waiters at each change of
-//! a line; its users also add up `end - start` of every single wait ([`Ledger::waited`]), and
-//! [`Ledger::audit`] compares the two to the picosecond.
+//! **Charges add up to the waits exactly**: the ledger integrates over the number of waiters between changes of
+//! a line; beside that it adds up `end - start` of all waits ([`Ledger::waited`]), and [`Ledger::audit`] compares the
+//! two to the picosecond.
 //!
 //! **Cost.** A change costs one cache line per owner that waits in the line. Nothing is kept for lines in which
 //! nobody ever waited. A ledger that is [off](Ledger::off) costs one well-predicted branch.
@@ -34,7 +34,7 @@
 //! let mut ledger = Ledger::new(vec![0], 4, 1, None);
 //! ledger.join::<Plain>(0, us(1), milc);
 //! ledger.charge::<Plain>(0, us(5), cosmoflow, link); // cosmoflow's packet ends at 5 us
-//! ledger.leave::<Plain>(0, us(5), milc, us(1));
+//! ledger.leave::<Plain>(0, us(5), milc);
 //! let charges: Vec<_> = ledger.charges().collect();
 //! assert_eq!((charges[0].victim, charges[0].culprit, charges[0].time), (milc, Some(cosmoflow), us(4)));
 //! ledger.audit().unwrap();
@@ -94,7 +94,7 @@ pub struct Charge {
 pub struct Waited {
     /// Waits that have ended.
     pub waits: u64,
-    /// Their durations, summed.
+    /// Ends less beginnings, modulo 2^64: when nobody waits any more, the durations of all waits, summed.
     pub time: Time,
 }
 
@@ -159,6 +159,8 @@ impl Ledger {
         cell.since = now;
         cell.waiting += 1;
         let head = cell.claims;
+        let waited = self.waited.edit::<M>(u32::from(owner));
+        waited.time = Time(waited.time.0.wrapping_sub(now.0));
         let mut at = head;
         while at != NIL {
             let claim = self.claims.get(at);
@@ -173,10 +175,9 @@ impl Ledger {
         self.lines.edit::<M>(line).claims = slot;
     }
 
-    /// A waiter of `owner` leaves `line` at `now`, in which it has been since `joined`. The line must have been
-    /// booked until now.
+    /// A waiter of `owner` leaves `line` at `now`. The line must have been booked until then.
     #[inline]
-    pub fn leave<M: Mode>(&mut self, line: u32, now: Time, owner: Owner, joined: Time) {
+    pub fn leave<M: Mode>(&mut self, line: u32, now: Time, owner: Owner) {
         let cell = self.lines.edit::<M>(line);
         debug_assert!(cell.since == now, "line {line} is booked before it changes");
         cell.waiting -= 1;
@@ -192,7 +193,7 @@ impl Ledger {
         debug_assert_ne!(at, NIL, "who leaves has joined");
         let waited = self.waited.edit::<M>(u32::from(owner));
         waited.waits += 1;
-        waited.time += now - joined;
+        waited.time = Time(waited.time.0.wrapping_add(now.0));
     }
 
     /// Until `until`, all who wait in `line` have waited for `culprit`.

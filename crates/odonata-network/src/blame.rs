@@ -18,8 +18,9 @@ use crate::credit::Flow;
 use crate::link::Links;
 use crate::message::Traffic;
 use crate::params::{InputQueues, NetworkParams, RouterModel};
+use crate::port::OutPort;
 use odonata_blame::{Cause, Ledger};
-use odonata_engine::{Growing, Mode, NIL, Store, Time};
+use odonata_engine::{Mode, NIL, Slot, Store, Time};
 
 /// The link was busy.
 const LINK: Cause = 0;
@@ -36,28 +37,21 @@ pub const PLACES: [&str; 4] = ["terminal", "local", "global", "nic"];
 const NIC: u8 = 3;
 
 /// The books of the fabric; empty where none are kept.
+///
+/// Lines of input-queued routers: one per virtual channel of every sending port, NICs included; then, with FIFOs,
+/// one per input buffer. Of output-queued ones: one per port; then one per virtual channel of every port, for the
+/// packets that found its queue full.
 #[derive(Debug)]
 pub(crate) struct Books {
-    /// Lines: one per virtual channel of every sending port; then, with output queues, as many again for packets
-    /// that found their queue full; with FIFOs, one per input buffer.
     ledger: Ledger,
-    /// Whose packet each link carries or carried last.
-    holders: Store<Traffic>,
     /// Whose packet each input FIFO had read last.
     heads: Store<Traffic>,
-    /// Since when the packet in each slot has waited in its line.
-    since: Growing<Time>,
-    /// Lines of sending ports.
+    /// Lines before those of FIFOs or of full queues.
     outputs: u32,
     /// Whether packets that lack room have lines of their own.
     overflows: bool,
 }
-odonata_engine::journalled!(Books {
-    ledger,
-    holders,
-    heads,
-    since
-});
+odonata_engine::journalled!(Books { ledger, heads });
 
 /// What packets of one traffic have waited for those of another at one link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,9 +89,7 @@ impl Books {
     pub(crate) fn off() -> Books {
         Books {
             ledger: Ledger::off(),
-            holders: Store::new(),
             heads: Store::new(),
-            since: Growing::new(),
             outputs: 0,
             overflows: false,
         }
@@ -110,13 +102,15 @@ impl Books {
             true => links.links[number].class as u8,
             false => NIC,
         };
-        let mut places = Vec::new();
-        for (number, link) in links.links.iter().enumerate() {
-            places.extend(std::iter::repeat_n(place(number), usize::from(link.vcs)));
-        }
+        let all = links.links.iter().enumerate();
+        let per_vc = all.flat_map(|(number, link)| std::iter::repeat_n(place(number), usize::from(link.vcs)));
+        let mut places: Vec<u8> = match overflows {
+            true => (0..links.links.len()).map(place).collect(),
+            false => per_vc.clone().collect(),
+        };
         let outputs = places.len() as u32;
         if overflows {
-            places.extend_from_within(..);
+            places.extend(per_vc);
         }
         if fifo {
             let of_feeding = |&link: &u32| if link == NIL { NIC } else { place(link as usize) };
@@ -124,9 +118,7 @@ impl Books {
         }
         Books {
             ledger: Ledger::new(places, params.traffics, RESOURCES.len() as u8, params.series),
-            holders: Store::filled(links.links.len(), 0),
             heads: Store::filled(if fifo { links.feeding.len() } else { 0 }, 0),
-            since: Growing::new(),
             outputs,
             overflows,
         }
@@ -142,18 +134,13 @@ impl Books {
     }
 
     pub(crate) fn memory(&self) -> usize {
-        self.ledger.memory() + self.holders.memory() + self.heads.memory() + self.since.memory()
+        self.ledger.memory() + self.heads.memory()
     }
 
-    /// Packet `packet` waits from now on in `line`, which has been booked.
-    fn join<M: Mode>(&mut self, line: u32, packet: u32, owner: Traffic, now: Time) {
-        self.ledger.join::<M>(line, now, owner);
-        *self.since.edit::<M>(packet as usize) = now;
-    }
-
-    fn leave<M: Mode>(&mut self, line: u32, packet: u32, owner: Traffic, now: Time) {
-        let since = self.since.get(packet as usize);
-        self.ledger.leave::<M>(line, now, owner, since);
+    /// The line of packets that wait for `port` and virtual channel `at`.
+    #[inline]
+    fn line(&self, port: u32, at: u32) -> u32 {
+        if self.overflows { port } else { at }
     }
 }
 
@@ -162,67 +149,76 @@ impl Flow {
     /// then for a credit.
     #[inline]
     fn book<M: Mode>(&mut self, port: u32, line: u32, now: Time) {
-        let free_at = self.ports.get(port).free_at;
-        let holder = *self.books.holders.get(port);
+        let OutPort { free_at, holder, .. } = *self.ports.get(port);
         let ledger = &mut self.books.ledger;
         ledger.charge::<M>(line, free_at.min(now), holder, LINK);
-        ledger.defer::<M>(line, now);
+        if free_at < now {
+            ledger.defer::<M>(line, now);
+        }
     }
 
-    /// `packet` of `owner` begins to wait for `port`, in `line`.
-    pub(crate) fn join_output<M: Mode>(&mut self, port: u32, line: u32, packet: u32, owner: Traffic, now: Time) {
+    /// A packet of `owner` begins to wait for virtual channel `at` of `port`.
+    pub(crate) fn join_output<M: Mode>(&mut self, port: u32, at: u32, owner: Traffic, now: Time) {
+        let line = self.books.line(port, at);
         self.book::<M>(port, line, now);
-        self.books.join::<M>(line, packet, owner, now);
+        self.books.ledger.join::<M>(line, now, owner);
     }
 
     /// It has its turn.
-    pub(crate) fn leave_output<M: Mode>(&mut self, port: u32, line: u32, packet: u32, owner: Traffic, now: Time) {
+    pub(crate) fn leave_output<M: Mode>(&mut self, port: u32, at: u32, owner: Traffic, now: Time) {
+        let line = self.books.line(port, at);
         self.book::<M>(port, line, now);
-        self.books.leave::<M>(line, packet, owner, now);
+        self.books.ledger.leave::<M>(line, now, owner);
     }
 
     /// A packet of `owner` starts on `port` now, and is what all who wait there wait for until it is out.
+    #[inline]
     pub(crate) fn hold_port<M: Mode>(&mut self, port: u32, owner: Traffic, now: Time) {
         if self.ports.get(port).waiting > 0 {
-            let link = self.links.get(port);
-            let (first, vcs) = (link.first_vc, u32::from(link.vcs));
+            let (first, vcs) = match self.books.overflows {
+                true => (port, 1),
+                false => {
+                    let link = self.links.get(port);
+                    (link.first_vc, u32::from(link.vcs))
+                }
+            };
             for line in first..first + vcs {
                 if self.books.ledger.waiting(line) > 0 {
                     self.book::<M>(port, line, now);
                 }
             }
         }
-        *self.books.holders.edit::<M>(port) = owner;
+        self.ports.edit::<M>(port).holder = owner;
     }
 
-    /// `packet` has found the output queue of virtual channel `at` full.
-    pub(crate) fn join_overflow<M: Mode>(&mut self, at: u32, packet: u32, owner: Traffic, now: Time) {
+    /// A packet of `owner` has found the output queue of virtual channel `at` full.
+    pub(crate) fn join_overflow<M: Mode>(&mut self, at: u32, owner: Traffic, now: Time) {
         let line = self.books.outputs + at;
         self.books.ledger.defer::<M>(line, now);
-        self.books.join::<M>(line, packet, owner, now);
+        self.books.ledger.join::<M>(line, now, owner);
     }
 
     /// It is let in.
-    pub(crate) fn leave_overflow<M: Mode>(&mut self, at: u32, packet: u32, owner: Traffic, now: Time) {
+    pub(crate) fn leave_overflow<M: Mode>(&mut self, at: u32, owner: Traffic, now: Time) {
         let line = self.books.outputs + at;
         self.books.ledger.defer::<M>(line, now);
-        self.books.leave::<M>(line, packet, owner, now);
+        self.books.ledger.leave::<M>(line, now, owner);
     }
 
-    /// `packet` comes to wait in FIFO `buffer`.
-    pub(crate) fn join_input<M: Mode>(&mut self, buffer: u32, packet: u32, owner: Traffic, now: Time) {
+    /// A packet of `owner` comes to wait in FIFO `buffer`.
+    pub(crate) fn join_input<M: Mode>(&mut self, buffer: u32, owner: Traffic, now: Time) {
         let line = self.books.outputs + buffer;
         let head = *self.books.heads.get(buffer);
         self.books.ledger.charge::<M>(line, now, head, INPUT);
-        self.books.join::<M>(line, packet, owner, now);
+        self.books.ledger.join::<M>(line, now, owner);
     }
 
     /// It has come to the front.
-    pub(crate) fn leave_input<M: Mode>(&mut self, buffer: u32, packet: u32, owner: Traffic, now: Time) {
+    pub(crate) fn leave_input<M: Mode>(&mut self, buffer: u32, owner: Traffic, now: Time) {
         let line = self.books.outputs + buffer;
         let head = *self.books.heads.get(buffer);
         self.books.ledger.charge::<M>(line, now, head, INPUT);
-        self.books.leave::<M>(line, packet, owner, now);
+        self.books.ledger.leave::<M>(line, now, owner);
     }
 
     /// The packet in front of FIFO `buffer` is one of `owner` from now on.
@@ -230,16 +226,20 @@ impl Flow {
         *self.books.heads.edit::<M>(buffer) = owner;
     }
 
+    /// The line of messages at NIC `link`.
+    fn nic_line(&self, link: u32) -> u32 {
+        self.books.line(link, self.links.get(link).first_vc)
+    }
+
     /// Books the waits at NIC `link` until `now`; its first message waits again from the moment at which its last
     /// packet was out.
     fn book_nic<M: Mode>(&mut self, link: u32, now: Time) {
-        let line = self.links.get(link).first_vc;
+        let line = self.nic_line(link);
         let port = *self.ports.get(link);
-        let holder = *self.books.holders.get(link);
         if port.first_away && port.free_at < now {
             self.ports.edit::<M>(link).first_away = false;
-            self.books.ledger.charge::<M>(line, port.free_at, holder, LINK);
-            self.books.ledger.join::<M>(line, port.free_at, holder);
+            self.books.ledger.charge::<M>(line, port.free_at, port.holder, LINK);
+            self.books.ledger.join::<M>(line, port.free_at, port.holder);
         }
         self.book::<M>(link, line, now);
     }
@@ -247,53 +247,72 @@ impl Flow {
     /// A message of `owner` joins the queue of NIC `link`.
     pub(crate) fn join_nic<M: Mode>(&mut self, link: u32, owner: Traffic, now: Time) {
         self.book_nic::<M>(link, now);
-        let line = self.links.get(link).first_vc;
+        let line = self.nic_line(link);
         self.books.ledger.join::<M>(line, now, owner);
     }
 
-    /// A packet of the first message starts, which has waited for that since `since`; `last`: it has no further one.
-    pub(crate) fn leave_nic<M: Mode>(&mut self, link: u32, owner: Traffic, (since, now): (Time, Time), last: bool) {
+    /// A packet of the first message starts; `last`: it has no further one.
+    pub(crate) fn leave_nic<M: Mode>(&mut self, link: u32, owner: Traffic, now: Time, last: bool) {
         self.book_nic::<M>(link, now);
         if !self.ports.get(link).first_away {
-            let line = self.links.get(link).first_vc;
-            self.books.ledger.leave::<M>(line, now, owner, since);
+            let line = self.nic_line(link);
+            self.books.ledger.leave::<M>(line, now, owner);
         }
-        self.ports.edit::<M>(link).first_away = !last;
-        *self.books.holders.edit::<M>(link) = owner;
+        let port = self.ports.edit::<M>(link);
+        (port.first_away, port.holder) = (!last, owner);
     }
 
     /// Credits of `link` are about to be counted: the one that was due first says who held the room that was waited
     /// for, on each virtual channel. Of several due at once that of the lowest owner, because the order in which
     /// they lie here says nothing.
+    #[inline]
     pub(crate) fn settle_credits<M: Mode>(&mut self, link: u32, now: Time) {
         let port = self.ports.get(link);
         let nic = link >= self.links.ports;
-        let (first, vcs) = (self.links.get(link).first_vc, self.links.get(link).vcs);
-        if now == Time::NEVER || (nic && !port.first_away && self.books.ledger.waiting(first) == 0) {
-            return;
-        }
+        // What a NIC's queue holds is not counted as waiting at its port.
         if !nic && port.waiting == 0 {
             return;
         }
-        let overflow = self.books.overflows && !nic;
-        for vc in 0..vcs {
-            let at = first + u32::from(vc);
-            let line = if overflow { self.books.outputs + at } else { at };
-            if self.books.ledger.waiting(line) == 0 && !nic {
-                continue;
+        let mut at = port.credits;
+        let shelf = self.shelves.get(link);
+        for i in 0..usize::from(shelf.len) {
+            let shelf = self.shelves.get(link);
+            if shelf.due[i] <= now {
+                self.settle_channel::<M>(link, shelf.vc[i], now);
             }
-            let Some(owner) = self.first_credit(link, vc, now) else {
-                continue;
-            };
-            if nic {
-                self.book_nic::<M>(link, now);
-            } else if overflow {
-                self.books.ledger.defer::<M>(line, now);
-            } else {
-                self.book::<M>(link, line, now);
-            }
-            self.books.ledger.settle::<M>(line, now, owner, CREDIT);
         }
+        while at != NIL {
+            let credit = *self.credits.get(at);
+            if credit.due <= now {
+                self.settle_channel::<M>(link, credit.vc, now);
+            }
+            at = credit.next();
+        }
+    }
+
+    /// The same for virtual channel `vc`, of which a credit is due.
+    fn settle_channel<M: Mode>(&mut self, link: u32, vc: u8, now: Time) {
+        let at = self.links.get(link).first_vc + u32::from(vc);
+        let nic = link >= self.links.ports;
+        let line = match (nic, self.books.overflows) {
+            (true, _) => self.nic_line(link),
+            (false, true) => self.books.outputs + at,
+            (false, false) => at,
+        };
+        if self.books.ledger.waiting(line) == 0 && !(nic && self.ports.get(link).first_away) {
+            return;
+        }
+        let Some(owner) = self.first_credit(link, vc, now) else {
+            return;
+        };
+        if nic {
+            self.book_nic::<M>(link, now);
+        } else if self.books.overflows {
+            self.books.ledger.defer::<M>(line, now);
+        } else {
+            self.book::<M>(link, line, now);
+        }
+        self.books.ledger.settle::<M>(line, now, owner, CREDIT);
     }
 
     /// Whose credit of `vc` was due first, of those that are due.
@@ -310,7 +329,7 @@ impl Flow {
                 let this = (credit.due, credit.owner);
                 first = Some(first.map_or(this, |other| other.min(this)));
             }
-            at = odonata_engine::Slot::next(credit);
+            at = credit.next();
         }
         first.filter(|&(due, _)| due <= now).map(|(_, owner)| owner)
     }
@@ -327,7 +346,8 @@ impl Flow {
                 continue;
             }
             let l = self.links.get(link);
-            for line in l.first_vc..l.first_vc + u32::from(l.vcs) {
+            for at in l.first_vc..l.first_vc + u32::from(l.vcs) {
+                let line = self.books.line(link, at);
                 self.book::<Plain>(link, line, now);
             }
         }
@@ -343,20 +363,24 @@ impl Flow {
     /// All charges, in order of link, resource, victim, culprit.
     pub(crate) fn charges(&self) -> Vec<LinkCharge> {
         let links = &self.links;
-        let mut link_of = Vec::with_capacity(self.books.outputs as usize);
+        let Books {
+            ref ledger,
+            outputs,
+            overflows,
+            ..
+        } = self.books;
+        let mut link_of = Vec::new();
         for (number, link) in (0..).zip(&links.links) {
             link_of.extend(std::iter::repeat_n(number, usize::from(link.vcs)));
         }
-        let mut charges: Vec<LinkCharge> = self
-            .books
-            .ledger
+        let mut charges: Vec<LinkCharge> = ledger
             .charges()
             .map(|charge| {
-                let outputs = self.books.outputs;
-                let link = match charge.line.checked_sub(outputs) {
-                    None => link_of[charge.line as usize],
-                    Some(at) if self.books.overflows => link_of[at as usize],
-                    Some(buffer) => links.feeding[buffer as usize],
+                let link = match (charge.line.checked_sub(outputs), overflows) {
+                    (None, true) => charge.line,
+                    (None, false) => link_of[charge.line as usize],
+                    (Some(at), true) => link_of[at as usize],
+                    (Some(buffer), false) => links.feeding[buffer as usize],
                 };
                 // What nobody was known to hold yet was room.
                 let resource = if charge.culprit.is_some() { charge.cause } else { CREDIT };

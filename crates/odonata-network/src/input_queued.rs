@@ -35,7 +35,7 @@ impl Fabric {
         }
         if self.flow.books.is_on() {
             let owner = self.packets.get(packet).traffic;
-            self.flow.join_input::<C>(buffer, packet, owner, ctx.now());
+            self.flow.join_input::<C>(buffer, owner, ctx.now());
         }
         self.push_input::<C>(packet, buffer);
         if input.fifo.is_empty() {
@@ -66,7 +66,7 @@ impl Fabric {
         }
         if self.flow.books.is_on() {
             let owner = self.packets.get(input.fifo.head).traffic;
-            self.flow.leave_input::<C>(buffer, input.fifo.head, owner, ctx.now());
+            self.flow.leave_input::<C>(buffer, owner, ctx.now());
         }
         self.request::<E, C>(ctx, router, input.fifo.head, true);
     }
@@ -109,7 +109,7 @@ impl Fabric {
             self.inputs.edit::<C>(p.buffer).requested = true;
         }
         if self.flow.books.is_on() {
-            self.flow.join_output::<C>(port, at, packet, p.traffic, now);
+            self.flow.join_output::<C>(port, at, p.traffic, now);
         }
         self.packets.edit::<C>(packet).next_waiting = NIL;
         let tail = self.flow.vcs.get(at).queue.tail;
@@ -171,7 +171,7 @@ impl Fabric {
                 continue;
             }
             if self.flow.books.is_on() {
-                self.flow.leave_output::<C>(port, at, packet, p.traffic, now);
+                self.flow.leave_output::<C>(port, at, p.traffic, now);
             }
             let queue = &mut self.flow.vcs.edit::<C>(at).queue;
             queue.head = p.next_waiting;

@@ -98,12 +98,9 @@ impl Fabric {
             Switching::StoreAndForward => tail_out,
         };
         if self.flow.books.is_on() {
-            let m = self.messages.get(message);
-            // It has waited since it came, or since its last packet was out.
-            let unsent = self.nics.get(node).unsent;
-            let since = if unsent == m.bytes { m.queued } else { free_at };
-            let last = unsent == u64::from(bytes);
-            self.flow.leave_nic::<C>(number, m.traffic, (since, now), last);
+            let owner = self.messages.get(message).traffic;
+            let last = self.nics.get(node).unsent == u64::from(bytes);
+            self.flow.leave_nic::<C>(number, owner, now, last);
         }
         let port = self.flow.ports.edit::<C>(number);
         port.hungry = false;

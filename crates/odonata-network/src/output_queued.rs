@@ -28,7 +28,7 @@ impl Fabric {
         if !overflow.is_empty() || !self.flow.has_room::<C>(port, vc, flits, now) {
             if self.flow.books.is_on() {
                 let owner = self.packets.get(packet).traffic;
-                self.flow.join_overflow::<C>(at, packet, owner, now);
+                self.flow.join_overflow::<C>(at, owner, now);
             }
             overflow.push::<C, _>(&mut self.packets, packet);
             self.flow.vcs.edit::<C>(at).overflow = overflow;
@@ -74,7 +74,7 @@ impl Fabric {
         let at = self.flow.links.get(port).first_vc + u32::from(vc);
         if self.flow.books.is_on() {
             let owner = self.packets.get(packet).traffic;
-            self.flow.join_output::<M>(port, at, packet, owner, now);
+            self.flow.join_output::<M>(port, at, owner, now);
         }
         let mut queue = self.flow.vcs.get(at).queue;
         queue.push::<M, _>(&mut self.packets, packet);
@@ -109,7 +109,7 @@ impl Fabric {
             };
             if self.flow.books.is_on() {
                 let owner = self.packets.get(packet).traffic;
-                self.flow.leave_output::<C>(port, at, packet, owner, now);
+                self.flow.leave_output::<C>(port, at, owner, now);
             }
             self.flow.vcs.edit::<C>(at).queue = queue;
             self.flow.ports.edit::<C>(port).waiting -= 1;
@@ -157,7 +157,7 @@ impl Fabric {
                 };
                 if self.flow.books.is_on() {
                     let owner = self.packets.get(packet).traffic;
-                    self.flow.leave_overflow::<C>(at, packet, owner, now);
+                    self.flow.leave_overflow::<C>(at, owner, now);
                 }
                 self.flow.vcs.edit::<C>(at).overflow = overflow;
                 let out = self.flow.ports.edit::<C>(port);

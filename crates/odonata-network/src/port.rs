@@ -1,5 +1,6 @@
 //! The state of ports and buffers.
 
+use crate::message::Traffic;
 use odonata_engine::{List, NIL, Time};
 
 /// The sending side of a link: a router's output port or a NIC. One cache line.
@@ -26,6 +27,8 @@ pub(crate) struct OutPort {
     /// NICs, where waits are booked: whether the first message of the queue is not booked as waiting, because
     /// its last packet is on the link, or was until now.
     pub(crate) first_away: bool,
+    /// Whose packet was sent last; only where waits are booked.
+    pub(crate) holder: Traffic,
 }
 
 impl OutPort {
@@ -40,6 +43,7 @@ impl OutPort {
         hungry: false,
         last_vc: 0,
         first_away: false,
+        holder: 0,
     };
 }
 

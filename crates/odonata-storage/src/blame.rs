@@ -232,16 +232,13 @@ impl Servers {
         let (server, owner) = (cell.server, cell.what.owner);
         if let Some(cause) = cause_of(cell.wait) {
             self.book::<M>(now, server, cause);
-            self.books
-                .ledger
-                .leave::<M>(line(server, cause), now, owner, cell.since);
+            self.books.ledger.leave::<M>(line(server, cause), now, owner);
         }
         if let Some(cause) = cause_of(wait) {
             self.book::<M>(now, server, cause);
             self.books.ledger.join::<M>(line(server, cause), now, owner);
         }
-        let cell = self.requests.edit::<M>(request);
-        (cell.wait, cell.since) = (wait, now);
+        self.requests.edit::<M>(request).wait = wait;
     }
 
     /// Finds out anew what `request`, which has its space, waits for.

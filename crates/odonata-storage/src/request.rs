@@ -21,9 +21,8 @@ pub(crate) struct Request {
     pub(crate) at_device: u32,
     /// Whether the device serves one of its pieces.
     pub(crate) in_service: bool,
-    /// What it waits for as a whole, and since when; only where waits are booked.
+    /// What it waits for as a whole; only where waits are booked.
     pub(crate) wait: Wait,
-    pub(crate) since: Time,
     next: u32,
 }
 
@@ -66,7 +65,6 @@ impl Request {
             at_device: 0,
             in_service: false,
             wait: Wait::Nothing,
-            since: now,
             next: NIL,
         }
     }
