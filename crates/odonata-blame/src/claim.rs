@@ -13,7 +13,9 @@ const NOBODY: Owner = Owner::MAX;
 pub(crate) struct Claim {
     times: [Time; CULPRITS],
     /// Waited for somebody who is not known yet.
-    pub(crate) deferred: Time,
+    ///
+    /// In ps modulo 2^64: lines of held resources begin with a debt.
+    pub(crate) deferred: u64,
     pub(crate) waiting: u32,
     pub(crate) next: u32,
     culprits: [Owner; CULPRITS],
@@ -27,7 +29,7 @@ impl Claim {
     pub(crate) fn new(owner: Owner, counts: bool, next: u32) -> Claim {
         Claim {
             times: [Time::ZERO; CULPRITS],
-            deferred: Time::ZERO,
+            deferred: 0,
             waiting: 0,
             next,
             culprits: [NOBODY; CULPRITS],
@@ -44,10 +46,10 @@ impl Claim {
     }
 
     #[inline]
-    pub(crate) fn add(&mut self, place: usize, culprit: Owner, cause: Cause, time: Time) {
+    pub(crate) fn add(&mut self, place: usize, culprit: Owner, cause: Cause, time: u64) {
         self.culprits[place] = culprit;
         self.causes[place] = cause;
-        self.times[place] += time;
+        self.times[place] = Time(self.times[place].0.wrapping_add(time));
     }
 
     /// What is booked here; without a culprit what is deferred.
@@ -62,7 +64,7 @@ impl Claim {
         (0..CULPRITS)
             .filter(move |&i| culprits[i] != NOBODY)
             .map(move |i| (Some(culprits[i]), causes[i], times[i]))
-            .chain((deferred > Time::ZERO).then_some((None, 0, deferred)))
+            .chain((deferred > 0).then_some((None, 0, Time(deferred))))
     }
 }
 

@@ -41,8 +41,10 @@
 //! ```
 
 mod claim;
+mod held;
 mod series;
 
+pub use held::Hold;
 pub use series::SeriesCharge;
 
 use claim::Claim;
@@ -157,6 +159,13 @@ impl Ledger {
             "line {line} is booked before it changes"
         );
         cell.since = now;
+        self.enter::<M>(line, now, owner);
+    }
+
+    /// Counts a waiter of `owner` in `line`; the claim that counts him.
+    #[inline]
+    fn enter<M: Mode>(&mut self, line: u32, now: Time, owner: Owner) -> u32 {
+        let cell = self.lines.edit::<M>(line);
         cell.waiting += 1;
         let head = cell.claims;
         let waited = self.waited.edit::<M>(u32::from(owner));
@@ -166,13 +175,14 @@ impl Ledger {
             let claim = self.claims.get(at);
             if claim.owner == owner && claim.counts {
                 self.claims.edit::<M>(at).waiting += 1;
-                return;
+                return at;
             }
             at = claim.next;
         }
         let slot = self.claims.take::<M>(Claim::new(owner, true, head));
         self.claims.edit::<M>(slot).waiting = 1;
         self.lines.edit::<M>(line).claims = slot;
+        slot
     }
 
     /// A waiter of `owner` leaves `line` at `now`. The line must have been booked until then.
@@ -238,7 +248,7 @@ impl Ledger {
             let next = claim.next;
             if claim.waiting > 0 {
                 let claim = self.claims.edit::<M>(at);
-                claim.deferred += Time((until - since).0 * u64::from(claim.waiting));
+                claim.deferred += (until - since).0 * u64::from(claim.waiting);
             }
             at = next;
         }
@@ -251,9 +261,9 @@ impl Ledger {
             let Claim {
                 deferred, owner, next, ..
             } = *self.claims.get(at);
-            if deferred > Time::ZERO {
-                self.claims.edit::<M>(at).deferred = Time::ZERO;
-                self.book::<M>(at, culprit, cause, deferred);
+            if deferred > 0 {
+                self.claims.edit::<M>(at).deferred = 0;
+                self.book::<M>(at, culprit, cause, Time(deferred));
                 self.series.add::<M>(line, now, deferred, owner, culprit, cause);
             }
             at = next;
@@ -263,6 +273,12 @@ impl Ledger {
     /// Adds `time` to what claim `at`'s owner has waited for `culprit`.
     #[inline]
     fn book<M: Mode>(&mut self, at: u32, culprit: Owner, cause: Cause, time: Time) {
+        self.book_raw::<M>(at, culprit, cause, time.0);
+    }
+
+    /// The same with a number of picoseconds modulo 2^64, so that charges can be taken back.
+    #[inline]
+    fn book_raw<M: Mode>(&mut self, at: u32, culprit: Owner, cause: Cause, time: u64) {
         let mut slot = at;
         let owner = self.claims.get(at).owner;
         loop {
@@ -283,7 +299,8 @@ impl Ledger {
     }
 
     /// All charges, by line; those of one line in order of victim, culprit, cause. Waits that have not been
-    /// booked yet are not in them: see [`Ledger::close`].
+    /// booked yet are not in them: at the end of a run, [`charge`](Ledger::charge) or [`defer`](Ledger::defer) every line up
+    /// to it ([`close_held`](Ledger::close_held)).
     pub fn charges(&self) -> impl Iterator<Item = Charge> + '_ {
         (0..self.lines.len() as u32).flat_map(|line| {
             let mut charges = Vec::new();
@@ -317,14 +334,6 @@ impl Ledger {
     /// The waits of `owner` that have ended, added up one by one.
     pub fn waited(&self, owner: Owner) -> Waited {
         *self.waited.get(u32::from(owner))
-    }
-
-    /// Ends the books at `now` in the middle of waits: what each waiter has waited since its line was booked last is
-    /// deferred, and so has no culprit.
-    pub fn close(&mut self, now: Time) {
-        for line in 0..self.lines.len() as u32 {
-            self.defer::<odonata_engine::Plain>(line, now);
-        }
     }
 
     /// Checks, when nobody waits any more, that the charges of every owner add up to its waits.

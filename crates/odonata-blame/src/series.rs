@@ -56,7 +56,8 @@ impl Series {
             .map(|interval| Time(interval.0.saturating_mul((Self::MOST / self.width()) as u64)))
     }
 
-    /// Books `waiters` waits from `from` to `to`, cut at the ends of intervals.
+    /// Books `waiters` waits from `from` to `to`, cut at the ends of intervals; modulo 2^64, so that waits can be
+    /// taken back.
     #[inline]
     pub(crate) fn book<M: Mode>(
         &mut self,
@@ -72,21 +73,14 @@ impl Series {
         let mut at = from;
         while at < to && at < end {
             let next = Time((at.0 / interval.0 + 1).saturating_mul(interval.0)).min(to);
-            self.add::<M>(line, at, Time((next - at).0 * waiters), victim, culprit, cause);
+            let time = (next - at).0.wrapping_mul(waiters);
+            self.add::<M>(line, at, time, victim, culprit, cause);
             at = next;
         }
     }
 
     /// Books `time` in the interval of `at`.
-    pub(crate) fn add<M: Mode>(
-        &mut self,
-        line: u32,
-        at: Time,
-        time: Time,
-        victim: Owner,
-        culprit: Owner,
-        cause: Cause,
-    ) {
+    pub(crate) fn add<M: Mode>(&mut self, line: u32, at: Time, time: u64, victim: Owner, culprit: Owner, cause: Cause) {
         let Some(interval) = self.interval else { return };
         let bin = (at.0 / interval.0) as usize;
         if bin >= Self::MOST / self.width() {
@@ -95,7 +89,8 @@ impl Series {
         let place = usize::from(self.places[line as usize]);
         let kind = (bin * self.place_count + place) * self.causes + usize::from(cause);
         let cell = (kind * self.owners + usize::from(victim)) * self.owners + usize::from(culprit);
-        *self.cells.edit::<M>(cell) += time;
+        let cell = self.cells.edit::<M>(cell);
+        *cell = Time(cell.0.wrapping_add(time));
     }
 
     pub(crate) fn charges(&self) -> impl Iterator<Item = SeriesCharge> + '_ {

@@ -8,8 +8,8 @@
 //! | the link is idle, the far buffer has no room | [`CREDIT`] | the packet whose space is freed next |
 //! | its FIFO has a packet in front (input FIFOs only) | [`INPUT`] | that packet |
 //!
-//! An owner is a [`Traffic`]: a job's MPI or its I/O. In a router with output queues the two kinds have lines of their
-//! own: packets in a queue wait for the link only, those that found the queue full for room only.
+//! An owner is a [`Traffic`]: a job's MPI or its I/O. The rule is the same for all router models; with output queues
+//! room is room in the queue, which covers what is in flight behind it.
 //!
 //! A message waits at its NIC from its submission until its first packet starts, and again while its next packet lacks
 //! room; not while its own packets are on the link.
@@ -19,7 +19,7 @@ use crate::link::Links;
 use crate::message::Traffic;
 use crate::params::{InputQueues, NetworkParams, RouterModel};
 use crate::port::OutPort;
-use odonata_blame::{Cause, Ledger};
+use odonata_blame::{Cause, Hold, Ledger};
 use odonata_engine::{Mode, NIL, Slot, Store, Time};
 
 /// The link was busy.
@@ -38,18 +38,14 @@ const NIC: u8 = 3;
 
 /// The books of the fabric; empty where none are kept.
 ///
-/// Lines of input-queued routers: one per virtual channel of every sending port, NICs included; then, with FIFOs,
-/// one per input buffer. Of output-queued ones: one per port; then one per virtual channel of every port, for the
-/// packets that found its queue full.
+/// Lines: one per virtual channel of every sending port, NICs included; then, with FIFOs, one per input buffer.
 #[derive(Debug)]
 pub(crate) struct Books {
     ledger: Ledger,
     /// Whose packet each input FIFO had read last.
     heads: Store<Traffic>,
-    /// Lines before those of FIFOs or of full queues.
+    /// Lines of sending ports.
     outputs: u32,
-    /// Whether packets that lack room have lines of their own.
-    overflows: bool,
 }
 odonata_engine::journalled!(Books { ledger, heads });
 
@@ -91,27 +87,20 @@ impl Books {
             ledger: Ledger::off(),
             heads: Store::new(),
             outputs: 0,
-            overflows: false,
         }
     }
 
     pub(crate) fn new(links: &Links, params: &NetworkParams) -> Books {
-        let overflows = params.router == RouterModel::OutputQueued;
-        let fifo = !overflows && params.input_queues == InputQueues::Fifo;
+        let fifo = params.router == RouterModel::InputQueued && params.input_queues == InputQueues::Fifo;
         let place = |number: usize| match number < links.ports as usize {
             true => links.links[number].class as u8,
             false => NIC,
         };
-        let all = links.links.iter().enumerate();
-        let per_vc = all.flat_map(|(number, link)| std::iter::repeat_n(place(number), usize::from(link.vcs)));
-        let mut places: Vec<u8> = match overflows {
-            true => (0..links.links.len()).map(place).collect(),
-            false => per_vc.clone().collect(),
-        };
-        let outputs = places.len() as u32;
-        if overflows {
-            places.extend(per_vc);
+        let mut places = Vec::new();
+        for (number, link) in links.links.iter().enumerate() {
+            places.extend(std::iter::repeat_n(place(number), usize::from(link.vcs)));
         }
+        let outputs = places.len() as u32;
         if fifo {
             let of_feeding = |&link: &u32| if link == NIL { NIC } else { place(link as usize) };
             places.extend(links.feeding.iter().map(of_feeding));
@@ -120,7 +109,6 @@ impl Books {
             ledger: Ledger::new(places, params.traffics, RESOURCES.len() as u8, params.series),
             heads: Store::filled(if fifo { links.feeding.len() } else { 0 }, 0),
             outputs,
-            overflows,
         }
     }
 
@@ -136,73 +124,68 @@ impl Books {
     pub(crate) fn memory(&self) -> usize {
         self.ledger.memory() + self.heads.memory()
     }
+}
 
-    /// The line of packets that wait for `port` and virtual channel `at`.
-    #[inline]
-    fn line(&self, port: u32, at: u32) -> u32 {
-        if self.overflows { port } else { at }
+impl OutPort {
+    /// Whose packet is on the link, or was last, and until when.
+    fn hold(&self) -> Hold {
+        Hold {
+            free_at: self.free_at,
+            holder: self.holder,
+            cause: LINK,
+        }
     }
 }
 
 impl Flow {
-    /// Books the waits in `line` of `port` until `now`: while the link was busy they were for the packet on it, since
-    /// then for a credit.
+    /// A packet of `owner` begins to wait for virtual channel `at` of `link`; at a NIC, a message.
     #[inline]
-    fn book<M: Mode>(&mut self, port: u32, line: u32, now: Time) {
-        let OutPort { free_at, holder, .. } = *self.ports.get(port);
-        let ledger = &mut self.books.ledger;
-        ledger.charge::<M>(line, free_at.min(now), holder, LINK);
-        if free_at < now {
-            ledger.defer::<M>(line, now);
-        }
+    pub(crate) fn join_output<M: Mode>(&mut self, link: u32, at: u32, owner: Traffic, now: Time) {
+        let hold = self.ports.get(link).hold();
+        self.books.ledger.join_held::<M>(at, now, owner, hold);
     }
 
-    /// A packet of `owner` begins to wait for virtual channel `at` of `port`.
-    pub(crate) fn join_output<M: Mode>(&mut self, port: u32, at: u32, owner: Traffic, now: Time) {
-        let line = self.books.line(port, at);
-        self.book::<M>(port, line, now);
-        self.books.ledger.join::<M>(line, now, owner);
-    }
-
-    /// It has its turn.
-    pub(crate) fn leave_output<M: Mode>(&mut self, port: u32, at: u32, owner: Traffic, now: Time) {
-        let line = self.books.line(port, at);
-        self.book::<M>(port, line, now);
-        self.books.ledger.leave::<M>(line, now, owner);
-    }
-
-    /// A packet of `owner` starts on `port` now, and is what all who wait there wait for until it is out.
+    /// A packet of `owner` takes router port `port` from `now` to `until`. If it has waited there, it was in the line of
+    /// virtual channel `waited`. To be called before the port's state changes.
     #[inline]
-    pub(crate) fn hold_port<M: Mode>(&mut self, port: u32, owner: Traffic, now: Time) {
-        if self.ports.get(port).waiting > 0 {
-            let (first, vcs) = match self.books.overflows {
-                true => (port, 1),
-                false => {
-                    let link = self.links.get(port);
-                    (link.first_vc, u32::from(link.vcs))
-                }
-            };
-            for line in first..first + vcs {
-                if self.books.ledger.waiting(line) > 0 {
-                    self.book::<M>(port, line, now);
-                }
-            }
-        }
+    pub(crate) fn hold_port<M: Mode>(
+        &mut self,
+        port: u32,
+        owner: Traffic,
+        (now, until): (Time, Time),
+        waited: Option<u32>,
+    ) {
+        let OutPort { free_at, waiting, .. } = *self.ports.get(port);
         self.ports.edit::<M>(port).holder = owner;
+        if waiting == 0 && waited.is_none() {
+            return;
+        }
+        let next = Hold {
+            free_at: until,
+            holder: owner,
+            cause: LINK,
+        };
+        let link = self.links.get(port);
+        for line in link.first_vc..link.first_vc + u32::from(link.vcs) {
+            let taker = (waited == Some(line)).then_some(owner);
+            self.books.ledger.pass::<M>(line, (free_at, now), next, taker, false);
+        }
     }
 
-    /// A packet of `owner` has found the output queue of virtual channel `at` full.
-    pub(crate) fn join_overflow<M: Mode>(&mut self, at: u32, owner: Traffic, now: Time) {
-        let line = self.books.outputs + at;
-        self.books.ledger.defer::<M>(line, now);
-        self.books.ledger.join::<M>(line, now, owner);
-    }
-
-    /// It is let in.
-    pub(crate) fn leave_overflow<M: Mode>(&mut self, at: u32, owner: Traffic, now: Time) {
-        let line = self.books.outputs + at;
-        self.books.ledger.defer::<M>(line, now);
-        self.books.ledger.leave::<M>(line, now, owner);
+    /// The same at NIC `link` for a packet of its first message, which waits again when the packet is out unless it
+    /// was the `last`.
+    pub(crate) fn hold_nic<M: Mode>(&mut self, link: u32, owner: Traffic, (now, until): (Time, Time), last: bool) {
+        let line = self.links.get(link).first_vc;
+        let free_at = self.ports.get(link).free_at;
+        let next = Hold {
+            free_at: until,
+            holder: owner,
+            cause: LINK,
+        };
+        self.books
+            .ledger
+            .pass::<M>(line, (free_at, now), next, Some(owner), !last);
+        self.ports.edit::<M>(link).holder = owner;
     }
 
     /// A packet of `owner` comes to wait in FIFO `buffer`.
@@ -224,42 +207,6 @@ impl Flow {
     /// The packet in front of FIFO `buffer` is one of `owner` from now on.
     pub(crate) fn hold_input<M: Mode>(&mut self, buffer: u32, owner: Traffic) {
         *self.books.heads.edit::<M>(buffer) = owner;
-    }
-
-    /// The line of messages at NIC `link`.
-    fn nic_line(&self, link: u32) -> u32 {
-        self.books.line(link, self.links.get(link).first_vc)
-    }
-
-    /// Books the waits at NIC `link` until `now`; its first message waits again from the moment at which its last
-    /// packet was out.
-    fn book_nic<M: Mode>(&mut self, link: u32, now: Time) {
-        let line = self.nic_line(link);
-        let port = *self.ports.get(link);
-        if port.first_away && port.free_at < now {
-            self.ports.edit::<M>(link).first_away = false;
-            self.books.ledger.charge::<M>(line, port.free_at, port.holder, LINK);
-            self.books.ledger.join::<M>(line, port.free_at, port.holder);
-        }
-        self.book::<M>(link, line, now);
-    }
-
-    /// A message of `owner` joins the queue of NIC `link`.
-    pub(crate) fn join_nic<M: Mode>(&mut self, link: u32, owner: Traffic, now: Time) {
-        self.book_nic::<M>(link, now);
-        let line = self.nic_line(link);
-        self.books.ledger.join::<M>(line, now, owner);
-    }
-
-    /// A packet of the first message starts; `last`: it has no further one.
-    pub(crate) fn leave_nic<M: Mode>(&mut self, link: u32, owner: Traffic, now: Time, last: bool) {
-        self.book_nic::<M>(link, now);
-        if !self.ports.get(link).first_away {
-            let line = self.nic_line(link);
-            self.books.ledger.leave::<M>(line, now, owner);
-        }
-        let port = self.ports.edit::<M>(link);
-        (port.first_away, port.holder) = (!last, owner);
     }
 
     /// Credits of `link` are about to be counted: the one that was due first says who held the room that was waited
@@ -292,27 +239,14 @@ impl Flow {
 
     /// The same for virtual channel `vc`, of which a credit is due.
     fn settle_channel<M: Mode>(&mut self, link: u32, vc: u8, now: Time) {
-        let at = self.links.get(link).first_vc + u32::from(vc);
-        let nic = link >= self.links.ports;
-        let line = match (nic, self.books.overflows) {
-            (true, _) => self.nic_line(link),
-            (false, true) => self.books.outputs + at,
-            (false, false) => at,
-        };
-        if self.books.ledger.waiting(line) == 0 && !(nic && self.ports.get(link).first_away) {
+        let line = self.links.get(link).first_vc + u32::from(vc);
+        if self.books.ledger.waiting(line) == 0 {
             return;
         }
-        let Some(owner) = self.first_credit(link, vc, now) else {
-            return;
-        };
-        if nic {
-            self.book_nic::<M>(link, now);
-        } else if self.books.overflows {
-            self.books.ledger.defer::<M>(line, now);
-        } else {
-            self.book::<M>(link, line, now);
+        if let Some(owner) = self.first_credit(link, vc, now) {
+            let free_at = self.ports.get(link).free_at;
+            self.books.ledger.settle_idle::<M>(line, (free_at, now), owner, CREDIT);
         }
-        self.books.ledger.settle::<M>(line, now, owner, CREDIT);
     }
 
     /// Whose credit of `vc` was due first, of those that are due.
@@ -341,46 +275,34 @@ impl Flow {
             return;
         }
         for link in 0..self.ports.len() as u32 {
-            if link >= self.links.ports {
-                self.book_nic::<Plain>(link, now);
-                continue;
-            }
+            let hold = self.ports.get(link).hold();
             let l = self.links.get(link);
-            for at in l.first_vc..l.first_vc + u32::from(l.vcs) {
-                let line = self.books.line(link, at);
-                self.book::<Plain>(link, line, now);
+            for line in l.first_vc..l.first_vc + u32::from(l.vcs) {
+                self.books.ledger.close_held(line, now, hold);
             }
         }
         for buffer in 0..self.books.heads.len() as u32 {
             let head = *self.books.heads.get(buffer);
-            self.books
-                .ledger
-                .charge::<Plain>(self.books.outputs + buffer, now, head, INPUT);
+            let line = self.books.outputs + buffer;
+            self.books.ledger.charge::<Plain>(line, now, head, INPUT);
         }
-        self.books.ledger.close(now);
     }
 
     /// All charges, in order of link, resource, victim, culprit.
     pub(crate) fn charges(&self) -> Vec<LinkCharge> {
         let links = &self.links;
-        let Books {
-            ref ledger,
-            outputs,
-            overflows,
-            ..
-        } = self.books;
         let mut link_of = Vec::new();
         for (number, link) in (0..).zip(&links.links) {
             link_of.extend(std::iter::repeat_n(number, usize::from(link.vcs)));
         }
-        let mut charges: Vec<LinkCharge> = ledger
+        let mut charges: Vec<LinkCharge> = self
+            .books
+            .ledger
             .charges()
             .map(|charge| {
-                let link = match (charge.line.checked_sub(outputs), overflows) {
-                    (None, true) => charge.line,
-                    (None, false) => link_of[charge.line as usize],
-                    (Some(at), true) => link_of[at as usize],
-                    (Some(buffer), false) => links.feeding[buffer as usize],
+                let link = match charge.line.checked_sub(self.books.outputs) {
+                    None => link_of[charge.line as usize],
+                    Some(buffer) => links.feeding[buffer as usize],
                 };
                 // What nobody was known to hold yet was room.
                 let resource = if charge.culprit.is_some() { charge.cause } else { CREDIT };

@@ -278,13 +278,14 @@ impl Fabric {
     }
 
     /// Starts sending `packet` on virtual channel `vc` of router port `port` now; buffer space has been
-    /// claimed. Returns when the port is free again.
+    /// claimed. Returns when the port is free again. `waited`: the line of virtual channels in which it has waited
+    /// for that, if it has.
     ///
     /// The tail leaves at `max(now + L/b, tail_in + pipeline + flit/b)`: not before it has come in
     /// and gone through the pipeline. Head and tail suffice for exact flit timing, because a packet
     /// under cut-through never stalls between its flits.
     #[inline]
-    pub(crate) fn transmit<E, C>(&mut self, ctx: &mut C, packet: u32, port: u32, vc: u8) -> Time
+    pub(crate) fn transmit<E, C>(&mut self, ctx: &mut C, packet: u32, port: u32, vc: u8, waited: Option<u32>) -> Time
     where
         E: Copy + From<FabricEvent>,
         C: Context<E>,
@@ -293,9 +294,6 @@ impl Fabric {
         let link = *self.flow.links.get(port);
         let p = self.packets.get(packet);
         let (bytes, tail_in, owner) = (p.bytes, p.tail_in, p.traffic);
-        if self.flow.books.is_on() {
-            self.flow.hold_port::<C>(port, owner, now);
-        }
         let serialisation = link.serialisation(bytes);
         let mut tail_out = now + serialisation;
         let mut head_out = tail_out;
@@ -307,6 +305,9 @@ impl Fabric {
         // An empty packet takes no time on the wire, but no two leave in the same instant: else it would
         // matter how often a port is looked at.
         let free_at = tail_out.max(Time(now.0 + 1));
+        if self.flow.books.is_on() {
+            self.flow.hold_port::<C>(port, owner, (now, free_at), waited);
+        }
         let out = self.flow.ports.edit::<C>(port);
         out.free_at = free_at;
         out.last_vc = vc;

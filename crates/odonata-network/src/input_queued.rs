@@ -94,7 +94,7 @@ impl Fabric {
             if in_fifo {
                 self.pop_input::<C>(p.buffer);
             }
-            let free_at = self.send_from_input::<E, C>(ctx, router, packet, port, vc, flits);
+            let free_at = self.send_from_input::<E, C>(ctx, router, packet, (port, vc), flits, None);
             if out.waiting > 0 {
                 // Those passed by are looked at again before anybody else passes.
                 self.flow.ports.edit::<C>(port).hungry = false;
@@ -170,9 +170,6 @@ impl Fabric {
             if !self.flow.has_room::<C>(port, vc, flits, now) {
                 continue;
             }
-            if self.flow.books.is_on() {
-                self.flow.leave_output::<C>(port, at, p.traffic, now);
-            }
             let queue = &mut self.flow.vcs.edit::<C>(at).queue;
             queue.head = p.next_waiting;
             if queue.head == NIL {
@@ -185,7 +182,7 @@ impl Fabric {
             if self.fifo {
                 self.pop_input::<C>(p.buffer);
             }
-            let free_at = self.send_from_input::<E, C>(ctx, link.lp, packet, port, vc, flits);
+            let free_at = self.send_from_input::<E, C>(ctx, link.lp, packet, (port, vc), flits, Some(at));
             if out.waiting > 1 {
                 self.flow.wake::<E, C>(ctx, port, free_at);
             }
@@ -198,14 +195,22 @@ impl Fabric {
     }
 
     /// Sends a head that has its output: its buffer's credit returns when the tail has left.
-    fn send_from_input<E, C>(&mut self, ctx: &mut C, router: u32, packet: u32, port: u32, vc: u8, flits: u32) -> Time
+    fn send_from_input<E, C>(
+        &mut self,
+        ctx: &mut C,
+        router: u32,
+        packet: u32,
+        (port, vc): (u32, u8),
+        flits: u32,
+        waited: Option<u32>,
+    ) -> Time
     where
         E: Copy + From<FabricEvent>,
         C: Context<E>,
     {
         let p = *self.packets.get(packet);
         self.flow.claim::<C>(port, vc, flits);
-        let done = self.transmit::<E, C>(ctx, packet, port, vc);
+        let done = self.transmit::<E, C>(ctx, packet, port, vc, waited);
         let feeding = self.flow.links.feeding[p.buffer as usize];
         let delay = self.flow.links.get(feeding).credit_delay;
         self.flow

@@ -52,8 +52,9 @@ impl Fabric {
         let m = *self.messages.get(message);
         self.traffic.edit::<C>(u32::from(m.traffic)).bytes_sent += m.bytes;
         if self.flow.books.is_on() {
-            self.flow
-                .join_nic::<C>(self.flow.links.ports + m.source, m.traffic, ctx.now());
+            let number = self.flow.links.ports + m.source;
+            let line = self.flow.links.get(number).first_vc;
+            self.flow.join_output::<C>(number, line, m.traffic, ctx.now());
         }
         let mut queue = self.nics.get(m.source).queue;
         let first = queue.is_empty();
@@ -100,7 +101,8 @@ impl Fabric {
         if self.flow.books.is_on() {
             let owner = self.messages.get(message).traffic;
             let last = self.nics.get(node).unsent == u64::from(bytes);
-            self.flow.leave_nic::<C>(number, owner, now, last);
+            let until = tail_out.max(Time(now.0 + 1));
+            self.flow.hold_nic::<C>(number, owner, (now, until), last);
         }
         let port = self.flow.ports.edit::<C>(number);
         port.hungry = false;

@@ -28,7 +28,7 @@ impl Fabric {
         if !overflow.is_empty() || !self.flow.has_room::<C>(port, vc, flits, now) {
             if self.flow.books.is_on() {
                 let owner = self.packets.get(packet).traffic;
-                self.flow.join_overflow::<C>(at, owner, now);
+                self.flow.join_output::<C>(port, at, owner, now);
             }
             overflow.push::<C, _>(&mut self.packets, packet);
             self.flow.vcs.edit::<C>(at).overflow = overflow;
@@ -42,9 +42,13 @@ impl Fabric {
         self.admit::<E, C>(ctx, packet, port, vc, flits);
         let out = self.flow.ports.get(port);
         if out.free_at <= now && out.waiting == 0 {
-            self.transmit::<E, C>(ctx, packet, port, vc);
+            self.transmit::<E, C>(ctx, packet, port, vc, None);
         } else {
-            self.enqueue::<C>(packet, port, vc, now);
+            if self.flow.books.is_on() {
+                let owner = self.packets.get(packet).traffic;
+                self.flow.join_output::<C>(port, at, owner, now);
+            }
+            self.enqueue::<C>(packet, port, vc);
             let free_at = self.flow.ports.get(port).free_at;
             if free_at > now {
                 self.flow.wake::<E, C>(ctx, port, free_at);
@@ -70,12 +74,8 @@ impl Fabric {
             .return_credit::<E, C>(ctx, feeding, from_vc, (flits as u16, owner), due);
     }
 
-    fn enqueue<M: Mode>(&mut self, packet: u32, port: u32, vc: u8, now: Time) {
+    fn enqueue<M: Mode>(&mut self, packet: u32, port: u32, vc: u8) {
         let at = self.flow.links.get(port).first_vc + u32::from(vc);
-        if self.flow.books.is_on() {
-            let owner = self.packets.get(packet).traffic;
-            self.flow.join_output::<M>(port, at, owner, now);
-        }
         let mut queue = self.flow.vcs.get(at).queue;
         queue.push::<M, _>(&mut self.packets, packet);
         self.flow.vcs.edit::<M>(at).queue = queue;
@@ -107,13 +107,9 @@ impl Fabric {
             let Some(packet) = queue.pop(&self.packets) else {
                 continue;
             };
-            if self.flow.books.is_on() {
-                let owner = self.packets.get(packet).traffic;
-                self.flow.leave_output::<C>(port, at, owner, now);
-            }
             self.flow.vcs.edit::<C>(at).queue = queue;
             self.flow.ports.edit::<C>(port).waiting -= 1;
-            let free_at = self.transmit::<E, C>(ctx, packet, port, vc);
+            let free_at = self.transmit::<E, C>(ctx, packet, port, vc, Some(at));
             if out.waiting > 1 {
                 self.flow.wake::<E, C>(ctx, port, free_at);
             }
@@ -155,16 +151,12 @@ impl Fabric {
                 let Some(packet) = overflow.pop(&self.packets) else {
                     break;
                 };
-                if self.flow.books.is_on() {
-                    let owner = self.packets.get(packet).traffic;
-                    self.flow.leave_overflow::<C>(at, owner, now);
-                }
                 self.flow.vcs.edit::<C>(at).overflow = overflow;
                 let out = self.flow.ports.edit::<C>(port);
                 out.waiting -= 1;
                 out.waiting_flits -= flits;
                 self.admit::<E, C>(ctx, packet, port, vc, flits);
-                self.enqueue::<C>(packet, port, vc, now);
+                self.enqueue::<C>(packet, port, vc);
             }
         }
         if starving {

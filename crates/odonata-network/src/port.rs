@@ -24,9 +24,6 @@ pub(crate) struct OutPort {
     pub(crate) hungry: bool,
     /// The virtual channel that was served last.
     pub(crate) last_vc: u8,
-    /// NICs, where waits are booked: whether the first message of the queue is not booked as waiting, because
-    /// its last packet is on the link, or was until now.
-    pub(crate) first_away: bool,
     /// Whose packet was sent last; only where waits are booked.
     pub(crate) holder: Traffic,
 }
@@ -42,7 +39,6 @@ impl OutPort {
         waiting: 0,
         hungry: false,
         last_vc: 0,
-        first_away: false,
         holder: 0,
     };
 }

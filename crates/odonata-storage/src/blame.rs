@@ -287,9 +287,12 @@ impl Servers {
 
     /// Ends the books at `now`, when a run ends in the middle of requests.
     pub fn close_books(&mut self, now: Time) {
-        for server in 0..self.params.len() as u32 {
-            self.book_device::<odonata_engine::Plain>(now, server);
+        if self.books.is_on() {
+            for server in 0..self.params.len() as u32 {
+                for cause in [SPACE, MEMORY, DEVICE] {
+                    self.book::<odonata_engine::Plain>(now, server, cause);
+                }
+            }
         }
-        self.books.ledger.close(now);
     }
 }
