@@ -54,6 +54,9 @@ impl Ledger {
             return;
         }
         let (idle, held) = (now.saturating_sub(free_at).0, next.free_at - now);
+        if idle > 0 {
+            self.lines.edit::<M>(line).since = now;
+        }
         let mut at = claims;
         let mut taken = false;
         while at != NIL {
@@ -101,11 +104,19 @@ impl Ledger {
         }
     }
 
+    /// Whether anybody in `line` waited while the resource was idle, and that has not been settled.
+    #[inline]
+    pub fn has_idle(&self, line: u32, (free_at, now): (Time, Time)) -> bool {
+        let line = self.lines.get(line);
+        line.since > Time::ZERO || (line.waiting > 0 && free_at < now)
+    }
+
     /// The time for which the resource was idle, up to `now`, was the fault of `culprit`. The time series books it in
     /// the interval of `now`.
     pub fn settle_idle<M: Mode>(&mut self, line: u32, (free_at, now): (Time, Time), culprit: Owner, cause: Cause) {
         let mut at = self.lines.get(line).claims;
         let idle = now.saturating_sub(free_at).0;
+        self.lines.edit::<M>(line).since = Time::ZERO;
         while at != NIL {
             let Claim {
                 deferred,

@@ -60,7 +60,8 @@ pub type Cause = u8;
 /// The state of a line.
 #[derive(Clone, Copy, Debug)]
 struct Line {
-    /// Until when the waits of this line have been charged or deferred.
+    /// Until when the waits of this line have been charged or deferred. In lines of [held](Hold) resources: not zero
+    /// where idle time has been deferred, which spares a look at the claims where it has not.
     since: Time,
     /// Chain of [`Claim`]s, one or more per owner that ever waited here.
     claims: u32,
@@ -142,12 +143,6 @@ impl Ledger {
     #[inline]
     pub fn waiting(&self, line: u32) -> u32 {
         self.lines.get(line).waiting
-    }
-
-    /// Until when the waits in `line` have been booked.
-    #[inline]
-    pub fn booked_until(&self, line: u32) -> Time {
-        self.lines.get(line).since
     }
 
     /// A waiter of `owner` joins `line` at `now`. The line must have been booked until then.

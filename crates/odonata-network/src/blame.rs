@@ -240,11 +240,11 @@ impl Flow {
     /// The same for virtual channel `vc`, of which a credit is due.
     fn settle_channel<M: Mode>(&mut self, link: u32, vc: u8, now: Time) {
         let line = self.links.get(link).first_vc + u32::from(vc);
-        if self.books.ledger.waiting(line) == 0 {
+        let free_at = self.ports.get(link).free_at;
+        if !self.books.ledger.has_idle(line, (free_at, now)) {
             return;
         }
         if let Some(owner) = self.first_credit(link, vc, now) {
-            let free_at = self.ports.get(link).free_at;
             self.books.ledger.settle_idle::<M>(line, (free_at, now), owner, CREDIT);
         }
     }

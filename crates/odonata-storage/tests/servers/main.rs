@@ -1,6 +1,7 @@
 //! Servers from request to response, driven by an event queue and a network that is a function.
 
 mod back_pressure;
+mod blame;
 mod closed_forms;
 mod random_operations;
 mod rig;

@@ -1,0 +1,89 @@
+//! Who waited for whom at a server: constructed cases with known answers.
+
+use crate::rig::*;
+use odonata_engine::Plain;
+use odonata_storage::{NewRequest, RESOURCES};
+use odonata_units::Time;
+
+/// A write of `bytes` by job `owner`.
+fn of(owner: u16, token: u64, bytes: u64) -> NewRequest {
+    NewRequest {
+        owner,
+        ..transfer(true, token, bytes)
+    }
+}
+
+/// (resource, victim, culprit, milliseconds).
+fn blame(rig: &Rig) -> Vec<(&'static str, u16, u16, u64)> {
+    let charges = rig.servers.blame().map(|c| {
+        let culprit = c.culprit.expect("nothing is left open");
+        (
+            RESOURCES[usize::from(c.resource)],
+            c.victim,
+            culprit,
+            c.time.0 / ms(1).0,
+        )
+    });
+    charges.collect()
+}
+
+/// Jobs 1 and 2 write 3 MB each at the same time, in pieces of 1 MB that the device takes 1 ms for; all pieces are there
+/// at once. Job 1's pieces come first in the queue: 1 1 1 2 2 2. Job 2 waits 3 ms for the first of its pieces
+/// to be served, and job 1 for nobody: while one of its pieces is served, it does not wait.
+#[test]
+fn two_jobs_on_one_device() {
+    let mut rig = Rig::new(vec![plain_device(100 * MB, 100 * MB)], delay(Time::from_ps(1)));
+    rig.request(ms(1), 0, of(1, 10, 3 * MB));
+    rig.request(ms(1), 0, of(2, 20, 3 * MB));
+    rig.run::<Plain>();
+    assert_eq!(blame(&rig), [("device", 2, 1, 3)]);
+    assert_eq!([1, 2].map(|job| rig.servers.device_time(job)), [ms(3), ms(3)]);
+    rig.servers.audit().unwrap();
+}
+
+/// With one piece in flight per request, the device serves the jobs in turn: 1 2 1 2 1 2 (a piece is pulled in no
+/// time). Each waits 1 ms for each piece of the other: job 2 three times, job 1 twice.
+#[test]
+fn in_turn_each_waits_for_the_other() {
+    let mut params = plain_device(100 * MB, 100 * MB);
+    params.pieces_in_flight = 1;
+    let mut rig = Rig::new(vec![params], delay(Time::from_ps(1)));
+    rig.request(ms(1), 0, of(1, 10, 3 * MB));
+    rig.request(ms(1), 0, of(2, 20, 3 * MB));
+    rig.run::<Plain>();
+    // A pull takes 1 ps, in which nothing is waited for.
+    assert_eq!(blame(&rig), [("device", 1, 2, 1), ("device", 2, 1, 2)]);
+    let total = |victim| {
+        let mine = rig.servers.blame().filter(|c| c.victim == victim);
+        mine.map(|c| c.time.0).sum::<u64>()
+    };
+    // 2 ms less the 2 pulls after the first piece, 3 ms less 2 pulls.
+    assert_eq!((total(1), total(2)), (ms(2).0 - 2, ms(3).0 - 2));
+    rig.servers.audit().unwrap();
+}
+
+/// A device of 2 MB with a drain of 5 ms per MB. Job 1 fills it; job 2 waits for space from its request on, until
+/// job 1's first block is out: read from the device in 1 ms, sent in 5 ms.
+#[test]
+fn who_waits_for_space_waits_for_the_job_whose_data_are_in_the_way() {
+    let mut params = plain_device(2 * MB, 100 * MB);
+    params.drain = Some(drain(ms(5), 2 * MB));
+    let mut rig = Rig::new(vec![params], delay(Time::from_ps(1)));
+    rig.request(ms(1), 0, of(1, 10, 2 * MB));
+    rig.request(ms(10), 0, of(2, 20, MB));
+    rig.run::<Plain>();
+    assert_eq!(blame(&rig), [("space", 2, 1, 6)]);
+    rig.servers.audit().unwrap();
+}
+
+/// Memory for one block: job 2's only piece waits for the block that job 1's pieces hand on to it after the first.
+#[test]
+fn who_waits_for_memory_waits_for_the_job_that_gives_it_back() {
+    let mut rig = Rig::new(vec![plain_device(100 * MB, MB)], delay(Time::from_ps(1)));
+    rig.request(ms(1), 0, of(1, 10, MB));
+    rig.request(ms(1), 0, of(2, 20, MB));
+    rig.run::<Plain>();
+    // The block is held while it is pulled (1 ps) and written (1 ms).
+    assert_eq!(blame(&rig), [("memory", 2, 1, 1)]);
+    rig.servers.audit().unwrap();
+}
