@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+
+from odonata import _core, slowdown
+from odonata.json_reference import COMPARE_KEYS, SUMMARY_KEYS
 
 #: First line of every page that is made.
 GENERATED = "<!-- Generated from the types by `make docs`; edit the doc comments there. -->\n"
@@ -22,8 +26,11 @@ import odonata
 
 results = odonata.load("results/interference")
 results.run["outcome"]                  # run.json
-results.table("jobs").to_pandas()       # pyarrow.Table -> pandas
+results.frame("jobs")                   # a pandas.DataFrame; results.table("jobs") is a pyarrow.Table
 ```
+
+With `run.baselines`, the folder also holds `baselines/JOB/`, a whole result for every job that ran alone, and
+the table [slowdown](#slowdown).
 """
 
 #: What run.json holds. A test compares the keys with those of a run.
@@ -47,6 +54,9 @@ RUN_KEYS = {
     "threads": "Threads that it ran on.",
     "ranks": "Processes that it ran on.",
     "version": "Version of odonata.",
+    "baselines": "For every job that was also run alone: outcome, detail, digest, wall_s and folder (in this "
+    "one; null if there is none). Outcomes as below, or why there is none: out-of-memory, killed, crashed, "
+    "failed, interrupted. Empty without run.baselines.",
     "scenario": "The scenario as resolved: every default filled in, every override applied.",
 }
 
@@ -62,12 +72,29 @@ OUTCOMES = {
 }
 
 
+_JSON = """\
+
+## odonata {command} --json
+
+A key after `.` stands below the one before it, `[]` is a list; JOB and METRIC are any name of one.
+
+| key | meaning |
+|---|---|
+"""
+
+
+def documentation() -> list[dict[str, Any]]:
+    """Every table of a result: those that the core writes, and those that are made of them here."""
+    core: list[dict[str, Any]] = json.loads(_core.table_docs())
+    return [*core, slowdown.documentation()]
+
+
 def tables_page(tables: list[dict[str, Any]]) -> str:
     r"""The reference of the result tables, in Markdown.
 
     >>> column = {"name": "job", "type": "string", "unit": "", "doc": "Name."}
     >>> page = tables_page([{"table": "jobs", "doc": "One row per job.", "columns": [column]}])
-    >>> print("\n".join(page.splitlines()[-3:]))
+    >>> print("\n".join(page.partition("## jobs")[2].splitlines()[4:7]))
     | column | type | unit | meaning |
     |---|---|---|---|
     | `job` | string |  | Name. |
@@ -82,6 +109,9 @@ def tables_page(tables: list[dict[str, Any]]) -> str:
         for column in table["columns"]:
             cells = (f"`{column['name']}`", column["type"], column["unit"], cell(column["doc"]))
             parts.append("| " + " | ".join(cells) + " |\n")
+    for command, keys in (("summary", SUMMARY_KEYS), ("compare", COMPARE_KEYS)):
+        parts.append(_JSON.format(command=command))
+        parts += [f"| `{key}` | {cell(meaning)} |\n" for key, meaning in keys.items()]
     return "".join(parts)
 
 
