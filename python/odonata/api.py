@@ -90,6 +90,7 @@ def check(
     (72, True)
     """
     text, path = _text_and_path(scenario)
+    runner.check_seed(seed)
     with input_errors():
         report: dict[str, Any] = json.loads(_core.check(text, path, _override_list(overrides), seed))
     return report

@@ -29,7 +29,7 @@ from odonata import runner
 FOLDER = "baselines"
 
 #: Bytes of a crashed process's last words that are kept.
-LAST_WORDS = 400
+LAST_WORDS = 20_000
 
 
 def cores() -> int:
@@ -215,19 +215,23 @@ class Baselines:
 
 
 def _explain(code: int, words: str) -> tuple[str, str]:
-    """Name and description of a death without an answer.
+    r"""Name and description of a death without an answer.
 
     >>> _explain(-6, "memory allocation of 8589934592 bytes failed")
     ('out-of-memory', 'memory allocation of 8589934592 bytes failed')
     >>> _explain(-9, "")[0]
     'killed'
+    >>> _explain(1, "Traceback (most recent call last):\nImportError: no pyarrow")
+    ('crashed', 'its process ended with exit code 1: ImportError: no pyarrow')
     """
-    if "memory allocation of" in words or "MemoryError" in words:
-        return "out-of-memory", words.splitlines()[-1] if "MemoryError" in words else words
+    lines = words.splitlines()
+    for line in lines:
+        if line.startswith(("memory allocation of", "MemoryError")):
+            return "out-of-memory", line
     if code == -signal.SIGKILL:
         return "killed", (
             "its process was killed (signal 9), as systems do when memory runs out; --jobs 1 runs the "
             "baselines one after the other"
         )
     ended = f"signal {-code}" if code < 0 else f"exit code {code}"
-    return "crashed", f"its process ended with {ended}" + (f": {words}" if words else "")
+    return "crashed", f"its process ended with {ended}" + (f": {lines[-1]}" if lines else "")

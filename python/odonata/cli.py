@@ -41,7 +41,8 @@ Settings = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Replace a setting of the scenario; may be repeated."),
 ]
 Seed = Annotated[
-    int | None, typer.Option("--seed", min=0, max=2**63 - 1, help="Replace the seed of the scenario.")
+    int | None,
+    typer.Option("--seed", min=0, max=runner.LARGEST_SEED, help="Replace the seed of the scenario."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Answer in JSON on standard output.")]
 
@@ -113,9 +114,10 @@ def run(
         if as_json:
             _print_json(results.run | {"results": str(path)})
         elif not quiet:
+            from odonata import summary as contents
             from odonata import summary_page
 
-            summary_page.show(results)
+            summary_page.show(contents.collect(results))
     code = exit_code(results.outcome)
     if code:
         _say(results.ending)
@@ -156,16 +158,17 @@ def summary(
     as_json: Json = False,
 ) -> None:
     """Show the summary of an earlier run again."""
-    with _reported(as_json), _whole(folder), _open_pipe():
+    with _reported(as_json), _whole(folder):
         from odonata import summary as contents
         from odonata import summary_page
         from odonata.results import Results
 
-        results = Results.load(folder)
+        page = contents.collect(Results.load(folder))
+    with _open_pipe():
         if as_json:
-            _print_json(contents.collect(results))
+            _print_json(page)
         else:
-            summary_page.show(results)
+            summary_page.show(page)
 
 
 @app.command()
@@ -192,11 +195,11 @@ def compare(
         for folder in (a, b):
             checks.enter_context(_whole(folder))
         found = comparison.collect(Results.load(a), Results.load(b), threshold)
-        with _open_pipe():
-            if as_json:
-                _print_json(found)
-            else:
-                comparison_page.show(found, threshold)
+    with _open_pipe():
+        if as_json:
+            _print_json(found)
+        else:
+            comparison_page.show(found, threshold)
 
 
 @app.command()
@@ -285,9 +288,12 @@ def _open_pipe() -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         # What is still in the buffer has to go somewhere when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            _say(f"error: the answer could not be printed: {error.strerror or error}")
+            raise typer.Exit(HOST_FAILED) from None
 
 
 @contextlib.contextmanager

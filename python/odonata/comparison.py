@@ -85,8 +85,8 @@ def _identity(results: Results) -> dict[str, Any]:
 
 
 def _scenario(a: dict[str, Any], b: dict[str, Any]) -> list[dict[str, Any]]:
-    rest = ({key: value for key, value in scenario.items() if key != "jobs"} for scenario in (a, b))
-    found = list(differences(*rest))
+    left, right = ({key: value for key, value in scenario.items() if key != "jobs"} for scenario in (a, b))
+    found = list(differences(left, right))
     here, there = ({job["name"]: job for job in scenario["jobs"]} for scenario in (a, b))
     for name in [*here, *(name for name in there if name not in here)]:
         key = f"jobs.{name}"

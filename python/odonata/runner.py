@@ -53,6 +53,18 @@ class Progress:
         return self.wall_s * (1.0 - self.fraction) / self.fraction
 
 
+#: Largest seed: a scenario is TOML, whose whole numbers have 63 bits and a sign.
+LARGEST_SEED = 2**63 - 1
+
+
+def check_seed(seed: int | None) -> None:
+    """Refuses, with an `InputError`, a seed that no scenario could have."""
+    if seed is not None and not 0 <= seed <= LARGEST_SEED:
+        raise InputError(
+            "the seed is out of range", key="seed", value=str(seed), expected=f"0 to {LARGEST_SEED}"
+        )
+
+
 #: Who wants to know how far a run has come.
 Report = Callable[[Progress], None]
 
@@ -73,6 +85,7 @@ class Task:
 
     def build(self) -> _core.Simulation:
         """A simulation that is ready to run, or an `InputError`."""
+        check_seed(self.seed)
         with input_errors():
             return _core.Simulation(self.text, self.path, self.overrides, self.seed, self.only)
 

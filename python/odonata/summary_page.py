@@ -9,14 +9,12 @@ from rich.console import Console
 from rich.table import Table
 
 from odonata import summary
-from odonata.results import Results
 from odonata.terminal import console, explain, say, show_table, table
 from odonata.wording import duration, factor, rate, share, size
 
 
-def show(results: Results, stream: TextIO | None = None) -> None:
-    """Prints the summary of `results` to `stream` (default: standard output)."""
-    page = summary.collect(results)
+def show(page: dict[str, Any], stream: TextIO | None = None) -> None:
+    """Prints a summary, as `summary.collect` made it, to `stream` (default: standard output)."""
     out = console(stream)
     explain(out, _heading(page))
     _section(out, "Jobs", _jobs(page["jobs"]))

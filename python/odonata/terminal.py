@@ -14,9 +14,16 @@ from rich.table import Table
 PLAIN_WIDTH = 110
 
 
+class _Console(Console):
+    """Leaves it to the command what a closed pipe means."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def console(stream: TextIO | None = None) -> Console:
     """A console on `stream` (default: standard output) that does not squeeze tables where nobody looks on."""
-    out = Console(file=stream or sys.stdout, highlight=False)
+    out = _Console(file=stream or sys.stdout, highlight=False)
     if not out.is_terminal:
         out.width = PLAIN_WIDTH
     return out
