@@ -35,7 +35,7 @@ ROUTER_PLACES = ("terminal", "local", "global")
 #: Share of the victim's time from which on a wait is worth a sentence.
 LEAST_SHARE = 0.01
 
-#: Sentences that are said.
+#: What is said of others, and of traffic that held itself up.
 MOST_FINDINGS = 8
 
 _TRAFFIC = {"mpi": "messages", "io": "I/O"}
@@ -69,9 +69,13 @@ class Finding:
         """Share of the victim's time that was waited."""
         return self.waited_s / self.whole_s
 
+    @property
+    def own(self) -> bool:
+        """Whether traffic held itself up."""
+        return (self.culprit, self.culprit_class) == (self.victim, self.victim_class)
+
     def words(self, servers: int) -> str:
         """The finding as a sentence, in a machine with so many servers."""
-        own = (self.culprit, self.culprit_class) == (self.victim, self.victim_class)
         part = share(self.waited_s, self.whole_s)
         if self.where == "servers":
             place = f"at {self.places} of {servers} servers ({self.resource})"
@@ -85,7 +89,7 @@ class Finding:
         victims = _TRAFFIC[self.victim_class]
         if self.victim_class == "io":
             place = place.replace(" their ", " its ")
-        if own:
+        if self.own:
             return f"{self.victim} held itself up: its {victims} waited {place}"
         if self.culprit == self.victim:
             return f"{self.victim}'s {_TRAFFIC[self.culprit_class]} delayed its own {victims}: {place}"
@@ -93,7 +97,12 @@ class Finding:
 
     def as_dict(self, servers: int) -> dict[str, Any]:
         """All parts, for machines."""
-        return asdict(self) | {"share": self.share, "words": self.words(servers)}
+        return asdict(self) | {"share": self.share, "own": self.own, "words": self.words(servers)}
+
+
+def measured(results: Results) -> bool:
+    """Whether the run charged waits to jobs; where it did not, the tables are empty."""
+    return "blame" in results.tables and bool(results.run.get("blame", True))
 
 
 def matrix(
@@ -111,11 +120,10 @@ def matrix(
             raise ValueError(f"no {column} {value!r}; there are {', '.join(NAMES[column])}")
         table = table.filter(pc.equal(table[column], value))
     sums = table.group_by(["victim", "culprit"]).aggregate([("waited_s", "sum")]).to_pylist()
-    # Who is no job (the drain of a server) comes after the jobs.
-    others = sorted({row[side] for row in sums for side in ("victim", "culprit")} - set(jobs))
-    names = [*jobs, *others]
+    # Who is no job (unknown, as the run was cut short) comes after the jobs.
+    culprits = [*jobs, *sorted({row["culprit"] for row in sums} - set(jobs))]
     waited = {(row["victim"], row["culprit"]): row["waited_s_sum"] for row in sums}
-    return {victim: {culprit: waited.get((victim, culprit), 0.0) for culprit in names} for victim in names}
+    return {victim: {culprit: waited.get((victim, culprit), 0.0) for culprit in culprits} for victim in jobs}
 
 
 def totals(results: Results) -> list[Finding]:
@@ -134,11 +142,42 @@ def totals(results: Results) -> list[Finding]:
 
 
 def findings(results: Results) -> list[Finding] | None:
-    """What is worth saying, the largest share first; None if the run did not measure blame."""
-    if "blame" not in results.tables:
+    """What is worth saying, the largest share first, what traffic did to itself last.
+
+    None if the run did not measure blame.
+    """
+    if not measured(results):
         return None
-    heavy = [found for found in totals(results) if found.whole_s > 0 and found.share >= LEAST_SHARE]
-    return sorted(heavy, key=lambda found: -found.share)[:MOST_FINDINGS]
+    heavy = [
+        found
+        for found in totals(results)
+        # Nobody's name: the run ended before it was known whom the wait was for.
+        if found.culprit and found.whole_s > 0 and found.share >= LEAST_SHARE
+    ]
+    heavy.sort(key=lambda found: -found.share)
+    own = [found for found in heavy if found.own]
+    return [found for found in heavy if not found.own][:MOST_FINDINGS] + own[:MOST_FINDINGS]
+
+
+def own_words(own: Sequence[Mapping[str, Any]]) -> str:
+    """What traffic did to itself, of all jobs, in one sentence.
+
+    >>> own_words([{"victim": "milc", "victim_class": "mpi", "where": "network", "share": 0.2}])
+    "held up by themselves: milc's messages 20 % of their time in the network"
+    """
+    parts = []
+    for where, whole in (
+        ("network", "of their time in the network"),
+        ("servers", "of their calls, at servers"),
+    ):
+        shares = [
+            f"{found['victim']}'s {_TRAFFIC[found['victim_class']]} {share(found['share'], 1.0)}"
+            for found in own
+            if found["where"] == where
+        ]
+        if shares:
+            parts.append(f"{', '.join(shares)} {whole}")
+    return "held up by themselves: " + "; ".join(parts)
 
 
 def _finding(key: tuple[str, ...], rows: list[dict[str, Any]], job: Mapping[str, Any]) -> Finding:

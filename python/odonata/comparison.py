@@ -146,9 +146,10 @@ def _added(table: Any, group: str | None, columns: tuple[str, ...]) -> dict[Any,
 
 
 def _blame(a: Results, b: Results, least: float) -> list[dict[str, Any]] | None:
-    if not all("blame" in results.tables for results in (a, b)):
-        return None
     from odonata import blame
+
+    if not all(blame.measured(results) for results in (a, b)):
+        return None
 
     names = ("victim", "victim_class", "culprit", "culprit_class", "where")
     left, right = (

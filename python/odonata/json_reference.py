@@ -52,7 +52,8 @@ SUMMARY_KEYS = {
     "servers[].requests": "Requests completed.",
     "servers[].request_mean_s": "From a request's arrival to its response, mean.",
     "servers[].wait_space_s": "Time that requests waited for space, summed.",
-    "blame": "null if the run did not measure blame; else what is worth saying, the largest share first:",
+    "blame": "null if the run did not measure blame; else what is worth saying, the largest share first, "
+    "what traffic did to itself last:",
     "blame[].victim": "The job that waited.",
     "blame[].victim_class": "Its traffic: mpi or io.",
     "blame[].culprit": "The job that held what was waited for.",
@@ -61,6 +62,7 @@ SUMMARY_KEYS = {
     "blame[].waited_s": "Packet-seconds (network) or request-seconds (servers) waited.",
     "blame[].whole_s": "The whole of the share: mpi_network_s, io_network_s or io_calls_s of the victim.",
     "blame[].share": "waited_s / whole_s.",
+    "blame[].own": "Whether traffic held itself up: victim and culprit are the same.",
     "blame[].places": "Links or servers at which it waited.",
     "blame[].most": "The link or server at which it waited most.",
     "blame[].most_place": "terminal, local, global or server.",
@@ -123,8 +125,8 @@ COMPARE_KEYS = (
 def keys_of(value: Any, maps: tuple[str, ...] = (), key: str = "") -> Iterator[str]:
     """The keys of what `--json` printed, written as above; members of `maps` have names of the user's.
 
-    >>> list(keys_of({"jobs": [{"job": "milc"}, {"job": "noise"}], "of": {"milc": {"x": 1}}}, ("of",)))
-    ['jobs[].job', 'of.JOB.x']
+    >>> list(keys_of({"jobs": [{"job": "milc"}, {"job": "noise"}], "of": {"milc": {"io": 1}}}, ("of",)))
+    ['jobs[].job', 'of.JOB.METRIC']
     """
     found: dict[str, None] = {}
     if isinstance(value, dict) and (value or not key):

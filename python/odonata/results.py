@@ -215,9 +215,10 @@ class Results:
     ) -> dict[str, dict[str, float]]:
         """Who waited for whom: victim -> culprit -> seconds waited, over all jobs.
 
-        Waiting is counted in packet-seconds on links and in request-seconds at servers (docs/results.md,
-        table `blame`), which only a choice of places keeps apart. `pandas.DataFrame(matrix).T` has victims as
-        rows.
+        Waits are summed over packets on links, over messages at network interfaces and over requests at
+        servers (docs/results.md, table `blame`); only a choice of places keeps these apart. The culprit ""
+        stands, after the jobs, for waits that the end of the run cut short. `pandas.DataFrame(matrix).T` has
+        victims as rows.
 
         Args:
             resource: Only waits for this: "link", "credit", "input", "space", "memory" or "device".
@@ -236,8 +237,8 @@ class Results:
         """
         from odonata import blame
 
-        if "blame" not in self.tables:
-            raise KeyError("no blame: the run did not measure it")
+        if not blame.measured(self):
+            raise KeyError("no blame: the run did not measure it (run.blame = true)")
         chosen = {"resource": resource, "place": place, "victim_class": victim_class}
         return blame.matrix(self.table("blame"), [row["job"] for row in self.rows("jobs")], chosen)
 

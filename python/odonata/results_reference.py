@@ -53,6 +53,7 @@ RUN_KEYS = {
     "scheduler": "Which scheduler ran it.",
     "threads": "Threads that it ran on.",
     "ranks": "Processes that it ran on.",
+    "blame": "Whether waits were charged to jobs (tables blame and blame_series).",
     "version": "Version of odonata.",
     "baselines": "For every job that was also run alone: outcome, detail, digest, wall_s and folder (in this "
     "one; null if there is none). Outcomes as below, or why there is none: out-of-memory, killed, crashed, "
@@ -67,7 +68,11 @@ OUTCOMES = {
     "interrupted": (130, "The user stopped the run."),
     "stalled": (3, "Nothing more can happen, yet ranks wait: for a message that is never sent, say."),
     "storage-full": (3, "A write waits for space that nothing will free, or is larger than its device."),
-    "mpi-error": (3, "Ranks called different collectives, or a message was longer than its receive."),
+    "program-error": (
+        3,
+        "Ranks called different collectives, a message was longer than its receive, or an operation asked "
+        "for something that does not exist.",
+    ),
     "conservation-violated": (3, "Bytes, packets or credits are missing at the end: an error of odonata."),
 }
 

@@ -82,7 +82,11 @@ def _times() -> list[Metric]:
         "non_compute": "Elapsed time less computation, mean over ranks",
         "non_compute_max": "Elapsed time less computation, largest of all ranks",
     }
-    return [Metric(name, "s", doc, f"{name}_s", whole=True) for name, doc in documented.items()]
+    counts = {"io": "io_operations", "io_max": "io_operations"}
+    return [
+        Metric(name, "s", doc, f"{name}_s", count=counts.get(name), whole=True)
+        for name, doc in documented.items()
+    ]
 
 
 def _latencies(prefix: str, what: str, count: str, measures: Mapping[str, str]) -> list[Metric]:

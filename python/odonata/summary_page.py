@@ -8,7 +8,7 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.table import Table
 
-from odonata import summary
+from odonata import blame, summary
 from odonata.terminal import console, explain, say, show_table, table
 from odonata.wording import duration, factor, rate, share, size
 
@@ -92,8 +92,12 @@ def _findings(out: Console, findings: list[dict[str, Any]] | None) -> None:
     if findings is None:
         return
     explain(out, "", "Who slowed whom")
+    own = [finding for finding in findings if finding["own"]]
     for finding in findings:
-        explain(out, f"- {finding['words']}")
+        if not finding["own"]:
+            explain(out, f"- {finding['words']}")
+    if own:
+        explain(out, f"- {blame.own_words(own)}")
     if not findings:
         explain(out, "Nobody waited for anybody for as much as 1 % of the time.")
 

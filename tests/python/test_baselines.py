@@ -74,7 +74,8 @@ def test_a_baseline_is_what_its_own_resolved_placement_gives(together):
     """The scenario in a baseline's run.json says where the job runs: written so, it gives the same digest."""
     alone = together.baselines["halo"].run
     nodes = alone["scenario"]["jobs"][0]["placement"]["nodes"]
-    scenario = tomllib.loads(SMALL)
+    # A single job measures no blame unless it is told to; a baseline measures what the run does.
+    scenario = tomllib.loads(SMALL) | {"run": {"blame": True}}
     scenario["jobs"] = [scenario["jobs"][0] | {"placement": {"nodes": nodes}}]
     assert odonata.run(scenario).run["digest"] == alone["digest"]
 

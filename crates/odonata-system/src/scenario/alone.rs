@@ -9,7 +9,8 @@ impl Scenario {
     ///
     /// The seed stays, and who draws random numbers is named by its node, so the job draws what it draws beside the
     /// others: all that differs is that they are not there. It starts when it starts beside them. What it starts from
-    /// is kept resolved (a permutation that was drawn, say), and a placement that depends on the other jobs becomes
+    /// is kept resolved (a permutation that was drawn, say). What a job has from the others is settled here, and is its
+    /// nodes only: a key that made a job start or stop by another one would have to be turned into a time. A placement that depends on the other jobs becomes
     /// the list of its nodes, so that the resolved scenario says by itself what is run.
     #[must_use]
     pub fn alone(&self, name: &str) -> Option<Scenario> {
