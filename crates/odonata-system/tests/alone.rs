@@ -82,7 +82,10 @@ fn alone_and_long_after_the_others_are_the_same() {
         let alone = run(mix.alone(&job.name).unwrap());
         let (one, other) = (&alone.rows().jobs[0], &together.rows().jobs[index]);
         assert_eq!(format!("{one:?}"), format!("{other:?}"));
-        assert!(other.finished == other.ranks && other.elapsed_s < 10e-3, "the jobs never meet");
+        assert!(
+            other.finished == other.ranks && other.elapsed_s < 10e-3,
+            "the jobs never meet"
+        );
         let ranks = together.rows().ranks.iter().filter(|rank| rank.job == job.name);
         assert!(
             alone
