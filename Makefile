@@ -45,6 +45,7 @@ check: setup ## Format, lints, generated docs, quick tests: run before a commit
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	$(BIN)/ruff check python tests studies benches
 	$(BIN)/ruff format --check python tests studies benches
+	$(BIN)/mypy
 	cargo test --workspace --lib --locked --quiet
 	$(BIN)/python -m pytest -q -m 'not slow'
 

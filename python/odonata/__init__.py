@@ -4,15 +4,29 @@
 >>> results = odonata.run("examples/interference.toml")  # doctest: +SKIP
 >>> results.run["outcome"]  # doctest: +SKIP
 'completed'
->>> results.table("jobs").to_pandas()  # doctest: +SKIP
+>>> results.frame("jobs")  # doctest: +SKIP
 
-`run` simulates, `check` says what can be known before, `load` opens the folder that `odonata run` wrote.
+`run` simulates, `check` says what can be known before, `load` opens the folder that `odonata run` wrote,
+`compare` says what differs between two of them. docs/python.md is a short guide.
 All times are simulated seconds, all sizes bytes; the unit is in the name of every column.
 """
 
 from odonata._core import __version__
-from odonata.api import check, load, run
+from odonata.api import check, compare, load, run
 from odonata.errors import InputError, RunFailed
 from odonata.results import Results
+from odonata.runner import Progress
+from odonata.slowdown import Slowdown
 
-__all__ = ["InputError", "Results", "RunFailed", "__version__", "check", "load", "run"]
+__all__ = [
+    "InputError",
+    "Progress",
+    "Results",
+    "RunFailed",
+    "Slowdown",
+    "__version__",
+    "check",
+    "compare",
+    "load",
+    "run",
+]

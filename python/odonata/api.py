@@ -1,4 +1,4 @@
-"""The functions of the package: `run`, `check`, `load`."""
+"""The functions of the package: `run`, `check`, `load`, `compare`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from odonata import _core, runner, toml_text
-from odonata.errors import RunFailed, input_errors
+from odonata.errors import InputError, RunFailed, input_errors
+from odonata.execute import execute
 from odonata.folder import ResultFolder
 from odonata.results import Results
 
@@ -22,6 +23,8 @@ def run(
     *,
     overrides: Mapping[str, Any] | None = None,
     seed: int | None = None,
+    baselines: bool | None = None,
+    processes: int | None = None,
     force: bool = False,
     must_succeed: bool = True,
     progress: Callable[[runner.Progress], None] | None = None,
@@ -33,29 +36,42 @@ def run(
         out: Folder to write, as `odonata run -o` does; without it the results stay in memory.
         overrides: Settings that replace those of the scenario, by dotted key: ``{"seed": 7}``.
         seed: Replaces the scenario's seed.
+        baselines: Run every job alone too, as ``run.baselines`` of the scenario says if this is None.
+        processes: Runs that go on at the same time, this one and its baselines. Default: as many as there are
+            cores that this process may use.
         force: Replace an existing result folder.
-        must_succeed: Raise `RunFailed` if the run fails or is interrupted; it holds the results.
+        must_succeed: Raise `RunFailed`, which holds the results, if the run or a baseline fails or is
+            interrupted.
         progress: Called about ten times a second with a `runner.Progress`.
 
     Raises:
         InputError: The scenario or `out` is wrong; nothing was created.
         RunFailed: See `must_succeed`.
+
+    >>> import odonata
+    >>> jobs = [{"name": name, "ranks": 4, "workload": {"stencil": {}}} for name in ("one", "other")]
+    >>> sizes = {"groups": 3, "routers_per_group": 2, "nodes_per_router": 2, "global_ports_per_router": 1}
+    >>> results = odonata.run({"machine": {"dragonfly": sizes}, "jobs": jobs})
+    >>> results.outcome, [job["ranks_finished"] for job in results.rows("jobs")]
+    ('completed', [4, 4])
     """
     text, path = _text_and_path(scenario)
     settings = _override_list(overrides)
+    if baselines is not None:
+        settings.append(f"run.baselines={toml_text.value_text(bool(baselines))}")
+    if processes is not None and processes < 1:
+        raise InputError("no process to run in", key="processes", value=str(processes), expected="1 or more")
+    task = runner.Task(text, path, settings, seed)
     with runner.StopRequest() as stop:
         if out is None:
-            simulation = runner.build(text, path, settings, seed)
-            runner.drive(simulation, progress, stop)
-            results = Results(*runner.collect(simulation))
+            results = execute(task, task.build(), None, processes=processes, report=progress, stop=stop)
         else:
             folder = ResultFolder(out, replace=force)
-            simulation = runner.build(text, path, settings, seed)
+            simulation = task.build()
             with folder:
-                runner.drive(simulation, progress, stop)
-                runner.write(simulation, folder.path)
+                execute(task, simulation, folder.path, processes=processes, report=progress, stop=stop)
                 results = Results.load(folder.publish())
-    if must_succeed and results.failed:
+    if must_succeed and (results.failed or results.failed_baselines):
         raise RunFailed(results)
     return results
 
@@ -67,16 +83,62 @@ def check(
 
     Raises:
         InputError: The scenario is wrong.
+
+    >>> import odonata
+    >>> report = odonata.check("examples/uniform.toml")
+    >>> report["machine"]["nodes"], report["routing"]["deadlock_free"]
+    (72, True)
     """
     text, path = _text_and_path(scenario)
+    runner.check_seed(seed)
     with input_errors():
         report: dict[str, Any] = json.loads(_core.check(text, path, _override_list(overrides), seed))
     return report
 
 
 def load(folder: str | os.PathLike[str]) -> Results:
-    """Opens the folder that `odonata run` wrote."""
+    """Opens the folder that `odonata run` wrote.
+
+    >>> import odonata
+    >>> odonata.load("results/interference").outcome  # doctest: +SKIP
+    'completed'
+
+    Raises:
+        FileNotFoundError: `folder` holds no run.json.
+    """
     return Results.load(folder)
+
+
+def compare(
+    a: Results | str | os.PathLike[str], b: Results | str | os.PathLike[str], *, least: float = 0.01
+) -> dict[str, Any]:
+    """What differs between two results, or a result and one of its baselines.
+
+    That is settings, metrics of jobs, sums over links and servers, and who waited for whom. The keys are
+    those of `odonata compare --json` (docs/results.md).
+
+    Args:
+        a: Results, or their folder.
+        b: What they are compared with; ratios are b / a.
+        least: Metrics that change by a smaller share are left out.
+
+    >>> import pyarrow as pa
+    >>> from odonata import Results, compare
+    >>> scenario = {"seed": 1, "jobs": []}
+    >>> run = {"outcome": "completed", "digest": "12", "version": "0.1.0", "scenario": scenario}
+    >>> quick, slow = (
+    ...     Results(run, {"jobs": pa.table({"job": ["milc"], "elapsed_s": [time]})}) for time in (0.2, 0.3)
+    ... )
+    >>> [(row["metric"], round(row["ratio"], 2)) for row in compare(quick, slow)["jobs"]]
+    [('elapsed_s', 1.5)]
+
+    Raises:
+        FileNotFoundError: A folder holds no run.json.
+    """
+    from odonata import comparison
+
+    results = [given if isinstance(given, Results) else load(given) for given in (a, b)]
+    return comparison.collect(results[0], results[1], least)
 
 
 def _text_and_path(scenario: Scenario) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from odonata import _core
 from odonata.errors import InputError, input_errors
-from odonata.terminal import console, table
+from odonata.terminal import console, show_table, table
 from odonata.wording import digits, duration, rate, size
 
 
@@ -54,7 +54,7 @@ def show(report: dict[str, Any]) -> None:
             duration(case["cpu_s"]),
         )
     out = console()
-    out.print(page)
+    show_table(out, page)
     host = report["machine"]
     out.print(f"on {host['cpu']}, {host['cores']} cores; odonata {report['version']}", soft_wrap=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
-from odonata.terminal import console, table
+from odonata.terminal import console, explain, say, show_table, table
 from odonata.wording import digits, duration, rate, size
 
 _CLASSES = ("terminal", "local", "global")
@@ -14,13 +14,10 @@ def show(report: dict[str, Any], stream: TextIO | None = None) -> None:
     """Prints the report of the core to `stream` (default: standard output)."""
     out = console(stream)
 
-    def say(*lines: str) -> None:
-        for line in lines:
-            out.print(line, soft_wrap=True, markup=False)
-
-    say(f"{report['name']}: the scenario is right", "", "Machine", *_machine(report), "", "Jobs")
-    out.print(_jobs(report["jobs"]))
-    say("", "Routing", *_routing(report["routing"]), "", "Cost", *_cost(report["cost"]))
+    say(out, f"{report['name']}: the scenario is right", "")
+    explain(out, "Machine", *_machine(report), "", "Jobs")
+    show_table(out, _jobs(report["jobs"]))
+    explain(out, "", "Routing", *_routing(report["routing"]), "", "Cost", *_cost(report["cost"]))
 
 
 def _machine(report: dict[str, Any]) -> list[str]:

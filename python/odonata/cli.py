@@ -1,15 +1,17 @@
 """The command `odonata`.
 
 Results and answers go to standard output, progress and errors to standard error. Exit codes: 0 the run
-completed; 2 the input is wrong and nothing was created or touched; 3 the run ended in a named failure, which
-`run.json` holds; 130 it was interrupted, and what was measured until then is kept; 1 this computer let us
-down (disk full, ...), and nothing was left behind.
+completed; 2 the input is wrong and nothing was created or touched; 3 the run or a baseline ended in a named
+failure, which `run.json` holds; 130 it was interrupted, and what was measured until then is kept; 1 this
+computer let us down (disk full, ...), and nothing was left behind. A reader that closes the pipe (`| head`)
+changes none of that.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,7 +41,8 @@ Settings = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Replace a setting of the scenario; may be repeated."),
 ]
 Seed = Annotated[
-    int | None, typer.Option("--seed", min=0, max=2**64 - 1, help="Replace the seed of the scenario.")
+    int | None,
+    typer.Option("--seed", min=0, max=runner.LARGEST_SEED, help="Replace the seed of the scenario."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Answer in JSON on standard output.")]
 
@@ -59,13 +62,26 @@ def _options(
 def run(
     scenario: ScenarioFile,
     out: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--out", "-o", metavar="DIR", help="Folder to write. [default: results/SCENARIO's name]"
         ),
     ] = None,
     settings: Settings = None,
     seed: Seed = None,
+    baselines: Annotated[
+        bool | None,
+        typer.Option(
+            "--baselines/--no-baselines",
+            help="Run every job alone too, and say how much slower it is beside the others.",
+        ),
+    ] = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", "-j", min=1, metavar="N", help="Runs at the same time, with baselines. [default: cores]"
+        ),
+    ] = None,
     as_json: Json = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Neither progress nor summary, only errors.")
@@ -77,23 +93,39 @@ def run(
     Its results go to a folder, a summary of them to the terminal. Ctrl-C ends the run early and keeps what
     was measured, under the outcome "interrupted".
     """
+    settings = list(settings or [])
+    if baselines is not None:
+        settings.append(f"run.baselines={'true' if baselines else 'false'}")
     with _reported(as_json), runner.StopRequest() as stop:
-        folder = ResultFolder(out or Path("results") / scenario.stem, replace=force)
-        simulation = runner.build(runner.read_scenario(scenario), str(scenario), settings or [], seed)
+        folder = ResultFolder(_target(out, scenario), replace=force)
+        task = runner.Task(runner.read_scenario(scenario), str(scenario), settings, seed)
+        simulation = task.build()
         with folder:
             # Imported late: what is wrong with the input should be said at once.
+            from odonata.execute import execute
             from odonata.progress import ProgressLine
+            from odonata.results import Results
 
             with contextlib.nullcontext() if quiet else ProgressLine() as progress:
-                runner.drive(simulation, progress, stop)
-            contents = runner.write(simulation, folder.path)
+                execute(task, simulation, folder.path, processes=processes, report=progress, stop=stop)
             path = folder.publish()
-    if as_json:
-        _print_json(contents | {"results": str(path)})
-    elif not quiet:
-        _summarise(path)
-    if code := exit_code(contents["outcome"]):
-        _show_ending(path)
+    results = Results.load(path)
+    with _open_pipe():
+        if as_json:
+            _print_json(results.run | {"results": str(path)})
+        elif not quiet:
+            from odonata import summary as contents
+            from odonata import summary_page
+
+            summary_page.show(contents.collect(results))
+    code = exit_code(results.outcome)
+    if code:
+        _say(results.ending)
+    for job, ending in results.failed_baselines.items():
+        _say(f"{job}, alone: {ending}")
+        code = code or (INTERRUPTED if ending.startswith("interrupted") else RUN_FAILED)
+    if code:
+        _say(f"results until then: {path}")
         raise typer.Exit(code)
 
 
@@ -109,12 +141,13 @@ def check(
     with _reported(as_json), input_errors():
         text = runner.read_scenario(scenario)
         report = json.loads(_core.check(text, str(scenario), settings or [], seed))
-    if as_json:
-        _print_json(report)
-    else:
-        from odonata import check_report
+    with _open_pipe():
+        if as_json:
+            _print_json(report)
+        else:
+            from odonata import check_report
 
-        check_report.show(report)
+            check_report.show(report)
     if not report["routing"]["deadlock_free"]:
         raise typer.Exit(INPUT_WRONG)
 
@@ -122,21 +155,51 @@ def check(
 @app.command()
 def summary(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder that `odonata run` wrote.")],
+    as_json: Json = False,
 ) -> None:
     """Show the summary of an earlier run again."""
-    with _reported(as_json=False):
-        if not (folder / "run.json").is_file():
-            raise InputError(
-                "not a result of odonata", file=str(folder), expected="a folder that holds run.json"
-            )
-        try:
-            _summarise(folder)
-        except (KeyError, ValueError) as error:  # JSON and Arrow errors are ValueErrors
-            raise InputError(
-                f"the result is damaged: {type(error).__name__} {error}",
-                file=str(folder),
-                expected="run.json and tables as `odonata run` wrote them",
-            ) from None
+    with _reported(as_json), _whole(folder):
+        from odonata import summary as contents
+        from odonata import summary_page
+        from odonata.results import Results
+
+        page = contents.collect(Results.load(folder))
+    with _open_pipe():
+        if as_json:
+            _print_json(page)
+        else:
+            summary_page.show(page)
+
+
+@app.command()
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="Folder that `odonata run` wrote.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Another one, or DIR/baselines/JOB.")],
+    least: Annotated[
+        float,
+        typer.Option("--min", min=0.0, metavar="PERCENT", help="Least change of a metric that is shown."),
+    ] = 1.0,
+    everything: Annotated[bool, typer.Option("--all", help="Show what has not changed too.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Say what differs between two results.
+
+    First the settings that differ, then every metric of every job that both have, sums over links and
+    servers, and who waited for whom. Ratios are B / A.
+    """
+    threshold = 0.0 if everything else least / 100
+    with _reported(as_json), contextlib.ExitStack() as checks:
+        from odonata import comparison, comparison_page
+        from odonata.results import Results
+
+        for folder in (a, b):
+            checks.enter_context(_whole(folder))
+        found = comparison.collect(Results.load(a), Results.load(b), threshold)
+    with _open_pipe():
+        if as_json:
+            _print_json(found)
+        else:
+            comparison_page.show(found, threshold)
 
 
 @app.command()
@@ -155,10 +218,11 @@ def bench(
 
     with _reported(as_json):
         report = benchmark.measure(names or [], quick=quick, announce=not as_json)
-    if as_json:
-        _print_json(report)
-    else:
-        benchmark.show(report)
+    with _open_pipe():
+        if as_json:
+            _print_json(report)
+        else:
+            benchmark.show(report)
 
 
 @app.command()
@@ -170,14 +234,16 @@ def schema(
 
     For scenarios that is the JSON Schema that editors complete and check with.
     """
-    content = json.loads(_core.table_docs() if tables else _core.schema())
-    if not markdown:
-        _print_json(content)
-        return
-    from odonata.results_reference import tables_page
+    from odonata.results_reference import documentation, tables_page
     from odonata.scenario_reference import scenario_page
 
-    print(tables_page(content) if tables else scenario_page(content), end="")
+    with _open_pipe():
+        if tables:
+            docs = documentation()
+            print(tables_page(docs), end="") if markdown else _print_json(docs)
+        else:
+            keys = json.loads(_core.schema())
+            print(scenario_page(keys), end="") if markdown else _print_json(keys)
 
 
 def main() -> None:
@@ -187,6 +253,47 @@ def main() -> None:
     except KeyboardInterrupt:
         _say("stopped; nothing was written")
         sys.exit(INTERRUPTED)
+
+
+def _target(out: str | None, scenario: Path) -> Path:
+    """The folder to write."""
+    if out is None:
+        return Path("results") / scenario.stem
+    # Path("") would be the current folder.
+    if not out.strip():
+        raise InputError("no name for the result folder", key="--out", value=repr(out), expected="a folder")
+    return Path(out)
+
+
+@contextlib.contextmanager
+def _whole(folder: Path) -> Iterator[None]:
+    """Says what is wrong with a result folder that cannot be read."""
+    if not (folder / "run.json").is_file():
+        raise InputError("not a result of odonata", file=str(folder), expected="a folder that holds run.json")
+    try:
+        yield
+    except (KeyError, ValueError) as error:  # JSON and Arrow errors are ValueErrors
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"the result is damaged: {type(error).__name__} {error}",
+            file=str(folder),
+            expected="run.json and tables as `odonata run` wrote them",
+        ) from None
+
+
+@contextlib.contextmanager
+def _open_pipe() -> Iterator[None]:
+    """Bears that nobody reads to the end what is printed inside (`odonata summary DIR | head`)."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        # What is still in the buffer has to go somewhere when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            _say(f"error: the answer could not be printed: {error.strerror or error}")
+            raise typer.Exit(HOST_FAILED) from None
 
 
 @contextlib.contextmanager
@@ -199,8 +306,6 @@ def _reported(as_json: bool) -> Iterator[None]:
         if as_json:
             _print_json({"error": error.as_dict()})
         raise typer.Exit(INPUT_WRONG) from None
-    except BrokenPipeError:
-        raise
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
         _say(f"error: {error.strerror or error}{place}; nothing was written")
@@ -222,19 +327,6 @@ def exit_code(outcome: str) -> int:
     return {"completed": COMPLETED, "time-limit": COMPLETED, "interrupted": INTERRUPTED}.get(
         outcome, RUN_FAILED
     )
-
-
-def _summarise(folder: Path) -> None:
-    from odonata import summary as page
-    from odonata.results import Results
-
-    page.show(Results.load(folder))
-
-
-def _show_ending(folder: Path) -> None:
-    from odonata.results import Results
-
-    _say(f"{Results.load(folder).ending}\nresults until then: {folder}")
 
 
 def _say(text: str) -> None:

@@ -87,11 +87,18 @@ class InputError(ValueError):
 
 
 class RunFailed(RuntimeError):
-    """A run failed or was interrupted; `results` holds what was measured until then."""
+    """A run or a baseline failed or was interrupted; `results` holds what was measured until then.
+
+    >>> from odonata import Results
+    >>> str(RunFailed(Results({"outcome": "stalled", "detail": "rank 3 waits"})))
+    'stalled: rank 3 waits'
+    """
 
     def __init__(self, results: Results) -> None:
         self.results = results
-        super().__init__(results.ending)
+        endings = [results.ending] if results.failed else []
+        endings += [f"{job}, alone: {ending}" for job, ending in results.failed_baselines.items()]
+        super().__init__("; ".join(endings))
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
+from rich.text import Text
 
 from odonata.runner import Progress
 from odonata.wording import duration, rate
@@ -35,6 +36,18 @@ def line(now: Progress, before: Progress | None) -> str:
     if now.left_s is not None:
         parts.append(f"{duration(now.left_s)} left")
     return " | ".join(parts)
+
+
+def baselines_line(now: Progress) -> str:
+    """One line about the jobs that run alone.
+
+    >>> baselines_line(Progress(2.0, 0.0, 0, 0, 0, 0, None, baselines={"milc": 1.0, "noise": 0.25}))
+    'alone: milc 100 %, noise 25 %'
+    """
+    shares = (
+        f"{job} {'?' if share is None else f'{100 * share:.0f} %'}" for job, share in now.baselines.items()
+    )
+    return "alone: " + ", ".join(shares)
 
 
 class ProgressLine:
@@ -66,11 +79,16 @@ class ProgressLine:
             self._live.update(self._bar(now, before))
             self._shown = [*self._shown, now][-10:]
         elif now.wall_s - self._logged_s >= LOG_EVERY_S:
-            self._console.print(line(now, before), soft_wrap=True)
+            text = line(now, before)
+            if now.baselines:
+                text += f" | {baselines_line(now)}"
+            self._console.print(text, soft_wrap=True, markup=False)
             self._shown, self._logged_s = [now], now.wall_s
 
     def _bar(self, now: Progress, before: Progress | None) -> Table:
         grid = Table.grid(padding=(0, 1))
         bar = ProgressBar(total=1.0, completed=now.fraction or 0.0, width=20, pulse=now.fraction is None)
         grid.add_row(bar, line(now, before))
+        if now.baselines:
+            grid.add_row("", Text(baselines_line(now), overflow="ellipsis", no_wrap=True))
         return grid

@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+
+from odonata import _core, slowdown
+from odonata.json_reference import COMPARE_KEYS, SUMMARY_KEYS
 
 #: First line of every page that is made.
 GENERATED = "<!-- Generated from the types by `make docs`; edit the doc comments there. -->\n"
@@ -22,8 +26,11 @@ import odonata
 
 results = odonata.load("results/interference")
 results.run["outcome"]                  # run.json
-results.table("jobs").to_pandas()       # pyarrow.Table -> pandas
+results.frame("jobs")                   # a pandas.DataFrame; results.table("jobs") is a pyarrow.Table
 ```
+
+With `run.baselines`, the folder also holds `baselines/JOB/`, a whole result for every job that ran alone, and
+the table [slowdown](#slowdown).
 """
 
 #: What run.json holds. A test compares the keys with those of a run.
@@ -46,7 +53,11 @@ RUN_KEYS = {
     "scheduler": "Which scheduler ran it.",
     "threads": "Threads that it ran on.",
     "ranks": "Processes that it ran on.",
+    "blame": "Whether waits were charged to jobs (tables blame and blame_series).",
     "version": "Version of odonata.",
+    "baselines": "For every job that was also run alone: outcome, detail, digest, wall_s and folder (in this "
+    "one; null if there is none). Outcomes as below, or why there is none: out-of-memory, killed, crashed, "
+    "failed, interrupted. Empty without run.baselines.",
     "scenario": "The scenario as resolved: every default filled in, every override applied.",
 }
 
@@ -57,9 +68,30 @@ OUTCOMES = {
     "interrupted": (130, "The user stopped the run."),
     "stalled": (3, "Nothing more can happen, yet ranks wait: for a message that is never sent, say."),
     "storage-full": (3, "A write waits for space that nothing will free, or is larger than its device."),
-    "mpi-error": (3, "Ranks called different collectives, or a message was longer than its receive."),
+    "program-error": (
+        3,
+        "Ranks called different collectives, a message was longer than its receive, or an operation asked "
+        "for something that does not exist.",
+    ),
     "conservation-violated": (3, "Bytes, packets or credits are missing at the end: an error of odonata."),
 }
+
+
+_JSON = """\
+
+## odonata {command} --json
+
+A key after `.` stands below the one before it, `[]` is a list; JOB and METRIC are any name of one.
+
+| key | meaning |
+|---|---|
+"""
+
+
+def documentation() -> list[dict[str, Any]]:
+    """Every table of a result: those that the core writes, and those that are made of them here."""
+    core: list[dict[str, Any]] = json.loads(_core.table_docs())
+    return [*core, slowdown.documentation()]
 
 
 def tables_page(tables: list[dict[str, Any]]) -> str:
@@ -67,7 +99,7 @@ def tables_page(tables: list[dict[str, Any]]) -> str:
 
     >>> column = {"name": "job", "type": "string", "unit": "", "doc": "Name."}
     >>> page = tables_page([{"table": "jobs", "doc": "One row per job.", "columns": [column]}])
-    >>> print("\n".join(page.splitlines()[-3:]))
+    >>> print("\n".join(page.partition("## jobs")[2].splitlines()[4:7]))
     | column | type | unit | meaning |
     |---|---|---|---|
     | `job` | string |  | Name. |
@@ -82,6 +114,9 @@ def tables_page(tables: list[dict[str, Any]]) -> str:
         for column in table["columns"]:
             cells = (f"`{column['name']}`", column["type"], column["unit"], cell(column["doc"]))
             parts.append("| " + " | ".join(cells) + " |\n")
+    for command, keys in (("summary", SUMMARY_KEYS), ("compare", COMPARE_KEYS)):
+        parts.append(_JSON.format(command=command))
+        parts += [f"| `{key}` | {cell(meaning)} |\n" for key, meaning in keys.items()]
     return "".join(parts)
 
 

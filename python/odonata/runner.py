@@ -6,8 +6,8 @@ import json
 import signal
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,8 @@ class Progress:
     messages: int
     #: Estimated share that is done, 0 to 1, or None while nothing is known about the end.
     fraction: float | None
+    #: The same for each baseline, by job; 0 while it waits for its turn. Empty if there are none.
+    baselines: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
     def left_s(self) -> float | None:
@@ -49,6 +51,43 @@ class Progress:
         if not self.fraction or self.wall_s < 0.5:
             return None
         return self.wall_s * (1.0 - self.fraction) / self.fraction
+
+
+#: Largest seed: a scenario is TOML, whose whole numbers have 63 bits and a sign.
+LARGEST_SEED = 2**63 - 1
+
+
+def check_seed(seed: int | None) -> None:
+    """Refuses, with an `InputError`, a seed that no scenario could have."""
+    if seed is not None and not 0 <= seed <= LARGEST_SEED:
+        raise InputError(
+            "the seed is out of range", key="seed", value=str(seed), expected=f"0 to {LARGEST_SEED}"
+        )
+
+
+#: Who wants to know how far a run has come.
+Report = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be run: all that the core asks for, and that a baseline's process is sent."""
+
+    #: The scenario, in TOML.
+    text: str
+    #: How errors call it; relative file names in it start from its folder.
+    path: str
+    #: Settings that replace those of the scenario, `KEY=VALUE`.
+    overrides: list[str]
+    seed: int | None
+    #: The job that runs alone; None: all.
+    only: str | None = None
+
+    def build(self) -> _core.Simulation:
+        """A simulation that is ready to run, or an `InputError`."""
+        check_seed(self.seed)
+        with input_errors():
+            return _core.Simulation(self.text, self.path, self.overrides, self.seed, self.only)
 
 
 class StopRequest:
@@ -89,45 +128,49 @@ def read_scenario(path: Path) -> str:
     raise InputError(problem, file=str(path), expected="a scenario in TOML")
 
 
-def build(text: str, path: str, overrides: list[str], seed: int | None) -> _core.Simulation:
-    """A simulation that is ready to run, or an `InputError`."""
-    with input_errors():
-        return _core.Simulation(text, path, overrides, seed)
-
-
-def drive(simulation: _core.Simulation, report: Callable[[Progress], None] | None, stop: StopRequest) -> None:
-    """Advances `simulation` to its end or until `stop` is requested, and finishes it."""
+def drive(simulation: _core.Simulation, report: Report | None, stop: StopRequest) -> Progress | None:
+    """Advances `simulation` to its end or until `stop` is requested, and finishes it; where it stood last."""
     start = time.perf_counter()
     finished = False
+    last = None
     while not finished and not stop.requested:
         state: dict[str, Any] = simulation.advance(SLICE_S)
         finished = state.pop("finished")
+        last = Progress(wall_s=time.perf_counter() - start, **state)
         if report is not None:
-            report(Progress(wall_s=time.perf_counter() - start, **state))
+            report(last)
     simulation.finish(interrupted=not finished)
+    return last
 
 
-def write(simulation: _core.Simulation, folder: Path) -> dict[str, Any]:
-    """Writes tables and run.json of a finished simulation to `folder`, run.json last; returns that."""
+def write(simulation: _core.Simulation, folder: Path) -> None:
+    """Writes tables and run.json of a finished simulation to `folder`, run.json last."""
+    write_tables(simulation, folder)
+    (folder / RUN_FILE).write_text(run_text(description(simulation)), encoding="utf-8")
+
+
+def write_tables(simulation: _core.Simulation, folder: Path) -> None:
+    """Writes the tables of a finished simulation to `folder`."""
     # Imported late, here and below: an error in the input should not have to wait for pyarrow.
     from odonata import tables
 
     for name in simulation.table_names():
         tables.write(tables.from_core(simulation, name), folder, name)
-    run = _description(simulation)
-    (folder / RUN_FILE).write_text(json.dumps(run, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    return run
 
 
-def collect(simulation: _core.Simulation) -> tuple[dict[str, Any], dict[str, pa.Table]]:
-    """Run description and tables of a finished simulation, in memory."""
+def run_text(run: Mapping[str, Any]) -> str:
+    """The text of run.json."""
+    return json.dumps(run, indent=2, ensure_ascii=False) + "\n"
+
+
+def collect(simulation: _core.Simulation) -> dict[str, pa.Table]:
+    """The tables of a finished simulation, in memory."""
     from odonata import tables
 
-    held = {name: tables.from_core(simulation, name) for name in simulation.table_names()}
-    return _description(simulation), held
+    return {name: tables.from_core(simulation, name) for name in simulation.table_names()}
 
 
-def _description(simulation: _core.Simulation) -> dict[str, Any]:
+def description(simulation: _core.Simulation, baselines: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The contents of run.json, in the documented order: how it ended first, the long scenario last."""
-    run: dict[str, Any] = json.loads(simulation.run_json())
+    run: dict[str, Any] = json.loads(simulation.run_json()) | {"baselines": dict(baselines or {})}
     return {key: run[key] for key in RUN_KEYS if key in run} | run

@@ -133,7 +133,7 @@ class _Page:
             name = item["$ref"].rpartition("/")[2]
             definition = self.definitions[name]
             if self._is_quantity(name):
-                return definition["description"].partition(":")[0].removeprefix("A ")
+                return str(definition["description"]).partition(":")[0].removeprefix("A ")
             return self._link(name, "one of ..." if "oneOf" in definition else "table")
         for choice in ("anyOf", "oneOf", "allOf"):
             if choice in item:

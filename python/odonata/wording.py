@@ -79,3 +79,30 @@ def share(part: float, whole: float) -> str:
         return "-"
     percent = 100 * part / whole
     return "<1 %" if 0 < percent < 0.5 else f"{percent:.0f} %"
+
+
+def factor(ratio: float) -> str:
+    """A ratio of two measurements.
+
+    >>> factor(1.4067), factor(0.5), factor(math.nan), factor(12.0), factor(1234.5)
+    ('1.41x', '0.50x', '-', '12.0x', '1234x')
+    """
+    if not math.isfinite(ratio):
+        return "-"
+    places = 2 if ratio < 10 else 1 if ratio < 100 else 0
+    return f"{ratio:.{places}f}x"
+
+
+def quantity(value: float, unit: str) -> str:
+    """A value of a column with this unit.
+
+    >>> quantity(0.002, "s"), quantity(2048, "bytes"), quantity(2048, "bytes/s"), quantity(1500, "")
+    ('2 ms', '2 KiB', '2 KiB/s', '1.5 k')
+    """
+    if unit == "s":
+        return duration(value)
+    if unit == "bytes":
+        return size(value)
+    if unit == "bytes/s":
+        return f"{size(value)}/s"
+    return rate(value)

@@ -1,5 +1,6 @@
 """The Python package."""
 
+import sys
 import tomllib
 
 import pyarrow as pa
@@ -76,5 +77,48 @@ def test_what_is_not_a_result_is_not_loaded(tmp_path):
 
 def test_tables_go_to_pandas(small):
     pytest.importorskip("pandas")
-    jobs = odonata.load(small).table("jobs").to_pandas()
+    jobs = odonata.load(small).frame("jobs")
     assert list(jobs["job"]) == ["halo", "training", "saver"]
+
+
+def test_without_pandas_it_is_said_what_to_install(small, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"pip install 'odonata\[pandas\]'"):
+        odonata.load(small).frame("jobs")
+    assert odonata.load(small).table("jobs").num_rows == 3
+
+
+def test_blame_adds_up_to_the_table(small):
+    results = odonata.load(small)
+    whole = sum(row["waited_s"] for row in results.rows("blame"))
+    assert whole > 0
+    parts = [
+        sum(sum(row.values()) for row in results.blame_matrix(place=place).values())
+        for place in ("nic", "terminal", "local", "global", "server")
+    ]
+    assert sum(parts) == pytest.approx(whole)
+    assert list(results.blame_matrix()) == ["halo", "training", "saver"]
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 2**70])
+def test_a_seed_that_no_scenario_can_have_is_refused(seed):
+    for ask in (odonata.run, odonata.check):
+        with pytest.raises(odonata.InputError, match="out of range"):
+            ask(tomllib.loads(SMALL), seed=seed)
+
+
+def test_no_process_to_run_in_is_refused():
+    with pytest.raises(odonata.InputError, match="no process"):
+        odonata.run(tomllib.loads(SMALL), processes=0)
+
+
+def test_everything_public_has_an_example():
+    for name in odonata.__all__:
+        public = getattr(odonata, name)
+        if isinstance(public, str):
+            continue
+        assert ">>>" in public.__doc__ or public is odonata.Progress, name
+    for name, member in vars(odonata.Results).items():
+        if not name.startswith("_"):
+            doc = (member.__func__ if isinstance(member, classmethod) else member).__doc__
+            assert ">>>" in doc or name == "load", name

@@ -59,5 +59,5 @@ def test_version_and_module(shell):
 def test_help_lists_the_commands(shell):
     done = shell("--help")
     assert done.code == 0
-    for command in ("run", "check", "summary", "bench", "schema"):
+    for command in ("run", "check", "summary", "compare", "bench", "schema"):
         assert f"\n  {command} " in done.out

@@ -1,5 +1,6 @@
 """Examples and documentation do what they say."""
 
+import doctest
 import re
 import tomllib
 
@@ -42,7 +43,18 @@ def test_the_scenario_of_the_tutorial_runs():
     assert odonata.run(tomllib.loads(blocks[0])).completed
 
 
-@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/tutorial.md"])
+def test_the_examples_of_the_python_guide_run():
+    pytest.importorskip("pandas")
+    found = doctest.testfile(
+        str(ROOT / "docs/python.md"), module_relative=False, optionflags=doctest.ELLIPSIS, encoding="utf-8"
+    )
+    assert found.attempted > 10
+    assert found.failed == 0
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/tutorial.md", "docs/python.md"]
+)
 def test_links_and_paths_of_a_page_lead_somewhere(page):
     path = ROOT / page
     text = path.read_text()

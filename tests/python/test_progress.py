@@ -26,3 +26,11 @@ def test_without_a_known_end_no_time_left_is_claimed():
     with ProgressLine(stream) as progress:
         progress(at(10.0))
     assert stream.getvalue() == "simulated 10 ms | 2 M events/s | 1 M packet-hops/s\n"
+
+
+def test_a_log_says_how_far_the_baselines_are():
+    stream = io.StringIO()
+    now = Progress(10.0, 1e-3, 10, 0, 10, 0, 1.0, baselines={"milc": 1.0, "noise": 0.5, "[bold]": None})
+    with ProgressLine(stream) as progress:
+        progress(now)
+    assert stream.getvalue().endswith(" | alone: milc 100 %, noise 50 %, [bold] ?\n")

@@ -36,17 +36,46 @@ pub(crate) struct PySimulation {
 
 #[pymethods]
 impl PySimulation {
-    /// Loads a scenario and builds the machine. Raises `InputError`; nothing has been written then.
+    /// Loads a scenario and builds the machine. With `only`, that job has it for itself, on the nodes that it has
+    /// beside the others. Raises `InputError`, or `KeyError` if no job is called so; nothing has been written then.
     #[new]
-    #[pyo3(signature = (text, path, overrides=Vec::new(), seed=None))]
-    fn new(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>, seed: Option<u64>) -> PyResult<Self> {
+    #[pyo3(signature = (text, path, overrides=Vec::new(), seed=None, only=None))]
+    fn new(
+        py: Python<'_>,
+        text: &str,
+        path: &str,
+        overrides: Vec<String>,
+        seed: Option<u64>,
+        only: Option<&str>,
+    ) -> PyResult<Self> {
         let simulation = py.detach(|| {
-            let loaded = scenario::load(text, path, &overrides, seed, folder_of(path))?;
-            Simulation::new(loaded)
+            let mut loaded = scenario::load(text, path, &overrides, seed, folder_of(path))?;
+            if let Some(job) = only {
+                match loaded.alone(job) {
+                    Some(alone) => loaded = alone,
+                    None => return Ok(None),
+                }
+            }
+            Simulation::new(loaded).map(Some)
         });
-        Ok(PySimulation {
-            state: State::Running(Box::new(simulation.map_err(input_error)?)),
-        })
+        match simulation.map_err(input_error)? {
+            Some(simulation) => Ok(PySimulation {
+                state: State::Running(Box::new(simulation)),
+            }),
+            None => Err(PyKeyError::new_err(format!(
+                "no job is named {}",
+                only.unwrap_or_default()
+            ))),
+        }
+    }
+
+    /// The resolved scenario, as JSON.
+    fn scenario_json(&self) -> PyResult<String> {
+        match &self.state {
+            State::Running(simulation) => json_text(simulation.scenario()),
+            State::Finished { run, .. } => json_text(&run["scenario"]),
+            State::Broken => Err(PyRuntimeError::new_err("the simulation broke down earlier")),
+        }
     }
 
     /// Simulates for about `seconds` of wall time with the interpreter released, and says how far it came.

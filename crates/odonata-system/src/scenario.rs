@@ -4,6 +4,7 @@
 //! A mistake ends in an [`InputError`] with file, line, key, value and expectation, whichever stage finds it: the
 //! merged document keeps the place of every key. Nothing is created or run before a scenario is resolved.
 
+mod alone;
 pub mod choices;
 mod document;
 mod error;

@@ -119,6 +119,11 @@ impl Simulation {
         })
     }
 
+    /// The scenario that runs.
+    pub fn scenario(&self) -> &Resolved {
+        &self.scenario
+    }
+
     /// Simulates for about `wall` of real time, or to the end.
     pub fn advance(&mut self, wall: Duration) -> Progress {
         let begin = Instant::now();

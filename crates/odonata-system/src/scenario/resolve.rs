@@ -96,6 +96,7 @@ fn run(run: &w::Run) -> Result<r::Run, Problem> {
         series_interval: run.series_interval,
         // The default depends on the jobs, which come later.
         blame: run.blame.unwrap_or(false),
+        baselines: run.baselines,
     })
 }
 

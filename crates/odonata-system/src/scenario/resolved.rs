@@ -48,6 +48,8 @@ pub struct Run {
     pub series_interval: Option<Time>,
     /// Whether every wait of a packet or I/O request is charged to the job it waited for.
     pub blame: bool,
+    /// Whether each job also runs alone; whoever starts the runs looks at it, a single run does not.
+    pub baselines: bool,
 }
 
 /// The machine's graph.

@@ -78,6 +78,9 @@ pub struct Run {
     /// Whether every wait of a packet or I/O request is charged to the job it waited for (tables blame and
     /// blame_series). Default: true where there is more than one job.
     pub blame: Option<bool>,
+    /// Whether each job also runs alone, on the nodes and servers that it has beside the others; the table slowdown
+    /// holds the one against the other. With a single job there is nothing to compare, and nothing more is run.
+    pub baselines: bool,
 }
 
 impl Default for Run {
@@ -88,6 +91,7 @@ impl Default for Run {
             io_rows: 1_000_000,
             series_interval: None,
             blame: None,
+            baselines: false,
         }
     }
 }

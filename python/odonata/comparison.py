@@ -1,0 +1,184 @@
+"""What differs between two results: settings, metrics of jobs, links, servers, who waited for whom.
+
+Keys of the scenario are dotted, and jobs are matched by name, not by position, so that a job that was added
+does not make all others look changed. Ratios are B / A. `comparison_page.py` shows it to people; `odonata
+compare --json` prints it as it is. Its keys are documented in `json_reference.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from odonata.results import Results
+
+#: Columns of a link or server that are added up.
+_LINK_SUMS = ("bytes", "packets", "busy_s", "saturation_s")
+_SERVER_SUMS = (
+    "requests",
+    "request_time_s",
+    "bytes_written",
+    "bytes_read",
+    "device_busy_s",
+    "wait_space_s",
+    "wait_memory_s",
+    "wait_device_s",
+)
+
+#: Column of `jobs` with the number of measurements -> columns that mean nothing when there are none.
+_COUNTED = {
+    "messages": ("message_latency",),
+    "mpi_packets": ("mpi_packet_latency", "mpi_hops"),
+    "io_packets": ("io_packet_latency", "io_hops"),
+    "io_operations": ("io_bandwidth", "io_completion"),
+}
+
+
+def collect(a: Results, b: Results, least: float) -> dict[str, Any]:
+    """The comparison of `a` with `b`; metrics that change by a share below `least` are left out."""
+    return {
+        "a": _identity(a),
+        "b": _identity(b),
+        "equal_digests": a.run["digest"] == b.run["digest"],
+        "scenario": _scenario(a.run["scenario"], b.run["scenario"]),
+        "jobs": [row for row in _jobs(a, b) if _changed(row, least)],
+        "links": [row for row in _sums(a, b, "links", "class", _LINK_SUMS) if _changed(row, least)],
+        "servers": [row for row in _sums(a, b, "servers", None, _SERVER_SUMS) if _changed(row, least)],
+        "blame": _blame(a, b, least),
+    }
+
+
+_ABSENT = object()
+
+
+def differences(a: Any, b: Any, key: str = "") -> Iterator[dict[str, Any]]:
+    """The settings that differ, by dotted key.
+
+    >>> a, b = {"seed": 1, "run": {"limit": None}}, {"seed": 2, "run": {"limit": None}, "drain": {"rate": 5}}
+    >>> [(change["key"], change["change"]) for change in differences(a, b)]
+    [('seed', 'changed'), ('drain.rate', 'added')]
+    """
+    one, other = ({} if value is _ABSENT or value is None else value for value in (a, b))
+    if isinstance(one, Mapping) and isinstance(other, Mapping) and (one or other):
+        for name in [*one, *(name for name in other if name not in one)]:
+            yield from differences(
+                one.get(name, _ABSENT), other.get(name, _ABSENT), f"{key}.{name}" if key else name
+            )
+    elif a is _ABSENT:
+        yield {"key": key, "change": "added", "a": None, "b": b}
+    elif b is _ABSENT:
+        yield {"key": key, "change": "removed", "a": a, "b": None}
+    elif a != b:
+        yield {"key": key, "change": "changed", "a": a, "b": b}
+
+
+def _identity(results: Results) -> dict[str, Any]:
+    run = results.run
+    return {
+        "results": None if results.path is None else str(results.path),
+        "name": run["scenario"].get("name"),
+        "outcome": results.outcome,
+        "seed": run["scenario"].get("seed"),
+        "version": run["version"],
+        "digest": run["digest"],
+    }
+
+
+def _scenario(a: dict[str, Any], b: dict[str, Any]) -> list[dict[str, Any]]:
+    left, right = ({key: value for key, value in scenario.items() if key != "jobs"} for scenario in (a, b))
+    found = list(differences(left, right))
+    here, there = ({job["name"]: job for job in scenario["jobs"]} for scenario in (a, b))
+    for name in [*here, *(name for name in there if name not in here)]:
+        key = f"jobs.{name}"
+        if name in here and name in there:
+            found += differences(here[name], there[name], key)
+        else:
+            # A job that only one of them has is one change, not one for each of its keys.
+            change = "removed" if name in here else "added"
+            found.append({"key": key, "change": change, "a": here.get(name), "b": there.get(name)})
+    return found
+
+
+def _jobs(a: Results, b: Results) -> Iterator[dict[str, Any]]:
+    others = {row["job"]: row for row in b.rows("jobs")}
+    fields = [field for field in a.table("jobs").schema if field.name in b.table("jobs").schema.names]
+    for row in a.rows("jobs"):
+        other = others.get(row["job"])
+        if other is None:
+            continue
+        for field in fields:
+            if isinstance(row[field.name], str):
+                continue
+            one, two = (_value(job, field.name) for job in (row, other))
+            yield {"job": row["job"], **_compared(field, one, two)}
+
+
+def _value(job: dict[str, Any], column: str) -> float | int | None:
+    """A job's value of a column; None where nothing was counted that it could be about."""
+    for count, columns in _COUNTED.items():
+        if column.startswith(columns) and not job.get(count, 1):
+            return None
+    value: float | int = job[column]
+    return value
+
+
+def _sums(
+    a: Results, b: Results, table: str, group: str | None, columns: tuple[str, ...]
+) -> Iterator[dict[str, Any]]:
+    if not all(table in results.tables for results in (a, b)):
+        return
+    left, right = a.table(table), b.table(table)
+    groups = list(dict.fromkeys(left[group].to_pylist() + right[group].to_pylist())) if group else [None]
+    sums = [_added(results, group, columns) for results in (left, right)]
+    for name in groups:
+        for column in columns:
+            one, other = (found.get(name, {}).get(column, 0) for found in sums)
+            yield ({group: name} if group else {}) | _compared(left.schema.field(column), one, other)
+
+
+def _added(table: Any, group: str | None, columns: tuple[str, ...]) -> dict[Any, dict[str, Any]]:
+    import pyarrow.compute as pc
+
+    if group is None:
+        return {None: {column: pc.sum(table[column]).as_py() or 0 for column in columns}}
+    rows = table.group_by(group).aggregate([(column, "sum") for column in columns]).to_pylist()
+    return {row[group]: {column: row[f"{column}_sum"] for column in columns} for row in rows}
+
+
+def _blame(a: Results, b: Results, least: float) -> list[dict[str, Any]] | None:
+    from odonata import blame
+
+    if not all(blame.measured(results) for results in (a, b)):
+        return None
+
+    names = ("victim", "victim_class", "culprit", "culprit_class", "where")
+    left, right = (
+        {tuple(getattr(found, name) for name in names): found.waited_s for found in blame.totals(results)}
+        for results in (a, b)
+    )
+    rows = [
+        dict(zip(names, key, strict=True)) | _numbers(left.get(key, 0.0), right.get(key, 0.0))
+        for key in [*left, *(key for key in right if key not in left)]
+    ]
+    # What was always small beside the rest is not worth a line, however much it changed.
+    most = max((max(row["a"], row["b"]) for row in rows), default=0.0)
+    rows = [row for row in rows if _changed(row, least) and max(row["a"], row["b"]) >= least * most]
+    return sorted(rows, key=lambda row: -abs(row["b"] - row["a"]))
+
+
+def _compared(field: Any, one: float | int | None, other: float | int | None) -> dict[str, Any]:
+    unit = (field.metadata or {}).get(b"unit", b"").decode()
+    return {"metric": field.name, "unit": unit, **_numbers(one, other)}
+
+
+def _numbers(one: float | int | None, other: float | int | None) -> dict[str, Any]:
+    return {"a": one, "b": other, "ratio": other / one if one and other is not None else None}
+
+
+def _changed(row: dict[str, Any], least: float) -> bool:
+    one, other = row["a"], row["b"]
+    if one is None or other is None:
+        return least <= 0 or one is not other
+    if least <= 0:
+        return True
+    return bool(abs(other - one) >= least * max(abs(one), 1e-300) and one != other)

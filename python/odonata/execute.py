@@ -1,0 +1,65 @@
+"""One run from the built simulation to its results, with the baselines that the scenario asks for."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from odonata import runner
+from odonata.baselines import FOLDER, Baselines, wanted
+from odonata.folder import RUN_FILE
+
+if TYPE_CHECKING:
+    from odonata import _core
+    from odonata.results import Results
+
+
+def execute(
+    task: runner.Task,
+    simulation: _core.Simulation,
+    folder: Path | None,
+    *,
+    processes: int | None = None,
+    report: runner.Report | None = None,
+    stop: runner.StopRequest,
+) -> Results:
+    """Runs `simulation`, built from `task`, and its baselines beside it on up to `processes` cores.
+
+    The results go to `folder`, run.json last; without one they stay in memory. When `stop` is requested the
+    run keeps what it measured, and baselines that are not complete are dropped, which run.json says.
+    """
+    from odonata import slowdown, tables
+    from odonata.results import Results
+
+    jobs = wanted(json.loads(simulation.scenario_json()))
+    if not jobs:
+        runner.drive(simulation, report, stop)
+        if folder is None:
+            return Results(runner.description(simulation), runner.collect(simulation))
+        runner.write(simulation, folder)
+        return Results.load(folder)
+    with contextlib.ExitStack() as scratch:
+        place = folder or Path(scratch.enter_context(tempfile.TemporaryDirectory(prefix="odonata-")))
+        with Baselines(task, jobs, place / FOLDER, processes) as baselines:
+
+            def both(now: runner.Progress) -> None:
+                fractions = baselines.follow(beside_run=True)
+                if report is not None:
+                    report(replace(now, baselines=fractions))
+
+            last = runner.drive(simulation, both, stop)
+            runner.write_tables(simulation, place)
+            if last is not None:
+                baselines.complete(report, last, stop)
+            baselines.stop()
+        run = runner.description(simulation, baselines.endings())
+        results = Results(run, path=place)
+        tables.write(slowdown.table(results, results.baselines), place, "slowdown")
+        if folder is None:
+            return results.in_memory()
+        (folder / RUN_FILE).write_text(runner.run_text(run), encoding="utf-8")
+        return Results.load(folder)

@@ -1,0 +1,163 @@
+"""The summary at the end of a run, for people."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.table import Table
+
+from odonata import blame, summary
+from odonata.terminal import console, explain, say, show_table, table
+from odonata.wording import duration, factor, rate, share, size
+
+
+def show(page: dict[str, Any], stream: TextIO | None = None) -> None:
+    """Prints a summary, as `summary.collect` made it, to `stream` (default: standard output)."""
+    out = console(stream)
+    explain(out, _heading(page))
+    _section(out, "Jobs", _jobs(page["jobs"]))
+    if page["slowdown"]:
+        _section(out, "Alone and together (x: together / alone)", _slowdowns(page["slowdown"]))
+    explain(out, *_missing(page))
+    _findings(out, page["blame"])
+    _section(out, "Latency", _latencies(page["jobs"]))
+    _section(out, f"Hottest links (busiest {summary.TOP}, routers' side)", _links(page["links"]))
+    _section(out, f"Busiest storage servers ({summary.TOP})", _servers(page["servers"]))
+    _ending(out, page)
+
+
+def _heading(page: dict[str, Any]) -> str:
+    speed = page["packet_hops_per_cpu_s"]
+    return (
+        f"{page['name'] or 'run'}: {page['outcome']}, {duration(page['simulated_s'])} simulated in "
+        f"{duration(page['wall_s'])} ({'-' if speed is None else rate(speed)} packet-hops per CPU-second)"
+    )
+
+
+def _jobs(jobs: list[dict[str, Any]]) -> Table:
+    page = table("job", "ranks", "time", "compute", "in MPI", "in I/O", "written", "read", "I/O rate")
+    for job in jobs:
+        finished = job["ranks_finished"] == job["ranks"]
+        bandwidth = job["io_bandwidth_bytes_per_s"]
+        page.add_row(
+            job["job"],
+            str(job["ranks"]) if finished else f"{job['ranks_finished']} of {job['ranks']}",
+            duration(job["elapsed_s"]) if finished else f"> {duration(job['elapsed_s'])}",
+            *(_share(job[f"{part}_share"]) for part in ("compute", "mpi", "io")),
+            *(size(job[moved]) if job[moved] else "-" for moved in ("bytes_written", "bytes_read")),
+            "-" if bandwidth is None else f"{size(bandwidth)}/s",
+        )
+    return page
+
+
+#: Heading and metric of the factors that are shown.
+_FACTORS = {
+    "time": "elapsed",
+    "in MPI": "mpi",
+    "in I/O": "io",
+    "message p50": "message_latency_p50",
+    "p99": "message_latency_p99",
+    "I/O rate": "io_bandwidth",
+}
+
+
+def _slowdowns(jobs: dict[str, Any]) -> Table:
+    page = table("job", "alone", "together", *_FACTORS)
+    for job, metrics in jobs.items():
+        elapsed = metrics.get("elapsed", {"alone": None, "together": None})
+        page.add_row(
+            job,
+            duration(elapsed["alone"]),
+            duration(elapsed["together"]),
+            *(_factor(metrics.get(name)) for name in _FACTORS.values()),
+        )
+    return page
+
+
+def _factor(found: dict[str, float | None] | None) -> str:
+    ratio = found["ratio"] if found else None
+    return factor(math.nan if ratio is None else ratio)
+
+
+def _missing(page: dict[str, Any]) -> list[str]:
+    if page["single_job"]:
+        return ["", "There is one job only: it is its own baseline."]
+    lines = [f"no comparison for {job}, alone: {ending}" for job, ending in page["failed_baselines"].items()]
+    return ["", *lines] if lines else []
+
+
+def _findings(out: Console, findings: list[dict[str, Any]] | None) -> None:
+    if findings is None:
+        return
+    explain(out, "", "Who slowed whom")
+    own = [finding for finding in findings if finding["own"]]
+    for finding in findings:
+        if not finding["own"]:
+            explain(out, f"- {finding['words']}")
+    if own:
+        explain(out, f"- {blame.own_words(own)}")
+    if not findings:
+        explain(out, "Nobody waited for anybody for as much as 1 % of the time.")
+
+
+def _latencies(jobs: list[dict[str, Any]]) -> Table:
+    page = table("job", "message p50", "p99", "max", "packet p50", "p99", "I/O call p50", "p99")
+    columns = [f"message_latency_{measure}_s" for measure in ("p50", "p99", "max")]
+    columns += [f"mpi_packet_latency_{measure}_s" for measure in ("p50", "p99")]
+    columns += [f"io_call_{measure}_s" for measure in ("p50", "p99")]
+    for job in jobs:
+        page.add_row(job["job"], *(duration(job[column]) for column in columns))
+    return page
+
+
+def _links(links: list[dict[str, Any]]) -> Table:
+    page = table("link", "class", "busy", "saturated", "carried", "packets", left=2)
+    for link in links:
+        page.add_row(
+            link["name"],
+            link["class"],
+            _share(link["busy_share"]),
+            duration(link["saturation_s"]),
+            size(link["bytes"]),
+            rate(link["packets"]),
+        )
+    return page
+
+
+def _servers(servers: list[dict[str, Any]]) -> Table:
+    page = table("server", "busy", "written", "read", "requests", "mean request", "waits for space")
+    for server in servers:
+        page.add_row(
+            f"{server['server']} (node {server['node']})",
+            _share(server["busy_share"]),
+            size(server["bytes_written"]),
+            size(server["bytes_read"]),
+            rate(server["requests"]),
+            duration(server["request_mean_s"]),
+            duration(server["wait_space_s"]),
+        )
+    return page
+
+
+def _ending(out: Console, page: dict[str, Any]) -> None:
+    explain(
+        out,
+        "",
+        "compute, in MPI, in I/O: share of a rank's time, mean over ranks; busy: share of the simulated "
+        "time; saturated: time in which packets found the buffers full; r3>n12: from router 3 to node 12.",
+    )
+    if page["results"] is not None:
+        say(out, f"Tables: {page['results']}/*.parquet    run: {page['results']}/run.json")
+    say(out, f"Digest: {page['digest']} (equal digests, equal results)")
+
+
+def _share(part: float | None) -> str:
+    return "-" if part is None else share(part, 1.0)
+
+
+def _section(out: Console, title: str, page: Table) -> None:
+    if page.row_count:
+        explain(out, "", title)
+        show_table(out, page)

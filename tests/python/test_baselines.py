@@ -1,0 +1,327 @@
+"""Every job alone beside the run: the same nodes, processes of their own, nothing half-written."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from conftest import ENDLESS, ODONATA, ROOT, SMALL
+
+import odonata
+from odonata import baselines, runner
+from odonata.slowdown import METRICS
+
+JOBS = ["halo", "training", "saver"]
+
+#: A job that ends at once beside one that takes minutes.
+SLOW_BASELINE = ENDLESS.replace("ranks = 40", "ranks = 20") + (
+    '\n[[jobs]]\nname = "quick"\nranks = 4\nworkload = { stencil = { dims = [4], iterations = 1 } }\n'
+)
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("baselines")
+    (folder / "scenario.toml").write_text(SMALL, encoding="utf-8")
+    command = [*ODONATA, "run", "scenario.toml", "-o", "out", "--baselines"]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, env=os.environ | {"COLUMNS": "110"}
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Alone and together" in done.stdout
+    return odonata.load(folder / "out")
+
+
+def test_the_run_itself_is_the_same_with_and_without_baselines(together, small):
+    assert together.run["digest"] == odonata.load(small).run["digest"]
+    assert together.run["scenario"]["run"]["baselines"] is True
+
+
+def test_every_baseline_is_a_whole_result_of_one_job(together):
+    assert list(together.run["baselines"]) == list(together.baselines) == JOBS
+    for job, ending in together.run["baselines"].items():
+        alone = together.baselines[job]
+        assert ending["outcome"] == alone.outcome == "completed"
+        assert ending["digest"] == alone.run["digest"]
+        assert ending["wall_s"] > 0
+        assert alone.path == together.path / "baselines" / job
+        assert [row["job"] for row in alone.rows("jobs")] == [job]
+        assert set(together.tables) == {*alone.tables, "slowdown"}
+
+
+def test_a_job_alone_has_the_nodes_servers_and_work_that_it_has_beside_the_others(together):
+    for job, alone in together.baselines.items():
+        places = [
+            [(r["rank"], r["node"], r["server"]) for r in results.rows("ranks") if r["job"] == job]
+            for results in (alone, together)
+        ]
+        assert places[0] == places[1]
+        work = [
+            next((r["bytes_sent"], r["bytes_written"], r["bytes_read"]) for r in rows if r["job"] == job)
+            for rows in (alone.rows("jobs"), together.rows("jobs"))
+        ]
+        assert work[0] == work[1]
+
+
+def test_a_baseline_is_what_its_own_resolved_placement_gives(together):
+    """The scenario in a baseline's run.json says where the job runs: written so, it gives the same digest."""
+    alone = together.baselines["halo"].run
+    nodes = alone["scenario"]["jobs"][0]["placement"]["nodes"]
+    # A single job measures no blame unless it is told to; a baseline measures what the run does.
+    scenario = tomllib.loads(SMALL) | {"run": {"blame": True}}
+    scenario["jobs"] = [scenario["jobs"][0] | {"placement": {"nodes": nodes}}]
+    assert odonata.run(scenario).run["digest"] == alone["digest"]
+
+
+def test_the_slowdowns_are_the_two_runs_held_against_each_other(together):
+    rows = {row["job"]: row for row in together.rows("slowdown")}
+    beside = {row["job"]: row for row in together.rows("jobs")}
+    for job in JOBS:
+        alone = together.baselines[job].rows("jobs")[0]
+        for column in ("elapsed", "mpi", "non_compute", "message_latency_p99", "mpi_packet_latency_mean"):
+            one, other = alone[f"{column}_s"], beside[job][f"{column}_s"]
+            assert rows[job][f"{column}_alone_s"] == one
+            assert rows[job][f"{column}_together_s"] == other
+            assert rows[job][f"{column}_ratio"] == other / one
+        assert rows[job]["elapsed_ratio"] > 0.99
+    # Who does no I/O has no I/O that could be slowed down.
+    assert math.isnan(rows["halo"]["io_bandwidth_ratio"])
+    assert math.isnan(rows["halo"]["io_message_latency_p50_alone_s"])
+    assert rows["saver"]["io_bandwidth_ratio"] > 0
+    metrics = together.slowdown()
+    assert set(metrics["saver"]) == {metric.name for metric in METRICS}
+    assert "io_bandwidth" not in metrics["halo"]
+    assert metrics["saver"]["elapsed"].ratio == rows["saver"]["elapsed_ratio"]
+
+
+def test_the_latency_of_io_messages_is_that_of_the_table_messages(together):
+    found = [
+        row["latency_low_s"]
+        for row in together.rows("messages")
+        if (row["job"], row["class"]) == ("saver", "io")
+    ]
+    latency = together.slowdown()["saver"]
+    assert latency["io_message_latency_max"].together == max(found)
+    assert latency["io_message_latency_mean"].together == pytest.approx(sum(found) / len(found))
+    assert latency["io_message_latency_p50"].together == sorted(found)[(len(found) + 1) // 2 - 1]
+
+
+@pytest.mark.parametrize("processes", [1, 3])
+def test_processes_change_nothing_and_memory_holds_what_a_folder_holds(together, processes):
+    held = odonata.run(tomllib.loads(SMALL), baselines=True, processes=processes)
+    assert held.path is None
+    # In words, as not a number is not equal to itself.
+    assert str(held.rows("slowdown")) == str(together.rows("slowdown"))
+    for job in JOBS:
+        assert held.baselines[job].run["digest"] == together.baselines[job].run["digest"]
+        assert held.baselines[job].table("ranks").equals(together.baselines[job].table("ranks"))
+
+
+def test_the_scenario_or_the_call_asks_for_baselines():
+    asking = tomllib.loads(SMALL) | {"run": {"baselines": True}}
+    assert list(odonata.run(asking).baselines) == JOBS
+    assert odonata.run(asking, baselines=False).baselines == {}
+    with pytest.raises(KeyError, match=r"run\.baselines = true"):
+        odonata.run(tomllib.loads(SMALL)).slowdown()
+
+
+def test_a_single_job_is_its_own_baseline(shell):
+    shell.write(SMALL.partition('[[jobs]]\nname = "training"')[0])
+    done = shell("run", "scenario.toml", "-o", "out", "--baselines")
+    assert (done.code, done.err) == (0, "")
+    assert "There is one job only: it is its own baseline." in done.out
+    assert sorted(path.name for path in (shell.folder / "out").iterdir() if path.is_dir()) == []
+    assert json.loads((shell.folder / "out/run.json").read_text())["baselines"] == {}
+
+
+def test_names_of_jobs_that_are_no_names_of_folders(shell):
+    text = SMALL.replace('name = "halo"', 'name = "../../halo"').replace('"training"', '"Saver"')
+    shell.write(text)
+    assert shell("run", "scenario.toml", "-o", "out", "--baselines", "-q").code == 0
+    results = odonata.load(shell.folder / "out")
+    assert list(results.baselines) == ["../../halo", "Saver", "saver"]
+    for job, alone in results.baselines.items():
+        assert alone.path.parent == shell.folder / "out/baselines"
+        assert alone.rows("jobs")[0]["job"] == job
+    assert sorted(path.name for path in shell.folder.iterdir()) == ["out", "scenario.toml"]
+
+
+def test_a_baseline_that_fails_is_named_and_the_rest_is_kept(shell):
+    """The devices are too small for the checkpoint, beside the others and alone."""
+    shell.write(SMALL.replace('capacity = "1 GB"', 'capacity = "5 MB"'))
+    done = shell("run", "scenario.toml", "-o", "out", "--baselines")
+    assert done.code == 3
+    assert "saver, alone: storage-full" in done.err
+    results = odonata.load(shell.folder / "out")
+    assert results.run["baselines"]["halo"]["outcome"] == "completed"
+    assert results.baselines["saver"].outcome == "storage-full"
+    # What did not end has no factor.
+    assert math.isnan(results.slowdown()["saver"]["elapsed"].ratio)
+    assert results.slowdown()["halo"]["elapsed"].ratio > 0.99
+
+
+def test_a_baseline_that_runs_out_of_memory_is_a_named_failure(monkeypatch):
+    """The limit is on the baselines' processes only, as a smaller machine would be on them first."""
+    start = subprocess.Popen
+
+    def starved(command, **options):
+        limited = ["bash", "-c", 'ulimit -v 60000; exec "$0" "$@"', *command]
+        return start(limited, **options)
+
+    monkeypatch.setattr(baselines.subprocess, "Popen", starved)
+    big = tomllib.loads(SMALL)
+    big["machine"]["dragonfly"] = {
+        "groups": 65,
+        "routers_per_group": 32,
+        "nodes_per_router": 8,
+        "global_ports_per_router": 2,
+    }
+    with pytest.raises(odonata.RunFailed, match="halo, alone: ") as caught:
+        odonata.run(big, baselines=True)
+    results = caught.value.results
+    assert results.completed
+    assert results.baselines == {}
+    assert {ending["outcome"] for ending in results.run["baselines"].values()} == {"out-of-memory"}
+    assert results.table("slowdown").num_rows == 3
+
+
+def test_a_baseline_that_crashes_or_is_killed_is_a_named_failure(monkeypatch, tmp_path):
+    start = subprocess.Popen
+    deaths = iter(["import os; os._exit(7)", "import os; os.kill(os.getpid(), 9)", "1 / 0"])
+
+    def dying(command, **options):
+        return start([sys.executable, "-c", next(deaths)], **options)
+
+    monkeypatch.setattr(baselines.subprocess, "Popen", dying)
+    results = odonata.run(
+        tomllib.loads(SMALL), tmp_path / "out", baselines=True, processes=1, must_succeed=False
+    )
+    endings = results.run["baselines"]
+    assert [endings[job]["outcome"] for job in JOBS] == ["crashed", "killed", "crashed"]
+    assert "exit code 7" in endings["halo"]["detail"]
+    assert "ZeroDivisionError" in endings["saver"]["detail"]
+    assert results.completed
+    assert list(results.failed_baselines) == JOBS
+    assert not (tmp_path / "out" / "baselines").exists()
+
+
+def start_and_wait_for(shell, *arguments):
+    process = subprocess.Popen(
+        [*ODONATA, "run", "scenario.toml", "-o", "out", *arguments],
+        cwd=shell.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not list(shell.folder.glob(".out.*.partial")):
+        assert process.poll() is None
+        time.sleep(0.02)
+    return process
+
+
+def children(process):
+    text = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii")
+    return [int(word) for word in text.split()]
+
+
+def gone(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return True
+    return state == "Z"
+
+
+def test_ctrl_c_keeps_the_run_and_says_which_baselines_are_missing(shell):
+    shell.write(SLOW_BASELINE)
+    with start_and_wait_for(shell, "--baselines", "--jobs", "2") as process:
+        while not children(process):
+            time.sleep(0.02)
+        time.sleep(0.5)
+        workers = children(process)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    run = json.loads((shell.folder / "out/run.json").read_text())
+    assert run["outcome"] == "interrupted"
+    assert run["baselines"]["traffic"]["outcome"] == "interrupted"
+    assert run["baselines"]["traffic"]["folder"] is None
+    assert "traffic, alone: interrupted" in err
+    assert "no comparison for traffic" in out
+    assert "Traceback" not in err
+    assert not (shell.folder / "out/baselines/traffic").exists()
+    assert not list(shell.folder.glob(".*"))
+    assert all(gone(pid) for pid in workers)
+
+
+def test_ctrl_c_among_the_baselines_keeps_the_run_that_is_complete(shell):
+    # The run has a time limit in common with its baselines, of which the first takes just as long again.
+    shell.write(SLOW_BASELINE)
+    limit = ("--set", "run.time_limit=20 ms")
+    with start_and_wait_for(shell, "--baselines", "--jobs", "1", *limit) as process:
+        while not children(process):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    run = json.loads((shell.folder / "out/run.json").read_text())
+    assert run["outcome"] == "time-limit"
+    assert run["baselines"]["traffic"]["outcome"] == "interrupted"
+    assert "traffic, alone: interrupted" in err
+    assert pq.read_table(shell.folder / "out/slowdown.parquet").num_rows == 2
+
+
+def test_baselines_of_a_killed_run_end_by_themselves(shell):
+    shell.write(SLOW_BASELINE)
+    with start_and_wait_for(shell, "--baselines", "--jobs", "2") as process:
+        while not children(process):
+            time.sleep(0.02)
+        time.sleep(1)
+        workers = children(process)
+        process.kill()
+        process.communicate(timeout=60)
+    deadline = time.monotonic() + 20
+    while not all(gone(pid) for pid in workers):
+        assert time.monotonic() < deadline, "a baseline goes on without its run"
+        time.sleep(0.05)
+    assert not (shell.folder / "out").exists()
+
+
+def test_progress_tells_how_far_the_baselines_are():
+    seen = []
+    odonata.run(tomllib.loads(SMALL), baselines=True, progress=seen.append)
+    assert list(seen[-1].baselines) == JOBS
+    assert set(seen[-1].baselines.values()) == {1.0}
+    assert all(isinstance(now, runner.Progress) for now in seen)
+
+
+def test_a_module_of_the_user_is_not_taken_for_ours(shell):
+    """A notebook's folder is full of names; none of them must end up in a baseline's process."""
+    shell.write(SMALL)
+    shell.write("raise SystemExit('not this one')", "json.py")
+    script = (
+        "import sys; sys.path.pop(0); import odonata; "
+        "print(odonata.run('scenario.toml', baselines=True).outcome)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=shell.folder, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "completed\n"), done.stderr
+
+
+@pytest.mark.slow
+def test_the_baselines_of_the_example_are_its_jobs_run_one_after_the_other():
+    path = ROOT / "examples/interference.toml"
+    results = odonata.run(path, baselines=True)
+    apart = odonata.run(path, overrides={"jobs.1.start": "1 s", "jobs.2.start": "2 s"}).rows("jobs")
+    for job in apart:
+        # Adaptive routing draws at the routers, whose draws go on from job to job.
+        elapsed = results.slowdown()[job["job"]]["elapsed"]
+        assert elapsed.alone == pytest.approx(job["elapsed_s"], rel=0.02)
+        assert elapsed.ratio > 1.02

@@ -1,0 +1,109 @@
+"""Who slowed whom: the table blame in words and as a matrix."""
+
+import pyarrow as pa
+import pytest
+
+from odonata import Results, blame
+
+COLUMNS = (
+    "victim",
+    "victim_class",
+    "culprit",
+    "culprit_class",
+    "resource",
+    "place",
+    "name",
+    "server",
+    "waited_s",
+)
+
+ROWS = [
+    # Of 10 s of I/O calls 4.1 s at two servers for the checkpoint, 0.6 s for itself.
+    ("cosmoflow", "io", "checkpoint", "io", "device", "server", "", 3, 3.0),
+    ("cosmoflow", "io", "checkpoint", "io", "memory", "server", "", 5, 1.1),
+    ("cosmoflow", "io", "cosmoflow", "io", "device", "server", "", 5, 0.6),
+    # Of 50 packet-seconds of milc in the network 6 for I/O of cosmoflow, on two links, most on the second.
+    ("milc", "mpi", "cosmoflow", "io", "link", "local", "r1>r2", -1, 2.0),
+    ("milc", "mpi", "cosmoflow", "io", "credit", "global", "r3>r7", -1, 4.0),
+    ("milc", "mpi", "milc", "mpi", "link", "terminal", "r1>n4", -1, 2.5),
+    # Before the network: not part of the time in it, and not in the words.
+    ("milc", "mpi", "cosmoflow", "io", "link", "nic", "n4>r1", -1, 40.0),
+    # Less than 1 %.
+    ("milc", "mpi", "checkpoint", "io", "link", "local", "r1>r2", -1, 0.4),
+    # Cut short by the end of the run.
+    ("checkpoint", "io", "", "", "link", "local", "r9>r2", -1, 3.0),
+    # Its I/O held up its own messages.
+    ("checkpoint", "mpi", "checkpoint", "io", "input", "local", "r9>r2", -1, 0.3),
+]
+
+
+def results(rows=ROWS, run=None):
+    jobs = {
+        "job": ["milc", "cosmoflow", "checkpoint"],
+        "mpi_network_s": [50.0, 0.0, 1.0],
+        "io_network_s": [0.0, 30.0, 30.0],
+        "io_calls_s": [0.0, 10.0, 20.0],
+    }
+    table = pa.table({name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)})
+    tables = {"jobs": pa.table(jobs), "blame": table, "servers": pa.table({"server": list(range(66))})}
+    return Results(run or {"outcome": "completed", "blame": True}, tables)
+
+
+def test_what_matters_is_said_the_heaviest_first():
+    assert [found.words(66) for found in blame.findings(results())] == [
+        "checkpoint delayed cosmoflow by 41 % of its I/O time, at 2 of 66 servers (device)",
+        "checkpoint's I/O delayed its own messages: 30 % of their time in the network, on r9>r2 (local)",
+        "cosmoflow's I/O delayed milc's messages: 12 % of their time in the network, on 2 links, "
+        "most on r3>r7 (global)",
+        "cosmoflow held up its own I/O: 6 % of its I/O time, at 1 of 66 servers (device)",
+        "milc held itself up: its messages waited 5 % of their time in the network, on r1>n4 (terminal)",
+    ]
+
+
+def test_what_traffic_did_to_itself_is_one_sentence():
+    own = [found.as_dict(66) for found in blame.findings(results()) if found.own]
+    assert blame.own_words(own) == (
+        "held up by themselves: milc's messages 5 % of their time in the network; "
+        "cosmoflow's I/O 6 % of their calls, at servers"
+    )
+
+
+def test_shares_are_of_the_victims_time_in_the_network_or_in_io_calls():
+    found = {(f.victim, f.culprit, f.where): f for f in blame.findings(results())}
+    assert found["cosmoflow", "checkpoint", "servers"].share == pytest.approx(4.1 / 10)
+    assert found["milc", "cosmoflow", "network"].share == pytest.approx(6 / 50)
+    assert found["milc", "milc", "network"].share == pytest.approx(2.5 / 50)
+
+
+def test_not_more_is_said_than_anybody_reads():
+    many = [("milc", "mpi", f"job {n}", "mpi", "link", "local", "r1>r2", -1, 1.0 + n) for n in range(20)]
+    found = blame.findings(results(many))
+    assert [f.culprit for f in found] == [f"job {n}" for n in range(19, 11, -1)]
+
+
+def test_a_run_that_did_not_measure_blame_has_none():
+    for unmeasured in (
+        results([], {"outcome": "completed", "blame": False}),
+        Results({"outcome": "completed"}, {"jobs": pa.table({"job": ["milc"]})}),
+    ):
+        assert blame.findings(unmeasured) is None
+        with pytest.raises(KeyError, match=r"run\.blame"):
+            unmeasured.blame_matrix()
+
+
+def test_the_matrix_adds_up_all_waits():
+    matrix = results().blame_matrix()
+    assert list(matrix) == ["milc", "cosmoflow", "checkpoint"]
+    assert list(matrix["milc"]) == ["milc", "cosmoflow", "checkpoint", ""]
+    assert matrix["milc"] == pytest.approx({"milc": 2.5, "cosmoflow": 46.0, "checkpoint": 0.4, "": 0.0})
+    assert matrix["checkpoint"][""] == 3.0
+    assert sum(sum(row.values()) for row in matrix.values()) == pytest.approx(sum(row[-1] for row in ROWS))
+
+
+def test_the_matrix_of_a_resource_a_place_or_a_class():
+    assert results().blame_matrix(place="server")["cosmoflow"]["checkpoint"] == pytest.approx(4.1)
+    assert results().blame_matrix(resource="credit")["milc"]["cosmoflow"] == 4.0
+    assert results().blame_matrix(victim_class="mpi")["checkpoint"]["checkpoint"] == 0.3
+    assert results().blame_matrix(place="nic", resource="link")["milc"]["cosmoflow"] == 40.0
+    with pytest.raises(ValueError, match="no place 'switch'; there are nic, terminal, local, global, server"):
+        results().blame_matrix(place="switch")
