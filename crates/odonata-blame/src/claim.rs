@@ -4,7 +4,10 @@ use crate::{Cause, Owner};
 use odonata_engine::{Slot, Time};
 
 /// Culprits per claim; those of a line with more are in further claims of the same owner.
-const CULPRITS: usize = 4;
+const CULPRITS: usize = 3;
+
+/// Channels of a [held](crate::Hold) resource that are told apart; those above count as the last.
+pub(crate) const CHANNELS: usize = 6;
 
 /// No culprit.
 const NOBODY: Owner = Owner::MAX;
@@ -12,12 +15,10 @@ const NOBODY: Owner = Owner::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claim {
     times: [Time; CULPRITS],
-    /// Waited for somebody who is not known yet.
-    ///
-    /// In ps modulo 2^64: lines of held resources begin with a debt.
-    pub(crate) deferred: u64,
     pub(crate) waiting: u32,
     pub(crate) next: u32,
+    /// Lines of held resources: those of the waiters who wait in channel 1, 2, ...; the others wait in channel 0.
+    pub(crate) channels: [u32; CHANNELS - 1],
     culprits: [Owner; CULPRITS],
     causes: [Cause; CULPRITS],
     pub(crate) owner: Owner,
@@ -29,9 +30,9 @@ impl Claim {
     pub(crate) fn new(owner: Owner, counts: bool, next: u32) -> Claim {
         Claim {
             times: [Time::ZERO; CULPRITS],
-            deferred: 0,
             waiting: 0,
             next,
+            channels: [0; CHANNELS - 1],
             culprits: [NOBODY; CULPRITS],
             causes: [0; CULPRITS],
             owner,
@@ -52,19 +53,45 @@ impl Claim {
         self.times[place] = Time(self.times[place].0.wrapping_add(time));
     }
 
-    /// What is booked here; without a culprit what is deferred.
-    pub(crate) fn charges(&self) -> impl Iterator<Item = (Option<Owner>, Cause, Time)> + use<> {
+    /// Waiters in `channel`.
+    #[inline]
+    pub(crate) fn waiting_in(&self, channel: usize) -> u32 {
+        match channel {
+            0 => self.waiting - self.channels.iter().sum::<u32>(),
+            _ => self.channels[channel - 1],
+        }
+    }
+
+    /// What is booked here.
+    pub(crate) fn charges(&self) -> impl Iterator<Item = (Owner, Cause, Time)> + use<> {
         let Claim {
             culprits,
             causes,
             times,
-            deferred,
             ..
         } = *self;
         (0..CULPRITS)
             .filter(move |&i| culprits[i] != NOBODY)
-            .map(move |i| (Some(culprits[i]), causes[i], times[i]))
-            .chain((deferred > 0).then_some((None, 0, Time(deferred))))
+            .map(move |i| (culprits[i], causes[i], times[i]))
+    }
+}
+
+/// What an owner has waited in one channel for somebody who is not known yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deferred {
+    /// In ps modulo 2^64: who comes while a held resource is idle begins with a debt.
+    pub(crate) time: u64,
+    pub(crate) next: u32,
+    pub(crate) owner: Owner,
+    pub(crate) channel: u8,
+}
+
+impl Slot for Deferred {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
     }
 }
 

@@ -4,11 +4,12 @@
 //! the whole time at once, and who comes later for what is left of it: one change per waiter and holder, where
 //! the general way ([`Ledger::charge`]) books every line up to the moment before anything changes in it.
 //!
-//! In between the resource may be *idle*, though somebody waits: he lacks something else (a credit), and whose fault
-//! that was turns out later. That time is counted from the moment at which the resource was free,
-//! `free_at`, which is the same for all: who comes later starts with the time before as a debt.
+//! In between the resource may be *idle*, though somebody waits: he lacks something else (a credit of his *channel*), and
+//! whose fault that was turns out later. Idle time counts from the moment at which the resource was free, `free_at`,
+//! which is the same for all: who comes later starts with the time before as a debt.
 
-use crate::{Cause, Claim, Ledger, Line, Owner};
+use crate::claim::{CHANNELS, Claim, Deferred};
+use crate::{Cause, Ledger, Line, Owner};
 use odonata_engine::{Mode, NIL, Time};
 
 /// Who holds a resource, and what kind of resource it is.
@@ -22,119 +23,149 @@ pub struct Hold {
     pub cause: Cause,
 }
 
+/// Who takes a resource that he has waited for.
+#[derive(Clone, Copy, Debug)]
+pub struct Taker {
+    /// The channel in which he waited.
+    pub channel: u8,
+    /// Whether he waits again when he has had the resource; if not, he leaves.
+    pub returns: bool,
+}
+
+/// The place of `channel` among those that are told apart.
+#[inline]
+fn place(channel: u8) -> usize {
+    usize::from(channel).min(CHANNELS - 1)
+}
+
 impl Ledger {
-    /// A waiter of `owner` joins `line` at `now`.
+    /// A waiter of `owner` joins `channel` of `line` at `now`.
     #[inline]
-    pub fn join_held<M: Mode>(&mut self, line: u32, now: Time, owner: Owner, hold: Hold) {
+    pub fn join_held<M: Mode>(&mut self, line: u32, channel: u8, now: Time, owner: Owner, hold: Hold) {
         let at = self.enter::<M>(line, now, owner);
+        if channel > 0 {
+            self.claims.edit::<M>(at).channels[place(channel) - 1] += 1;
+        }
         if hold.free_at > now {
             self.book::<M>(at, hold.holder, hold.cause, hold.free_at - now);
             self.series
                 .book::<M>(line, (now, hold.free_at), 1, owner, hold.holder, hold.cause);
         } else if hold.free_at < now {
-            let claim = self.claims.edit::<M>(at);
-            claim.deferred = claim.deferred.wrapping_sub((now - hold.free_at).0);
+            self.owe::<M>(line, owner, place(channel), (now - hold.free_at).0.wrapping_neg());
         }
     }
 
-    /// At `now` somebody takes the resource until `next.free_at`, after it was free since `free_at`. If he is a waiter
-    /// of this line, `taker` is his owner and he waits no more until then; with `back`, he waits again from
-    /// then on, else he leaves.
+    /// At `now` somebody takes the resource of `line` until `next.free_at`, after it was free since `free_at`; `taker` says
+    /// where he has waited for it, if he has.
     #[inline]
-    pub fn pass<M: Mode>(
-        &mut self,
-        line: u32,
-        (free_at, now): (Time, Time),
-        next: Hold,
-        taker: Option<Owner>,
-        back: bool,
-    ) {
+    pub fn pass<M: Mode>(&mut self, line: u32, (free_at, now): (Time, Time), next: Hold, taker: Option<Taker>) {
         let Line { claims, waiting, .. } = *self.lines.get(line);
         if waiting == 0 {
             return;
         }
-        let (idle, held) = (now.saturating_sub(free_at).0, next.free_at - now);
-        if idle > 0 {
-            self.lines.edit::<M>(line).since = now;
-        }
+        let held = (next.free_at - now).0;
         let mut at = claims;
-        let mut taken = false;
         while at != NIL {
-            let Claim {
-                next: following,
-                owner,
-                waiting,
-                ..
-            } = *self.claims.get(at);
+            let claim = self.claims.get(at);
+            let (following, owner, waiting) = (claim.next, claim.owner, claim.waiting);
             if waiting > 0 {
-                if idle > 0 {
-                    let claim = self.claims.edit::<M>(at);
-                    claim.deferred = claim.deferred.wrapping_add(idle * u64::from(waiting));
+                if free_at < now {
+                    self.defer_idle::<M>(line, at, (now - free_at).0);
                 }
-                let mut left = waiting;
-                if taker == Some(owner) && !taken {
-                    taken = true;
+                let mut left = u64::from(waiting);
+                if owner == next.holder
+                    && let Some(Taker { channel, returns }) = taker
+                {
                     left -= 1;
-                    if !back {
-                        self.claims.edit::<M>(at).waiting = left;
+                    if !returns {
+                        let claim = self.claims.edit::<M>(at);
+                        claim.waiting -= 1;
+                        if channel > 0 {
+                            claim.channels[place(channel) - 1] -= 1;
+                        }
                     }
                 }
                 if left > 0 {
-                    self.book::<M>(at, next.holder, next.cause, Time(held.0 * u64::from(left)));
-                    self.series.book::<M>(
-                        line,
-                        (now, next.free_at),
-                        u64::from(left),
-                        owner,
-                        next.holder,
-                        next.cause,
-                    );
+                    self.book_raw::<M>(at, next.holder, next.cause, held * left);
+                    self.series
+                        .book::<M>(line, (now, next.free_at), left, owner, next.holder, next.cause);
                 }
             }
             at = following;
         }
-        if taken {
-            if !back {
+        if let Some(Taker { returns, .. }) = taker {
+            if !returns {
                 self.lines.edit::<M>(line).waiting -= 1;
             }
             let waited = self.waited.edit::<M>(u32::from(next.holder));
             waited.waits += 1;
-            let again = if back { next.free_at } else { Time::ZERO };
+            let again = if returns { next.free_at } else { Time::ZERO };
             waited.time = Time(waited.time.0.wrapping_add(now.0).wrapping_sub(again.0));
         }
     }
 
-    /// Whether anybody in `line` waited while the resource was idle, and that has not been settled.
+    /// The waiters of claim `at` have waited while the resource was idle, for `idle` ps.
+    fn defer_idle<M: Mode>(&mut self, line: u32, at: u32, idle: u64) {
+        let claim: Claim = *self.claims.get(at);
+        for channel in 0..CHANNELS {
+            let waiting = claim.waiting_in(channel);
+            if waiting > 0 {
+                self.owe::<M>(line, claim.owner, channel, idle * u64::from(waiting));
+            }
+        }
+    }
+
+    /// Whether anybody in `line` has waited while the resource was idle, and that has not been settled.
     #[inline]
     pub fn has_idle(&self, line: u32, (free_at, now): (Time, Time)) -> bool {
         let line = self.lines.get(line);
-        line.since > Time::ZERO || (line.waiting > 0 && free_at < now)
+        line.owed || (line.waiting > 0 && free_at < now)
     }
 
-    /// The time for which the resource was idle, up to `now`, was the fault of `culprit`. The time series books it in
-    /// the interval of `now`.
-    pub fn settle_idle<M: Mode>(&mut self, line: u32, (free_at, now): (Time, Time), culprit: Owner, cause: Cause) {
-        let mut at = self.lines.get(line).claims;
-        let idle = now.saturating_sub(free_at).0;
-        self.lines.edit::<M>(line).since = Time::ZERO;
+    /// The time for which the resource was idle, up to `now`, was for those in `channel` the fault of `culprit`. The
+    /// time series books it in the interval of `now`.
+    pub fn settle_idle<M: Mode>(
+        &mut self,
+        line: u32,
+        channel: u8,
+        (free_at, now): (Time, Time),
+        culprit: Owner,
+        cause: Cause,
+    ) {
+        let channel = place(channel);
+        // What has passed since the resource was free is added when it is taken; until then it is a debt.
+        if free_at < now {
+            let mut at = self.lines.get(line).claims;
+            while at != NIL {
+                let claim = self.claims.get(at);
+                let (waiting, owner, next) = (claim.waiting_in(channel), claim.owner, claim.next);
+                if waiting > 0 {
+                    let passed = (now - free_at).0 * u64::from(waiting);
+                    let cell = self.owe::<M>(line, owner, channel, passed);
+                    self.clear::<M>(line, cell, now, culprit, cause, owner);
+                    self.owe::<M>(line, owner, channel, passed.wrapping_neg());
+                }
+                at = next;
+            }
+            return;
+        }
+        let mut owed = false;
+        let mut at = self.lines.get(line).deferred;
         while at != NIL {
-            let Claim {
-                deferred,
-                owner,
-                waiting,
+            let Deferred {
+                time,
                 next,
-                ..
-            } = *self.claims.get(at);
-            // What has passed since the resource was free is added when it is taken; until then it is a debt.
-            let debt = idle * u64::from(waiting);
-            let time = Time(deferred.wrapping_add(debt));
-            if time > Time::ZERO {
-                self.claims.edit::<M>(at).deferred = debt.wrapping_neg();
-                self.book::<M>(at, culprit, cause, time);
-                self.series.add::<M>(line, now, time.0, owner, culprit, cause);
+                owner,
+                channel: of,
+            } = *self.deferred.get(at);
+            if time > 0 && usize::from(of) == channel {
+                self.clear::<M>(line, at, now, culprit, cause, owner);
+            } else {
+                owed |= time > 0;
             }
             at = next;
         }
+        self.lines.edit::<M>(line).owed = owed;
     }
 
     /// Ends the books of `line` at `now`, in the middle of waits: what was charged in advance for later is taken back,
@@ -152,8 +183,7 @@ impl Ledger {
                 self.series
                     .book::<Plain>(line, (now, hold.free_at), of_late, owner, hold.holder, hold.cause);
             } else if waiting > 0 {
-                let claim = self.claims.edit::<Plain>(at);
-                claim.deferred = claim.deferred.wrapping_add((now - hold.free_at).0 * waiting);
+                self.defer_idle::<Plain>(line, at, (now - hold.free_at).0);
             }
             at = next;
         }

@@ -44,10 +44,10 @@ mod claim;
 mod held;
 mod series;
 
-pub use held::Hold;
+pub use held::{Hold, Taker};
 pub use series::SeriesCharge;
 
-use claim::Claim;
+use claim::{Claim, Deferred};
 use odonata_engine::{Digest, Mode, NIL, Pool, Store, Time};
 use series::Series;
 
@@ -60,13 +60,16 @@ pub type Cause = u8;
 /// The state of a line.
 #[derive(Clone, Copy, Debug)]
 struct Line {
-    /// Until when the waits of this line have been charged or deferred. In lines of [held](Hold) resources: not zero
-    /// where idle time has been deferred, which spares a look at the claims where it has not.
+    /// Until when the waits of this line have been charged or deferred; unused in lines of [held](Hold) resources.
     since: Time,
     /// Chain of [`Claim`]s, one or more per owner that ever waited here.
     claims: u32,
     /// Waiters.
     waiting: u32,
+    /// Chain of [`Deferred`] cells.
+    deferred: u32,
+    /// Whether any of them is not zero.
+    owed: bool,
 }
 
 impl Line {
@@ -74,6 +77,8 @@ impl Line {
         since: Time::ZERO,
         claims: NIL,
         waiting: 0,
+        deferred: NIL,
+        owed: false,
     };
 }
 
@@ -106,12 +111,14 @@ pub struct Waited {
 pub struct Ledger {
     lines: Store<Line>,
     claims: Pool<Claim>,
+    deferred: Pool<Deferred>,
     waited: Store<Waited>,
     series: Series,
 }
 odonata_engine::journalled!(Ledger {
     lines,
     claims,
+    deferred,
     waited,
     series
 });
@@ -128,6 +135,7 @@ impl Ledger {
         Ledger {
             lines: Store::filled(places.len(), Line::EMPTY),
             claims: Pool::new(),
+            deferred: Pool::new(),
             waited: Store::filled(usize::from(owners), Waited::default()),
             series: Series::new(places, owners, causes, interval),
         }
@@ -204,7 +212,9 @@ impl Ledger {
     /// Until `until`, all who wait in `line` have waited for `culprit`.
     #[inline]
     pub fn charge<M: Mode>(&mut self, line: u32, until: Time, culprit: Owner, cause: Cause) {
-        let Line { since, claims, waiting } = *self.lines.get(line);
+        let Line {
+            since, claims, waiting, ..
+        } = *self.lines.get(line);
         if until <= since {
             return;
         }
@@ -229,7 +239,9 @@ impl Ledger {
     /// Until `until`, all who wait in `line` have waited for somebody who is not known yet.
     #[inline]
     pub fn defer<M: Mode>(&mut self, line: u32, until: Time) {
-        let Line { since, claims, waiting } = *self.lines.get(line);
+        let Line {
+            since, claims, waiting, ..
+        } = *self.lines.get(line);
         if until <= since {
             return;
         }
@@ -240,10 +252,9 @@ impl Ledger {
         let mut at = claims;
         while at != NIL {
             let claim = self.claims.get(at);
-            let next = claim.next;
-            if claim.waiting > 0 {
-                let claim = self.claims.edit::<M>(at);
-                claim.deferred += (until - since).0 * u64::from(claim.waiting);
+            let (waiting, owner, next) = (claim.waiting, claim.owner, claim.next);
+            if waiting > 0 {
+                self.owe::<M>(line, owner, 0, (until - since).0 * u64::from(waiting));
             }
             at = next;
         }
@@ -251,18 +262,52 @@ impl Ledger {
 
     /// What has been deferred in `line` was held by `culprit`. The time series books it in the interval of `now`.
     pub fn settle<M: Mode>(&mut self, line: u32, now: Time, culprit: Owner, cause: Cause) {
-        let mut at = self.lines.get(line).claims;
+        let mut at = self.lines.get(line).deferred;
         while at != NIL {
-            let Claim {
-                deferred, owner, next, ..
-            } = *self.claims.get(at);
-            if deferred > 0 {
-                self.claims.edit::<M>(at).deferred = 0;
-                self.book::<M>(at, culprit, cause, Time(deferred));
-                self.series.add::<M>(line, now, deferred, owner, culprit, cause);
+            let Deferred { time, next, owner, .. } = *self.deferred.get(at);
+            if time > 0 {
+                self.clear::<M>(line, at, now, culprit, cause, owner);
             }
             at = next;
         }
+        self.lines.edit::<M>(line).owed = false;
+    }
+
+    /// Adds `time` (ps modulo 2^64) to what `owner` has waited in a channel for somebody not known yet; where that is
+    /// kept.
+    pub(crate) fn owe<M: Mode>(&mut self, line: u32, owner: Owner, channel: usize, time: u64) -> u32 {
+        let cell = self.lines.edit::<M>(line);
+        cell.owed = true;
+        let head = cell.deferred;
+        let mut at = head;
+        while at != NIL {
+            let cell = self.deferred.get(at);
+            if cell.owner == owner && usize::from(cell.channel) == channel {
+                let cell = self.deferred.edit::<M>(at);
+                cell.time = cell.time.wrapping_add(time);
+                return at;
+            }
+            at = cell.next;
+        }
+        let slot = self.deferred.take::<M>(Deferred {
+            time,
+            next: head,
+            owner,
+            channel: channel as u8,
+        });
+        self.lines.edit::<M>(line).deferred = slot;
+        slot
+    }
+
+    /// Charges what `owner` is owed in cell `at` to `culprit`.
+    pub(crate) fn clear<M: Mode>(&mut self, line: u32, at: u32, now: Time, culprit: Owner, cause: Cause, owner: Owner) {
+        let time = std::mem::replace(&mut self.deferred.edit::<M>(at).time, 0);
+        let mut claim = self.lines.get(line).claims;
+        while self.claims.get(claim).owner != owner || !self.claims.get(claim).counts {
+            claim = self.claims.get(claim).next;
+        }
+        self.book_raw::<M>(claim, culprit, cause, time);
+        self.series.add::<M>(line, now, time, owner, culprit, cause);
     }
 
     /// Adds `time` to what claim `at`'s owner has waited for `culprit`.
@@ -305,11 +350,25 @@ impl Ledger {
                 charges.extend(claim.charges().map(|(culprit, cause, time)| Charge {
                     line,
                     victim: claim.owner,
-                    culprit,
+                    culprit: Some(culprit),
                     cause,
                     time,
                 }));
                 at = claim.next;
+            }
+            let mut at = self.lines.get(line).deferred;
+            while at != NIL {
+                let Deferred { time, next, owner, .. } = *self.deferred.get(at);
+                if time > 0 {
+                    charges.push(Charge {
+                        line,
+                        victim: owner,
+                        culprit: None,
+                        cause: 0,
+                        time: Time(time),
+                    });
+                }
+                at = next;
             }
             charges.sort_unstable();
             charges
@@ -369,7 +428,7 @@ impl Ledger {
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        self.lines.memory() + self.claims.memory() + self.series.memory()
+        self.lines.memory() + self.claims.memory() + self.deferred.memory() + self.series.memory()
     }
 
     /// Adds every charge to a digest.

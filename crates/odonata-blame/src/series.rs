@@ -29,6 +29,10 @@ pub(crate) struct Series {
     place_count: usize,
     causes: usize,
     owners: usize,
+    /// Intervals that are kept.
+    bins: u64,
+    /// The interval that was booked last, and its end: most bookings are in the same one.
+    last: std::cell::Cell<(u64, u64)>,
 }
 
 impl Series {
@@ -36,24 +40,36 @@ impl Series {
     const MOST: usize = 1 << 22;
 
     pub(crate) fn new(places: Vec<u8>, owners: u16, causes: u8, interval: Option<Time>) -> Series {
+        let place_count = places.iter().max().map_or(0, |&most| usize::from(most) + 1);
+        let (causes, owners) = (usize::from(causes), usize::from(owners));
+        let width = (place_count * causes * owners * owners).max(1);
         Series {
             cells: Growing::new(),
-            place_count: places.iter().max().map_or(0, |&most| usize::from(most) + 1),
             places: if interval.is_some() { places } else { Vec::new() },
             interval,
-            causes: usize::from(causes),
-            owners: usize::from(owners),
+            place_count,
+            causes,
+            owners,
+            bins: (Self::MOST / width) as u64,
+            last: std::cell::Cell::new((0, 0)),
         }
     }
 
-    /// Cells per interval.
-    fn width(&self) -> usize {
-        (self.place_count * self.causes * self.owners * self.owners).max(1)
+    pub(crate) fn end(&self) -> Option<Time> {
+        self.interval.map(|interval| Time(interval.0.saturating_mul(self.bins)))
     }
 
-    pub(crate) fn end(&self) -> Option<Time> {
-        self.interval
-            .map(|interval| Time(interval.0.saturating_mul((Self::MOST / self.width()) as u64)))
+    /// The interval of `at`, and its end.
+    #[inline]
+    fn bin(&self, at: Time, interval: Time) -> (u64, u64) {
+        let (bin, end) = self.last.get();
+        if at.0 < end && at.0 >= end - interval.0 {
+            return (bin, end);
+        }
+        let bin = at.0 / interval.0;
+        let found = (bin, (bin + 1).saturating_mul(interval.0));
+        self.last.set(found);
+        found
     }
 
     /// Books `waiters` waits from `from` to `to`, cut at the ends of intervals; modulo 2^64, so that waits can be
@@ -69,12 +85,14 @@ impl Series {
         cause: Cause,
     ) {
         let Some(interval) = self.interval else { return };
-        let end = self.end().unwrap_or(Time::ZERO);
         let mut at = from;
-        while at < to && at < end {
-            let next = Time((at.0 / interval.0 + 1).saturating_mul(interval.0)).min(to);
-            let time = (next - at).0.wrapping_mul(waiters);
-            self.add::<M>(line, at, time, victim, culprit, cause);
+        while at < to {
+            let (bin, end) = self.bin(at, interval);
+            if bin >= self.bins {
+                return;
+            }
+            let next = to.min(Time(end));
+            self.add::<M>(line, at, (next - at).0.wrapping_mul(waiters), victim, culprit, cause);
             at = next;
         }
     }
@@ -82,10 +100,11 @@ impl Series {
     /// Books `time` in the interval of `at`.
     pub(crate) fn add<M: Mode>(&mut self, line: u32, at: Time, time: u64, victim: Owner, culprit: Owner, cause: Cause) {
         let Some(interval) = self.interval else { return };
-        let bin = (at.0 / interval.0) as usize;
-        if bin >= Self::MOST / self.width() {
+        let (bin, _) = self.bin(at, interval);
+        if bin >= self.bins {
             return;
         }
+        let bin = bin as usize;
         let place = usize::from(self.places[line as usize]);
         let kind = (bin * self.place_count + place) * self.causes + usize::from(cause);
         let cell = (kind * self.owners + usize::from(victim)) * self.owners + usize::from(culprit);

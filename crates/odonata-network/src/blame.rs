@@ -19,7 +19,7 @@ use crate::link::Links;
 use crate::message::Traffic;
 use crate::params::{InputQueues, NetworkParams, RouterModel};
 use crate::port::OutPort;
-use odonata_blame::{Cause, Hold, Ledger};
+use odonata_blame::{Cause, Hold, Ledger, Taker};
 use odonata_engine::{Mode, NIL, Slot, Store, Time};
 
 /// The link was busy.
@@ -38,13 +38,13 @@ const NIC: u8 = 3;
 
 /// The books of the fabric; empty where none are kept.
 ///
-/// Lines: one per virtual channel of every sending port, NICs included; then, with FIFOs, one per input buffer.
+/// Lines: one per link, those of NICs included; then, with FIFOs, one per input buffer.
 #[derive(Debug)]
 pub(crate) struct Books {
     ledger: Ledger,
     /// Whose packet each input FIFO had read last.
     heads: Store<Traffic>,
-    /// Lines of sending ports.
+    /// Lines of links.
     outputs: u32,
 }
 odonata_engine::journalled!(Books { ledger, heads });
@@ -96,10 +96,7 @@ impl Books {
             true => links.links[number].class as u8,
             false => NIC,
         };
-        let mut places = Vec::new();
-        for (number, link) in links.links.iter().enumerate() {
-            places.extend(std::iter::repeat_n(place(number), usize::from(link.vcs)));
-        }
+        let mut places: Vec<u8> = (0..links.links.len()).map(place).collect();
         let outputs = places.len() as u32;
         if fifo {
             let of_feeding = |&link: &u32| if link == NIL { NIC } else { place(link as usize) };
@@ -138,14 +135,14 @@ impl OutPort {
 }
 
 impl Flow {
-    /// A packet of `owner` begins to wait for virtual channel `at` of `link`; at a NIC, a message.
+    /// A packet of `owner` begins to wait for virtual channel `vc` of `link`; at a NIC, a message.
     #[inline]
-    pub(crate) fn join_output<M: Mode>(&mut self, link: u32, at: u32, owner: Traffic, now: Time) {
+    pub(crate) fn join_output<M: Mode>(&mut self, link: u32, vc: u8, owner: Traffic, now: Time) {
         let hold = self.ports.get(link).hold();
-        self.books.ledger.join_held::<M>(at, now, owner, hold);
+        self.books.ledger.join_held::<M>(link, vc, now, owner, hold);
     }
 
-    /// A packet of `owner` takes router port `port` from `now` to `until`. If it has waited there, it was in the line of
+    /// A packet of `owner` takes router port `port` from `now` to `until`. If it has waited there, it was for
     /// virtual channel `waited`. To be called before the port's state changes.
     #[inline]
     pub(crate) fn hold_port<M: Mode>(
@@ -153,7 +150,7 @@ impl Flow {
         port: u32,
         owner: Traffic,
         (now, until): (Time, Time),
-        waited: Option<u32>,
+        waited: Option<u8>,
     ) {
         let OutPort { free_at, waiting, .. } = *self.ports.get(port);
         self.ports.edit::<M>(port).holder = owner;
@@ -165,26 +162,27 @@ impl Flow {
             holder: owner,
             cause: LINK,
         };
-        let link = self.links.get(port);
-        for line in link.first_vc..link.first_vc + u32::from(link.vcs) {
-            let taker = (waited == Some(line)).then_some(owner);
-            self.books.ledger.pass::<M>(line, (free_at, now), next, taker, false);
-        }
+        let taker = waited.map(|channel| Taker {
+            channel,
+            returns: false,
+        });
+        self.books.ledger.pass::<M>(port, (free_at, now), next, taker);
     }
 
     /// The same at NIC `link` for a packet of its first message, which waits again when the packet is out unless it
     /// was the `last`.
     pub(crate) fn hold_nic<M: Mode>(&mut self, link: u32, owner: Traffic, (now, until): (Time, Time), last: bool) {
-        let line = self.links.get(link).first_vc;
         let free_at = self.ports.get(link).free_at;
         let next = Hold {
             free_at: until,
             holder: owner,
             cause: LINK,
         };
-        self.books
-            .ledger
-            .pass::<M>(line, (free_at, now), next, Some(owner), !last);
+        let taker = Taker {
+            channel: 0,
+            returns: !last,
+        };
+        self.books.ledger.pass::<M>(link, (free_at, now), next, Some(taker));
         self.ports.edit::<M>(link).holder = owner;
     }
 
@@ -217,7 +215,7 @@ impl Flow {
         let port = self.ports.get(link);
         let nic = link >= self.links.ports;
         // What a NIC's queue holds is not counted as waiting at its port.
-        if !nic && port.waiting == 0 {
+        if (!nic && port.waiting == 0) || !self.books.ledger.has_idle(link, (port.free_at, now)) {
             return;
         }
         let mut at = port.credits;
@@ -239,13 +237,9 @@ impl Flow {
 
     /// The same for virtual channel `vc`, of which a credit is due.
     fn settle_channel<M: Mode>(&mut self, link: u32, vc: u8, now: Time) {
-        let line = self.links.get(link).first_vc + u32::from(vc);
-        let free_at = self.ports.get(link).free_at;
-        if !self.books.ledger.has_idle(line, (free_at, now)) {
-            return;
-        }
+        let span = (self.ports.get(link).free_at, now);
         if let Some(owner) = self.first_credit(link, vc, now) {
-            self.books.ledger.settle_idle::<M>(line, (free_at, now), owner, CREDIT);
+            self.books.ledger.settle_idle::<M>(link, vc, span, owner, CREDIT);
         }
     }
 
@@ -276,10 +270,7 @@ impl Flow {
         }
         for link in 0..self.ports.len() as u32 {
             let hold = self.ports.get(link).hold();
-            let l = self.links.get(link);
-            for line in l.first_vc..l.first_vc + u32::from(l.vcs) {
-                self.books.ledger.close_held(line, now, hold);
-            }
+            self.books.ledger.close_held(link, now, hold);
         }
         for buffer in 0..self.books.heads.len() as u32 {
             let head = *self.books.heads.get(buffer);
@@ -290,19 +281,14 @@ impl Flow {
 
     /// All charges, in order of link, resource, victim, culprit.
     pub(crate) fn charges(&self) -> Vec<LinkCharge> {
-        let links = &self.links;
-        let mut link_of = Vec::new();
-        for (number, link) in (0..).zip(&links.links) {
-            link_of.extend(std::iter::repeat_n(number, usize::from(link.vcs)));
-        }
         let mut charges: Vec<LinkCharge> = self
             .books
             .ledger
             .charges()
             .map(|charge| {
                 let link = match charge.line.checked_sub(self.books.outputs) {
-                    None => link_of[charge.line as usize],
-                    Some(buffer) => links.feeding[buffer as usize],
+                    None => charge.line,
+                    Some(buffer) => self.links.feeding[buffer as usize],
                 };
                 // What nobody was known to hold yet was room.
                 let resource = if charge.culprit.is_some() { charge.cause } else { CREDIT };

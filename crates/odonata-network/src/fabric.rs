@@ -278,14 +278,14 @@ impl Fabric {
     }
 
     /// Starts sending `packet` on virtual channel `vc` of router port `port` now; buffer space has been
-    /// claimed. Returns when the port is free again. `waited`: the line of virtual channels in which it has waited
-    /// for that, if it has.
+    /// claimed. Returns when the port is free again. `waited`: the virtual channel for which it has waited, if it
+    /// has.
     ///
     /// The tail leaves at `max(now + L/b, tail_in + pipeline + flit/b)`: not before it has come in
     /// and gone through the pipeline. Head and tail suffice for exact flit timing, because a packet
     /// under cut-through never stalls between its flits.
     #[inline]
-    pub(crate) fn transmit<E, C>(&mut self, ctx: &mut C, packet: u32, port: u32, vc: u8, waited: Option<u32>) -> Time
+    pub(crate) fn transmit<E, C>(&mut self, ctx: &mut C, packet: u32, port: u32, vc: u8, waited: Option<u8>) -> Time
     where
         E: Copy + From<FabricEvent>,
         C: Context<E>,

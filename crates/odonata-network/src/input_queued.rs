@@ -109,7 +109,7 @@ impl Fabric {
             self.inputs.edit::<C>(p.buffer).requested = true;
         }
         if self.flow.books.is_on() {
-            self.flow.join_output::<C>(port, at, p.traffic, now);
+            self.flow.join_output::<C>(port, vc, p.traffic, now);
         }
         self.packets.edit::<C>(packet).next_waiting = NIL;
         let tail = self.flow.vcs.get(at).queue.tail;
@@ -182,7 +182,7 @@ impl Fabric {
             if self.fifo {
                 self.pop_input::<C>(p.buffer);
             }
-            let free_at = self.send_from_input::<E, C>(ctx, link.lp, packet, (port, vc), flits, Some(at));
+            let free_at = self.send_from_input::<E, C>(ctx, link.lp, packet, (port, vc), flits, Some(vc));
             if out.waiting > 1 {
                 self.flow.wake::<E, C>(ctx, port, free_at);
             }
@@ -202,7 +202,7 @@ impl Fabric {
         packet: u32,
         (port, vc): (u32, u8),
         flits: u32,
-        waited: Option<u32>,
+        waited: Option<u8>,
     ) -> Time
     where
         E: Copy + From<FabricEvent>,
