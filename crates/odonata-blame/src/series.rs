@@ -32,7 +32,7 @@ pub(crate) struct Series {
     /// Intervals that are kept.
     bins: u64,
     /// The interval that was booked last, and its end: most bookings are in the same one.
-    last: std::cell::Cell<(u64, u64)>,
+    last: (u64, u64),
 }
 
 impl Series {
@@ -51,7 +51,7 @@ impl Series {
             causes,
             owners,
             bins: (Self::MOST / width) as u64,
-            last: std::cell::Cell::new((0, 0)),
+            last: (0, 0),
         }
     }
 
@@ -61,14 +61,14 @@ impl Series {
 
     /// The interval of `at`, and its end.
     #[inline]
-    fn bin(&self, at: Time, interval: Time) -> (u64, u64) {
-        let (bin, end) = self.last.get();
+    fn bin(&mut self, at: Time, interval: Time) -> (u64, u64) {
+        let (bin, end) = self.last;
         if at.0 < end && at.0 >= end - interval.0 {
             return (bin, end);
         }
         let bin = at.0 / interval.0;
         let found = (bin, (bin + 1).saturating_mul(interval.0));
-        self.last.set(found);
+        self.last = found;
         found
     }
 
