@@ -43,6 +43,11 @@ impl Fabric {
         Ok(())
     }
 
+    /// The messages that have been handed over and have not arrived, or that nobody has released.
+    pub fn messages(&self) -> impl Iterator<Item = &Message> {
+        self.messages.iter()
+    }
+
     /// Packets and messages that are in the network now.
     pub fn in_flight(&self) -> (u32, u32) {
         (self.packets.live(), self.messages.live())

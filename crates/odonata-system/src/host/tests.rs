@@ -173,6 +173,8 @@ impl World {
             nodes: nodes.to_vec(),
             servers,
             start: Time::ZERO,
+            start_after: Vec::new(),
+            until: Vec::new(),
         });
         self
     }
