@@ -1,6 +1,7 @@
 //! Tests of the hosts on a small dragonfly.
 
 mod collectives;
+mod jobs;
 mod matching;
 mod messages;
 mod outcomes;
