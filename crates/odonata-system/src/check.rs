@@ -78,7 +78,7 @@ pub struct JobReport {
     pub workload: String,
     /// When it starts, and what stops it, where that is not time zero and itself; may be empty.
     pub rules: String,
-    /// Estimated payload of its messages and its I/O, bytes.
+    /// Estimated payload of its messages and its I/O, bytes; 0 for traffic that another job ends.
     pub estimated_bytes: f64,
 }
 

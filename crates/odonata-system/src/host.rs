@@ -115,6 +115,8 @@ pub struct Hosts {
     unreported: Store<u32>,
     /// Per job, at its rank 0.
     awaited: Store<jobs::Awaited>,
+    /// Per logical process: its last event that did something; empty if all do.
+    last: Store<Time>,
     parcels: Pool<post::Parcel>,
     io_ops: Pool<client::IoOp>,
     io_headers: Pool<client::IoHeader>,
@@ -141,6 +143,7 @@ odonata_engine::journalled!(Hosts {
     sources,
     unreported,
     awaited,
+    last,
     parcels,
     io_ops,
     io_headers,
@@ -179,6 +182,7 @@ impl Hosts {
                 watchers[usize::from(other)].push(number);
             }
         }
+        let told = jobs.iter().any(|job| !job.until.is_empty());
         let awaited = jobs.iter().map(|job| jobs::Awaited {
             start: job.start_after.len() as u16,
             stop: job.until.len() as u16,
@@ -273,6 +277,7 @@ impl Hosts {
             sources: Store::from_vec(sources),
             unreported: Store::from_vec(unreported),
             awaited: Store::from_vec(awaited),
+            last: Store::filled(if told { fabric.processes() as usize } else { 0 }, Time::ZERO),
             parcels: Pool::new(),
             io_ops: Pool::new(),
             io_headers: Pool::new(),
@@ -325,6 +330,9 @@ impl Hosts {
         match event {
             HostEvent::Generate { rank } => {
                 debug_assert_eq!(self.places[rank as usize].lp, lp);
+                if self.is_void(rank) {
+                    return;
+                }
                 self.generate(x, rank);
             }
             HostEvent::Start { rank } => self.start_rank(x, rank),
@@ -346,6 +354,7 @@ impl Hosts {
             HostEvent::DeviceDone { server } => self.device_done(x, server),
             HostEvent::DrainDone { server } => self.drain_done(x, server),
         }
+        self.touch::<C>(lp, ctx.now());
     }
 
     /// Takes note of what the fabric says about a message.

@@ -138,6 +138,8 @@ impl Simulation {
                         self.pause = Some(Pause::Idle);
                     }
                 }
+                // Before the limit nothing but events that do nothing, or that help nobody, is left.
+                Pause::TimeLimit if self.nothing_is_left() || self.hosts_are_stuck() => self.pause = Some(Pause::Idle),
                 pause => self.pause = Some(pause),
             }
             if begin.elapsed() >= wall {
@@ -145,6 +147,13 @@ impl Simulation {
             }
         }
         self.progress()
+    }
+
+    /// Whether all events that wait are those of sources that have been told to stop.
+    fn nothing_is_left(&self) -> bool {
+        let hosts = &self.scheduler.model().hosts;
+        let counts = |event: &Event| !matches!(event, Event::Host(event) if hosts.is_void_event(event));
+        hosts.may_be_endless() && !self.scheduler.pending().any(counts)
     }
 
     /// Whether nothing but sources that send until they are told can go on, so that nobody will tell them.
@@ -164,10 +173,16 @@ impl Simulation {
         self.scenario.run.time_limit.unwrap_or(Time::LONGEST).min(Time::LONGEST)
     }
 
-    /// The simulated time: that of the last event, or the limit if the run has come to it.
+    /// The simulated time: that of the last event that did something, or the limit if the run has come to it.
     fn now(&self) -> Time {
         match self.pause {
             Some(Pause::TimeLimit) => self.limit(),
+            Some(Pause::Idle) => self
+                .scheduler
+                .model()
+                .hosts
+                .last_event()
+                .unwrap_or(self.scheduler.now()),
             _ => self.scheduler.now(),
         }
     }

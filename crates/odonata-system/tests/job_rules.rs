@@ -1,7 +1,8 @@
 //! Rules between jobs, arrays, phases and bursts, from the text of a scenario to its results.
 
+use odonata_engine::{Digest, Model, Rehearsal};
 use odonata_system::scenario::{self, InputError};
-use odonata_system::{Outcome, Results, Simulation, check};
+use odonata_system::{Outcome, Results, Simulation, build, check};
 use std::time::Duration;
 
 /// 32 nodes; line 7 is the first of `jobs`.
@@ -94,6 +95,19 @@ fn background_traffic_lasts_as_long_as_the_job_and_ends_with_it() {
     let messages = traffic.bytes_sent / 1_024;
     // Standard deviation sqrt(3,200) = 57.
     assert!(messages.abs_diff(expected) < 300, "{messages} {expected}");
+    // Events of sources that have been told to stop are no part of the run, however far ahead they lie.
+    let rare = background("until = \"solver\"", "").replace("5 us", "900 s");
+    let results = run(&(stencil("solver", 2_000, "") + &rare));
+    let last = results
+        .rows()
+        .ranks
+        .iter()
+        .map(|rank| rank.start_s + rank.elapsed_s)
+        .fold(0.0, f64::max);
+    assert!((results.progress().simulated_s - last).abs() < 1e-12);
+    let limited = run(&(String::from("[run]\ntime_limit = \"10 s\"\n") + &stencil("solver", 2_000, "") + &rare));
+    assert_eq!(limited.outcome(), &Outcome::Completed);
+    assert_eq!(limited.digest(), results.digest());
     // Before the job and until its end, over a chain.
     let chain = background("until = \"late\"", "")
         + &stencil("early", 50, "")
@@ -125,6 +139,12 @@ fn a_job_that_is_never_told_is_a_named_stall_even_under_traffic_without_end() {
     assert_eq!(
         (rows[2].start_s, rows[2].elapsed_s),
         (results.progress().simulated_s, 0.0)
+    );
+    let limited = run(&format!("{text}[run]\ntime_limit = \"90 us\"\n"));
+    assert_eq!(
+        limited.outcome(),
+        &Outcome::StorageFull,
+        "the limit comes after the stall"
     );
     // However the run is advanced, it ends at the same event.
     let mut simulation = Simulation::new(load(&text).unwrap()).unwrap();
@@ -247,6 +267,18 @@ fn every_pattern_runs_from_its_key() {
         let name = key.split(' ').next().unwrap_or_default();
         assert!(job.workload.starts_with(&format!("{name} traffic")), "{}", job.workload);
     }
+}
+
+#[test]
+fn every_handler_of_a_machine_with_rules_can_be_undone_and_redone() {
+    let text = stencil("a", 10, "") + &stencil("b", 1, "start_after = \"a\"") + &background("until = \"b\"", "");
+    let scenario = load(&text).unwrap();
+    let mut rehearsal = Rehearsal::new(build::machine(&scenario.resolved, &scenario.placement).unwrap());
+    let events = rehearsal.run(u64::MAX).unwrap();
+    assert!(events > 300, "{events}");
+    let mut digest = Digest::new();
+    rehearsal.model().results(&mut digest);
+    assert_eq!(digest.hex(), run(&text).digest());
 }
 
 #[test]

@@ -61,11 +61,11 @@ fn below(n: u32, draw: u64) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// A plain generator for tests (Knuth's MMIX constants).
-    pub(super) fn draws() -> impl Iterator<Item = u64> {
+    pub(crate) fn draws() -> impl Iterator<Item = u64> {
         std::iter::successors(Some(1u64), |x| {
             Some(
                 x.wrapping_mul(6_364_136_223_846_793_005)

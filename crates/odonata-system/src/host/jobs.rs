@@ -21,7 +21,7 @@ use super::event::{HostEvent, Outside};
 use super::letter::{Kind, Letter};
 use super::params::JobProgram;
 use super::post::Shipment;
-use odonata_engine::Time;
+use odonata_engine::{Lp, Mode, Time};
 
 /// Size of a control message between ranks, in bytes: an envelope with job, rank and kind.
 pub const CONTROL_BYTES: u64 = 64;
@@ -206,9 +206,28 @@ impl Hosts {
         ranks.filter_map(|rank| self.metrics.get(rank).start).min()
     }
 
+    /// Something has happened at `lp`; to be called for every event that the hosts do not handle themselves.
+    #[inline]
+    pub fn touch<M: Mode>(&mut self, lp: Lp, now: Time) {
+        if !self.last.is_empty() {
+            *self.last.edit::<M>(lp) = now;
+        }
+    }
+
+    /// When something last happened: sources that were told to stop leave events behind that do nothing, and
+    /// may lie far ahead. `None`: at the last event.
+    pub fn last_event(&self) -> Option<Time> {
+        self.last.iter().max().copied()
+    }
+
     /// Whether there are sources that send until they are told, so that a run may have events for ever.
     pub fn may_be_endless(&self) -> bool {
         self.jobs.iter().any(|job| !job.until.is_empty())
+    }
+
+    /// Whether `event` is that of a source which has been told to stop, and does nothing.
+    pub fn is_void_event(&self, event: &HostEvent) -> bool {
+        matches!(*event, HostEvent::Generate { rank } if self.is_void(rank))
     }
 
     /// Whether `event` can do more than let a source send: of the hosts, and not about a source's message.

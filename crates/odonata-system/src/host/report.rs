@@ -130,6 +130,7 @@ impl Hosts {
             + self.sources.memory()
             + self.unreported.memory()
             + self.awaited.memory()
+            + self.last.memory()
             + self.parcels.memory()
             + self.io_ops.memory()
             + self.io_headers.memory()

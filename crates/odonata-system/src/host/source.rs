@@ -54,6 +54,14 @@ impl Hosts {
         self.next_generation(x, rank, (now, at), bytes, none, stop);
     }
 
+    /// Whether the source on `rank` has ended, when it was told, with an event still to come.
+    #[inline]
+    pub(crate) fn is_void(&self, rank: u32) -> bool {
+        let job = &self.jobs[usize::from(self.places[rank as usize].job)];
+        let cell = self.sources.get(job.first_source + (rank - job.first_rank));
+        cell.next >= cell.told
+    }
+
     /// Sends the next message of the source on `rank`.
     #[inline]
     pub(crate) fn generate<X: Outside>(&mut self, x: &mut X, rank: u32) {
@@ -64,10 +72,6 @@ impl Hosts {
         };
         let start = self.metrics.get(rank).start.unwrap_or(Time::ZERO);
         let cell = self.sources.edit::<X>(job.first_source + (rank - job.first_rank));
-        if cell.next >= cell.told {
-            // It has ended when it was told.
-            return;
-        }
         let local = rank - job.first_rank;
         let target = source
             .pattern

@@ -32,7 +32,8 @@ pub(super) fn synthetic(
         arrival: common.arrival,
         bursts: bursts(at, &common)?,
         messages: common.messages,
-        stop: common.stop.or(machine.run.time_limit),
+        // The run's limit is a stop for those that have no other end; who waits to be told does so until then.
+        stop: common.stop.or(machine.run.time_limit.filter(|_| !size.told)),
     };
     let Err(problem) = resolved.traffic(size.ranks, size.told) else {
         return Ok(resolved);

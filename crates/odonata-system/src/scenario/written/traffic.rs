@@ -46,7 +46,7 @@ macro_rules! synthetic {
             /// Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required.
             #[schemars(range(min = 1))]
             pub messages: Option<u64>,
-            /// Simulated time at and after which no message starts. Default: the run's `time_limit`.
+            /// Simulated time at and after which no message starts. Default: the run's `time_limit`; none with `until`.
             pub stop: Option<Time>,
             /// Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
             /// rates are those within a burst. Default: never silent.
