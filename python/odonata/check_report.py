@@ -34,12 +34,16 @@ def _machine(report: dict[str, Any]) -> list[str]:
 def _jobs(jobs: list[dict[str, Any]]) -> Any:
     page = table("job", "ranks", "nodes", "groups", "servers", "traffic")
     page.add_column("workload", justify="left", no_wrap=False)
+    rules = any(job["rules"] for job in jobs)
+    if rules:
+        page.add_column("when", justify="left", no_wrap=False)
     for job in jobs:
         page.add_row(
             job["name"],
             *(str(job[key]) for key in ("ranks", "nodes", "groups", "servers")),
-            f"~ {size(job['estimated_bytes'])}",
+            f"~ {size(job['estimated_bytes'])}" if job["estimated_bytes"] else "open",
             job["workload"],
+            *([job["rules"]] if rules else []),
         )
     return page
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import SMALL
+from conftest import ROOT, SMALL
 
 import odonata
 
@@ -21,6 +21,15 @@ def test_check_says_what_can_be_known(shell):
     for name in ("halo", "training", "saver"):
         assert any(line.startswith(name) for line in lines)
     assert shell.files() == ["scenario.toml"]
+
+
+def test_check_tells_when_jobs_start_and_stop(shell):
+    shell.write((ROOT / "examples/background.toml").read_text())
+    done = shell("check", "scenario.toml", "--set", "jobs.0.start=5 ms")
+    assert done.code == 0
+    assert "when" in done.out
+    assert "from 5 ms" in done.out
+    assert "until solver has ended" in " ".join(done.out.split())
 
 
 def test_check_answers_in_json(shell):

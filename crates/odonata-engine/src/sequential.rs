@@ -133,6 +133,11 @@ impl<M: Model> Sequential<M> {
         self.core.queue.len()
     }
 
+    /// The events waiting, in no order that means anything.
+    pub fn pending(&self) -> impl Iterator<Item = &M::Event> {
+        self.core.queue.iter().map(|item| &item.event)
+    }
+
     /// The model, to read its results.
     pub fn model(&self) -> &M {
         &self.model

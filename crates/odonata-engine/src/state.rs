@@ -272,6 +272,21 @@ impl<T: Slot> Pool<T> {
         self.free.get(0).live
     }
 
+    /// The slots taken and not given back, by number. Takes time and memory in proportion to all slots.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        let free = self.free.get(0);
+        let mut taken = vec![true; free.untouched as usize];
+        let mut at = free.head;
+        while at != NIL {
+            taken[at as usize] = false;
+            at = self.slots.get(at).next();
+        }
+        self.slots
+            .iter()
+            .zip(taken)
+            .filter_map(|(slot, taken)| taken.then_some(slot))
+    }
+
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
         self.slots.memory()

@@ -119,6 +119,12 @@ impl<E: Copy> Wheel<E> {
         self.len == 0
     }
 
+    /// All queued events, in no order that means anything.
+    pub fn iter(&self) -> impl Iterator<Item = &Scheduled<E>> {
+        let far = self.far.iter().map(|Reverse(item)| &item.0);
+        self.open.iter().chain(self.buckets.iter().flatten()).chain(far)
+    }
+
     /// Queues an event.
     #[inline]
     pub fn push(&mut self, item: Scheduled<E>) {

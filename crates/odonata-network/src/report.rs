@@ -4,7 +4,7 @@ use crate::blame::{LinkCharge, WaitSeries};
 use crate::params::NetworkParams;
 use crate::routing::Routing;
 use crate::stats::{Histogram, LinkStats, MOST_SERIES_CELLS, NodeStats, SeriesCell, TrafficStats};
-use crate::{Fabric, Waited};
+use crate::{Fabric, Message, Waited};
 use odonata_engine::{Digest, Store, Time};
 use odonata_topology::LinkClass;
 
@@ -41,6 +41,11 @@ impl Fabric {
             }
         }
         Ok(())
+    }
+
+    /// The messages that have been handed over and have not arrived, or that nobody has released.
+    pub fn messages(&self) -> impl Iterator<Item = &Message> {
+        self.messages.iter()
     }
 
     /// Packets and messages that are in the network now.

@@ -11,7 +11,6 @@ use odonata_network::{
 use odonata_storage::{DeviceModel, DrainParams, RateDevice, ServerParams, Servers};
 use odonata_topology::{Arrangement, Dragonfly, DragonflyShape};
 use odonata_workload::collective::{Algorithm, Rules};
-use std::sync::Arc;
 
 /// The routing of the scenario on its machine.
 ///
@@ -94,6 +93,8 @@ pub fn machine(scenario: &Resolved, placement: &Placement) -> Result<Machine, St
                 nodes: place.nodes.clone(),
                 servers: place.servers.clone(),
                 start: job.start,
+                start_after: job.start_after.clone(),
+                until: job.until.clone(),
             })
         })
         .collect::<Result<Vec<_>, String>>()?;
@@ -216,12 +217,12 @@ fn host_params(scenario: &Resolved) -> HostParams {
 fn program(job: &resolved::Job) -> Result<JobProgram, String> {
     if let resolved::Workload::Synthetic(traffic) = &job.workload {
         return Ok(JobProgram::Synthetic {
-            source: traffic.traffic(),
+            source: traffic.traffic(job.ranks, !job.until.is_empty())?,
             mean_gap: traffic.mean_interval,
         });
     }
-    match job.workload.program(job.ranks)? {
-        Some(program) => Ok(JobProgram::Program(Arc::from(program))),
+    match job.program()? {
+        Some(program) => Ok(JobProgram::Program(program)),
         None => Err(format!("job {:?} has no program", job.name)),
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::build;
 use crate::placement::Placement;
-use crate::scenario::resolved::{Machine, Resolved, Workload};
+use crate::scenario::resolved::{Bursts, Job, Machine, Resolved, Workload};
 use crate::scenario::{InputError, Problem, Scenario};
 use odonata_network::deadlock;
 use odonata_topology::{LinkClass, Peer, Topology};
+use odonata_units::Time;
 use odonata_workload::collective::{self, Rules};
 use odonata_workload::{OpKind, Program};
 use serde::Serialize;
@@ -17,6 +18,8 @@ const LARGEST_PROOF: u32 = 300;
 const SMALLER_PROOF: u32 = 120;
 /// Ranks of a job whose programs are walked to estimate its traffic.
 const SAMPLED_RANKS: u32 = 8;
+/// Ranks that are asked whether their pattern has a destination for them.
+const SAMPLED_SENDERS: u32 = 4_096;
 /// Operations walked per sampled rank.
 const SAMPLED_OPERATIONS: u32 = 200_000;
 /// Packet-hops per CPU-second that the cost estimate assumes (`odonata bench` measures them).
@@ -73,7 +76,9 @@ pub struct JobReport {
     pub servers: usize,
     /// What it does.
     pub workload: String,
-    /// Estimated payload of its messages and its I/O, bytes.
+    /// When it starts, and what stops it, where that is not time zero and itself; may be empty.
+    pub rules: String,
+    /// Estimated payload of its messages and its I/O, bytes; 0 for traffic that another job ends.
     pub estimated_bytes: f64,
 }
 
@@ -123,7 +128,7 @@ fn report(scenario: &Resolved, placement: &Placement) -> Result<Report, String> 
     let mut jobs = Vec::new();
     let (mut packets, mut hops) = (0.0, 0.0);
     for (job, place) in scenario.jobs.iter().zip(&placement.jobs) {
-        let bytes = estimate(job.ranks, &job.workload, scenario)?;
+        let bytes = estimate(job, scenario)?;
         let job_packets = (bytes / scenario.network.packet.0 as f64).max(f64::from(job.ranks));
         let groups = distinct(place.nodes.iter().map(|node| node / per_group));
         packets += job_packets;
@@ -134,7 +139,8 @@ fn report(scenario: &Resolved, placement: &Placement) -> Result<Report, String> 
             nodes: distinct(place.nodes.iter().copied()),
             groups,
             servers: distinct(place.servers.iter().copied()),
-            workload: describe(&job.workload, job.ranks)?,
+            workload: describe(job)?,
+            rules: rules(job, scenario),
             estimated_bytes: bytes,
         });
     }
@@ -235,13 +241,27 @@ fn routing_report(scenario: &Resolved) -> Result<RoutingReport, String> {
 }
 
 /// Estimated payload of a job's messages and I/O in bytes, from the programs of a few ranks.
-fn estimate(ranks: u32, workload: &Workload, scenario: &Resolved) -> Result<f64, String> {
-    if let Workload::Synthetic(s) = workload {
-        let by_time = s.stop.map(|stop| stop.0 as f64 / s.mean_interval.0.max(1) as f64);
+fn estimate(job: &Job, scenario: &Resolved) -> Result<f64, String> {
+    let ranks = job.ranks;
+    if let Workload::Synthetic(s) = &job.workload {
+        let traffic = s.traffic(ranks, !job.until.is_empty())?;
+        let step = ranks.div_ceil(SAMPLED_SENDERS).max(1) as usize;
+        let sampled = (0..ranks).step_by(step);
+        let silent = sampled
+            .clone()
+            .filter(|&rank| !traffic.pattern.sends(rank, ranks))
+            .count();
+        let senders = f64::from(ranks) * (1.0 - silent as f64 / sampled.count().max(1) as f64);
+        let duty = s
+            .bursts
+            .map_or(1.0, |b| b.on.0 as f64 / (b.on.0 as f64 + b.off.0 as f64));
+        let by_time = s
+            .stop
+            .map(|stop| duty * stop.0 as f64 / s.mean_interval.0.max(1) as f64);
         let by_limit = scenario
             .run
             .time_limit
-            .map(|limit| limit.0 as f64 / s.mean_interval.0.max(1) as f64);
+            .map(|limit| duty * limit.0 as f64 / s.mean_interval.0.max(1) as f64);
         let by_count = s.messages.map(|n| n as f64);
         let messages = by_time
             .into_iter()
@@ -249,9 +269,9 @@ fn estimate(ranks: u32, workload: &Workload, scenario: &Resolved) -> Result<f64,
             .chain(by_count)
             .reduce(f64::min)
             .unwrap_or(0.0);
-        return Ok(messages * s.bytes.0 as f64 * f64::from(ranks));
+        return Ok(messages * s.bytes.0 as f64 * senders);
     }
-    let Some(program) = workload.program(ranks)? else {
+    let Some(program) = job.program()? else {
         return Ok(0.0);
     };
     let step = ranks.div_ceil(SAMPLED_RANKS).max(1);
@@ -261,22 +281,44 @@ fn estimate(ranks: u32, workload: &Workload, scenario: &Resolved) -> Result<f64,
 }
 
 /// What a job does, in a line.
-pub(crate) fn describe(workload: &Workload, ranks: u32) -> Result<String, String> {
-    if let Workload::Synthetic(s) = workload {
-        let pattern = match &s.pattern {
-            crate::scenario::resolved::Pattern::Uniform => "uniform",
-            crate::scenario::resolved::Pattern::NextGroup { .. } => "next-group",
-            crate::scenario::resolved::Pattern::Permutation { .. } => "permutation",
-        };
+pub(crate) fn describe(job: &Job) -> Result<String, String> {
+    if let Workload::Synthetic(s) = &job.workload {
+        let bursts = s.bursts.map_or(String::new(), |Bursts { on, off }| {
+            format!(" in bursts of {on}, {off} apart")
+        });
         return Ok(format!(
-            "{pattern} traffic, {} B per {:.3} us and rank",
+            "{} traffic, {} B per {:.3} us and rank{bursts}",
+            s.pattern.name(),
             s.bytes.0,
             s.mean_interval.seconds() * 1e6
         ));
     }
-    Ok(workload
-        .program(ranks)?
-        .map_or(String::new(), |program| program.describe()))
+    Ok(job.program()?.map_or(String::new(), |program| program.describe()))
+}
+
+/// When a job starts and what stops it, in words; empty if it starts at time zero and ends by itself.
+fn rules(job: &Job, scenario: &Resolved) -> String {
+    let names = |jobs: &[u16]| {
+        const SHOWN: usize = 4;
+        let name = |&number: &u16| scenario.jobs[usize::from(number)].name.as_str();
+        let mut list: Vec<&str> = jobs.iter().take(SHOWN).map(name).collect();
+        let more = format!("{} more", jobs.len().saturating_sub(SHOWN));
+        if jobs.len() > SHOWN {
+            list.push(&more);
+        }
+        list.join(", ")
+    };
+    let mut rules = Vec::new();
+    match (job.start, job.start_after.as_slice()) {
+        (Time::ZERO, []) => {}
+        (start, []) => rules.push(format!("from {start}")),
+        (Time::ZERO, jobs) => rules.push(format!("after {}", names(jobs))),
+        (delay, jobs) => rules.push(format!("{delay} after {}", names(jobs))),
+    }
+    if !job.until.is_empty() {
+        rules.push(format!("until {} has ended", names(&job.until)));
+    }
+    rules.join(", ")
 }
 
 /// Payload that `rank` sends, writes and reads.

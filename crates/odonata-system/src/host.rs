@@ -28,6 +28,7 @@
 //! - Every communicator has the ranks of the job, in their order; other numbers than
 //!   [`Comm::WORLD`](odonata_workload::Comm::WORLD) are duplicates of it.
 //! - A wait for a number that is not open returns at once (`MPI_REQUEST_NULL`).
+//! - A job that waits for others hears of their end by messages (`jobs`), and its ranks start one after the other.
 //! - A rank with several streams looks 256 operations ahead, counted from the oldest incomplete one.
 
 mod client;
@@ -35,6 +36,7 @@ mod collective;
 mod event;
 mod execute;
 mod explain;
+mod jobs;
 mod letter;
 mod matching;
 mod metrics;
@@ -51,6 +53,7 @@ mod source;
 mod tests;
 
 pub use event::HostEvent;
+pub use jobs::{CONTROL_BYTES, WaitingJob};
 pub use metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics};
 pub use outcome::{Blocked, FailureKind, HALT_FAILURE, HostOutcome, StuckWrite};
 pub use params::{HostParams, IoParams, Jitter, Job, JobProgram, MpiParams, RecordParams};
@@ -68,7 +71,14 @@ use odonata_storage::{Actions, Servers};
 struct JobPlan {
     name: String,
     program: JobProgram,
+    /// When it starts, or how long after the jobs that it waits for.
     start: Time,
+    /// Jobs that must have ended before it starts.
+    start_after: Vec<u16>,
+    /// Jobs whose end stops its sources.
+    until: Vec<u16>,
+    /// Jobs that want to know when it has ended, each once.
+    watchers: Vec<u16>,
     ranks: u32,
     /// Number of its rank 0 among the ranks of all jobs.
     first_rank: u32,
@@ -101,6 +111,12 @@ pub struct Hosts {
     /// Random streams of the software: one per rank, then one per server.
     streams: Store<Stream>,
     sources: Store<source::SourceCell>,
+    /// Per rank: reports of ends that it waits for before it passes them on; empty if no job waits for another.
+    unreported: Store<u32>,
+    /// Per job, at its rank 0.
+    awaited: Store<jobs::Awaited>,
+    /// Per logical process: its last event that did something; empty if all do.
+    last: Store<Time>,
     parcels: Pool<post::Parcel>,
     io_ops: Pool<client::IoOp>,
     io_headers: Pool<client::IoHeader>,
@@ -125,6 +141,9 @@ odonata_engine::journalled!(Hosts {
     peers,
     streams,
     sources,
+    unreported,
+    awaited,
+    last,
     parcels,
     io_ops,
     io_headers,
@@ -154,6 +173,28 @@ impl Hosts {
             .iter()
             .map(|&node| (node, fabric.process_of(node)))
             .collect();
+        let mut watchers = vec![Vec::new(); jobs.len()];
+        for (number, job) in (0..).zip(&jobs) {
+            let mut watched: Vec<u16> = job.start_after.iter().chain(&job.until).copied().collect();
+            watched.sort_unstable();
+            watched.dedup();
+            for other in watched {
+                watchers[usize::from(other)].push(number);
+            }
+        }
+        let told = jobs.iter().any(|job| !job.until.is_empty());
+        let awaited = jobs.iter().map(|job| jobs::Awaited {
+            start: job.start_after.len() as u16,
+            stop: job.until.len() as u16,
+        });
+        let awaited = awaited.collect();
+        let mut unreported = Vec::new();
+        if watchers.iter().any(|list| !list.is_empty()) {
+            for (job, list) in jobs.iter().zip(&watchers) {
+                let ranks = job.nodes.len() as u32;
+                unreported.extend(jobs::reports(ranks).map(|reports| if list.is_empty() { 0 } else { reports }));
+            }
+        }
         let mut plans = Vec::with_capacity(jobs.len());
         let mut places = Vec::new();
         let mut sources = Vec::new();
@@ -176,6 +217,9 @@ impl Hosts {
                 name: job.name,
                 program: job.program,
                 start: job.start,
+                start_after: job.start_after,
+                until: job.until,
+                watchers: std::mem::take(&mut watchers[usize::from(number)]),
                 ranks,
                 first_rank,
                 first_source: sources.len() as u32,
@@ -194,6 +238,7 @@ impl Hosts {
                         arrival: Stream::new(params.seed, owner, Purpose::Arrival),
                         sent: 0,
                         next: Time::ZERO,
+                        told: Time::NEVER,
                     }));
                 }
             }
@@ -230,6 +275,9 @@ impl Hosts {
             peers: Pool::new(),
             streams: Store::from_vec(streams),
             sources: Store::from_vec(sources),
+            unreported: Store::from_vec(unreported),
+            awaited: Store::from_vec(awaited),
+            last: Store::filled(if told { fabric.processes() as usize } else { 0 }, Time::ZERO),
             parcels: Pool::new(),
             io_ops: Pool::new(),
             io_headers: Pool::new(),
@@ -250,7 +298,7 @@ impl Hosts {
     }
 
     /// Starts the ranks of LP `lp`: those of jobs that start at time zero at once, the others when
-    /// their time comes.
+    /// their time comes, or when they are told (`jobs`).
     pub fn start<E, C>(&mut self, ctx: &mut C, lp: Lp, fabric: &mut Fabric)
     where
         E: Copy + From<FabricEvent> + From<HostEvent>,
@@ -262,17 +310,12 @@ impl Hosts {
             if owner != lp {
                 break;
             }
-            match self.jobs[usize::from(self.places[rank as usize].job)].start {
+            let job = &self.jobs[usize::from(self.places[rank as usize].job)];
+            match job.start {
+                _ if !job.start_after.is_empty() => {}
                 Time::ZERO => self.start_rank(&mut Desk::<E, C>::new(ctx, fabric), rank),
                 start => ctx.send(lp, start, HostEvent::Start { rank }.into()),
             }
-        }
-    }
-
-    fn start_rank<X: event::Outside>(&mut self, x: &mut X, rank: u32) {
-        match self.jobs[usize::from(self.places[rank as usize].job)].program {
-            JobProgram::Program(_) => self.advance(x, rank),
-            JobProgram::Synthetic { .. } => self.start_source(x, rank),
         }
     }
 
@@ -287,6 +330,9 @@ impl Hosts {
         match event {
             HostEvent::Generate { rank } => {
                 debug_assert_eq!(self.places[rank as usize].lp, lp);
+                if self.is_void(rank) {
+                    return;
+                }
                 self.generate(x, rank);
             }
             HostEvent::Start { rank } => self.start_rank(x, rank),
@@ -308,6 +354,7 @@ impl Hosts {
             HostEvent::DeviceDone { server } => self.device_done(x, server),
             HostEvent::DrainDone { server } => self.drain_done(x, server),
         }
+        self.touch::<C>(lp, ctx.now());
     }
 
     /// Takes note of what the fabric says about a message.

@@ -1,8 +1,8 @@
 //! A run: built from a scenario, advanced in slices of wall time, ended in exactly one outcome.
 
 use crate::build;
-use crate::host::{FailureKind, HostOutcome};
-use crate::machine::Machine;
+use crate::host::{FailureKind, HostOutcome, Hosts, WaitingJob};
+use crate::machine::{Event, Machine};
 use crate::placement::Placement;
 use crate::results::{self, Rows, Table};
 use crate::scenario::{InputError, Problem, Resolved, Scenario};
@@ -24,7 +24,8 @@ pub enum Outcome {
     TimeLimit,
     /// The user stopped the run; what was measured until then is kept.
     Interrupted,
-    /// No event is left, yet ranks wait: for a message that is never sent, say.
+    /// Nothing can happen any more, yet ranks wait: for a message that is never sent, say, or for a job that
+    /// does not end. Sources that would send until such a job has ended may be left.
     Stalled,
     /// A write waits for space that nothing will free.
     StorageFull,
@@ -130,7 +131,15 @@ impl Simulation {
         let limit = self.limit();
         while self.pause.is_none() {
             match self.scheduler.run(limit, SLICE) {
-                Pause::Budget => {}
+                Pause::Budget => {
+                    if self.hosts_are_stuck() {
+                        // What is left is traffic without end. Looked at between slices of a fixed number of
+                        // events, so that the run ends at the same one however it is advanced.
+                        self.pause = Some(Pause::Idle);
+                    }
+                }
+                // Before the limit nothing but events that do nothing, or that help nobody, is left.
+                Pause::TimeLimit if self.nothing_is_left() || self.hosts_are_stuck() => self.pause = Some(Pause::Idle),
                 pause => self.pause = Some(pause),
             }
             if begin.elapsed() >= wall {
@@ -140,15 +149,40 @@ impl Simulation {
         self.progress()
     }
 
+    /// Whether all events that wait are those of sources that have been told to stop.
+    fn nothing_is_left(&self) -> bool {
+        let hosts = &self.scheduler.model().hosts;
+        let counts = |event: &Event| !matches!(event, Event::Host(event) if hosts.is_void_event(event));
+        hosts.may_be_endless() && !self.scheduler.pending().any(counts)
+    }
+
+    /// Whether nothing but sources that send until they are told can go on, so that nobody will tell them.
+    fn hosts_are_stuck(&self) -> bool {
+        let Machine { fabric, hosts } = self.scheduler.model();
+        let goes_on = |event: &Event| matches!(event, Event::Host(event) if hosts.is_progress(event));
+        hosts.may_be_endless()
+            && !self.scheduler.pending().any(goes_on)
+            && !fabric
+                .messages()
+                .any(|message| Hosts::is_progress_message(message.content))
+            && !hosts.waiting_jobs().is_empty()
+    }
+
     /// When the run ends even if its jobs have not.
     fn limit(&self) -> Time {
         self.scenario.run.time_limit.unwrap_or(Time::LONGEST).min(Time::LONGEST)
     }
 
-    /// The simulated time: that of the last event, or the limit if the run has come to it.
+    /// The simulated time: that of the last event that did something, or the limit if the run has come to it.
     fn now(&self) -> Time {
         match self.pause {
             Some(Pause::TimeLimit) => self.limit(),
+            Some(Pause::Idle) => self
+                .scheduler
+                .model()
+                .hosts
+                .last_event()
+                .unwrap_or(self.scheduler.now()),
             _ => self.scheduler.now(),
         }
     }
@@ -246,6 +280,24 @@ fn ended(machine: &mut Machine) -> (Outcome, Option<String>) {
     (outcome, detail)
 }
 
+/// A job that waits for others, in words.
+fn waits(hosts: &Hosts, waiting: &WaitingJob) -> String {
+    let others: Vec<String> = waiting
+        .waits_for
+        .iter()
+        .map(|&(other, unfinished)| {
+            let other = hosts.job(other);
+            format!("\"{}\" ({unfinished} of {} ranks have not)", other.name, other.ranks)
+        })
+        .collect();
+    let what = if waiting.unstarted {
+        "has not started: it waits for the end of"
+    } else {
+        "sends on: it waits to be told of the end of"
+    };
+    format!("job \"{}\" {what} {}", hosts.job(waiting.job).name, others.join(", "))
+}
+
 /// An outcome in words; `None` where there is nothing to say.
 fn explain(machine: &Machine, outcome: &HostOutcome) -> Option<String> {
     let hosts = &machine.hosts;
@@ -261,10 +313,14 @@ fn explain(machine: &Machine, outcome: &HostOutcome) -> Option<String> {
             )
         };
         let list: Vec<String> = blocked.iter().map(one).collect();
-        format!(
-            "{unfinished} ranks have not ended; waiting longest: {}",
-            list.join("; ")
-        )
+        let mut text = format!("{unfinished} ranks have not ended");
+        if !list.is_empty() {
+            text += &format!("; waiting longest: {}", list.join("; "));
+        }
+        for waiting in hosts.waiting_jobs() {
+            text += &format!("; {}", waits(hosts, &waiting));
+        }
+        text
     };
     match outcome {
         HostOutcome::Completed { unmatched: 0 } => None,

@@ -59,6 +59,89 @@ fn random_jobs_share_no_node_and_follow_the_seed() {
     assert!(!nodes(1).is_sorted());
 }
 
+/// The units (routers of 2 nodes, groups of 8) of a list of nodes, one entry per run of nodes of the same unit.
+fn units(nodes: &[u32], size: u32) -> Vec<u32> {
+    let mut units: Vec<u32> = nodes.iter().map(|node| node / size).collect();
+    units.dedup();
+    units
+}
+
+#[test]
+fn random_routers_and_groups_are_used_up_in_order_before_the_next() {
+    for (rule, size, most) in [("random-router", 2, 32), ("random-group", 8, 8)] {
+        let text = job("a", 27, &format!("placement = \"{rule}\""));
+        let nodes = |seed| {
+            let placement = try_place(&text, seed, "").unwrap_or_else(|error| panic!("{error}"));
+            placement
+                .jobs
+                .into_iter()
+                .next()
+                .map(|job| job.nodes)
+                .unwrap_or_default()
+        };
+        let mut orders = BTreeSet::new();
+        for seed in 0..20 {
+            let nodes = nodes(seed);
+            let units = units(&nodes, size);
+            // As few units as 27 nodes need, each met once and filled in order, the last one from its start.
+            assert_eq!(units.len() as u32, 27u32.div_ceil(size), "{rule}: {nodes:?}");
+            assert_eq!(
+                units.iter().collect::<BTreeSet<_>>().len(),
+                units.len(),
+                "{rule}: {nodes:?}"
+            );
+            assert!(units.iter().all(|&unit| unit < most));
+            for (at, node) in nodes.iter().enumerate() {
+                assert_eq!(node % size, at as u32 % size, "{rule}: {nodes:?}");
+            }
+            orders.insert(units);
+        }
+        assert!(orders.len() > 10, "{rule}: seeds give different orders");
+        assert_eq!(nodes(3), nodes(3));
+    }
+}
+
+#[test]
+fn every_router_is_as_likely_as_any_other() {
+    let text = job("a", 2, "placement = \"random-router\"");
+    let mut counts = [0u32; 32];
+    for seed in 0..3_200 {
+        let placement = try_place(&text, seed, "").unwrap_or_else(|error| panic!("{error}"));
+        counts[placement.jobs[0].nodes[0] as usize / 2] += 1;
+    }
+    // 100 each, standard deviation 10.
+    assert!(counts.iter().all(|count| count.abs_diff(100) < 50), "{counts:?}");
+}
+
+#[test]
+fn random_routers_leave_out_servers_and_nodes_that_are_taken() {
+    let placement = place(&format!(
+        "[storage]\nnodes = {{ per_group = 1, position = \"first\" }}\n{}{}{}",
+        job("a", 26, "placement = \"random-router\""),
+        job("b", 24, "placement = \"random-group\""),
+        job("c", 2, "placement.nodes = [3, 20]"),
+    ));
+    let mut all: Vec<u32> = placement
+        .jobs
+        .iter()
+        .flat_map(|job| job.nodes.iter().copied())
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 52);
+    assert!(all.iter().all(|node| node % 8 != 0), "servers are not given away");
+    // Each router and group is met once, with the nodes that were free, in ascending order.
+    for (job, size) in [(0, 2), (1, 8)] {
+        let nodes = &placement.jobs[job].nodes;
+        let met = units(nodes, size);
+        assert_eq!(met.iter().collect::<BTreeSet<_>>().len(), met.len(), "{nodes:?}");
+        assert!(
+            nodes.chunk_by(|a, b| a / size == b / size).all(<[u32]>::is_sorted),
+            "{nodes:?}"
+        );
+    }
+}
+
 #[test]
 fn ranks_of_a_node_are_consecutive_and_the_last_node_may_be_short() {
     let placement = place(&job("a", 7, "ranks_per_node = 3"));

@@ -75,6 +75,16 @@ impl Grid {
         self.extents.iter().product()
     }
 
+    /// Ranks along each dimension, the first fastest.
+    pub(crate) fn extents(&self) -> &[u32] {
+        &self.extents[..self.dimensions]
+    }
+
+    /// Whether it is a torus.
+    pub(crate) fn wraps(&self) -> bool {
+        self.wrap
+    }
+
     /// The steps to the neighbours across the faces.
     pub(crate) fn faces(&self) -> &'static [Offset] {
         &FACES[..2 * self.dimensions]

@@ -41,6 +41,8 @@
 //! ([`After`]). The skeletons have one stream and overlap what they overlap in MPI's way, with
 //! [requests](Request).
 //!
+//! [`Phases`] runs programs one after the other, and again, as one.
+//!
 //! # Collectives
 //!
 //! The MPI layer turns a [`Collective`] into messages: it [chooses](collective::choose) an algorithm
@@ -72,6 +74,7 @@ pub mod collective;
 mod grid;
 mod group;
 mod op;
+mod phases;
 mod program;
 pub mod skeletons;
 pub mod synthetic;
@@ -79,5 +82,6 @@ pub mod synthetic;
 pub use collective::{Algorithm, Collective};
 pub use group::Group;
 pub use op::{After, Comm, Counts, Op, OpId, OpKind, Request, Source, Tag};
+pub use phases::{PhaseCursor, Phases};
 pub use program::{Cursor, Program, operations};
-pub use synthetic::{Arrival, Pattern, Synthetic};
+pub use synthetic::{Arrival, Bursts, Neighbours, Pattern, Reach, Synthetic, Tornado, Turn};

@@ -1,17 +1,20 @@
 //! Rank programs: where operations come from.
 
+use crate::phases::PhaseCursor;
 use crate::{After, Comm, Counts, Group, Op, OpId, OpKind};
 
 /// Where a rank stands in its program.
 ///
 /// All that a program may remember of a rank is in here, so that an engine which has run ahead can
-/// take a rank back by restoring its cursor, and 100,000 ranks cost 24 bytes each.
+/// take a rank back by restoring its cursor, and 100,000 ranks cost 36 bytes each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     /// Number of the next operation; the default, 0, is the start of the program.
     pub op: u32,
     /// For the program's own use (loop counters, read positions).
     pub words: [u32; 5],
+    /// For [`Phases`](crate::Phases), which lends the words to the phase under way.
+    pub phase: PhaseCursor,
 }
 
 impl Cursor {
@@ -26,6 +29,7 @@ impl Cursor {
         *self = Cursor {
             op: self.op.wrapping_add(1),
             words,
+            phase: self.phase,
         };
         Some(Op {
             id,
@@ -104,7 +108,11 @@ mod tests {
 
     #[test]
     fn a_cursor_that_finds_nothing_stays() {
-        let mut cursor = Cursor { op: 3, words: [1; 5] };
+        let mut cursor = Cursor {
+            op: 3,
+            words: [1; 5],
+            ..Cursor::default()
+        };
         let before = cursor;
         let nothing = cursor.advance(|words| {
             words[0] = 9;

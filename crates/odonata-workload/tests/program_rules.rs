@@ -1,7 +1,9 @@
 //! What every program owes the engine and the MPI layer, whatever its layout.
 
+use std::sync::Arc;
+
 use odonata_workload::skeletons::*;
-use odonata_workload::{Cursor, OpKind, Program, Request, Source, Tag, operations};
+use odonata_workload::{Cursor, OpKind, Phases, Program, Request, Source, Tag, operations};
 
 /// Programs of every kind in odd layouts: borders, extents of 1 and 2, a single rank.
 fn programs() -> Vec<Box<dyn Program>> {
@@ -45,6 +47,26 @@ fn programs() -> Vec<Box<dyn Program>> {
                 list.push(Box::new(Stencil::new(ranks, params).unwrap()));
             }
         }
+    }
+    let phases = |ranks, repeat| {
+        let stencil = StencilParams {
+            iterations: 2,
+            wrap: false,
+            ..Default::default()
+        };
+        let checkpoint = CheckpointParams {
+            iterations: 2,
+            ..Default::default()
+        };
+        let list: Vec<Arc<dyn Program>> = vec![
+            Arc::new(Stencil::new(ranks, stencil).unwrap()),
+            Arc::new(Checkpoint::new(ranks, checkpoint).unwrap()),
+            Arc::new(CosmoFlow::new(ranks, CosmoFlowParams::default()).unwrap()),
+        ];
+        Phases::new(list, repeat).unwrap()
+    };
+    for (ranks, repeat) in [(1, 3), (7, 1), (16, 3)] {
+        list.push(Box::new(phases(ranks, repeat)));
     }
     list
 }

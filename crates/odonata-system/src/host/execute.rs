@@ -112,9 +112,7 @@ impl Hosts {
         }
         let state = self.ranks.get(rank);
         if state.exhausted && state.live_count == 0 && !self.metrics.get(rank).finished {
-            let metrics = self.metrics.edit::<X>(rank);
-            metrics.finished = true;
-            metrics.end = x.now();
+            self.end_rank(x, rank, x.now());
         }
     }
 

@@ -9,6 +9,7 @@
 //! | `Piece` | server | rank | operation, piece |
 //! | `Data` | rank | server | operation, piece |
 //! | `Respond` | rank | server | operation |
+//! | `News` | rank | rank | what (see `jobs`) |
 //!
 //! Requests, operations, headers and pieces are slots: names that the other side hands back and does
 //! not look behind. A header is the exception: its slot belongs to the message, and passes to the
@@ -31,6 +32,8 @@ pub(crate) enum Kind {
     Data = 5,
     /// A server has served a request.
     Respond = 6,
+    /// A job has ended, may start, or shall stop.
+    News = 15,
 }
 
 /// The content of a message.
@@ -68,6 +71,7 @@ impl Letter {
             3 => Kind::Pull,
             4 => Kind::Piece,
             5 => Kind::Data,
+            15 => Kind::News,
             _ => Kind::Respond,
         };
         Letter {
@@ -93,6 +97,7 @@ mod tests {
             Kind::Piece,
             Kind::Data,
             Kind::Respond,
+            Kind::News,
         ];
         for kind in kinds {
             for to in [0, 5, MOST_ENDS - 1] {

@@ -16,7 +16,10 @@ pub struct RankMetrics {
     /// Time blocked in I/O calls of all streams: reads and writes from request to acknowledgement,
     /// and waits that were completed by a file transfer.
     pub io: Time,
-    /// When its program ended, or its last message was sent; simulated time.
+    /// When its program or source started; simulated time.
+    pub start: Option<Time>,
+    /// When its program ended, or its last message was sent (a source that was told to stop: when it was told);
+    /// simulated time.
     pub end: Time,
     /// Whether it came to its end.
     pub finished: bool,

@@ -269,6 +269,7 @@ impl Hosts {
         if let Some((count, what)) = left.into_iter().find(|&(count, _)| count > 0) {
             return Err(format!("{count} {what} are still open"));
         }
+        self.audit_news()?;
         self.servers.audit()
     }
 }

@@ -94,6 +94,10 @@ pub struct Job {
     pub nodes: Vec<u32>,
     /// The storage server of each rank; empty if the job has none.
     pub servers: Vec<u32>,
-    /// When its ranks start.
+    /// When its ranks start; with `start_after`, how long after they hear of those jobs' end.
     pub start: Time,
+    /// Jobs, by their numbers, that must have ended before it starts; each once.
+    pub start_after: Vec<u16>,
+    /// Jobs whose end stops its sources; each once, and none for a program.
+    pub until: Vec<u16>,
 }

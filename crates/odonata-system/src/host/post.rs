@@ -151,17 +151,21 @@ impl Hosts {
                 self.advance(x, letter.from);
             }
             Kind::Data => self.data_sent(x, letter),
-            Kind::Source | Kind::IoRequest | Kind::Pull | Kind::Piece | Kind::Respond => {}
+            Kind::Source | Kind::IoRequest | Kind::Pull | Kind::Piece | Kind::Respond | Kind::News => {}
         }
     }
 
     /// A message has arrived.
     #[inline]
     pub(crate) fn arrived<X: Outside>(&mut self, x: &mut X, letter: Letter, bytes: u64, created: Time) {
+        if letter.kind == Kind::News {
+            self.news_arrived(x, letter);
+            return;
+        }
         let latency = x.now() - created;
         self.count_message::<X>(letter, bytes, created, latency);
         match letter.kind {
-            Kind::Source => {}
+            Kind::Source | Kind::News => {}
             Kind::Mpi => self.message_arrived(x, letter, bytes),
             Kind::IoRequest => self.request_arrived(x, letter),
             Kind::Pull => self.pull_arrived(x, letter),

@@ -16,7 +16,8 @@ pub struct JobView<'a> {
     pub ranks: u32,
     /// The number of its rank 0 among the ranks of all jobs.
     pub first_rank: u32,
-    /// When its ranks started.
+    /// When its ranks start; for a job that waits for others, how long after their end. See
+    /// [`Hosts::started`].
     pub start: Time,
     /// Whether it is open-loop traffic, which waits for nothing.
     pub synthetic: bool,
@@ -127,6 +128,9 @@ impl Hosts {
             + self.peers.memory()
             + self.streams.memory()
             + self.sources.memory()
+            + self.unreported.memory()
+            + self.awaited.memory()
+            + self.last.memory()
             + self.parcels.memory()
             + self.io_ops.memory()
             + self.io_headers.memory()
@@ -140,6 +144,11 @@ impl Hosts {
     pub fn results(&self, digest: &mut Digest) {
         for metrics in self.metrics.iter() {
             metrics.results(digest);
+        }
+        for job in self.jobs.iter().filter(|job| !job.start_after.is_empty()) {
+            for rank in job.first_rank..job.first_rank + job.ranks {
+                digest.word(self.metrics.get(rank).start.map_or(u64::MAX, |start| start.0));
+            }
         }
         self.message_latency.results(digest);
         let mut iterations = self.iteration_rows.as_slice().to_vec();

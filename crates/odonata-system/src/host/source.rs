@@ -22,18 +22,21 @@ pub(crate) struct SourceCell {
     pub(crate) sent: u64,
     /// When the next one is created, before the host's costs.
     pub(crate) next: Time,
+    /// When it was told to stop.
+    pub(crate) told: Time,
 }
 
 impl Hosts {
     /// Starts the source of `rank`. Its first message comes after a gap like any other if gaps are
     /// exponential, which have no memory; if they are fixed, after a random share of one, so that the
-    /// sources of a job do not send in step.
+    /// sources of a job do not send in step. A rank whose pattern has no destination for it ends at once.
     pub(crate) fn start_source<X: Outside>(&mut self, x: &mut X, rank: u32) {
         let job = &self.jobs[usize::from(self.places[rank as usize].job)];
         let JobProgram::Synthetic { source, mean_gap } = &job.program else {
             return;
         };
-        let cell = self.sources.edit::<X>(job.first_source + (rank - job.first_rank));
+        let local = rank - job.first_rank;
+        let cell = self.sources.edit::<X>(job.first_source + local);
         let gap = match source.arrival {
             Arrival::Exponential => source.arrival.gap(*mean_gap, cell.arrival.bits()),
             Arrival::Fixed => {
@@ -41,9 +44,22 @@ impl Hosts {
                 Time(mean_gap.0.saturating_sub(before).max(1))
             }
         };
-        let none = source.messages == Some(0);
-        let (at, bytes, stop) = (x.now() + gap, source.bytes, source.stop);
-        self.next_generation(x, rank, (x.now(), at), bytes, none, stop);
+        let none = source.messages == Some(0) || !source.pattern.sends(local, job.ranks);
+        let now = x.now();
+        let at = match source.bursts {
+            None => now + gap,
+            Some(bursts) => bursts.after(now, now, gap),
+        };
+        let (bytes, stop) = (source.bytes, source.stop);
+        self.next_generation(x, rank, (now, at), bytes, none, stop);
+    }
+
+    /// Whether the source on `rank` has ended, when it was told, with an event still to come.
+    #[inline]
+    pub(crate) fn is_void(&self, rank: u32) -> bool {
+        let job = &self.jobs[usize::from(self.places[rank as usize].job)];
+        let cell = self.sources.get(job.first_source + (rank - job.first_rank));
+        cell.next >= cell.told
     }
 
     /// Sends the next message of the source on `rank`.
@@ -54,15 +70,21 @@ impl Hosts {
         let JobProgram::Synthetic { source, mean_gap } = &job.program else {
             return;
         };
+        let start = self.metrics.get(rank).start.unwrap_or(Time::ZERO);
         let cell = self.sources.edit::<X>(job.first_source + (rank - job.first_rank));
-        let local = source
+        let local = rank - job.first_rank;
+        let target = source
             .pattern
-            .destination(rank - job.first_rank, job.ranks, cell.destination.bits());
+            .destination(local, job.ranks, cell.destination.bits(), cell.sent);
         let gap = source.arrival.gap(*mean_gap, cell.arrival.bits());
         cell.sent += 1;
         let last = source.messages.is_some_and(|most| cell.sent >= most);
-        let (bytes, stop, target) = (source.bytes, source.stop, job.first_rank + local);
+        let (bytes, stop, target) = (source.bytes, source.stop, job.first_rank + target);
         let created = cell.next;
+        let next = match source.bursts {
+            None => created + gap,
+            Some(bursts) => bursts.after(start, created, gap),
+        };
         let metrics = self.metrics.edit::<X>(rank);
         metrics.sends += 1;
         metrics.bytes_sent += bytes;
@@ -93,7 +115,7 @@ impl Hosts {
             (message.notify_sent, message.notify_arrived) = (false, notify_arrived);
             x.submit_now(message);
         }
-        self.next_generation(x, rank, (created, created + gap), bytes, last, stop);
+        self.next_generation(x, rank, (created, next), bytes, last, stop);
     }
 
     /// Schedules the message created at `at`, unless there is none; the last one was created at `before`.
@@ -108,19 +130,37 @@ impl Hosts {
         stop: Option<Time>,
     ) {
         if last || stop.is_some_and(|stop| at >= stop) {
-            let metrics = self.metrics.edit::<X>(rank);
-            metrics.finished = true;
-            metrics.end = before;
+            self.end_rank(x, rank, before);
             return;
         }
         let place = self.places[rank as usize];
         let job = &self.jobs[usize::from(place.job)];
-        self.sources.edit::<X>(job.first_source + (rank - job.first_rank)).next = at;
+        let cell = self.sources.edit::<X>(job.first_source + (rank - job.first_rank));
+        if at >= cell.told {
+            let told = cell.told;
+            self.end_rank(x, rank, told.max(before));
+            return;
+        }
+        cell.next = at;
         let stream = self.end_of_rank(rank).stream;
         let handoff = draw::<X>(&mut self.streams, stream, self.params.nic_handoff);
         let joins = at + self.send_software(bytes) + self.params.nic_message_delay + handoff;
         // Jitter must not let a message overtake the one before.
         let soon = Time(x.now().0 + 1);
         x.schedule(place.lp, joins.max(soon), HostEvent::Generate { rank });
+    }
+
+    /// The source of `rank` is told to stop. A message that has been created still goes, and the source
+    /// ends with it; one that would be created from now on is not.
+    pub(crate) fn stop_source<X: Outside>(&mut self, x: &mut X, rank: u32) {
+        let now = x.now();
+        let job = &self.jobs[usize::from(self.places[rank as usize].job)];
+        let cell = self.sources.edit::<X>(job.first_source + (rank - job.first_rank));
+        cell.told = now;
+        let metrics = self.metrics.get(rank);
+        let silent = cell.next >= now;
+        if metrics.start.is_some() && !metrics.finished && silent {
+            self.end_rank(x, rank, now);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Tests of the hosts on a small dragonfly.
 
 mod collectives;
+mod jobs;
 mod matching;
 mod messages;
 mod outcomes;
@@ -173,6 +174,8 @@ impl World {
             nodes: nodes.to_vec(),
             servers,
             start: Time::ZERO,
+            start_after: Vec::new(),
+            until: Vec::new(),
         });
         self
     }

@@ -28,10 +28,10 @@ pub(super) fn place(scenario: &Resolved, clients: &[u32]) -> Result<Vec<Vec<u32>
                 job.nodes(),
                 clients.len()
             );
-            let error = Problem::new(format!("jobs.{index}.ranks"), problem, format!("at most {most}"));
+            let error = Problem::new(format!("jobs.{}.ranks", job.entry), problem, format!("at most {most}"));
             return Err(error.hint("storage servers do not count; ranks_per_node puts several ranks on a node"));
         }
-        if let Some(nodes) = named(index, job, clients, scenario.machine.nodes())? {
+        if let Some(nodes) = named(job, clients, scenario.machine.nodes())? {
             claim(scenario, index, &nodes, &mut owner)?;
             placed[index] = match job.placement {
                 PlacementRule::File { .. } => nodes.iter().map(|&(node, _)| node).collect(),
@@ -41,10 +41,13 @@ pub(super) fn place(scenario: &Resolved, clients: &[u32]) -> Result<Vec<Vec<u32>
     }
     let mut stream = Stream::new(scenario.seed, 0, Purpose::Placement);
     for (index, job) in scenario.jobs.iter().enumerate() {
-        let random = match job.placement {
-            PlacementRule::Contiguous => false,
-            PlacementRule::Random => true,
-            _ => continue,
+        // Nodes that are taken together, in order, before the next ones are; `None`: in order, all of them.
+        let unit = match job.placement {
+            PlacementRule::Contiguous => None,
+            PlacementRule::Random => Some(1),
+            PlacementRule::RandomRouter => Some(scenario.machine.nodes_per_router()),
+            PlacementRule::RandomGroup => Some(scenario.machine.nodes_per_group()),
+            PlacementRule::Nodes(_) | PlacementRule::Clients(_) | PlacementRule::File { .. } => continue,
         };
         let mut free: Vec<u32> = clients
             .iter()
@@ -59,14 +62,16 @@ pub(super) fn place(scenario: &Resolved, clients: &[u32]) -> Result<Vec<Vec<u32>
                 free.len()
             );
             let most = u64::from(job.ranks_per_node) * free.len() as u64;
-            return Err(Problem::new(
-                format!("jobs.{index}.ranks"),
-                problem,
-                format!("at most {most}"),
-            ));
+            let error = Problem::new(format!("jobs.{}.ranks", job.entry), problem, format!("at most {most}"));
+            let array = scenario.jobs.iter().filter(|other| other.entry == job.entry).count() > 1;
+            return Err(if array {
+                error.hint(format!("this is job \"{}\" of the array", job.name))
+            } else {
+                error
+            });
         }
-        if random {
-            stream.shuffle(&mut free);
+        if let Some(unit) = unit {
+            free = shuffled(&free, unit, &mut stream);
         }
         free.truncate(wanted);
         for &node in &free {
@@ -75,6 +80,14 @@ pub(super) fn place(scenario: &Resolved, clients: &[u32]) -> Result<Vec<Vec<u32>
         placed[index] = spread(job, free.into_iter());
     }
     Ok(placed)
+}
+
+/// The nodes of `free`, which are ascending, with those of a unit (`unit` consecutive numbers of the machine)
+/// side by side and in order, and the units in random order.
+fn shuffled(free: &[u32], unit: u32, stream: &mut Stream) -> Vec<u32> {
+    let mut units: Vec<&[u32]> = free.chunk_by(|a, b| a / unit == b / unit).collect();
+    stream.shuffle(&mut units);
+    units.concat()
 }
 
 /// The node of each rank, for a job on `nodes`.
@@ -100,10 +113,13 @@ enum Origin {
 }
 
 /// The nodes that a job names, one per node, or one per rank if in a file; `None` if it names none.
-fn named(index: usize, job: &Job, clients: &[u32], nodes: u32) -> Result<Option<Vec<Named>>, Problem> {
-    let at = format!("jobs.{index}.placement");
+fn named(job: &Job, clients: &[u32], nodes: u32) -> Result<Option<Vec<Named>>, Problem> {
+    let at = format!("jobs.{}.placement", job.entry);
     let (key, list, count, kind) = match &job.placement {
-        PlacementRule::Contiguous | PlacementRule::Random => return Ok(None),
+        PlacementRule::Contiguous
+        | PlacementRule::Random
+        | PlacementRule::RandomRouter
+        | PlacementRule::RandomGroup => return Ok(None),
         PlacementRule::File { path, slot } => {
             let rows = file::read(&format!("{at}.file"), path, *slot, job)?;
             return Ok(Some(
@@ -152,11 +168,11 @@ fn claim(scenario: &Resolved, index: usize, nodes: &[Named], owner: &mut [u32]) 
     for (node, origin) in nodes {
         let refuse = |problem: String, expected: String| match (origin, &job.placement) {
             (Origin::Line(line), PlacementRule::File { path, .. }) => {
-                let key = format!("jobs.{index}.placement.file");
+                let key = format!("jobs.{}.placement.file", job.entry);
                 Problem::new(key, problem, expected).within(path.clone(), Some(*line))
             }
             (Origin::Key(key), _) => Problem::new(key.clone(), problem, expected),
-            (Origin::Line(_), _) => Problem::new(format!("jobs.{index}.placement"), problem, expected),
+            (Origin::Line(_), _) => Problem::new(format!("jobs.{}.placement", job.entry), problem, expected),
         };
         let Some(owner) = owner.get_mut(*node as usize) else {
             return Err(refuse(format!("there is no node {node}"), format!("0 to {most}")));
@@ -175,8 +191,11 @@ fn claim(scenario: &Resolved, index: usize, nodes: &[Named], owner: &mut [u32]) 
                 return Err(refuse(format!("node {node} is listed twice"), "every node once".into()));
             }
             other => {
-                let name = &scenario.jobs[other as usize].name;
-                let problem = format!("node {node} belongs to job \"{name}\" (jobs.{other}) already");
+                let other = &scenario.jobs[other as usize];
+                let problem = format!(
+                    "node {node} belongs to job \"{}\" (jobs.{}) already",
+                    other.name, other.entry
+                );
                 return Err(refuse(problem, "nodes that no other job names".into()));
             }
         }

@@ -233,15 +233,17 @@ fn series(scenario: &Resolved, machine: &Machine) -> Vec<SeriesRow> {
 /// The row of job `j`: sums over its ranks.
 fn job_row(scenario: &Resolved, placement: &Placement, machine: &Machine, now: Time, j: usize) -> JobRow {
     let (job, place) = (&scenario.jobs[j], &placement.jobs[j]);
+    // A job that has not started has not run either.
+    let start = machine.hosts.started(j as u16).unwrap_or(now);
     let mut nodes = place.nodes.clone();
     nodes.sort_unstable();
     nodes.dedup();
     let mut row = JobRow {
         job: job.name.clone(),
-        workload: crate::check::describe(&job.workload, job.ranks).unwrap_or_default(),
+        workload: crate::check::describe(job).unwrap_or_default(),
         ranks: u64::from(job.ranks),
         nodes: nodes.len() as u64,
-        start_s: job.start.seconds(),
+        start_s: start.seconds(),
         ..JobRow::default()
     };
     let (mut latency_ps, mut latency_max, mut received, mut io_calls_ps) = (0u128, Time::ZERO, 0, 0u128);
@@ -249,7 +251,7 @@ fn job_row(scenario: &Resolved, placement: &Placement, machine: &Machine, now: T
         let m = machine.hosts.metrics_until(j as u16, rank, now);
         // A rank that has not ended has run until now.
         let end = if m.finished { m.end } else { now };
-        let elapsed = end.saturating_sub(job.start).seconds();
+        let elapsed = end.saturating_sub(start).seconds();
         let compute = m.compute.seconds();
         let non_compute = elapsed - compute.min(elapsed);
         row.finished += u64::from(m.finished);
@@ -318,11 +320,12 @@ fn ranks(scenario: &Resolved, placement: &Placement, machine: &Machine, now: Tim
     let topology = machine.fabric.routing().topology();
     let mut rows = Vec::new();
     for (j, (job, place)) in scenario.jobs.iter().zip(&placement.jobs).enumerate() {
+        let start = machine.hosts.started(j as u16).unwrap_or(now);
         for (rank, &node) in (0..job.ranks).zip(&place.nodes) {
             let m = machine.hosts.metrics_until(j as u16, rank, now);
             let packets = machine.fabric.node_stats().get(node);
             let end = if m.finished { m.end } else { now };
-            let elapsed = end.saturating_sub(job.start).seconds();
+            let elapsed = end.saturating_sub(start).seconds();
             let none = packets.packets == 0;
             rows.push(RankRow {
                 job: job.name.clone(),
@@ -331,6 +334,7 @@ fn ranks(scenario: &Resolved, placement: &Placement, machine: &Machine, now: Tim
                 router: u64::from(topology.node_router(node)),
                 server: place.servers.get(rank as usize).map_or(-1, |&server| i64::from(server)),
                 finished: u64::from(m.finished),
+                start_s: m.start.unwrap_or(start).seconds(),
                 elapsed_s: elapsed,
                 compute_s: m.compute.seconds(),
                 mpi_s: m.mpi.seconds(),

@@ -73,6 +73,7 @@ pub struct RankRow {
     pub router: u64,
     pub server: i64,
     pub finished: u64,
+    pub start_s: f64,
     pub elapsed_s: f64,
     pub compute_s: f64,
     pub mpi_s: f64,

@@ -31,7 +31,7 @@ fn jobs(rows: &[JobRow]) -> Table {
         .count("ranks", "Number of ranks.", |r| r.ranks)
         .count("nodes", "Number of nodes that the ranks are on.", |r| r.nodes)
         .count("ranks_finished", "Ranks whose program has ended.", |r| r.finished)
-        .seconds("start_s", "When the job starts, simulated time.", |r| r.start_s)
+        .seconds("start_s", "When the job's first rank started, simulated time; the end of the run if none has.", |r| r.start_s)
         .seconds("elapsed_s", "From the job's start to the end of its last rank (or of the run).", |r| r.elapsed_s)
         .seconds("compute_s", "Time in computation, mean over ranks.", |r| r.compute_mean_s)
         .seconds("mpi_s", "Time blocked in MPI calls, mean over ranks.", |r| r.mpi_mean_s)
@@ -79,6 +79,11 @@ fn ranks(rows: &[RankRow]) -> Table {
         .count("router", "Router of that node.", |r| r.router)
         .id("server", "Storage server that the rank uses; -1: none.", |r| r.server)
         .count("finished", "1 if the rank's program has ended, else 0.", |r| r.finished)
+        .seconds(
+            "start_s",
+            "When the rank started, simulated time; that of its job if it has not.",
+            |r| r.start_s,
+        )
         .seconds("elapsed_s", "From the job's start to the rank's end.", |r| r.elapsed_s)
         .seconds("compute_s", "Time in computation.", |r| r.compute_s)
         .seconds("mpi_s", "Time blocked in MPI calls.", |r| r.mpi_s)

@@ -184,3 +184,25 @@ pub enum CosmoflowIo {
     /// They are written, as the MFNetSim runs do.
     Write,
 }
+
+/// Which ranks of a grid are neighbours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reach {
+    /// Those across a face: up to 2 per dimension.
+    #[default]
+    Faces,
+    /// Those across a face, an edge or a corner: up to 26 in three dimensions.
+    Box,
+}
+
+/// Which neighbour gets the next message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Turn {
+    /// Each with equal probability.
+    #[default]
+    Random,
+    /// One after the other.
+    InOrder,
+}

@@ -232,7 +232,14 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, ReadError> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        if name == super::written::ONE_OR_MANY && matches!(self.node.value, Value::Array(_)) {
+            return self.deserialize_any(visitor);
+        }
         visitor.visit_newtype_struct(self)
     }
 

@@ -4,7 +4,10 @@
 //! those between values, and the bounds.
 
 mod jobs;
+mod rules;
 mod storage;
+mod traffic;
+mod workload;
 
 use odonata_units::{Bandwidth, Bytes, Time};
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 pub use super::choices::{
     Algorithm, Allreduce, Arrangement, Arrival, Assignment, Broadcast, CheckpointOffset, CosmoflowIo, Divert,
-    InputQueues, Position, RouterModel, Switching, VcRule, Via,
+    InputQueues, Position, Reach, RouterModel, Switching, Turn, VcRule, Via,
 };
 pub use super::workload::{Checkpoint, Cosmoflow, Milc, Nekbone, Stencil};
 
@@ -87,6 +87,12 @@ impl Machine {
     pub fn groups(&self) -> u32 {
         let Machine::Dragonfly(d) = self;
         d.groups
+    }
+
+    /// Nodes per router; router `i` has the nodes `i * nodes_per_router ..`.
+    pub fn nodes_per_router(&self) -> u32 {
+        let Machine::Dragonfly(d) = self;
+        d.nodes_per_router
     }
 
     /// Nodes per group; group `i` has the nodes `i * nodes_per_group ..`.
@@ -313,12 +319,20 @@ pub struct Drain {
 pub struct Job {
     /// Name; unique in the scenario.
     pub name: String,
+    /// The table `[[jobs]]` that it comes from, counted from 0: those of an array share one.
+    pub entry: u32,
     /// Number of ranks, at least 1.
     pub ranks: u32,
     /// Ranks on one node, at least 1.
     pub ranks_per_node: u32,
-    /// When the job starts.
+    /// When the job starts, or how long after the news that the jobs of `start_after` have ended.
     pub start: Time,
+    /// Jobs, by their position in the list of all, that must have ended before it starts.
+    pub start_after: Vec<u16>,
+    /// Jobs whose end stops its synthetic traffic.
+    pub until: Vec<u16>,
+    /// How often the workload runs.
+    pub repeat: u32,
     /// Which nodes it gets; the nodes themselves are in [`Placement`](crate::placement::Placement).
     pub placement: PlacementRule,
     /// What it does.
@@ -340,6 +354,10 @@ pub enum PlacementRule {
     Contiguous,
     /// Random free compute nodes.
     Random,
+    /// Random routers; all free compute nodes of a router before those of the next.
+    RandomRouter,
+    /// Random groups; all free compute nodes of a group, in order, before those of the next.
+    RandomGroup,
     /// These nodes, numbered over the machine.
     Nodes(Vec<u32>),
     /// These compute nodes, numbered with servers left out.
@@ -369,6 +387,8 @@ pub enum Workload {
     Stencil(Stencil),
     /// Open-loop synthetic traffic.
     Synthetic(Synthetic),
+    /// These, one after the other; no synthetic traffic and no phases among them.
+    Phases(Vec<Workload>),
 }
 
 /// Open-loop synthetic traffic: every rank sends whether or not the network keeps up.
@@ -382,10 +402,21 @@ pub struct Synthetic {
     pub mean_interval: Time,
     /// How these times are distributed.
     pub arrival: Arrival,
-    /// Messages per rank; `None`: until `stop`.
+    /// Bursts; `None`: never silent.
+    pub bursts: Option<Bursts>,
+    /// Messages per rank; `None`: until something else ends it.
     pub messages: Option<u64>,
-    /// No message starts at or after this simulated time; `None`: when `messages` are sent.
+    /// No message starts at or after this simulated time; `None`: until something else ends it.
     pub stop: Option<Time>,
+}
+
+/// Bursts of synthetic traffic, from the start of the job on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bursts {
+    /// Length of a burst; positive.
+    pub on: Time,
+    /// Silence between bursts; positive.
+    pub off: Time,
 }
 
 /// Where synthetic messages go.
@@ -404,4 +435,44 @@ pub enum Pattern {
         /// The target of each rank.
         targets: Vec<u32>,
     },
+    /// To the neighbours on a grid.
+    Neighbours {
+        /// Ranks along each dimension; `None`: balanced.
+        dims: Option<Vec<u32>>,
+        /// Dimensions of the balanced grid.
+        dimensions: u32,
+        /// Whether the grid is a torus.
+        wrap: bool,
+        /// Which ranks are neighbours.
+        reach: Reach,
+        /// Which of them gets the next message.
+        turn: Turn,
+    },
+    /// A share of the traffic to the hot ranks, the rest to all others alike.
+    HotSpot {
+        /// The hot ranks.
+        targets: Vec<u32>,
+        /// The share.
+        share: f64,
+    },
+    /// All others to the targets.
+    Incast {
+        /// The targets.
+        targets: Vec<u32>,
+    },
+    /// To all others in turn.
+    AllToAll,
+    /// Nearly half-way around every dimension of a grid.
+    Tornado {
+        /// Ranks along each dimension; `None`: a ring.
+        dims: Option<Vec<u32>>,
+    },
+    /// Rows and columns of a square swapped.
+    Transpose,
+    /// All bits inverted.
+    BitComplement,
+    /// Bits in reverse order.
+    BitReverse,
+    /// Bits rotated left by one.
+    Shuffle,
 }

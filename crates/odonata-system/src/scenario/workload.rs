@@ -1,13 +1,15 @@
 //! Parameters of the application skeletons, written and resolved alike: every key has a default.
 
+use std::sync::Arc;
+
 use odonata_units::{Bytes, Time};
 use odonata_workload::skeletons as programs;
-use odonata_workload::{Program, synthetic};
+use odonata_workload::{Neighbours, Phases, Program, synthetic};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::choices::{Arrival, CheckpointOffset, CosmoflowIo};
-use super::resolved::{Pattern, Synthetic, Workload};
+use super::choices::{Arrival, CheckpointOffset, CosmoflowIo, Reach, Turn};
+use super::resolved::{Bursts, Job, Pattern, Synthetic, Workload};
 
 /// Communication of MILC's solver: per iteration, twice an exchange with 8 neighbours in a 4-D torus, then two
 /// all-reduces of 8 B. The defaults are the MFNetSim case study.
@@ -182,7 +184,8 @@ impl Default for Stencil {
 }
 
 impl Workload {
-    /// The program that `ranks` ranks run; `None` for synthetic traffic, which is no program.
+    /// The program that `ranks` ranks run; `None` for synthetic traffic, which is no program, and for phases, which
+    /// are several ([`Job::program`]).
     ///
     /// # Errors
     /// The parameters do not fit the number of ranks; the text says which and how.
@@ -248,31 +251,122 @@ impl Workload {
                     allreduce_bytes: Some(w.allreduce.0).filter(|&bytes| bytes > 0),
                 },
             )?),
-            Workload::Synthetic(_) => return Ok(None),
+            Workload::Phases(_) | Workload::Synthetic(_) => return Ok(None),
         }))
     }
 }
 
-impl Synthetic {
-    /// The traffic of every rank.
-    pub fn traffic(&self) -> synthetic::Synthetic {
-        synthetic::Synthetic {
-            pattern: match &self.pattern {
-                Pattern::Uniform => synthetic::Pattern::Uniform,
-                Pattern::NextGroup { ranks_per_group } => synthetic::Pattern::NextGroup {
-                    ranks_per_group: *ranks_per_group,
-                },
-                Pattern::Permutation { targets } => synthetic::Pattern::Permutation {
-                    targets: targets.as_slice().into(),
-                },
+impl Job {
+    /// The program of its ranks, repetitions included; `None` for synthetic traffic, which is no program.
+    ///
+    /// # Errors
+    /// As [`Workload::program`], or the repetitions cannot be numbered.
+    pub fn program(&self) -> Result<Option<Arc<dyn Program>>, String> {
+        let programs = match &self.workload {
+            // Phases of phases are not possible: the list and the repetitions are one.
+            Workload::Phases(phases) => phases.as_slice(),
+            single => std::slice::from_ref(single),
+        };
+        let mut phases: Vec<Arc<dyn Program>> = Vec::with_capacity(programs.len());
+        for workload in programs {
+            match workload.program(self.ranks)? {
+                Some(program) => phases.push(Arc::from(program)),
+                None => return Ok(None),
+            }
+        }
+        match (phases.len(), self.repeat) {
+            (1, 1) => Ok(phases.pop()),
+            _ => Ok(Some(Arc::new(Phases::new(phases, self.repeat)?))),
+        }
+    }
+}
+
+impl Pattern {
+    /// The pattern for `ranks` ranks.
+    ///
+    /// # Errors
+    /// The extents of its grid do not fit.
+    fn pattern(&self, ranks: u32) -> Result<synthetic::Pattern, String> {
+        Ok(match self {
+            Pattern::Uniform => synthetic::Pattern::Uniform,
+            Pattern::NextGroup { ranks_per_group } => synthetic::Pattern::NextGroup {
+                ranks_per_group: *ranks_per_group,
             },
+            Pattern::Permutation { targets } => synthetic::Pattern::Permutation {
+                targets: targets.as_slice().into(),
+            },
+            Pattern::Neighbours {
+                dims,
+                dimensions,
+                wrap,
+                reach,
+                turn,
+            } => {
+                let reach = match reach {
+                    Reach::Faces => synthetic::Reach::Faces,
+                    Reach::Box => synthetic::Reach::Box,
+                };
+                let turn = match turn {
+                    Turn::Random => synthetic::Turn::Random,
+                    Turn::InOrder => synthetic::Turn::InOrder,
+                };
+                let neighbours = Neighbours::new(ranks, dims.as_deref(), *dimensions, *wrap, reach, turn)?;
+                synthetic::Pattern::Neighbours(neighbours)
+            }
+            Pattern::HotSpot { targets, share } => synthetic::Pattern::HotSpot {
+                targets: targets.as_slice().into(),
+                share: *share,
+            },
+            Pattern::Incast { targets } => synthetic::Pattern::Incast {
+                targets: targets.as_slice().into(),
+            },
+            Pattern::AllToAll => synthetic::Pattern::AllToAll,
+            Pattern::Tornado { dims } => synthetic::Pattern::Tornado(synthetic::Tornado::new(ranks, dims.as_deref())?),
+            Pattern::Transpose => synthetic::Pattern::Transpose,
+            Pattern::BitComplement => synthetic::Pattern::BitComplement,
+            Pattern::BitReverse => synthetic::Pattern::BitReverse,
+            Pattern::Shuffle => synthetic::Pattern::Shuffle,
+        })
+    }
+
+    /// Its name among the workloads of a scenario.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Pattern::Uniform => "uniform",
+            Pattern::NextGroup { .. } => "next-group",
+            Pattern::Permutation { .. } => "permutation",
+            Pattern::Neighbours { .. } => "neighbours",
+            Pattern::HotSpot { .. } => "hot-spot",
+            Pattern::Incast { .. } => "incast",
+            Pattern::AllToAll => "all-to-all",
+            Pattern::Tornado { .. } => "tornado",
+            Pattern::Transpose => "transpose",
+            Pattern::BitComplement => "bit-complement",
+            Pattern::BitReverse => "bit-reverse",
+            Pattern::Shuffle => "shuffle",
+        }
+    }
+}
+
+impl Synthetic {
+    /// The traffic of every rank of a job of `ranks` ranks; `told`: somebody will tell them to stop.
+    ///
+    /// # Errors
+    /// The pattern does not fit the number of ranks, or the traffic does not end.
+    pub fn traffic(&self, ranks: u32, told: bool) -> Result<synthetic::Synthetic, String> {
+        let traffic = synthetic::Synthetic {
+            pattern: self.pattern.pattern(ranks)?,
             bytes: self.bytes.0,
             arrival: match self.arrival {
                 Arrival::Fixed => synthetic::Arrival::Fixed,
                 Arrival::Exponential => synthetic::Arrival::Exponential,
             },
+            bursts: self.bursts.map(|Bursts { on, off }| synthetic::Bursts { on, off }),
             messages: self.messages,
             stop: self.stop,
-        }
+            told,
+        };
+        traffic.check(ranks)?;
+        Ok(traffic)
     }
 }

@@ -6,8 +6,10 @@
 
 mod host;
 mod jobs;
+mod list;
 mod network;
 mod storage;
+mod traffic;
 
 use odonata_units::Time;
 use schemars::JsonSchema;
@@ -16,9 +18,15 @@ use serde::{Deserialize, Serialize};
 use super::choices::Arrangement;
 
 pub use host::{Collectives, Jitter, Mpi, Nic};
-pub use jobs::{Job, NextGroup, Permutation, Placement, Uniform, Workload};
+pub use jobs::{Job, Placement, PlacementTable, Workload};
+pub(super) use list::NAME as ONE_OR_MANY;
+pub use list::OneOrMany;
 pub use network::{Link, Links, Network, Routing};
 pub use storage::{Device, Drain, Manager, Nodes, Rate, Storage};
+pub use traffic::{
+    AllToAll, BitComplement, BitReverse, HotSpot, Incast, Neighbours, NextGroup, Permutation, Shuffle, Tornado,
+    Traffic, Transpose, Uniform,
+};
 
 /// A scenario: a machine, its network and storage, and the jobs that share it.
 ///

@@ -79,6 +79,8 @@ fn everything() -> World {
     };
     let source = Synthetic {
         pattern: Pattern::Uniform,
+        bursts: None,
+        told: false,
         bytes: 10_000,
         arrival: Arrival::Exponential,
         messages: Some(5),

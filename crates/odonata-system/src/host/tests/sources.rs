@@ -6,6 +6,8 @@ use odonata_workload::{Arrival, Pattern, Synthetic};
 fn synthetic(messages: Option<u64>, stop: Option<u64>, arrival: Arrival, bytes: u64) -> JobProgram {
     let source = Synthetic {
         pattern: Pattern::Uniform,
+        bursts: None,
+        told: false,
         bytes,
         arrival,
         messages,

@@ -3,20 +3,29 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use odonata_units::{Bytes, Time};
+use odonata_units::Time;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
 
-use crate::scenario::choices::Arrival;
+use super::list::OneOrMany;
+use super::traffic::{
+    AllToAll, BitComplement, BitReverse, HotSpot, Incast, Neighbours, NextGroup, Permutation, Shuffle, Tornado,
+    Transpose, Uniform,
+};
 use crate::scenario::workload::{Checkpoint, Cosmoflow, Milc, Nekbone, Stencil};
 
 /// A job.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
-    /// Name, different from that of every other job. Default: that of the workload.
+    /// Name, different from that of every other job. Default: that of the workload, or "phases".
     pub name: Option<String>,
+    /// Makes an array of so many jobs, named NAME-0, NAME-1, ...; each gets its own nodes. Default: one job, NAME.
+    #[schemars(range(min = 1, max = 30_000))]
+    pub count: Option<u32>,
+    /// From the start of one job of the array to that of the next, e.g. "1 ms". Default: "0 s".
+    pub stagger: Option<Time>,
     /// Number of ranks, 1 to 16,777,216.
     #[schemars(range(min = 1, max = 16_777_216))]
     pub ranks: u32,
@@ -24,15 +33,25 @@ pub struct Job {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub ranks_per_node: u32,
-    /// Simulated time at which the job starts. Default: "0 s".
+    /// Simulated time at which the job starts; with `start_after`, the delay after the news has come. Default: "0 s".
     #[serde(default)]
     pub start: Time,
+    /// Name of a job, or of several, that must have ended before this one starts; the name of an array stands for all
+    /// of its jobs. The news travels as messages over the network. Default: none.
+    pub start_after: Option<OneOrMany<String>>,
+    /// For synthetic traffic: name of a job, or of several, after whose end it stops, as soon as it is told by message.
+    /// Default: none.
+    pub until: Option<OneOrMany<String>>,
+    /// How often the workload runs, one after the other on each rank. Default: 1.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1))]
+    pub repeat: u32,
     /// Which nodes the job gets. Jobs that name their nodes get them first, the others follow in the order of the file.
     /// Default: "contiguous".
     #[serde(default)]
     pub placement: Placement,
-    /// What the job does.
-    pub workload: Workload,
+    /// What the job does, or a list of what it does, one after the other (phases; no synthetic traffic among them).
+    pub workload: OneOrMany<Workload>,
 }
 
 fn one() -> u32 {
@@ -47,6 +66,10 @@ pub enum Placement {
     Contiguous,
     /// Random free compute nodes.
     Random,
+    /// Random routers; all free compute nodes of a router before those of the next.
+    RandomRouter,
+    /// Random groups; all free compute nodes of a group, in order, before those of the next.
+    RandomGroup,
     /// Named by exactly one of the keys.
     Table(PlacementTable),
 }
@@ -70,6 +93,8 @@ pub struct PlacementTable {
 enum PlacementName {
     Contiguous,
     Random,
+    RandomRouter,
+    RandomGroup,
 }
 
 impl<'de> Deserialize<'de> for Placement {
@@ -79,7 +104,7 @@ impl<'de> Deserialize<'de> for Placement {
             type Value = Placement;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"contiguous\", \"random\", { nodes = [...] }, { clients = [...] } or { file = \"...\" }")
+                f.write_str("\"contiguous\", \"random\", \"random-router\", \"random-group\", { nodes = [...] }, { clients = [...] } or { file = \"...\" }")
             }
 
             fn visit_str<E: Error>(self, name: &str) -> Result<Placement, E> {
@@ -87,6 +112,8 @@ impl<'de> Deserialize<'de> for Placement {
                 Ok(match PlacementName::deserialize(name)? {
                     PlacementName::Contiguous => Placement::Contiguous,
                     PlacementName::Random => Placement::Random,
+                    PlacementName::RandomRouter => Placement::RandomRouter,
+                    PlacementName::RandomGroup => Placement::RandomGroup,
                 })
             }
 
@@ -110,6 +137,14 @@ impl JsonSchema for Placement {
             "oneOf": [
                 { "const": "contiguous", "description": "The lowest free compute nodes." },
                 { "const": "random", "description": "Random free compute nodes." },
+                {
+                    "const": "random-router",
+                    "description": "Random routers; all free compute nodes of a router before those of the next.",
+                },
+                {
+                    "const": "random-group",
+                    "description": "Random groups; all free compute nodes of a group, in order, before those of the next.",
+                },
                 table,
             ],
         })
@@ -136,53 +171,22 @@ pub enum Workload {
     NextGroup(NextGroup),
     /// Synthetic traffic: each rank to one other.
     Permutation(Permutation),
-}
-
-macro_rules! synthetic {
-    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, Default, serde::Deserialize, JsonSchema)]
-        #[serde(default, deny_unknown_fields)]
-        pub struct $name {
-            $($(#[$field_doc])* pub $field: $type,)*
-            /// What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. This or
-            /// `mean_interval` is required.
-            #[schemars(range(min = 0, max = 1))]
-            pub load: Option<f64>,
-            /// Mean time between the messages of a rank, e.g. "500 us"; instead of `load`.
-            pub mean_interval: Option<Time>,
-            /// Size of a message. Default: one packet.
-            pub bytes: Option<Bytes>,
-            /// How the times between the messages of a rank are distributed.
-            pub arrival: Arrival,
-            /// Messages that each rank sends. This, `stop` or the run's `time_limit` is required.
-            #[schemars(range(min = 1))]
-            pub messages: Option<u64>,
-            /// Simulated time at and after which no message starts. Default: the run's `time_limit`.
-            pub stop: Option<Time>,
-        }
-    };
-}
-
-synthetic! {
-    /// Synthetic traffic to all other ranks alike; sources do not wait for the network.
-    Uniform {}
-}
-
-synthetic! {
-    /// Synthetic traffic to all ranks of the next group of ranks; the last sends to the first. Sources do not wait for
-    /// the network.
-    NextGroup {
-        /// Consecutive ranks that make a group. Default: as many as a group of the machine has room for (with the
-        /// job's ranks_per_node, storage servers left out).
-        ranks_per_group: Option<u32>,
-    }
-}
-
-synthetic! {
-    /// Synthetic traffic of each rank to one other, all different; sources do not wait for the network.
-    Permutation {
-        /// The target of each rank. Default: drawn from the seed, uniformly from the cyclic permutations.
-        targets: Option<Vec<u32>>,
-    }
+    /// Synthetic traffic: to the neighbours on a grid of 1 to 4 dimensions.
+    Neighbours(Neighbours),
+    /// Synthetic traffic: a share of it to few ranks, the rest to all others alike.
+    HotSpot(HotSpot),
+    /// Synthetic traffic: all to one rank, or to few.
+    Incast(Incast),
+    /// Synthetic traffic: each rank to all others in turn.
+    AllToAll(AllToAll),
+    /// Synthetic traffic: nearly half-way around every dimension of a grid.
+    Tornado(Tornado),
+    /// Synthetic traffic: rows and columns of a square swapped.
+    Transpose(Transpose),
+    /// Synthetic traffic: to the rank with all bits inverted.
+    BitComplement(BitComplement),
+    /// Synthetic traffic: to the rank with the bits in reverse order.
+    BitReverse(BitReverse),
+    /// Synthetic traffic: to the rank with the bits rotated left by one.
+    Shuffle(Shuffle),
 }

@@ -1,0 +1,177 @@
+//! Rules between jobs: which starts after which, and whose end stops whose traffic.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::scenario::error::{Problem, nearest, quoted};
+use crate::scenario::resolved as r;
+use crate::scenario::written as w;
+
+/// Most pairs of jobs of which one waits for the other: two arrays of a thousand.
+const MOST_PAIRS: usize = 1 << 20;
+
+/// A table `[[jobs]]`: its key, its name, the jobs that it makes, and its rules.
+pub(super) struct Entry {
+    pub(super) at: String,
+    pub(super) name: String,
+    pub(super) jobs: Range<usize>,
+    pub(super) start_after: Option<w::OneOrMany<String>>,
+    pub(super) until: Option<w::OneOrMany<String>>,
+}
+
+/// Gives the jobs in `resolved` the rules of their `entries`.
+///
+/// # Errors
+/// Two jobs or arrays have the same name, a rule names a job that there is not, or jobs wait for each
+/// other.
+pub(super) fn apply(entries: Vec<Entry>, resolved: &mut [r::Job]) -> Result<(), Problem> {
+    let names = names(&entries, resolved)?;
+    let mut pairs = 0;
+    for entry in entries {
+        for (key, rule) in [("start_after", entry.start_after), ("until", entry.until)] {
+            let Some(rule) = rule else { continue };
+            let at = format!("{}.{key}", entry.at);
+            let jobs = named(&at, rule, &names)?;
+            pairs += jobs.len() * entry.jobs.len();
+            if pairs > MOST_PAIRS {
+                let problem = format!("{pairs} pairs of jobs of which one waits for the other");
+                let error = Problem::new(at, problem, format!("at most {MOST_PAIRS}"));
+                return Err(error.hint("let the array wait for one job that waits for the others"));
+            }
+            for job in &mut resolved[entry.jobs.clone()] {
+                match key {
+                    "until" => job.until.clone_from(&jobs),
+                    _ => job.start_after.clone_from(&jobs),
+                }
+            }
+        }
+    }
+    no_cycle(resolved)
+}
+
+/// The jobs that each name stands for: those of an array, or one.
+fn names(entries: &[Entry], resolved: &[r::Job]) -> Result<BTreeMap<String, Range<usize>>, Problem> {
+    let mut names: BTreeMap<String, (usize, Range<usize>)> = BTreeMap::new();
+    let mut add = |at: usize, name: &str, jobs: Range<usize>| {
+        let Some((first, _)) = names.insert(name.to_string(), (at, jobs)) else {
+            return Ok(());
+        };
+        let problem = format!("jobs {first} and {at} (counted from 0) have the same name \"{name}\"");
+        let error = Problem::new(format!("jobs.{at}.name"), problem, "a name for every job");
+        let array = resolved
+            .iter()
+            .any(|job| job.entry as usize == first && job.name != entries[first].name)
+            || resolved
+                .iter()
+                .any(|job| job.entry as usize == at && job.name != entries[at].name);
+        Err(if array {
+            error.hint("an array NAME has the jobs NAME-0, NAME-1, ...")
+        } else {
+            error
+        })
+    };
+    for (at, entry) in entries.iter().enumerate() {
+        add(at, &entry.name, entry.jobs.clone())?;
+        for number in entry.jobs.clone() {
+            if resolved[number].name != entry.name {
+                add(at, &resolved[number].name, number..number + 1)?;
+            }
+        }
+    }
+    Ok(names.into_iter().map(|(name, (_, jobs))| (name, jobs)).collect())
+}
+
+/// The jobs that the rule at key `at` names, ascending, each once.
+fn named(at: &str, rule: w::OneOrMany<String>, names: &BTreeMap<String, Range<usize>>) -> Result<Vec<u16>, Problem> {
+    let mut jobs = Vec::new();
+    for (key, name) in rule.keyed(at) {
+        let Some(range) = names.get(&name) else {
+            const SHOWN: usize = 12;
+            let mut list: Vec<&str> = names.keys().map(String::as_str).take(SHOWN).collect();
+            if names.len() > SHOWN {
+                list.push("...");
+            }
+            let problem = format!("there is no job {}", quoted(&name));
+            let error = Problem::new(key, problem, format!("one of {}", list.join(", ")));
+            return Err(match nearest(&name, names.keys().map(String::as_str)) {
+                Some(hint) => error.hint(hint),
+                None => error,
+            });
+        };
+        // There are fewer than 2^15 jobs.
+        jobs.extend(range.clone().map(|number| number as u16));
+    }
+    if jobs.is_empty() {
+        return Err(Problem::new(at, "names no job", "a name, or a list of names"));
+    }
+    jobs.sort_unstable();
+    jobs.dedup();
+    Ok(jobs)
+}
+
+/// Checks that the jobs can be put in an order in which each comes after those that it waits for, for its
+/// start or for its end.
+fn no_cycle(jobs: &[r::Job]) -> Result<(), Problem> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Seen {
+        Not,
+        Open,
+        Done,
+    }
+    let awaited = |job: usize| {
+        jobs[job]
+            .start_after
+            .iter()
+            .chain(&jobs[job].until)
+            .map(|&other| usize::from(other))
+    };
+    let mut seen = vec![Seen::Not; jobs.len()];
+    for first in 0..jobs.len() {
+        // Depth first, with a path of its own: chains of jobs may be longer than the stack.
+        let mut path = vec![(first, 0)];
+        while let Some((job, next)) = path.last_mut() {
+            let job = *job;
+            if *next == 0 {
+                match seen[job] {
+                    Seen::Done => {
+                        path.pop();
+                        continue;
+                    }
+                    _ => seen[job] = Seen::Open,
+                }
+            }
+            let Some(other) = awaited(job).nth(*next) else {
+                seen[job] = Seen::Done;
+                path.pop();
+                continue;
+            };
+            *next += 1;
+            if seen[other] == Seen::Open {
+                let start = path.iter().position(|&(on, _)| on == other).unwrap_or(0);
+                return Err(cycle(jobs, path[start..].iter().map(|&(on, _)| on).collect()));
+            }
+            path.push((other, 0));
+        }
+    }
+    Ok(())
+}
+
+fn cycle(jobs: &[r::Job], path: Vec<usize>) -> Problem {
+    let (first, after) = (path[0], path.get(1).copied().unwrap_or(path[0]));
+    let starts = jobs[first].start_after.contains(&(after as u16));
+    let key = if starts { "start_after" } else { "until" };
+    let mut names: Vec<&str> = path.iter().take(8).map(|&job| jobs[job].name.as_str()).collect();
+    if path.len() > names.len() {
+        names.push("...");
+    }
+    names.push(&jobs[first].name);
+    let problem = match path.len() {
+        1 => format!("job \"{}\" waits for itself", jobs[first].name),
+        _ => format!("jobs wait for each other: {}", names.join(" for ")),
+    };
+    Problem::new(
+        format!("jobs.{}.{key}", jobs[first].entry),
+        problem,
+        "jobs that do not wait for this one",
+    )
+}

@@ -1,0 +1,123 @@
+//! Workloads: what a job does.
+
+use odonata_workload::Phases;
+
+use super::traffic;
+use crate::scenario::error::Problem;
+use crate::scenario::resolved as r;
+use crate::scenario::written as w;
+
+/// Most polynomial orders of a Nekbone job.
+const MOST_ORDERS: usize = 1_000;
+
+/// The size of a job, and what else its workload depends on.
+#[derive(Clone, Copy)]
+pub(super) struct Size {
+    pub(super) ranks: u32,
+    pub(super) ranks_per_node: u32,
+    /// Position among all jobs.
+    pub(super) number: usize,
+    /// Whether somebody will tell its sources to stop.
+    pub(super) told: bool,
+}
+
+/// The workload at key `at`, which is one or a list of phases, with its name.
+pub(super) fn workload(
+    at: &str,
+    size: Size,
+    workload: w::OneOrMany<w::Workload>,
+    machine: &r::Resolved,
+) -> Result<(&'static str, r::Workload), Problem> {
+    let list = match workload {
+        w::OneOrMany::One(single) => return one(at, size, single, machine),
+        w::OneOrMany::Many(list) => list,
+    };
+    if list.is_empty() || list.len() > Phases::MOST {
+        let problem = format!("{} phases", list.len());
+        return Err(Problem::new(at, problem, format!("1 to {}", Phases::MOST)));
+    }
+    let mut phases = Vec::with_capacity(list.len());
+    for (at, phase) in w::OneOrMany::Many(list).keyed(at) {
+        let (kind, phase) = one(&at, size, phase, machine)?;
+        if matches!(phase, r::Workload::Synthetic(_)) {
+            let problem = Problem::new(
+                at,
+                format!("{kind} traffic cannot be a phase"),
+                "workloads that end by themselves",
+            );
+            return Err(problem.hint("give the traffic a job of its own"));
+        }
+        phases.push(phase);
+    }
+    Ok(("phases", r::Workload::Phases(phases)))
+}
+
+/// Whether a workload needs storage servers.
+fn does_io(workload: &r::Workload) -> bool {
+    matches!(workload, r::Workload::Checkpoint(_) | r::Workload::Cosmoflow(_))
+}
+
+fn one(
+    at: &str,
+    size: Size,
+    workload: w::Workload,
+    machine: &r::Resolved,
+) -> Result<(&'static str, r::Workload), Problem> {
+    let ranks = size.ranks;
+    let (kind, resolved) = match workload {
+        w::Workload::Milc(milc) => ("milc", r::Workload::Milc(milc)),
+        w::Workload::Nekbone(nekbone) => ("nekbone", r::Workload::Nekbone(nekbone)),
+        w::Workload::Checkpoint(checkpoint) => ("checkpoint", r::Workload::Checkpoint(checkpoint)),
+        w::Workload::Cosmoflow(cosmoflow) => ("cosmoflow", r::Workload::Cosmoflow(cosmoflow)),
+        w::Workload::Stencil(stencil) => ("stencil", r::Workload::Stencil(stencil)),
+        traffic => {
+            let resolved = traffic::synthetic(at, size, traffic, machine)?;
+            (resolved.pattern.name(), r::Workload::Synthetic(resolved))
+        }
+    };
+    if does_io(&resolved) && machine.storage.is_none() {
+        let problem = Problem::new(at, format!("{kind} does I/O, but the machine has no servers"), "");
+        return Err(problem.hint("add a table [storage]"));
+    }
+    if let r::Workload::Nekbone(nekbone) = &resolved
+        && nekbone.orders.len() > MOST_ORDERS
+    {
+        let problem = format!("{} polynomial orders", nekbone.orders.len());
+        return Err(Problem::new(
+            format!("{at}.nekbone.orders"),
+            problem,
+            format!("at most {MOST_ORDERS}"),
+        ));
+    }
+    if let Err(problem) = resolved.program(ranks) {
+        // The extents are to blame if the workload runs without them.
+        let dims = without_dims(&resolved).is_some_and(|other| other.program(ranks).is_ok());
+        return Err(misfit(&format!("{at}.{kind}"), problem, dims, ranks));
+    }
+    Ok((kind, resolved))
+}
+
+/// A workload at key `at` that does not fit `ranks` ranks, because of its extents or for another reason.
+pub(super) fn misfit(at: &str, problem: String, dims: bool, ranks: u32) -> Problem {
+    if !dims {
+        return Problem::new(at, problem, "");
+    }
+    let error = Problem::new(
+        format!("{at}.dims"),
+        problem,
+        format!("extents that make {ranks} ranks"),
+    );
+    error.hint("leave dims out for a balanced grid")
+}
+
+/// The same workload on a balanced grid, if it was given extents.
+fn without_dims(workload: &r::Workload) -> Option<r::Workload> {
+    let mut other = workload.clone();
+    let given = match &mut other {
+        r::Workload::Milc(w) => w.dims.take().is_some(),
+        r::Workload::Nekbone(w) => w.dims.take().is_some(),
+        r::Workload::Stencil(w) => w.dims.take().is_some(),
+        _ => false,
+    };
+    given.then_some(other)
+}

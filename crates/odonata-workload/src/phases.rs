@@ -1,0 +1,198 @@
+//! Programs one after the other, and again: phases of a job.
+
+use std::sync::Arc;
+
+use crate::program::operations;
+use crate::{After, Collective, Comm, Counts, Cursor, Group, Op, OpId, OpKind, Program};
+
+/// Programs that the same ranks run one after the other, the whole of it several times.
+///
+/// Every rank goes on to the next phase when its own part of a phase is complete; nobody waits for
+/// anybody unless the programs do. What must not clash between phases is renumbered:
+///
+/// | what | in the phases |
+/// |---|---|
+/// | operations | numbered through, `After` along with them |
+/// | marks | numbered through, in the order in which they come |
+/// | files | each phase has its own: its place in the list stands in the upper 8 bits. A repetition uses the same files again |
+/// | communicators, size lists | each phase has its own, except for [`Comm::WORLD`] |
+/// | requests | used again: a program has waited for all of its own when it ends |
+/// | tags | used again: messages of one sender match in the order of sending |
+///
+/// A wildcard receive at the end of a phase may therefore take a message of the next one, as in MPI. Streams
+/// run through: with several of them, the next phase begins on each when that stream is free.
+/// Phases of phases are not possible; write one list.
+#[derive(Debug)]
+pub struct Phases {
+    phases: Vec<Arc<dyn Program>>,
+    repeat: u32,
+}
+
+/// How far a rank is in a program of [`Phases`]; all zero in others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PhaseCursor {
+    /// Phases that are complete, over all repetitions.
+    pub done: u32,
+    /// Number of the first operation of the phase under way.
+    pub first_op: u32,
+    /// Marks so far.
+    pub marks: u32,
+}
+
+/// Bits of a file's number that are the program's own.
+const FILE_BITS: u32 = 56;
+/// Bits of a communicator's number that are the program's own; two numbers of 32 bits follow from it.
+const COMM_BITS: u32 = 23;
+/// Bits of the number of a size list that are the program's own.
+const COUNTS_BITS: u32 = 24;
+
+/// The most operations of a rank: that of the ranks that are looked at. A corner of a box in a mesh has
+/// 7 neighbours where the inside has 26, so others may have up to four times as many.
+const MOST_OPERATIONS: u64 = 1 << 30;
+
+impl Phases {
+    /// The most phases in a list.
+    pub const MOST: usize = 128;
+
+    /// `phases`, one after the other, `repeat` times.
+    ///
+    /// # Errors
+    /// There are none or more than [`Phases::MOST`], no repetition, programs of different numbers of ranks,
+    /// or more operations than can be numbered.
+    pub fn new(phases: Vec<Arc<dyn Program>>, repeat: u32) -> Result<Self, String> {
+        if phases.is_empty() || phases.len() > Phases::MOST {
+            return Err(format!("{} phases: expected 1 to {}", phases.len(), Phases::MOST));
+        }
+        if repeat == 0 {
+            return Err("no repetition: expected at least 1".into());
+        }
+        let ranks = phases[0].ranks();
+        if let Some(other) = phases.iter().find(|phase| phase.ranks() != ranks) {
+            return Err(format!("phases of {ranks} and {} ranks", other.ranks()));
+        }
+        let most = MOST_OPERATIONS / u64::from(repeat);
+        for rank in [0, ranks / 2, ranks.saturating_sub(1)] {
+            let mut total = 0;
+            for phase in &phases {
+                total += operations(phase.as_ref(), rank).take(most as usize + 1).count() as u64;
+                if total > most {
+                    return Err(format!(
+                        "{repeat} repetitions of {total} or more operations: a rank can have 2^30 of them"
+                    ));
+                }
+            }
+        }
+        if phases.len() as u64 * u64::from(repeat) >= u64::from(u32::MAX) {
+            return Err(format!(
+                "{repeat} repetitions of {} phases: too many to number",
+                phases.len()
+            ));
+        }
+        Ok(Phases { phases, repeat })
+    }
+}
+
+/// `op` of phase number `phase`, with the names that are unique over all phases.
+fn rename(op: &mut Op, phase: u32, cursor: &PhaseCursor) {
+    op.id.0 += cursor.first_op;
+    if cursor.first_op > 0 && !op.after.is_none() {
+        let mut ids = [OpId(0); After::MOST];
+        let mut count = 0;
+        for (slot, id) in ids.iter_mut().zip(op.after.iter()) {
+            *slot = OpId(id.0 + cursor.first_op);
+            count += 1;
+        }
+        op.after = After::from_slice(&ids[..count]).unwrap_or(op.after);
+    }
+    match &mut op.kind {
+        OpKind::Send { comm, .. }
+        | OpKind::Isend { comm, .. }
+        | OpKind::Recv { comm, .. }
+        | OpKind::Irecv { comm, .. } => *comm = comm_of(phase, *comm),
+        OpKind::Collective(collective) => rename_collective(collective, phase),
+        OpKind::Open { file }
+        | OpKind::Close { file }
+        | OpKind::Read { file, .. }
+        | OpKind::Write { file, .. }
+        | OpKind::Iread { file, .. }
+        | OpKind::Iwrite { file, .. } => *file |= u64::from(phase) << FILE_BITS,
+        OpKind::Mark { iteration } => *iteration = cursor.marks,
+        OpKind::Compute { .. } | OpKind::Wait { .. } | OpKind::WaitAll { .. } => {}
+    }
+}
+
+fn rename_collective(collective: &mut Collective, phase: u32) {
+    match collective {
+        Collective::Barrier { comm } | Collective::Broadcast { comm, .. } | Collective::Allreduce { comm, .. } => {
+            *comm = comm_of(phase, *comm);
+        }
+    }
+}
+
+/// The number of communicator `comm` of phase `phase` among those of all phases.
+fn comm_of(phase: u32, comm: Comm) -> Comm {
+    match comm {
+        Comm::WORLD => comm,
+        Comm(number) => Comm(number | phase << COMM_BITS),
+    }
+}
+
+impl Program for Phases {
+    fn ranks(&self) -> u32 {
+        self.phases[0].ranks()
+    }
+
+    fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
+        let count = self.phases.len() as u32;
+        let mut at = *cursor;
+        // A whole round without an operation for this rank is the end: the next one would be the same.
+        for _ in 0..=count {
+            if at.phase.done >= count * self.repeat {
+                return None;
+            }
+            let phase = at.phase.done % count;
+            let mut inner = Cursor {
+                op: at.op - at.phase.first_op,
+                words: at.words,
+                ..Cursor::default()
+            };
+            if let Some(mut op) = self.phases[phase as usize].next(rank, &mut inner) {
+                rename(&mut op, phase, &at.phase);
+                at.op = at.phase.first_op + inner.op;
+                at.words = inner.words;
+                at.phase.marks += u32::from(matches!(op.kind, OpKind::Mark { .. }));
+                *cursor = at;
+                return Some(op);
+            }
+            at.words = Default::default();
+            at.phase.done += 1;
+            at.phase.first_op = at.op;
+        }
+        None
+    }
+
+    fn group(&self, rank: u32, comm: Comm) -> Option<Group> {
+        let phase = self.phases.get((comm.0 >> COMM_BITS) as usize)?;
+        phase.group(rank, Comm(comm.0 & ((1 << COMM_BITS) - 1)))
+    }
+
+    fn bytes(&self, rank: u32, counts: Counts, from: u32, to: u32) -> u64 {
+        let phase = self.phases.get((counts.0 >> COUNTS_BITS) as usize);
+        let own = Counts(counts.0 & ((1 << COUNTS_BITS) - 1));
+        phase.map_or(0, |phase| phase.bytes(rank, own, from, to))
+    }
+
+    fn describe(&self) -> String {
+        let phases: Vec<String> = self.phases.iter().map(|phase| phase.describe()).collect();
+        let times = match self.repeat {
+            1 => String::new(),
+            n => format!("{n} times "),
+        };
+        let (open, close) = if self.repeat > 1 && phases.len() > 1 {
+            ("(", ")")
+        } else {
+            ("", "")
+        };
+        format!("{times}{open}{}{close}", phases.join("; then "))
+    }
+}

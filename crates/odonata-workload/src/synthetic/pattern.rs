@@ -1,0 +1,279 @@
+//! Patterns: which rank sends to which.
+//!
+//! | pattern | destination of rank `s` of `n` | a rank that sends nothing |
+//! |---|---|---|
+//! | uniform | any other | none |
+//! | hot spot | with a given probability one of the hot ranks, else any other | none |
+//! | incast | one of the targets | the targets |
+//! | all-to-all | `s + 1`, `s + 2`, ..., `s - 1`, again and again (modulo `n`) | none |
+//! | neighbours | a neighbour on a grid, at random or in turn | none |
+//! | tornado | `s + ceil(k / 2) - 1` (modulo `k`) in every dimension, of extent `k`, of a grid | none |
+//! | transpose | column and row of a square swapped | the diagonal, `sqrt(n)` ranks |
+//! | bit complement | all bits inverted | none |
+//! | bit reverse | bits in reverse order | palindromes, `2^ceil(b / 2)` of `2^b` ranks |
+//! | shuffle | bits rotated left by one | `0` and `n - 1` |
+//! | next group, permutation | see [`Pattern`] | none |
+//!
+//! Definitions: W. J. Dally, B. Towles, "Principles and Practices of Interconnection Networks" (2004),
+//! chapter 3, table 3.1; hot spots and the reading of the others as in BookSim 2 (`traffic.cpp`). There
+//! they are between nodes; here they are between the ranks of a job, wherever those are. Bits are the
+//! lowest `log2 n` of the rank. A rank whose destination would be itself sends nothing, since such a
+//! message would load no network.
+
+use std::sync::Arc;
+
+use super::{Neighbours, Tornado, below};
+
+/// Where messages go.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pattern {
+    /// To all other ranks alike.
+    Uniform,
+    /// To all ranks of the next group alike; the last group sends to the first. With one group of
+    /// ranks per group of a dragonfly all traffic of a group shares one global link, the worst case
+    /// for minimal routing (Kim, Dally, Scott, Abts, "Technology-Driven, Highly-Scalable Dragonfly
+    /// Topology", ISCA 2008).
+    NextGroup {
+        /// Consecutive ranks that make a group; the last group may be smaller.
+        ranks_per_group: u32,
+    },
+    /// Each rank to one other, as [`Pattern::permutation`] draws them.
+    Permutation {
+        /// The destination of each rank.
+        targets: Arc<[u32]>,
+    },
+    /// To the neighbours on a grid.
+    Neighbours(Neighbours),
+    /// With probability `share` to one of the hot ranks alike, else to all other ranks alike, the hot ones
+    /// among them. A hot rank chooses among the other hot ranks; if it is the only one, among all.
+    HotSpot {
+        /// The hot ranks, all different.
+        targets: Arc<[u32]>,
+        /// Above 0, at most 1.
+        share: f64,
+    },
+    /// All other ranks to the targets alike; the targets themselves send nothing.
+    Incast {
+        /// The targets, all different.
+        targets: Arc<[u32]>,
+    },
+    /// Each rank to all others in turn, from the next one on.
+    AllToAll,
+    /// Nearly half-way around every dimension of a grid.
+    Tornado(Tornado),
+    /// From row `i`, column `j` of a square to row `j`, column `i`; with `2^b` ranks, `b` even, the two
+    /// halves of the bits swapped.
+    Transpose,
+    /// All bits inverted.
+    BitComplement,
+    /// The bits in reverse order.
+    BitReverse,
+    /// The bits rotated left by one place: a perfect shuffle.
+    Shuffle,
+}
+
+impl Pattern {
+    /// A random permutation in which no rank sends to itself. `random(n)` gives a number below `n`.
+    ///
+    /// It is drawn uniformly from the permutations that are one cycle through all ranks (S. Sattolo,
+    /// "An algorithm to generate a random cyclic permutation", Information Processing Letters 22,
+    /// 1986), which have no fixed points and need no second attempt.
+    ///
+    /// # Errors
+    /// There are fewer than two ranks.
+    pub fn permutation(ranks: u32, mut random: impl FnMut(u32) -> u32) -> Result<Pattern, String> {
+        if ranks < 2 {
+            return Err(format!(
+                "a permutation without fixed points needs 2 ranks at least, not {ranks}"
+            ));
+        }
+        let mut targets: Vec<u32> = (0..ranks).collect();
+        for last in (1..ranks).rev() {
+            // The remainder only guards against a caller that breaks the rule.
+            let other = random(last) % last;
+            targets.swap(last as usize, other as usize);
+        }
+        Ok(Pattern::Permutation {
+            targets: targets.into(),
+        })
+    }
+
+    /// Checks that it is defined on `ranks` ranks, and that every destination exists.
+    ///
+    /// # Errors
+    /// Says which rule is broken: too few ranks or groups, a number of ranks that is no power of two or
+    /// no square, a grid of other ranks, or a bad entry of a list.
+    pub fn check(&self, ranks: u32) -> Result<(), String> {
+        match self {
+            _ if ranks < 2 => Err(format!("synthetic traffic needs 2 ranks at least, not {ranks}")),
+            Pattern::Uniform | Pattern::AllToAll => Ok(()),
+            Pattern::NextGroup { ranks_per_group: 0 } => Err("ranks_per_group is 0: expected at least 1".into()),
+            Pattern::NextGroup { ranks_per_group } if *ranks_per_group >= ranks => Err(format!(
+                "{ranks} ranks in groups of {ranks_per_group} make one group: expected at least 2"
+            )),
+            Pattern::NextGroup { .. } => Ok(()),
+            Pattern::Permutation { targets } => {
+                if targets.len() as u64 != u64::from(ranks) {
+                    return Err(format!(
+                        "the permutation has {} entries for {ranks} ranks",
+                        targets.len()
+                    ));
+                }
+                if let Some(rank) = (0..ranks).find(|&rank| targets[rank as usize] == rank) {
+                    return Err(format!("rank {rank} sends to itself"));
+                }
+                distinct(targets, ranks)
+            }
+            Pattern::HotSpot { share, .. } if !(*share > 0.0 && *share <= 1.0) => {
+                Err(format!("a share of {share}: expected above 0, at most 1"))
+            }
+            Pattern::HotSpot { targets, .. } => distinct(targets, ranks),
+            Pattern::Incast { targets } if targets.len() as u64 >= u64::from(ranks) => {
+                Err(format!("{} targets leave none of {ranks} ranks to send", targets.len()))
+            }
+            Pattern::Incast { targets } => distinct(targets, ranks),
+            Pattern::Neighbours(neighbours) => same_ranks(neighbours.ranks(), ranks),
+            Pattern::Tornado(tornado) => same_ranks(tornado.ranks(), ranks),
+            Pattern::Transpose => match ranks.isqrt() {
+                side if side * side == ranks => Ok(()),
+                side => Err(format!(
+                    "transpose needs a square number of ranks, such as {} or {}, not {ranks}",
+                    u64::from(side).pow(2),
+                    u64::from(side + 1).pow(2)
+                )),
+            },
+            Pattern::BitComplement | Pattern::BitReverse | Pattern::Shuffle if !ranks.is_power_of_two() => {
+                Err(format!(
+                    "a pattern of bits needs a power of two of ranks, such as {} or {}, not {ranks}",
+                    1u64 << ranks.ilog2(),
+                    2u64 << ranks.ilog2()
+                ))
+            }
+            Pattern::BitComplement | Pattern::BitReverse | Pattern::Shuffle => Ok(()),
+        }
+    }
+
+    /// Whether `rank` of `ranks` sends at all; see the table at the head of this page.
+    pub fn sends(&self, rank: u32, ranks: u32) -> bool {
+        match self {
+            Pattern::Incast { targets } => !targets.contains(&rank),
+            Pattern::Transpose | Pattern::BitComplement | Pattern::BitReverse | Pattern::Shuffle => {
+                self.destination(rank, ranks, 0, 0) != rank
+            }
+            _ => true,
+        }
+    }
+
+    /// Where `rank` of `ranks` sends its message number `sequence`, counted from 0; `draw` is 64 random
+    /// bits, used up.
+    ///
+    /// Never `rank` itself if the pattern passes [`Pattern::check`] and the rank [sends](Pattern::sends); if
+    /// not, the answer may be, but it is always one of the ranks (0 if there are none).
+    #[inline]
+    pub fn destination(&self, rank: u32, ranks: u32, draw: u64, sequence: u64) -> u32 {
+        let last = ranks.saturating_sub(1);
+        match self {
+            Pattern::Uniform => uniform(rank, ranks, draw),
+            Pattern::NextGroup { ranks_per_group } => {
+                let size = (*ranks_per_group).max(1);
+                let next = (u64::from(rank / size) + 1) * u64::from(size);
+                let first = if next < u64::from(ranks) { next as u32 } else { 0 };
+                first + below(size.min(ranks.saturating_sub(first)), draw)
+            }
+            Pattern::Permutation { targets } => targets.get(rank as usize).map_or(0, |&t| t.min(last)),
+            Pattern::HotSpot { targets, share } => hot_spot(targets, *share, rank, ranks, draw),
+            Pattern::Incast { targets } => {
+                let chosen = below(targets.len() as u32, draw) as usize;
+                targets.get(chosen).map_or(0, |&target| target.min(last))
+            }
+            Pattern::AllToAll => {
+                let step = 1 + sequence % u64::from(last.max(1));
+                ((u64::from(rank) + step) % u64::from(ranks.max(1))) as u32
+            }
+            Pattern::Neighbours(neighbours) => neighbours.destination(rank, draw, sequence).min(last),
+            Pattern::Tornado(tornado) => tornado.destination(rank).min(last),
+            Pattern::Transpose => {
+                let side = ranks.isqrt().max(1);
+                (rank % side).saturating_mul(side).saturating_add(rank / side).min(last)
+            }
+            Pattern::BitComplement => (!rank & last).min(last),
+            Pattern::BitReverse => match ranks {
+                0 | 1 => 0,
+                _ => ((rank & last).reverse_bits() >> (u32::BITS - bits(ranks))).min(last),
+            },
+            Pattern::Shuffle => match ranks {
+                0 | 1 => 0,
+                _ => (((rank << 1) | (rank >> (bits(ranks) - 1)) & 1) & last).min(last),
+            },
+        }
+    }
+}
+
+/// How many bits number `ranks` ranks, of which there are at least 2.
+fn bits(ranks: u32) -> u32 {
+    ranks.ilog2().max(1)
+}
+
+/// One of the others: those from `rank` on move up by one.
+#[inline]
+fn uniform(rank: u32, ranks: u32, draw: u64) -> u32 {
+    let other = below(ranks.saturating_sub(1), draw);
+    let other = if other >= rank { other.saturating_add(1) } else { other };
+    other.min(ranks.saturating_sub(1))
+}
+
+/// Both choices, hot or not and which, from one draw: what remains of it below (or above) the threshold
+/// is uniform again.
+fn hot_spot(targets: &[u32], share: f64, rank: u32, ranks: u32, draw: u64) -> u32 {
+    let whole = 1u128 << 64;
+    let threshold = ((share * whole as f64) as u128).min(whole);
+    let draw = u128::from(draw);
+    let own = targets.iter().position(|&target| target == rank);
+    let hot = (targets.len() - usize::from(own.is_some())) as u128;
+    if hot == 0 {
+        return uniform(rank, ranks, draw as u64);
+    }
+    if draw < threshold {
+        // At most 2^24 ranks times 2^64 fit into 128 bits.
+        let chosen = (draw * hot / threshold) as usize;
+        let chosen = chosen + usize::from(own.is_some_and(|own| chosen >= own));
+        targets
+            .get(chosen)
+            .map_or(0, |&target| target.min(ranks.saturating_sub(1)))
+    } else {
+        let cold = whole - threshold;
+        let rest = ((draw - threshold) << 64) / cold;
+        uniform(rank, ranks, rest as u64)
+    }
+}
+
+fn same_ranks(grid: u32, ranks: u32) -> Result<(), String> {
+    if grid == ranks {
+        return Ok(());
+    }
+    Err(format!("a grid of {grid} ranks for a job of {ranks}"))
+}
+
+/// Checks a list of targets: not empty, every one a rank and there once.
+fn distinct(targets: &[u32], ranks: u32) -> Result<(), String> {
+    if targets.is_empty() {
+        return Err("there are no targets: expected at least 1".into());
+    }
+    let mut taken = vec![false; ranks as usize];
+    for &target in targets {
+        match taken.get_mut(target as usize) {
+            None => {
+                return Err(format!(
+                    "target {target} does not exist: the job has ranks 0 to {}",
+                    ranks - 1
+                ));
+            }
+            Some(true) => return Err(format!("rank {target} is a target twice")),
+            Some(free) => *free = true,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
