@@ -1,13 +1,15 @@
 //! What one owner has waited for in one line; a cache line.
+//!
+//! Who waits now is counted in the line itself where there is room, see `line.rs`.
 
 use crate::{Cause, Owner};
-use odonata_engine::{Slot, Time};
+use odonata_engine::{NIL, Slot, Time};
 
-/// Culprits per claim; those of a line with more are in further claims of the same owner.
+/// Culprits per claim; further ones are in continuations.
 const CULPRITS: usize = 3;
 
 /// Channels of a [held](crate::Hold) resource that are told apart; those above count as the last.
-pub(crate) const CHANNELS: usize = 6;
+pub(crate) const CHANNELS: usize = 5;
 
 /// No culprit.
 const NOBODY: Owner = Owner::MAX;
@@ -15,28 +17,30 @@ const NOBODY: Owner = Owner::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claim {
     times: [Time; CULPRITS],
+    /// Waiters of the owner, where the line has no room to count them.
     pub(crate) waiting: u32,
+    /// The claim of a further owner.
     pub(crate) next: u32,
+    /// The claim of the same owner that has its further culprits.
+    pub(crate) more: u32,
     /// Lines of held resources: those of the waiters who wait in channel 1, 2, ...; the others wait in channel 0.
     pub(crate) channels: [u32; CHANNELS - 1],
     culprits: [Owner; CULPRITS],
     causes: [Cause; CULPRITS],
     pub(crate) owner: Owner,
-    /// Whether `waiting` is kept here; if not, this claim only holds further culprits.
-    pub(crate) counts: bool,
 }
 
 impl Claim {
-    pub(crate) fn new(owner: Owner, counts: bool, next: u32) -> Claim {
+    pub(crate) fn new(owner: Owner) -> Claim {
         Claim {
             times: [Time::ZERO; CULPRITS],
             waiting: 0,
-            next,
+            next: NIL,
+            more: NIL,
             channels: [0; CHANNELS - 1],
             culprits: [NOBODY; CULPRITS],
             causes: [0; CULPRITS],
             owner,
-            counts,
         }
     }
 
@@ -53,11 +57,11 @@ impl Claim {
         self.times[place] = Time(self.times[place].0.wrapping_add(time));
     }
 
-    /// Waiters in `channel`.
+    /// Those of `waiting` who wait in `channel`.
     #[inline]
-    pub(crate) fn waiting_in(&self, channel: usize) -> u32 {
+    pub(crate) fn waiting_in(&self, channel: usize, waiting: u32) -> u32 {
         match channel {
-            0 => self.waiting - self.channels.iter().sum::<u32>(),
+            0 => waiting - self.channels.iter().sum::<u32>(),
             _ => self.channels[channel - 1],
         }
     }

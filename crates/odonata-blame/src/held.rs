@@ -8,8 +8,9 @@
 //! whose fault that was turns out later. Idle time counts from the moment at which the resource was free, `free_at`,
 //! which is the same for all: who comes later starts with the time before as a debt.
 
-use crate::claim::{CHANNELS, Claim, Deferred};
-use crate::{Cause, Ledger, Line, Owner};
+use crate::claim::{CHANNELS, Deferred};
+use crate::line::Waiters;
+use crate::{Cause, Ledger, Owner};
 use odonata_engine::{Mode, NIL, Time};
 
 /// Who holds a resource, and what kind of resource it is.
@@ -47,7 +48,7 @@ impl Ledger {
             self.claims.edit::<M>(at).channels[place(channel) - 1] += 1;
         }
         if hold.free_at > now {
-            self.book::<M>(at, hold.holder, hold.cause, hold.free_at - now);
+            self.book::<M>(at, hold.holder, hold.cause, (hold.free_at - now).0);
             self.series
                 .book::<M>(line, (now, hold.free_at), 1, owner, hold.holder, hold.cause);
         } else if hold.free_at < now {
@@ -59,44 +60,40 @@ impl Ledger {
     /// where he has waited for it, if he has.
     #[inline]
     pub fn pass<M: Mode>(&mut self, line: u32, (free_at, now): (Time, Time), next: Hold, taker: Option<Taker>) {
-        let Line { claims, waiting, .. } = *self.lines.get(line);
-        if waiting == 0 {
+        if self.lines.get(line).total == 0 {
             return;
         }
         let held = (next.free_at - now).0;
-        let mut at = claims;
-        while at != NIL {
-            let claim = self.claims.get(at);
-            let (following, owner, waiting) = (claim.next, claim.owner, claim.waiting);
-            if waiting > 0 {
-                if free_at < now {
-                    self.defer_idle::<M>(line, at, (now - free_at).0);
-                }
-                let mut left = u64::from(waiting);
-                if owner == next.holder
-                    && let Some(Taker { channel, returns }) = taker
-                {
-                    left -= 1;
-                    if !returns {
-                        let claim = self.claims.edit::<M>(at);
-                        claim.waiting -= 1;
-                        if channel > 0 {
-                            claim.channels[place(channel) - 1] -= 1;
-                        }
+        let mut walk = self.walk(line);
+        while let Some(waiters) = self.next(&mut walk) {
+            let Waiters {
+                claim, owner, count, ..
+            } = waiters;
+            if count == 0 {
+                continue;
+            }
+            if free_at < now {
+                self.defer_idle::<M>(line, waiters, (now - free_at).0);
+            }
+            let mut left = u64::from(count);
+            if owner == next.holder
+                && let Some(Taker { channel, returns }) = taker
+            {
+                left -= 1;
+                if !returns {
+                    self.depart::<M>(line, waiters);
+                    if channel > 0 {
+                        self.claims.edit::<M>(claim).channels[place(channel) - 1] -= 1;
                     }
                 }
-                if left > 0 {
-                    self.book_raw::<M>(at, next.holder, next.cause, held * left);
-                    self.series
-                        .book::<M>(line, (now, next.free_at), left, owner, next.holder, next.cause);
-                }
             }
-            at = following;
+            if left > 0 {
+                self.book::<M>(claim, next.holder, next.cause, held * left);
+                self.series
+                    .book::<M>(line, (now, next.free_at), left, owner, next.holder, next.cause);
+            }
         }
         if let Some(Taker { returns, .. }) = taker {
-            if !returns {
-                self.lines.edit::<M>(line).waiting -= 1;
-            }
             let waited = self.waited.edit::<M>(u32::from(next.holder));
             waited.waits += 1;
             let again = if returns { next.free_at } else { Time::ZERO };
@@ -104,13 +101,13 @@ impl Ledger {
         }
     }
 
-    /// The waiters of claim `at` have waited while the resource was idle, for `idle` ps.
-    fn defer_idle<M: Mode>(&mut self, line: u32, at: u32, idle: u64) {
-        let claim: Claim = *self.claims.get(at);
+    /// `waiters` have waited while the resource was idle, for `idle` ps.
+    fn defer_idle<M: Mode>(&mut self, line: u32, waiters: Waiters, idle: u64) {
+        let claim = *self.claims.get(waiters.claim);
         for channel in 0..CHANNELS {
-            let waiting = claim.waiting_in(channel);
-            if waiting > 0 {
-                self.owe::<M>(line, claim.owner, channel, idle * u64::from(waiting));
+            let count = claim.waiting_in(channel, waiters.count);
+            if count > 0 {
+                self.owe::<M>(line, waiters.owner, channel, idle * u64::from(count));
             }
         }
     }
@@ -119,7 +116,7 @@ impl Ledger {
     #[inline]
     pub fn has_idle(&self, line: u32, (free_at, now): (Time, Time)) -> bool {
         let line = self.lines.get(line);
-        line.owed || (line.waiting > 0 && free_at < now)
+        line.owed || (line.total > 0 && free_at < now)
     }
 
     /// The time for which the resource was idle, up to `now`, was for those in `channel` the fault of `culprit`. The
@@ -135,17 +132,15 @@ impl Ledger {
         let channel = place(channel);
         // What has passed since the resource was free is added when it is taken; until then it is a debt.
         if free_at < now {
-            let mut at = self.lines.get(line).claims;
-            while at != NIL {
-                let claim = self.claims.get(at);
-                let (waiting, owner, next) = (claim.waiting_in(channel), claim.owner, claim.next);
-                if waiting > 0 {
-                    let passed = (now - free_at).0 * u64::from(waiting);
-                    let cell = self.owe::<M>(line, owner, channel, passed);
-                    self.clear::<M>(line, cell, now, culprit, cause, owner);
-                    self.owe::<M>(line, owner, channel, passed.wrapping_neg());
+            let mut walk = self.walk(line);
+            while let Some(waiters) = self.next(&mut walk) {
+                let count = self.claims.get(waiters.claim).waiting_in(channel, waiters.count);
+                if count > 0 {
+                    let passed = (now - free_at).0 * u64::from(count);
+                    let cell = self.owe::<M>(line, waiters.owner, channel, passed);
+                    self.clear::<M>(line, cell, now, culprit, cause, waiters.owner);
+                    self.owe::<M>(line, waiters.owner, channel, passed.wrapping_neg());
                 }
-                at = next;
             }
             return;
         }
@@ -172,20 +167,18 @@ impl Ledger {
     /// and idle time is deferred.
     pub fn close_held(&mut self, line: u32, now: Time, hold: Hold) {
         use odonata_engine::Plain;
-        let mut at = self.lines.get(line).claims;
-        while at != NIL {
-            let claim = self.claims.get(at);
-            let (waiting, owner, next) = (u64::from(claim.waiting), claim.owner, claim.next);
-            if waiting > 0 && hold.free_at > now {
-                let ahead = (hold.free_at - now).0;
-                self.book_raw::<Plain>(at, hold.holder, hold.cause, (ahead * waiting).wrapping_neg());
-                let of_late = waiting.wrapping_neg();
+        let mut walk = self.walk(line);
+        while let Some(waiters) = self.next(&mut walk) {
+            let count = u64::from(waiters.count);
+            if count > 0 && hold.free_at > now {
+                let ahead = ((hold.free_at - now).0 * count).wrapping_neg();
+                self.book::<Plain>(waiters.claim, hold.holder, hold.cause, ahead);
+                let fewer = count.wrapping_neg();
                 self.series
-                    .book::<Plain>(line, (now, hold.free_at), of_late, owner, hold.holder, hold.cause);
-            } else if waiting > 0 {
-                self.defer_idle::<Plain>(line, at, (now - hold.free_at).0);
+                    .book::<Plain>(line, (now, hold.free_at), fewer, waiters.owner, hold.holder, hold.cause);
+            } else if count > 0 {
+                self.defer_idle::<Plain>(line, waiters, (now - hold.free_at).0);
             }
-            at = next;
         }
     }
 }

@@ -42,12 +42,14 @@
 
 mod claim;
 mod held;
+mod line;
 mod series;
 
 pub use held::{Hold, Taker};
 pub use series::SeriesCharge;
 
 use claim::{Claim, Deferred};
+use line::Line;
 use odonata_engine::{Digest, Mode, NIL, Pool, Store, Time};
 use series::Series;
 
@@ -56,31 +58,6 @@ pub type Owner = u16;
 
 /// For which kind of resource; numbered by the user of the ledger, from 0.
 pub type Cause = u8;
-
-/// The state of a line.
-#[derive(Clone, Copy, Debug)]
-struct Line {
-    /// Until when the waits of this line have been charged or deferred; unused in lines of [held](Hold) resources.
-    since: Time,
-    /// Chain of [`Claim`]s, one or more per owner that ever waited here.
-    claims: u32,
-    /// Waiters.
-    waiting: u32,
-    /// Chain of [`Deferred`] cells.
-    deferred: u32,
-    /// Whether any of them is not zero.
-    owed: bool,
-}
-
-impl Line {
-    const EMPTY: Line = Line {
-        since: Time::ZERO,
-        claims: NIL,
-        waiting: 0,
-        deferred: NIL,
-        owed: false,
-    };
-}
 
 /// What one owner has waited for another in one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -150,7 +127,7 @@ impl Ledger {
     /// Waiters in `line`.
     #[inline]
     pub fn waiting(&self, line: u32) -> u32 {
-        self.lines.get(line).waiting
+        self.lines.get(line).total
     }
 
     /// A waiter of `owner` joins `line` at `now`. The line must have been booked until then.
@@ -158,52 +135,21 @@ impl Ledger {
     pub fn join<M: Mode>(&mut self, line: u32, now: Time, owner: Owner) {
         let cell = self.lines.edit::<M>(line);
         debug_assert!(
-            cell.waiting == 0 || cell.since == now,
+            cell.total == 0 || cell.since == now,
             "line {line} is booked before it changes"
         );
         cell.since = now;
         self.enter::<M>(line, now, owner);
     }
 
-    /// Counts a waiter of `owner` in `line`; the claim that counts him.
-    #[inline]
-    fn enter<M: Mode>(&mut self, line: u32, now: Time, owner: Owner) -> u32 {
-        let cell = self.lines.edit::<M>(line);
-        cell.waiting += 1;
-        let head = cell.claims;
-        let waited = self.waited.edit::<M>(u32::from(owner));
-        waited.time = Time(waited.time.0.wrapping_sub(now.0));
-        let mut at = head;
-        while at != NIL {
-            let claim = self.claims.get(at);
-            if claim.owner == owner && claim.counts {
-                self.claims.edit::<M>(at).waiting += 1;
-                return at;
-            }
-            at = claim.next;
-        }
-        let slot = self.claims.take::<M>(Claim::new(owner, true, head));
-        self.claims.edit::<M>(slot).waiting = 1;
-        self.lines.edit::<M>(line).claims = slot;
-        slot
-    }
-
     /// A waiter of `owner` leaves `line` at `now`. The line must have been booked until then.
     #[inline]
     pub fn leave<M: Mode>(&mut self, line: u32, now: Time, owner: Owner) {
-        let cell = self.lines.edit::<M>(line);
-        debug_assert!(cell.since == now, "line {line} is booked before it changes");
-        cell.waiting -= 1;
-        let mut at = cell.claims;
-        while at != NIL {
-            let claim = self.claims.get(at);
-            if claim.owner == owner && claim.counts {
-                self.claims.edit::<M>(at).waiting -= 1;
-                break;
-            }
-            at = claim.next;
+        let since = self.lines.get(line).since;
+        debug_assert!(since == now, "line {line} is booked before it changes");
+        if let Some(waiters) = self.find(line, owner) {
+            self.depart::<M>(line, waiters);
         }
-        debug_assert_ne!(at, NIL, "who leaves has joined");
         let waited = self.waited.edit::<M>(u32::from(owner));
         waited.waits += 1;
         waited.time = Time(waited.time.0.wrapping_add(now.0));
@@ -212,51 +158,42 @@ impl Ledger {
     /// Until `until`, all who wait in `line` have waited for `culprit`.
     #[inline]
     pub fn charge<M: Mode>(&mut self, line: u32, until: Time, culprit: Owner, cause: Cause) {
-        let Line {
-            since, claims, waiting, ..
-        } = *self.lines.get(line);
+        let Line { since, total, .. } = *self.lines.get(line);
         if until <= since {
             return;
         }
         self.lines.edit::<M>(line).since = until;
-        if waiting == 0 {
+        if total == 0 {
             return;
         }
-        let mut at = claims;
-        while at != NIL {
-            let claim = self.claims.get(at);
-            let (waiting, owner, next) = (claim.waiting, claim.owner, claim.next);
-            if waiting > 0 {
-                let time = Time((until - since).0 * u64::from(waiting));
-                self.book::<M>(at, culprit, cause, time);
+        let mut walk = self.walk(line);
+        while let Some(waiters) = self.next(&mut walk) {
+            let count = u64::from(waiters.count);
+            if count > 0 {
+                self.book::<M>(waiters.claim, culprit, cause, (until - since).0 * count);
                 self.series
-                    .book::<M>(line, (since, until), u64::from(waiting), owner, culprit, cause);
+                    .book::<M>(line, (since, until), count, waiters.owner, culprit, cause);
             }
-            at = next;
         }
     }
 
     /// Until `until`, all who wait in `line` have waited for somebody who is not known yet.
     #[inline]
     pub fn defer<M: Mode>(&mut self, line: u32, until: Time) {
-        let Line {
-            since, claims, waiting, ..
-        } = *self.lines.get(line);
+        let Line { since, total, .. } = *self.lines.get(line);
         if until <= since {
             return;
         }
         self.lines.edit::<M>(line).since = until;
-        if waiting == 0 {
+        if total == 0 {
             return;
         }
-        let mut at = claims;
-        while at != NIL {
-            let claim = self.claims.get(at);
-            let (waiting, owner, next) = (claim.waiting, claim.owner, claim.next);
-            if waiting > 0 {
-                self.owe::<M>(line, owner, 0, (until - since).0 * u64::from(waiting));
+        let mut walk = self.walk(line);
+        while let Some(waiters) = self.next(&mut walk) {
+            if waiters.count > 0 {
+                let time = (until - since).0 * u64::from(waiters.count);
+                self.owe::<M>(line, waiters.owner, 0, time);
             }
-            at = next;
         }
     }
 
@@ -302,39 +239,30 @@ impl Ledger {
     /// Charges what `owner` is owed in cell `at` to `culprit`.
     pub(crate) fn clear<M: Mode>(&mut self, line: u32, at: u32, now: Time, culprit: Owner, cause: Cause, owner: Owner) {
         let time = std::mem::replace(&mut self.deferred.edit::<M>(at).time, 0);
-        let mut claim = self.lines.get(line).claims;
-        while self.claims.get(claim).owner != owner || !self.claims.get(claim).counts {
-            claim = self.claims.get(claim).next;
+        if let Some(waiters) = self.find(line, owner) {
+            self.book::<M>(waiters.claim, culprit, cause, time);
+            self.series.add::<M>(line, now, time, owner, culprit, cause);
         }
-        self.book_raw::<M>(claim, culprit, cause, time);
-        self.series.add::<M>(line, now, time, owner, culprit, cause);
     }
 
-    /// Adds `time` to what claim `at`'s owner has waited for `culprit`.
+    /// Adds `time` to what claim `at`'s owner has waited for `culprit`; in ps modulo 2^64, so that it can be taken back.
     #[inline]
-    fn book<M: Mode>(&mut self, at: u32, culprit: Owner, cause: Cause, time: Time) {
-        self.book_raw::<M>(at, culprit, cause, time.0);
-    }
-
-    /// The same with a number of picoseconds modulo 2^64, so that charges can be taken back.
-    #[inline]
-    fn book_raw<M: Mode>(&mut self, at: u32, culprit: Owner, cause: Cause, time: u64) {
+    fn book<M: Mode>(&mut self, at: u32, culprit: Owner, cause: Cause, time: u64) {
         let mut slot = at;
-        let owner = self.claims.get(at).owner;
         loop {
-            if let Some(place) = self.claims.get(slot).place_of(culprit, cause) {
+            let claim = self.claims.get(slot);
+            if let Some(place) = claim.place_of(culprit, cause) {
                 self.claims.edit::<M>(slot).add(place, culprit, cause, time);
                 return;
             }
-            // A claim that is full has its continuation right behind it.
-            let next = self.claims.get(slot).next;
-            if next == NIL || self.claims.get(next).owner != owner {
-                let more = self.claims.take::<M>(Claim::new(owner, false, next));
-                self.claims.edit::<M>(slot).next = more;
-                slot = more;
-            } else {
-                slot = next;
-            }
+            slot = match claim.more {
+                NIL => {
+                    let more = self.claims.take::<M>(Claim::new(claim.owner));
+                    self.claims.edit::<M>(slot).more = more;
+                    more
+                }
+                more => more,
+            };
         }
     }
 
@@ -344,17 +272,20 @@ impl Ledger {
     pub fn charges(&self) -> impl Iterator<Item = Charge> + '_ {
         (0..self.lines.len() as u32).flat_map(|line| {
             let mut charges = Vec::new();
-            let mut at = self.lines.get(line).claims;
-            while at != NIL {
-                let claim = self.claims.get(at);
-                charges.extend(claim.charges().map(|(culprit, cause, time)| Charge {
-                    line,
-                    victim: claim.owner,
-                    culprit: Some(culprit),
-                    cause,
-                    time,
-                }));
-                at = claim.next;
+            let mut walk = self.walk(line);
+            while let Some(waiters) = self.next(&mut walk) {
+                let mut at = waiters.claim;
+                while at != NIL {
+                    let claim = self.claims.get(at);
+                    charges.extend(claim.charges().map(|(culprit, cause, time)| Charge {
+                        line,
+                        victim: claim.owner,
+                        culprit: Some(culprit),
+                        cause,
+                        time,
+                    }));
+                    at = claim.more;
+                }
             }
             let mut at = self.lines.get(line).deferred;
             while at != NIL {
@@ -412,7 +343,7 @@ impl Ledger {
             }
             charged[usize::from(victim)] += u128::from(time.0);
         }
-        if let Some(line) = self.lines.iter().position(|line| line.waiting > 0) {
+        if let Some(line) = self.lines.iter().position(|line| line.total > 0) {
             return Err(format!("blame: somebody still waits in line {line}"));
         }
         for (owner, (charged, waited)) in charged.iter().zip(self.waited.iter()).enumerate() {

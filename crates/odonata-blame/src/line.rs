@@ -1,0 +1,173 @@
+//! A line: who waits in it now, and where what he has waited for is booked.
+
+use crate::claim::Claim;
+use crate::{Ledger, Owner};
+use odonata_engine::{Mode, NIL, Time};
+
+/// Owners that are counted in the line itself. Few lines see more of them.
+const INLINE: usize = 4;
+
+/// No owner.
+const NOBODY: Owner = Owner::MAX;
+
+/// The state of a line; a cache line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line {
+    /// Until when the waits of this line have been charged or deferred; unused in lines of [held](crate::Hold)
+    /// resources.
+    pub(crate) since: Time,
+    /// The first owners that have ever waited here: their [`Claim`]s, and how many of them wait.
+    claims: [u32; INLINE],
+    waiting: [u32; INLINE],
+    owners: [Owner; INLINE],
+    /// Chain of the claims of further owners.
+    more: u32,
+    /// Waiters of all owners.
+    pub(crate) total: u32,
+    /// Chain of [`Deferred`](crate::claim::Deferred) cells.
+    pub(crate) deferred: u32,
+    /// Whether any of them is not zero.
+    pub(crate) owed: bool,
+}
+
+const _: () = assert!(size_of::<Line>() == 64);
+
+impl Line {
+    pub(crate) const EMPTY: Line = Line {
+        since: Time::ZERO,
+        claims: [NIL; INLINE],
+        waiting: [0; INLINE],
+        owners: [NOBODY; INLINE],
+        more: NIL,
+        total: 0,
+        deferred: NIL,
+        owed: false,
+    };
+}
+
+/// Somebody who has a claim on a line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiters {
+    /// Slot of the claim.
+    pub(crate) claim: u32,
+    pub(crate) owner: Owner,
+    /// How many of his wait.
+    pub(crate) count: u32,
+    place: usize,
+}
+
+/// A walk over the owners that have a claim on a line. Holds a copy of the line, so that claims may change meanwhile.
+pub(crate) struct Walk {
+    line: Line,
+    place: usize,
+    at: u32,
+}
+
+impl Ledger {
+    /// Walks over all owners of `line`.
+    #[inline]
+    pub(crate) fn walk(&self, line: u32) -> Walk {
+        let line = *self.lines.get(line);
+        Walk {
+            line,
+            place: 0,
+            at: line.more,
+        }
+    }
+
+    /// The next owner of a walk.
+    #[inline]
+    pub(crate) fn next(&self, walk: &mut Walk) -> Option<Waiters> {
+        let place = walk.place;
+        if place < INLINE {
+            if walk.line.owners[place] == NOBODY {
+                return None;
+            }
+            walk.place += 1;
+            return Some(Waiters {
+                claim: walk.line.claims[place],
+                owner: walk.line.owners[place],
+                count: walk.line.waiting[place],
+                place,
+            });
+        }
+        if walk.at == NIL {
+            return None;
+        }
+        let slot = walk.at;
+        let claim: &Claim = self.claims.get(slot);
+        walk.at = claim.next;
+        Some(Waiters {
+            claim: slot,
+            owner: claim.owner,
+            count: claim.waiting,
+            place,
+        })
+    }
+
+    /// `owner` in `line`; `None` if nobody of his has ever waited there.
+    #[inline]
+    pub(crate) fn find(&self, line: u32, owner: Owner) -> Option<Waiters> {
+        let mut walk = self.walk(line);
+        while let Some(waiters) = self.next(&mut walk) {
+            if waiters.owner == owner {
+                return Some(waiters);
+            }
+        }
+        None
+    }
+
+    /// Counts one more waiter of `owner` in `line`, and returns the slot of his claim.
+    #[inline]
+    pub(crate) fn enter<M: Mode>(&mut self, line: u32, now: Time, owner: Owner) -> u32 {
+        let waited = self.waited.edit::<M>(u32::from(owner));
+        waited.time = Time(waited.time.0.wrapping_sub(now.0));
+        let waiters = match self.find(line, owner) {
+            Some(waiters) => waiters,
+            None => self.admit::<M>(line, owner),
+        };
+        let cell = self.lines.edit::<M>(line);
+        cell.total += 1;
+        match waiters.place < INLINE {
+            true => cell.waiting[waiters.place] += 1,
+            false => self.claims.edit::<M>(waiters.claim).waiting += 1,
+        }
+        waiters.claim
+    }
+
+    /// One waiter less.
+    #[inline]
+    pub(crate) fn depart<M: Mode>(&mut self, line: u32, waiters: Waiters) {
+        let cell = self.lines.edit::<M>(line);
+        cell.total -= 1;
+        match waiters.place < INLINE {
+            true => cell.waiting[waiters.place] -= 1,
+            false => self.claims.edit::<M>(waiters.claim).waiting -= 1,
+        }
+    }
+
+    /// A claim for an owner who comes to `line` for the first time.
+    #[cold]
+    fn admit<M: Mode>(&mut self, line: u32, owner: Owner) -> Waiters {
+        let claim = self.claims.take::<M>(Claim::new(owner));
+        let cell = self.lines.edit::<M>(line);
+        let free = cell.owners.iter().position(|&other| other == NOBODY);
+        let place = match free {
+            Some(place) => {
+                (cell.owners[place], cell.claims[place]) = (owner, claim);
+                place
+            }
+            None => {
+                self.claims.edit::<M>(claim).next = cell.more;
+                self.lines.edit::<M>(line).more = claim;
+                INLINE
+            }
+        };
+        Waiters {
+            claim,
+            owner,
+            count: 0,
+            place,
+        }
+    }
+}
