@@ -12,14 +12,15 @@ use odonata_engine::{Mode, NIL, Slot};
 /// The counters of one rank for one peer and context.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer {
-    /// Rank of the job.
+    /// Rank of the job, in every communicator.
     peer: u32,
     /// See [`context`].
     context: u32,
     /// Messages sent to it. For the rank itself, in the context of collectives, in which no rank sends to
     /// itself: collectives called.
     pub(crate) sent: u32,
-    /// Messages from it that have been let through.
+    /// Messages from it that have been let through. For the rank itself, in that context: non-blocking
+    /// collectives under way.
     pub(crate) received: u32,
     next: u32,
 }
