@@ -74,7 +74,7 @@ pub use report::JobView;
 use event::Desk;
 use letter::Letter;
 use odonata_engine::random::Purpose;
-use odonata_engine::{Context, Lp, NIL, Pool, Rows, Store, Stream, Time};
+use odonata_engine::{Context, List, Lp, NIL, Pool, Rows, Store, Stream, Time};
 use odonata_network::{Fabric, FabricEvent, Histogram, Notice};
 use odonata_storage::{Actions, Servers};
 
@@ -122,6 +122,8 @@ pub struct Hosts {
     incoming: Pool<rendezvous::Incoming>,
     envelopes: Pool<rendezvous::Envelope>,
     deferred: Pool<progress::Deferred>,
+    /// What the library of each rank has to do in its next call.
+    chores: Store<List>,
     parcels: Pool<post::Parcel>,
     io_ops: Pool<client::IoOp>,
     io_headers: Pool<client::IoHeader>,
@@ -153,6 +155,7 @@ odonata_engine::journalled!(Hosts {
     incoming,
     envelopes,
     deferred,
+    chores,
     parcels,
     io_ops,
     io_headers,
@@ -264,6 +267,7 @@ impl Hosts {
             incoming: Pool::new(),
             envelopes: Pool::new(),
             deferred: Pool::new(),
+            chores: Store::filled(n, List::EMPTY),
             parcels: Pool::new(),
             io_ops: Pool::new(),
             io_headers: Pool::new(),

@@ -46,7 +46,7 @@ impl Hosts {
         if self.params.mpi.progress == Progress::InCalls && is_mpi_call(&op.kind) {
             self.catch_up(x, rank);
         }
-        let busy = match self.call(x, slot, op, rank) {
+        let busy = match self.call(x, slot, &op, rank) {
             Ok(busy) => busy,
             Err(why) => {
                 self.fail(x, Failure::Invalid { rank, op, why });
@@ -62,7 +62,8 @@ impl Hosts {
     }
 
     /// Does what `op` asks for; returns how long that occupies the rank.
-    fn call<X: Outside>(&mut self, x: &mut X, slot: u32, op: Op, rank: u32) -> Result<Time, Wrong> {
+    #[inline]
+    fn call<X: Outside>(&mut self, x: &mut X, slot: u32, op: &Op, rank: u32) -> Result<Time, Wrong> {
         let nothing = Ok(Time::ZERO);
         match op.kind {
             OpKind::Compute { duration } => {
@@ -192,7 +193,7 @@ impl Hosts {
                 nothing
             }
             OpKind::Icollective { collective, request } => {
-                self.start_background(x, op, rank, &collective, request)
+                self.start_background(x, *op, rank, &collective, request)
             }
             OpKind::CommDup { .. } | OpKind::CommCreate { .. } | OpKind::CommSplit { .. } => {
                 self.start_creation::<X>(slot)?;

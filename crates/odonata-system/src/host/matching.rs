@@ -25,8 +25,6 @@ pub(crate) struct Inbox {
     pub(crate) held: List,
     /// Numbered requests, in the order of the calls.
     pub(crate) requests: List,
-    /// What the library has to do in the next call.
-    pub(crate) chores: List,
 }
 
 /// For whom a receive is posted.

@@ -218,7 +218,10 @@ impl Hosts {
         finished.into_iter().find_map(|rank| {
             let unexpected = self.inboxes.get(rank).unexpected;
             let mut messages = unexpected.iter(&self.waiting).map(|slot| self.waiting.get(slot));
-            let message = messages.find(|message| of_collective(message.context))?;
+            // It may be for a non-blocking one that nobody waited for.
+            let message = messages.find(|message| {
+                of_collective(message.context) && self.collectives_under_way(rank, message.context) == 0
+            })?;
             Some(Failure::Leftover {
                 rank,
                 source: message.source,

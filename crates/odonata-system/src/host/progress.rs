@@ -80,17 +80,17 @@ impl Hosts {
         if self.may_progress(rank) {
             self.work(x, chore);
         } else {
-            let mut chores = self.inboxes.get(rank).chores;
+            let mut chores = *self.chores.get(rank);
             let slot = self.deferred.take::<X>(Deferred { chore, next: NIL });
             chores.push::<X, _>(&mut self.deferred, slot);
-            self.inboxes.edit::<X>(rank).chores = chores;
+            *self.chores.edit::<X>(rank) = chores;
         }
     }
 
     /// Does all that was left for this call of `rank`.
     pub(crate) fn catch_up<X: Outside>(&mut self, x: &mut X, rank: u32) {
-        while !self.inboxes.get(rank).chores.is_empty() {
-            let slot = self.inboxes.edit::<X>(rank).chores.pop(&self.deferred).unwrap_or(NIL);
+        while !self.chores.get(rank).is_empty() {
+            let slot = self.chores.edit::<X>(rank).pop(&self.deferred).unwrap_or(NIL);
             let chore = self.deferred.get(slot).chore;
             self.deferred.give::<X>(slot);
             self.work(x, chore);

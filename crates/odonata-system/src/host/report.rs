@@ -126,6 +126,7 @@ impl Hosts {
             + self.incoming.memory()
             + self.envelopes.memory()
             + self.deferred.memory()
+            + self.chores.memory()
             + self.posted.memory()
             + self.waiting.memory()
             + self.chains.memory()

@@ -1,0 +1,613 @@
+//! Random programs, against the reference of `reference`.
+//!
+//! Those of one half cannot deadlock by construction: there is an order of all events of all ranks in which
+//! each can end when those before have ended, and wildcards take messages that nobody else would. They
+//! must come to their end under every protocol. The others may deadlock: then nothing may be able to go on in the
+//! reference either, and a cycle must consist of true waits.
+
+use super::reference::{Reference, matches};
+use super::*;
+use odonata_engine::Rehearsal;
+use odonata_workload::Collective;
+use std::collections::{BTreeMap, BTreeSet};
+
+const LARGEST: u64 = 20_000;
+const SIZES: [u64; 5] = [0, 10, 900, 3_000, LARGEST];
+/// A permutation of all, two halves, and a few.
+const COMMS: [Comm; 4] = [Comm::WORLD, Comm(1), Comm(2), Comm(3)];
+/// Duplicates of the world, for receives from one source with any tag, and for those of any source and tag.
+const ANY_TAG: Comm = Comm(20);
+const ANYTHING: u32 = 30;
+
+struct Author {
+    random: Stream,
+    n: u32,
+    ranks: Vec<Vec<OpKind>>,
+    comms: Vec<(Comm, Vec<u32>)>,
+    /// The next number of a request at each rank, and the first that has not been waited for.
+    numbers: Vec<u32>,
+}
+
+impl Author {
+    fn new(seed: u64, n: u32) -> Author {
+        let mut random = Stream::new(seed, 0, Purpose::Host);
+        let mut order: Vec<u32> = (0..n).collect();
+        for i in (1..n as usize).rev() {
+            order.swap(i, random.below(i as u32 + 1) as usize);
+        }
+        let few: Vec<u32> = order.iter().copied().take(1 + random.below(n) as usize).collect();
+        let half = |odd: u32| (0..n).filter(|rank| rank % 2 == odd).collect::<Vec<u32>>();
+        let comms = vec![
+            (Comm(1), order),
+            (Comm(2), half(0)),
+            (Comm(2), half(1)),
+            (Comm(3), few),
+        ];
+        Author {
+            random,
+            n,
+            ranks: vec![Vec::new(); n as usize],
+            comms,
+            numbers: vec![0; n as usize],
+        }
+    }
+
+    fn size(&mut self) -> u64 {
+        SIZES[self.random.below(SIZES.len() as u32) as usize]
+    }
+
+    /// A communicator, with its members.
+    fn comm(&mut self) -> (Comm, Vec<u32>) {
+        let comm = COMMS[self.random.below(COMMS.len() as u32) as usize];
+        let lists: Vec<&Vec<u32>> = self.comms.iter().filter(|(c, _)| *c == comm).map(|(_, l)| l).collect();
+        match lists.len() {
+            0 => (comm, (0..self.n).collect()),
+            some => (comm, lists[self.random.below(some as u32) as usize].clone()),
+        }
+    }
+
+    fn add(&mut self, rank: u32, kind: OpKind) {
+        self.ranks[rank as usize].push(kind);
+    }
+
+    /// `count` consecutive new numbers of requests.
+    fn fresh(&mut self, rank: u32, count: u32) -> Request {
+        let number = self.numbers[rank as usize];
+        self.numbers[rank as usize] += count;
+        Request(number)
+    }
+
+    fn wildcards(&mut self, phase: u32) {
+        let mut posts: Vec<(u32, OpKind)> = Vec::new();
+        for _ in 0..self.random.below(2 * self.n) {
+            let anything = self.random.below(3) == 0;
+            let (comm, members) = if anything {
+                (Comm(ANYTHING + phase), (0..self.n).collect())
+            } else {
+                self.comm()
+            };
+            let ends = [0, 1].map(|_| self.random.below(members.len() as u32));
+            let (src, dst) = (members[ends[0] as usize], members[ends[1] as usize]);
+            let tag = 1_000 + phase;
+            let bytes = self.size();
+            let request = self.fresh(src, 1);
+            let send = OpKind::Isend {
+                to: ends[1],
+                tag,
+                bytes,
+                comm,
+                request,
+            };
+            let request = self.fresh(dst, 1);
+            let receive = OpKind::Irecv {
+                from: Source::Any,
+                tag: if anything { Tag::Any } else { Tag::Is(tag) },
+                bytes: LARGEST,
+                comm,
+                request,
+            };
+            posts.push((src, send));
+            posts.push((dst, receive));
+        }
+        while !posts.is_empty() {
+            let at = self.random.below(posts.len() as u32) as usize;
+            let (rank, kind) = posts.swap_remove(at);
+            self.add(rank, kind);
+        }
+    }
+
+    /// A message that is received before its sender or receiver goes on, however long it is.
+    fn message(&mut self) {
+        let any_tag = self.random.below(4) == 0;
+        let (comm, members) = match any_tag {
+            true => (ANY_TAG, (0..self.n).collect()),
+            false => self.comm(),
+        };
+        let ends = [0, 1].map(|_| self.random.below(members.len() as u32));
+        let [a, b] = ends.map(|end| members[end as usize]);
+        let (bytes, tag) = (self.size(), self.random.below(3));
+        let from = Source::Rank(ends[0]);
+        let wanted = if any_tag { Tag::Any } else { Tag::Is(tag) };
+        let receive = self.random.below(4);
+        let mut receiver = Vec::new();
+        let mut afterwards = Vec::new();
+        // A rank that sends to itself has to have a receive before.
+        if a == b || receive == 0 {
+            let request = self.fresh(b, 1);
+            receiver.push(OpKind::Irecv {
+                from,
+                tag: wanted,
+                bytes: LARGEST,
+                comm,
+                request,
+            });
+            afterwards.push(OpKind::Wait { request });
+        } else if receive == 1 {
+            let request = self.fresh(b, 1);
+            receiver.push(OpKind::RecvInit {
+                from,
+                tag: wanted,
+                bytes: LARGEST,
+                comm,
+                request,
+            });
+            receiver.push(OpKind::Start { request });
+            afterwards.push(OpKind::WaitAny { first: request, count: 1 });
+            afterwards.push(OpKind::RequestFree { request });
+        } else {
+            if receive == 2 {
+                receiver.push(OpKind::Iprobe { from, tag: wanted, comm });
+                receiver.push(OpKind::Probe { from, tag: wanted, comm });
+            }
+            receiver.push(OpKind::Recv {
+                from,
+                tag: wanted,
+                bytes: LARGEST,
+                comm,
+            });
+        }
+        receiver.into_iter().for_each(|kind| self.add(b, kind));
+        let to = ends[1];
+        match self.random.below(5) {
+            0 => self.add(a, OpKind::Send { to, tag, bytes, comm }),
+            1 => self.add(a, OpKind::Ssend { to, tag, bytes, comm }),
+            2 => {
+                let request = self.fresh(a, 1);
+                self.add(
+                    a,
+                    OpKind::Isend {
+                        to,
+                        tag,
+                        bytes,
+                        comm,
+                        request,
+                    },
+                );
+                if self.random.below(2) == 0 {
+                    self.add(a, OpKind::RequestFree { request });
+                }
+            }
+            3 => {
+                let request = self.fresh(a, 1);
+                self.add(
+                    a,
+                    OpKind::SendInit {
+                        to,
+                        tag,
+                        bytes,
+                        comm,
+                        request,
+                    },
+                );
+                self.add(a, OpKind::StartAll { first: request, count: 1 });
+                self.add(a, OpKind::Test { request });
+                self.add(a, OpKind::WaitSome { first: request, count: 1 });
+                self.add(a, OpKind::RequestFree { request });
+            }
+            _ => {
+                let sendrecv = OpKind::Sendrecv {
+                    to,
+                    send_tag: tag,
+                    send_bytes: bytes,
+                    from: Source::Rank(PROC_NULL),
+                    recv_tag: Tag::Any,
+                    recv_bytes: 0,
+                    comm,
+                };
+                self.add(a, sendrecv);
+            }
+        }
+        afterwards.into_iter().for_each(|kind| self.add(b, kind));
+    }
+
+    /// Everybody of a communicator sends to the next and receives from the one before.
+    fn ring(&mut self) {
+        let (comm, members) = self.comm();
+        let k = members.len() as u32;
+        let (bytes, tag, way) = (self.size(), 10 + self.random.below(2), self.random.below(3));
+        for (i, &rank) in (0..).zip(&members) {
+            let (to, from) = ((i + 1) % k, Source::Rank((i + k - 1) % k));
+            if way == 0 {
+                let kind = OpKind::Sendrecv {
+                    to,
+                    send_tag: tag,
+                    send_bytes: bytes,
+                    from,
+                    recv_tag: Tag::Is(tag),
+                    recv_bytes: bytes,
+                    comm,
+                };
+                self.add(rank, kind);
+                continue;
+            }
+            let first = self.fresh(rank, 3);
+            let null = OpKind::Irecv {
+                from: Source::Rank(PROC_NULL),
+                tag: Tag::Any,
+                bytes: 0,
+                comm,
+                request: Request(first.0 + 2),
+            };
+            let receive = OpKind::Irecv {
+                from,
+                tag: Tag::Is(tag),
+                bytes,
+                comm,
+                request: first,
+            };
+            let send = OpKind::Isend {
+                to,
+                tag,
+                bytes,
+                comm,
+                request: Request(first.0 + 1),
+            };
+            for kind in [null, receive, send, OpKind::Compute { duration: Time::from_ns(300) }] {
+                self.add(rank, kind);
+            }
+            match way {
+                1 => (0..3).for_each(|_| self.add(rank, OpKind::WaitAny { first, count: 3 })),
+                _ => {
+                    self.add(rank, OpKind::TestSome { first, count: 3 });
+                    self.add(rank, OpKind::TestAny { first, count: 3 });
+                    self.add(rank, OpKind::TestAll { first, count: 3 });
+                    self.add(rank, OpKind::WaitSome { first, count: 3 });
+                    self.add(rank, OpKind::WaitAll { first, count: 3 });
+                }
+            }
+        }
+    }
+
+    fn collective(&mut self) {
+        let (comm, members) = self.comm();
+        let collective = match self.random.below(3) {
+            0 => Collective::Barrier { comm },
+            1 => Collective::Broadcast {
+                comm,
+                root: self.random.below(members.len() as u32),
+                bytes: self.size(),
+            },
+            _ => {
+                let count = self.size() / 10;
+                Collective::Allreduce {
+                    comm,
+                    bytes: 10 * count,
+                    count: count.max(u64::from(count == 0)),
+                }
+            }
+        };
+        let (way, new) = (self.random.below(6), Comm(50));
+        for &rank in &members {
+            let kind = match way {
+                0 => OpKind::CommDup { comm, new },
+                1 => OpKind::CommSplit { comm, new },
+                2 => OpKind::CommCreate { comm, new },
+                3 => OpKind::Collective(collective),
+                _ => OpKind::Icollective {
+                    collective,
+                    request: self.fresh(rank, 1),
+                },
+            };
+            self.add(rank, kind);
+            if way < 3 {
+                self.add(rank, OpKind::CommFree { comm: new });
+            }
+        }
+    }
+
+    /// A program that comes to its end.
+    fn safe(mut self) -> Script {
+        for phase in 0..3 {
+            self.wildcards(phase);
+            for _ in 0..4 + self.random.below(6) {
+                match self.random.below(8) {
+                    0..4 => self.message(),
+                    4 => self.ring(),
+                    5 | 6 => self.collective(),
+                    _ => {
+                        let rank = self.random.below(self.n);
+                        let ns = u64::from(self.random.below(5_000));
+                        self.add(rank, compute(ns));
+                    }
+                }
+            }
+            for rank in 0..self.n {
+                let count = self.numbers[rank as usize];
+                let first = Request(0);
+                match self.random.below(3) {
+                    0 => (0..count).for_each(|_| self.add(rank, OpKind::WaitAny { first, count })),
+                    1 => self.add(rank, OpKind::WaitSome { first, count }),
+                    _ => {}
+                }
+                self.add(rank, OpKind::WaitAll { first, count });
+            }
+        }
+        self.script()
+    }
+
+    /// A program that would come to its end, were not some of its operations exchanged.
+    fn shuffled(mut self) -> Script {
+        for _ in 0..3 + self.random.below(8) {
+            let [a, b] = [0, 1].map(|_| self.random.below(self.n));
+            let (bytes, tag, comm) = (self.size(), self.random.below(2), Comm::WORLD);
+            let wild = self.random.below(3) == 0;
+            let from = if wild { Source::Any } else { Source::Rank(a) };
+            let wanted = if self.random.below(3) == 0 { Tag::Any } else { Tag::Is(tag) };
+            let receive = match self.random.below(4) {
+                0 => OpKind::Irecv {
+                    from,
+                    tag: wanted,
+                    bytes: LARGEST,
+                    comm,
+                    request: self.fresh(b, 1),
+                },
+                _ => OpKind::Recv {
+                    from,
+                    tag: wanted,
+                    bytes: LARGEST,
+                    comm,
+                },
+            };
+            let send = match self.random.below(4) {
+                0 => OpKind::Ssend { to: b, tag, bytes, comm },
+                1 => OpKind::Isend {
+                    to: b,
+                    tag,
+                    bytes,
+                    comm,
+                    request: self.fresh(a, 1),
+                },
+                _ => OpKind::Send { to: b, tag, bytes, comm },
+            };
+            if self.random.below(4) == 0 {
+                self.add(b, OpKind::Probe { from, tag: wanted, comm });
+            }
+            self.add(a, send);
+            self.add(b, receive);
+        }
+        for rank in 0..self.n {
+            let count = self.numbers[rank as usize];
+            let (first, ops) = (Request(0), self.ranks[rank as usize].len() as u32);
+            if ops > 1 && self.random.below(2) == 0 {
+                let at = self.random.below(ops - 1) as usize;
+                self.ranks[rank as usize].swap(at, at + 1);
+            }
+            self.add(rank, OpKind::WaitAny { first, count });
+            self.add(rank, OpKind::WaitAll { first, count });
+        }
+        self.script()
+    }
+
+    /// A program that may come to its end.
+    fn wild(mut self) -> Script {
+        let barriers = self.random.below(3) / 2;
+        for rank in 0..self.n {
+            for _ in 0..2 + self.random.below(6) {
+                let comm = if self.random.below(4) == 0 { Comm(1) } else { Comm::WORLD };
+                let (tag, bytes, peer) = (self.random.below(2), self.size(), self.random.below(self.n));
+                let from = if self.random.below(4) == 0 { Source::Any } else { Source::Rank(peer) };
+                let wanted = if self.random.below(4) == 0 { Tag::Any } else { Tag::Is(tag) };
+                let to = peer;
+                let count = self.numbers[rank as usize];
+                let first = Request(0);
+                let kind = match self.random.below(12) {
+                    0 | 1 => OpKind::Send { to, tag, bytes, comm },
+                    2 => OpKind::Ssend { to, tag, bytes, comm },
+                    3 => OpKind::Isend {
+                        to,
+                        tag,
+                        bytes,
+                        comm,
+                        request: self.fresh(rank, 1),
+                    },
+                    4 => OpKind::Sendrecv {
+                        to,
+                        send_tag: tag,
+                        send_bytes: bytes,
+                        from,
+                        recv_tag: wanted,
+                        recv_bytes: LARGEST,
+                        comm,
+                    },
+                    5..8 => OpKind::Recv {
+                        from,
+                        tag: wanted,
+                        bytes: LARGEST,
+                        comm,
+                    },
+                    8 => OpKind::Irecv {
+                        from,
+                        tag: wanted,
+                        bytes: LARGEST,
+                        comm,
+                        request: self.fresh(rank, 1),
+                    },
+                    9 => OpKind::Probe { from, tag: wanted, comm },
+                    10 => OpKind::WaitAny { first, count },
+                    _ => OpKind::WaitAll { first, count },
+                };
+                self.add(rank, kind);
+            }
+            for _ in 0..barriers {
+                let at = self.random.below(self.ranks[rank as usize].len() as u32 + 1) as usize;
+                let (collective, request) = (Collective::Barrier { comm: Comm::WORLD }, self.fresh(rank, 1));
+                let kind = match self.random.below(2) {
+                    0 => OpKind::Collective(collective),
+                    _ => OpKind::Icollective { collective, request },
+                };
+                self.ranks[rank as usize].insert(at, kind);
+            }
+        }
+        self.script()
+    }
+
+    fn script(self) -> Script {
+        Script(self.ranks.into_iter().map(sequence).collect(), self.comms)
+    }
+}
+
+/// A small machine with the protocols and costs that `seed` stands for.
+fn world(seed: u64) -> World {
+    let mut random = Stream::new(seed, 1, Purpose::Host);
+    let mut pick = |n: u32| random.below(n);
+    let mut world = World::new();
+    world.shape = DragonflyShape {
+        groups: 3,
+        routers: 2,
+        nodes: 2,
+        global_ports: 1,
+        cables: None,
+    };
+    world.algorithm = [Algorithm::Minimal, Algorithm::Valiant, Algorithm::ProgressiveAdaptive][pick(3) as usize];
+    let params = &mut world.params;
+    params.records.messages = 0;
+    params.mpi.eager_threshold = [u64::MAX, 1_000, 100, 0][pick(4) as usize];
+    params.mpi.progress = [Progress::Asynchronous, Progress::InCalls][pick(2) as usize];
+    params.mpi.zero_copy = pick(2) == 0;
+    if pick(2) == 0 {
+        params.mpi.call_jitter = Some((Time::ZERO, Time::from_ns(2_000)));
+        params.nic_handoff = Some((Time::ZERO, Time::from_ns(500)));
+        (params.mpi.send_overhead, params.mpi.recv_overhead) = (Time::from_ns(100), Time::from_ns(200));
+    }
+    params.mpi.send_delay = Time::from_ns(u64::from(pick(3)) * 700);
+    params.mpi.send_ps_per_byte = f64::from(pick(2)) * 500.0;
+    world
+}
+
+/// Runs `script` and compares what was matched with the reference.
+fn compare(seed: u64, script: Script) -> (Rig, World) {
+    let n = script.ranks();
+    let nodes: Vec<u32> = (0..n).map(|rank| (rank * 7 + seed as u32) % 12 / (1 + seed as u32 % 2)).collect();
+    let world = world(seed);
+    let threshold = world.params.mpi.eager_threshold;
+    let program = Arc::new(script);
+    let world = world.job(JobProgram::Program(program.clone()), &nodes);
+    let rig = world.run();
+    let outcome = rig.hosts.outcome();
+    assert!(!matches!(outcome, HostOutcome::Failed { .. }), "seed {seed}: {outcome:?}");
+    let facts = rig.hosts.facts.as_slice();
+
+    // Messages of one sender on one communicator are let through in the order of sending.
+    let mut next: BTreeMap<(u32, u32, u32), u32> = BTreeMap::new();
+    for fact in facts {
+        if let super::super::fact::Fact::Offered {
+            rank,
+            source,
+            context,
+            sequence,
+        } = *fact
+        {
+            let expected = next.entry((rank, source, context)).or_default();
+            assert_eq!(sequence, *expected, "seed {seed}");
+            *expected += 1;
+        }
+    }
+
+    let mut reference = Reference::new(&program, threshold, facts);
+    reference.run();
+    assert_eq!(matches(facts), reference.matched, "seed {seed}");
+    let stuck: BTreeMap<u32, u32> = (0..n).filter_map(|rank| Some((rank, reference.blocked(rank)?.id.0))).collect();
+    match outcome {
+        HostOutcome::Completed { unmatched } => {
+            assert!(stuck.is_empty(), "seed {seed}: the reference stops in {stuck:?}");
+            assert_eq!(unmatched, reference.unmatched(), "seed {seed}");
+        }
+        HostOutcome::Stalled {
+            blocked,
+            unmatched,
+            cycle,
+            unfinished,
+        } => {
+            let ours: BTreeMap<u32, u32> = blocked.iter().map(|b| (b.rank, b.id.0)).collect();
+            assert_eq!((ours, unfinished), (stuck.clone(), stuck.len() as u64), "seed {seed}");
+            assert_eq!(unmatched, reference.unmatched(), "seed {seed}");
+            for (i, wait) in cycle.iter().enumerate() {
+                let target = cycle[(i + 1) % cycle.len()].rank;
+                assert_eq!(stuck.get(&wait.rank), Some(&wait.id.0), "seed {seed}: {cycle:?}");
+                let waits = reference.waits_for(wait.rank);
+                assert!(waits.contains(&target), "seed {seed}: {wait:?} waits for {waits:?}, not {target}");
+            }
+            assert_eq!(cycle.is_empty(), !has_cycle(&stuck, &reference), "seed {seed}: {cycle:?}");
+        }
+        other => panic!("seed {seed}: {other:?}"),
+    }
+    (rig, world)
+}
+
+/// Whether stuck ranks wait for each other in a circle: what remains when those that wait for none of the
+/// remaining ones are taken away, one after the other.
+fn has_cycle(stuck: &BTreeMap<u32, u32>, reference: &Reference<'_>) -> bool {
+    let mut left: BTreeSet<u32> = stuck.keys().copied().collect();
+    loop {
+        let before = left.len();
+        let remains = left.clone();
+        left.retain(|&rank| !reference.waits_for(rank).is_disjoint(&remains));
+        if left.len() == before {
+            return !left.is_empty();
+        }
+    }
+}
+
+#[test]
+fn programs_that_cannot_deadlock_complete_with_the_matches_of_the_reference() {
+    let mut matched = 0;
+    for seed in 0..700 {
+        let n = 2 + seed as u32 % 5;
+        let (mut rig, _) = compare(seed, Author::new(seed, n).safe());
+        assert!(
+            matches!(rig.hosts.outcome(), HostOutcome::Completed { unmatched: 0 }),
+            "seed {seed}: {:?}",
+            rig.hosts.outcome()
+        );
+        rig.hosts.audit().unwrap_or_else(|text| panic!("seed {seed}: {text}"));
+        rig.fabric.audit().unwrap_or_else(|text| panic!("seed {seed}: {text}"));
+        matched += matches(rig.hosts.facts.as_slice()).len();
+    }
+    assert!(matched > 10_000, "{matched}");
+}
+
+#[test]
+fn programs_that_may_deadlock_complete_or_stop_where_the_reference_stops_with_true_cycles() {
+    let (mut completed, mut cycles, mut others) = (0, 0, 0);
+    for seed in 10_000..11_200 {
+        let author = Author::new(seed, 2 + seed as u32 % 3);
+        let script = if seed % 2 == 0 { author.wild() } else { author.shuffled() };
+        let (rig, _) = compare(seed, script);
+        match rig.hosts.outcome() {
+            HostOutcome::Completed { .. } => completed += 1,
+            HostOutcome::Stalled { cycle, .. } if cycle.is_empty() => others += 1,
+            _ => cycles += 1,
+        }
+    }
+    assert!(completed > 100 && cycles > 300 && others > 30, "{completed} {cycles} {others}");
+}
+
+#[test]
+fn every_event_of_random_programs_can_be_taken_back_and_redone() {
+    for seed in 0..8 {
+        let (rig, world) = compare(seed, Author::new(seed, 3).safe());
+        let mut rehearsal = Rehearsal::new(world.build());
+        rehearsal.run(u64::MAX).unwrap_or_else(|text| panic!("seed {seed}: {text}"));
+        assert_eq!(digest(rehearsal.model()), digest(&rig), "seed {seed}");
+    }
+}
