@@ -281,7 +281,9 @@ pub(crate) fn describe(workload: &Workload, ranks: u32) -> Result<String, String
 
 /// Payload of the sends among the persistent requests `first .. first + count`.
 fn started(persistent: &[(u32, u64)], first: u32, count: u32) -> f64 {
-    let ours = persistent.iter().filter(|(request, _)| *request >= first && request - first < count);
+    let ours = persistent
+        .iter()
+        .filter(|(request, _)| *request >= first && request - first < count);
     ours.map(|(_, bytes)| *bytes as f64).sum()
 }
 

@@ -284,7 +284,11 @@ fn explain(machine: &Machine, outcome: &HostOutcome) -> Option<String> {
             };
             let cycle = match cycle.first() {
                 Some(first) if hosts.jobs() > 1 => {
-                    format!("; cycle in {}: {}", hosts.job(first.job).name, describe_cycle(cycle, MOST_OF_CYCLE))
+                    format!(
+                        "; cycle in {}: {}",
+                        hosts.job(first.job).name,
+                        describe_cycle(cycle, MOST_OF_CYCLE)
+                    )
                 }
                 Some(_) => format!("; cycle: {}", describe_cycle(cycle, MOST_OF_CYCLE)),
                 None => String::new(),

@@ -16,10 +16,7 @@ use odonata_workload::{Collective, Comm, Op, OpKind, PROC_NULL, Request, Source,
 /// How a transfer of point-to-point operation `kind` ends.
 pub(crate) fn transfer(kind: &OpKind) -> Transfer {
     match *kind {
-        OpKind::Send { to, .. }
-        | OpKind::Ssend { to, .. }
-        | OpKind::Isend { to, .. }
-        | OpKind::SendInit { to, .. }
+        OpKind::Send { to, .. } | OpKind::Ssend { to, .. } | OpKind::Isend { to, .. } | OpKind::SendInit { to, .. }
             if to != PROC_NULL =>
         {
             Transfer::Send
@@ -192,9 +189,7 @@ impl Hosts {
                 self.start_collective::<X>(slot, &collective)?;
                 nothing
             }
-            OpKind::Icollective { collective, request } => {
-                self.start_background(x, *op, rank, &collective, request)
-            }
+            OpKind::Icollective { collective, request } => self.start_background(x, *op, rank, &collective, request),
             OpKind::CommDup { .. } | OpKind::CommCreate { .. } | OpKind::CommSplit { .. } => {
                 self.start_creation::<X>(slot)?;
                 nothing

@@ -6,9 +6,9 @@
 //! sizes. A rank that gets another stamp than its own knows that the ranks do not agree.
 
 use super::Hosts;
+use super::communicator::collective_of;
 use super::event::Outside;
 use super::letter::{Kind, Letter};
-use super::communicator::collective_of;
 use super::matching::{Posted, Reader, Waiting};
 use super::outcome::{Failure, Wrong};
 use super::peers::context;

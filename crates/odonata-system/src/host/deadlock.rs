@@ -70,9 +70,11 @@ impl Hosts {
         // Ranks on the way, each with the targets of its waits that have not been followed.
         type Targets<'a> = Box<dyn Iterator<Item = (u32, u32)> + 'a>;
         let targets = |rank: u32| -> Targets<'_> {
-            Box::new(waits[rank as usize].iter().flat_map(move |wait| {
-                self.targets(rank, wait.what).map(move |target| (wait.slot, target))
-            }))
+            Box::new(
+                waits[rank as usize]
+                    .iter()
+                    .flat_map(move |wait| self.targets(rank, wait.what).map(move |target| (wait.slot, target))),
+            )
         };
         let mut way: Vec<(u32, u32, Targets<'_>)> = vec![(root, NIL, targets(root))];
         while let Some((rank, slot, left)) = way.last_mut() {
@@ -172,5 +174,7 @@ pub fn describe_cycle(cycle: &[Blocked], most: usize) -> String {
     if cycle.len() > most {
         text += &format!("{} more -> ", cycle.len() - most);
     }
-    text + &cycle.first().map_or(String::new(), |blocked| format!("rank {}", blocked.rank))
+    text + &cycle
+        .first()
+        .map_or(String::new(), |blocked| format!("rank {}", blocked.rank))
 }

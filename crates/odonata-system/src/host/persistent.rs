@@ -76,12 +76,14 @@ impl Hosts {
         let kind = self.plans.get(self.requests.get(request).plan).kind;
         self.reopen::<X>(request, op, super::call::transfer(&kind))?;
         match kind {
-            OpKind::SendInit { to, tag, bytes, comm, .. } => {
-                self.send_to(x, rank, to, tag, bytes, comm, request, false)
-            }
+            OpKind::SendInit {
+                to, tag, bytes, comm, ..
+            } => self.send_to(x, rank, to, tag, bytes, comm, request, false),
             OpKind::RecvInit {
                 from, tag, bytes, comm, ..
-            } => self.receive_from(x, rank, from, tag, bytes, comm, request).map(|()| Time::ZERO),
+            } => self
+                .receive_from(x, rank, from, tag, bytes, comm, request)
+                .map(|()| Time::ZERO),
             _ => unreachable!("a plan is one of these"),
         }
     }

@@ -1,12 +1,18 @@
 //! Tests of the hosts on a small dragonfly.
 
 mod collectives;
+mod communicators;
+mod deadlocks;
 mod matching;
 mod messages;
+mod nonblocking;
 mod outcomes;
+mod persistent;
 mod random;
 mod reference;
 mod rehearsal;
+mod rendezvous;
+mod requests;
 mod sources;
 mod storage;
 mod streams;

@@ -37,12 +37,7 @@ impl Author {
         }
         let few: Vec<u32> = order.iter().copied().take(1 + random.below(n) as usize).collect();
         let half = |odd: u32| (0..n).filter(|rank| rank % 2 == odd).collect::<Vec<u32>>();
-        let comms = vec![
-            (Comm(1), order),
-            (Comm(2), half(0)),
-            (Comm(2), half(1)),
-            (Comm(3), few),
-        ];
+        let comms = vec![(Comm(1), order), (Comm(2), half(0)), (Comm(2), half(1)), (Comm(3), few)];
         Author {
             random,
             n,
@@ -152,12 +147,23 @@ impl Author {
                 request,
             });
             receiver.push(OpKind::Start { request });
-            afterwards.push(OpKind::WaitAny { first: request, count: 1 });
+            afterwards.push(OpKind::WaitAny {
+                first: request,
+                count: 1,
+            });
             afterwards.push(OpKind::RequestFree { request });
         } else {
             if receive == 2 {
-                receiver.push(OpKind::Iprobe { from, tag: wanted, comm });
-                receiver.push(OpKind::Probe { from, tag: wanted, comm });
+                receiver.push(OpKind::Iprobe {
+                    from,
+                    tag: wanted,
+                    comm,
+                });
+                receiver.push(OpKind::Probe {
+                    from,
+                    tag: wanted,
+                    comm,
+                });
             }
             receiver.push(OpKind::Recv {
                 from,
@@ -199,9 +205,21 @@ impl Author {
                         request,
                     },
                 );
-                self.add(a, OpKind::StartAll { first: request, count: 1 });
+                self.add(
+                    a,
+                    OpKind::StartAll {
+                        first: request,
+                        count: 1,
+                    },
+                );
                 self.add(a, OpKind::Test { request });
-                self.add(a, OpKind::WaitSome { first: request, count: 1 });
+                self.add(
+                    a,
+                    OpKind::WaitSome {
+                        first: request,
+                        count: 1,
+                    },
+                );
                 self.add(a, OpKind::RequestFree { request });
             }
             _ => {
@@ -262,7 +280,14 @@ impl Author {
                 comm,
                 request: Request(first.0 + 1),
             };
-            for kind in [null, receive, send, OpKind::Compute { duration: Time::from_ns(300) }] {
+            for kind in [
+                null,
+                receive,
+                send,
+                OpKind::Compute {
+                    duration: Time::from_ns(300),
+                },
+            ] {
                 self.add(rank, kind);
             }
             match way {
@@ -352,7 +377,11 @@ impl Author {
             let (bytes, tag, comm) = (self.size(), self.random.below(2), Comm::WORLD);
             let wild = self.random.below(3) == 0;
             let from = if wild { Source::Any } else { Source::Rank(a) };
-            let wanted = if self.random.below(3) == 0 { Tag::Any } else { Tag::Is(tag) };
+            let wanted = if self.random.below(3) == 0 {
+                Tag::Any
+            } else {
+                Tag::Is(tag)
+            };
             let receive = match self.random.below(4) {
                 0 => OpKind::Irecv {
                     from,
@@ -369,7 +398,12 @@ impl Author {
                 },
             };
             let send = match self.random.below(4) {
-                0 => OpKind::Ssend { to: b, tag, bytes, comm },
+                0 => OpKind::Ssend {
+                    to: b,
+                    tag,
+                    bytes,
+                    comm,
+                },
                 1 => OpKind::Isend {
                     to: b,
                     tag,
@@ -377,10 +411,22 @@ impl Author {
                     comm,
                     request: self.fresh(a, 1),
                 },
-                _ => OpKind::Send { to: b, tag, bytes, comm },
+                _ => OpKind::Send {
+                    to: b,
+                    tag,
+                    bytes,
+                    comm,
+                },
             };
             if self.random.below(4) == 0 {
-                self.add(b, OpKind::Probe { from, tag: wanted, comm });
+                self.add(
+                    b,
+                    OpKind::Probe {
+                        from,
+                        tag: wanted,
+                        comm,
+                    },
+                );
             }
             self.add(a, send);
             self.add(b, receive);
@@ -403,10 +449,22 @@ impl Author {
         let barriers = self.random.below(3) / 2;
         for rank in 0..self.n {
             for _ in 0..2 + self.random.below(6) {
-                let comm = if self.random.below(4) == 0 { Comm(1) } else { Comm::WORLD };
+                let comm = if self.random.below(4) == 0 {
+                    Comm(1)
+                } else {
+                    Comm::WORLD
+                };
                 let (tag, bytes, peer) = (self.random.below(2), self.size(), self.random.below(self.n));
-                let from = if self.random.below(4) == 0 { Source::Any } else { Source::Rank(peer) };
-                let wanted = if self.random.below(4) == 0 { Tag::Any } else { Tag::Is(tag) };
+                let from = if self.random.below(4) == 0 {
+                    Source::Any
+                } else {
+                    Source::Rank(peer)
+                };
+                let wanted = if self.random.below(4) == 0 {
+                    Tag::Any
+                } else {
+                    Tag::Is(tag)
+                };
                 let to = peer;
                 let count = self.numbers[rank as usize];
                 let first = Request(0);
@@ -442,7 +500,11 @@ impl Author {
                         comm,
                         request: self.fresh(rank, 1),
                     },
-                    9 => OpKind::Probe { from, tag: wanted, comm },
+                    9 => OpKind::Probe {
+                        from,
+                        tag: wanted,
+                        comm,
+                    },
                     10 => OpKind::WaitAny { first, count },
                     _ => OpKind::WaitAll { first, count },
                 };
@@ -497,14 +559,19 @@ fn world(seed: u64) -> World {
 /// Runs `script` and compares what was matched with the reference.
 fn compare(seed: u64, script: Script) -> (Rig, World) {
     let n = script.ranks();
-    let nodes: Vec<u32> = (0..n).map(|rank| (rank * 7 + seed as u32) % 12 / (1 + seed as u32 % 2)).collect();
+    let nodes: Vec<u32> = (0..n)
+        .map(|rank| (rank * 7 + seed as u32) % 12 / (1 + seed as u32 % 2))
+        .collect();
     let world = world(seed);
     let threshold = world.params.mpi.eager_threshold;
     let program = Arc::new(script);
     let world = world.job(JobProgram::Program(program.clone()), &nodes);
     let rig = world.run();
     let outcome = rig.hosts.outcome();
-    assert!(!matches!(outcome, HostOutcome::Failed { .. }), "seed {seed}: {outcome:?}");
+    assert!(
+        !matches!(outcome, HostOutcome::Failed { .. }),
+        "seed {seed}: {outcome:?}"
+    );
     let facts = rig.hosts.facts.as_slice();
 
     // Messages of one sender on one communicator are let through in the order of sending.
@@ -526,7 +593,9 @@ fn compare(seed: u64, script: Script) -> (Rig, World) {
     let mut reference = Reference::new(&program, threshold, facts);
     reference.run();
     assert_eq!(matches(facts), reference.matched, "seed {seed}");
-    let stuck: BTreeMap<u32, u32> = (0..n).filter_map(|rank| Some((rank, reference.blocked(rank)?.id.0))).collect();
+    let stuck: BTreeMap<u32, u32> = (0..n)
+        .filter_map(|rank| Some((rank, reference.blocked(rank)?.id.0)))
+        .collect();
     match outcome {
         HostOutcome::Completed { unmatched } => {
             assert!(stuck.is_empty(), "seed {seed}: the reference stops in {stuck:?}");
@@ -545,9 +614,16 @@ fn compare(seed: u64, script: Script) -> (Rig, World) {
                 let target = cycle[(i + 1) % cycle.len()].rank;
                 assert_eq!(stuck.get(&wait.rank), Some(&wait.id.0), "seed {seed}: {cycle:?}");
                 let waits = reference.waits_for(wait.rank);
-                assert!(waits.contains(&target), "seed {seed}: {wait:?} waits for {waits:?}, not {target}");
+                assert!(
+                    waits.contains(&target),
+                    "seed {seed}: {wait:?} waits for {waits:?}, not {target}"
+                );
             }
-            assert_eq!(cycle.is_empty(), !has_cycle(&stuck, &reference), "seed {seed}: {cycle:?}");
+            assert_eq!(
+                cycle.is_empty(),
+                !has_cycle(&stuck, &reference),
+                "seed {seed}: {cycle:?}"
+            );
         }
         other => panic!("seed {seed}: {other:?}"),
     }
@@ -591,7 +667,11 @@ fn programs_that_may_deadlock_complete_or_stop_where_the_reference_stops_with_tr
     let (mut completed, mut cycles, mut others) = (0, 0, 0);
     for seed in 10_000..11_200 {
         let author = Author::new(seed, 2 + seed as u32 % 3);
-        let script = if seed % 2 == 0 { author.wild() } else { author.shuffled() };
+        let script = if seed % 2 == 0 {
+            author.wild()
+        } else {
+            author.shuffled()
+        };
         let (rig, _) = compare(seed, script);
         match rig.hosts.outcome() {
             HostOutcome::Completed { .. } => completed += 1,
@@ -599,7 +679,10 @@ fn programs_that_may_deadlock_complete_or_stop_where_the_reference_stops_with_tr
             _ => cycles += 1,
         }
     }
-    assert!(completed > 100 && cycles > 300 && others > 30, "{completed} {cycles} {others}");
+    assert!(
+        completed > 100 && cycles > 300 && others > 30,
+        "{completed} {cycles} {others}"
+    );
 }
 
 #[test]
@@ -607,7 +690,9 @@ fn every_event_of_random_programs_can_be_taken_back_and_redone() {
     for seed in 0..8 {
         let (rig, world) = compare(seed, Author::new(seed, 3).safe());
         let mut rehearsal = Rehearsal::new(world.build());
-        rehearsal.run(u64::MAX).unwrap_or_else(|text| panic!("seed {seed}: {text}"));
+        rehearsal
+            .run(u64::MAX)
+            .unwrap_or_else(|text| panic!("seed {seed}: {text}"));
         assert_eq!(digest(rehearsal.model()), digest(&rig), "seed {seed}");
     }
 }

@@ -132,7 +132,9 @@ impl<'a> Reference<'a> {
                     context,
                     sequence,
                 } if context & 1 == 0 => {
-                    states[rank as usize].arrivals.push_back((source, context >> 1, sequence));
+                    states[rank as usize]
+                        .arrivals
+                        .push_back((source, context >> 1, sequence));
                 }
                 Fact::Chosen { rank, op, number } => {
                     chosen.entry((rank, op.0)).or_default().insert(number);
@@ -163,7 +165,10 @@ impl<'a> Reference<'a> {
         }) | self.advance_collectives()
         {}
         assert!(self.flying.is_empty(), "sent and never arrived: {:?}", self.flying);
-        assert!(self.states.iter().all(|state| state.arrivals.is_empty()), "arrived and never sent");
+        assert!(
+            self.states.iter().all(|state| state.arrivals.is_empty()),
+            "arrived and never sent"
+        );
     }
 
     fn members(&self, rank: u32, comm: Comm) -> Vec<u32> {
@@ -289,7 +294,10 @@ impl<'a> Reference<'a> {
         if let Some((receive, send)) = call.step {
             let mut changed = false;
             if let Some(from) = receive
-                && let Some(sender) = self.steps.get_mut(&(rank, from, comm, number)).and_then(VecDeque::pop_front)
+                && let Some(sender) = self
+                    .steps
+                    .get_mut(&(rank, from, comm, number))
+                    .and_then(VecDeque::pop_front)
             {
                 if let Some(sender) = sender {
                     self.entries[sender].done = true;
@@ -321,11 +329,16 @@ impl<'a> Reference<'a> {
             return true;
         };
         let receive = step.recv.map(|transfer| call.group[transfer.peer as usize]);
-        let send = step.send.map(|transfer| (call.group[transfer.peer as usize], transfer.bytes));
+        let send = step
+            .send
+            .map(|transfer| (call.group[transfer.peer as usize], transfer.bytes));
         let mut sender = None;
         if let Some((to, bytes)) = send {
             sender = (bytes > self.threshold).then(|| self.entry(false, Who::Rank(to)));
-            self.steps.entry((to, rank, comm, number)).or_default().push_back(sender);
+            self.steps
+                .entry((to, rank, comm, number))
+                .or_default()
+                .push_back(sender);
         }
         self.running[at].step = Some((receive, sender));
         true
@@ -334,8 +347,11 @@ impl<'a> Reference<'a> {
     /// The active requests of `rank` among `first .. first + count`.
     fn active(&self, rank: u32, first: Request, count: u32) -> Vec<(u32, usize)> {
         let requests = &self.states[rank as usize].requests;
-        let ours = requests.iter().filter(|(number, _)| **number >= first.0 && **number - first.0 < count);
-        ours.filter_map(|(number, (entry, _))| entry.map(|entry| (*number, entry))).collect()
+        let ours = requests
+            .iter()
+            .filter(|(number, _)| **number >= first.0 && **number - first.0 < count);
+        ours.filter_map(|(number, (entry, _))| entry.map(|entry| (*number, entry)))
+            .collect()
     }
 
     fn take(&mut self, rank: u32, number: u32) {
@@ -347,14 +363,18 @@ impl<'a> Reference<'a> {
     }
 
     fn open(&mut self, rank: u32, number: Request, entry: usize) {
-        let before = self.states[rank as usize].requests.insert(number.0, (Some(entry), None));
+        let before = self.states[rank as usize]
+            .requests
+            .insert(number.0, (Some(entry), None));
         assert!(before.is_none(), "request {number:?} is in use");
     }
 
     fn start(&mut self, rank: u32, op: u32, number: u32) {
         let plan = self.states[rank as usize].requests[&number].1.unwrap();
         let entry = match plan {
-            OpKind::SendInit { to, tag, bytes, comm, .. } => self.send(rank, to, tag, bytes, comm, false),
+            OpKind::SendInit {
+                to, tag, bytes, comm, ..
+            } => self.send(rank, to, tag, bytes, comm, false),
             OpKind::RecvInit { from, tag, comm, .. } => self.receive(rank, op, from, tag, comm),
             _ => panic!("{plan:?}"),
         };
@@ -363,7 +383,10 @@ impl<'a> Reference<'a> {
 
     /// Calls the operation of `rank` that is due, if it is not, and ends it, if it can end.
     fn advance(&mut self, rank: u32) -> bool {
-        let Some(op) = self.script.0[rank as usize].get(self.states[rank as usize].next).copied() else {
+        let Some(op) = self.script.0[rank as usize]
+            .get(self.states[rank as usize].next)
+            .copied()
+        else {
             return false;
         };
         let id = op.id.0;
@@ -386,7 +409,11 @@ impl<'a> Reference<'a> {
             }
             OpKind::Test { request: first } | OpKind::TestAny { first, .. } => {
                 assert!(chosen.len() <= 1);
-                let count = if let OpKind::TestAny { count, .. } = op.kind { count } else { 1 };
+                let count = if let OpKind::TestAny { count, .. } = op.kind {
+                    count
+                } else {
+                    1
+                };
                 self.take_chosen(rank, &self.active(rank, first, count), &chosen)
             }
             OpKind::TestSome { first, count } => self.take_chosen(rank, &self.active(rank, first, count), &chosen),
@@ -410,7 +437,10 @@ impl<'a> Reference<'a> {
                         op: id,
                         entry: 0,
                     };
-                    self.states[rank as usize].unexpected.iter().any(|message| probe.takes(message))
+                    self.states[rank as usize]
+                        .unexpected
+                        .iter()
+                        .any(|message| probe.takes(message))
                 })
             }
             _ => done(self, &waits),
@@ -433,7 +463,13 @@ impl<'a> Reference<'a> {
     }
 
     fn take_chosen(&mut self, rank: u32, active: &[(u32, usize)], chosen: &BTreeSet<u32>) -> bool {
-        let of = |number: &u32| active.iter().find(|(other, _)| other == number).expect("taken and not active").1;
+        let of = |number: &u32| {
+            active
+                .iter()
+                .find(|(other, _)| other == number)
+                .expect("taken and not active")
+                .1
+        };
         let done = chosen.iter().all(|number| self.entries[of(number)].done);
         if done {
             chosen.iter().for_each(|&number| self.take(rank, number));
@@ -487,7 +523,9 @@ impl<'a> Reference<'a> {
                 self.send(rank, to, send_tag, send_bytes, comm, false),
             ],
             OpKind::SendInit { request, .. } | OpKind::RecvInit { request, .. } => {
-                self.states[rank as usize].requests.insert(request.0, (None, Some(*kind)));
+                self.states[rank as usize]
+                    .requests
+                    .insert(request.0, (None, Some(*kind)));
                 Vec::new()
             }
             OpKind::Start { request } => {
@@ -526,7 +564,9 @@ impl<'a> Reference<'a> {
 
     /// The operation in which `rank` is, if it is not at its end.
     pub(super) fn blocked(&self, rank: u32) -> Option<Op> {
-        self.script.0[rank as usize].get(self.states[rank as usize].next).copied()
+        self.script.0[rank as usize]
+            .get(self.states[rank as usize].next)
+            .copied()
     }
 
     /// Messages that nobody has received.
@@ -543,9 +583,9 @@ impl<'a> Reference<'a> {
         };
         let entries: Vec<usize> = match op.kind {
             OpKind::Wait { request } => self.active(rank, request, 1).iter().map(|a| a.1).collect(),
-            OpKind::WaitAll { first, count }
-            | OpKind::WaitAny { first, count }
-            | OpKind::WaitSome { first, count } => self.active(rank, first, count).iter().map(|a| a.1).collect(),
+            OpKind::WaitAll { first, count } | OpKind::WaitAny { first, count } | OpKind::WaitSome { first, count } => {
+                self.active(rank, first, count).iter().map(|a| a.1).collect()
+            }
             OpKind::Probe { from, comm, .. } => {
                 let members = self.members(rank, comm);
                 return match from {
@@ -556,7 +596,10 @@ impl<'a> Reference<'a> {
             _ => self.states[rank as usize].called.clone().unwrap_or_default(),
         };
         if matches!(op.kind, OpKind::WaitAny { .. } | OpKind::WaitSome { .. }) {
-            assert!(entries.iter().all(|&entry| !self.entries[entry].done), "rank {rank} could go on");
+            assert!(
+                entries.iter().all(|&entry| !self.entries[entry].done),
+                "rank {rank} could go on"
+            );
         }
         let mut ranks = BTreeSet::new();
         for entry in entries.into_iter().filter(|&entry| !self.entries[entry].done) {
