@@ -67,7 +67,11 @@ fn several_run_at_once_and_can_be_waited_for_in_any_order() {
                     OpKind::Collective(BARRIER),
                     start(BARRIER, 3),
                 ];
-                let order = if r % 2 == 0 { [3, 1, 0, 2] } else { [0, 2, 3, 1] };
+                let order = if r.is_multiple_of(2) {
+                    [3, 1, 0, 2]
+                } else {
+                    [0, 2, 3, 1]
+                };
                 let waits = order.map(|request| OpKind::Wait {
                     request: Request(request),
                 });
