@@ -65,17 +65,20 @@ impl Hosts {
     #[inline]
     pub(crate) fn rank_of(&self, rank: u32, comm: Comm, member: u32) -> Result<u32, Wrong> {
         let ranks = self.jobs[usize::from(self.places[rank as usize].job)].ranks;
-        if comm == Comm::WORLD {
-            return if member < ranks {
-                Ok(member)
-            } else {
-                Err(Wrong::Peer { comm, ranks })
-            };
+        if comm == Comm::WORLD && member < ranks {
+            return Ok(member);
         }
+        self.ask_rank_of(rank, comm, member, ranks)
+    }
+
+    #[inline(never)]
+    fn ask_rank_of(&self, rank: u32, comm: Comm, member: u32, ranks: u32) -> Result<u32, Wrong> {
         let group = self.group(rank, comm)?;
-        let ranks_in = group.len();
         let found = group.rank(member).filter(|&found| found < ranks);
-        found.ok_or(Wrong::Peer { comm, ranks: ranks_in })
+        found.ok_or(Wrong::Peer {
+            comm,
+            ranks: group.len(),
+        })
     }
 
     /// `source` of a receive of `rank` on `comm`, as a rank of the job.
