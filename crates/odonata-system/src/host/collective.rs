@@ -75,8 +75,8 @@ impl Hosts {
     /// As for [`start_collective`](Self::start_collective).
     pub(crate) fn start_creation<M: Mode>(&mut self, slot: u32) -> Result<(), Wrong> {
         let Activity { op, rank, part, .. } = *self.activities.get(slot);
-        let one = collective_of(&op.kind, part, 1).map_or(Comm::WORLD, |collective| collective.comm());
-        let (_, members) = self.member_of(rank, one)?;
+        let comm = collective_of(&op.kind, part, 1).map_or(Comm::WORLD, |collective| collective.comm());
+        let (_, members) = self.member_of(rank, comm)?;
         match collective_of(&op.kind, part, members) {
             Some(collective) => self.start_collective::<M>(slot, &collective),
             None => Ok(()),

@@ -1,5 +1,6 @@
 //! Tests of the hosts on a small dragonfly.
 
+mod author;
 mod collectives;
 mod communicators;
 mod deadlocks;
