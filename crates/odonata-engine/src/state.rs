@@ -267,6 +267,11 @@ impl<T: Slot> Pool<T> {
         self.slots.edit::<M>(i)
     }
 
+    /// Slots that were ever taken: all others have higher numbers.
+    pub fn touched(&self) -> u32 {
+        self.free.get(0).untouched
+    }
+
     /// Slots taken and not given back.
     pub fn live(&self) -> u32 {
         self.free.get(0).live

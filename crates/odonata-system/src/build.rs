@@ -1,6 +1,6 @@
 //! From a resolved scenario to a machine that is ready to run.
 
-use crate::host::{HostParams, Hosts, IoParams, Job, JobProgram, MpiParams, RecordParams};
+use crate::host::{HostParams, Hosts, IoParams, Job, JobProgram, MpiParams, Progress, RecordParams};
 use crate::machine::Machine;
 use crate::placement::Placement;
 use crate::scenario::resolved::{self, Resolved};
@@ -177,6 +177,13 @@ fn host_params(scenario: &Resolved) -> HostParams {
             call_jitter: span(&m.call_jitter),
             local_latency: m.local_latency,
             local_bandwidth: m.local_bandwidth,
+            eager_threshold: m.eager_threshold.map_or(u64::MAX, |bytes| bytes.0),
+            rendezvous_control: m.rendezvous_control.0,
+            zero_copy: m.rendezvous_zero_copy,
+            progress: match m.progress {
+                resolved::Progress::Asynchronous => Progress::Asynchronous,
+                resolved::Progress::InCalls => Progress::InCalls,
+            },
             rules: Rules {
                 allreduce_recursive_doubling_up_to: c.allreduce_recursive_doubling_up_to.0,
                 broadcast_binomial_below: c.broadcast_binomial_below.0,

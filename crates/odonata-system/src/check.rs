@@ -8,7 +8,7 @@ use odonata_network::deadlock;
 use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::Time;
 use odonata_workload::collective::{self, Rules};
-use odonata_workload::{OpKind, Program};
+use odonata_workload::{Comm, OpKind, Program};
 use serde::Serialize;
 
 /// Routers up to which the dependency graph of the whole machine is enumerated: seconds; the time grows with
@@ -321,16 +321,43 @@ fn rules(job: &Job, scenario: &Resolved) -> String {
     rules.join(", ")
 }
 
+/// Payload of the sends among the persistent requests `first .. first + count`.
+fn started(persistent: &[(u32, u64)], first: u32, count: u32) -> f64 {
+    let ours = persistent
+        .iter()
+        .filter(|(request, _)| *request >= first && request - first < count);
+    ours.map(|(_, bytes)| *bytes as f64).sum()
+}
+
 /// Payload that `rank` sends, writes and reads.
 fn program_bytes(program: &dyn Program, rank: u32) -> f64 {
     let (ranks, rules) = (program.ranks(), Rules::default());
     let mut total = 0.0;
+    let mut persistent: Vec<(u32, u64)> = Vec::new();
     for op in odonata_workload::operations(program, rank).take(SAMPLED_OPERATIONS as usize) {
         total += match op.kind {
-            OpKind::Send { bytes, .. } | OpKind::Isend { bytes, .. } => bytes as f64,
+            OpKind::Send { bytes, .. } | OpKind::Ssend { bytes, .. } | OpKind::Isend { bytes, .. } => bytes as f64,
+            OpKind::Sendrecv { send_bytes, .. } => send_bytes as f64,
+            // Sent when it is started.
+            OpKind::SendInit { bytes, request, .. } => {
+                persistent.retain(|&(other, _)| other != request.0);
+                persistent.push((request.0, bytes));
+                0.0
+            }
+            OpKind::Start { request } => started(&persistent, request.0, 1),
+            OpKind::StartAll { first, count } => started(&persistent, first.0, count),
             OpKind::Read { bytes, .. } | OpKind::Write { bytes, .. } => bytes as f64,
             OpKind::Iread { bytes, .. } | OpKind::Iwrite { bytes, .. } => bytes as f64,
-            OpKind::Collective(collective) => {
+            OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => {
+                let comm = collective.comm();
+                let group = match comm {
+                    Comm::WORLD => None,
+                    _ => program.group(rank, comm),
+                };
+                let (rank, ranks) = match &group {
+                    Some(group) => (group.member(rank).unwrap_or(0), group.len()),
+                    None => (rank, ranks),
+                };
                 let algorithm = collective::choose(&collective, ranks, &rules);
                 (0..)
                     .map_while(|index| collective::step(&collective, algorithm, rank, ranks, index))

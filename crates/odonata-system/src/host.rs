@@ -4,13 +4,13 @@
 //! open-loop sources, and lets I/O clients and storage servers talk to each other.
 //!
 //! ```text
-//!  Program ─> execute ─┬─> request <──────────────┐            one LP = a router with its nodes,
-//!                      ├─> matching <─────────────┤            their ranks, servers and NICs
-//!                      ├─> collective ─> matching │
-//!                      │        │                 │
-//!  Synthetic ─> source │        │      client <───┤            server <─> odonata_storage::Servers
-//!                 │    │        │        │        │              │ │
-//!                 v    v        v        v        │              v │
+//!  Program ─> execute ─> call ─┬─> request <──────────────────┐   one LP = a router with its nodes,
+//!                              ├─> matching <── rendezvous <──┤   their ranks, servers and NICs
+//!                              ├─> collective ─> matching     │
+//!                              │        │         progress ───┤
+//!  Synthetic ──> source        │        │                     │
+//!                  │           │        │      client <───────┤   server <─> odonata_storage::Servers
+//!                  v           v        v        v            │     v
 //!                post: Fabric::submit, or within the node ──> arrived / sent
 //! ```
 //!
@@ -20,22 +20,33 @@
 //! Compute occupies its stream. A message leaves for the network after the software's delay and the copy,
 //! which do not occupy the rank: several overlap. Overheads and the random delays of calls do. A send
 //! is complete when its last packet starts on the terminal link, a receive when the whole message is
-//! there. All messages are eager. [`RankMetrics`] says how times add up.
+//! there. Messages above [`MpiParams::eager_threshold`], and those of synchronous sends, go by rendezvous
+//! (`rendezvous`), which may have to wait for calls of its ranks ([`Progress`]). [`RankMetrics`] says how times
+//! add up.
 //!
 //! # Rules that programs can rely on
 //! - Messages of one sender on one communicator are matched in the order of sending, however they are
 //!   routed (`peers`, `matching`).
-//! - Every communicator has the ranks of the job, in their order; other numbers than
-//!   [`Comm::WORLD`](odonata_workload::Comm::WORLD) are duplicates of it.
-//! - A wait for a number that is not open returns at once (`MPI_REQUEST_NULL`).
+//! - Who is in a communicator is what [`Program::group`](odonata_workload::Program::group) answers, at any time:
+//!   the call that makes one costs its messages, and is not checked against the uses. An operation on a
+//!   communicator that its rank is not in is an error of the program.
+//! - A wait or test for a number that is not open returns at once (`MPI_REQUEST_NULL`), so does one for a
+//!   persistent request that is not started. A wait for any takes the lowest number that is complete, a wait
+//!   for some all that are.
+//! - Non-blocking collectives of a communicator may overlap; blocking and non-blocking calls are counted as one
+//!   order. At most 4,095 of a rank can be under way on a communicator.
 //! - A job that waits for others hears of their end by messages (`jobs`), and its ranks start one after the other.
 //! - A rank with several streams looks 256 operations ahead, counted from the oldest incomplete one.
 
+mod call;
 mod client;
 mod collective;
+mod communicator;
+mod deadlock;
 mod event;
 mod execute;
 mod explain;
+mod fact;
 mod jobs;
 mod letter;
 mod matching;
@@ -43,8 +54,11 @@ mod metrics;
 mod outcome;
 mod params;
 mod peers;
+mod persistent;
 mod post;
+mod progress;
 mod rank;
+mod rendezvous;
 mod report;
 mod request;
 mod server;
@@ -52,17 +66,18 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+pub use deadlock::describe_cycle;
 pub use event::HostEvent;
 pub use jobs::{CONTROL_BYTES, WaitingJob};
 pub use metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics};
 pub use outcome::{Blocked, FailureKind, HALT_FAILURE, HostOutcome, StuckWrite};
-pub use params::{HostParams, IoParams, Jitter, Job, JobProgram, MpiParams, RecordParams};
+pub use params::{HostParams, IoParams, Jitter, Job, JobProgram, MpiParams, Progress, RecordParams};
 pub use report::JobView;
 
 use event::Desk;
 use letter::Letter;
 use odonata_engine::random::Purpose;
-use odonata_engine::{Context, Lp, NIL, Pool, Rows, Store, Stream, Time};
+use odonata_engine::{Context, List, Lp, NIL, Pool, Rows, Store, Stream, Time};
 use odonata_network::{Fabric, FabricEvent, Histogram, Notice};
 use odonata_storage::{Actions, Servers};
 
@@ -103,6 +118,8 @@ pub struct Hosts {
     activities: Pool<rank::Activity>,
     inboxes: Store<matching::Inbox>,
     requests: Pool<request::RequestCell>,
+    /// What persistent requests stand for.
+    plans: Pool<persistent::Plan>,
     posted: Pool<matching::Posted>,
     waiting: Pool<matching::Waiting>,
     /// Heads of the chains of `peers`.
@@ -117,6 +134,12 @@ pub struct Hosts {
     awaited: Store<jobs::Awaited>,
     /// Per logical process: its last event that did something; empty if all do.
     last: Store<Time>,
+    outgoing: Pool<rendezvous::Outgoing>,
+    incoming: Pool<rendezvous::Incoming>,
+    envelopes: Pool<rendezvous::Envelope>,
+    deferred: Pool<progress::Deferred>,
+    /// What the library of each rank has to do in its next call.
+    chores: Store<List>,
     parcels: Pool<post::Parcel>,
     io_ops: Pool<client::IoOp>,
     io_headers: Pool<client::IoHeader>,
@@ -127,6 +150,8 @@ pub struct Hosts {
     io_rows: Rows<IoRecord>,
     iteration_rows: Rows<IterationRecord>,
     failures: Rows<outcome::Failure>,
+    /// Empty outside of tests.
+    facts: Rows<fact::Fact>,
     /// Empty between events; kept for its memory.
     actions: Actions,
 }
@@ -135,6 +160,7 @@ odonata_engine::journalled!(Hosts {
     activities,
     inboxes,
     requests,
+    plans,
     posted,
     waiting,
     chains,
@@ -144,6 +170,11 @@ odonata_engine::journalled!(Hosts {
     unreported,
     awaited,
     last,
+    outgoing,
+    incoming,
+    envelopes,
+    deferred,
+    chores,
     parcels,
     io_ops,
     io_headers,
@@ -154,6 +185,7 @@ odonata_engine::journalled!(Hosts {
     io_rows,
     iteration_rows,
     failures,
+    facts,
 });
 
 impl Hosts {
@@ -269,6 +301,7 @@ impl Hosts {
             activities: Pool::new(),
             inboxes: Store::filled(n, matching::Inbox::default()),
             requests: Pool::new(),
+            plans: Pool::new(),
             posted: Pool::new(),
             waiting: Pool::new(),
             chains: Store::filled(chains as usize, NIL),
@@ -278,6 +311,11 @@ impl Hosts {
             unreported: Store::from_vec(unreported),
             awaited: Store::from_vec(awaited),
             last: Store::filled(if told { fabric.processes() as usize } else { 0 }, Time::ZERO),
+            outgoing: Pool::new(),
+            incoming: Pool::new(),
+            envelopes: Pool::new(),
+            deferred: Pool::new(),
+            chores: Store::filled(n, List::EMPTY),
             parcels: Pool::new(),
             io_ops: Pool::new(),
             io_headers: Pool::new(),
@@ -288,6 +326,7 @@ impl Hosts {
             io_rows: Rows::new(),
             iteration_rows: Rows::new(),
             failures: Rows::new(),
+            facts: Rows::new(),
             actions: Actions::new(),
             params,
             jobs: plans,

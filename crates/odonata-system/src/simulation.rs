@@ -1,7 +1,7 @@
 //! A run: built from a scenario, advanced in slices of wall time, ended in exactly one outcome.
 
 use crate::build;
-use crate::host::{FailureKind, HostOutcome, Hosts, WaitingJob};
+use crate::host::{FailureKind, HostOutcome, Hosts, WaitingJob, describe_cycle};
 use crate::machine::{Event, Machine};
 use crate::placement::Placement;
 use crate::results::{self, Rows, Table};
@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 
 /// Events between two looks at the clock: a few milliseconds.
 const SLICE: u64 = 1 << 16;
+
+/// Ranks of a cycle of waits that are described.
+const MOST_OF_CYCLE: usize = 10;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -329,12 +332,24 @@ fn explain(machine: &Machine, outcome: &HostOutcome) -> Option<String> {
             blocked,
             unfinished,
             unmatched,
+            cycle,
         } => {
             let unreceived = match unmatched {
                 0 => String::new(),
                 n => format!("; {n} messages have arrived that no receive asked for"),
             };
-            Some(waiting(blocked, *unfinished) + &unreceived)
+            let cycle = match cycle.first() {
+                Some(first) if hosts.jobs() > 1 => {
+                    format!(
+                        "; cycle in {}: {}",
+                        hosts.job(first.job).name,
+                        describe_cycle(cycle, MOST_OF_CYCLE)
+                    )
+                }
+                Some(_) => format!("; cycle: {}", describe_cycle(cycle, MOST_OF_CYCLE)),
+                None => String::new(),
+            };
+            Some(waiting(blocked, *unfinished) + &unreceived + &cycle)
         }
         HostOutcome::StorageFull {
             stuck,

@@ -51,6 +51,27 @@ fn an_unknown_key_is_shown_with_its_neighbours_and_the_nearest() {
 }
 
 #[test]
+fn a_threshold_of_eager_messages_is_a_size_or_none_and_progress_has_two_names() {
+    for (text, value) in [("\"none\"", None), ("\"8 KiB\"", Some(8_192)), ("\"0 B\"", Some(0))] {
+        let text = with(&format!("[mpi]\neager_threshold = {text}\n{JOB}"));
+        let scenario = scenario::load(&text, "scenario.toml", &[], None, "").unwrap();
+        assert_eq!(scenario.resolved.mpi.eager_threshold.map(|bytes| bytes.0), value);
+    }
+    let wrong = error(&with(&format!("[mpi]\neager_threshold = \"never\"\n{JOB}")));
+    assert_eq!(at(&wrong), (Some(7), "mpi.eager_threshold", Some("\"never\"")));
+    assert!(
+        wrong.expected.contains("a size such as \"8 KiB\"") && wrong.expected.contains("or \"none\""),
+        "{wrong}"
+    );
+    let wrong = error(&with(&format!("[mpi]\neager_threshold = 8192\n{JOB}")));
+    assert_eq!(at(&wrong), (Some(7), "mpi.eager_threshold", Some("8192")));
+    assert!(wrong.to_string().contains("did you mean \"8192 B\"?"), "{wrong}");
+    let wrong = error(&with(&format!("[mpi]\nprogress = \"in-call\"\n{JOB}")));
+    assert_eq!(at(&wrong), (Some(7), "mpi.progress", Some("\"in-call\"")));
+    assert!(wrong.to_string().contains("did you mean \"in-calls\"?"), "{wrong}");
+}
+
+#[test]
 fn more_flits_per_packet_than_can_be_counted_are_refused() {
     let error = error(&with(&format!("[network]\npacket = \"1 MiB\"\nflit = \"8 B\"\n{JOB}")));
     assert_eq!(error.key, "network.flit");

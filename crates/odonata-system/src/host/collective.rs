@@ -6,21 +6,25 @@
 //! sizes. A rank that gets another stamp than its own knows that the ranks do not agree.
 
 use super::Hosts;
+use super::communicator::collective_of;
 use super::event::Outside;
 use super::letter::{Kind, Letter};
-use super::matching::{Posted, Waiting};
-use super::outcome::Failure;
+use super::matching::{Posted, Reader, Waiting};
+use super::outcome::{Failure, Wrong};
 use super::peers::context;
 use super::post::Shipment;
 use super::rank::Activity;
+use super::rendezvous::Outbound;
 use super::request::Transfer;
 use odonata_engine::{Mode, NIL, Time};
 use odonata_workload::collective::{choose, step};
-use odonata_workload::{Collective, OpKind, Source, Tag};
+use odonata_workload::{Collective, Comm, Source, Tag};
 
 /// Bits of a stamp: kind, call number, hash.
-const CALL_BITS: u32 = 8;
-const HASH_BITS: u32 = 20;
+const CALL_BITS: u32 = 12;
+const HASH_BITS: u32 = 15;
+/// Non-blocking collectives that a rank may have under way on a communicator: call numbers tell them apart.
+pub(crate) const MOST_BACKGROUND: u32 = (1 << CALL_BITS) - 1;
 const _: () = assert!(Collective::KINDS <= 1 << (32 - CALL_BITS - HASH_BITS));
 
 /// What the messages of the `call`-th collective of a rank say.
@@ -37,97 +41,176 @@ pub(crate) fn read_stamp(stamp: u32) -> (&'static str, u32) {
     (name, stamp >> HASH_BITS & ((1 << CALL_BITS) - 1))
 }
 
+/// Whether two stamps belong to the same call of their ranks.
+#[inline]
+pub(crate) fn same_call(a: u32, b: u32) -> bool {
+    (a ^ b) >> HASH_BITS & ((1 << CALL_BITS) - 1) == 0
+}
+
 impl Hosts {
-    /// Begins collective operation `slot`; `false` if it is not possible.
-    pub(crate) fn start_collective<M: Mode>(&mut self, slot: u32, collective: &Collective) -> bool {
+    /// Prepares operation `slot` for `collective`.
+    ///
+    /// # Errors
+    /// The rank is not in its communicator, or it cannot run there.
+    pub(crate) fn start_collective<M: Mode>(&mut self, slot: u32, collective: &Collective) -> Result<(), Wrong> {
         let rank = self.activities.get(slot).rank;
-        let job = &self.jobs[usize::from(self.places[rank as usize].job)];
-        let (ranks, local) = (job.ranks, rank - job.first_rank);
-        if collective.check(ranks).is_err() {
-            return false;
+        let comm = collective.comm();
+        let (member, members) = self.member_of(rank, comm)?;
+        if collective.check(members).is_err() {
+            return Err(Wrong::Collective { members });
         }
+        let local = rank - self.jobs[usize::from(self.places[rank as usize].job)].first_rank;
         // The number of calls is kept where a rank would count messages to itself.
-        let call = self.next_sequence::<M>(rank, local, context(collective.comm(), true));
-        let algorithm = choose(collective, ranks, &self.params.mpi.rules);
+        let call = self.next_sequence::<M>(rank, local, context(comm, true));
+        let algorithm = choose(collective, members, &self.params.mpi.rules);
         let activity = self.activities.edit::<M>(slot);
+        (activity.member, activity.members) = (member, members);
         (activity.algorithm, activity.step, activity.stamp) = (algorithm, 0, stamp(collective, call));
-        true
+        Ok(())
+    }
+
+    /// Prepares operation `slot`, which makes a communicator, for the first of its collectives.
+    ///
+    /// # Errors
+    /// As for [`start_collective`](Self::start_collective).
+    pub(crate) fn start_creation<M: Mode>(&mut self, slot: u32) -> Result<(), Wrong> {
+        let Activity { op, rank, part, .. } = *self.activities.get(slot);
+        let comm = collective_of(&op.kind, part, 1).map_or(Comm::WORLD, |collective| collective.comm());
+        let (_, members) = self.member_of(rank, comm)?;
+        match collective_of(&op.kind, part, members) {
+            Some(collective) => self.start_collective::<M>(slot, &collective),
+            None => Ok(()),
+        }
+    }
+
+    /// One non-blocking collective of `rank` on `comm` more, or less.
+    ///
+    /// # Errors
+    /// There would be too many.
+    pub(crate) fn count_background<M: Mode>(&mut self, rank: u32, comm: Comm, more: bool) -> Result<(), Wrong> {
+        let local = rank - self.jobs[usize::from(self.places[rank as usize].job)].first_rank;
+        let slot = self.peer::<M>(rank, local, context(comm, true));
+        let open = &mut self.peers.edit::<M>(slot).received;
+        *open = if more { *open + 1 } else { *open - 1 };
+        if *open > MOST_BACKGROUND {
+            return Err(Wrong::TooManyCollectives);
+        }
+        Ok(())
+    }
+
+    /// The non-blocking collective of operation `activity` is complete.
+    pub(crate) fn end_background<X: Outside>(&mut self, x: &mut X, activity: &Activity) {
+        if let Some(collective) = collective_of(&activity.op.kind, 0, activity.members) {
+            let counted = self.count_background::<X>(activity.rank, collective.comm(), false);
+            debug_assert!(counted.is_ok(), "there are fewer now");
+        }
+        self.complete(x, activity.request);
     }
 
     /// Begins the next step of operation `slot`; `false` if there is none, or it is no collective.
     pub(crate) fn next_step<X: Outside>(&mut self, x: &mut X, slot: u32) -> bool {
-        let Activity {
-            op,
-            rank,
-            algorithm,
-            step: index,
-            stamp,
-            ..
-        } = *self.activities.get(slot);
-        let OpKind::Collective(collective) = op.kind else {
-            return false;
+        let (collective, step) = loop {
+            let Activity {
+                op,
+                algorithm,
+                step: index,
+                member,
+                members,
+                part,
+                ..
+            } = *self.activities.get(slot);
+            let Some(collective) = collective_of(&op.kind, part, members) else {
+                return false;
+            };
+            if let Some(step) = step(&collective, algorithm, member, members, index) {
+                break (collective, step);
+            }
+            let Some(next) = collective_of(&op.kind, part + 1, members) else {
+                return false;
+            };
+            self.activities.edit::<X>(slot).part += 1;
+            if self.start_collective::<X>(slot, &next).is_err() {
+                return false;
+            }
         };
-        let job = &self.jobs[usize::from(self.places[rank as usize].job)];
-        let Some(step) = step(&collective, algorithm, rank - job.first_rank, job.ranks, index) else {
-            return false;
+        let Activity { op, rank, stamp, .. } = *self.activities.get(slot);
+        let comm = collective.comm();
+        let peer = |transfer: Option<odonata_workload::collective::Transfer>| {
+            transfer.map(|transfer| Ok((self.rank_of(rank, comm, transfer.peer)?, transfer.bytes)))
         };
-        let overhead = if step.send.is_some() {
+        let (receives, sends) = match (peer(step.recv).transpose(), peer(step.send).transpose()) {
+            (Ok(receives), Ok(sends)) => (receives, sends),
+            (Err(why), _) | (_, Err(why)) => {
+                self.fail(x, Failure::Invalid { rank, op, why });
+                return false;
+            }
+        };
+        let overhead = if sends.is_some() {
             self.params.mpi.send_overhead
         } else {
             Time::ZERO
         };
         let now = x.now();
         let activity = self.activities.edit::<X>(slot);
-        activity.step = index + 1;
+        activity.step += 1;
         activity.busy_until = now + overhead;
         // One for us: a message that is there already must not end the step before it is sent.
         activity.pending = 1;
-        let context = context(collective.comm(), true);
-        if let Some(transfer) = step.recv {
+        let context = context(comm, true);
+        if let Some((from, bytes)) = receives {
             let request = self.open_blocking::<X>(slot, Transfer::Receive);
             let receive = Posted {
-                source: Source::Rank(transfer.peer),
+                source: Source::Rank(from),
                 tag: Tag::Any,
                 context,
-                bytes: transfer.bytes,
+                bytes,
                 request,
-                collective: Some((slot, stamp)),
+                reader: Reader::Collective { activity: slot, stamp },
                 next: NIL,
             };
             self.post(x, rank, receive);
         }
-        if let Some(transfer) = step.send {
+        if let Some((to, bytes)) = sends {
             let request = self.open_blocking::<X>(slot, Transfer::Send);
-            self.send(x, slot, transfer.peer, stamp, context, transfer.bytes, request);
+            self.send(x, rank, to, stamp, context, bytes, request, false);
         }
         self.activities.edit::<X>(slot).pending -= 1;
         true
     }
 
-    /// Sends a message of operation `slot` to rank `to` of its job; `request` completes when it has left.
+    /// Sends a message of `rank` to rank `to` of its job; `request` completes when it has left. A synchronous one
+    /// goes by rendezvous however short it is.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn send<X: Outside>(
         &mut self,
         x: &mut X,
-        slot: u32,
+        rank: u32,
         to: u32,
         tag: u32,
         context: u32,
         bytes: u64,
         request: u32,
+        synchronous: bool,
     ) {
-        let Activity { op, rank, .. } = *self.activities.get(slot);
         let job_number = self.places[rank as usize].job;
-        let job = &self.jobs[usize::from(job_number)];
-        if to >= job.ranks {
-            self.fail(x, Failure::Invalid { rank, op });
-            return;
-        }
-        let target = job.first_rank + to;
+        let target = self.jobs[usize::from(job_number)].first_rank + to;
         let sequence = self.next_sequence::<X>(rank, to, context);
         let metrics = self.metrics.edit::<X>(rank);
         metrics.sends += 1;
         metrics.bytes_sent += bytes;
+        if synchronous || bytes > self.params.mpi.eager_threshold {
+            let message = Outbound {
+                rank,
+                target,
+                tag,
+                context,
+                sequence,
+                bytes,
+                request,
+            };
+            self.request_to_send(x, message);
+            return;
+        }
         let shipment = Shipment {
             created: x.now(),
             source: self.end_of_rank(rank),
@@ -173,6 +256,7 @@ impl Hosts {
                 context,
                 sequence,
                 bytes,
+                rendezvous: NIL,
                 next: NIL,
             },
         );

@@ -9,21 +9,20 @@
 //!                                                                            └────────────────────────┴──> Busy: costs ──> retire
 //! ```
 //!
+//! `call` says what an operation does when it is performed. A wait for one of several requests is
+//! woken by the first, and takes what is complete at the end of that event.
+//!
 //! `advance` is called once at the end of every event of a rank and never from within, so that nothing
 //! recurses however many operations take no time.
 
 use super::Hosts;
 use super::event::{HostEvent, Outside};
-use super::matching::Posted;
-use super::metrics::IterationRecord;
-use super::outcome::Failure;
 use super::params::JobProgram;
-use super::peers::context;
 use super::post::draw;
+use super::progress::Chore;
 use super::rank::{Activity, Phase, WINDOW};
-use super::request::Transfer;
 use odonata_engine::{Mode, NIL, Time};
-use odonata_workload::{Comm, Op, OpKind, Source, Tag};
+use odonata_workload::{Op, OpKind};
 
 /// Who is charged for the time that an operation took.
 enum Charge {
@@ -41,22 +40,13 @@ fn charge(activity: &Activity) -> Charge {
         | OpKind::Write { .. }
         | OpKind::Iread { .. }
         | OpKind::Iwrite { .. } => Charge::Io,
-        OpKind::Wait { .. } | OpKind::WaitAll { .. } if activity.for_io => Charge::Io,
+        OpKind::Wait { .. } | OpKind::WaitAll { .. } | OpKind::WaitAny { .. } | OpKind::WaitSome { .. }
+            if activity.for_io =>
+        {
+            Charge::Io
+        }
         _ if activity.op.stream == 0 => Charge::Mpi,
         _ => Charge::Nobody,
-    }
-}
-
-/// A receive of the program, as it is posted.
-fn receive(source: Source, tag: Tag, comm: Comm, bytes: u64, request: u32) -> Posted {
-    Posted {
-        source,
-        tag,
-        context: context(comm, false),
-        bytes,
-        request,
-        collective: None,
-        next: NIL,
     }
 }
 
@@ -91,14 +81,17 @@ impl Hosts {
         loop {
             let state = *self.ranks.get(rank);
             if state.ready > 0 {
-                let ready = |&slot: &u32| self.activities.get(slot).phase == Phase::Ready;
+                let ready = |&slot: &u32| matches!(self.activities.get(slot).phase, Phase::Ready | Phase::Woken);
                 let slot = state
                     .live
                     .iter(&self.activities)
                     .find(ready)
                     .expect("as many are ready as were counted");
                 self.ranks.edit::<X>(rank).ready -= 1;
-                self.begin(x, slot);
+                match self.activities.get(slot).phase {
+                    Phase::Woken => self.wake(x, slot),
+                    _ => self.begin(x, slot),
+                }
                 continue;
             }
             let most = if state.parallel { WINDOW } else { 1 };
@@ -113,6 +106,8 @@ impl Hosts {
         let state = self.ranks.get(rank);
         if state.exhausted && state.live_count == 0 && !self.metrics.get(rank).finished {
             self.end_rank(x, rank, x.now());
+            // As in MPI_Finalize.
+            self.catch_up(x, rank);
         }
     }
 
@@ -178,9 +173,18 @@ impl Hosts {
 
     /// The time for which operation `slot` occupied its stream has passed.
     pub(crate) fn resume<X: Outside>(&mut self, x: &mut X, slot: u32) {
-        let Activity { rank, phase, .. } = *self.activities.get(slot);
+        let Activity {
+            rank,
+            phase,
+            background,
+            ..
+        } = *self.activities.get(slot);
         match phase {
             Phase::Delayed => self.perform(x, slot),
+            _ if background => {
+                self.activities.edit::<X>(slot).phase = Phase::Blocked;
+                self.settle(x, slot);
+            }
             _ => {
                 if self.next_step(x, slot) {
                     self.settle(x, slot);
@@ -192,104 +196,19 @@ impl Hosts {
         self.advance(x, rank);
     }
 
-    /// Carries out an operation.
-    fn perform<X: Outside>(&mut self, x: &mut X, slot: u32) {
-        let now = x.now();
-        let activity = self.activities.edit::<X>(slot);
-        activity.phase = Phase::Blocked;
-        // One for us, so that a request that completes at once does not end the operation half-way.
-        activity.pending = 1;
-        activity.busy_until = now;
-        let (op, rank) = (activity.op, activity.rank);
-        let send_overhead = self.params.mpi.send_overhead;
-        let mut busy = Time::ZERO;
-        match op.kind {
-            OpKind::Compute { duration } => {
-                busy = duration;
-                self.metrics.edit::<X>(rank).compute += duration;
-            }
-            OpKind::Send { to, tag, bytes, comm } => {
-                busy = send_overhead;
-                let request = self.open_blocking::<X>(slot, Transfer::Send);
-                self.send(x, slot, to, tag, context(comm, false), bytes, request);
-            }
-            OpKind::Isend {
-                to,
-                tag,
-                bytes,
-                comm,
-                request,
-            } => {
-                busy = send_overhead;
-                let request = self.open_numbered::<X>(rank, request, Transfer::Send);
-                self.send(x, slot, to, tag, context(comm, false), bytes, request);
-            }
-            OpKind::Recv { from, tag, bytes, comm } => {
-                let request = self.open_blocking::<X>(slot, Transfer::Receive);
-                self.post(x, rank, receive(from, tag, comm, bytes, request));
-            }
-            OpKind::Irecv {
-                from,
-                tag,
-                bytes,
-                comm,
-                request,
-            } => {
-                let request = self.open_numbered::<X>(rank, request, Transfer::Receive);
-                self.post(x, rank, receive(from, tag, comm, bytes, request));
-            }
-            OpKind::Wait { request } => self.await_requests::<X>(slot, request, 1),
-            OpKind::WaitAll { first, count } => self.await_requests::<X>(slot, first, count),
-            OpKind::Collective(collective) => {
-                if !self.start_collective::<X>(slot, &collective) {
-                    self.fail(x, Failure::Invalid { rank, op });
-                    return;
-                }
-            }
-            OpKind::Open { .. } | OpKind::Close { .. } => {}
-            OpKind::Read { file, offset, bytes } | OpKind::Write { file, offset, bytes } => {
-                let request = self.open_blocking::<X>(slot, Transfer::Io);
-                let write = matches!(op.kind, OpKind::Write { .. });
-                self.start_io(x, slot, write, file, offset, bytes, request);
-            }
-            OpKind::Iread {
-                file,
-                offset,
-                bytes,
-                request,
-            }
-            | OpKind::Iwrite {
-                file,
-                offset,
-                bytes,
-                request,
-            } => {
-                let request = self.open_numbered::<X>(rank, request, Transfer::Io);
-                let write = matches!(op.kind, OpKind::Iwrite { .. });
-                self.start_io(x, slot, write, file, offset, bytes, request);
-            }
-            OpKind::Mark { iteration } => {
-                let job = self.places[rank as usize].job;
-                let rank = rank - self.jobs[usize::from(job)].first_rank;
-                self.iteration_rows.push(IterationRecord {
-                    job,
-                    rank,
-                    iteration,
-                    time: now,
-                });
-            }
-        }
-        let activity = self.activities.edit::<X>(slot);
-        activity.busy_until = now + busy;
-        activity.pending -= 1;
-        if activity.pending == 0 {
-            self.settle(x, slot);
-        }
-    }
-
     /// All requests of operation `slot` are complete: it ends when what it costs has passed, or goes on
-    /// with the next step of a collective.
+    /// with the next step of a collective, a non-blocking one when the library is at work.
     pub(crate) fn settle<X: Outside>(&mut self, x: &mut X, slot: u32) {
+        let Activity {
+            background,
+            rank,
+            pending,
+            ..
+        } = *self.activities.get(slot);
+        if background && pending == 0 && !self.may_progress(rank) {
+            self.progress(x, rank, Chore::Step { activity: slot });
+            return;
+        }
         loop {
             let now = x.now();
             let recv_overhead = self.params.mpi.recv_overhead;
@@ -313,9 +232,14 @@ impl Hosts {
     }
 
     /// Operation `slot` is complete.
-    fn retire<X: Outside>(&mut self, x: &mut X, slot: u32) {
+    pub(crate) fn retire<X: Outside>(&mut self, x: &mut X, slot: u32) {
         let activity = *self.activities.get(slot);
         let Activity { rank, op, .. } = activity;
+        if activity.background {
+            self.activities.give::<X>(slot);
+            self.end_background(x, &activity);
+            return;
+        }
         let time = x.now() - activity.since;
         match charge(&activity) {
             Charge::Mpi if time > Time::ZERO => self.metrics.edit::<X>(rank).mpi += time,

@@ -2,8 +2,9 @@
 
 use super::Hosts;
 use super::collective::{read_stamp, stamp};
-use super::outcome::{Failure, FailureKind};
-use odonata_workload::{Comm, OpKind, Source, Tag};
+use super::communicator::collective_of;
+use super::outcome::{Failure, FailureKind, Wrong};
+use odonata_workload::{Comm, OpKind, PROC_NULL, Request, Source, Tag};
 
 impl Hosts {
     /// `job "name" rank 3`.
@@ -23,8 +24,9 @@ impl Hosts {
             } => {
                 let (name, call) = read_stamp(theirs);
                 let ours = match op.kind {
-                    OpKind::Collective(collective) => stamp(&collective, 0),
-                    _ => theirs,
+                    OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => stamp(&collective, 0),
+                    // Which of its collectives does not matter: all are of the same kind as the first.
+                    kind => collective_of(&kind, 0, 1).map_or(theirs, |collective| stamp(&collective, 0)),
                 };
                 let detail = if read_stamp(ours).0 == name {
                     " with other arguments or of another call"
@@ -61,11 +63,30 @@ impl Hosts {
                 );
                 (FailureKind::Truncation, text)
             }
-            Failure::Invalid { rank, op } => {
-                let ranks = self.jobs[usize::from(self.places[rank as usize].job)].ranks;
-                let why = match op.kind {
-                    OpKind::Collective(collective) => collective.check(ranks).err().unwrap_or_default(),
-                    _ => format!("the job has ranks 0 to {}", ranks - 1),
+            Failure::Invalid { rank, op, why } => {
+                let why = match why {
+                    Wrong::Communicator(comm) => format!("the rank is in no communicator {}", comm.0),
+                    Wrong::Peer {
+                        comm: Comm::WORLD,
+                        ranks,
+                    } => format!("the job has ranks 0 to {}", ranks - 1),
+                    Wrong::Peer { comm, ranks: 0 } => format!("communicator {} has no ranks", comm.0),
+                    Wrong::Peer { comm, ranks } => {
+                        format!("communicator {} has ranks 0 to {} of this job", comm.0, ranks - 1)
+                    }
+                    Wrong::Collective { members } => {
+                        let checked = collective_of(&op.kind, 0, members).map(|collective| collective.check(members));
+                        checked.and_then(Result::err).unwrap_or_default()
+                    }
+                    Wrong::TooManyCollectives => format!(
+                        "at most {} non-blocking collectives can be under way on a communicator",
+                        super::collective::MOST_BACKGROUND
+                    ),
+                    Wrong::Active(u32::MAX) => "a persistent request needs a number".to_owned(),
+                    Wrong::Active(request) => format!("request {request} is in use"),
+                    Wrong::NotPersistent(request) => format!("there is no persistent request {request}"),
+                    Wrong::FreedCollective => "a non-blocking collective has to be waited for".to_owned(),
+                    Wrong::FreedWorld => "the world cannot be freed".to_owned(),
                 };
                 let text = format!(
                     "{}: {} (operation {}): {why}",
@@ -109,7 +130,13 @@ pub(crate) fn describe(kind: &OpKind) -> String {
             format!("(communicator {})", comm.0)
         }
     };
+    let to_whom = |to: u32| match to {
+        PROC_NULL => "nobody".to_owned(),
+        to => to.to_string(),
+    };
+    let many = |name: &str, first: Request, count: u32| format!("{name} for {count} requests from {}", first.0);
     let source = |source: Source| match source {
+        Source::Rank(PROC_NULL) => "nobody".to_owned(),
         Source::Rank(rank) => rank.to_string(),
         Source::Any => "any".to_owned(),
     };
@@ -119,15 +146,50 @@ pub(crate) fn describe(kind: &OpKind) -> String {
     };
     match *kind {
         OpKind::Compute { duration } => format!("Compute {} s", duration.seconds()),
-        OpKind::Send { to, tag, comm, .. } => format!("Send to {to} tag {tag} {}", on(comm)),
-        OpKind::Isend { to, tag, comm, .. } => format!("Isend to {to} tag {tag} {}", on(comm)),
+        OpKind::Send { to, tag, comm, .. } => format!("Send to {} tag {tag} {}", to_whom(to), on(comm)),
+        OpKind::Ssend { to, tag, comm, .. } => format!("Ssend to {} tag {tag} {}", to_whom(to), on(comm)),
+        OpKind::Isend { to, tag, comm, .. } => format!("Isend to {} tag {tag} {}", to_whom(to), on(comm)),
+        OpKind::SendInit { to, tag, comm, .. } => format!("SendInit to {} tag {tag} {}", to_whom(to), on(comm)),
+        OpKind::Sendrecv {
+            to,
+            send_tag,
+            from,
+            recv_tag,
+            comm,
+            ..
+        } => format!(
+            "Sendrecv to {} tag {send_tag}, from {} tag {} {}",
+            to_whom(to),
+            source(from),
+            of_tag(recv_tag),
+            on(comm)
+        ),
+        OpKind::Probe { from, tag, comm } => format!("Probe from {} tag {} {}", source(from), of_tag(tag), on(comm)),
+        OpKind::Iprobe { from, tag, comm } => format!("Iprobe from {} tag {} {}", source(from), of_tag(tag), on(comm)),
+        OpKind::RecvInit { from, tag, comm, .. } => {
+            format!("RecvInit from {} tag {} {}", source(from), of_tag(tag), on(comm))
+        }
         OpKind::Recv { from, tag, comm, .. } => format!("Recv from {} tag {} {}", source(from), of_tag(tag), on(comm)),
         OpKind::Irecv { from, tag, comm, .. } => {
             format!("Irecv from {} tag {} {}", source(from), of_tag(tag), on(comm))
         }
         OpKind::Wait { request } => format!("Wait for request {}", request.0),
-        OpKind::WaitAll { first, count } => format!("WaitAll for {count} requests from {}", first.0),
+        OpKind::WaitAll { first, count } => many("WaitAll", first, count),
+        OpKind::WaitAny { first, count } => many("WaitAny", first, count),
+        OpKind::WaitSome { first, count } => many("WaitSome", first, count),
+        OpKind::Test { request } => format!("Test of request {}", request.0),
+        OpKind::TestAny { first, count } => many("TestAny", first, count),
+        OpKind::TestAll { first, count } => many("TestAll", first, count),
+        OpKind::TestSome { first, count } => many("TestSome", first, count),
+        OpKind::Start { request } => format!("Start of request {}", request.0),
+        OpKind::StartAll { first, count } => many("StartAll", first, count),
+        OpKind::RequestFree { request } => format!("RequestFree of request {}", request.0),
         OpKind::Collective(collective) => format!("{collective} {}", on(collective.comm())),
+        OpKind::Icollective { collective, .. } => format!("non-blocking {collective} {}", on(collective.comm())),
+        OpKind::CommDup { comm, new } => format!("CommDup to communicator {} {}", new.0, on(comm)),
+        OpKind::CommSplit { comm, new } => format!("CommSplit to communicator {} {}", new.0, on(comm)),
+        OpKind::CommCreate { comm, new } => format!("CommCreate of communicator {} {}", new.0, on(comm)),
+        OpKind::CommFree { comm } => format!("CommFree {}", on(comm)),
         OpKind::Open { file } => format!("Open file {file}"),
         OpKind::Close { file } => format!("Close file {file}"),
         OpKind::Read { file, offset, bytes } => format!("Read {bytes} B at {offset} of file {file}"),

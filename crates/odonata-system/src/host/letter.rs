@@ -3,6 +3,9 @@
 //! | kind | to | from | words |
 //! |---|---|---|---|
 //! | `Mpi` | rank | rank | tag, context, sequence number, sender's request |
+//! | `Rts` | rank | rank | envelope |
+//! | `Cts` | rank | rank | outgoing, incoming |
+//! | `Bulk` | rank | rank | incoming, , , sender's request |
 //! | `Source` | rank | rank | |
 //! | `IoRequest` | server | rank | operation, header |
 //! | `Pull` | rank | server | operation, piece, bytes (low, high) |
@@ -12,8 +15,8 @@
 //! | `News` | rank | rank | what (see `jobs`) |
 //!
 //! Requests, operations, headers and pieces are slots: names that the other side hands back and does
-//! not look behind. A header is the exception: its slot belongs to the message, and passes to the
-//! receiver with it, like the slot of the message itself.
+//! not look behind; so are outgoing and incoming messages. Headers and envelopes are the exception: their
+//! slot belongs to the message, and passes to the receiver with it, like the slot of the message itself.
 
 /// What a message is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +35,12 @@ pub(crate) enum Kind {
     Data = 5,
     /// A server has served a request.
     Respond = 6,
+    /// A rank asks another to take a message (ready to send).
+    Rts = 7,
+    /// The other has a receive for it (clear to send).
+    Cts = 8,
+    /// The message.
+    Bulk = 9,
     /// A job has ended, may start, or shall stop.
     News = 15,
 }
@@ -53,6 +62,18 @@ const TO_BITS: u32 = 28;
 /// The most ranks of a machine, and the most servers.
 pub(crate) const MOST_ENDS: u32 = 1 << TO_BITS;
 
+impl Kind {
+    /// Whether it goes from rank to rank on behalf of MPI.
+    pub(crate) fn is_mpi(self) -> bool {
+        matches!(self, Kind::Mpi | Kind::Rts | Kind::Cts | Kind::Bulk)
+    }
+
+    /// Whether it carries no data of a program, but keeps the protocol of MPI going or tells of jobs.
+    pub(crate) fn is_control(self) -> bool {
+        matches!(self, Kind::Rts | Kind::Cts | Kind::News)
+    }
+}
+
 impl Letter {
     #[inline]
     pub(crate) fn pack(self) -> [u32; 6] {
@@ -71,8 +92,11 @@ impl Letter {
             3 => Kind::Pull,
             4 => Kind::Piece,
             5 => Kind::Data,
-            15 => Kind::News,
-            _ => Kind::Respond,
+            6 => Kind::Respond,
+            7 => Kind::Rts,
+            8 => Kind::Cts,
+            9 => Kind::Bulk,
+            _ => Kind::News,
         };
         Letter {
             kind,
@@ -98,6 +122,9 @@ mod tests {
             Kind::Data,
             Kind::Respond,
             Kind::News,
+            Kind::Rts,
+            Kind::Cts,
+            Kind::Bulk,
         ];
         for kind in kinds {
             for to in [0, 5, MOST_ENDS - 1] {

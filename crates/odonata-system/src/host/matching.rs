@@ -3,10 +3,13 @@
 //! A rank has receives that were posted and messages that nobody has asked for yet (*unexpected*), never
 //! two that fit each other. Receives are served in the order in which they were posted, unexpected
 //! messages in the order in which they came. A message that has overtaken an earlier one of the same
-//! sender and context is *held* until that has come.
+//! sender and context is *held* until that has come. Of a rendezvous, the RTS is what is matched. A probe stands
+//! among the receives, and lets the message that it finds pass on.
 
 use super::Hosts;
+use super::collective::same_call;
 use super::event::Outside;
+use super::fact::Fact;
 use super::outcome::Failure;
 use odonata_engine::{List, NIL, Slot};
 use odonata_workload::{Source, Tag};
@@ -24,9 +27,21 @@ pub(crate) struct Inbox {
     pub(crate) requests: List,
 }
 
-/// A receive.
+/// For whom a receive is posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// The program.
+    Receive,
+    /// The program, which wants to know of a message and leaves it for a receive.
+    Probe,
+    /// A collective: the operation that receives, and what the message must turn out to say.
+    Collective { activity: u32, stamp: u32 },
+}
+
+/// A receive, or a probe.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Posted {
+    /// A rank of the job.
     pub(crate) source: Source,
     /// What the tag has to be for the message to match.
     pub(crate) tag: Tag,
@@ -35,8 +50,7 @@ pub(crate) struct Posted {
     pub(crate) bytes: u64,
     /// What is complete when a message is there, or [`NIL`].
     pub(crate) request: u32,
-    /// For collectives: the operation that receives, and the tag that the message must turn out to have.
-    pub(crate) collective: Option<(u32, u32)>,
+    pub(crate) reader: Reader,
     pub(crate) next: u32,
 }
 
@@ -49,6 +63,8 @@ pub(crate) struct Waiting {
     pub(crate) context: u32,
     pub(crate) sequence: u32,
     pub(crate) bytes: u64,
+    /// Of a message whose data have not been sent: the sender's name for it. [`NIL`]: they are here.
+    pub(crate) rendezvous: u32,
     pub(crate) next: u32,
 }
 
@@ -78,16 +94,26 @@ impl Posted {
                 Source::Any => true,
                 Source::Rank(rank) => rank == message.source,
             }
-            && match self.tag {
-                Tag::Any => true,
-                Tag::Is(tag) => tag == message.tag,
+            && match (self.reader, self.tag) {
+                (Reader::Collective { stamp, .. }, _) => same_call(stamp, message.tag),
+                (_, Tag::Any) => true,
+                (_, Tag::Is(tag)) => tag == message.tag,
             }
     }
 }
 
 impl Hosts {
-    /// Posts a receive of `rank`. It completes at once if a message is there.
+    /// Posts a receive or probe of `rank`. It completes at once if a message is there.
     pub(crate) fn post<X: Outside>(&mut self, x: &mut X, rank: u32, receive: Posted) {
+        if receive.reader == Reader::Probe {
+            let mut slots = self.inboxes.get(rank).unexpected.iter(&self.waiting);
+            let found = slots.any(|slot| receive.takes(self.waiting.get(slot)));
+            drop(slots);
+            if found {
+                self.complete(x, receive.request);
+                return;
+            }
+        }
         let mut unexpected = self.inboxes.get(rank).unexpected;
         if let Some(slot) = unexpected.remove_first::<X, _>(&mut self.waiting, |message| receive.takes(message)) {
             self.inboxes.edit::<X>(rank).unexpected = unexpected;
@@ -132,11 +158,21 @@ impl Hosts {
 
     /// Gives a message to the first receive that takes it, or lets it wait for one.
     fn offer<X: Outside>(&mut self, x: &mut X, rank: u32, message: Waiting) {
+        self.note(Fact::Offered {
+            rank,
+            source: message.source,
+            context: message.context,
+            sequence: message.sequence,
+        });
         let mut posted = self.inboxes.get(rank).posted;
-        if let Some(slot) = posted.remove_first::<X, _>(&mut self.posted, |receive| receive.takes(&message)) {
+        while let Some(slot) = posted.remove_first::<X, _>(&mut self.posted, |receive| receive.takes(&message)) {
             self.inboxes.edit::<X>(rank).posted = posted;
             let receive = *self.posted.get(slot);
             self.posted.give::<X>(slot);
+            if receive.reader == Reader::Probe {
+                self.complete(x, receive.request);
+                continue;
+            }
             self.take_message(x, rank, &receive, &message);
             return;
         }
@@ -148,9 +184,26 @@ impl Hosts {
 
     /// A receive and its message have met.
     fn take_message<X: Outside>(&mut self, x: &mut X, rank: u32, receive: &Posted, message: &Waiting) {
-        let Waiting { source, tag, bytes, .. } = *message;
-        match receive.collective {
-            Some((activity, expected)) if tag != expected || bytes != receive.bytes => {
+        let Waiting {
+            source,
+            tag,
+            context,
+            sequence,
+            bytes,
+            ..
+        } = *message;
+        if cfg!(test) && receive.request != NIL {
+            let op = self.requests.get(receive.request).op;
+            self.note(Fact::Matched {
+                rank,
+                op,
+                source,
+                context,
+                sequence,
+            });
+        }
+        match receive.reader {
+            Reader::Collective { activity, stamp } if tag != stamp || bytes != receive.bytes => {
                 let op = self.activities.get(activity).op;
                 self.fail(
                     x,
@@ -162,7 +215,7 @@ impl Hosts {
                     },
                 );
             }
-            None if bytes > receive.bytes => {
+            Reader::Receive if bytes > receive.bytes => {
                 self.fail(
                     x,
                     Failure::Truncation {
@@ -176,6 +229,10 @@ impl Hosts {
             }
             _ => {}
         }
-        self.complete(x, receive.request);
+        if message.rendezvous == NIL {
+            self.complete(x, receive.request);
+        } else {
+            self.meet(x, rank, receive.request, message);
+        }
     }
 }

@@ -5,14 +5,35 @@ use super::event::Outside;
 use super::explain::describe;
 use super::peers::of_collective;
 use super::rank::Phase;
-use odonata_engine::Time;
-use odonata_workload::{Op, OpId};
+use odonata_engine::{NIL, Time};
+use odonata_workload::{Comm, Op, OpId};
 
 /// The code with which the hosts [halt](odonata_engine::Context::halt) a run; [`Hosts::outcome`] says why.
 pub const HALT_FAILURE: u32 = 1;
 
 /// The most blocked ranks that are described.
 const MOST_DESCRIBED: usize = 10;
+
+/// Why an operation is not possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    /// The rank has no such communicator, or is not in it.
+    Communicator(Comm),
+    /// The communicator, of `ranks` ranks, does not have the rank that is named.
+    Peer { comm: Comm, ranks: u32 },
+    /// The collective cannot run on `members` ranks.
+    Collective { members: u32 },
+    /// More non-blocking collectives on a communicator than can be told apart.
+    TooManyCollectives,
+    /// The request with this number is in use.
+    Active(u32),
+    /// The request with this number is none that can be started.
+    NotPersistent(u32),
+    /// A non-blocking collective cannot be freed before it is complete.
+    FreedCollective,
+    /// The world cannot be freed.
+    FreedWorld,
+}
 
 /// Something that cannot go on. Ranks count over all jobs; `source` is a rank of the job.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +59,7 @@ pub(crate) enum Failure {
     Invalid {
         rank: u32,
         op: Op,
+        why: Wrong,
     },
     NoServer {
         rank: u32,
@@ -58,7 +80,7 @@ pub enum FailureKind {
     CollectiveMismatch,
     /// A message is longer than the buffer of the receive that took it.
     Truncation,
-    /// An operation names a rank that does not exist, or sizes that do not fit.
+    /// An operation names a rank, communicator or request that does not exist, or sizes that do not fit.
     InvalidOperation,
     /// A read or write by a rank without a storage server.
     NoServer,
@@ -114,6 +136,9 @@ pub enum HostOutcome {
         unfinished: u64,
         /// Messages that no receive has asked for.
         unmatched: u64,
+        /// A cycle of waits, if there is one: each rank waits for the next, the last for the first. Its ranks
+        /// are those of one job.
+        cycle: Vec<Blocked>,
     },
     /// Nothing more can happen, because writes wait for space on full storage servers.
     StorageFull {
@@ -182,6 +207,7 @@ impl Hosts {
                 blocked: self.blocked(),
                 unfinished,
                 unmatched,
+                cycle: self.cycle_of_waits(),
             },
         }
     }
@@ -192,7 +218,10 @@ impl Hosts {
         finished.into_iter().find_map(|rank| {
             let unexpected = self.inboxes.get(rank).unexpected;
             let mut messages = unexpected.iter(&self.waiting).map(|slot| self.waiting.get(slot));
-            let message = messages.find(|message| of_collective(message.context))?;
+            // It may be for a non-blocking one that nobody waited for.
+            let message = messages.find(|message| {
+                of_collective(message.context) && self.collectives_under_way(rank, message.context) == 0
+            })?;
             Some(Failure::Leftover {
                 rank,
                 source: message.source,
@@ -213,17 +242,20 @@ impl Hosts {
         let mut blocked: Vec<(Time, u32, Op)> = (0..self.places.len() as u32).filter_map(first).collect();
         blocked.sort_unstable_by_key(|&(since, rank, _)| (since, rank));
         blocked.truncate(MOST_DESCRIBED);
-        let describe = |(since, rank, op): (Time, u32, Op)| {
-            let (job, local) = self.job_of(rank);
-            Blocked {
-                job,
-                rank: local,
-                op: describe(&op.kind),
-                id: op.id,
-                since,
-            }
-        };
-        blocked.into_iter().map(describe).collect()
+        let described = |(since, rank, op): (Time, u32, Op)| self.describe_blocked(rank, &op, since);
+        blocked.into_iter().map(described).collect()
+    }
+
+    /// `rank` in `op`, called at `since`, in words.
+    pub(crate) fn describe_blocked(&self, rank: u32, op: &Op, since: Time) -> Blocked {
+        let (job, local) = self.job_of(rank);
+        Blocked {
+            job,
+            rank: local,
+            op: describe(&op.kind),
+            id: op.id,
+            since,
+        }
     }
 
     /// Messages that have arrived and that no receive has asked for.
@@ -240,14 +272,22 @@ impl Hosts {
     /// # Errors
     /// Says what is left, and where.
     pub fn audit(&self) -> Result<(), String> {
+        let idle = |slot: u32| self.requests.get(slot).is_idle();
+        // Persistent requests that were not freed stand for nothing.
+        let mut kept = 0;
+        // The data of messages that nobody asked for are still at their senders.
+        let mut refused = 0;
         for (rank, inbox) in self.inboxes.iter().enumerate() {
+            kept += inbox.requests.iter(&self.requests).filter(|&slot| idle(slot)).count() as u32;
+            let messages = inbox.unexpected.iter(&self.waiting).map(|slot| self.waiting.get(slot));
+            refused += messages.filter(|message| message.rendezvous != NIL).count() as u32;
             let left = [
                 (
                     inbox.posted.iter(&self.posted).count(),
                     "receives were posted that got no message",
                 ),
                 (
-                    inbox.requests.iter(&self.requests).count(),
+                    inbox.requests.iter(&self.requests).filter(|&slot| !idle(slot)).count(),
                     "requests were never waited for",
                 ),
                 (
@@ -259,8 +299,14 @@ impl Hosts {
                 return Err(format!("{}: {count} {what}", self.name(rank as u32)));
             }
         }
+        let freed = |request: u32| request != NIL && self.requests.get(request).is_freed();
+        let forgotten = self.all_outgoing().filter(|outgoing| freed(outgoing.request)).count() as u32;
         let left = [
-            (self.requests.live(), "requests"),
+            (self.requests.live() - kept - forgotten, "requests"),
+            (self.outgoing.live() - refused, "messages to be sent"),
+            (self.incoming.live(), "messages to be received"),
+            (self.envelopes.live(), "messages announced"),
+            (self.deferred.live(), "things left to do in the next call"),
             (self.activities.live(), "operations"),
             (self.parcels.live(), "messages within nodes"),
             (self.io_ops.live(), "file transfers"),

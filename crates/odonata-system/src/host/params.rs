@@ -26,7 +26,18 @@ pub struct HostParams {
     pub seed: u64,
 }
 
-/// Costs of MPI calls. All messages are eager.
+/// When the MPI library of a rank does protocol work: answers a matched RTS, sends data on a CTS, goes on with
+/// a non-blocking collective.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Progress {
+    /// At once, whatever the rank does.
+    #[default]
+    Asynchronous,
+    /// While the rank is inside an MPI call, or on entering the next.
+    InCalls,
+}
+
+/// Costs and protocols of MPI calls.
 #[derive(Clone, Debug)]
 pub struct MpiParams {
     /// From a send call to the network interface, without the copy; does not occupy the rank.
@@ -44,6 +55,14 @@ pub struct MpiParams {
     pub local_latency: Time,
     /// Rate between ranks of one node.
     pub local_bandwidth: Bandwidth,
+    /// Messages of more bytes go by rendezvous; `u64::MAX`: none but those of synchronous sends.
+    pub eager_threshold: u64,
+    /// Size of the control messages of a rendezvous (RTS, CTS) in bytes.
+    pub rendezvous_control: u64,
+    /// Whether the data of a rendezvous are sent without the copy.
+    pub zero_copy: bool,
+    /// When protocol work is done.
+    pub progress: Progress,
     /// Algorithms of collectives.
     pub rules: Rules,
 }

@@ -12,14 +12,15 @@ use odonata_engine::{Mode, NIL, Slot};
 /// The counters of one rank for one peer and context.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer {
-    /// Rank of the job.
+    /// Rank of the job, in every communicator.
     peer: u32,
     /// See [`context`].
     context: u32,
     /// Messages sent to it. For the rank itself, in the context of collectives, in which no rank sends to
     /// itself: collectives called.
     pub(crate) sent: u32,
-    /// Messages from it that have been let through.
+    /// Messages from it that have been let through. For the rank itself, in that context: non-blocking
+    /// collectives under way.
     pub(crate) received: u32,
     next: u32,
 }
@@ -51,26 +52,45 @@ pub(crate) fn chains(ranks: u32) -> u32 {
 }
 
 impl Hosts {
-    /// The slot of the counters of `rank` for `peer` (a rank of the same job) in `context`.
-    pub(crate) fn peer<M: Mode>(&mut self, rank: u32, peer: u32, context: u32) -> u32 {
+    #[inline]
+    fn chain(&self, rank: u32, peer: u32, context: u32) -> u32 {
         let job = &self.jobs[usize::from(self.places[rank as usize].job)];
         let chain = (peer ^ context.wrapping_mul(0x9e37_79b9)) & (job.chains - 1);
-        let chain = job.first_chain + (rank - job.first_rank) * job.chains + chain;
-        let head = *self.chains.get(chain);
-        let mut at = head;
+        job.first_chain + (rank - job.first_rank) * job.chains + chain
+    }
+
+    #[inline]
+    fn find_peer(&self, chain: u32, peer: u32, context: u32) -> Option<u32> {
+        let mut at = *self.chains.get(chain);
         while at != NIL {
             let cell = self.peers.get(at);
             if cell.peer == peer && cell.context == context {
-                return at;
+                return Some(at);
             }
             at = cell.next;
+        }
+        None
+    }
+
+    /// How many non-blocking collectives of `rank` are under way in `context`.
+    pub(crate) fn collectives_under_way(&self, rank: u32, context: u32) -> u32 {
+        let (_, local) = self.job_of(rank);
+        let slot = self.find_peer(self.chain(rank, local, context), local, context);
+        slot.map_or(0, |slot| self.peers.get(slot).received)
+    }
+
+    /// The slot of the counters of `rank` for `peer` (a rank of the same job) in `context`.
+    pub(crate) fn peer<M: Mode>(&mut self, rank: u32, peer: u32, context: u32) -> u32 {
+        let chain = self.chain(rank, peer, context);
+        if let Some(slot) = self.find_peer(chain, peer, context) {
+            return slot;
         }
         let slot = self.peers.take::<M>(Peer {
             peer,
             context,
             sent: 0,
             received: 0,
-            next: head,
+            next: *self.chains.get(chain),
         });
         *self.chains.edit::<M>(chain) = slot;
         slot

@@ -4,6 +4,9 @@
 //! |---|---|---|
 //! | other node | call + software + copy + NIC + (MPI) jitter of the hand-off: joins the NIC's queue | when the fabric says so |
 //! | same node | call + software + copy | then + local latency + bytes / local bandwidth |
+//!
+//! Messages within a node share nothing: each has the whole local bandwidth, however many there are, as long
+//! as the copies of a few ranks do not fill the node's memory bandwidth. They meet the packets of no other.
 
 use super::Hosts;
 use super::event::{HostEvent, Outside};
@@ -114,7 +117,7 @@ impl Hosts {
             // Messages that a server or client hands over together keep their order: pieces of a file
             // that overtook each other would cost the device seeks.
             let handoff = match letter.kind {
-                Kind::Mpi => draw::<X>(&mut self.streams, source.stream, self.params.nic_handoff),
+                kind if kind.is_mpi() => draw::<X>(&mut self.streams, source.stream, self.params.nic_handoff),
                 _ => Time::ZERO,
             };
             let at = ready + self.params.nic_message_delay + handoff;
@@ -146,27 +149,30 @@ impl Hosts {
     /// A message has left its sender, who wanted to know.
     pub(crate) fn sent<X: Outside>(&mut self, x: &mut X, letter: Letter) {
         match letter.kind {
-            Kind::Mpi => {
+            Kind::Mpi | Kind::Bulk => {
                 self.complete(x, letter.words[3]);
                 self.advance(x, letter.from);
             }
             Kind::Data => self.data_sent(x, letter),
-            Kind::Source | Kind::IoRequest | Kind::Pull | Kind::Piece | Kind::Respond | Kind::News => {}
+            Kind::Rts | Kind::Cts | Kind::News => {}
+            Kind::Source | Kind::IoRequest | Kind::Pull | Kind::Piece | Kind::Respond => {}
         }
     }
 
     /// A message has arrived.
     #[inline]
     pub(crate) fn arrived<X: Outside>(&mut self, x: &mut X, letter: Letter, bytes: u64, created: Time) {
-        if letter.kind == Kind::News {
-            self.news_arrived(x, letter);
-            return;
+        if !letter.kind.is_control() {
+            let latency = x.now() - created;
+            self.count_message::<X>(letter, bytes, created, latency);
         }
-        let latency = x.now() - created;
-        self.count_message::<X>(letter, bytes, created, latency);
         match letter.kind {
-            Kind::Source | Kind::News => {}
+            Kind::Source => {}
+            Kind::News => self.news_arrived(x, letter),
             Kind::Mpi => self.message_arrived(x, letter, bytes),
+            Kind::Rts => self.rts_arrived(x, letter),
+            Kind::Cts => self.cts_arrived(x, letter),
+            Kind::Bulk => self.bulk_arrived(x, letter),
             Kind::IoRequest => self.request_arrived(x, letter),
             Kind::Pull => self.pull_arrived(x, letter),
             Kind::Piece => self.piece_arrived(x, letter, bytes),
@@ -178,7 +184,7 @@ impl Hosts {
     #[inline]
     fn count_message<M: Mode>(&mut self, letter: Letter, bytes: u64, created: Time, latency: Time) {
         let Letter { kind, to, from, .. } = letter;
-        let io = !matches!(kind, Kind::Mpi | Kind::Source);
+        let io = !kind.is_mpi() && kind != Kind::Source;
         let from_server = matches!(kind, Kind::Pull | Kind::Data | Kind::Respond);
         let job = self.places[if io && !from_server { from } else { to } as usize].job;
         self.message_latency

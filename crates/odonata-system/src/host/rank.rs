@@ -25,7 +25,7 @@ pub(crate) struct Rank {
     /// Operations pulled and not complete, in program order.
     pub(crate) live: List,
     pub(crate) live_count: u32,
-    /// Those of them that may begin.
+    /// Those of them that may begin, or have been woken.
     pub(crate) ready: u32,
     /// Number of the operation at which to look for a second stream again.
     pub(crate) next_scan: u32,
@@ -60,6 +60,8 @@ pub(crate) enum Phase {
     Delayed,
     /// For requests.
     Blocked,
+    /// For nothing any more: one of several requests that it waits for is complete.
+    Woken,
     /// For the end of what it costs.
     Busy,
 }
@@ -79,6 +81,11 @@ pub(crate) struct Activity {
     pub(crate) receives: u32,
     /// Next step of a collective.
     pub(crate) step: u32,
+    /// The number of the rank in the communicator of a collective, and how many that has.
+    pub(crate) member: u32,
+    pub(crate) members: u32,
+    /// Of a non-blocking collective: what completes with it, or [`NIL`].
+    pub(crate) request: u32,
     /// What the messages of a collective say (see `collective.rs`).
     pub(crate) stamp: u32,
     pub(crate) next: u32,
@@ -88,6 +95,10 @@ pub(crate) struct Activity {
     pub(crate) behind: bool,
     /// Whether the request that completed last was one for I/O.
     pub(crate) for_io: bool,
+    /// Whether it is a non-blocking collective, which is not among the rank's operations under way.
+    pub(crate) background: bool,
+    /// Which of the collectives that an operation is made of.
+    pub(crate) part: u8,
     pub(crate) phase: Phase,
     pub(crate) algorithm: Algorithm,
 }
@@ -103,10 +114,15 @@ impl Activity {
             receives: 0,
             step: 0,
             stamp: 0,
+            member: 0,
+            members: 0,
+            request: NIL,
             next: NIL,
             missing: 0,
             behind: false,
             for_io: false,
+            background: false,
+            part: 0,
             phase: Phase::Ready,
             algorithm: Algorithm::Dissemination,
         }

@@ -1,11 +1,20 @@
 //! Tests of the hosts on a small dragonfly.
 
+mod author;
 mod collectives;
+mod communicators;
+mod deadlocks;
 mod jobs;
 mod matching;
 mod messages;
+mod nonblocking;
 mod outcomes;
+mod persistent;
+mod random;
+mod reference;
 mod rehearsal;
+mod rendezvous;
+mod requests;
 mod sources;
 mod storage;
 mod streams;
@@ -21,14 +30,15 @@ use odonata_storage::{DeviceModel, RateDevice, ServerParams};
 use odonata_topology::{Arrangement, Dragonfly, DragonflyShape, Peer};
 use odonata_units::{Bandwidth, Bytes};
 use odonata_workload::collective::Rules;
-use odonata_workload::{After, Comm, Cursor, Op, OpId, OpKind, Program, Request, Source, Tag};
+use odonata_workload::{After, Comm, Cursor, Group, Op, OpId, OpKind, PROC_NULL, Program, Request, Source, Tag};
 use std::sync::Arc;
 
 const NS: u64 = 1_000;
 
-/// A program that is written down rank by rank.
+/// A program that is written down rank by rank, with the members of its communicators: of a number, those
+/// of the first list that the rank is in. A number without lists stands for all ranks.
 #[derive(Debug)]
-struct Script(Vec<Vec<Op>>);
+struct Script(Vec<Vec<Op>>, Vec<(Comm, Vec<u32>)>);
 
 impl Program for Script {
     fn ranks(&self) -> u32 {
@@ -38,6 +48,14 @@ impl Program for Script {
         let op = *self.0.get(rank as usize)?.get(cursor.op as usize)?;
         cursor.op += 1;
         Some(op)
+    }
+    fn group(&self, rank: u32, comm: Comm) -> Option<Group> {
+        let mut lists = self.1.iter().filter(|(other, _)| *other == comm).peekable();
+        if lists.peek().is_none() {
+            return Some(Group::world(self.ranks()));
+        }
+        let list = lists.find(|(_, members)| members.contains(&rank))?;
+        Some(Group::List(list.1.clone().into()))
     }
     fn describe(&self) -> String {
         "script".into()
@@ -127,6 +145,10 @@ impl World {
             call_jitter: None,
             local_latency: Time::from_ns(400),
             local_bandwidth: Bandwidth(1e10),
+            eager_threshold: u64::MAX,
+            rendezvous_control: 64,
+            zero_copy: false,
+            progress: Progress::Asynchronous,
             rules: Rules::default(),
         };
         let params = HostParams {
@@ -181,7 +203,12 @@ impl World {
     }
 
     fn script(self, ranks: Vec<Vec<Op>>, nodes: &[u32]) -> World {
-        self.job(JobProgram::Program(Arc::new(Script(ranks))), nodes)
+        self.split(ranks, Vec::new(), nodes)
+    }
+
+    /// As [`script`](Self::script), with communicators.
+    fn split(self, ranks: Vec<Vec<Op>>, comms: Vec<(Comm, Vec<u32>)>, nodes: &[u32]) -> World {
+        self.job(JobProgram::Program(Arc::new(Script(ranks, comms))), nodes)
     }
 
     /// One storage server on `node`: 1 ns per byte and 100 ns per access.

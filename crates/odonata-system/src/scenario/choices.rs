@@ -97,6 +97,18 @@ pub enum VcRule {
     Codes,
 }
 
+/// When the MPI library of a rank does what the protocol asks of it: answers a message that wants to be sent, sends
+/// it when it is wanted, goes on with a non-blocking collective.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Progress {
+    /// At once: a thread of its own, or the network interface, does it.
+    #[default]
+    Asynchronous,
+    /// While the rank is inside an MPI call, or when it enters the next one.
+    InCalls,
+}
+
 /// The algorithm of all-reduces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

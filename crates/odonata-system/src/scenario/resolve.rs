@@ -281,6 +281,13 @@ fn mpi(mpi: &w::Mpi) -> Result<r::Mpi, Problem> {
         call_jitter: jitter("mpi.call_jitter", mpi.call_jitter)?,
         local_latency: positive("mpi.local_latency", mpi.local_latency)?,
         local_bandwidth: mpi.local_bandwidth,
+        eager_threshold: match mpi.eager_threshold {
+            w::EagerThreshold::None => None,
+            w::EagerThreshold::UpTo(bytes) => Some(bytes),
+        },
+        rendezvous_control: mpi.rendezvous_control,
+        rendezvous_zero_copy: mpi.rendezvous_zero_copy,
+        progress: mpi.progress,
         collectives: r::Collectives {
             allreduce: c.allreduce,
             broadcast: c.broadcast,

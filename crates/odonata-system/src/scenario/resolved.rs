@@ -6,7 +6,7 @@ use serde::Serialize;
 
 pub use super::choices::{
     Algorithm, Allreduce, Arrangement, Arrival, Assignment, Broadcast, CheckpointOffset, CosmoflowIo, Divert,
-    InputQueues, Position, Reach, RouterModel, Switching, Turn, VcRule, Via,
+    InputQueues, Position, Progress, Reach, RouterModel, Switching, Turn, VcRule, Via,
 };
 pub use super::workload::{Checkpoint, Cosmoflow, Milc, Nekbone, Stencil};
 
@@ -188,7 +188,7 @@ pub struct Jitter {
     pub max: Time,
 }
 
-/// Costs of MPI calls, algorithms of collectives.
+/// Costs and protocols of MPI calls, algorithms of collectives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mpi {
     /// From a send call to the interface; does not occupy the rank.
@@ -205,6 +205,14 @@ pub struct Mpi {
     pub local_latency: Time,
     /// Rate between ranks of one node.
     pub local_bandwidth: Bandwidth,
+    /// Longer messages go by rendezvous; `None`: none does.
+    pub eager_threshold: Option<Bytes>,
+    /// Size of the control messages of a rendezvous.
+    pub rendezvous_control: Bytes,
+    /// Whether the data of a rendezvous leave without the copy.
+    pub rendezvous_zero_copy: bool,
+    /// When the MPI library does protocol work.
+    pub progress: Progress,
     /// Algorithms of collectives.
     pub collectives: Collectives,
 }

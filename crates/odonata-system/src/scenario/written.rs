@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::choices::Arrangement;
 
-pub use host::{Collectives, Jitter, Mpi, Nic};
+pub use host::{Collectives, EagerThreshold, Jitter, Mpi, Nic};
 pub use jobs::{Job, Placement, PlacementTable, Workload};
 pub(super) use list::NAME as ONE_OR_MANY;
 pub use list::OneOrMany;
@@ -56,7 +56,7 @@ pub struct Written {
     /// The interface between a node and its router.
     #[serde(default)]
     pub nic: Nic,
-    /// Costs of MPI calls, algorithms of collectives.
+    /// Costs and protocols of MPI calls, algorithms of collectives.
     #[serde(default)]
     pub mpi: Mpi,
     /// Storage servers on nodes of the machine. Default: none; jobs that do I/O need some.

@@ -1,7 +1,7 @@
 //! Matching, against a slow matcher that is plainly right.
 
 use super::super::event::Outside;
-use super::super::matching::{Posted, Waiting};
+use super::super::matching::{Posted, Reader, Waiting};
 use super::super::request::Transfer;
 use super::*;
 use odonata_engine::{Mode, Speculative};
@@ -118,6 +118,7 @@ fn wildcards_order_and_early_messages_agree_with_the_slow_matcher_on_random_hist
                             context,
                             sequence,
                             bytes: 1,
+                            rendezvous: NIL,
                             next: NIL,
                         },
                     );
@@ -128,14 +129,14 @@ fn wildcards_order_and_early_messages_agree_with_the_slow_matcher_on_random_hist
                     let tag = (random.below(3) > 0).then(|| random.below(3));
                     let context = 2 * random.below(2);
                     let number = Request(reference.receives.len() as u32);
-                    let request = hosts.open_numbered::<Nowhere>(3, number, Transfer::Receive);
+                    let request = hosts.open_numbered::<Nowhere>(3, OpId(0), number, Transfer::Receive);
                     let receive = Posted {
                         source: source.map_or(Source::Any, Source::Rank),
                         tag: tag.map_or(Tag::Any, Tag::Is),
                         context,
                         bytes: 1,
                         request,
-                        collective: None,
+                        reader: Reader::Receive,
                         next: NIL,
                     };
                     hosts.post(&mut Nowhere, 3, receive);

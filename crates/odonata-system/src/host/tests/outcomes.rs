@@ -29,7 +29,8 @@ fn a_receive_without_message_is_reported_with_rank_operation_and_time() {
         HostOutcome::Stalled {
             blocked,
             unfinished: 1,
-            unmatched: 1
+            unmatched: 1,
+            cycle: Vec::new(),
         }
     );
     assert!(rig.hosts.audit().unwrap_err().contains("rank 0"));
@@ -54,6 +55,7 @@ fn ten_of_many_blocked_ranks_are_described_those_that_wait_longest_first() {
         blocked,
         unfinished,
         unmatched,
+        ..
     } = rig.hosts.outcome()
     else {
         panic!()

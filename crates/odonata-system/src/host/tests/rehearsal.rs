@@ -98,7 +98,17 @@ fn everything() -> World {
 
 #[test]
 fn every_event_can_be_taken_back_and_redone() {
-    let world = everything();
+    rehearse(everything());
+}
+
+#[test]
+fn every_event_of_rendezvous_with_progress_in_calls_can_be_taken_back_and_redone() {
+    let mut world = everything();
+    (world.params.mpi.eager_threshold, world.params.mpi.progress) = (50, Progress::InCalls);
+    rehearse(world);
+}
+
+fn rehearse(world: World) {
     let sequential = world.complete();
     let mut rehearsal = Rehearsal::new(world.build());
     let events = rehearsal.run(u64::MAX).unwrap();

@@ -1,10 +1,10 @@
 //! The host side as it is written: network interface and MPI.
 
-use odonata_units::{Bandwidth, Bytes, PerByte, Time};
+use odonata_units::{Bandwidth, Bytes, PerByte, Time, UnitError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::choices::{Allreduce, Broadcast};
+use crate::scenario::choices::{Allreduce, Broadcast, Progress};
 
 /// The interface between a node and its router.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +39,7 @@ pub struct Jitter {
     pub max: Time,
 }
 
-/// Costs of MPI calls, algorithms of collectives. A message of b bytes reaches the interface `send_overhead` +
+/// Costs and protocols of MPI calls, algorithms of collectives. A message of b bytes reaches the interface `send_overhead` +
 /// `send_delay` + b x `send_per_byte` after its call, of which only `send_overhead` occupies the rank.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -56,8 +56,17 @@ pub struct Mpi {
     pub call_jitter: Option<Jitter>,
     /// Latency of messages between ranks of one node; positive.
     pub local_latency: Time,
-    /// Bandwidth of messages between ranks of one node.
+    /// Bandwidth of messages between ranks of one node; each has all of it, however many there are.
     pub local_bandwidth: Bandwidth,
+    /// Largest message that is sent at once, before its receive is there; longer ones wait for it (rendezvous).
+    /// "none": all are sent at once.
+    pub eager_threshold: EagerThreshold,
+    /// Size of the two control messages of a rendezvous.
+    pub rendezvous_control: Bytes,
+    /// Whether the data of a rendezvous leave without the delay `send_per_byte`, as by remote DMA.
+    pub rendezvous_zero_copy: bool,
+    /// When the MPI library does its part of a rendezvous or of a non-blocking collective.
+    pub progress: Progress,
     /// Algorithms of collectives.
     pub collectives: Collectives,
 }
@@ -72,8 +81,71 @@ impl Default for Mpi {
             call_jitter: None,
             local_latency: Time::from_ns(300),
             local_bandwidth: Bandwidth::gib_per_s(16.0),
+            eager_threshold: EagerThreshold::UpTo(Bytes::kib(16)),
+            rendezvous_control: Bytes(64),
+            rendezvous_zero_copy: false,
+            progress: Progress::Asynchronous,
             collectives: Collectives::default(),
         }
+    }
+}
+
+/// Largest message that is sent before its receive is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EagerThreshold {
+    /// There is none: all messages are.
+    None,
+    /// So many bytes.
+    UpTo(Bytes),
+}
+
+impl<'de> Deserialize<'de> for EagerThreshold {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::{Error, IntoDeserializer, Unexpected, Visitor};
+        struct ThresholdVisitor;
+        impl Visitor<'_> for ThresholdVisitor {
+            type Value = EagerThreshold;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a size such as \"16 KiB\", or \"none\"")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<EagerThreshold, E> {
+                if text == "none" {
+                    return Ok(EagerThreshold::None);
+                }
+                text.parse().map(EagerThreshold::UpTo).map_err(|error: UnitError| {
+                    let hint = error.hint.map_or(String::new(), |hint| format!("; {hint}"));
+                    let wanted = format!("{}, or \"none\"{hint}", error.expected);
+                    E::invalid_value(Unexpected::Str(&error.value), &wanted.as_str())
+                })
+            }
+            // A number without unit: refused in the words for sizes.
+            fn visit_i64<E: Error>(self, number: i64) -> Result<EagerThreshold, E> {
+                Bytes::deserialize(number.into_deserializer()).map(EagerThreshold::UpTo)
+            }
+            fn visit_f64<E: Error>(self, number: f64) -> Result<EagerThreshold, E> {
+                Bytes::deserialize(number.into_deserializer()).map(EagerThreshold::UpTo)
+            }
+        }
+        deserializer.deserialize_any(ThresholdVisitor)
+    }
+}
+
+impl Serialize for EagerThreshold {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            EagerThreshold::None => serializer.serialize_str("none"),
+            EagerThreshold::UpTo(bytes) => bytes.serialize(serializer),
+        }
+    }
+}
+
+impl JsonSchema for EagerThreshold {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "EagerThreshold".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let size = generator.subschema_for::<Bytes>();
+        schemars::json_schema!({ "anyOf": [{ "const": "none" }, size] })
     }
 }
 
