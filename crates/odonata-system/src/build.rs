@@ -3,6 +3,7 @@
 use crate::host::{HostParams, Hosts, IoParams, Job, JobProgram, MpiParams, RecordParams};
 use crate::machine::Machine;
 use crate::placement::Placement;
+use crate::scenario::choices::AlgorithmSizes;
 use crate::scenario::resolved::{self, Resolved};
 use odonata_network::routing::{self, DragonflyRouting, Routing};
 use odonata_network::{
@@ -10,7 +11,7 @@ use odonata_network::{
 };
 use odonata_storage::{DeviceModel, DrainParams, RateDevice, ServerParams, Servers};
 use odonata_topology::{Arrangement, Dragonfly, DragonflyShape};
-use odonata_workload::collective::{Algorithm, Rules};
+use odonata_workload::collective::{Kind, Library, Rules};
 
 /// The routing of the scenario on its machine.
 ///
@@ -164,9 +165,49 @@ fn servers(scenario: &Resolved, count: usize) -> Result<Servers, String> {
     Servers::new(vec![params; count]).map_err(|(server, error)| format!("server {server}: {error}"))
 }
 
+/// When which algorithm of a collective is taken.
+pub(crate) fn rules(c: &resolved::Collectives) -> Rules {
+    let sizes = AlgorithmSizes {
+        segment: c.segment.0 as u32,
+        window: c.window,
+    };
+    let named = [
+        (Kind::Barrier, c.barrier.algorithm(sizes)),
+        (Kind::Broadcast, c.broadcast.algorithm(sizes)),
+        (Kind::Reduce, c.reduce.algorithm(sizes)),
+        (Kind::Allreduce, c.allreduce.algorithm(sizes)),
+        (Kind::Gather, c.gather.algorithm(sizes)),
+        (Kind::Scatter, c.scatter.algorithm(sizes)),
+        (Kind::Allgather, c.allgather.algorithm(sizes)),
+        (Kind::Allgatherv, c.allgatherv.algorithm(sizes)),
+        (Kind::ReduceScatter, c.reduce_scatter.algorithm(sizes)),
+        (Kind::ReduceScatterBlock, c.reduce_scatter_block.algorithm(sizes)),
+        (Kind::Scan, c.scan.algorithm(sizes)),
+        (Kind::Exscan, c.exscan.algorithm(sizes)),
+        (Kind::Alltoall, c.alltoall.algorithm(sizes)),
+        (Kind::Alltoallv, c.alltoallv.algorithm(sizes)),
+    ];
+    let rules = Rules {
+        library: match c.library {
+            resolved::Library::Mpich => Library::Mpich,
+            resolved::Library::OpenMpi => Library::OpenMpi,
+        },
+        allreduce_recursive_doubling_up_to: c.allreduce_recursive_doubling_up_to.0,
+        broadcast_binomial_below: c.broadcast_binomial_below.0,
+        broadcast_min_ranks: c.broadcast_min_ranks,
+        broadcast_recursive_doubling_below: c.broadcast_recursive_doubling_below.0,
+        ..Rules::default()
+    };
+    named
+        .into_iter()
+        .fold(rules, |rules, (kind, algorithm)| match algorithm {
+            Some(algorithm) => rules.with(kind, algorithm),
+            None => rules,
+        })
+}
+
 fn host_params(scenario: &Resolved) -> HostParams {
     let m = &scenario.mpi;
-    let c = &m.collectives;
     let span = |jitter: &Option<resolved::Jitter>| jitter.as_ref().map(|j| (j.min, j.max));
     HostParams {
         mpi: MpiParams {
@@ -177,23 +218,7 @@ fn host_params(scenario: &Resolved) -> HostParams {
             call_jitter: span(&m.call_jitter),
             local_latency: m.local_latency,
             local_bandwidth: m.local_bandwidth,
-            rules: Rules {
-                allreduce_recursive_doubling_up_to: c.allreduce_recursive_doubling_up_to.0,
-                broadcast_binomial_below: c.broadcast_binomial_below.0,
-                broadcast_min_ranks: c.broadcast_min_ranks,
-                broadcast_recursive_doubling_below: c.broadcast_recursive_doubling_below.0,
-                allreduce: match c.allreduce {
-                    resolved::Allreduce::Auto => None,
-                    resolved::Allreduce::RecursiveDoubling => Some(Algorithm::RecursiveDoubling),
-                    resolved::Allreduce::ReduceScatterAllgather => Some(Algorithm::ReduceScatterAllgather),
-                },
-                broadcast: match c.broadcast {
-                    resolved::Broadcast::Auto => None,
-                    resolved::Broadcast::Binomial => Some(Algorithm::Binomial),
-                    resolved::Broadcast::ScatterRecursiveDoubling => Some(Algorithm::ScatterRecursiveDoubling),
-                    resolved::Broadcast::ScatterRing => Some(Algorithm::ScatterRing),
-                },
-            },
+            rules: rules(&m.collectives),
         },
         io: IoParams {
             control_bytes: scenario

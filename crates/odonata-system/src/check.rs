@@ -276,7 +276,9 @@ fn estimate(job: &Job, scenario: &Resolved) -> Result<f64, String> {
     };
     let step = ranks.div_ceil(SAMPLED_RANKS).max(1);
     let sampled: Vec<u32> = (0..ranks).step_by(step as usize).collect();
-    let bytes: f64 = sampled.iter().map(|&rank| program_bytes(program.as_ref(), rank)).sum();
+    let rules = build::rules(&scenario.mpi.collectives);
+    let bytes = |&rank: &u32| program_bytes(program.as_ref(), rank, &rules);
+    let bytes: f64 = sampled.iter().map(bytes).sum();
     Ok(bytes * f64::from(ranks) / sampled.len() as f64)
 }
 
@@ -322,8 +324,8 @@ fn rules(job: &Job, scenario: &Resolved) -> String {
 }
 
 /// Payload that `rank` sends, writes and reads.
-fn program_bytes(program: &dyn Program, rank: u32) -> f64 {
-    let (ranks, rules) = (program.ranks(), Rules::default());
+fn program_bytes(program: &dyn Program, rank: u32, rules: &Rules) -> f64 {
+    let ranks = program.ranks();
     let mut total = 0.0;
     for op in odonata_workload::operations(program, rank).take(SAMPLED_OPERATIONS as usize) {
         total += match op.kind {
@@ -331,9 +333,10 @@ fn program_bytes(program: &dyn Program, rank: u32) -> f64 {
             OpKind::Read { bytes, .. } | OpKind::Write { bytes, .. } => bytes as f64,
             OpKind::Iread { bytes, .. } | OpKind::Iwrite { bytes, .. } => bytes as f64,
             OpKind::Collective(collective) => {
-                let algorithm = collective::choose(&collective, ranks, &rules);
+                let sizes = |counts, from, to| program.bytes(rank, counts, from, to);
+                let algorithm = collective::choose(&collective, ranks, rules, &sizes);
                 (0..)
-                    .map_while(|index| collective::step(&collective, algorithm, rank, ranks, index))
+                    .map_while(|index| collective::step(&collective, algorithm, rank, ranks, index, &sizes))
                     .filter_map(|step| step.send)
                     .map(|send| send.bytes as f64)
                     .sum()

@@ -1,7 +1,8 @@
 //! Messages of MPI, and collectives made of them.
 //!
 //! A collective runs the steps of [`odonata_workload::collective`]: a step receives and sends at once,
-//! and the next begins when both are complete. Its messages have a context of their own and carry a
+//! and the next begins when both are complete. Where steps begin together, the sends among them follow each other
+//! at the time that a send call takes. Its messages have a context of their own and carry a
 //! *stamp*: which collective, the how-manieth of this rank on the communicator, and a hash of root and
 //! sizes. A rank that gets another stamp than its own knows that the ranks do not agree.
 
@@ -10,13 +11,14 @@ use super::event::Outside;
 use super::letter::{Kind, Letter};
 use super::matching::{Posted, Waiting};
 use super::outcome::Failure;
+use super::params::JobProgram;
 use super::peers::context;
 use super::post::Shipment;
 use super::rank::Activity;
 use super::request::Transfer;
 use odonata_engine::{Mode, NIL, Time};
-use odonata_workload::collective::{choose, step};
-use odonata_workload::{Collective, OpKind, Source, Tag};
+use odonata_workload::collective::{Sizes, Step, choose, step};
+use odonata_workload::{Collective, Counts, OpKind, Program, Source, Tag};
 
 /// Bits of a stamp: kind, call number, hash.
 const CALL_BITS: u32 = 8;
@@ -37,7 +39,29 @@ pub(crate) fn read_stamp(stamp: u32) -> (&'static str, u32) {
     (name, stamp >> HASH_BITS & ((1 << CALL_BITS) - 1))
 }
 
+/// The lists of sizes of a program, as one of its ranks knows them.
+struct Lists<'a> {
+    program: Option<&'a dyn Program>,
+    rank: u32,
+}
+
+impl Sizes for Lists<'_> {
+    fn bytes(&self, counts: Counts, from: u32, to: u32) -> u64 {
+        self.program
+            .map_or(0, |program| program.bytes(self.rank, counts, from, to))
+    }
+}
+
 impl Hosts {
+    /// The sizes that `rank` of the machine, which is rank `local` of its job, knows.
+    fn lists(&self, rank: u32, local: u32) -> Lists<'_> {
+        let program = match &self.jobs[usize::from(self.places[rank as usize].job)].program {
+            JobProgram::Program(program) => Some(&**program),
+            JobProgram::Synthetic { .. } => None,
+        };
+        Lists { program, rank: local }
+    }
+
     /// Begins collective operation `slot`; `false` if it is not possible.
     pub(crate) fn start_collective<M: Mode>(&mut self, slot: u32, collective: &Collective) -> bool {
         let rank = self.activities.get(slot).rank;
@@ -48,63 +72,77 @@ impl Hosts {
         }
         // The number of calls is kept where a rank would count messages to itself.
         let call = self.next_sequence::<M>(rank, local, context(collective.comm(), true));
-        let algorithm = choose(collective, ranks, &self.params.mpi.rules);
+        let algorithm = choose(collective, ranks, &self.params.mpi.rules, &self.lists(rank, local));
         let activity = self.activities.edit::<M>(slot);
         (activity.algorithm, activity.step, activity.stamp) = (algorithm, 0, stamp(collective, call));
         true
     }
 
-    /// Begins the next step of operation `slot`; `false` if there is none, or it is no collective.
+    /// Step `index` of the collective of operation `slot`.
+    fn step_of(&self, slot: u32, collective: &Collective, index: u32) -> Option<Step> {
+        let Activity { rank, algorithm, .. } = *self.activities.get(slot);
+        let job = &self.jobs[usize::from(self.places[rank as usize].job)];
+        let local = rank - job.first_rank;
+        step(collective, algorithm, local, job.ranks, index, &self.lists(rank, local))
+    }
+
+    /// Begins the next step of operation `slot`, and those that begin with it; `false` if there is none, or it is
+    /// no collective.
     pub(crate) fn next_step<X: Outside>(&mut self, x: &mut X, slot: u32) -> bool {
         let Activity {
             op,
             rank,
-            algorithm,
-            step: index,
+            step: mut index,
             stamp,
             ..
         } = *self.activities.get(slot);
         let OpKind::Collective(collective) = op.kind else {
             return false;
         };
-        let job = &self.jobs[usize::from(self.places[rank as usize].job)];
-        let Some(step) = step(&collective, algorithm, rank - job.first_rank, job.ranks, index) else {
+        let Some(mut step) = self.step_of(slot, &collective, index) else {
             return false;
         };
-        let overhead = if step.send.is_some() {
-            self.params.mpi.send_overhead
-        } else {
-            Time::ZERO
-        };
-        let now = x.now();
-        let activity = self.activities.edit::<X>(slot);
-        activity.step = index + 1;
-        activity.busy_until = now + overhead;
+        let (context, now) = (context(collective.comm(), true), x.now());
+        let mut busy = Time::ZERO;
         // One for us: a message that is there already must not end the step before it is sent.
-        activity.pending = 1;
-        let context = context(collective.comm(), true);
-        if let Some(transfer) = step.recv {
-            let request = self.open_blocking::<X>(slot, Transfer::Receive);
-            let receive = Posted {
-                source: Source::Rank(transfer.peer),
-                tag: Tag::Any,
-                context,
-                bytes: transfer.bytes,
-                request,
-                collective: Some((slot, stamp)),
-                next: NIL,
-            };
-            self.post(x, rank, receive);
+        self.activities.edit::<X>(slot).pending = 1;
+        loop {
+            if let Some(transfer) = step.recv {
+                let request = self.open_blocking::<X>(slot, Transfer::Receive);
+                let receive = Posted {
+                    source: Source::Rank(transfer.peer),
+                    tag: Tag::Any,
+                    context,
+                    bytes: transfer.bytes,
+                    request,
+                    collective: Some((slot, stamp)),
+                    next: NIL,
+                };
+                self.post(x, rank, receive);
+            }
+            if let Some(transfer) = step.send {
+                let request = self.open_blocking::<X>(slot, Transfer::Send);
+                self.send(x, slot, transfer.peer, stamp, context, transfer.bytes, request, busy);
+                busy += self.params.mpi.send_overhead;
+            }
+            index += 1;
+            if !step.more {
+                break;
+            }
+            match self.step_of(slot, &collective, index) {
+                Some(next) => step = next,
+                None => break,
+            }
         }
-        if let Some(transfer) = step.send {
-            let request = self.open_blocking::<X>(slot, Transfer::Send);
-            self.send(x, slot, transfer.peer, stamp, context, transfer.bytes, request);
-        }
-        self.activities.edit::<X>(slot).pending -= 1;
+        let activity = self.activities.edit::<X>(slot);
+        activity.step = index;
+        activity.busy_until = now + busy;
+        activity.pending -= 1;
         true
     }
 
-    /// Sends a message of operation `slot` to rank `to` of its job; `request` completes when it has left.
+    /// Sends a message of operation `slot` to rank `to` of its job, `after` so much time; `request` completes when
+    /// it has left.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn send<X: Outside>(
         &mut self,
@@ -115,6 +153,7 @@ impl Hosts {
         context: u32,
         bytes: u64,
         request: u32,
+        after: Time,
     ) {
         let Activity { op, rank, .. } = *self.activities.get(slot);
         let job_number = self.places[rank as usize].job;
@@ -129,7 +168,7 @@ impl Hosts {
         metrics.sends += 1;
         metrics.bytes_sent += bytes;
         let shipment = Shipment {
-            created: x.now(),
+            created: x.now() + after,
             source: self.end_of_rank(rank),
             target: self.end_of_rank(target),
             bytes,
@@ -140,7 +179,7 @@ impl Hosts {
                 from: rank,
                 words: [tag, context, sequence, request],
             },
-            software: self.send_software(bytes),
+            software: after + self.send_software(bytes),
             notify_sent: request != NIL,
             notify_arrived: true,
         };

@@ -211,7 +211,7 @@ impl Hosts {
             OpKind::Send { to, tag, bytes, comm } => {
                 busy = send_overhead;
                 let request = self.open_blocking::<X>(slot, Transfer::Send);
-                self.send(x, slot, to, tag, context(comm, false), bytes, request);
+                self.send(x, slot, to, tag, context(comm, false), bytes, request, Time::ZERO);
             }
             OpKind::Isend {
                 to,
@@ -222,7 +222,7 @@ impl Hosts {
             } => {
                 busy = send_overhead;
                 let request = self.open_numbered::<X>(rank, request, Transfer::Send);
-                self.send(x, slot, to, tag, context(comm, false), bytes, request);
+                self.send(x, slot, to, tag, context(comm, false), bytes, request, Time::ZERO);
             }
             OpKind::Recv { from, tag, bytes, comm } => {
                 let request = self.open_blocking::<X>(slot, Transfer::Receive);
