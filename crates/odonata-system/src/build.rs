@@ -251,3 +251,69 @@ fn program(job: &resolved::Job) -> Result<JobProgram, String> {
         None => Err(format!("job {:?} has no program", job.name)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use odonata_workload::collective::Algorithm;
+
+    const SCENARIO: &str = "[machine.dragonfly]\ngroups = 3\nrouters_per_group = 2\nnodes_per_router = 1\n\
+                            global_ports_per_router = 1\n[[jobs]]\nranks = 2\nworkload = { milc = {} }\n";
+
+    fn rules_of(collectives: &str) -> Rules {
+        let text = format!("{SCENARIO}[mpi.collectives]\n{collectives}");
+        let loaded = crate::scenario::load(&text, "scenario.toml", &[], None, "").expect("it is a scenario");
+        rules(&loaded.resolved.mpi.collectives)
+    }
+
+    #[test]
+    fn rules_are_those_of_mpich_unless_the_scenario_says_otherwise() {
+        assert_eq!(rules_of(""), Rules::default());
+        assert_eq!(rules_of("library = \"open-mpi\"").library, Library::OpenMpi);
+        assert_eq!(rules_of("broadcast_min_ranks = 3").broadcast_min_ranks, 3);
+    }
+
+    /// Every algorithm can be named for every collective that it serves, and for no other.
+    #[test]
+    fn every_algorithm_has_its_name_in_every_collective_that_it_serves() {
+        let keys = [
+            ("barrier", Kind::Barrier),
+            ("broadcast", Kind::Broadcast),
+            ("reduce", Kind::Reduce),
+            ("allreduce", Kind::Allreduce),
+            ("gather", Kind::Gather),
+            ("scatter", Kind::Scatter),
+            ("allgather", Kind::Allgather),
+            ("allgatherv", Kind::Allgatherv),
+            ("reduce_scatter", Kind::ReduceScatter),
+            ("reduce_scatter_block", Kind::ReduceScatterBlock),
+            ("scan", Kind::Scan),
+            ("exscan", Kind::Exscan),
+            ("alltoall", Kind::Alltoall),
+            ("alltoallv", Kind::Alltoallv),
+        ];
+        for (key, kind) in keys {
+            for algorithm in Algorithm::ALL {
+                let name = algorithm.name();
+                let text = format!("{SCENARIO}[mpi.collectives]\n{key} = \"{name}\"");
+                let loaded = crate::scenario::load(&text, "scenario.toml", &[], None, "");
+                assert_eq!(loaded.is_ok(), algorithm.serves(kind), "{key} = {name}");
+                let Ok(loaded) = loaded else { continue };
+                let rules = rules(&loaded.resolved.mpi.collectives);
+                let forced = rules.forced[kind as usize].expect("it was named");
+                assert_eq!(forced.name(), name);
+                assert_eq!(rules.check(), Ok(()));
+                assert_eq!(rules.forced.iter().flatten().count(), 1);
+            }
+        }
+        let sized = rules_of("segment = \"3 KiB\"\nwindow = 5\nreduce = \"chain\"\nalltoall = \"scattered\"");
+        assert_eq!(
+            sized.forced[Kind::Reduce as usize],
+            Some(Algorithm::Chain { segment: 3_072 })
+        );
+        assert_eq!(
+            sized.forced[Kind::Alltoall as usize],
+            Some(Algorithm::Scattered { window: 5 })
+        );
+    }
+}

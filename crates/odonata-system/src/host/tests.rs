@@ -1,5 +1,6 @@
 //! Tests of the hosts on a small dragonfly.
 
+mod algorithms;
 mod collectives;
 mod jobs;
 mod matching;
