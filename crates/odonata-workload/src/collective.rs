@@ -71,6 +71,7 @@ mod blocks;
 mod broadcast;
 mod call;
 mod gather;
+mod kind;
 mod reduce;
 mod reduce_scatter;
 mod rules;
@@ -78,7 +79,8 @@ mod scan;
 mod tree;
 
 pub use algorithm::Algorithm;
-pub use call::{Collective, Kind};
+pub use call::Collective;
+pub use kind::Kind;
 pub use rules::{Library, Rules, choose};
 
 use crate::Counts;

@@ -48,7 +48,8 @@ fn linear(bytes: u64, number: u32, ranks: u32, index: u32) -> Option<Step> {
 
 /// One half of the data goes down each half of a binary tree, in segments; then every odd number swaps with the
 /// even one after it. Where the last number is odd, it gets its other half from the root
-/// (`ompi_coll_base_bcast_intra_split_bintree`, which cuts between elements where this cuts between bytes).
+/// (`ompi_coll_base_bcast_intra_split_bintree`, which cuts between elements where this cuts between
+/// bytes, and sends to one child after the other where this sends to both at once).
 fn split_binary(bytes: u64, segment: u32, number: u32, ranks: u32, index: u32) -> Option<Step> {
     let halves = [bytes.div_ceil(2), bytes / 2];
     let segments = halves.map(|half| Segments::new(half, 1, segment));

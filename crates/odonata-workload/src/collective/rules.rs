@@ -10,7 +10,7 @@ pub enum Library {
     /// its `MPIR_CVAR_*`), but that all-reduces change algorithm at the size at which they do in CODES.
     #[default]
     Mpich,
-    /// Those of Open MPI 1.3 to 4.0 (`ompi_coll_tuned_*_intra_dec_fixed` in `coll_tuned_decision_fixed.c`; 4.1 has
+    /// Those of Open MPI 4.0 (`ompi_coll_tuned_*_intra_dec_fixed` in `coll_tuned_decision_fixed.c`; 4.1 has
     /// tables instead). Simplified: binomial trees are MPICH's, which mirror Open MPI's, an all-reduce by reduce
     /// and broadcast takes binomial trees for both, and so does a reduce-scatter-block; a broadcast is cut between
     /// bytes, so that the rule for a single element does not apply; an all-to-allw is an all-to-allv.

@@ -130,7 +130,7 @@ impl Case {
         let mut moves = Vec::new();
         let mut number = None;
         if rank < 2 * rest {
-            if rank % 2 != 0 {
+            if !rank.is_multiple_of(2) {
                 moves.push(Move::send(rank - 1, 0..p));
             } else {
                 moves.push(Move::recv(rank + 1, 0..p, Take::Add));
@@ -162,7 +162,7 @@ impl Case {
         } else {
             (root - rest) as usize
         };
-        let replaced = root < 2 * rest && root % 2 != 0;
+        let replaced = root < 2 * rest && !root.is_multiple_of(2);
         if replaced {
             target = 0;
             if rank == root {
@@ -218,7 +218,7 @@ impl Case {
         let all = 0..self.items().len();
         let mut moves = Vec::new();
         let number = if rank < 2 * rest {
-            if rank % 2 == 0 {
+            if rank.is_multiple_of(2) {
                 return vec![Move::send(rank + 1, all.clone()), Move::recv(rank + 1, all, Take::Put)];
             }
             moves.push(Move::recv(rank - 1, all.clone(), Take::Add));
@@ -337,7 +337,7 @@ impl Case {
         let all = 0..n as usize;
         let mut moves = Vec::new();
         let number = if rank < 2 * rest {
-            if rank % 2 == 0 {
+            if rank.is_multiple_of(2) {
                 let back = Move::recv(rank + 1, [rank as usize], Take::Put);
                 return vec![Move::send(rank + 1, all), back.filled(&sizes)];
             }

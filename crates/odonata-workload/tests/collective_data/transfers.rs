@@ -283,14 +283,14 @@ impl Case {
                     moves.push(Move::send(named(2), [left + segment]));
                 }
             }
-            if n % 2 == 0 {
+            if n.is_multiple_of(2) {
                 moves.push(Move::send(named(n - 1), halves[1].clone()));
             }
             return moves;
         }
         let [own, other] = if v % 2 == 1 { [0, 1] } else { [1, 0] }.map(|half| halves[half].clone());
         let mut moves = self.stream_down(v, own.clone(), named);
-        if n % 2 == 0 && v == n - 1 {
+        if n.is_multiple_of(2) && v == n - 1 {
             moves.push(Move::recv(named(0), other, Take::Put));
         } else {
             let pair = named(if v % 2 == 1 { v + 1 } else { v - 1 });
@@ -417,7 +417,7 @@ impl Case {
             }
             Algorithm::NeighborExchange => {
                 // The variables of ompi_coll_base_allgather_intra_neighborexchange.
-                let even = v % 2 == 0;
+                let even = v.is_multiple_of(2);
                 let (right, left) = ((v + 1) % n, (v + n - 1) % n);
                 let neighbor = if even { [right, left] } else { [left, right] };
                 let mut recv_data_from = [if even { v } else { left }; 2];

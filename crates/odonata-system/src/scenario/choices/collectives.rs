@@ -11,7 +11,7 @@ pub enum Library {
     /// Those of MPICH, with the thresholds of this table.
     #[default]
     Mpich,
-    /// Those of Open MPI 1.3 to 4.0; the thresholds of this table do not count.
+    /// Those of Open MPI 4.0; the thresholds of this table do not count.
     OpenMpi,
 }
 
