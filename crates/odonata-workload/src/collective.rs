@@ -123,6 +123,7 @@ pub struct Step {
 }
 
 impl Step {
+    #[inline]
     const fn send(peer: u32, bytes: u64) -> Step {
         Step {
             send: Some(Transfer { peer, bytes }),
@@ -131,6 +132,7 @@ impl Step {
         }
     }
 
+    #[inline]
     const fn recv(peer: u32, bytes: u64) -> Step {
         Step {
             send: None,
@@ -140,6 +142,7 @@ impl Step {
     }
 
     /// Both ways: (peer, bytes) to send and to receive.
+    #[inline]
     const fn both(send: (u32, u64), recv: (u32, u64)) -> Step {
         Step {
             send: Step::send(send.0, send.1).send,
@@ -160,6 +163,7 @@ impl Step {
 /// [support](Algorithm::supports) the collective, or a rank or root outside the communicator
 /// ([`Collective::check`]); and for collectives without data, from which the libraries return at once. (A broadcast
 /// or all-reduce of nothing costs its messages, as in CODES.)
+#[inline]
 pub fn step(
     collective: &Collective,
     algorithm: Algorithm,
@@ -177,6 +181,21 @@ pub fn step(
         Collective::Broadcast { root, bytes, .. } => {
             (root < ranks).then(|| broadcast::step(algorithm, root, bytes, rank, ranks, index))?
         }
+        _ => others(collective, algorithm, rank, ranks, index, sizes),
+    }
+}
+
+/// [`step`] of the collectives that are rarer in programs; apart, so that those of most stay short.
+#[inline(never)]
+fn others(
+    collective: &Collective,
+    algorithm: Algorithm,
+    rank: u32,
+    ranks: u32,
+    index: u32,
+    sizes: &dyn Sizes,
+) -> Option<Step> {
+    match *collective {
         Collective::Allgatherv { counts, .. } => {
             allgather::step(algorithm, &Blocks::Listed { counts, sizes }, rank, ranks, index)
         }

@@ -111,6 +111,37 @@ impl Algorithm {
         Algorithm::Scattered { window: 0 },
     ];
 
+    /// Its place in [`Algorithm::ALL`].
+    const fn number(self) -> u32 {
+        match self {
+            Algorithm::Dissemination => 0,
+            Algorithm::DoubleRing => 1,
+            Algorithm::Tree => 2,
+            Algorithm::RecursiveDoubling => 3,
+            Algorithm::ReduceScatterAllgather => 4,
+            Algorithm::ReduceBroadcast => 5,
+            Algorithm::Ring => 6,
+            Algorithm::SegmentedRing { .. } => 7,
+            Algorithm::Binomial => 8,
+            Algorithm::ScatterRecursiveDoubling => 9,
+            Algorithm::ScatterRing => 10,
+            Algorithm::Linear => 11,
+            Algorithm::Chain { .. } => 12,
+            Algorithm::Binary { .. } => 13,
+            Algorithm::SplitBinary { .. } => 14,
+            Algorithm::SegmentedBinomial { .. } => 15,
+            Algorithm::ReduceScatterGather => 16,
+            Algorithm::LinearSync { .. } => 17,
+            Algorithm::Bruck => 18,
+            Algorithm::NeighborExchange => 19,
+            Algorithm::RecursiveHalving => 20,
+            Algorithm::ReduceThenScatter => 21,
+            Algorithm::Pairwise => 22,
+            Algorithm::PairwiseExchange => 23,
+            Algorithm::Scattered { .. } => 24,
+        }
+    }
+
     /// Its name, as scenarios write it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -197,24 +228,56 @@ impl Algorithm {
     }
 
     /// Whether it carries out `collective` on `ranks` ranks.
+    #[inline]
     pub const fn supports(self, collective: &Collective, ranks: u32) -> bool {
-        if !self.serves(collective.which()) {
+        // Asked at every step of a collective, so the answer to most is looked up.
+        if SERVES[collective.kind() as usize] >> self.number() & 1 == 0 {
             return false;
         }
-        match (self, collective) {
-            (Algorithm::ScatterRecursiveDoubling | Algorithm::PairwiseExchange, _) => ranks.is_power_of_two(),
-            (
-                Algorithm::RecursiveDoubling,
-                Collective::Allgather { .. }
-                | Collective::Allgatherv { .. }
-                | Collective::ReduceScatter { .. }
-                | Collective::ReduceScatterBlock { .. },
-            ) => ranks.is_power_of_two(),
-            (Algorithm::NeighborExchange, _) => ranks.is_multiple_of(2),
-            (Algorithm::Ring | Algorithm::SegmentedRing { .. }, Collective::Allreduce { count, .. }) => {
-                *count >= ranks as u64
+        match self {
+            Algorithm::ScatterRecursiveDoubling | Algorithm::PairwiseExchange => ranks.is_power_of_two(),
+            Algorithm::RecursiveDoubling => {
+                let any = matches!(
+                    collective.which(),
+                    Kind::Allreduce | Kind::Barrier | Kind::Scan | Kind::Exscan
+                );
+                any || ranks.is_power_of_two()
             }
+            Algorithm::NeighborExchange => ranks.is_multiple_of(2),
+            Algorithm::Ring | Algorithm::SegmentedRing { .. } => match collective {
+                Collective::Allreduce { count, .. } => *count >= ranks as u64,
+                _ => true,
+            },
             _ => true,
+        }
+    }
+}
+
+/// [`Algorithm::serves`] as a bit per algorithm for every kind of collective.
+const SERVES: [u32; Kind::ALL.len()] = {
+    let mut serves = [0; Kind::ALL.len()];
+    let mut kind = 0;
+    while kind < Kind::ALL.len() {
+        let mut number = 0;
+        while number < Algorithm::ALL.len() {
+            if Algorithm::ALL[number].serves(Kind::ALL[kind]) {
+                serves[kind] |= 1 << Algorithm::ALL[number].number();
+            }
+            number += 1;
+        }
+        kind += 1;
+    }
+    serves
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_places_in_the_list() {
+        for (place, algorithm) in Algorithm::ALL.into_iter().enumerate() {
+            assert_eq!(algorithm.number() as usize, place, "{}", algorithm.name());
         }
     }
 }

@@ -14,6 +14,7 @@ pub(super) fn step(algorithm: Algorithm, blocks: &Blocks, rank: u32, ranks: u32,
 }
 
 /// On a power of two: what has been gathered is swapped over distances 1, 2, 4, ...
+#[inline]
 pub(super) fn doubling(blocks: &Blocks, number: u32, ranks: u32, index: u32) -> Option<Step> {
     if index >= rounds(ranks) {
         return None;
@@ -28,6 +29,7 @@ pub(super) fn doubling(blocks: &Blocks, number: u32, ranks: u32, index: u32) -> 
 }
 
 /// Around a ring: everybody passes on to the right what came from the left, starting with the own block.
+#[inline]
 pub(super) fn ring(blocks: &Blocks, number: u32, ranks: u32, index: u32) -> Option<Step> {
     if index >= ranks - 1 {
         return None;

@@ -5,6 +5,7 @@ use super::tree::Tree;
 use super::{Algorithm, Step, back, forward, power_of_two_within};
 
 /// Step `index` of an all-reduce; `rank < ranks`, `ranks >= 2`.
+#[inline]
 pub(super) fn step(algorithm: Algorithm, bytes: u64, count: u64, rank: u32, ranks: u32, index: u32) -> Option<Step> {
     match algorithm {
         Algorithm::Ring => ring(bytes, count, 1, rank, ranks, index),
@@ -24,6 +25,7 @@ pub(super) fn step(algorithm: Algorithm, bytes: u64, count: u64, rank: u32, rank
 /// Both algorithms run on a power of two `p` of ranks. The `r = ranks - p` left over are folded in:
 /// of the first `2 r` ranks each even one gives its vector to the odd one after it, which takes part
 /// as number `rank / 2`, and gets the result back at the end; the others are number `rank - r`.
+#[inline]
 fn folded(algorithm: Algorithm, bytes: u64, count: u64, rank: u32, ranks: u32, index: u32) -> Option<Step> {
     let p = power_of_two_within(ranks);
     let rest = ranks - p;
@@ -74,6 +76,7 @@ fn folded(algorithm: Algorithm, bytes: u64, count: u64, rank: u32, ranks: u32, i
 }
 
 /// Into how many parts a segmented ring cuts its blocks, so that none is longer than `segment` (or one element).
+#[inline(never)]
 fn ring_parts(bytes: u64, count: u64, segment: u32, ranks: u32) -> u32 {
     let element = bytes.checked_div(count).unwrap_or(1).max(1);
     let most = if segment == 0 {
@@ -87,6 +90,7 @@ fn ring_parts(bytes: u64, count: u64, segment: u32, ranks: u32) -> u32 {
 
 /// One block per rank goes around and is summed up, its `parts` one after the other; then the finished blocks go
 /// around once more, in one piece.
+#[inline(never)]
 fn ring(bytes: u64, count: u64, parts: u32, rank: u32, ranks: u32, index: u32) -> Option<Step> {
     let vector = Vector {
         bytes,

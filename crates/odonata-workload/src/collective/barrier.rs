@@ -4,6 +4,7 @@ use super::tree::Tree;
 use super::{Algorithm, Step, back, forward, power_of_two_within, rounds};
 
 /// Step `index` of a barrier; `rank < ranks`, `ranks >= 2`.
+#[inline]
 pub(super) fn step(algorithm: Algorithm, rank: u32, ranks: u32, index: u32) -> Option<Step> {
     match algorithm {
         Algorithm::Dissemination => dissemination(rank, ranks, index),
@@ -13,6 +14,7 @@ pub(super) fn step(algorithm: Algorithm, rank: u32, ranks: u32, index: u32) -> O
     }
 }
 
+#[inline]
 fn dissemination(rank: u32, ranks: u32, index: u32) -> Option<Step> {
     if index >= rounds(ranks) {
         return None;
@@ -26,6 +28,7 @@ fn dissemination(rank: u32, ranks: u32, index: u32) -> Option<Step> {
 
 /// The ranks beyond the largest power of two report to those at the beginning, which release them at the end
 /// (`ompi_coll_base_barrier_intra_recursivedoubling`).
+#[inline(never)]
 fn doubling(rank: u32, ranks: u32, index: u32) -> Option<Step> {
     let p = power_of_two_within(ranks);
     if rank >= p {
@@ -45,6 +48,7 @@ fn doubling(rank: u32, ranks: u32, index: u32) -> Option<Step> {
 }
 
 /// A signal goes around twice (`ompi_coll_base_barrier_intra_doublering`).
+#[inline(never)]
 fn double_ring(rank: u32, ranks: u32, index: u32) -> Option<Step> {
     let sends = index.is_multiple_of(2) == (rank == 0);
     (index < 4).then(|| {

@@ -27,6 +27,7 @@ pub(super) enum Blocks<'a> {
 impl Blocks<'_> {
     /// Bytes of the blocks `first .. end`. Of listed blocks each is asked for; an algorithm that moves all
     /// blocks in ever larger runs asks for each about once.
+    #[inline]
     pub(super) fn size(&self, first: u32, end: u32) -> u64 {
         match *self {
             Blocks::Equal(each) => each.saturating_mul(u64::from(end - first)),
@@ -42,6 +43,7 @@ impl Blocks<'_> {
     }
 
     /// Bytes of block `block`.
+    #[inline]
     pub(super) fn one(&self, block: u32) -> u64 {
         self.size(block, block + 1)
     }

@@ -5,6 +5,7 @@ use super::tree::{Shape, Tree, from_root, named};
 use super::{Algorithm, Step, allgather};
 
 /// Step `index` of a broadcast; `rank < ranks`, `root < ranks`, `ranks >= 2`.
+#[inline]
 pub(super) fn step(algorithm: Algorithm, root: u32, bytes: u64, rank: u32, ranks: u32, index: u32) -> Option<Step> {
     // Everything runs on numbers counted from the root.
     let number = from_root(rank, root, ranks);
@@ -50,6 +51,7 @@ fn linear(bytes: u64, number: u32, ranks: u32, index: u32) -> Option<Step> {
 /// even one after it. Where the last number is odd, it gets its other half from the root
 /// (`ompi_coll_base_bcast_intra_split_bintree`, which cuts between elements where this cuts between
 /// bytes, and sends to one child after the other where this sends to both at once).
+#[inline(never)]
 fn split_binary(bytes: u64, segment: u32, number: u32, ranks: u32, index: u32) -> Option<Step> {
     let halves = [bytes.div_ceil(2), bytes / 2];
     let segments = halves.map(|half| Segments::new(half, 1, segment));

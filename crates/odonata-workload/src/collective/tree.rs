@@ -6,6 +6,7 @@ use super::blocks::Segments;
 use super::{Step, rounds};
 
 /// The number of `rank` counted from `root`.
+#[inline]
 pub(super) fn from_root(rank: u32, root: u32, ranks: u32) -> u32 {
     if rank >= root {
         rank - root
@@ -15,6 +16,7 @@ pub(super) fn from_root(rank: u32, root: u32, ranks: u32) -> u32 {
 }
 
 /// The same step with peers as ranks instead of numbers from the root.
+#[inline]
 pub(super) fn named(step: Step, root: u32, ranks: u32) -> Step {
     let rank = |t: super::Transfer| super::Transfer {
         peer: if t.peer < ranks - root {
@@ -55,6 +57,7 @@ impl Tree {
     /// Step `index` on the way from parent to children, the largest subtree first, or else how far
     /// `index` lies beyond the last one. `size(first, end)` is how much goes to the subtree of the
     /// numbers `first .. end`; with `None` no message goes there.
+    #[inline]
     pub(super) fn down(&self, index: u32, size: impl Fn(u32, u32) -> Option<u64>) -> Result<Step, u32> {
         let mut left = index;
         let mut width = self.width();
@@ -103,6 +106,7 @@ impl Tree {
     }
 
     /// Step `index` of a sum of `bytes` bytes that goes up to number 0 and down again.
+    #[inline(never)]
     pub(super) fn up_and_down(&self, bytes: u64, index: u32) -> Option<Step> {
         self.up(index, |_, _| bytes)
             .or_else(|left| self.down(left, |_, _| Some(bytes)))
@@ -162,6 +166,7 @@ impl Shape {
 
     /// Step `index` of segments that go from parent to children, or else how far `index` lies beyond the
     /// last one. A segment goes to all children at once, while the next one comes in.
+    #[inline(never)]
     pub(super) fn down(self, number: u32, ranks: u32, segments: &Segments, index: u32) -> Result<Step, u32> {
         let (count, children) = (segments.count(), u64::from(self.children(number, ranks)));
         let mut at = u64::from(index);
