@@ -3,6 +3,7 @@
 use crate::host::{HostParams, Hosts, IoParams, Job, JobProgram, MpiParams, Progress, RecordParams};
 use crate::machine::Machine;
 use crate::placement::Placement;
+use crate::scenario::choices::AlgorithmSizes;
 use crate::scenario::resolved::{self, Resolved};
 use odonata_network::routing::{self, DragonflyRouting, Routing};
 use odonata_network::{
@@ -10,7 +11,7 @@ use odonata_network::{
 };
 use odonata_storage::{DeviceModel, DrainParams, RateDevice, ServerParams, Servers};
 use odonata_topology::{Arrangement, Dragonfly, DragonflyShape};
-use odonata_workload::collective::{Algorithm, Rules};
+use odonata_workload::collective::{Kind, Library, Rules};
 
 /// The routing of the scenario on its machine.
 ///
@@ -164,9 +165,49 @@ fn servers(scenario: &Resolved, count: usize) -> Result<Servers, String> {
     Servers::new(vec![params; count]).map_err(|(server, error)| format!("server {server}: {error}"))
 }
 
+/// When which algorithm of a collective is taken.
+pub(crate) fn rules(c: &resolved::Collectives) -> Rules {
+    let sizes = AlgorithmSizes {
+        segment: c.segment.0 as u32,
+        window: c.window,
+    };
+    let named = [
+        (Kind::Barrier, c.barrier.algorithm(sizes)),
+        (Kind::Broadcast, c.broadcast.algorithm(sizes)),
+        (Kind::Reduce, c.reduce.algorithm(sizes)),
+        (Kind::Allreduce, c.allreduce.algorithm(sizes)),
+        (Kind::Gather, c.gather.algorithm(sizes)),
+        (Kind::Scatter, c.scatter.algorithm(sizes)),
+        (Kind::Allgather, c.allgather.algorithm(sizes)),
+        (Kind::Allgatherv, c.allgatherv.algorithm(sizes)),
+        (Kind::ReduceScatter, c.reduce_scatter.algorithm(sizes)),
+        (Kind::ReduceScatterBlock, c.reduce_scatter_block.algorithm(sizes)),
+        (Kind::Scan, c.scan.algorithm(sizes)),
+        (Kind::Exscan, c.exscan.algorithm(sizes)),
+        (Kind::Alltoall, c.alltoall.algorithm(sizes)),
+        (Kind::Alltoallv, c.alltoallv.algorithm(sizes)),
+    ];
+    let rules = Rules {
+        library: match c.library {
+            resolved::Library::Mpich => Library::Mpich,
+            resolved::Library::OpenMpi => Library::OpenMpi,
+        },
+        allreduce_recursive_doubling_up_to: c.allreduce_recursive_doubling_up_to.0,
+        broadcast_binomial_below: c.broadcast_binomial_below.0,
+        broadcast_min_ranks: c.broadcast_min_ranks,
+        broadcast_recursive_doubling_below: c.broadcast_recursive_doubling_below.0,
+        ..Rules::default()
+    };
+    named
+        .into_iter()
+        .fold(rules, |rules, (kind, algorithm)| match algorithm {
+            Some(algorithm) => rules.with(kind, algorithm),
+            None => rules,
+        })
+}
+
 fn host_params(scenario: &Resolved) -> HostParams {
     let m = &scenario.mpi;
-    let c = &m.collectives;
     let span = |jitter: &Option<resolved::Jitter>| jitter.as_ref().map(|j| (j.min, j.max));
     HostParams {
         mpi: MpiParams {
@@ -184,23 +225,7 @@ fn host_params(scenario: &Resolved) -> HostParams {
                 resolved::Progress::Asynchronous => Progress::Asynchronous,
                 resolved::Progress::InCalls => Progress::InCalls,
             },
-            rules: Rules {
-                allreduce_recursive_doubling_up_to: c.allreduce_recursive_doubling_up_to.0,
-                broadcast_binomial_below: c.broadcast_binomial_below.0,
-                broadcast_min_ranks: c.broadcast_min_ranks,
-                broadcast_recursive_doubling_below: c.broadcast_recursive_doubling_below.0,
-                allreduce: match c.allreduce {
-                    resolved::Allreduce::Auto => None,
-                    resolved::Allreduce::RecursiveDoubling => Some(Algorithm::RecursiveDoubling),
-                    resolved::Allreduce::ReduceScatterAllgather => Some(Algorithm::ReduceScatterAllgather),
-                },
-                broadcast: match c.broadcast {
-                    resolved::Broadcast::Auto => None,
-                    resolved::Broadcast::Binomial => Some(Algorithm::Binomial),
-                    resolved::Broadcast::ScatterRecursiveDoubling => Some(Algorithm::ScatterRecursiveDoubling),
-                    resolved::Broadcast::ScatterRing => Some(Algorithm::ScatterRing),
-                },
-            },
+            rules: rules(&m.collectives),
         },
         io: IoParams {
             control_bytes: scenario
@@ -231,5 +256,71 @@ fn program(job: &resolved::Job) -> Result<JobProgram, String> {
     match job.program()? {
         Some(program) => Ok(JobProgram::Program(program)),
         None => Err(format!("job {:?} has no program", job.name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use odonata_workload::collective::Algorithm;
+
+    const SCENARIO: &str = "[machine.dragonfly]\ngroups = 3\nrouters_per_group = 2\nnodes_per_router = 1\n\
+                            global_ports_per_router = 1\n[[jobs]]\nranks = 2\nworkload = { milc = {} }\n";
+
+    fn rules_of(collectives: &str) -> Rules {
+        let text = format!("{SCENARIO}[mpi.collectives]\n{collectives}");
+        let loaded = crate::scenario::load(&text, "scenario.toml", &[], None, "").expect("it is a scenario");
+        rules(&loaded.resolved.mpi.collectives)
+    }
+
+    #[test]
+    fn rules_are_those_of_mpich_unless_the_scenario_says_otherwise() {
+        assert_eq!(rules_of(""), Rules::default());
+        assert_eq!(rules_of("library = \"open-mpi\"").library, Library::OpenMpi);
+        assert_eq!(rules_of("broadcast_min_ranks = 3").broadcast_min_ranks, 3);
+    }
+
+    /// Every algorithm can be named for every collective that it serves, and for no other.
+    #[test]
+    fn every_algorithm_has_its_name_in_every_collective_that_it_serves() {
+        let keys = [
+            ("barrier", Kind::Barrier),
+            ("broadcast", Kind::Broadcast),
+            ("reduce", Kind::Reduce),
+            ("allreduce", Kind::Allreduce),
+            ("gather", Kind::Gather),
+            ("scatter", Kind::Scatter),
+            ("allgather", Kind::Allgather),
+            ("allgatherv", Kind::Allgatherv),
+            ("reduce_scatter", Kind::ReduceScatter),
+            ("reduce_scatter_block", Kind::ReduceScatterBlock),
+            ("scan", Kind::Scan),
+            ("exscan", Kind::Exscan),
+            ("alltoall", Kind::Alltoall),
+            ("alltoallv", Kind::Alltoallv),
+        ];
+        for (key, kind) in keys {
+            for algorithm in Algorithm::ALL {
+                let name = algorithm.name();
+                let text = format!("{SCENARIO}[mpi.collectives]\n{key} = \"{name}\"");
+                let loaded = crate::scenario::load(&text, "scenario.toml", &[], None, "");
+                assert_eq!(loaded.is_ok(), algorithm.serves(kind), "{key} = {name}");
+                let Ok(loaded) = loaded else { continue };
+                let rules = rules(&loaded.resolved.mpi.collectives);
+                let forced = rules.forced[kind as usize].expect("it was named");
+                assert_eq!(forced.name(), name);
+                assert_eq!(rules.check(), Ok(()));
+                assert_eq!(rules.forced.iter().flatten().count(), 1);
+            }
+        }
+        let sized = rules_of("segment = \"3 KiB\"\nwindow = 5\nreduce = \"chain\"\nalltoall = \"scattered\"");
+        assert_eq!(
+            sized.forced[Kind::Reduce as usize],
+            Some(Algorithm::Chain { segment: 3_072 })
+        );
+        assert_eq!(
+            sized.forced[Kind::Alltoall as usize],
+            Some(Algorithm::Scattered { window: 5 })
+        );
     }
 }

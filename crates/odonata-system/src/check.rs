@@ -276,7 +276,9 @@ fn estimate(job: &Job, scenario: &Resolved) -> Result<f64, String> {
     };
     let step = ranks.div_ceil(SAMPLED_RANKS).max(1);
     let sampled: Vec<u32> = (0..ranks).step_by(step as usize).collect();
-    let bytes: f64 = sampled.iter().map(|&rank| program_bytes(program.as_ref(), rank)).sum();
+    let rules = build::rules(&scenario.mpi.collectives);
+    let bytes = |&rank: &u32| program_bytes(program.as_ref(), rank, &rules);
+    let bytes: f64 = sampled.iter().map(bytes).sum();
     Ok(bytes * f64::from(ranks) / sampled.len() as f64)
 }
 
@@ -330,8 +332,8 @@ fn started(persistent: &[(u32, u64)], first: u32, count: u32) -> f64 {
 }
 
 /// Payload that `rank` sends, writes and reads.
-fn program_bytes(program: &dyn Program, rank: u32) -> f64 {
-    let (ranks, rules) = (program.ranks(), Rules::default());
+fn program_bytes(program: &dyn Program, rank: u32, rules: &Rules) -> f64 {
+    let ranks = program.ranks();
     let mut total = 0.0;
     let mut persistent: Vec<(u32, u64)> = Vec::new();
     for op in odonata_workload::operations(program, rank).take(SAMPLED_OPERATIONS as usize) {
@@ -350,6 +352,7 @@ fn program_bytes(program: &dyn Program, rank: u32) -> f64 {
             OpKind::Iread { bytes, .. } | OpKind::Iwrite { bytes, .. } => bytes as f64,
             OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => {
                 let comm = collective.comm();
+                let sizes = |counts, from, to| program.bytes(rank, counts, from, to);
                 let group = match comm {
                     Comm::WORLD => None,
                     _ => program.group(rank, comm),
@@ -358,9 +361,9 @@ fn program_bytes(program: &dyn Program, rank: u32) -> f64 {
                     Some(group) => (group.member(rank).unwrap_or(0), group.len()),
                     None => (rank, ranks),
                 };
-                let algorithm = collective::choose(&collective, ranks, &rules);
+                let algorithm = collective::choose(&collective, ranks, rules, &sizes);
                 (0..)
-                    .map_while(|index| collective::step(&collective, algorithm, rank, ranks, index))
+                    .map_while(|index| collective::step(&collective, algorithm, rank, ranks, index, &sizes))
                     .filter_map(|step| step.send)
                     .map(|send| send.bytes as f64)
                     .sum()

@@ -439,3 +439,23 @@ fn hostile_texts_end_in_errors() {
         );
     }
 }
+
+#[test]
+fn an_algorithm_of_another_collective_is_refused_with_those_that_fit() {
+    let error = error(&with(&format!("[mpi.collectives]\nallgather = \"binomial\"\n{JOB}")));
+    assert_eq!(at(&error), (Some(7), "mpi.collectives.allgather", Some("\"binomial\"")));
+    says(
+        &error,
+        "one of auto, recursive-doubling, bruck, ring, neighbor-exchange",
+        "",
+    );
+    let error = crate::error(&with(&format!("[mpi.collectives]\nlibrary = \"openmpi\"\n{JOB}")));
+    assert_eq!(error.key, "mpi.collectives.library");
+    says(&error, "one of mpich, open-mpi", "did you mean \"open-mpi\"?");
+    let error = crate::error(&with(&format!("[mpi.collectives]\nsegment = \"4 GiB\"\n{JOB}")));
+    assert_eq!(error.key, "mpi.collectives.segment");
+    says(&error, "less than 4 GiB", "");
+    let error = crate::error(&with(&format!("[mpi.collectives]\nwindow = 0\n{JOB}")));
+    assert_eq!(error.key, "mpi.collectives.window");
+    says(&error, "at least 1", "");
+}

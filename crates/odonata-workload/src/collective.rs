@@ -1,114 +1,103 @@
 //! Collectives as point-to-point messages.
 //!
 //! A collective is a sequence of [`Step`]s per rank. A step is a send, a receive, or both at once;
-//! the next step starts when both are complete, so the network decides how far ranks drift apart.
+//! the next step starts when both are complete, so the network decides how far ranks drift apart. Where a
+//! library posts many messages before it waits, such as in an all-to-all of non-blocking calls, the steps up to
+//! and including one without [`more`](Step::more) start together.
 //! [`step`] computes any step on its own from (rank, index): nothing is stored per collective but
 //! the index, which makes it as easy to roll back as a [`Cursor`](crate::Cursor).
 //!
-//! | algorithm | collective | messages on `n` ranks (`p` = largest power of two <= `n`, `r = n - p`) |
-//! |---|---|---|
-//! | dissemination | barrier | `n * ceil(log2 n)`, empty |
-//! | recursive doubling | all-reduce | `2 r + p log2 p`, each of full size |
-//! | reduce-scatter + all-gather | all-reduce | `2 r + 2 p log2 p`; `2 r + 2 (p - 1)` times the full size |
-//! | binomial tree | broadcast | `n - 1`, each of full size |
-//! | scatter + recursive doubling | broadcast, `n = p` | `n - 1 + p log2 p` |
-//! | scatter + ring | broadcast | `n - 1 + n (n - 1)` |
+//! The table says how many messages there are on `n` ranks, and of how many bytes together: `p` is the largest power
+//! of two <= `n`, `r = n - p`, `l = ceil(log2 n)`, `m` the size of a vector or of broadcast data, `S` the number of its
+//! segments, `b` the size of a block, `T` the sum of all listed blocks, `w` the number of ones in all numbers below `n`
+//! written in binary.
 //!
-//! The algorithms and thresholds are those of MPICH, which CODES expands collectives by as well:
+//! | collective | algorithm | messages | bytes |
+//! |---|---|---|---|
+//! | barrier | dissemination | `n l` | 0 |
+//! | | recursive doubling | `2 r + p log2 p` | 0 |
+//! | | double ring | `2 n` | 0 |
+//! | | tree | `2 (n - 1)` | 0 |
+//! | broadcast | binomial, linear | `n - 1` | `(n - 1) m` |
+//! | | scatter + recursive doubling, `n = p` | `n - 1 + p log2 p` | see the tests |
+//! | | scatter + ring | `n - 1 + n (n - 1)` | see the tests |
+//! | | chain, binary | `(n - 1) S` | `(n - 1) m` |
+//! | | split binary (`S1`, `S2` segments per half) | `floor(n / 2) S1 + (ceil(n / 2) - 1) S2 + n - 1` | `(n - 1) m` |
+//! | all-reduce | recursive doubling | `2 r + p log2 p` | each `m` |
+//! | | reduce-scatter + all-gather | `2 r + 2 p log2 p` | `(2 r + 2 (p - 1)) m` |
+//! | | ring, segmented ring (`S` segments per block) | `n (n - 1) (S + 1)` | `2 (n - 1) m` |
+//! | | reduce + broadcast | `2 (n - 1)` | `2 (n - 1) m` |
+//! | reduce | binomial, linear | `n - 1` | `(n - 1) m` |
+//! | | chain, binary, segmented binomial | `(n - 1) S` | `(n - 1) m` |
+//! | | reduce-scatter + gather (`s = 1` if the root is odd and below `2 r`, else 0) | `r + p log2 p + p - 1 + s` | `(r + p - 1 + log2 p / 2 + s / p) m` |
+//! | gather, scatter | binomial | `n - 1` | `b` times the sizes of all subtrees |
+//! | | linear | `n - 1` | `(n - 1) b` |
+//! | gather | linear with synchronization | `3 (n - 1)`, `2 (n - 1)` if one segment | `(n - 1) b` |
+//! | gatherv, scatterv | linear | one per block that is not empty | `T` less the root's |
+//! | all-gather(v) | recursive doubling, `n = p` | `n log2 n` | `(n - 1) T` |
+//! | | Bruck | `n l` | `(n - 1) T` |
+//! | | ring | `n (n - 1)` | `(n - 1) T` |
+//! | | neighbor exchange, `n` even | `n^2 / 2` | `(n - 1) T` |
+//! | reduce-scatter(-block) | recursive halving (`T'`: even blocks below `2 r`) | `2 r + p log2 p` | `(r + p - 1) T + T'` |
+//! | | pairwise, ring | `n (n - 1)` | `(n - 1) T` |
+//! | | recursive doubling, `n = p` | `n log2 n` | `(n log2 n - n + 1) T` |
+//! | | reduce, then scatter | `2 (n - 1)` | `(n - 1) T` and the scatter's |
+//! | scan, exscan | recursive doubling | `2 w` | each `m` |
+//! | | linear | `n - 1` | each `m` |
+//! | all-to-all | Bruck | `n l` | `n w b` |
+//! | all-to-all(v) | pairwise, exchange (`n = p`), linear, scattered | `n (n - 1)` | all but the own blocks |
+//!
+//! Which algorithm is taken when is the choice of a [`Library`]. All of them are flat: neither MPICH's nor Open MPI's
+//! algorithms that know which ranks share a node are here.
+//!
+//! Sources. Algorithms and thresholds of MPICH, which CODES expands collectives by as well:
 //! Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH",
-//! Int. J. High Performance Computing Applications 19(1), 2005; dissemination barrier: Hensgen,
-//! Finkel, Manber, Int. J. Parallel Programming 17(1), 1988.
+//! Int. J. High Performance Computing Applications 19(1), 2005; reduce-scatter based reductions: Rabenseifner,
+//! "Optimization of Collective Reduction Operations", ICCS 2004; dissemination barrier: Hensgen,
+//! Finkel, Manber, Int. J. Parallel Programming 17(1), 1988; Bruck: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient
+//! algorithms for all-to-all communications in multiport message-passing systems", IEEE Trans. Parallel and
+//! Distributed Systems 8(11), 1997; ring all-reduce: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for
+//! clusters of workstations", J. Parallel and Distributed Computing 69(2), 2009; neighbor exchange: Chen, Zhang, Zhang,
+//! Yuan, "Performance evaluation of allgather algorithms on terascale Linux cluster with Fast Ethernet", HPC Asia 2005;
+//! pipelines and decisions of Open MPI: Pjesivac-Grbovic, Angskun, Bosilca, Fagg, Gabriel, Dongarra, "Performance
+//! analysis of MPI collective operations", Cluster Computing 10(2), 2007.
 
+mod algorithm;
+mod allgather;
 mod allreduce;
+mod alltoall;
+mod barrier;
+mod blocks;
 mod broadcast;
 mod call;
+mod gather;
+mod kind;
+mod reduce;
+mod reduce_scatter;
+mod rules;
+mod scan;
+mod tree;
 
+pub use algorithm::Algorithm;
 pub use call::Collective;
+pub use kind::Kind;
+pub use rules::{Library, Rules, choose};
 
-/// How a collective is carried out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Algorithm {
-    /// Barrier: in round `k` everybody signals rank + 2^k and hears from rank - 2^k.
-    Dissemination,
-    /// All-reduce: whole vectors are exchanged over distances 1, 2, 4, ...
-    RecursiveDoubling,
-    /// All-reduce (Rabenseifner): halves, quarters, ... are exchanged and reduced, then gathered back.
-    ReduceScatterAllgather,
-    /// Broadcast along a binomial tree.
-    Binomial,
-    /// Broadcast: binomial scatter, then all-gather by recursive doubling; powers of two only.
-    ScatterRecursiveDoubling,
-    /// Broadcast: binomial scatter, then all-gather around a ring.
-    ScatterRing,
+use crate::Counts;
+use blocks::Blocks;
+use reduce::Reduce;
+
+/// Who knows the sizes of the v-variants, as [`Program::bytes`](crate::Program::bytes) does for one rank.
+pub trait Sizes {
+    /// How much member `from` gives to member `to` by list `counts`, in bytes. Only what the rank that asks may
+    /// know is asked for: what it gives or gets, and of all-gathers and reduce-scatters the whole list (block
+    /// `i` by `from = to = i`).
+    fn bytes(&self, counts: Counts, from: u32, to: u32) -> u64;
 }
 
-impl Algorithm {
-    /// Whether it carries out `collective` on `ranks` ranks.
-    pub fn supports(self, collective: &Collective, ranks: u32) -> bool {
-        match (collective, self) {
-            (Collective::Barrier { .. }, Algorithm::Dissemination) => true,
-            (Collective::Allreduce { .. }, Algorithm::RecursiveDoubling | Algorithm::ReduceScatterAllgather) => true,
-            (Collective::Broadcast { .. }, Algorithm::Binomial | Algorithm::ScatterRing) => true,
-            (Collective::Broadcast { .. }, Algorithm::ScatterRecursiveDoubling) => ranks.is_power_of_two(),
-            _ => false,
-        }
-    }
-}
-
-/// When which algorithm is taken. The default is MPICH's choice, which is that of CODES.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
-    /// All-reduces of at most so many bytes double recursively, longer ones reduce-scatter; so do
-    /// those with fewer elements than the largest power of two of ranks, which could not be scattered.
-    pub allreduce_recursive_doubling_up_to: u64,
-    /// Broadcasts of fewer bytes take the binomial tree.
-    pub broadcast_binomial_below: u64,
-    /// On fewer ranks every broadcast takes the binomial tree.
-    pub broadcast_min_ranks: u32,
-    /// Longer broadcasts on a power of two of ranks gather by recursive doubling below so many
-    /// bytes; all others gather around a ring.
-    pub broadcast_recursive_doubling_below: u64,
-    /// Always this one for all-reduces.
-    pub allreduce: Option<Algorithm>,
-    /// Always this one for broadcasts, wherever it supports the number of ranks.
-    pub broadcast: Option<Algorithm>,
-}
-
-impl Default for Rules {
-    fn default() -> Self {
-        Rules {
-            allreduce_recursive_doubling_up_to: 81_920,
-            broadcast_binomial_below: 12_288,
-            broadcast_min_ranks: 8,
-            broadcast_recursive_doubling_below: 524_288,
-            allreduce: None,
-            broadcast: None,
-        }
-    }
-}
-
-impl Rules {
-    /// Checks that forced algorithms belong to the collective that they are forced upon.
-    ///
-    /// # Errors
-    /// Names the algorithm that does not, and those that do.
-    pub fn check(&self) -> Result<(), String> {
-        match (self.allreduce, self.broadcast) {
-            (Some(a), _) if !matches!(a, Algorithm::RecursiveDoubling | Algorithm::ReduceScatterAllgather) => Err(
-                format!("{a:?} is no all-reduce: take RecursiveDoubling or ReduceScatterAllgather"),
-            ),
-            (_, Some(b))
-                if !matches!(
-                    b,
-                    Algorithm::Binomial | Algorithm::ScatterRecursiveDoubling | Algorithm::ScatterRing
-                ) =>
-            {
-                Err(format!(
-                    "{b:?} is no broadcast: take Binomial, ScatterRecursiveDoubling or ScatterRing"
-                ))
-            }
-            _ => Ok(()),
-        }
+impl<F: Fn(Counts, u32, u32) -> u64> Sizes for F {
+    fn bytes(&self, counts: Counts, from: u32, to: u32) -> u64 {
+        self(counts, from, to)
     }
 }
 
@@ -128,87 +117,137 @@ pub struct Step {
     pub send: Option<Transfer>,
     /// What it receives.
     pub recv: Option<Transfer>,
+    /// Whether the next step starts at once as well, and what follows waits for both. A step among such may
+    /// be empty, where the size of a message is zero and the library then sends none.
+    pub more: bool,
 }
 
 impl Step {
+    #[inline]
     const fn send(peer: u32, bytes: u64) -> Step {
         Step {
             send: Some(Transfer { peer, bytes }),
             recv: None,
+            more: false,
         }
     }
 
+    #[inline]
     const fn recv(peer: u32, bytes: u64) -> Step {
         Step {
             send: None,
             recv: Some(Transfer { peer, bytes }),
+            more: false,
         }
     }
-}
 
-/// The algorithm that `rules` name for `collective` on `ranks` ranks; it always
-/// [supports](Algorithm::supports) the two, as a forced one that does not is passed over.
-pub fn choose(collective: &Collective, ranks: u32, rules: &Rules) -> Algorithm {
-    let forced = match collective {
-        Collective::Barrier { .. } => None,
-        Collective::Allreduce { .. } => rules.allreduce,
-        Collective::Broadcast { .. } => rules.broadcast,
-    };
-    if let Some(algorithm) = forced.filter(|a| a.supports(collective, ranks)) {
-        return algorithm;
+    /// Both ways: (peer, bytes) to send and to receive.
+    #[inline]
+    const fn both(send: (u32, u64), recv: (u32, u64)) -> Step {
+        Step {
+            send: Step::send(send.0, send.1).send,
+            recv: Step::recv(recv.0, recv.1).recv,
+            more: false,
+        }
     }
-    match *collective {
-        Collective::Barrier { .. } => Algorithm::Dissemination,
-        Collective::Allreduce { bytes, count, .. } => {
-            if bytes <= rules.allreduce_recursive_doubling_up_to || count < u64::from(power_of_two_within(ranks)) {
-                Algorithm::RecursiveDoubling
-            } else {
-                Algorithm::ReduceScatterAllgather
-            }
-        }
-        Collective::Broadcast { bytes, .. } => {
-            if bytes < rules.broadcast_binomial_below || ranks < rules.broadcast_min_ranks {
-                Algorithm::Binomial
-            } else if bytes < rules.broadcast_recursive_doubling_below && ranks.is_power_of_two() {
-                Algorithm::ScatterRecursiveDoubling
-            } else {
-                Algorithm::ScatterRing
-            }
-        }
+
+    const fn and_more(self, more: bool) -> Step {
+        Step { more, ..self }
     }
 }
 
 /// Step `index` (from 0) of `rank` among `ranks`, both numbered within the communicator, or `None`
-/// where the rank has finished. Takes O(log ranks).
+/// where the rank has finished. Takes O(log ranks), and for listed sizes asks for as many as the step moves blocks.
 ///
 /// Also `None` for what cannot be carried out: an algorithm that does not
 /// [support](Algorithm::supports) the collective, or a rank or root outside the communicator
-/// ([`Collective::check`]).
-pub fn step(collective: &Collective, algorithm: Algorithm, rank: u32, ranks: u32, index: u32) -> Option<Step> {
+/// ([`Collective::check`]); and for collectives without data, from which the libraries return at once. (A broadcast
+/// or all-reduce of nothing costs its messages, as in CODES.)
+#[inline]
+pub fn step(
+    collective: &Collective,
+    algorithm: Algorithm,
+    rank: u32,
+    ranks: u32,
+    index: u32,
+    sizes: &dyn Sizes,
+) -> Option<Step> {
     if rank >= ranks || ranks == 1 || !algorithm.supports(collective, ranks) {
         return None;
     }
     match *collective {
-        Collective::Barrier { .. } => dissemination(rank, ranks, index),
+        Collective::Barrier { .. } => barrier::step(algorithm, rank, ranks, index),
         Collective::Allreduce { bytes, count, .. } => allreduce::step(algorithm, bytes, count, rank, ranks, index),
-        Collective::Broadcast { root, bytes, .. } if root < ranks => {
-            broadcast::step(algorithm, root, bytes, rank, ranks, index)
+        Collective::Broadcast { root, bytes, .. } => {
+            (root < ranks).then(|| broadcast::step(algorithm, root, bytes, rank, ranks, index))?
         }
-        Collective::Broadcast { .. } => None,
+        _ => others(collective, algorithm, rank, ranks, index, sizes),
     }
 }
 
-fn dissemination(rank: u32, ranks: u32, index: u32) -> Option<Step> {
-    if index >= rounds(ranks) {
-        return None;
+/// [`step`] of the collectives that are rarer in programs; apart, so that those of most stay short.
+#[inline(never)]
+fn others(
+    collective: &Collective,
+    algorithm: Algorithm,
+    rank: u32,
+    ranks: u32,
+    index: u32,
+    sizes: &dyn Sizes,
+) -> Option<Step> {
+    match *collective {
+        Collective::Allgatherv { counts, .. } => {
+            allgather::step(algorithm, &Blocks::Listed { counts, sizes }, rank, ranks, index)
+        }
+        Collective::ReduceScatter { counts, .. } => {
+            reduce_scatter::step(algorithm, &Blocks::Listed { counts, sizes }, rank, ranks, index)
+        }
+        Collective::Gatherv { root, counts, .. } if root < ranks => {
+            gather::gatherv(root, rank, ranks, index, |from| sizes.bytes(counts, from, root))
+        }
+        Collective::Scatterv { root, counts, .. } if root < ranks => {
+            gather::scatterv(root, rank, ranks, index, |to| sizes.bytes(counts, root, to))
+        }
+        Collective::Alltoallv { counts, .. } => {
+            alltoall::step(algorithm, rank, ranks, index, |from, to| sizes.bytes(counts, from, to))
+        }
+        Collective::Reduce { root, bytes, count, .. } if root < ranks && bytes > 0 => {
+            Reduce { root, bytes, count }.step(algorithm, rank, ranks, index)
+        }
+        Collective::Gather { root, bytes, .. } if root < ranks && bytes > 0 => {
+            gather::gather(algorithm, root, bytes, rank, ranks, index)
+        }
+        Collective::Scatter { root, bytes, .. } if root < ranks && bytes > 0 => {
+            gather::scatter(algorithm, root, bytes, rank, ranks, index)
+        }
+        Collective::Allgather { bytes, .. } if bytes > 0 => {
+            allgather::step(algorithm, &Blocks::Equal(bytes), rank, ranks, index)
+        }
+        Collective::ReduceScatterBlock { bytes, .. } if bytes > 0 => {
+            reduce_scatter::step(algorithm, &Blocks::Equal(bytes), rank, ranks, index)
+        }
+        Collective::Scan { bytes, .. } | Collective::Exscan { bytes, .. } if bytes > 0 => {
+            scan::step(algorithm, bytes, rank, ranks, index)
+        }
+        Collective::Alltoall { bytes, .. } if bytes > 0 => alltoall::equal(algorithm, bytes, rank, ranks, index),
+        _ => None,
     }
-    let distance = 1 << index;
-    let to = ((u64::from(rank) + u64::from(distance)) % u64::from(ranks)) as u32;
-    let from = ((u64::from(rank) + u64::from(ranks - distance)) % u64::from(ranks)) as u32;
-    Some(Step {
-        send: Some(Transfer { peer: to, bytes: 0 }),
-        recv: Some(Transfer { peer: from, bytes: 0 }),
-    })
+}
+
+/// The number `by < n` after `number`, around.
+#[inline]
+fn forward(number: u32, by: u32, n: u32) -> u32 {
+    if by < n - number {
+        number + by
+    } else {
+        by - (n - number)
+    }
+}
+
+/// The number `by < n` before `number`, around.
+#[inline]
+fn back(number: u32, by: u32, n: u32) -> u32 {
+    if number >= by { number - by } else { number + (n - by) }
 }
 
 /// `ceil(log2 n)` for `n >= 1`.

@@ -46,18 +46,21 @@
 //! # Collectives
 //!
 //! The MPI layer turns a [`Collective`] into messages: it [chooses](collective::choose) an algorithm
-//! once and then asks for one [step](collective::step) after the other.
+//! once and then asks for one [step](collective::step) after the other. Algorithms and decisions are those of MPICH or
+//! Open MPI ([`Library`](collective::Library)).
 //!
 //! ```
 //! use odonata_workload::collective::{Algorithm, Rules, choose, step};
-//! use odonata_workload::{Collective, Comm};
+//! use odonata_workload::{Collective, Comm, Counts};
 //!
 //! let sum = Collective::Allreduce { comm: Comm::WORLD, bytes: 8, count: 1 };
-//! let algorithm = choose(&sum, 4, &Rules::default());
+//! // Sizes that differ from rank to rank would come from Program::bytes; a sum has none.
+//! let sizes = |_: Counts, _: u32, _: u32| 0;
+//! let algorithm = choose(&sum, 4, &Rules::default(), &sizes);
 //! assert_eq!(algorithm, Algorithm::RecursiveDoubling);
 //! // Rank 1 exchanges with 0, then with 3.
 //! let peers: Vec<u32> = (0..)
-//!     .map_while(|index| step(&sum, algorithm, 1, 4, index))
+//!     .map_while(|index| step(&sum, algorithm, 1, 4, index, &sizes))
 //!     .filter_map(|step| step.send)
 //!     .map(|send| send.peer)
 //!     .collect();

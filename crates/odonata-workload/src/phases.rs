@@ -144,10 +144,10 @@ fn rename(op: &mut Op, phase: u32, cursor: &PhaseCursor) {
 }
 
 fn rename_collective(collective: &mut Collective, phase: u32) {
-    match collective {
-        Collective::Barrier { comm } | Collective::Broadcast { comm, .. } | Collective::Allreduce { comm, .. } => {
-            *comm = comm_of(phase, *comm);
-        }
+    let comm = collective.comm_mut();
+    *comm = comm_of(phase, *comm);
+    if let Some(counts) = collective.counts_mut() {
+        counts.0 |= phase << COUNTS_BITS;
     }
 }
 

@@ -1,24 +1,20 @@
-//! Collectives: who sends what to whom, and that the data arrive.
+//! Collectives: how many messages of how many bytes, in which order, and which algorithm when.
 
-use odonata_workload::collective::{Algorithm, Rules, Step, choose, step};
-use odonata_workload::{Collective, Comm};
+mod common;
 
-const ALL: [Algorithm; 6] = [
-    Algorithm::Dissemination,
-    Algorithm::RecursiveDoubling,
-    Algorithm::ReduceScatterAllgather,
-    Algorithm::Binomial,
-    Algorithm::ScatterRecursiveDoubling,
-    Algorithm::ScatterRing,
-];
+use common::{LISTS, algorithms, collectives, known_to, listed};
+use odonata_workload::collective::{Algorithm, Kind, Rules, Step, choose, step};
+use odonata_workload::{Collective, Comm, Counts};
+
+const COMM: Comm = Comm::WORLD;
 
 fn barrier() -> Collective {
-    Collective::Barrier { comm: Comm::WORLD }
+    Collective::Barrier { comm: COMM }
 }
 
 fn allreduce(bytes: u64, count: u64) -> Collective {
     Collective::Allreduce {
-        comm: Comm::WORLD,
+        comm: COMM,
         bytes,
         count,
     }
@@ -26,39 +22,36 @@ fn allreduce(bytes: u64, count: u64) -> Collective {
 
 fn broadcast(root: u32, bytes: u64) -> Collective {
     Collective::Broadcast {
-        comm: Comm::WORLD,
+        comm: COMM,
         root,
         bytes,
     }
 }
 
-/// Every collective worth trying on `ranks` ranks: with sizes that divide, do not divide, and vanish.
-fn collectives(ranks: u32) -> Vec<Collective> {
-    let mut list = vec![barrier()];
-    list.extend([(0, 0), (8, 1), (4_000, 1_000), (4 * 1_021, 1_021)].map(|(bytes, count)| allreduce(bytes, count)));
-    for root in [0, ranks / 3, ranks - 1] {
-        list.extend([0, 1, 10, 4_096, 9_973].map(|bytes| broadcast(root, bytes)));
-    }
-    list
+fn steps(collective: &Collective, algorithm: Algorithm, rank: u32, ranks: u32) -> Vec<Step> {
+    let sizes = known_to(rank, *collective);
+    (0..)
+        .map_while(|index| step(collective, algorithm, rank, ranks, index, &sizes))
+        .collect()
 }
 
-fn steps(collective: &Collective, algorithm: Algorithm, rank: u32, ranks: u32) -> impl Iterator<Item = Step> {
-    (0..).map_while(move |index| step(collective, algorithm, rank, ranks, index))
-}
-
-/// Messages and bytes of all ranks together, by the default rules.
-fn totals(collective: &Collective, ranks: u32) -> (u64, u64) {
-    let algorithm = choose(collective, ranks, &Rules::default());
+/// Messages and bytes of all ranks together.
+fn totals_by(collective: &Collective, algorithm: Algorithm, ranks: u32) -> (u64, u64) {
     let sends = (0..ranks)
         .flat_map(|rank| steps(collective, algorithm, rank, ranks))
         .filter_map(|step| step.send);
     sends.fold((0, 0), |(messages, bytes), send| (messages + 1, bytes + send.bytes))
 }
 
-fn for_all(mut check: impl FnMut(&Collective, Algorithm, u32)) {
-    for ranks in (1..=33).chain([64, 300]) {
+/// The same by the default rules.
+fn totals(collective: &Collective, ranks: u32) -> (u64, u64) {
+    totals_by(collective, choose(collective, ranks, &Rules::default(), &listed), ranks)
+}
+
+fn for_all(most: u32, mut check: impl FnMut(&Collective, Algorithm, u32)) {
+    for ranks in 1..=most {
         for collective in collectives(ranks) {
-            for algorithm in ALL.into_iter().filter(|a| a.supports(&collective, ranks)) {
+            for algorithm in algorithms(&collective, ranks) {
                 check(&collective, algorithm, ranks);
             }
         }
@@ -67,13 +60,12 @@ fn for_all(mut check: impl FnMut(&Collective, Algorithm, u32)) {
 
 #[test]
 fn every_send_meets_a_receive_of_the_same_size_in_the_same_order() {
-    for_all(|collective, algorithm, ranks| {
+    for_all(33, |collective, algorithm, ranks| {
         let cell = |a: u32, b: u32| (a * ranks + b) as usize;
         let mut sends = vec![Vec::new(); (ranks * ranks) as usize];
         let mut receives = sends.clone();
         for rank in 0..ranks {
             for step in steps(collective, algorithm, rank, ranks) {
-                assert!(step.send.is_some() || step.recv.is_some());
                 if let Some(send) = step.send {
                     assert!(send.peer != rank);
                     sends[cell(rank, send.peer)].push(send.bytes);
@@ -87,32 +79,285 @@ fn every_send_meets_a_receive_of_the_same_size_in_the_same_order() {
     });
 }
 
+/// Messages and bytes by the table at the head of `collective.rs`; `None` where it has no closed form for these sizes.
+fn table(collective: &Collective, algorithm: Algorithm, ranks: u32) -> Option<(u64, u64)> {
+    let n = u64::from(ranks);
+    let log_p = u64::from(ranks.ilog2());
+    let p = 1 << log_p;
+    let r = n - p;
+    let l = u64::from((ranks - 1).checked_ilog2().map_or(0, |log| log + 1));
+    let w: u64 = (0..n).map(|number| u64::from(number.count_ones())).sum();
+    // Segments of at most `segment` bytes that are whole elements.
+    let segments = |bytes: u64, element: u64, segment: u32| match u64::from(segment) {
+        0 => 1,
+        segment => bytes.div_ceil((segment / element).max(1) * element).max(1),
+    };
+    // Sizes of the subtrees of a binomial tree, but for the whole tree.
+    let subtrees = || (1..n).map(|v| (v & v.wrapping_neg()).min(n - v)).sum::<u64>();
+    let list = |counts: Counts| (0..ranks).map(move |b| listed(counts, b, b));
+    Some(match (*collective, algorithm) {
+        (Collective::Barrier { .. }, Algorithm::Dissemination) => (n * l, 0),
+        (Collective::Barrier { .. }, Algorithm::RecursiveDoubling) => (2 * r + p * log_p, 0),
+        (Collective::Barrier { .. }, Algorithm::DoubleRing) => (2 * n, 0),
+        (Collective::Barrier { .. }, _) => (2 * (n - 1), 0),
+        (Collective::Broadcast { bytes, .. }, Algorithm::Binomial | Algorithm::Linear) => (n - 1, (n - 1) * bytes),
+        (Collective::Broadcast { bytes, .. }, Algorithm::Chain { segment } | Algorithm::Binary { segment }) => {
+            ((n - 1) * segments(bytes, 1, segment), (n - 1) * bytes)
+        }
+        (Collective::Broadcast { bytes, .. }, Algorithm::SplitBinary { segment }) => {
+            let [left, right] = [bytes.div_ceil(2), bytes / 2].map(|half| segments(half, 1, segment));
+            (n / 2 * left + (n.div_ceil(2) - 1) * right + n - 1, (n - 1) * bytes)
+        }
+        // With whole blocks: those of every subtree, then of everybody.
+        (Collective::Broadcast { bytes, .. }, _) if bytes % n == 0 && bytes > 0 => {
+            let b = bytes / n;
+            let gather = if algorithm == Algorithm::ScatterRing {
+                n * (n - 1)
+            } else {
+                n * log_p
+            };
+            (n - 1 + gather, (subtrees() + n * (n - 1)) * b)
+        }
+        (Collective::Broadcast { .. }, _) => return None,
+        (Collective::Allreduce { bytes, .. }, Algorithm::RecursiveDoubling) => {
+            (2 * r + p * log_p, (2 * r + p * log_p) * bytes)
+        }
+        (Collective::Allreduce { bytes, .. }, Algorithm::ReduceScatterAllgather) => {
+            (2 * r + 2 * p * log_p, (2 * r + 2 * (p - 1)) * bytes)
+        }
+        (Collective::Allreduce { bytes, .. }, Algorithm::ReduceBroadcast) => (2 * (n - 1), 2 * (n - 1) * bytes),
+        (Collective::Allreduce { bytes, count, .. }, _) => {
+            let parts = match algorithm {
+                Algorithm::SegmentedRing { segment } => {
+                    segments(count.div_ceil(n) * (bytes / count), bytes / count, segment)
+                }
+                _ => 1,
+            };
+            (n * (n - 1) * (parts + 1), 2 * (n - 1) * bytes)
+        }
+        (
+            Collective::Reduce { bytes: 0, .. }
+            | Collective::Gather { bytes: 0, .. }
+            | Collective::Scatter { bytes: 0, .. }
+            | Collective::Allgather { bytes: 0, .. }
+            | Collective::ReduceScatterBlock { bytes: 0, .. }
+            | Collective::Scan { bytes: 0, .. }
+            | Collective::Exscan { bytes: 0, .. }
+            | Collective::Alltoall { bytes: 0, .. },
+            _,
+        ) => (0, 0),
+        (Collective::Reduce { bytes, .. }, Algorithm::Binomial | Algorithm::Linear) => (n - 1, (n - 1) * bytes),
+        (Collective::Reduce { root, bytes, count, .. }, Algorithm::ReduceScatterGather) => {
+            let s = u64::from(u64::from(root) < 2 * r && root % 2 == 1);
+            let messages = r + p * log_p + p - 1 + s;
+            if count % p != 0 {
+                return None;
+            }
+            (messages, (r + p - 1) * bytes + log_p * (bytes / 2) + s * (bytes / p))
+        }
+        (
+            Collective::Reduce { bytes, count, .. },
+            Algorithm::Chain { segment } | Algorithm::Binary { segment } | Algorithm::SegmentedBinomial { segment },
+        ) => ((n - 1) * segments(bytes, bytes / count, segment), (n - 1) * bytes),
+        (Collective::Gather { bytes, .. } | Collective::Scatter { bytes, .. }, Algorithm::Binomial) => {
+            (n - 1, subtrees() * bytes)
+        }
+        (Collective::Gather { bytes, .. }, Algorithm::LinearSync { segment }) => {
+            let each = if bytes > u64::from(segment) { 3 } else { 2 };
+            (each * (n - 1), (n - 1) * bytes)
+        }
+        (Collective::Gather { bytes, .. } | Collective::Scatter { bytes, .. }, _) => (n - 1, (n - 1) * bytes),
+        (Collective::Gatherv { root, counts, .. } | Collective::Scatterv { root, counts, .. }, _) => {
+            let gather = matches!(collective, Collective::Gatherv { .. });
+            let block = |b: u32| {
+                if gather {
+                    listed(counts, b, root)
+                } else {
+                    listed(counts, root, b)
+                }
+            };
+            let blocks: Vec<u64> = (0..ranks).filter(|&b| b != root).map(block).collect();
+            (blocks.iter().filter(|&&b| b > 0).count() as u64, blocks.iter().sum())
+        }
+        (Collective::Allgather { .. } | Collective::Allgatherv { .. }, _) => {
+            let sum = match *collective {
+                Collective::Allgatherv { counts, .. } => list(counts).sum(),
+                Collective::Allgather { bytes, .. } => n * bytes,
+                _ => panic!("{collective:?}"),
+            };
+            let messages = match algorithm {
+                Algorithm::RecursiveDoubling => n * log_p,
+                Algorithm::Bruck => n * l,
+                Algorithm::NeighborExchange => n * n / 2,
+                _ => n * (n - 1),
+            };
+            (messages, (n - 1) * sum)
+        }
+        (Collective::ReduceScatter { .. } | Collective::ReduceScatterBlock { .. }, _) => {
+            let blocks: Vec<u64> = match *collective {
+                Collective::ReduceScatter { counts, .. } => list(counts).collect(),
+                Collective::ReduceScatterBlock { bytes, .. } => vec![bytes; ranks as usize],
+                _ => panic!("{collective:?}"),
+            };
+            let sum: u64 = blocks.iter().sum();
+            let full = blocks.iter().all(|&block| block > 0);
+            match algorithm {
+                // Nothing is sent where there is nothing left.
+                Algorithm::RecursiveHalving if !full => return None,
+                Algorithm::RecursiveHalving => {
+                    let back: u64 = blocks[..2 * r as usize].iter().step_by(2).sum();
+                    (2 * r + p * log_p, (r + p - 1) * sum + back)
+                }
+                Algorithm::RecursiveDoubling => (n * log_p, (n * log_p - n + 1) * sum),
+                Algorithm::ReduceThenScatter => {
+                    let scattered = match *collective {
+                        Collective::ReduceScatterBlock { bytes, .. } => (n - 1, subtrees() * bytes),
+                        _ => (blocks[1..].iter().filter(|&&b| b > 0).count() as u64, sum - blocks[0]),
+                    };
+                    (n - 1 + scattered.0, (n - 1) * sum + scattered.1)
+                }
+                _ => (n * (n - 1), (n - 1) * sum),
+            }
+        }
+        (Collective::Scan { bytes, .. } | Collective::Exscan { bytes, .. }, Algorithm::RecursiveDoubling) => {
+            (2 * w, 2 * w * bytes)
+        }
+        (Collective::Scan { bytes, .. } | Collective::Exscan { bytes, .. }, _) => (n - 1, (n - 1) * bytes),
+        (Collective::Alltoall { bytes, .. }, Algorithm::Bruck) => (n * l, n * w * bytes),
+        (Collective::Alltoall { bytes, .. }, _) => (n * (n - 1), n * (n - 1) * bytes),
+        (Collective::Alltoallv { counts, .. }, _) => {
+            let pairs = (0..ranks).flat_map(|a| (0..ranks).map(move |b| (a, b)));
+            let blocks = pairs.filter(|(a, b)| a != b).map(|(a, b)| listed(counts, a, b));
+            let (count, sum) = blocks.fold((0, 0), |(count, sum), b| (count + u64::from(b > 0), sum + b));
+            match algorithm {
+                Algorithm::Linear | Algorithm::Scattered { .. } => (count, sum),
+                _ => (n * (n - 1), sum),
+            }
+        }
+        (Collective::Reduce { .. }, _) => panic!("{algorithm:?} is no reduce"),
+    })
+}
+
+#[test]
+fn messages_and_bytes_are_those_of_the_table() {
+    let mut seen = [[0u32; Algorithm::ALL.len()]; Kind::ALL.len()];
+    for_all(33, |collective, algorithm, ranks| {
+        if ranks < 2 {
+            return;
+        }
+        if let Some(expected) = table(collective, algorithm, ranks) {
+            let got = totals_by(collective, algorithm, ranks);
+            assert_eq!(got, expected, "{collective:?} by {algorithm:?} on {ranks} ranks");
+            let place = Algorithm::ALL.iter().position(|other| other.name() == algorithm.name());
+            seen[collective.kind() as usize][place.expect("it is in the list")] += 1;
+        }
+    });
+    // No algorithm of any collective has gone unchecked.
+    for kind in Kind::ALL {
+        for (place, algorithm) in Algorithm::ALL.iter().enumerate() {
+            let checked = seen[kind as usize][place] > 0;
+            assert_eq!(
+                checked,
+                algorithm.serves(kind),
+                "{} by {}",
+                kind.name(),
+                algorithm.name()
+            );
+        }
+    }
+}
+
 #[test]
 fn a_finished_rank_stays_finished_and_nonsense_has_no_steps() {
-    for_all(|collective, algorithm, ranks| {
-        let end = steps(collective, algorithm, ranks - 1, ranks).count() as u32;
+    for_all(17, |collective, algorithm, ranks| {
+        let sizes = known_to(ranks - 1, *collective);
+        let end = steps(collective, algorithm, ranks - 1, ranks).len() as u32;
         for index in [end, end + 1, end + 1_000, u32::MAX] {
-            assert_eq!(step(collective, algorithm, ranks - 1, ranks, index), None);
+            assert_eq!(step(collective, algorithm, ranks - 1, ranks, index, &sizes), None);
         }
-        assert_eq!(step(collective, algorithm, ranks, ranks, 0), None);
+        assert_eq!(step(collective, algorithm, ranks, ranks, 0, &sizes), None);
+        assert_eq!(step(collective, algorithm, 0, 0, 0, &sizes), None);
     });
-    assert_eq!(step(&barrier(), Algorithm::ScatterRing, 0, 4, 0), None);
-    assert_eq!(step(&broadcast(9, 1), Algorithm::Binomial, 0, 4, 0), None);
-    assert_eq!(
-        step(&broadcast(0, 1), Algorithm::ScatterRecursiveDoubling, 0, 6, 0),
-        None
+    let none = |collective: Collective, algorithm, ranks| {
+        assert_eq!(step(&collective, algorithm, 0, ranks, 0, &listed), None);
+    };
+    none(barrier(), Algorithm::ScatterRing, 4);
+    none(broadcast(9, 1), Algorithm::Binomial, 4);
+    none(broadcast(0, 1), Algorithm::ScatterRecursiveDoubling, 6);
+    none(allreduce(8, 1), Algorithm::Ring, 4);
+    none(
+        Collective::Allgather { comm: COMM, bytes: 1 },
+        Algorithm::NeighborExchange,
+        5,
     );
-    assert_eq!(step(&barrier(), Algorithm::Dissemination, 0, 0, 0), None);
+    for counts in LISTS {
+        none(
+            Collective::Gatherv {
+                comm: COMM,
+                root: 4,
+                counts,
+            },
+            Algorithm::Linear,
+            4,
+        );
+    }
 }
 
 #[test]
 fn the_largest_communicators_do_not_overflow() {
-    for ranks in [u32::MAX, 1 << 31, (1 << 31) + 1] {
+    let big = 1 << 50;
+    // Lists of a few blocks: the sum of 2^32 is asked for one by one.
+    let sizes = |_: Counts, from: u32, to: u32| u64::from(from ^ to);
+    for ranks in [u32::MAX, u32::MAX - 1, 1 << 31, (1 << 31) + 1] {
+        let root = ranks - 1;
+        let count = 1 << 48;
+        let calls = [
+            barrier(),
+            allreduce(big, count),
+            broadcast(root, u64::MAX),
+            Collective::Reduce {
+                comm: COMM,
+                root,
+                bytes: big,
+                count,
+            },
+            Collective::Gather {
+                comm: COMM,
+                root,
+                bytes: big,
+            },
+            Collective::Scatter {
+                comm: COMM,
+                root,
+                bytes: big,
+            },
+            Collective::Gatherv {
+                comm: COMM,
+                root,
+                counts: Counts(0),
+            },
+            Collective::Allgather { comm: COMM, bytes: big },
+            Collective::ReduceScatterBlock {
+                comm: COMM,
+                bytes: big,
+                count,
+            },
+            Collective::Scan {
+                comm: COMM,
+                bytes: big,
+                count,
+            },
+            Collective::Alltoall { comm: COMM, bytes: big },
+            Collective::Alltoallv {
+                comm: COMM,
+                counts: Counts(0),
+            },
+        ];
         for rank in [0, 1, ranks / 2, ranks - 2, ranks - 1] {
-            for collective in [barrier(), allreduce(1 << 50, 1 << 48), broadcast(ranks - 1, u64::MAX)] {
-                for algorithm in ALL {
-                    for index in (0..70).chain([ranks - 2, ranks - 1, u32::MAX]) {
-                        if let Some(step) = step(&collective, algorithm, rank, ranks, index) {
+            for collective in calls {
+                for algorithm in algorithms(&collective, ranks) {
+                    for index in (0..70).chain([ranks - 3, ranks - 2, ranks - 1, u32::MAX]) {
+                        if let Some(step) = step(&collective, algorithm, rank, ranks, index, &sizes) {
                             assert!([step.send, step.recv].into_iter().flatten().all(|t| t.peer < ranks));
                         }
                     }
@@ -154,52 +399,5 @@ fn scattered_broadcasts_send_what_their_blocks_add_up_to() {
     assert_eq!(
         totals(&broadcast(0, 524_288), 64),
         (63 + 64 * 63, levels + 64 * 63 * 8_192)
-    );
-}
-
-#[test]
-fn thresholds_are_those_of_mpich() {
-    let by_rule = |collective, ranks| choose(&collective, ranks, &Rules::default());
-    assert_eq!(by_rule(allreduce(81_920, 20_480), 300), Algorithm::RecursiveDoubling);
-    assert_eq!(
-        by_rule(allreduce(81_924, 20_481), 300),
-        Algorithm::ReduceScatterAllgather
-    );
-    assert_eq!(by_rule(allreduce(1 << 20, 255), 300), Algorithm::RecursiveDoubling);
-    assert_eq!(by_rule(allreduce(1 << 20, 256), 300), Algorithm::ReduceScatterAllgather);
-    assert_eq!(by_rule(broadcast(0, 12_287), 64), Algorithm::Binomial);
-    assert_eq!(by_rule(broadcast(0, 12_288), 64), Algorithm::ScatterRecursiveDoubling);
-    assert_eq!(by_rule(broadcast(0, 12_288), 7), Algorithm::Binomial);
-    assert_eq!(by_rule(broadcast(0, 12_288), 9), Algorithm::ScatterRing);
-    assert_eq!(by_rule(broadcast(0, 524_288), 64), Algorithm::ScatterRing);
-    assert_eq!(by_rule(barrier(), 64), Algorithm::Dissemination);
-}
-
-#[test]
-fn a_forced_algorithm_is_taken_where_it_can_run() {
-    let rules = Rules {
-        allreduce: Some(Algorithm::ReduceScatterAllgather),
-        broadcast: Some(Algorithm::ScatterRecursiveDoubling),
-        ..Rules::default()
-    };
-    assert_eq!(rules.check(), Ok(()));
-    assert_eq!(choose(&allreduce(8, 1), 4, &rules), Algorithm::ReduceScatterAllgather);
-    assert_eq!(choose(&broadcast(0, 8), 4, &rules), Algorithm::ScatterRecursiveDoubling);
-    assert_eq!(choose(&broadcast(0, 8), 6, &rules), Algorithm::Binomial);
-    assert!(
-        Rules {
-            allreduce: Some(Algorithm::Binomial),
-            ..rules
-        }
-        .check()
-        .is_err()
-    );
-    assert!(
-        Rules {
-            broadcast: Some(Algorithm::Dissemination),
-            ..rules
-        }
-        .check()
-        .is_err()
     );
 }

@@ -184,3 +184,18 @@ fn phases_that_do_not_fit_together_are_errors() {
     let empty: Arc<dyn Program> = Arc::new(Script(8, Vec::new()));
     assert!(error(vec![empty], u32::MAX).contains("too many"));
 }
+
+#[test]
+fn size_lists_of_collectives_are_those_of_their_phase() {
+    let gatherv = |comm, counts| OpKind::Collective(Collective::Gatherv { comm, root: 0, counts });
+    let one = || Arc::new(Script(4, vec![op(0, 0, After::NONE, gatherv(Comm(3), Counts(5)))]));
+    let phases = Phases::new(vec![one(), one()], 1).unwrap();
+    let kinds: Vec<OpKind> = operations(&phases, 2).map(|op| op.kind).collect();
+    let second = gatherv(Comm(3 | 1 << 23), Counts(5 | 1 << 24));
+    assert_eq!(kinds, [gatherv(Comm(3), Counts(5)), second]);
+    // The second list says what the first one says.
+    assert_eq!(
+        phases.bytes(2, Counts(5 | 1 << 24), 2, 0),
+        phases.bytes(2, Counts(5), 2, 0)
+    );
+}

@@ -3,7 +3,7 @@
 use odonata_units::Time;
 use odonata_workload::collective::{Rules, choose, step};
 use odonata_workload::skeletons::*;
-use odonata_workload::{Collective, OpKind, Program, Request, Source, operations};
+use odonata_workload::{Collective, Counts, OpKind, Program, Request, Source, operations};
 
 /// What all ranks of a job do together.
 #[derive(Debug, Default, PartialEq)]
@@ -21,8 +21,10 @@ struct Totals {
 }
 
 fn messages_of(collective: &Collective, ranks: u32) -> u64 {
-    let algorithm = choose(collective, ranks, &Rules::default());
-    let steps = |rank| (0..).map_while(move |index| step(collective, algorithm, rank, ranks, index));
+    // No skeleton lists sizes.
+    let sizes = |_: Counts, _: u32, _: u32| 0;
+    let algorithm = choose(collective, ranks, &Rules::default(), &sizes);
+    let steps = |rank| (0..).map_while(move |index| step(collective, algorithm, rank, ranks, index, &sizes));
     (0..ranks).flat_map(steps).filter(|step| step.send.is_some()).count() as u64
 }
 
@@ -50,7 +52,7 @@ fn totals(program: &dyn Program) -> Totals {
                     match collective {
                         Collective::Barrier { .. } => totals.barriers += 1,
                         Collective::Allreduce { .. } => totals.allreduces += 1,
-                        Collective::Broadcast { .. } => {}
+                        _ => {}
                     }
                 }
                 OpKind::Read { bytes, .. } | OpKind::Iread { bytes, .. } => totals.read += bytes,

@@ -1,6 +1,7 @@
 //! What each operation does when its call takes effect.
 
 use super::Hosts;
+use super::collective::Manner;
 use super::event::Outside;
 use super::matching::{Posted, Reader};
 use super::metrics::IterationRecord;
@@ -69,8 +70,11 @@ impl Hosts {
             }
             OpKind::Send { to, tag, bytes, comm } | OpKind::Ssend { to, tag, bytes, comm } => {
                 let request = self.open_blocking::<X>(slot, transfer(&op.kind));
-                let synchronous = matches!(op.kind, OpKind::Ssend { .. });
-                self.send_to(x, rank, to, tag, bytes, comm, request, synchronous)
+                let manner = match op.kind {
+                    OpKind::Ssend { .. } => Manner::Synchronous,
+                    _ => Manner::PLAIN,
+                };
+                self.send_to(x, rank, to, tag, bytes, comm, request, manner)
             }
             OpKind::Isend {
                 to,
@@ -80,7 +84,7 @@ impl Hosts {
                 request,
             } => {
                 let request = self.open_numbered::<X>(rank, op.id, request, transfer(&op.kind));
-                self.send_to(x, rank, to, tag, bytes, comm, request, false)
+                self.send_to(x, rank, to, tag, bytes, comm, request, Manner::PLAIN)
             }
             OpKind::Recv { from, tag, bytes, comm } => {
                 let request = self.open_blocking::<X>(slot, transfer(&op.kind));
@@ -112,7 +116,7 @@ impl Hosts {
                 let request = self.open_blocking::<X>(slot, received);
                 self.receive_from(x, rank, from, recv_tag, recv_bytes, comm, request)?;
                 let request = self.open_blocking::<X>(slot, Transfer::Send);
-                self.send_to(x, rank, to, send_tag, send_bytes, comm, request, false)
+                self.send_to(x, rank, to, send_tag, send_bytes, comm, request, Manner::PLAIN)
             }
             OpKind::Probe { from, tag, comm } => {
                 if from != Source::Rank(PROC_NULL) {
@@ -247,14 +251,14 @@ impl Hosts {
         bytes: u64,
         comm: Comm,
         request: u32,
-        synchronous: bool,
+        manner: Manner,
     ) -> Result<Time, Wrong> {
         if to == PROC_NULL {
             self.complete(x, request);
             return Ok(Time::ZERO);
         }
         let to = self.rank_of(rank, comm, to)?;
-        self.send(x, rank, to, tag, context(comm, false), bytes, request, synchronous);
+        self.send(x, rank, to, tag, context(comm, false), bytes, request, manner);
         Ok(self.params.mpi.send_overhead)
     }
 

@@ -1,7 +1,8 @@
 //! Messages of MPI, and collectives made of them.
 //!
 //! A collective runs the steps of [`odonata_workload::collective`]: a step receives and sends at once,
-//! and the next begins when both are complete. Its messages have a context of their own and carry a
+//! and the next begins when both are complete. Where steps begin together, the sends among them follow each other
+//! at the time that a send call takes. Its messages have a context of their own and carry a
 //! *stamp*: which collective, the how-manieth of this rank on the communicator, and a hash of root and
 //! sizes. A rank that gets another stamp than its own knows that the ranks do not agree.
 
@@ -11,14 +12,15 @@ use super::event::Outside;
 use super::letter::{Kind, Letter};
 use super::matching::{Posted, Reader, Waiting};
 use super::outcome::{Failure, Wrong};
+use super::params::JobProgram;
 use super::peers::context;
 use super::post::Shipment;
 use super::rank::Activity;
 use super::rendezvous::Outbound;
 use super::request::Transfer;
 use odonata_engine::{Mode, NIL, Time};
-use odonata_workload::collective::{choose, step};
-use odonata_workload::{Collective, Comm, Source, Tag};
+use odonata_workload::collective::{Sizes, Step, Transfer as Part, choose, step};
+use odonata_workload::{Collective, Comm, Counts, Program, Source, Tag};
 
 /// Bits of a stamp: kind, call number, hash.
 const CALL_BITS: u32 = 12;
@@ -47,7 +49,50 @@ pub(crate) fn same_call(a: u32, b: u32) -> bool {
     (a ^ b) >> HASH_BITS & ((1 << CALL_BITS) - 1) == 0
 }
 
+/// How a message is sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Manner {
+    /// As its length asks for, after the sends of a step that come before it.
+    Ordinary {
+        /// Their overhead.
+        after: Time,
+    },
+    /// By rendezvous, however short it is.
+    Synchronous,
+}
+
+impl Manner {
+    /// Now, as its length asks for.
+    pub(crate) const PLAIN: Manner = Manner::Ordinary { after: Time::ZERO };
+}
+
+/// The lists of sizes of a program, as one of its ranks knows them.
+struct Lists<'a> {
+    program: Option<&'a dyn Program>,
+    rank: u32,
+}
+
+impl Sizes for Lists<'_> {
+    fn bytes(&self, counts: Counts, from: u32, to: u32) -> u64 {
+        self.program
+            .map_or(0, |program| program.bytes(self.rank, counts, from, to))
+    }
+}
+
 impl Hosts {
+    /// The sizes that `rank` knows.
+    fn lists(&self, rank: u32) -> Lists<'_> {
+        let job = &self.jobs[usize::from(self.places[rank as usize].job)];
+        let program = match &job.program {
+            JobProgram::Program(program) => Some(&**program),
+            JobProgram::Synthetic { .. } => None,
+        };
+        Lists {
+            program,
+            rank: rank - job.first_rank,
+        }
+    }
+
     /// Prepares operation `slot` for `collective`.
     ///
     /// # Errors
@@ -62,7 +107,7 @@ impl Hosts {
         let local = rank - self.jobs[usize::from(self.places[rank as usize].job)].first_rank;
         // The number of calls is kept where a rank would count messages to itself.
         let call = self.next_sequence::<M>(rank, local, context(comm, true));
-        let algorithm = choose(collective, members, &self.params.mpi.rules);
+        let algorithm = choose(collective, members, &self.params.mpi.rules, &self.lists(rank));
         let activity = self.activities.edit::<M>(slot);
         (activity.member, activity.members) = (member, members);
         (activity.algorithm, activity.step, activity.stamp) = (algorithm, 0, stamp(collective, call));
@@ -75,9 +120,9 @@ impl Hosts {
     /// As for [`start_collective`](Self::start_collective).
     pub(crate) fn start_creation<M: Mode>(&mut self, slot: u32) -> Result<(), Wrong> {
         let Activity { op, rank, part, .. } = *self.activities.get(slot);
-        let comm = collective_of(&op.kind, part, 1).map_or(Comm::WORLD, |collective| collective.comm());
-        let (_, members) = self.member_of(rank, comm)?;
-        match collective_of(&op.kind, part, members) {
+        let comm = collective_of(&op.kind, part).map_or(Comm::WORLD, |collective| collective.comm());
+        self.member_of(rank, comm)?;
+        match collective_of(&op.kind, part) {
             Some(collective) => self.start_collective::<M>(slot, &collective),
             None => Ok(()),
         }
@@ -100,32 +145,25 @@ impl Hosts {
 
     /// The non-blocking collective of operation `activity` is complete.
     pub(crate) fn end_background<X: Outside>(&mut self, x: &mut X, activity: &Activity) {
-        if let Some(collective) = collective_of(&activity.op.kind, 0, activity.members) {
+        if let Some(collective) = collective_of(&activity.op.kind, 0) {
             let counted = self.count_background::<X>(activity.rank, collective.comm(), false);
             debug_assert!(counted.is_ok(), "there are fewer now");
         }
         self.complete(x, activity.request);
     }
 
-    /// Begins the next step of operation `slot`; `false` if there is none, or it is no collective.
+    /// Begins the next step of operation `slot`, and those that begin with it; `false` if there is none, or it is
+    /// no collective.
     pub(crate) fn next_step<X: Outside>(&mut self, x: &mut X, slot: u32) -> bool {
-        let (collective, step) = loop {
-            let Activity {
-                op,
-                algorithm,
-                step: index,
-                member,
-                members,
-                part,
-                ..
-            } = *self.activities.get(slot);
-            let Some(collective) = collective_of(&op.kind, part, members) else {
+        let (collective, mut step) = loop {
+            let Activity { op, part, .. } = *self.activities.get(slot);
+            let Some(collective) = collective_of(&op.kind, part) else {
                 return false;
             };
-            if let Some(step) = step(&collective, algorithm, member, members, index) {
+            if let Some(step) = self.step_of(slot, &collective) {
                 break (collective, step);
             }
-            let Some(next) = collective_of(&op.kind, part + 1, members) else {
+            let Some(next) = collective_of(&op.kind, part + 1) else {
                 return false;
             };
             self.activities.edit::<X>(slot).part += 1;
@@ -133,34 +171,69 @@ impl Hosts {
                 return false;
             }
         };
-        let Activity { op, rank, stamp, .. } = *self.activities.get(slot);
-        let comm = collective.comm();
-        let peer = |transfer: Option<odonata_workload::collective::Transfer>| {
-            transfer.map(|transfer| Ok((self.rank_of(rank, comm, transfer.peer)?, transfer.bytes)))
-        };
-        let (receives, sends) = match (peer(step.recv).transpose(), peer(step.send).transpose()) {
-            (Ok(receives), Ok(sends)) => (receives, sends),
-            (Err(why), _) | (_, Err(why)) => {
-                self.fail(x, Failure::Invalid { rank, op, why });
-                return false;
-            }
-        };
-        let overhead = if sends.is_some() {
-            self.params.mpi.send_overhead
-        } else {
-            Time::ZERO
-        };
         let now = x.now();
-        let activity = self.activities.edit::<X>(slot);
-        activity.step += 1;
-        activity.busy_until = now + overhead;
+        let mut busy = Time::ZERO;
         // One for us: a message that is there already must not end the step before it is sent.
-        activity.pending = 1;
+        self.activities.edit::<X>(slot).pending = 1;
+        loop {
+            self.activities.edit::<X>(slot).step += 1;
+            match self.begin_step(x, slot, &collective, step, busy) {
+                Ok(sent) if sent => busy += self.params.mpi.send_overhead,
+                Ok(_) => {}
+                Err(why) => {
+                    let Activity { op, rank, .. } = *self.activities.get(slot);
+                    self.fail(x, Failure::Invalid { rank, op, why });
+                    return false;
+                }
+            }
+            if !step.more {
+                break;
+            }
+            match self.step_of(slot, &collective) {
+                Some(next) => step = next,
+                None => break,
+            }
+        }
+        let activity = self.activities.edit::<X>(slot);
+        activity.busy_until = now + busy;
+        activity.pending -= 1;
+        true
+    }
+
+    /// The step at which operation `slot` is in its collective.
+    #[inline]
+    fn step_of(&self, slot: u32, collective: &Collective) -> Option<Step> {
+        let Activity {
+            rank,
+            algorithm,
+            step: index,
+            member,
+            members,
+            ..
+        } = *self.activities.get(slot);
+        step(collective, algorithm, member, members, index, &self.lists(rank))
+    }
+
+    /// Posts the receive of a step, and sends its message `after` so much time; whether there is one.
+    ///
+    /// # Errors
+    /// The communicator has no such member.
+    fn begin_step<X: Outside>(
+        &mut self,
+        x: &mut X,
+        slot: u32,
+        collective: &Collective,
+        step: Step,
+        after: Time,
+    ) -> Result<bool, Wrong> {
+        let Activity { rank, stamp, .. } = *self.activities.get(slot);
+        let comm = collective.comm();
         let context = context(comm, true);
-        if let Some((from, bytes)) = receives {
+        if let Some(Part { peer, bytes }) = step.recv {
+            let source = Source::Rank(self.rank_of(rank, comm, peer)?);
             let request = self.open_blocking::<X>(slot, Transfer::Receive);
             let receive = Posted {
-                source: Source::Rank(from),
+                source,
                 tag: Tag::Any,
                 context,
                 bytes,
@@ -170,16 +243,16 @@ impl Hosts {
             };
             self.post(x, rank, receive);
         }
-        if let Some((to, bytes)) = sends {
-            let request = self.open_blocking::<X>(slot, Transfer::Send);
-            self.send(x, rank, to, stamp, context, bytes, request, false);
-        }
-        self.activities.edit::<X>(slot).pending -= 1;
-        true
+        let Some(Part { peer, bytes }) = step.send else {
+            return Ok(false);
+        };
+        let to = self.rank_of(rank, comm, peer)?;
+        let request = self.open_blocking::<X>(slot, Transfer::Send);
+        self.send(x, rank, to, stamp, context, bytes, request, Manner::Ordinary { after });
+        Ok(true)
     }
 
-    /// Sends a message of `rank` to rank `to` of its job; `request` completes when it has left. A synchronous one
-    /// goes by rendezvous however short it is.
+    /// Sends a message of `rank` to rank `to` of its job; `request` completes when it has left.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn send<X: Outside>(
         &mut self,
@@ -190,7 +263,7 @@ impl Hosts {
         context: u32,
         bytes: u64,
         request: u32,
-        synchronous: bool,
+        manner: Manner,
     ) {
         let job_number = self.places[rank as usize].job;
         let target = self.jobs[usize::from(job_number)].first_rank + to;
@@ -198,6 +271,10 @@ impl Hosts {
         let metrics = self.metrics.edit::<X>(rank);
         metrics.sends += 1;
         metrics.bytes_sent += bytes;
+        let (synchronous, after) = match manner {
+            Manner::Synchronous => (true, Time::ZERO),
+            Manner::Ordinary { after } => (false, after),
+        };
         if synchronous || bytes > self.params.mpi.eager_threshold {
             let message = Outbound {
                 rank,
@@ -208,11 +285,11 @@ impl Hosts {
                 bytes,
                 request,
             };
-            self.request_to_send(x, message);
+            self.request_to_send(x, message, after);
             return;
         }
         let shipment = Shipment {
-            created: x.now(),
+            created: x.now() + after,
             source: self.end_of_rank(rank),
             target: self.end_of_rank(target),
             bytes,
@@ -223,7 +300,7 @@ impl Hosts {
                 from: rank,
                 words: [tag, context, sequence, request],
             },
-            software: self.send_software(bytes),
+            software: after + self.send_software(bytes),
             notify_sent: request != NIL,
             notify_arrived: true,
         };

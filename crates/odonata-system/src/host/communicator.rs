@@ -21,8 +21,8 @@ const SPLIT_BYTES: u64 = 8;
 /// Communicators have numbers of 31 bits: a context is the number and whether it is for collectives.
 const MOST: u32 = 1 << 31;
 
-/// The `part`-th collective that `kind` is made of, on a communicator of `members` ranks.
-pub(crate) fn collective_of(kind: &OpKind, part: u8, members: u32) -> Option<Collective> {
+/// The `part`-th collective that `kind` is made of.
+pub(crate) fn collective_of(kind: &OpKind, part: u8) -> Option<Collective> {
     let mask = |comm| Collective::Allreduce {
         comm,
         bytes: MASK_BYTES,
@@ -31,18 +31,12 @@ pub(crate) fn collective_of(kind: &OpKind, part: u8, members: u32) -> Option<Col
     match (*kind, part) {
         (OpKind::Collective(collective) | OpKind::Icollective { collective, .. }, 0) => Some(collective),
         (OpKind::CommDup { comm, .. } | OpKind::CommCreate { comm, .. }, 0) => Some(mask(comm)),
-        (OpKind::CommSplit { comm, .. }, 0) => Some(gather_everywhere(comm, members)),
+        (OpKind::CommSplit { comm, .. }, 0) => Some(Collective::Allgather {
+            comm,
+            bytes: SPLIT_BYTES,
+        }),
         (OpKind::CommSplit { comm, .. }, 1) => Some(mask(comm)),
         _ => None,
-    }
-}
-
-/// Colours and keys of all ranks at every rank: an all-reduce of a vector with a place for each.
-fn gather_everywhere(comm: Comm, members: u32) -> Collective {
-    Collective::Allreduce {
-        comm,
-        bytes: SPLIT_BYTES * u64::from(members),
-        count: u64::from(members),
     }
 }
 

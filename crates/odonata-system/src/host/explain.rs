@@ -26,7 +26,7 @@ impl Hosts {
                 let ours = match op.kind {
                     OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => stamp(&collective, 0),
                     // Which of its collectives does not matter: all are of the same kind as the first.
-                    kind => collective_of(&kind, 0, 1).map_or(theirs, |collective| stamp(&collective, 0)),
+                    kind => collective_of(&kind, 0).map_or(theirs, |collective| stamp(&collective, 0)),
                 };
                 let detail = if read_stamp(ours).0 == name {
                     " with other arguments or of another call"
@@ -75,7 +75,7 @@ impl Hosts {
                         format!("communicator {} has ranks 0 to {} of this job", comm.0, ranks - 1)
                     }
                     Wrong::Collective { members } => {
-                        let checked = collective_of(&op.kind, 0, members).map(|collective| collective.check(members));
+                        let checked = collective_of(&op.kind, 0).map(|collective| collective.check(members));
                         checked.and_then(Result::err).unwrap_or_default()
                     }
                     Wrong::TooManyCollectives => format!(

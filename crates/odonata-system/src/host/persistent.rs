@@ -1,6 +1,7 @@
 //! Persistent requests: a send or receive that is described once and started many times.
 
 use super::Hosts;
+use super::collective::Manner;
 use super::event::Outside;
 use super::outcome::Wrong;
 use odonata_engine::{Mode, NIL, Slot, Time};
@@ -78,7 +79,7 @@ impl Hosts {
         match kind {
             OpKind::SendInit {
                 to, tag, bytes, comm, ..
-            } => self.send_to(x, rank, to, tag, bytes, comm, request, false),
+            } => self.send_to(x, rank, to, tag, bytes, comm, request, Manner::PLAIN),
             OpKind::RecvInit {
                 from, tag, bytes, comm, ..
             } => self

@@ -89,8 +89,8 @@ pub(crate) struct Outbound {
 }
 
 impl Hosts {
-    /// Asks the receiver of a message to take it.
-    pub(crate) fn request_to_send<X: Outside>(&mut self, x: &mut X, message: Outbound) {
+    /// Asks the receiver of a message to take it, `after` so much time.
+    pub(crate) fn request_to_send<X: Outside>(&mut self, x: &mut X, message: Outbound, after: Time) {
         let Outbound {
             rank,
             target,
@@ -104,7 +104,7 @@ impl Hosts {
             rank,
             to: target,
             bytes,
-            created: x.now(),
+            created: x.now() + after,
             request,
             incoming: NIL,
             next: NIL,
@@ -117,10 +117,17 @@ impl Hosts {
             bytes,
             next: NIL,
         });
-        self.send_control(x, Kind::Rts, rank, target, [envelope, 0, 0, 0]);
+        self.send_control(x, Kind::Rts, (rank, target), [envelope, 0, 0, 0], after);
     }
 
-    fn send_control<X: Outside>(&mut self, x: &mut X, kind: Kind, from: u32, to: u32, words: [u32; 4]) {
+    fn send_control<X: Outside>(
+        &mut self,
+        x: &mut X,
+        kind: Kind,
+        (from, to): (u32, u32),
+        words: [u32; 4],
+        after: Time,
+    ) {
         let shipment = Shipment {
             created: x.now(),
             source: self.end_of_rank(from),
@@ -128,7 +135,7 @@ impl Hosts {
             bytes: self.params.mpi.rendezvous_control,
             traffic: Self::traffic(self.places[from as usize].job, false),
             letter: Letter { kind, to, from, words },
-            software: self.params.mpi.send_delay,
+            software: after + self.params.mpi.send_delay,
             notify_sent: false,
             notify_arrived: true,
         };
@@ -179,7 +186,7 @@ impl Hosts {
         let Incoming {
             rank, from, outgoing, ..
         } = *self.incoming.get(incoming);
-        self.send_control(x, Kind::Cts, rank, from, [outgoing, incoming, 0, 0]);
+        self.send_control(x, Kind::Cts, (rank, from), [outgoing, incoming, 0, 0], Time::ZERO);
     }
 
     /// The receiver waits for the data.

@@ -1,5 +1,6 @@
 //! Tests of the hosts on a small dragonfly.
 
+mod algorithms;
 mod author;
 mod collectives;
 mod communicators;

@@ -1,5 +1,12 @@
 //! The named choices of a scenario; the same in its written and its resolved form.
 
+mod collectives;
+
+pub use collectives::{
+    AlgorithmSizes, Allgather, Allreduce, Alltoall, Alltoallv, Barrier, Broadcast, Gather, Library, Reduce,
+    ReduceScatter, Scan, Scatter,
+};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -107,34 +114,6 @@ pub enum Progress {
     Asynchronous,
     /// While the rank is inside an MPI call, or when it enters the next one.
     InCalls,
-}
-
-/// The algorithm of all-reduces.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Allreduce {
-    /// By size, as MPICH chooses.
-    #[default]
-    Auto,
-    /// Whole vectors over distances 1, 2, 4, ...
-    RecursiveDoubling,
-    /// Halves, quarters, ... reduced, then gathered back (Rabenseifner).
-    ReduceScatterAllgather,
-}
-
-/// The algorithm of broadcasts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Broadcast {
-    /// By size and number of ranks, as MPICH chooses.
-    #[default]
-    Auto,
-    /// A binomial tree.
-    Binomial,
-    /// Binomial scatter, then all-gather by recursive doubling; where the ranks are no power of two: as `auto`.
-    ScatterRecursiveDoubling,
-    /// Binomial scatter, then all-gather around a ring.
-    ScatterRing,
 }
 
 /// Which nodes of a group are storage servers.

@@ -273,6 +273,14 @@ fn jitter(key: &str, jitter: Option<w::Jitter>) -> Result<Option<r::Jitter>, Pro
 
 fn mpi(mpi: &w::Mpi) -> Result<r::Mpi, Problem> {
     let c = &mpi.collectives;
+    if c.segment.0 > u64::from(u32::MAX) {
+        let problem = format!("segments of {} are longer than any pipeline has", c.segment);
+        return Err(Problem::new("mpi.collectives.segment", problem, "less than 4 GiB"));
+    }
+    if c.window == 0 {
+        let problem = "all-to-alls that post nothing never end";
+        return Err(Problem::new("mpi.collectives.window", problem, "at least 1"));
+    }
     Ok(r::Mpi {
         send_delay: mpi.send_delay,
         send_per_byte: mpi.send_per_byte,
@@ -289,8 +297,23 @@ fn mpi(mpi: &w::Mpi) -> Result<r::Mpi, Problem> {
         rendezvous_zero_copy: mpi.rendezvous_zero_copy,
         progress: mpi.progress,
         collectives: r::Collectives {
-            allreduce: c.allreduce,
+            library: c.library,
+            barrier: c.barrier,
             broadcast: c.broadcast,
+            reduce: c.reduce,
+            allreduce: c.allreduce,
+            gather: c.gather,
+            scatter: c.scatter,
+            allgather: c.allgather,
+            allgatherv: c.allgatherv,
+            reduce_scatter: c.reduce_scatter,
+            reduce_scatter_block: c.reduce_scatter_block,
+            scan: c.scan,
+            exscan: c.exscan,
+            alltoall: c.alltoall,
+            alltoallv: c.alltoallv,
+            segment: c.segment,
+            window: c.window,
             allreduce_recursive_doubling_up_to: c.allreduce_recursive_doubling_up_to,
             broadcast_binomial_below: c.broadcast_binomial_below,
             broadcast_min_ranks: c.broadcast_min_ranks,

@@ -5,8 +5,9 @@ use odonata_units::{Bandwidth, Bytes, PerByte, Time};
 use serde::Serialize;
 
 pub use super::choices::{
-    Algorithm, Allreduce, Arrangement, Arrival, Assignment, Broadcast, CheckpointOffset, CosmoflowIo, Divert,
-    InputQueues, Position, Progress, Reach, RouterModel, Switching, Turn, VcRule, Via,
+    Algorithm, Allgather, Allreduce, Alltoall, Alltoallv, Arrangement, Arrival, Assignment, Barrier, Broadcast,
+    CheckpointOffset, CosmoflowIo, Divert, Gather, InputQueues, Library, Position, Progress, Reach, Reduce,
+    ReduceScatter, RouterModel, Scan, Scatter, Switching, Turn, VcRule, Via,
 };
 pub use super::workload::{Checkpoint, Cosmoflow, Milc, Nekbone, Stencil};
 
@@ -220,17 +221,47 @@ pub struct Mpi {
 /// Algorithms of collectives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Collectives {
-    /// Algorithm of all-reduces.
-    pub allreduce: Allreduce,
+    /// Whose decisions `auto` means.
+    pub library: Library,
+    /// Algorithm of barriers.
+    pub barrier: Barrier,
     /// Algorithm of broadcasts.
     pub broadcast: Broadcast,
-    /// `auto`: all-reduces of at most so many bytes double recursively.
+    /// Algorithm of reductions to one rank.
+    pub reduce: Reduce,
+    /// Algorithm of all-reduces.
+    pub allreduce: Allreduce,
+    /// Algorithm of gathers.
+    pub gather: Gather,
+    /// Algorithm of scatters.
+    pub scatter: Scatter,
+    /// Algorithm of all-gathers.
+    pub allgather: Allgather,
+    /// Algorithm of all-gathers of blocks of different sizes.
+    pub allgatherv: Allgather,
+    /// Algorithm of reduce-scatters.
+    pub reduce_scatter: ReduceScatter,
+    /// Algorithm of reduce-scatters of equal blocks.
+    pub reduce_scatter_block: ReduceScatter,
+    /// Algorithm of inclusive scans.
+    pub scan: Scan,
+    /// Algorithm of exclusive scans.
+    pub exscan: Scan,
+    /// Algorithm of all-to-alls of equal blocks.
+    pub alltoall: Alltoall,
+    /// Algorithm of all-to-alls of listed sizes.
+    pub alltoallv: Alltoallv,
+    /// Size of the messages of a pipeline whose algorithm is named; zero cuts nothing.
+    pub segment: Bytes,
+    /// Messages that a scattered all-to-all that is named posts at once.
+    pub window: u32,
+    /// `auto` of MPICH: all-reduces of at most so many bytes double recursively.
     pub allreduce_recursive_doubling_up_to: Bytes,
-    /// `auto`: broadcasts of fewer bytes take the binomial tree.
+    /// `auto` of MPICH: broadcasts of fewer bytes take the binomial tree.
     pub broadcast_binomial_below: Bytes,
-    /// `auto`: on fewer ranks every broadcast takes the binomial tree.
+    /// `auto` of MPICH: on fewer ranks every broadcast takes the binomial tree.
     pub broadcast_min_ranks: u32,
-    /// `auto`: longer broadcasts on a power of two of ranks gather by recursive doubling below so many bytes.
+    /// `auto` of MPICH: longer broadcasts on a power of two of ranks gather by recursive doubling below so many bytes.
     pub broadcast_recursive_doubling_below: Bytes,
 }
 

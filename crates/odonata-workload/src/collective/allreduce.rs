@@ -1,13 +1,32 @@
-//! All-reduce: recursive doubling, and reduce-scatter with all-gather.
+//! All-reduce: recursive doubling, reduce-scatter with all-gather, rings, reduce with broadcast.
 
-use super::{Algorithm, Step, Transfer, power_of_two_within};
+use super::blocks::Vector;
+use super::tree::Tree;
+use super::{Algorithm, Step, back, forward, power_of_two_within};
 
 /// Step `index` of an all-reduce; `rank < ranks`, `ranks >= 2`.
-///
+#[inline]
+pub(super) fn step(algorithm: Algorithm, bytes: u64, count: u64, rank: u32, ranks: u32, index: u32) -> Option<Step> {
+    match algorithm {
+        Algorithm::Ring => ring(bytes, count, 1, rank, ranks, index),
+        Algorithm::SegmentedRing { segment } => ring(
+            bytes,
+            count,
+            ring_parts(bytes, count, segment, ranks),
+            rank,
+            ranks,
+            index,
+        ),
+        Algorithm::ReduceBroadcast => Tree { number: rank, ranks }.up_and_down(bytes, index),
+        _ => folded(algorithm, bytes, count, rank, ranks, index),
+    }
+}
+
 /// Both algorithms run on a power of two `p` of ranks. The `r = ranks - p` left over are folded in:
 /// of the first `2 r` ranks each even one gives its vector to the odd one after it, which takes part
 /// as number `rank / 2`, and gets the result back at the end; the others are number `rank - r`.
-pub(super) fn step(algorithm: Algorithm, bytes: u64, count: u64, rank: u32, ranks: u32, index: u32) -> Option<Step> {
+#[inline]
+fn folded(algorithm: Algorithm, bytes: u64, count: u64, rank: u32, ranks: u32, index: u32) -> Option<Step> {
     let p = power_of_two_within(ranks);
     let rest = ranks - p;
     let folded = rank / 2 < rest;
@@ -35,14 +54,8 @@ pub(super) fn step(algorithm: Algorithm, bytes: u64, count: u64, rank: u32, rank
         return (folded && index == exchanges).then(|| Step::send(rank - 1, bytes));
     }
     if algorithm == Algorithm::RecursiveDoubling {
-        let transfer = Some(Transfer {
-            peer: rank_of(number ^ (1 << index)),
-            bytes,
-        });
-        return Some(Step {
-            send: transfer,
-            recv: transfer,
-        });
+        let peer = rank_of(number ^ (1 << index));
+        return Some(Step::both((peer, bytes), (peer, bytes)));
     }
 
     // Bit `level` of the number decides which half of what is left after `level` halvings a rank
@@ -59,72 +72,39 @@ pub(super) fn step(algorithm: Algorithm, bytes: u64, count: u64, rank: u32, rank
     let other = vector.bytes_kept(partner, level + 1);
     let (given, got) = if down { (other, own) } else { (own, other) };
     let peer = rank_of(partner);
-    Some(Step {
-        send: Some(Transfer { peer, bytes: given }),
-        recv: Some(Transfer { peer, bytes: got }),
-    })
+    Some(Step::both((peer, given), (peer, got)))
 }
 
-/// A vector cut into blocks of whole elements, as evenly as possible: the first
-/// `count mod blocks` of them have one element more.
-struct Vector {
-    bytes: u64,
-    count: u64,
-    blocks: u32,
+/// Into how many parts a segmented ring cuts its blocks, so that none is longer than `segment` (or one element).
+#[inline(never)]
+fn ring_parts(bytes: u64, count: u64, segment: u32, ranks: u32) -> u32 {
+    let element = bytes.checked_div(count).unwrap_or(1).max(1);
+    let most = if segment == 0 {
+        u64::MAX
+    } else {
+        (u64::from(segment) / element).max(1)
+    };
+    let longest = count.div_ceil(u64::from(ranks));
+    longest.div_ceil(most).clamp(1, u64::from(u32::MAX)) as u32
 }
 
-impl Vector {
-    /// Size of the run of blocks that `number` still works on after `levels` halvings.
-    fn bytes_kept(&self, number: u32, levels: u32) -> u64 {
-        let mut first = 0;
-        let mut length = self.blocks;
-        for level in 0..levels {
-            length /= 2;
-            first += length * (number >> level & 1);
-        }
-        self.bytes_before(first + length) - self.bytes_before(first)
+/// One block per rank goes around and is summed up, its `parts` one after the other; then the finished blocks go
+/// around once more, in one piece.
+#[inline(never)]
+fn ring(bytes: u64, count: u64, parts: u32, rank: u32, ranks: u32, index: u32) -> Option<Step> {
+    let vector = Vector {
+        bytes,
+        count,
+        blocks: ranks,
+    };
+    let (left, right) = (back(rank, 1, ranks), forward(rank, 1, ranks));
+    let around = u64::from(ranks - 1);
+    let (round, step) = (u64::from(index) / around, (u64::from(index) % around) as u32);
+    let (given, got) = (back(rank, step, ranks), back(left, step, ranks));
+    if round < u64::from(parts) {
+        let size = |block: u32| vector.within(block, parts).one(round as u32);
+        return Some(Step::both((right, size(given)), (left, size(got))));
     }
-
-    /// Bytes before `block`.
-    fn bytes_before(&self, block: u32) -> u64 {
-        if self.count == 0 {
-            return if block == self.blocks { self.bytes } else { 0 };
-        }
-        let (block, blocks) = (u64::from(block), u64::from(self.blocks));
-        let elements = block * (self.count / blocks) + block.min(self.count % blocks);
-        // Wide, as a vector of 2^40 bytes with 2^38 elements overflows the product; and divided
-        // last, so that a size that is no multiple of the count still adds up.
-        (u128::from(elements) * u128::from(self.bytes) / u128::from(self.count)) as u64
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_differ_by_one_element_at_most_and_add_up() {
-        // 11 elements of 4 bytes in 4 blocks: 3 + 3 + 3 + 2.
-        let vector = Vector {
-            bytes: 44,
-            count: 11,
-            blocks: 4,
-        };
-        let sizes: Vec<u64> = (0..4)
-            .map(|b| vector.bytes_before(b + 1) - vector.bytes_before(b))
-            .collect();
-        assert_eq!(sizes, [12, 12, 12, 8]);
-    }
-
-    #[test]
-    fn bit_k_of_the_number_chooses_the_half_at_level_k() {
-        let vector = Vector {
-            bytes: 11,
-            count: 11,
-            blocks: 8,
-        };
-        // Blocks of 2, 2, 2, 1, 1, 1, 1, 1 bytes.
-        assert_eq!([1, 2, 3].map(|levels| vector.bytes_kept(1, levels)), [4, 2, 1]);
-        assert_eq!([1, 2, 3].map(|levels| vector.bytes_kept(0, levels)), [7, 4, 2]);
-    }
+    let (given, got) = (forward(given, 1, ranks), forward(got, 1, ranks));
+    (round == u64::from(parts)).then(|| Step::both((right, vector.one(given)), (left, vector.one(got))))
 }

@@ -6,10 +6,14 @@
 
 use std::fmt;
 
-use crate::Comm;
+use super::Kind;
+use crate::{Comm, Counts};
 
 /// A collective operation; which messages it becomes is the choice of
 /// [`choose`](super::choose).
+///
+/// Reductions are by a commutative operation. What a rank keeps of its own is copied within its
+/// memory and costs nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Collective {
     /// `MPI_Barrier`.
@@ -35,15 +39,185 @@ pub enum Collective {
         /// Number of its elements: one is never cut.
         count: u64,
     },
+    /// `MPI_Reduce`.
+    Reduce {
+        /// The communicator.
+        comm: Comm,
+        /// Who gets the result, a rank of `comm`.
+        root: u32,
+        /// Size of the whole vector in bytes.
+        bytes: u64,
+        /// Number of its elements: one is never cut.
+        count: u64,
+    },
+    /// `MPI_Gather`.
+    Gather {
+        /// The communicator.
+        comm: Comm,
+        /// Who gets the data, a rank of `comm`.
+        root: u32,
+        /// What each rank gives, in bytes.
+        bytes: u64,
+    },
+    /// `MPI_Gatherv`.
+    Gatherv {
+        /// The communicator.
+        comm: Comm,
+        /// Who gets the data, a rank of `comm`.
+        root: u32,
+        /// What each rank gives: asked from it to the root.
+        counts: Counts,
+    },
+    /// `MPI_Scatter`.
+    Scatter {
+        /// The communicator.
+        comm: Comm,
+        /// Who has the data, a rank of `comm`.
+        root: u32,
+        /// What each rank gets, in bytes.
+        bytes: u64,
+    },
+    /// `MPI_Scatterv`.
+    Scatterv {
+        /// The communicator.
+        comm: Comm,
+        /// Who has the data, a rank of `comm`.
+        root: u32,
+        /// What each rank gets: asked from the root to it.
+        counts: Counts,
+    },
+    /// `MPI_Allgather`.
+    Allgather {
+        /// The communicator.
+        comm: Comm,
+        /// What each rank gives, in bytes; each ends with as many times that as there are ranks.
+        bytes: u64,
+    },
+    /// `MPI_Allgatherv`.
+    Allgatherv {
+        /// The communicator.
+        comm: Comm,
+        /// What each rank gives; every rank knows the whole list.
+        counts: Counts,
+    },
+    /// `MPI_Reduce_scatter`.
+    ReduceScatter {
+        /// The communicator.
+        comm: Comm,
+        /// Which share of the result each rank gets; every rank knows the whole list.
+        counts: Counts,
+    },
+    /// `MPI_Reduce_scatter_block`.
+    ReduceScatterBlock {
+        /// The communicator.
+        comm: Comm,
+        /// The share of the result that each rank gets, in bytes; the vector is as many times that as
+        /// there are ranks.
+        bytes: u64,
+        /// Number of elements of a share.
+        count: u64,
+    },
+    /// `MPI_Scan`.
+    Scan {
+        /// The communicator.
+        comm: Comm,
+        /// Size of the whole vector in bytes.
+        bytes: u64,
+        /// Number of its elements.
+        count: u64,
+    },
+    /// `MPI_Exscan`.
+    Exscan {
+        /// The communicator.
+        comm: Comm,
+        /// Size of the whole vector in bytes.
+        bytes: u64,
+        /// Number of its elements.
+        count: u64,
+    },
+    /// `MPI_Alltoall`.
+    Alltoall {
+        /// The communicator.
+        comm: Comm,
+        /// What each rank gives to each, in bytes.
+        bytes: u64,
+    },
+    /// `MPI_Alltoallv` and, as all sizes are in bytes, `MPI_Alltoallw`.
+    Alltoallv {
+        /// The communicator.
+        comm: Comm,
+        /// What each rank gives to each; a rank knows what it gives and gets itself.
+        counts: Counts,
+    },
 }
 
 impl Collective {
     /// The communicator it runs on.
     pub const fn comm(&self) -> Comm {
         match *self {
-            Collective::Barrier { comm } | Collective::Broadcast { comm, .. } | Collective::Allreduce { comm, .. } => {
-                comm
-            }
+            Collective::Barrier { comm }
+            | Collective::Broadcast { comm, .. }
+            | Collective::Allreduce { comm, .. }
+            | Collective::Reduce { comm, .. }
+            | Collective::Gather { comm, .. }
+            | Collective::Gatherv { comm, .. }
+            | Collective::Scatter { comm, .. }
+            | Collective::Scatterv { comm, .. }
+            | Collective::Allgather { comm, .. }
+            | Collective::Allgatherv { comm, .. }
+            | Collective::ReduceScatter { comm, .. }
+            | Collective::ReduceScatterBlock { comm, .. }
+            | Collective::Scan { comm, .. }
+            | Collective::Exscan { comm, .. }
+            | Collective::Alltoall { comm, .. }
+            | Collective::Alltoallv { comm, .. } => comm,
+        }
+    }
+
+    /// The communicator it runs on, to be renamed.
+    pub(crate) const fn comm_mut(&mut self) -> &mut Comm {
+        match self {
+            Collective::Barrier { comm }
+            | Collective::Broadcast { comm, .. }
+            | Collective::Allreduce { comm, .. }
+            | Collective::Reduce { comm, .. }
+            | Collective::Gather { comm, .. }
+            | Collective::Gatherv { comm, .. }
+            | Collective::Scatter { comm, .. }
+            | Collective::Scatterv { comm, .. }
+            | Collective::Allgather { comm, .. }
+            | Collective::Allgatherv { comm, .. }
+            | Collective::ReduceScatter { comm, .. }
+            | Collective::ReduceScatterBlock { comm, .. }
+            | Collective::Scan { comm, .. }
+            | Collective::Exscan { comm, .. }
+            | Collective::Alltoall { comm, .. }
+            | Collective::Alltoallv { comm, .. } => comm,
+        }
+    }
+
+    /// The list of sizes of a v-variant, to be renamed.
+    pub(crate) const fn counts_mut(&mut self) -> Option<&mut Counts> {
+        match self {
+            Collective::Gatherv { counts, .. }
+            | Collective::Scatterv { counts, .. }
+            | Collective::Allgatherv { counts, .. }
+            | Collective::ReduceScatter { counts, .. }
+            | Collective::Alltoallv { counts, .. } => Some(counts),
+            _ => None,
+        }
+    }
+
+    /// Who gives to all or gets from all, where there is such a rank.
+    pub const fn root(&self) -> Option<u32> {
+        match *self {
+            Collective::Broadcast { root, .. }
+            | Collective::Reduce { root, .. }
+            | Collective::Gather { root, .. }
+            | Collective::Gatherv { root, .. }
+            | Collective::Scatter { root, .. }
+            | Collective::Scatterv { root, .. } => Some(root),
+            _ => None,
         }
     }
 
@@ -52,47 +226,90 @@ impl Collective {
     /// # Errors
     /// Says what is wrong: a root outside the communicator, or elements that are not whole bytes.
     pub fn check(&self, ranks: u32) -> Result<(), String> {
+        let name = self.which().name();
+        if let Some(root) = self.root()
+            && root >= ranks
+        {
+            let way = match self {
+                Collective::Reduce { .. } | Collective::Gather { .. } | Collective::Gatherv { .. } => "to",
+                _ => "from",
+            };
+            return Err(format!(
+                "{name} {way} rank {root}, but the communicator has only {ranks} ranks"
+            ));
+        }
         match *self {
-            Collective::Broadcast { root, .. } if root >= ranks => Err(format!(
-                "broadcast from rank {root}, but the communicator has only {ranks} ranks"
-            )),
-            Collective::Allreduce { bytes, count, .. } if bytes % count.max(1) != 0 || (count == 0 && bytes > 0) => {
-                Err(format!(
-                    "all-reduce of {bytes} bytes does not divide into {count} elements"
-                ))
+            Collective::Allreduce { bytes, count, .. }
+            | Collective::Reduce { bytes, count, .. }
+            | Collective::ReduceScatterBlock { bytes, count, .. }
+            | Collective::Scan { bytes, count, .. }
+            | Collective::Exscan { bytes, count, .. }
+                if bytes % count.max(1) != 0 || (count == 0 && bytes > 0) =>
+            {
+                Err(format!("{name} of {bytes} bytes does not divide into {count} elements"))
             }
             _ => Ok(()),
         }
     }
 
+    /// Which collective it is.
+    pub const fn which(&self) -> Kind {
+        match self {
+            Collective::Barrier { .. } => Kind::Barrier,
+            Collective::Broadcast { .. } => Kind::Broadcast,
+            Collective::Allreduce { .. } => Kind::Allreduce,
+            Collective::Reduce { .. } => Kind::Reduce,
+            Collective::Gather { .. } => Kind::Gather,
+            Collective::Gatherv { .. } => Kind::Gatherv,
+            Collective::Scatter { .. } => Kind::Scatter,
+            Collective::Scatterv { .. } => Kind::Scatterv,
+            Collective::Allgather { .. } => Kind::Allgather,
+            Collective::Allgatherv { .. } => Kind::Allgatherv,
+            Collective::ReduceScatter { .. } => Kind::ReduceScatter,
+            Collective::ReduceScatterBlock { .. } => Kind::ReduceScatterBlock,
+            Collective::Scan { .. } => Kind::Scan,
+            Collective::Exscan { .. } => Kind::Exscan,
+            Collective::Alltoall { .. } => Kind::Alltoall,
+            Collective::Alltoallv { .. } => Kind::Alltoallv,
+        }
+    }
+
     /// The number of its kind, below [`Collective::KINDS`].
     pub const fn kind(&self) -> u32 {
-        match self {
-            Collective::Barrier { .. } => 0,
-            Collective::Broadcast { .. } => 1,
-            Collective::Allreduce { .. } => 2,
-        }
+        self.which() as u32
     }
 
     /// How many kinds there are.
-    pub const KINDS: u32 = 3;
+    pub const KINDS: u32 = Kind::ALL.len() as u32;
 
     /// The name of kind `kind`.
     pub const fn name_of(kind: u32) -> &'static str {
-        match kind {
-            0 => "barrier",
-            1 => "broadcast",
-            2 => "all-reduce",
-            _ => "unknown collective",
+        if kind < Self::KINDS {
+            Kind::ALL[kind as usize].name()
+        } else {
+            "unknown collective"
         }
     }
 
-    /// The arguments that all ranks must agree on, as numbers.
+    /// The arguments that MPI obliges all ranks to agree on, as numbers. Where the sizes differ from rank to
+    /// rank it is the root only: a list of counts is a name private to the rank.
     pub const fn agreed(&self) -> [u64; 2] {
         match *self {
-            Collective::Barrier { .. } => [0; 2],
-            Collective::Broadcast { root, bytes, .. } => [root as u64, bytes],
-            Collective::Allreduce { bytes, count, .. } => [bytes, count],
+            Collective::Barrier { .. }
+            | Collective::Allgatherv { .. }
+            | Collective::ReduceScatter { .. }
+            | Collective::Alltoallv { .. } => [0; 2],
+            Collective::Broadcast { root, bytes, .. }
+            | Collective::Gather { root, bytes, .. }
+            | Collective::Scatter { root, bytes, .. } => [root as u64, bytes],
+            Collective::Gatherv { root, .. } | Collective::Scatterv { root, .. } => [root as u64, 0],
+            // The root below, the count above it in one word: different for all counts below 2^32.
+            Collective::Reduce { root, bytes, count, .. } => [root as u64 ^ count.rotate_left(32), bytes],
+            Collective::Allreduce { bytes, count, .. }
+            | Collective::ReduceScatterBlock { bytes, count, .. }
+            | Collective::Scan { bytes, count, .. }
+            | Collective::Exscan { bytes, count, .. } => [bytes, count],
+            Collective::Allgather { bytes, .. } | Collective::Alltoall { bytes, .. } => [bytes, 0],
         }
     }
 }
@@ -104,6 +321,19 @@ impl fmt::Display for Collective {
             Collective::Barrier { .. } => write!(f, "Barrier"),
             Collective::Broadcast { root, bytes, .. } => write!(f, "Broadcast of {bytes} B from {root}"),
             Collective::Allreduce { bytes, .. } => write!(f, "Allreduce of {bytes} B"),
+            Collective::Reduce { root, bytes, .. } => write!(f, "Reduce of {bytes} B to {root}"),
+            Collective::Gather { root, bytes, .. } => write!(f, "Gather of {bytes} B per rank to {root}"),
+            Collective::Gatherv { root, .. } => write!(f, "Gatherv to {root}"),
+            Collective::Scatter { root, bytes, .. } => write!(f, "Scatter of {bytes} B per rank from {root}"),
+            Collective::Scatterv { root, .. } => write!(f, "Scatterv from {root}"),
+            Collective::Allgather { bytes, .. } => write!(f, "Allgather of {bytes} B per rank"),
+            Collective::Allgatherv { .. } => write!(f, "Allgatherv"),
+            Collective::ReduceScatter { .. } => write!(f, "Reduce_scatter"),
+            Collective::ReduceScatterBlock { bytes, .. } => write!(f, "Reduce_scatter_block of {bytes} B per rank"),
+            Collective::Scan { bytes, .. } => write!(f, "Scan of {bytes} B"),
+            Collective::Exscan { bytes, .. } => write!(f, "Exscan of {bytes} B"),
+            Collective::Alltoall { bytes, .. } => write!(f, "Alltoall of {bytes} B per pair"),
+            Collective::Alltoallv { .. } => write!(f, "Alltoallv"),
         }
     }
 }
@@ -112,20 +342,84 @@ impl fmt::Display for Collective {
 mod tests {
     use super::*;
 
+    const COMM: Comm = Comm::WORLD;
+
     #[test]
     fn a_root_outside_the_communicator_is_an_error() {
         let broadcast = Collective::Broadcast {
-            comm: Comm::WORLD,
+            comm: COMM,
             root: 4,
             bytes: 1,
         };
         assert!(broadcast.check(4).is_err() && broadcast.check(5).is_ok());
-        let sum = |bytes, count| Collective::Allreduce {
-            comm: Comm::WORLD,
-            bytes,
-            count,
+        let gatherv = Collective::Gatherv {
+            comm: COMM,
+            root: 2,
+            counts: Counts(0),
         };
-        assert!(sum(8, 1).check(4).is_ok() && sum(0, 0).check(4).is_ok());
-        assert!(sum(9, 2).check(4).is_err() && sum(8, 0).check(4).is_err());
+        assert_eq!(
+            gatherv.check(2),
+            Err("gatherv to rank 2, but the communicator has only 2 ranks".into())
+        );
+    }
+
+    #[test]
+    fn elements_are_whole_bytes() {
+        let calls = |bytes, count| {
+            [
+                Collective::Allreduce {
+                    comm: COMM,
+                    bytes,
+                    count,
+                },
+                Collective::Reduce {
+                    comm: COMM,
+                    root: 0,
+                    bytes,
+                    count,
+                },
+                Collective::ReduceScatterBlock {
+                    comm: COMM,
+                    bytes,
+                    count,
+                },
+                Collective::Scan {
+                    comm: COMM,
+                    bytes,
+                    count,
+                },
+                Collective::Exscan {
+                    comm: COMM,
+                    bytes,
+                    count,
+                },
+            ]
+        };
+        for (bytes, count, good) in [(8, 1, true), (0, 0, true), (9, 2, false), (8, 0, false)] {
+            assert!(calls(bytes, count).iter().all(|call| call.check(4).is_ok() == good));
+        }
+    }
+
+    #[test]
+    fn what_must_agree_tells_roots_and_sizes_apart() {
+        let reduce = |root, bytes, count| {
+            Collective::Reduce {
+                comm: COMM,
+                root,
+                bytes,
+                count,
+            }
+            .agreed()
+        };
+        let all = [reduce(0, 8, 1), reduce(1, 8, 1), reduce(0, 16, 1), reduce(0, 8, 2)];
+        for (i, a) in all.iter().enumerate() {
+            assert!(all[..i].iter().all(|b| a != b));
+        }
+        // Each rank may give its list whatever number it likes.
+        let allgatherv = |list| Collective::Allgatherv {
+            comm: COMM,
+            counts: Counts(list),
+        };
+        assert_eq!(allgatherv(0).agreed(), allgatherv(7).agreed());
     }
 }

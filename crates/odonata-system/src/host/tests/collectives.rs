@@ -49,8 +49,9 @@ fn collectives_of_2_to_17_ranks_complete_with_the_messages_of_their_algorithm() 
         let rig = World::new().script((0..n).map(rank).collect(), &nodes).complete();
         for r in 0..n {
             let steps = all().map(|collective| {
-                let algorithm = choose(&collective, n, &Rules::default());
-                let steps = (0..).map_while(|i| step(&collective, algorithm, r, n, i));
+                let sizes = |_: odonata_workload::Counts, _: u32, _: u32| 0;
+                let algorithm = choose(&collective, n, &Rules::default(), &sizes);
+                let steps = (0..).map_while(|i| step(&collective, algorithm, r, n, i, &sizes));
                 steps.fold([0; 4], |[s, sb, r, rb], step| {
                     let [send, recv] = [step.send, step.recv].map(|t| t.map_or((0, 0), |t| (1, t.bytes)));
                     [s + send.0, sb + send.1, r + recv.0, rb + recv.1]

@@ -9,8 +9,12 @@ mod waits;
 use super::super::fact::Fact;
 use super::*;
 use odonata_workload::Collective;
+use odonata_workload::Counts;
 use odonata_workload::collective::{Algorithm, choose, step};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// No collective of a random program has a list of sizes.
+const NO_SIZES: fn(Counts, u32, u32) -> u64 = |_, _, _| 0;
 
 /// (source, communicator, sequence number)
 pub(super) type Name = (u32, u32, u32);
@@ -318,8 +322,8 @@ impl<'a> Reference<'a> {
         }
         let ranks = call.group.len() as u32;
         let member = call.group.iter().position(|&other| other == rank).unwrap() as u32;
-        let algorithm: Algorithm = choose(&collective, ranks, &Rules::default());
-        let Some(step) = step(&collective, algorithm, member, ranks, call.index) else {
+        let algorithm: Algorithm = choose(&collective, ranks, &Rules::default(), &NO_SIZES);
+        let Some(step) = step(&collective, algorithm, member, ranks, call.index, &NO_SIZES) else {
             call.parts.pop_front();
             call.index = 0;
             if call.parts.is_empty() {
@@ -330,6 +334,10 @@ impl<'a> Reference<'a> {
             }
             return true;
         };
+        assert!(
+            !step.more,
+            "the collectives of random programs take one step after the other"
+        );
         let receive = step.recv.map(|transfer| call.group[transfer.peer as usize]);
         let send = step
             .send

@@ -4,7 +4,10 @@ use odonata_units::{Bandwidth, Bytes, PerByte, Time, UnitError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::choices::{Allreduce, Broadcast, Progress};
+use crate::scenario::choices::{
+    Allgather, Allreduce, Alltoall, Alltoallv, Barrier, Broadcast, Gather, Library, Progress, Reduce, ReduceScatter,
+    Scan, Scatter,
+};
 
 /// The interface between a node and its router.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -149,23 +152,55 @@ impl JsonSchema for EagerThreshold {
     }
 }
 
-/// Algorithms of collectives. "auto" chooses as MPICH does (Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005); the
-/// thresholds below are its. Barriers are always disseminations.
+/// Algorithms of collectives. "auto" chooses as the `library` does: MPICH (Thakur, Rabenseifner, Gropp, IJHPCA 19(1),
+/// 2005), whose thresholds are below, or Open MPI (Pjesivac-Grbovic et al., Cluster Computing 10(2), 2007). Gathers and
+/// scatters of blocks of different sizes are always linear.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Collectives {
-    /// Algorithm of all-reduces.
-    pub allreduce: Allreduce,
+    /// Whose decisions "auto" means.
+    pub library: Library,
+    /// Algorithm of barriers.
+    pub barrier: Barrier,
     /// Algorithm of broadcasts.
     pub broadcast: Broadcast,
-    /// "auto": all-reduces of at most this size double recursively, longer ones reduce-scatter and all-gather.
+    /// Algorithm of reductions to one rank.
+    pub reduce: Reduce,
+    /// Algorithm of all-reduces.
+    pub allreduce: Allreduce,
+    /// Algorithm of gathers.
+    pub gather: Gather,
+    /// Algorithm of scatters.
+    pub scatter: Scatter,
+    /// Algorithm of all-gathers.
+    pub allgather: Allgather,
+    /// Algorithm of all-gathers of blocks of different sizes.
+    pub allgatherv: Allgather,
+    /// Algorithm of reduce-scatters.
+    pub reduce_scatter: ReduceScatter,
+    /// Algorithm of reduce-scatters of equal blocks.
+    pub reduce_scatter_block: ReduceScatter,
+    /// Algorithm of inclusive scans.
+    pub scan: Scan,
+    /// Algorithm of exclusive scans.
+    pub exscan: Scan,
+    /// Algorithm of all-to-alls of equal blocks.
+    pub alltoall: Alltoall,
+    /// Algorithm of all-to-alls of listed sizes.
+    pub alltoallv: Alltoallv,
+    /// Size of the messages of a pipeline whose algorithm is named; "0 B" cuts nothing. "auto" chooses its own.
+    pub segment: Bytes,
+    /// Messages that a "scattered" all-to-all that is named posts at once, at least 1. "auto" posts 32.
+    #[schemars(range(min = 1))]
+    pub window: u32,
+    /// "auto" of MPICH: all-reduces of at most this size double recursively, longer ones reduce-scatter and all-gather.
     pub allreduce_recursive_doubling_up_to: Bytes,
-    /// "auto": broadcasts below this size take the binomial tree.
+    /// "auto" of MPICH: broadcasts below this size take the binomial tree.
     pub broadcast_binomial_below: Bytes,
-    /// "auto": on fewer ranks every broadcast takes the binomial tree.
+    /// "auto" of MPICH: on fewer ranks every broadcast takes the binomial tree.
     pub broadcast_min_ranks: u32,
-    /// "auto": longer broadcasts on a power of two of ranks gather by recursive doubling below this size; all others
-    /// gather around a ring.
+    /// "auto" of MPICH: longer broadcasts on a power of two of ranks gather by recursive doubling below this size; all
+    /// others gather around a ring.
     pub broadcast_recursive_doubling_below: Bytes,
 }
 
@@ -173,8 +208,23 @@ impl Default for Collectives {
     fn default() -> Self {
         let rules = odonata_workload::collective::Rules::default();
         Collectives {
-            allreduce: Allreduce::Auto,
+            library: Library::default(),
+            barrier: Barrier::Auto,
             broadcast: Broadcast::Auto,
+            reduce: Reduce::Auto,
+            allreduce: Allreduce::Auto,
+            gather: Gather::Auto,
+            scatter: Scatter::Auto,
+            allgather: Allgather::Auto,
+            allgatherv: Allgather::Auto,
+            reduce_scatter: ReduceScatter::Auto,
+            reduce_scatter_block: ReduceScatter::Auto,
+            scan: Scan::Auto,
+            exscan: Scan::Auto,
+            alltoall: Alltoall::Auto,
+            alltoallv: Alltoallv::Auto,
+            segment: Bytes(64 << 10),
+            window: 32,
             allreduce_recursive_doubling_up_to: Bytes(rules.allreduce_recursive_doubling_up_to),
             broadcast_binomial_below: Bytes(rules.broadcast_binomial_below),
             broadcast_min_ranks: rules.broadcast_min_ranks,

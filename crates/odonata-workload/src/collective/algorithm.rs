@@ -1,0 +1,283 @@
+//! Algorithms by name, and what each carries out.
+
+use super::{Collective, Kind};
+
+/// How a collective is carried out. A `segment` is the most bytes of a message of a pipeline; 0 cuts nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Algorithm {
+    /// Barrier: in round `k` everybody signals rank + 2^k and hears from rank - 2^k.
+    Dissemination,
+    /// Barrier: a signal goes around the ring twice.
+    DoubleRing,
+    /// Barrier: up a binomial tree to rank 0, and down again.
+    Tree,
+    /// All-reduce, scan: whole vectors are exchanged over distances 1, 2, 4, ...; barrier: signals; all-gather
+    /// and reduce-scatter (powers of two only): what has been gathered, or is yet to be summed up.
+    RecursiveDoubling,
+    /// All-reduce (Rabenseifner): halves, quarters, ... are exchanged and reduced, then gathered back.
+    ReduceScatterAllgather,
+    /// All-reduce by binomial trees: reduce to rank 0, then broadcast.
+    ReduceBroadcast,
+    /// All-reduce: one block per rank goes around a ring twice, first to be summed up; at least as many elements
+    /// as ranks. All-gather and reduce-scatter: one of the two rounds.
+    Ring,
+    /// All-reduce: a ring that sums blocks up segment by segment; at least as many elements as ranks.
+    SegmentedRing {
+        /// Most bytes of a message of the first rounds.
+        segment: u32,
+    },
+    /// Broadcast, reduce, gather, scatter along a binomial tree.
+    Binomial,
+    /// Broadcast: binomial scatter, then all-gather by recursive doubling; powers of two only.
+    ScatterRecursiveDoubling,
+    /// Broadcast: binomial scatter, then all-gather around a ring.
+    ScatterRing,
+    /// Root to all or all to root directly; scan: from rank to rank; all-to-all: everything posted at once.
+    Linear,
+    /// Broadcast, reduce: segments along a chain of all ranks (Open MPI's "pipeline").
+    Chain {
+        /// Most bytes of a message.
+        segment: u32,
+    },
+    /// Broadcast, reduce: segments along a binary tree.
+    Binary {
+        /// Most bytes of a message.
+        segment: u32,
+    },
+    /// Broadcast: one half of the data down each half of a binary tree, then pairs swap.
+    SplitBinary {
+        /// Most bytes of a message on the tree.
+        segment: u32,
+    },
+    /// Reduce: segments along a binomial tree.
+    SegmentedBinomial {
+        /// Most bytes of a message.
+        segment: u32,
+    },
+    /// Reduce (Rabenseifner): halves, quarters, ... are exchanged and reduced, then gathered to the root.
+    ReduceScatterGather,
+    /// Gather: the root asks one rank after the other, each gives a first segment and then the rest.
+    LinearSync {
+        /// Size of the first segment in bytes.
+        segment: u32,
+    },
+    /// All-gather: as many blocks again in each round, from the ranks that follow. All-to-all: blocks move on by the
+    /// powers of two in their distance.
+    Bruck,
+    /// All-gather on an even number of ranks: neighbours swap two blocks at a time.
+    NeighborExchange,
+    /// Reduce-scatter: halves, quarters, ... are exchanged over distances p/2, p/4, ..., 1.
+    RecursiveHalving,
+    /// Reduce-scatter by binomial reduce to rank 0, then scatter.
+    ReduceThenScatter,
+    /// Reduce-scatter, all-to-all: in step `i` everybody gives to rank + i and gets from rank - i.
+    Pairwise,
+    /// All-to-all on a power of two: in step `i` everybody swaps with rank xor i.
+    PairwiseExchange,
+    /// All-to-all: so many sends and receives are posted at once and waited for (MPICH's throttle).
+    Scattered {
+        /// How many.
+        window: u32,
+    },
+}
+
+impl Algorithm {
+    /// All of them; segments and windows are 0.
+    pub const ALL: [Algorithm; 25] = [
+        Algorithm::Dissemination,
+        Algorithm::DoubleRing,
+        Algorithm::Tree,
+        Algorithm::RecursiveDoubling,
+        Algorithm::ReduceScatterAllgather,
+        Algorithm::ReduceBroadcast,
+        Algorithm::Ring,
+        Algorithm::SegmentedRing { segment: 0 },
+        Algorithm::Binomial,
+        Algorithm::ScatterRecursiveDoubling,
+        Algorithm::ScatterRing,
+        Algorithm::Linear,
+        Algorithm::Chain { segment: 0 },
+        Algorithm::Binary { segment: 0 },
+        Algorithm::SplitBinary { segment: 0 },
+        Algorithm::SegmentedBinomial { segment: 0 },
+        Algorithm::ReduceScatterGather,
+        Algorithm::LinearSync { segment: 0 },
+        Algorithm::Bruck,
+        Algorithm::NeighborExchange,
+        Algorithm::RecursiveHalving,
+        Algorithm::ReduceThenScatter,
+        Algorithm::Pairwise,
+        Algorithm::PairwiseExchange,
+        Algorithm::Scattered { window: 0 },
+    ];
+
+    /// Its place in [`Algorithm::ALL`].
+    const fn number(self) -> u32 {
+        match self {
+            Algorithm::Dissemination => 0,
+            Algorithm::DoubleRing => 1,
+            Algorithm::Tree => 2,
+            Algorithm::RecursiveDoubling => 3,
+            Algorithm::ReduceScatterAllgather => 4,
+            Algorithm::ReduceBroadcast => 5,
+            Algorithm::Ring => 6,
+            Algorithm::SegmentedRing { .. } => 7,
+            Algorithm::Binomial => 8,
+            Algorithm::ScatterRecursiveDoubling => 9,
+            Algorithm::ScatterRing => 10,
+            Algorithm::Linear => 11,
+            Algorithm::Chain { .. } => 12,
+            Algorithm::Binary { .. } => 13,
+            Algorithm::SplitBinary { .. } => 14,
+            Algorithm::SegmentedBinomial { .. } => 15,
+            Algorithm::ReduceScatterGather => 16,
+            Algorithm::LinearSync { .. } => 17,
+            Algorithm::Bruck => 18,
+            Algorithm::NeighborExchange => 19,
+            Algorithm::RecursiveHalving => 20,
+            Algorithm::ReduceThenScatter => 21,
+            Algorithm::Pairwise => 22,
+            Algorithm::PairwiseExchange => 23,
+            Algorithm::Scattered { .. } => 24,
+        }
+    }
+
+    /// Its name, as scenarios write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Algorithm::Dissemination => "dissemination",
+            Algorithm::DoubleRing => "double-ring",
+            Algorithm::Tree => "tree",
+            Algorithm::RecursiveDoubling => "recursive-doubling",
+            Algorithm::ReduceScatterAllgather => "reduce-scatter-allgather",
+            Algorithm::ReduceBroadcast => "reduce-broadcast",
+            Algorithm::Ring => "ring",
+            Algorithm::SegmentedRing { .. } => "segmented-ring",
+            Algorithm::Binomial => "binomial",
+            Algorithm::ScatterRecursiveDoubling => "scatter-recursive-doubling",
+            Algorithm::ScatterRing => "scatter-ring",
+            Algorithm::Linear => "linear",
+            Algorithm::Chain { .. } => "chain",
+            Algorithm::Binary { .. } => "binary",
+            Algorithm::SplitBinary { .. } => "split-binary",
+            Algorithm::SegmentedBinomial { .. } => "segmented-binomial",
+            Algorithm::ReduceScatterGather => "reduce-scatter-gather",
+            Algorithm::LinearSync { .. } => "linear-sync",
+            Algorithm::Bruck => "bruck",
+            Algorithm::NeighborExchange => "neighbor-exchange",
+            Algorithm::RecursiveHalving => "recursive-halving",
+            Algorithm::ReduceThenScatter => "reduce-then-scatter",
+            Algorithm::Pairwise => "pairwise",
+            Algorithm::PairwiseExchange => "pairwise-exchange",
+            Algorithm::Scattered { .. } => "scattered",
+        }
+    }
+
+    /// Whether it carries out collectives of this kind, at least of some sizes on some numbers of ranks.
+    pub const fn serves(self, kind: Kind) -> bool {
+        use Algorithm as A;
+        match kind {
+            Kind::Barrier => matches!(self, A::Dissemination | A::RecursiveDoubling | A::DoubleRing | A::Tree),
+            Kind::Broadcast => matches!(
+                self,
+                A::Binomial
+                    | A::ScatterRecursiveDoubling
+                    | A::ScatterRing
+                    | A::Linear
+                    | A::Chain { .. }
+                    | A::Binary { .. }
+                    | A::SplitBinary { .. }
+            ),
+            Kind::Allreduce => matches!(
+                self,
+                A::RecursiveDoubling
+                    | A::ReduceScatterAllgather
+                    | A::Ring
+                    | A::SegmentedRing { .. }
+                    | A::ReduceBroadcast
+            ),
+            Kind::Reduce => matches!(
+                self,
+                A::Binomial
+                    | A::ReduceScatterGather
+                    | A::Linear
+                    | A::Chain { .. }
+                    | A::Binary { .. }
+                    | A::SegmentedBinomial { .. }
+            ),
+            Kind::Gather => matches!(self, A::Binomial | A::Linear | A::LinearSync { .. }),
+            Kind::Scatter => matches!(self, A::Binomial | A::Linear),
+            Kind::Gatherv | Kind::Scatterv => matches!(self, A::Linear),
+            Kind::Allgather | Kind::Allgatherv => {
+                matches!(self, A::RecursiveDoubling | A::Bruck | A::Ring | A::NeighborExchange)
+            }
+            Kind::ReduceScatter | Kind::ReduceScatterBlock => matches!(
+                self,
+                A::RecursiveHalving | A::Pairwise | A::Ring | A::RecursiveDoubling | A::ReduceThenScatter
+            ),
+            Kind::Scan | Kind::Exscan => matches!(self, A::RecursiveDoubling | A::Linear),
+            Kind::Alltoall => matches!(
+                self,
+                A::Bruck | A::Pairwise | A::PairwiseExchange | A::Linear | A::Scattered { .. }
+            ),
+            Kind::Alltoallv => matches!(
+                self,
+                A::Pairwise | A::PairwiseExchange | A::Linear | A::Scattered { .. }
+            ),
+        }
+    }
+
+    /// Whether it carries out `collective` on `ranks` ranks.
+    #[inline]
+    pub const fn supports(self, collective: &Collective, ranks: u32) -> bool {
+        // Asked at every step of a collective, so the answer to most is looked up.
+        if SERVES[collective.kind() as usize] >> self.number() & 1 == 0 {
+            return false;
+        }
+        match self {
+            Algorithm::ScatterRecursiveDoubling | Algorithm::PairwiseExchange => ranks.is_power_of_two(),
+            Algorithm::RecursiveDoubling => {
+                let any = matches!(
+                    collective.which(),
+                    Kind::Allreduce | Kind::Barrier | Kind::Scan | Kind::Exscan
+                );
+                any || ranks.is_power_of_two()
+            }
+            Algorithm::NeighborExchange => ranks.is_multiple_of(2),
+            Algorithm::Ring | Algorithm::SegmentedRing { .. } => match collective {
+                Collective::Allreduce { count, .. } => *count >= ranks as u64,
+                _ => true,
+            },
+            _ => true,
+        }
+    }
+}
+
+/// [`Algorithm::serves`] as a bit per algorithm for every kind of collective.
+const SERVES: [u32; Kind::ALL.len()] = {
+    let mut serves = [0; Kind::ALL.len()];
+    let mut kind = 0;
+    while kind < Kind::ALL.len() {
+        let mut number = 0;
+        while number < Algorithm::ALL.len() {
+            if Algorithm::ALL[number].serves(Kind::ALL[kind]) {
+                serves[kind] |= 1 << Algorithm::ALL[number].number();
+            }
+            number += 1;
+        }
+        kind += 1;
+    }
+    serves
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_places_in_the_list() {
+        for (place, algorithm) in Algorithm::ALL.into_iter().enumerate() {
+            assert_eq!(algorithm.number() as usize, place, "{}", algorithm.name());
+        }
+    }
+}

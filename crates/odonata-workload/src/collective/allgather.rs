@@ -1,0 +1,92 @@
+//! All-gather: everybody's block to everybody. Also the second half of a scattered broadcast.
+
+use super::blocks::Blocks;
+use super::{Algorithm, Step, back, forward, rounds};
+
+/// Step `index` of an all-gather; `rank < ranks`, `ranks >= 2`.
+pub(super) fn step(algorithm: Algorithm, blocks: &Blocks, rank: u32, ranks: u32, index: u32) -> Option<Step> {
+    match algorithm {
+        Algorithm::RecursiveDoubling => doubling(blocks, rank, ranks, index),
+        Algorithm::Bruck => bruck(blocks, rank, ranks, index),
+        Algorithm::NeighborExchange => neighbors(blocks, rank, ranks, index),
+        _ => ring(blocks, rank, ranks, index),
+    }
+}
+
+/// On a power of two: what has been gathered is swapped over distances 1, 2, 4, ...
+#[inline]
+pub(super) fn doubling(blocks: &Blocks, number: u32, ranks: u32, index: u32) -> Option<Step> {
+    if index >= rounds(ranks) {
+        return None;
+    }
+    let distance = 1 << index;
+    let partner = number ^ distance;
+    let gathered = |number: u32| {
+        let first = number & !(distance - 1);
+        blocks.size(first, first + distance)
+    };
+    Some(Step::both((partner, gathered(number)), (partner, gathered(partner))))
+}
+
+/// Around a ring: everybody passes on to the right what came from the left, starting with the own block.
+#[inline]
+pub(super) fn ring(blocks: &Blocks, number: u32, ranks: u32, index: u32) -> Option<Step> {
+    if index >= ranks - 1 {
+        return None;
+    }
+    let (left, right) = (back(number, 1, ranks), forward(number, 1, ranks));
+    Some(Step::both(
+        (right, blocks.one(back(number, index, ranks))),
+        (left, blocks.one(back(left, index, ranks))),
+    ))
+}
+
+/// Everybody has the blocks from its own one on, and gets as many again, or all that are left, from the
+/// rank whose blocks follow.
+fn bruck(blocks: &Blocks, rank: u32, ranks: u32, index: u32) -> Option<Step> {
+    if index >= rounds(ranks) {
+        return None;
+    }
+    let distance = 1 << index;
+    let length = distance.min(ranks - distance);
+    let (to, from) = (back(rank, distance, ranks), forward(rank, distance, ranks));
+    Some(Step::both(
+        (to, blocks.around(rank, length, ranks)),
+        (from, blocks.around(from, length, ranks)),
+    ))
+}
+
+/// On an even number of ranks: pairs swap their blocks, then everybody swaps with its neighbours in turn what came
+/// last, two blocks at a time (`ompi_coll_base_allgather_intra_neighborexchange`).
+fn neighbors(blocks: &Blocks, rank: u32, ranks: u32, index: u32) -> Option<Step> {
+    if index >= ranks / 2 {
+        return None;
+    }
+    let even = rank.is_multiple_of(2);
+    let neighbor = if even == index.is_multiple_of(2) {
+        forward(rank, 1, ranks)
+    } else {
+        back(rank, 1, ranks)
+    };
+    if index == 0 {
+        return Some(Step::both(
+            (neighbor, blocks.one(rank)),
+            (neighbor, blocks.one(neighbor)),
+        ));
+    }
+    // Which two blocks a rank gets in a step; in step 0 the pair's own.
+    let got = |step: u32| {
+        let pair = rank & !1;
+        // Each of the two neighbours is asked in every other step, and what it has moves on by two.
+        let by = 2 * step.div_ceil(2);
+        match (even, step.is_multiple_of(2)) {
+            (true, true) | (false, false) => forward(pair, by, ranks),
+            _ => back(pair, by, ranks),
+        }
+    };
+    let (given, got) = (got(index - 1), got(index));
+    Some(Step::both(
+        (neighbor, blocks.size(given, given + 2)),
+        (neighbor, blocks.size(got, got + 2)),
+    ))
+}

@@ -1,0 +1,296 @@
+//! Decisions: which algorithm is taken when.
+
+use super::{Algorithm, Collective, Kind, Sizes, power_of_two_within};
+use crate::Counts;
+
+/// Whose decisions are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Library {
+    /// Those of MPICH 3.x and 4.x without the shared-memory variants (`MPIR_*_intra_auto`, with the default values of
+    /// its `MPIR_CVAR_*`), but that all-reduces change algorithm at the size at which they do in CODES.
+    #[default]
+    Mpich,
+    /// Those of Open MPI 4.0 (`ompi_coll_tuned_*_intra_dec_fixed` in `coll_tuned_decision_fixed.c`; 4.1 has
+    /// tables instead). Simplified: binomial trees are MPICH's, which mirror Open MPI's, an all-reduce by reduce
+    /// and broadcast takes binomial trees for both, and so does a reduce-scatter-block; a broadcast is cut between
+    /// bytes, so that the rule for a single element does not apply; an all-to-allw is an all-to-allv.
+    OpenMpi,
+}
+
+/// When which algorithm is taken. The default is MPICH's choice, which is that of CODES.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Whose decisions are taken.
+    pub library: Library,
+    /// MPICH: all-reduces of at most so many bytes double recursively, longer ones reduce-scatter; so do
+    /// those with fewer elements than the largest power of two of ranks, which could not be scattered.
+    pub allreduce_recursive_doubling_up_to: u64,
+    /// MPICH: broadcasts of fewer bytes take the binomial tree.
+    pub broadcast_binomial_below: u64,
+    /// MPICH: on fewer ranks every broadcast takes the binomial tree.
+    pub broadcast_min_ranks: u32,
+    /// MPICH: longer broadcasts on a power of two of ranks gather by recursive doubling below so many
+    /// bytes; all others gather around a ring.
+    pub broadcast_recursive_doubling_below: u64,
+    /// Always this one for collectives of this kind, wherever it supports them.
+    pub forced: [Option<Algorithm>; Kind::ALL.len()],
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Rules {
+            library: Library::Mpich,
+            allreduce_recursive_doubling_up_to: 81_920,
+            broadcast_binomial_below: 12_288,
+            broadcast_min_ranks: 8,
+            broadcast_recursive_doubling_below: 524_288,
+            forced: [None; Kind::ALL.len()],
+        }
+    }
+}
+
+impl Rules {
+    /// The same rules with `algorithm` always for collectives of this kind, wherever it supports them.
+    #[must_use]
+    pub const fn with(mut self, kind: Kind, algorithm: Algorithm) -> Rules {
+        self.forced[kind as usize] = Some(algorithm);
+        self
+    }
+
+    /// Checks that forced algorithms belong to the collective that they are forced upon.
+    ///
+    /// # Errors
+    /// Names the algorithm that does not, and those that do.
+    pub fn check(&self) -> Result<(), String> {
+        for kind in Kind::ALL {
+            let Some(algorithm) = self.forced[kind as usize] else {
+                continue;
+            };
+            if !algorithm.serves(kind) {
+                let valid = Algorithm::ALL.into_iter().filter(|other| other.serves(kind));
+                let valid: Vec<&str> = valid.map(Algorithm::name).collect();
+                return Err(format!(
+                    "{} is no algorithm of {}: take one of {}",
+                    algorithm.name(),
+                    kind.name(),
+                    valid.join(", ")
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The algorithm that `rules` name for `collective` on `ranks` ranks; it always
+/// [supports](Algorithm::supports) the two, as a forced one that does not is passed over.
+///
+/// All ranks get the same answer. Of all-gatherv and reduce-scatter the whole list is summed up.
+pub fn choose(collective: &Collective, ranks: u32, rules: &Rules, sizes: &dyn Sizes) -> Algorithm {
+    let forced = rules.forced[collective.which() as usize];
+    if let Some(algorithm) = forced.filter(|a| a.supports(collective, ranks)) {
+        return algorithm;
+    }
+    match rules.library {
+        Library::Mpich => mpich(collective, ranks, rules, sizes),
+        Library::OpenMpi => open_mpi(collective, ranks, sizes),
+    }
+}
+
+/// The sum of a list that every rank knows as a whole.
+fn total(counts: Counts, ranks: u32, sizes: &dyn Sizes) -> u64 {
+    (0..ranks).fold(0, |sum, block| sum.saturating_add(sizes.bytes(counts, block, block)))
+}
+
+fn mpich(collective: &Collective, ranks: u32, rules: &Rules, sizes: &dyn Sizes) -> Algorithm {
+    let (n, power) = (u64::from(ranks), ranks.is_power_of_two());
+    // MPIR_CVAR_ALLTOALL_THROTTLE.
+    const SCATTERED: Algorithm = Algorithm::Scattered { window: 32 };
+    // MPIR_CVAR_ALLGATHER_LONG_MSG_SIZE, _SHORT_MSG_SIZE.
+    let allgather = |bytes: u64| {
+        if bytes < 524_288 && power {
+            Algorithm::RecursiveDoubling
+        } else if bytes < 81_920 {
+            Algorithm::Bruck
+        } else {
+            Algorithm::Ring
+        }
+    };
+    // MPIR_CVAR_REDSCAT_COMMUTATIVE_LONG_MSG_SIZE.
+    let reduce_scatter = |bytes: u64| {
+        if bytes < 524_288 {
+            Algorithm::RecursiveHalving
+        } else {
+            Algorithm::Pairwise
+        }
+    };
+    match *collective {
+        Collective::Barrier { .. } => Algorithm::Dissemination,
+        Collective::Allreduce { bytes, count, .. } => {
+            if bytes <= rules.allreduce_recursive_doubling_up_to || count < u64::from(power_of_two_within(ranks)) {
+                Algorithm::RecursiveDoubling
+            } else {
+                Algorithm::ReduceScatterAllgather
+            }
+        }
+        Collective::Broadcast { bytes, .. } => {
+            if bytes < rules.broadcast_binomial_below || ranks < rules.broadcast_min_ranks {
+                Algorithm::Binomial
+            } else if bytes < rules.broadcast_recursive_doubling_below && power {
+                Algorithm::ScatterRecursiveDoubling
+            } else {
+                Algorithm::ScatterRing
+            }
+        }
+        // MPIR_CVAR_REDUCE_SHORT_MSG_SIZE.
+        Collective::Reduce { bytes, count, .. } => {
+            if bytes > 2_048 && count >= u64::from(power_of_two_within(ranks)) {
+                Algorithm::ReduceScatterGather
+            } else {
+                Algorithm::Binomial
+            }
+        }
+        Collective::Gather { .. } | Collective::Scatter { .. } => Algorithm::Binomial,
+        Collective::Gatherv { .. } | Collective::Scatterv { .. } => Algorithm::Linear,
+        Collective::Allgather { bytes, .. } => allgather(bytes.saturating_mul(n)),
+        Collective::Allgatherv { counts, .. } => allgather(total(counts, ranks, sizes)),
+        Collective::ReduceScatter { counts, .. } => reduce_scatter(total(counts, ranks, sizes)),
+        Collective::ReduceScatterBlock { bytes, .. } => reduce_scatter(bytes.saturating_mul(n)),
+        Collective::Scan { .. } | Collective::Exscan { .. } => Algorithm::RecursiveDoubling,
+        // MPIR_CVAR_ALLTOALL_SHORT_MSG_SIZE, _MEDIUM_MSG_SIZE.
+        Collective::Alltoall { bytes, .. } => {
+            if bytes <= 256 && ranks >= 8 {
+                Algorithm::Bruck
+            } else if bytes <= 32_768 {
+                SCATTERED
+            } else if power {
+                Algorithm::PairwiseExchange
+            } else {
+                Algorithm::Pairwise
+            }
+        }
+        Collective::Alltoallv { .. } => SCATTERED,
+    }
+}
+
+const KIB: u32 = 1 << 10;
+
+fn open_mpi(collective: &Collective, ranks: u32, sizes: &dyn Sizes) -> Algorithm {
+    let (n, power) = (u64::from(ranks), ranks.is_power_of_two());
+    let long_allgather = if ranks.is_multiple_of(2) {
+        Algorithm::NeighborExchange
+    } else {
+        Algorithm::Ring
+    };
+    match *collective {
+        Collective::Barrier { .. } if power => Algorithm::RecursiveDoubling,
+        Collective::Barrier { .. } => Algorithm::Dissemination,
+        Collective::Allreduce { bytes, count, .. } => {
+            let segment = KIB * KIB;
+            if bytes < 10_000 {
+                Algorithm::RecursiveDoubling
+            } else if count <= n {
+                Algorithm::ReduceBroadcast
+            } else if bytes <= n * u64::from(segment) {
+                Algorithm::Ring
+            } else {
+                Algorithm::SegmentedRing { segment }
+            }
+        }
+        Collective::Broadcast { bytes, .. } => open_mpi_broadcast(bytes, ranks),
+        Collective::Reduce { bytes, count, .. } => open_mpi_reduce(bytes, count, ranks),
+        Collective::Gather { bytes, .. } => {
+            if bytes > 92_160 {
+                Algorithm::LinearSync { segment: 32 * KIB }
+            } else if bytes > 6_000 {
+                Algorithm::LinearSync { segment: KIB }
+            } else if ranks > 60 || (ranks > 10 && bytes < 1_024) {
+                Algorithm::Binomial
+            } else {
+                Algorithm::Linear
+            }
+        }
+        Collective::Scatter { bytes, .. } if ranks > 10 && bytes < 300 => Algorithm::Binomial,
+        Collective::Scatter { .. } | Collective::Gatherv { .. } | Collective::Scatterv { .. } => Algorithm::Linear,
+        Collective::Allgather { bytes, .. } => {
+            if ranks == 2 || (power && bytes.saturating_mul(n) < 50_000) {
+                Algorithm::RecursiveDoubling
+            } else if bytes.saturating_mul(n) < 50_000 {
+                Algorithm::Bruck
+            } else {
+                long_allgather
+            }
+        }
+        Collective::Allgatherv { counts, .. } => {
+            if ranks == 2 {
+                Algorithm::RecursiveDoubling
+            } else if total(counts, ranks, sizes) < 50_000 {
+                Algorithm::Bruck
+            } else {
+                long_allgather
+            }
+        }
+        Collective::ReduceScatter { counts, .. } => {
+            let bytes = total(counts, ranks, sizes);
+            let short = bytes <= 12 * 1_024 || (bytes <= 256 * 1_024 && power);
+            if short || f64::from(ranks) >= 0.0012 * bytes as f64 + 8.0 {
+                Algorithm::RecursiveHalving
+            } else {
+                Algorithm::Ring
+            }
+        }
+        Collective::ReduceScatterBlock { .. } => Algorithm::ReduceThenScatter,
+        Collective::Scan { .. } | Collective::Exscan { .. } => Algorithm::Linear,
+        Collective::Alltoall { bytes, .. } => {
+            if ranks == 2 {
+                Algorithm::Pairwise
+            } else if bytes < 200 && ranks > 12 {
+                Algorithm::Bruck
+            } else if bytes < 3_000 {
+                Algorithm::Linear
+            } else {
+                Algorithm::Pairwise
+            }
+        }
+        Collective::Alltoallv { .. } => Algorithm::Pairwise,
+    }
+}
+
+/// `ompi_coll_tuned_bcast_intra_dec_fixed`, whose lines in size and number of ranks were fitted to measurements.
+fn open_mpi_broadcast(bytes: u64, ranks: u32) -> Algorithm {
+    let below = |slope: f64, offset: f64| f64::from(ranks) < slope * bytes as f64 + offset;
+    if bytes < 2_048 {
+        Algorithm::Binomial
+    } else if bytes < 370_728 {
+        Algorithm::SplitBinary { segment: KIB }
+    } else if below(1.6134e-6, 2.1102) {
+        Algorithm::Chain { segment: 128 * KIB }
+    } else if ranks < 13 {
+        Algorithm::SplitBinary { segment: 8 * KIB }
+    } else if below(2.3679e-6, 1.1787) {
+        Algorithm::Chain { segment: 64 * KIB }
+    } else if below(3.2118e-6, 8.7936) {
+        Algorithm::Chain { segment: 16 * KIB }
+    } else {
+        Algorithm::Chain { segment: 8 * KIB }
+    }
+}
+
+/// `ompi_coll_tuned_reduce_intra_dec_fixed`, likewise.
+fn open_mpi_reduce(bytes: u64, count: u64, ranks: u32) -> Algorithm {
+    let above = |slope: f64, offset: f64| f64::from(ranks) > slope / 1_024.0 * bytes as f64 + offset;
+    if ranks < 8 && bytes < 512 {
+        Algorithm::Linear
+    } else if (ranks < 8 && bytes < 20_480) || bytes < 2_048 || count <= 1 {
+        Algorithm::Binomial
+    } else if above(0.6016, 1.3496) {
+        Algorithm::SegmentedBinomial { segment: KIB }
+    } else if above(0.0410, 9.7128) {
+        Algorithm::Chain { segment: KIB }
+    } else if above(0.0422, 1.1614) {
+        Algorithm::Binary { segment: 32 * KIB }
+    } else if above(0.0033, 1.6761) {
+        Algorithm::Chain { segment: 32 * KIB }
+    } else {
+        Algorithm::Chain { segment: 64 * KIB }
+    }
+}
