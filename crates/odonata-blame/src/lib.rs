@@ -13,8 +13,8 @@
 //!                              A: 4 us to B, A: 2 x 2 us to B, A: 5 us to C
 //! ```
 //!
-//! Where the holder is known only afterwards (a credit says whose packet made room when it comes back), the time
-//! is [deferred](Ledger::defer), and [settled](Ledger::settle) later.
+//! Where the holder is known only afterwards (who made room is known when there is room), the time is
+//! [deferred](Ledger::defer), and [settled](Ledger::settle) later.
 //!
 //! **Charges add up to the waits exactly**: the ledger integrates over the number of waiters between changes of
 //! a line; beside that it adds up `end - start` of all waits ([`Ledger::waited`]), and [`Ledger::audit`] compares the
@@ -48,8 +48,8 @@ mod series;
 pub use held::{Hold, Taker};
 pub use series::SeriesCharge;
 
-use claim::{Claim, Deferred};
-use line::Line;
+use claim::Claim;
+use line::{Line, Waiters};
 use odonata_engine::{Digest, Mode, NIL, Pool, Store, Time};
 use series::Series;
 
@@ -88,14 +88,12 @@ pub struct Waited {
 pub struct Ledger {
     lines: Store<Line>,
     claims: Pool<Claim>,
-    deferred: Pool<Deferred>,
     waited: Store<Waited>,
     series: Series,
 }
 odonata_engine::journalled!(Ledger {
     lines,
     claims,
-    deferred,
     waited,
     series
 });
@@ -112,7 +110,6 @@ impl Ledger {
         Ledger {
             lines: Store::filled(places.len(), Line::EMPTY),
             claims: Pool::new(),
-            deferred: Pool::new(),
             waited: Store::filled(usize::from(owners), Waited::default()),
             series: Series::new(places, owners, causes, interval),
         }
@@ -191,57 +188,30 @@ impl Ledger {
         let mut walk = self.walk(line);
         while let Some(waiters) = self.next(&mut walk) {
             if waiters.count > 0 {
-                let time = (until - since).0 * u64::from(waiters.count);
-                self.owe::<M>(line, waiters.owner, 0, time);
+                let claim = self.claims.edit::<M>(waiters.claim);
+                claim.deferred = claim
+                    .deferred
+                    .wrapping_add((until - since).0 * u64::from(waiters.count));
             }
         }
     }
 
     /// What has been deferred in `line` was held by `culprit`. The time series books it in the interval of `now`.
     pub fn settle<M: Mode>(&mut self, line: u32, now: Time, culprit: Owner, cause: Cause) {
-        let mut at = self.lines.get(line).deferred;
-        while at != NIL {
-            let Deferred { time, next, owner, .. } = *self.deferred.get(at);
-            if time > 0 {
-                self.clear::<M>(line, at, now, culprit, cause, owner);
-            }
-            at = next;
+        let mut walk = self.walk(line);
+        while let Some(waiters) = self.next(&mut walk) {
+            self.clear::<M>(line, waiters, now, culprit, cause);
         }
-        self.lines.edit::<M>(line).owed = false;
     }
 
-    /// Adds `time` (ps modulo 2^64) to what `owner` has waited in a channel for somebody not known yet; where that is
-    /// kept.
-    pub(crate) fn owe<M: Mode>(&mut self, line: u32, owner: Owner, channel: usize, time: u64) -> u32 {
-        let cell = self.lines.edit::<M>(line);
-        cell.owed = true;
-        let head = cell.deferred;
-        let mut at = head;
-        while at != NIL {
-            let cell = self.deferred.get(at);
-            if cell.owner == owner && usize::from(cell.channel) == channel {
-                let cell = self.deferred.edit::<M>(at);
-                cell.time = cell.time.wrapping_add(time);
-                return at;
-            }
-            at = cell.next;
-        }
-        let slot = self.deferred.take::<M>(Deferred {
-            time,
-            next: head,
-            owner,
-            channel: channel as u8,
-        });
-        self.lines.edit::<M>(line).deferred = slot;
-        slot
-    }
-
-    /// Charges what `owner` is owed in cell `at` to `culprit`.
-    pub(crate) fn clear<M: Mode>(&mut self, line: u32, at: u32, now: Time, culprit: Owner, cause: Cause, owner: Owner) {
-        let time = std::mem::replace(&mut self.deferred.edit::<M>(at).time, 0);
-        if let Some(waiters) = self.find(line, owner) {
+    /// Charges what `waiters` have waited for somebody not known yet to `culprit`.
+    #[inline]
+    fn clear<M: Mode>(&mut self, line: u32, waiters: Waiters, now: Time, culprit: Owner, cause: Cause) {
+        let time = self.claims.get(waiters.claim).deferred;
+        if time > 0 {
+            self.claims.edit::<M>(waiters.claim).deferred = 0;
             self.book::<M>(waiters.claim, culprit, cause, time);
-            self.series.add::<M>(line, now, time, owner, culprit, cause);
+            self.series.add::<M>(line, now, time, waiters.owner, culprit, cause);
         }
     }
 
@@ -280,26 +250,12 @@ impl Ledger {
                     charges.extend(claim.charges().map(|(culprit, cause, time)| Charge {
                         line,
                         victim: claim.owner,
-                        culprit: Some(culprit),
+                        culprit,
                         cause,
                         time,
                     }));
                     at = claim.more;
                 }
-            }
-            let mut at = self.lines.get(line).deferred;
-            while at != NIL {
-                let Deferred { time, next, owner, .. } = *self.deferred.get(at);
-                if time > 0 {
-                    charges.push(Charge {
-                        line,
-                        victim: owner,
-                        culprit: None,
-                        cause: 0,
-                        time: Time(time),
-                    });
-                }
-                at = next;
             }
             charges.sort_unstable();
             charges
@@ -359,7 +315,7 @@ impl Ledger {
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        self.lines.memory() + self.claims.memory() + self.deferred.memory() + self.series.memory()
+        self.lines.memory() + self.claims.memory() + self.series.memory()
     }
 
     /// Adds every charge to a digest.

@@ -12,6 +12,7 @@ const NOBODY: Owner = Owner::MAX;
 
 /// The state of a line; a cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(crate) struct Line {
     /// Until when the waits of this line have been charged or deferred; unused in lines of [held](crate::Hold)
     /// resources.
@@ -24,10 +25,6 @@ pub(crate) struct Line {
     more: u32,
     /// Waiters of all owners.
     pub(crate) total: u32,
-    /// Chain of [`Deferred`](crate::claim::Deferred) cells.
-    pub(crate) deferred: u32,
-    /// Whether any of them is not zero.
-    pub(crate) owed: bool,
 }
 
 const _: () = assert!(size_of::<Line>() == 64);
@@ -40,8 +37,6 @@ impl Line {
         owners: [NOBODY; INLINE],
         more: NIL,
         total: 0,
-        deferred: NIL,
-        owed: false,
     };
 }
 

@@ -5,7 +5,7 @@
 //! | waits while | for | charged to the owner of |
 //! |---|---|---|
 //! | the link transmits | [`LINK`] | the packet on it |
-//! | the link is idle, the far buffer has no room | [`CREDIT`] | the packet whose space is freed next |
+//! | the link is idle, the far buffer has no room | [`CREDIT`] | the packet that made the room with which the next one goes |
 //! | its FIFO has a packet in front (input FIFOs only) | [`INPUT`] | that packet |
 //!
 //! An owner is a [`Traffic`]: a job's MPI or its I/O. The rule is the same for all router models; with output queues
@@ -20,7 +20,7 @@ use crate::message::Traffic;
 use crate::params::{InputQueues, NetworkParams, RouterModel};
 use crate::port::OutPort;
 use odonata_blame::{Cause, Hold, Ledger, Taker};
-use odonata_engine::{Mode, NIL, Slot, Store, Time};
+use odonata_engine::{Mode, NIL, Store, Time};
 
 /// The link was busy.
 const LINK: Cause = 0;
@@ -135,11 +135,20 @@ impl OutPort {
 }
 
 impl Flow {
-    /// A packet of `owner` begins to wait for virtual channel `vc` of `link`; at a NIC, a message.
+    /// A packet of `owner` begins to wait for `link`; at a NIC, a message.
     #[inline]
-    pub(crate) fn join_output<M: Mode>(&mut self, link: u32, vc: u8, owner: Traffic, now: Time) {
+    pub(crate) fn join_output<M: Mode>(&mut self, link: u32, owner: Traffic, now: Time) {
         let hold = self.ports.get(link).hold();
-        self.books.ledger.join_held::<M>(link, vc, now, owner, hold);
+        self.books.ledger.join_held::<M>(link, now, owner, hold);
+    }
+
+    /// A waiter takes `link` now that virtual channel `vc` has room.
+    fn taker(&self, link: u32, vc: u8, returns: bool) -> Taker {
+        let at = self.links.get(link).first_vc + u32::from(vc);
+        Taker {
+            returns,
+            lacked: (self.vcs.get(at).freed_by, CREDIT),
+        }
     }
 
     /// A packet of `owner` takes router port `port` from `now` to `until`. If it has waited there, it was for
@@ -162,10 +171,7 @@ impl Flow {
             holder: owner,
             cause: LINK,
         };
-        let taker = waited.map(|channel| Taker {
-            channel,
-            returns: false,
-        });
+        let taker = waited.map(|vc| self.taker(port, vc, false));
         self.books.ledger.pass::<M>(port, (free_at, now), next, taker);
     }
 
@@ -178,10 +184,7 @@ impl Flow {
             holder: owner,
             cause: LINK,
         };
-        let taker = Taker {
-            channel: 0,
-            returns: !last,
-        };
+        let taker = self.taker(link, 0, !last);
         self.books.ledger.pass::<M>(link, (free_at, now), next, Some(taker));
         self.ports.edit::<M>(link).holder = owner;
     }
@@ -205,61 +208,6 @@ impl Flow {
     /// The packet in front of FIFO `buffer` is one of `owner` from now on.
     pub(crate) fn hold_input<M: Mode>(&mut self, buffer: u32, owner: Traffic) {
         *self.books.heads.edit::<M>(buffer) = owner;
-    }
-
-    /// Credits of `link` are about to be counted: the one that was due first says who held the room that was waited
-    /// for, on each virtual channel. Of several due at once that of the lowest owner, because the order in which
-    /// they lie here says nothing.
-    #[inline]
-    pub(crate) fn settle_credits<M: Mode>(&mut self, link: u32, now: Time) {
-        let port = self.ports.get(link);
-        let nic = link >= self.links.ports;
-        // What a NIC's queue holds is not counted as waiting at its port.
-        if (!nic && port.waiting == 0) || !self.books.ledger.has_idle(link, (port.free_at, now)) {
-            return;
-        }
-        let mut at = port.credits;
-        let shelf = self.shelves.get(link);
-        for i in 0..usize::from(shelf.len) {
-            let shelf = self.shelves.get(link);
-            if shelf.due[i] <= now {
-                self.settle_channel::<M>(link, shelf.vc[i], now);
-            }
-        }
-        while at != NIL {
-            let credit = *self.credits.get(at);
-            if credit.due <= now {
-                self.settle_channel::<M>(link, credit.vc, now);
-            }
-            at = credit.next();
-        }
-    }
-
-    /// The same for virtual channel `vc`, of which a credit is due.
-    fn settle_channel<M: Mode>(&mut self, link: u32, vc: u8, now: Time) {
-        let span = (self.ports.get(link).free_at, now);
-        if let Some(owner) = self.first_credit(link, vc, now) {
-            self.books.ledger.settle_idle::<M>(link, vc, span, owner, CREDIT);
-        }
-    }
-
-    /// Whose credit of `vc` was due first, of those that are due.
-    fn first_credit(&self, link: u32, vc: u8, now: Time) -> Option<Traffic> {
-        let shelf = self.shelves.get(link);
-        let on_shelf = (0..usize::from(shelf.len))
-            .filter(|&i| shelf.vc[i] == vc)
-            .map(|i| (shelf.due[i], shelf.owner[i]));
-        let mut first = on_shelf.min();
-        let mut at = self.ports.get(link).credits;
-        while at != NIL {
-            let credit = self.credits.get(at);
-            if credit.vc == vc {
-                let this = (credit.due, credit.owner);
-                first = Some(first.map_or(this, |other| other.min(this)));
-            }
-            at = credit.next();
-        }
-        first.filter(|&(due, _)| due <= now).map(|(_, owner)| owner)
     }
 
     /// Books everything until `now`, the end of a run in the middle of waits.

@@ -194,9 +194,6 @@ impl Flow {
     /// Counts the credits of `link` that are due.
     #[inline]
     pub(crate) fn harvest<M: Mode>(&mut self, link: u32, now: Time) {
-        if self.books.is_on() {
-            self.settle_credits::<M>(link, now);
-        }
         let first_vc = self.links.get(link).first_vc;
         let mut flits = 0;
         let len = usize::from(self.shelves.get(link).len);
@@ -206,7 +203,8 @@ impl Flow {
             for i in 0..len {
                 if shelf.due[i] <= now {
                     flits += u32::from(shelf.flits[i]);
-                    self.vcs.edit::<M>(first_vc + u32::from(shelf.vc[i])).used -= u32::from(shelf.flits[i]);
+                    let vc = self.vcs.edit::<M>(first_vc + u32::from(shelf.vc[i]));
+                    vc.free(u32::from(shelf.flits[i]), shelf.owner[i], shelf.due[i]);
                 } else {
                     (shelf.due[kept], shelf.flits[kept]) = (shelf.due[i], shelf.flits[i]);
                     (shelf.owner[kept], shelf.vc[kept]) = (shelf.owner[i], shelf.vc[i]);
@@ -231,7 +229,8 @@ impl Flow {
             let credit = *self.credits.get(at);
             if credit.due <= now {
                 flits += u32::from(credit.flits);
-                self.vcs.edit::<M>(first_vc + u32::from(credit.vc)).used -= u32::from(credit.flits);
+                let vc = self.vcs.edit::<M>(first_vc + u32::from(credit.vc));
+                vc.free(u32::from(credit.flits), credit.owner, credit.due);
                 self.credits.give::<M>(at);
             } else {
                 if credit.next != kept {

@@ -109,7 +109,7 @@ impl Fabric {
             self.inputs.edit::<C>(p.buffer).requested = true;
         }
         if self.flow.books.is_on() {
-            self.flow.join_output::<C>(port, vc, p.traffic, now);
+            self.flow.join_output::<C>(port, p.traffic, now);
         }
         self.packets.edit::<C>(packet).next_waiting = NIL;
         let tail = self.flow.vcs.get(at).queue.tail;

@@ -53,7 +53,7 @@ impl Fabric {
         self.traffic.edit::<C>(u32::from(m.traffic)).bytes_sent += m.bytes;
         if self.flow.books.is_on() {
             let number = self.flow.links.ports + m.source;
-            self.flow.join_output::<C>(number, 0, m.traffic, ctx.now());
+            self.flow.join_output::<C>(number, m.traffic, ctx.now());
         }
         let mut queue = self.nics.get(m.source).queue;
         let first = queue.is_empty();

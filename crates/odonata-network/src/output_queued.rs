@@ -28,7 +28,7 @@ impl Fabric {
         if !overflow.is_empty() || !self.flow.has_room::<C>(port, vc, flits, now) {
             if self.flow.books.is_on() {
                 let owner = self.packets.get(packet).traffic;
-                self.flow.join_output::<C>(port, vc, owner, now);
+                self.flow.join_output::<C>(port, owner, now);
             }
             overflow.push::<C, _>(&mut self.packets, packet);
             self.flow.vcs.edit::<C>(at).overflow = overflow;
@@ -46,7 +46,7 @@ impl Fabric {
         } else {
             if self.flow.books.is_on() {
                 let owner = self.packets.get(packet).traffic;
-                self.flow.join_output::<C>(port, vc, owner, now);
+                self.flow.join_output::<C>(port, owner, now);
             }
             self.enqueue::<C>(packet, port, vc);
             let free_at = self.flow.ports.get(port).free_at;
