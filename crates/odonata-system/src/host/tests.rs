@@ -245,7 +245,7 @@ impl World {
             nic: NicParams { queue: 4 },
             traffics: 2 * self.jobs.len() as u16,
             series: None,
-            blame: true,
+            blame: false,
             seed: 3,
         }
     }
