@@ -3,6 +3,9 @@
 Processes, not threads: a baseline that runs out of memory or crashes must not take the run along, and says so
 under a name. They are started afresh (no fork), from any program, a notebook included, and end when the one
 that started them does. A baseline is complete or it is not there; why not is in run.json.
+
+Traffic whose end depends on other jobs has none alone. Its baseline waits for the end of the run, and sends
+for as long as the job did there.
 """
 
 from __future__ import annotations
@@ -17,13 +20,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from odonata import runner
+from odonata.results import GOOD_OUTCOMES
 
 #: The folder of the baselines in a result folder.
 FOLDER = "baselines"
@@ -52,6 +56,24 @@ def wanted(scenario: dict[str, Any]) -> list[str]:
     return jobs if scenario["run"]["baselines"] and len(jobs) > 1 else []
 
 
+def ends_with_others(job: Mapping[str, Any]) -> bool:
+    """Whether a job of a resolved scenario is traffic whose time depends on other jobs.
+
+    It sends until they have ended, or starts after them and stops at a time (`Job::ends_with_others` of the
+    core).
+
+    >>> traffic = {"synthetic": {"stop": None}}
+    >>> ends_with_others({"start_after": [], "until": [0], "workload": traffic})
+    True
+    >>> ends_with_others({"start_after": [0], "until": [], "workload": traffic})
+    False
+    """
+    traffic = job["workload"].get("synthetic")
+    if traffic is None:
+        return False
+    return bool(job["until"]) or (bool(job["start_after"]) and traffic["stop"] is not None)
+
+
 def folder_names(jobs: list[str]) -> dict[str, str]:
     """A folder name for every job: its own name where a file system takes that, else one made of it.
 
@@ -75,6 +97,10 @@ def folder_names(jobs: list[str]) -> dict[str, str]:
 class _Baseline:
     job: str
     name: str
+    #: Whether it has to know how the run ended before it can start.
+    waits: bool = False
+    #: How long the job sends, in seconds, if that depends on others.
+    sends_for_s: float | None = None
     process: subprocess.Popen[bytes] | None = None
     errors: IO[bytes] | None = None
     heard: bytes = b""
@@ -87,11 +113,15 @@ class _Baseline:
 class Baselines:
     """The baselines of one run; leaving the context ends what still runs."""
 
-    def __init__(self, task: runner.Task, jobs: list[str], folder: Path, processes: int | None) -> None:
+    def __init__(
+        self, task: runner.Task, scenario: dict[str, Any], folder: Path, processes: int | None
+    ) -> None:
         self._task = task
         self._folder = folder
-        self._all = [_Baseline(job, name) for job, name in folder_names(jobs).items()]
-        self._processes = processes or min(cores(), len(jobs) + 1)
+        waiting = {job["name"] for job in scenario["jobs"] if ends_with_others(job)}
+        names = folder_names(wanted(scenario))
+        self._all = [_Baseline(job, name, waits=job in waiting) for job, name in names.items()]
+        self._processes = processes or min(cores(), len(names) + 1)
 
     def __enter__(self) -> Baselines:
         return self
@@ -111,10 +141,20 @@ class Baselines:
         for one in self._all:
             if running + beside_run >= self._processes:
                 break
-            if one.process is None and not one.ending:
+            if one.process is None and not one.ending and not one.waits:
                 self._start(one)
                 running += 1
         return {one.job: one.fraction for one in self._all}
+
+    def tell(self, run: Mapping[str, Any], jobs: list[dict[str, Any]]) -> None:
+        """Lets those start that wait for the end of the run: `run` is its run.json, `jobs` its table."""
+        lasted_s = {row["job"]: row["elapsed_s"] for row in jobs}
+        for one in self._all:
+            if one.waits and run["outcome"] in GOOD_OUTCOMES:
+                one.waits, one.sends_for_s = False, lasted_s[one.job]
+            elif one.waits:
+                detail = "alone, it sends for as long as beside the others, and that run ended as "
+                self._end(one, "not-run", detail + run["outcome"])
 
     def complete(self, report: runner.Report | None, last: runner.Progress, stop: runner.StopRequest) -> None:
         """Waits for all baselines, or until `stop` is requested."""
@@ -159,7 +199,7 @@ class Baselines:
         assert one.process.stdin is not None
         assert one.process.stdout is not None
         os.set_blocking(one.process.stdout.fileno(), False)
-        task = asdict(replace(self._task, only=one.job))
+        task = asdict(replace(self._task, only=one.job, sends_for_s=one.sends_for_s))
         request = json.dumps({"task": task, "folder": str(self._folder / one.name)})
         with contextlib.suppress(BrokenPipeError):  # it died at once; its ending is told when it is heard
             one.process.stdin.write(request.encode())

@@ -29,14 +29,15 @@ def execute(
 ) -> Results:
     """Runs `simulation`, built from `task`, and its baselines beside it on up to `processes` cores.
 
-    The results go to `folder`, run.json last; without one they stay in memory. When `stop` is requested the
-    run keeps what it measured, and baselines that are not complete are dropped, which run.json says.
+    Baselines of traffic whose end depends on other jobs come after it. The results go to `folder`, run.json
+    last; without one they stay in memory. When `stop` is requested the run keeps what it measured, and
+    baselines that are not complete are dropped, which run.json says.
     """
     from odonata import slowdown, tables
     from odonata.results import Results
 
-    jobs = wanted(json.loads(simulation.scenario_json()))
-    if not jobs:
+    scenario = json.loads(simulation.scenario_json())
+    if not wanted(scenario):
         runner.drive(simulation, report, stop)
         if folder is None:
             return Results(runner.description(simulation), runner.collect(simulation))
@@ -44,7 +45,7 @@ def execute(
         return Results.load(folder)
     with contextlib.ExitStack() as scratch:
         place = folder or Path(scratch.enter_context(tempfile.TemporaryDirectory(prefix="odonata-")))
-        with Baselines(task, jobs, place / FOLDER, processes) as baselines:
+        with Baselines(task, scenario, place / FOLDER, processes) as baselines:
 
             def both(now: runner.Progress) -> None:
                 fractions = baselines.follow(beside_run=True)
@@ -53,10 +54,12 @@ def execute(
 
             last = runner.drive(simulation, both, stop)
             runner.write_tables(simulation, place)
+            run = runner.description(simulation)
+            baselines.tell(run, Results(run, path=place).rows("jobs"))
             if last is not None:
                 baselines.complete(report, last, stop)
             baselines.stop()
-        run = runner.description(simulation, baselines.endings())
+        run["baselines"] = baselines.endings()
         results = Results(run, path=place)
         tables.write(slowdown.table(results, results.baselines), place, "slowdown")
         if folder is None:

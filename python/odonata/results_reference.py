@@ -57,7 +57,7 @@ RUN_KEYS = {
     "version": "Version of odonata.",
     "baselines": "For every job that was also run alone: outcome, detail, digest, wall_s and folder (in this "
     "one; null if there is none). Outcomes as below, or why there is none: out-of-memory, killed, crashed, "
-    "failed, interrupted. Empty without run.baselines.",
+    "failed, interrupted, not-run. Empty without run.baselines.",
     "scenario": "The scenario as resolved: every default filled in, every override applied.",
 }
 

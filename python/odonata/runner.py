@@ -82,12 +82,16 @@ class Task:
     seed: int | None
     #: The job that runs alone; None: all.
     only: str | None = None
+    #: How long its traffic lasts, in seconds from its start, if that depends on other jobs.
+    sends_for_s: float | None = None
 
     def build(self) -> _core.Simulation:
         """A simulation that is ready to run, or an `InputError`."""
         check_seed(self.seed)
         with input_errors():
-            return _core.Simulation(self.text, self.path, self.overrides, self.seed, self.only)
+            return _core.Simulation(
+                self.text, self.path, self.overrides, self.seed, self.only, self.sends_for_s
+            )
 
 
 class StopRequest:
@@ -170,7 +174,7 @@ def collect(simulation: _core.Simulation) -> dict[str, pa.Table]:
     return {name: tables.from_core(simulation, name) for name in simulation.table_names()}
 
 
-def description(simulation: _core.Simulation, baselines: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def description(simulation: _core.Simulation) -> dict[str, Any]:
     """The contents of run.json, in the documented order: how it ended first, the long scenario last."""
-    run: dict[str, Any] = json.loads(simulation.run_json()) | {"baselines": dict(baselines or {})}
+    run: dict[str, Any] = json.loads(simulation.run_json()) | {"baselines": {}}
     return {key: run[key] for key in RUN_KEYS if key in run} | run

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from odonata.baselines import ends_with_others
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 NAME = "slowdown"
 DOC = (
     "One row per job: alone, together with the others, and together / alone (only with run.baselines). "
-    "Not a number where a metric does not apply, or the baseline is missing (run.json says why)."
+    "Not a number where a metric does not apply, or the baseline is missing (run.json says why). "
+    "Traffic that others tell to stop sends as long alone as together: what compares are its latencies."
 )
 
 #: A job's row of the table `jobs`, to which the percentiles of its I/O messages were added.
@@ -50,7 +53,7 @@ class Metric:
     column: str
     #: Column that is 0 where the metric does not apply.
     count: str | None = None
-    #: Whether it grows until the job ends, so that only finished jobs can be compared.
+    #: Whether it grows until the job ends, so that only jobs that finished, each by itself, can be compared.
     whole: bool = False
 
     @property
@@ -64,10 +67,11 @@ class Metric:
             return math.nan
         return float(row[self.column])
 
-    def compare(self, alone: Row | None, together: Row) -> Slowdown:
-        """The metric of a job alone and together with the others."""
+    def compare(self, alone: Row | None, together: Row, *, given_time: bool = False) -> Slowdown:
+        """The metric of a job alone and together with the others; `given_time`: it takes as long in both."""
         one, other = self.value(alone), self.value(together)
-        comparable = not self.whole or all(row is not None and _finished(row) for row in (alone, together))
+        finished = all(row is not None and _finished(row) for row in (alone, together))
+        comparable = not self.whole or (finished and not given_time)
         ratio = other / one if comparable and one > 0 else math.nan
         return Slowdown(one, other, ratio)
 
@@ -97,7 +101,7 @@ def _latencies(prefix: str, what: str, count: str, measures: Mapping[str, str]) 
 
 
 _ALL = {"mean": "mean", "p50": "median", "p99": "99th percentile", "max": "largest"}
-_SOME = {"mean": "mean", "p99": "99th percentile"}
+_SOME = {"mean": "mean", "p99": "99th percentile", "max": "largest"}
 
 METRICS: list[Metric] = [
     *_times(),
@@ -152,7 +156,11 @@ def table(together: Results, alone: Mapping[str, Results]) -> pa.Table:
 
     jobs = _job_rows(together)
     baselines = {job: _job_rows(results)[0] for job, results in alone.items()}
-    compared = [[metric.compare(baselines.get(row["job"]), row) for metric in METRICS] for row in jobs]
+    given = {job["name"] for job in together.run["scenario"]["jobs"] if ends_with_others(job)}
+    compared = [
+        [metric.compare(baselines.get(row["job"]), row, given_time=row["job"] in given) for metric in METRICS]
+        for row in jobs
+    ]
     fields = [
         describe(c["name"], c["type"], unit=c["unit"], doc=c["doc"]) for c in documentation()["columns"]
     ]

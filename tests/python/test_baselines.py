@@ -167,6 +167,137 @@ def test_a_baseline_that_fails_is_named_and_the_rest_is_kept(shell):
     assert results.slowdown()["halo"]["elapsed"].ratio > 0.99
 
 
+#: A job after another, traffic until it has ended, and an array of two.
+RULES = (
+    SMALL.partition("[[jobs]]")[0]
+    + """\
+[[jobs]]
+name = "halo"
+ranks = 16
+placement = "random"
+workload = { stencil = { dims = [4, 4], message = "16 KiB", iterations = 5, compute = "10 us" } }
+
+[[jobs]]
+name = "late"
+ranks = 4
+start = "20 us"
+start_after = "halo"
+workload = { checkpoint = { iterations = 1, total = "8 MB", interval = "30 us" } }
+
+[[jobs]]
+name = "noise"
+ranks = 8
+start = "5 us"
+until = "late"
+placement = "random"
+workload = { uniform = { bytes = "2 KiB", mean_interval = "4 us" } }
+
+[[jobs]]
+name = "pair"
+count = 2
+stagger = "50 us"
+ranks = 3
+workload = { stencil = { dims = [3], message = "4 KiB", iterations = 3 } }
+"""
+)
+RULED = ["halo", "late", "noise", "pair-0", "pair-1"]
+
+
+@pytest.fixture(scope="module")
+def ruled(tmp_path_factory):
+    return odonata.run(tomllib.loads(RULES), tmp_path_factory.mktemp("rules") / "out", baselines=True)
+
+
+def test_a_job_that_waits_for_others_starts_alone_at_its_delay(ruled):
+    assert ruled.failed_baselines == {}
+    assert list(ruled.baselines) == RULED
+    together = {row["job"]: row for row in ruled.rows("jobs")}
+    alone = {job: results.rows("jobs")[0] for job, results in ruled.baselines.items()}
+    assert together["late"]["start_s"] > together["halo"]["elapsed_s"] + 20e-6
+    assert alone["late"]["start_s"] == 20e-6
+    # Time counts from the start of the job, so that what it waited for is in neither.
+    late = ruled.slowdown()["late"]["elapsed"]
+    assert late == (alone["late"]["elapsed_s"], together["late"]["elapsed_s"], late.together / late.alone)
+    assert 0.99 < late.ratio < 2
+    assert [alone[job]["start_s"] for job in ("halo", "pair-0", "pair-1")] == [0, 0, 50e-6]
+    for job in RULED:
+        assert ruled.baselines[job].run["scenario"]["jobs"][0]["start_after"] == []
+        places = [
+            [(r["rank"], r["node"], r["server"]) for r in results.rows("ranks") if r["job"] == job]
+            for results in (ruled.baselines[job], ruled)
+        ]
+        assert places[0] == places[1]
+
+
+def test_traffic_that_others_stop_sends_alone_as_long_and_is_compared_by_its_latencies(ruled):
+    together = next(row for row in ruled.rows("jobs") if row["job"] == "noise")
+    (alone,) = ruled.baselines["noise"].rows("jobs")
+    assert alone["start_s"] == together["start_s"] == 5e-6
+    # Alone it ends with its last message, of which there is one every 4 us / 8.
+    assert 0 <= together["elapsed_s"] - alone["elapsed_s"] < 10e-6
+    assert alone["bytes_sent"] == pytest.approx(together["bytes_sent"], rel=0.05)
+    row = next(row for row in ruled.rows("slowdown") if row["job"] == "noise")
+    assert row["elapsed_together_s"] == together["elapsed_s"]
+    for metric in METRICS:
+        assert not metric.whole or math.isnan(row[f"{metric.name}_ratio"])
+    for name in ("message_latency_max", "mpi_packet_latency_mean", "mpi_packet_latency_max"):
+        found = ruled.slowdown()["noise"][name]
+        assert found == (alone[f"{name}_s"], together[f"{name}_s"], found.together / found.alone)
+    assert ruled.slowdown()["noise"]["mpi_packet_latency_max"].ratio > 1
+
+
+def test_processes_change_nothing_for_jobs_with_rules_either(ruled):
+    held = odonata.run(tomllib.loads(RULES), baselines=True, processes=1)
+    assert str(held.rows("slowdown")) == str(ruled.rows("slowdown"))
+
+
+def test_traffic_that_others_stop_waits_for_the_end_of_the_run():
+    seen = []
+    odonata.run(tomllib.loads(RULES), baselines=True, progress=seen.append)
+    assert list(seen[-1].baselines.values()) == [1.0] * len(RULED)
+    waited = [now.baselines["noise"] for now in seen if now.fraction is None or now.fraction < 1]
+    assert set(waited) <= {0.0}
+
+
+def test_traffic_that_others_stop_is_not_run_alone_if_the_run_failed(shell):
+    """The devices are too small for the checkpoint, so nobody tells the traffic to stop."""
+    shell.write(RULES.replace('capacity = "1 GB"', 'capacity = "1 MB"'))
+    done = shell("run", "scenario.toml", "-o", "out", "--baselines")
+    assert done.code == 3
+    reason = (
+        "noise, alone: not-run: alone, it sends for as long as beside the others, and that run ended as "
+        "storage-full"
+    )
+    assert reason in done.err
+    assert "no comparison for noise, alone: not-run" in done.out
+    results = odonata.load(shell.folder / "out")
+    assert results.outcome == "storage-full"
+    assert set(results.failed_baselines) == {"late", "noise"}
+    assert results.run["baselines"]["noise"]["folder"] is None
+    assert not (shell.folder / "out/baselines/noise").exists()
+
+
+def test_traffic_that_others_stop_runs_alone_under_a_time_limit():
+    limit = {"run.time_limit": "150 us"}
+    results = odonata.run(tomllib.loads(RULES), baselines=True, overrides=limit)
+    assert results.outcome == "time-limit"
+    assert results.failed_baselines == {}
+    noise = results.slowdown()["noise"]
+    assert noise["elapsed"].together == pytest.approx(145e-6, rel=1e-9)
+    assert 120e-6 < noise["elapsed"].alone <= 145e-6
+
+
+def test_the_core_refuses_traffic_alone_that_nobody_stops():
+    with pytest.raises(odonata.InputError, match="depends on others") as caught:
+        runner.Task(RULES, "scenario.toml", [], None, only="noise").build()
+    assert caught.value.key == "jobs.2.until"
+    with pytest.raises(odonata.InputError, match="ends by itself"):
+        runner.Task(RULES, "scenario.toml", [], None, only="halo", sends_for_s=1e-3).build()
+    for wrong in (-1.0, math.nan, math.inf):
+        with pytest.raises(ValueError, match="sends_for_s"):
+            runner.Task(RULES, "scenario.toml", [], None, only="noise", sends_for_s=wrong).build()
+
+
 def test_a_baseline_that_runs_out_of_memory_is_a_named_failure(monkeypatch):
     """The limit is on the baselines' processes only, as a smaller machine would be on them first."""
     start = subprocess.Popen
@@ -279,6 +410,27 @@ def test_ctrl_c_among_the_baselines_keeps_the_run_that_is_complete(shell):
     assert pq.read_table(shell.folder / "out/slowdown.parquet").num_rows == 2
 
 
+def test_ctrl_c_says_that_traffic_which_others_stop_was_not_run(shell):
+    endless = (
+        '[[jobs]]\nname = "noise"\nranks = 4\nuntil = "traffic"\nworkload = { uniform = { load = 0.1 } }\n'
+    )
+    shell.write(ENDLESS.replace("ranks = 40", "ranks = 20") + endless)
+    with start_and_wait_for(shell, "--baselines", "--jobs", "2") as process:
+        while not children(process):
+            time.sleep(0.02)
+        time.sleep(0.5)
+        workers = children(process)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    run = json.loads((shell.folder / "out/run.json").read_text())
+    endings = {job: ending["outcome"] for job, ending in run["baselines"].items()}
+    assert endings == {"traffic": "interrupted", "noise": "not-run"}
+    assert "noise, alone: not-run: " in err
+    assert "that run ended as interrupted" in err
+    assert all(gone(pid) for pid in workers)
+
+
 def test_baselines_of_a_killed_run_end_by_themselves(shell):
     shell.write(SLOW_BASELINE)
     with start_and_wait_for(shell, "--baselines", "--jobs", "2") as process:
@@ -325,3 +477,12 @@ def test_the_baselines_of_the_example_are_its_jobs_run_one_after_the_other():
         elapsed = results.slowdown()[job["job"]]["elapsed"]
         assert elapsed.alone == pytest.approx(job["elapsed_s"], rel=0.02)
         assert elapsed.ratio > 1.02
+
+
+@pytest.mark.slow
+def test_the_background_of_the_example_pays_more_than_it_costs():
+    slowdowns = odonata.run(ROOT / "examples/background.toml", baselines=True).slowdown()
+    assert slowdowns["solver"]["elapsed"].ratio == pytest.approx(1, abs=0.01)
+    worst = slowdowns["background"]["mpi_packet_latency_max"]
+    assert worst.alone < 2e-6
+    assert worst.ratio > 10

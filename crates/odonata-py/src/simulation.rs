@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use odonata_system::results::Table;
-use odonata_system::{Results, Simulation, scenario};
+use odonata_system::{Results, Simulation, Time, scenario};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -37,9 +37,10 @@ pub(crate) struct PySimulation {
 #[pymethods]
 impl PySimulation {
     /// Loads a scenario and builds the machine. With `only`, that job has it for itself, on the nodes that it has
-    /// beside the others. Raises `InputError`, or `KeyError` if no job is called so; nothing has been written then.
+    /// beside the others; `sends_for_s` is how long its traffic lasts if that depends on others. Raises `InputError`,
+    /// or `KeyError` if no job is called so; nothing has been written then.
     #[new]
-    #[pyo3(signature = (text, path, overrides=Vec::new(), seed=None, only=None))]
+    #[pyo3(signature = (text, path, overrides=Vec::new(), seed=None, only=None, sends_for_s=None))]
     fn new(
         py: Python<'_>,
         text: &str,
@@ -47,11 +48,16 @@ impl PySimulation {
         overrides: Vec<String>,
         seed: Option<u64>,
         only: Option<&str>,
+        sends_for_s: Option<f64>,
     ) -> PyResult<Self> {
+        if sends_for_s.is_some_and(|seconds| !(0.0..=Time::LONGEST.seconds()).contains(&seconds)) {
+            return Err(PyValueError::new_err("sends_for_s is no time that a run can take"));
+        }
+        let sends_for = sends_for_s.map(Time::from_seconds);
         let simulation = py.detach(|| {
             let mut loaded = scenario::load(text, path, &overrides, seed, folder_of(path))?;
             if let Some(job) = only {
-                match loaded.alone(job) {
+                match loaded.alone(job, sends_for)? {
                     Some(alone) => loaded = alone,
                     None => return Ok(None),
                 }

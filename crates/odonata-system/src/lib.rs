@@ -16,5 +16,6 @@ pub mod scenario;
 mod simulation;
 
 pub use check::{CostReport, JobReport, MachineReport, Report, RoutingReport, check};
+pub use odonata_units::Time;
 pub use scenario::InputError;
 pub use simulation::{Outcome, Progress, Results, Simulation};

@@ -117,6 +117,23 @@ fn background_traffic_lasts_as_long_as_the_job_and_ends_with_it() {
     assert!(results.rows().jobs[0].elapsed_s > results.rows().jobs[2].start_s + 70e-6);
 }
 
+/// Nothing but sources is left, for far more events than pass between two looks for a stall; one of them ends.
+#[test]
+fn traffic_may_wait_for_the_end_of_traffic_that_ends_by_itself() {
+    for end in ["messages = 20_000", "stop = \"100 ms\""] {
+        let text = background("", &format!(", {end}")) + &background("until = \"background\"", "");
+        let text = text.replacen("\"background\"\nranks = 8\nuntil", "\"second\"\nranks = 8\nuntil", 1);
+        let results = run(&text);
+        assert_eq!(results.outcome(), &Outcome::Completed, "{end}");
+        assert!(results.progress().events > 4 << 16);
+        let [first, second] = &results.rows().jobs[..] else {
+            panic!()
+        };
+        assert!(first.elapsed_s > 90e-3 && second.elapsed_s > first.elapsed_s);
+        assert!(second.elapsed_s < first.elapsed_s + 50e-6);
+    }
+}
+
 #[test]
 fn a_job_that_is_never_told_is_a_named_stall_even_under_traffic_without_end() {
     // The last job waits for traffic that waits for a job which cannot write: of 2 KiB for each of two ranks a

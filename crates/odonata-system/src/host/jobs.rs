@@ -230,10 +230,11 @@ impl Hosts {
         matches!(*event, HostEvent::Generate { rank } if self.is_void(rank))
     }
 
-    /// Whether `event` can do more than let a source send: of the hosts, and not about a source's message.
+    /// Whether `event` can do more than let a source send that has no end of its own: of the hosts, and not about a
+    /// source's message. Who waits for a source that has one will be told.
     pub fn is_progress(&self, event: &HostEvent) -> bool {
         match *event {
-            HostEvent::Generate { .. } => false,
+            HostEvent::Generate { rank } => self.ends_by_itself(rank) && !self.is_void(rank),
             HostEvent::LocalSent { parcel } | HostEvent::LocalArrived { parcel } => {
                 Letter::unpack(self.parcels.get(parcel).content).kind != Kind::Source
             }
@@ -241,6 +242,15 @@ impl Hosts {
             | HostEvent::Resume { .. }
             | HostEvent::DeviceDone { .. }
             | HostEvent::DrainDone { .. } => true,
+        }
+    }
+
+    /// Whether the source on `rank` comes to its end even if nobody tells it to stop.
+    fn ends_by_itself(&self, rank: u32) -> bool {
+        let job = &self.jobs[usize::from(self.places[rank as usize].job)];
+        match &job.program {
+            JobProgram::Program(_) => true,
+            JobProgram::Synthetic { source, .. } => source.messages.is_some() || source.stop.is_some(),
         }
     }
 

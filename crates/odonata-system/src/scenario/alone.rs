@@ -1,29 +1,72 @@
 //! A job of a scenario, alone on the machine.
 
-use super::Scenario;
-use super::resolved::PlacementRule;
+use odonata_units::Time;
+
+use super::resolved::{Job, PlacementRule, Workload};
+use super::{InputError, Problem, Scenario};
 
 impl Scenario {
     /// The same machine with job `name` only, on the nodes and with the servers that it has beside the others; `None`
     /// if no job has that name.
     ///
     /// The seed stays, and who draws random numbers is named by its node, so the job draws what it draws beside the
-    /// others: all that differs is that they are not there. It starts when it starts beside them. What it starts from
-    /// is kept resolved (a permutation that was drawn, say). What a job has from the others is settled here, and is its
-    /// nodes only: a key that made a job start or stop by another one would have to be turned into a time. A placement that depends on the other jobs becomes
-    /// the list of its nodes, so that the resolved scenario says by itself what is run.
-    #[must_use]
-    pub fn alone(&self, name: &str) -> Option<Scenario> {
-        let index = self.resolved.jobs.iter().position(|job| job.name == name)?;
+    /// others: all that differs is that they are not there. What it starts from is kept resolved (a permutation that
+    /// was drawn, say). A placement that depends on the other jobs becomes the list of its nodes, so that the resolved
+    /// scenario says by itself what is run.
+    ///
+    /// It starts when it starts beside them. A job that starts after others has none to wait for: what is its delay
+    /// after their end counts from time zero. Traffic whose end depends on others ([`Job::ends_with_others`]) sends for
+    /// `sends_for`, counted from its start: as long as it did beside them.
+    ///
+    /// # Errors
+    /// The end of the job depends on others and there is no `sends_for`, or the other way round.
+    pub fn alone(&self, name: &str, sends_for: Option<Time>) -> Result<Option<Scenario>, InputError> {
+        let Some(index) = self.resolved.jobs.iter().position(|job| job.name == name) else {
+            return Ok(None);
+        };
         let mut alone = self.clone();
         alone.resolved.run.baselines = false;
-        alone.resolved.jobs = vec![self.resolved.jobs[index].clone()];
+        let mut job = self.resolved.jobs[index].clone();
+        settle(&mut job, sends_for).map_err(|problem| self.document.locate(problem))?;
         alone.placement.jobs = vec![self.placement.jobs[index].clone()];
-        let job = &mut alone.resolved.jobs[0];
-        if matches!(job.placement, PlacementRule::Contiguous | PlacementRule::Random) {
-            let ranks = alone.placement.jobs[0].nodes.iter();
-            job.placement = PlacementRule::Nodes(ranks.step_by(job.ranks_per_node as usize).copied().collect());
+        match job.placement {
+            PlacementRule::Nodes(_) | PlacementRule::Clients(_) | PlacementRule::File { .. } => {}
+            PlacementRule::Contiguous
+            | PlacementRule::Random
+            | PlacementRule::RandomRouter
+            | PlacementRule::RandomGroup => {
+                let ranks = alone.placement.jobs[0].nodes.iter();
+                job.placement = PlacementRule::Nodes(ranks.step_by(job.ranks_per_node as usize).copied().collect());
+            }
         }
-        Some(alone)
+        alone.resolved.jobs = vec![job];
+        Ok(Some(alone))
     }
+}
+
+/// Turns the rules by which `job` starts and stops with others into times.
+fn settle(job: &mut Job, sends_for: Option<Time>) -> Result<(), Problem> {
+    let (name, entry) = (&job.name, job.entry);
+    let (start, ends_with_others) = (job.start, job.ends_with_others());
+    match (&mut job.workload, sends_for) {
+        (Workload::Synthetic(traffic), Some(time)) if ends_with_others => {
+            // One picosecond more, as a message that is created at the very end of the time is one of it.
+            let stop = start.0.saturating_add(time.0).saturating_add(1);
+            traffic.stop = Some(Time(stop).min(Time::LONGEST));
+        }
+        (_, Some(_)) => {
+            let problem = format!("job \"{name}\" ends by itself, alone as beside the others");
+            return Err(Problem::new(format!("jobs.{entry}"), problem, "no time to send for"));
+        }
+        (_, None) if ends_with_others => {
+            let key = if job.until.is_empty() { "start_after" } else { "until" };
+            let problem = format!("the end of job \"{name}\" depends on others, which are not there when it is alone");
+            let expected = "for how long it sends, as measured beside the others";
+            return Err(Problem::new(format!("jobs.{entry}.{key}"), problem, expected));
+        }
+        (_, None) => {}
+    }
+    job.start_after.clear();
+    job.until.clear();
+    Ok(())
 }

@@ -383,6 +383,15 @@ impl Job {
     pub fn nodes(&self) -> u32 {
         self.ranks.div_ceil(self.ranks_per_node)
     }
+
+    /// Whether it is synthetic traffic whose time depends on other jobs: it sends until they have ended, or starts
+    /// after them and stops at a time.
+    pub fn ends_with_others(&self) -> bool {
+        let Workload::Synthetic(traffic) = &self.workload else {
+            return false;
+        };
+        !self.until.is_empty() || (!self.start_after.is_empty() && traffic.stop.is_some())
+    }
 }
 
 /// Which nodes a job gets.

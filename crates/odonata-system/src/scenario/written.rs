@@ -87,7 +87,8 @@ pub struct Run {
     /// blame_series). Default: true where there is more than one job.
     pub blame: Option<bool>,
     /// Whether each job also runs alone, on the nodes and servers that it has beside the others; the table slowdown
-    /// holds the one against the other. With a single job there is nothing to compare, and nothing more is run.
+    /// holds the one against the other. With a single job there is nothing to compare, and nothing more is run. Alone,
+    /// a job with `start_after` starts at its `start`, and traffic with `until` sends for as long as it did in the run.
     pub baselines: bool,
 }
 
