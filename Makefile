@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 ODONATA := $(BIN)/odonata
 
 # What the compiled package depends on. Python sources do not count: they are installed as links.
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml')
 
 # pyo3 asks this interpreter which ABI to build for; the same one everywhere, so that cargo does not rebuild.
 export PYO3_PYTHON := $(abspath $(BIN)/python)

@@ -1,9 +1,9 @@
-"""Writes the study's inputs: the 24 scenarios and the two node lists.
+"""Writes the study's inputs: the 24 scenarios of the runs, the 8 of the paper, and their node lists.
 
 The inputs are in the repository, so that a run needs nothing else; this script says where they come from and
 keeps them alike. It reads the placement of the published runs from `../shared/reference/mfnetsim/alloc`
 (relative to the repository; the environment variable ODONATA_SHARED names another place). Without that folder
-only the scenarios are written.
+the node lists of the runs stay as they are.
 
     python studies/mfnetsim/make_inputs.py
 """
@@ -44,6 +44,9 @@ PROGRAMS = {
 
 RANKS = 300
 
+#: The mixes of the paper: its Workload 1 and Workload 2.
+MIXES = ("wkld2", "wkld3")
+
 
 def names() -> list[str]:
     """All runs: placement-routing-workload."""
@@ -78,6 +81,53 @@ def scenario(name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def paper_names() -> list[str]:
+    """The runs as the paper describes them: placement-routing-workload, each with its baselines."""
+    return [f"{place}-{route}-{load}" for place in PLACEMENTS for route in ROUTINGS for load in MIXES]
+
+
+def paper_scenario(name: str) -> str:
+    """The scenario of a run as the paper describes it; all that is not the preset's is a default."""
+    place, route, load = name.split("-")
+    jobs = WORKLOADS[load]
+    lines = [
+        f"# The MFNetSim paper: {' + '.join(jobs)}, {PLACEMENTS[place]} placement, {ROUTINGS[route]} routing.",
+        "# Written by ../make_inputs.py; ../PAPER.md says what it stands for.",
+        "",
+        f'name = "paper-{name}"',
+        'preset = "mfnetsim"',
+        "",
+        "[network.routing]",
+        f'algorithm = "{ROUTINGS[route]}"',
+        "",
+        "[run]",
+        "baselines = true",
+    ]
+    for job in jobs:
+        lines += [
+            "",
+            "[[jobs]]",
+            f'name = "{job}"',
+            f"ranks = {RANKS}",
+            f'placement = {{ file = "nodes/{PLACEMENTS[place]}.csv", slot = {SLOTS[job]} }}',
+            f"workload = {{ {job} = {{}} }}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def paper_node_list(published: str) -> str:
+    """A node list of the runs with the servers where the paper has them: first in their group.
+
+    The published placements name clients, and a client is the c mod 30th compute node of group c div 30. With the
+    servers in front of the compute nodes instead of behind them, every terminal moves up by two.
+    """
+    lines = ["slot,rank,client,terminal"]
+    for row in csv.DictReader(published.splitlines()):
+        client = int(row["client"])
+        lines.append(f"{row['slot']},{row['rank']},{client},{32 * (client // 30) + 2 + client % 30}")
+    return "\n".join(lines) + "\n"
+
+
 def node_list(placement: str, folder: Path) -> str:
     """The node list of a placement, from the folder of the published runs.
 
@@ -98,13 +148,20 @@ def node_list(placement: str, folder: Path) -> str:
 def main() -> None:
     for name in names():
         (HERE / "scenarios" / f"{name}.toml").write_text(scenario(name), encoding="utf-8")
-    print(f"{len(names())} scenarios written")
+    for name in paper_names():
+        (HERE / "paper" / f"{name}.toml").write_text(paper_scenario(name), encoding="utf-8")
+    print(f"{len(names())} scenarios of the runs, {len(paper_names())} of the paper written")
     folder = stored.folder()
-    if not folder.is_dir():
-        sys.exit(f"{folder} is not there: the node lists stay as they are")
+    known = folder.is_dir()
     for placement in PLACEMENTS.values():
-        (HERE / "nodes" / f"{placement}.csv").write_text(node_list(placement, folder), encoding="utf-8")
-    print("2 node lists written")
+        own = HERE / "nodes" / f"{placement}.csv"
+        if known:
+            own.write_text(node_list(placement, folder), encoding="utf-8")
+        shifted = paper_node_list(own.read_text(encoding="utf-8"))
+        (HERE / "paper" / "nodes" / f"{placement}.csv").write_text(shifted, encoding="utf-8")
+    print("4 node lists written" if known else "2 node lists of the paper written")
+    if not known:
+        sys.exit(f"{folder} is not there: the node lists of the runs stay as they are")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 //! The presets, and what they resolve to.
 
-use odonata_system::scenario::resolved::{DeviceModel, Machine, Workload};
+use odonata_system::scenario::resolved::{
+    Algorithm, CheckpointOffset, CosmoflowIo, DeviceModel, Divert, Machine, RouterModel, Switching, Via, Workload,
+};
 use odonata_system::scenario::{self, Scenario};
 use odonata_units::{Bandwidth, Bytes, Time};
 
@@ -51,15 +53,52 @@ fn codes_compatible_is_the_stored_runs_to_the_picosecond() {
 }
 
 #[test]
-fn the_papers_preset_differs_where_the_paper_does() {
+fn the_papers_preset_has_none_of_what_only_the_runs_have() {
+    let jobs = "[[jobs]]\nranks = 300\nworkload = { checkpoint = {} }\n[[jobs]]\nranks = 300\nworkload = { cosmoflow = {} }\n";
     let Scenario {
         resolved, placement, ..
-    } = load(&format!("preset = \"mfnetsim\"\n{JOB}"));
-    assert_eq!(resolved.network.links.global.bandwidth, Bandwidth::gib_per_s(4.37));
-    assert_eq!(resolved.network.links.global.credit_delay, Time::from_ns(300));
+    } = load(&format!("preset = \"mfnetsim\"\n{jobs}"));
+    let Machine::Dragonfly(dragonfly) = &resolved.machine;
+    assert_eq!((dragonfly.groups, dragonfly.cables), (33, Some(1)));
+    let network = &resolved.network;
+    assert_eq!(network.switching, Switching::CutThrough);
+    assert_eq!(network.router, RouterModel::InputQueued);
+    let links = [&network.links.terminal, &network.links.local, &network.links.global];
+    assert_eq!(
+        links.map(|link| link.bandwidth),
+        [16.0, 5.25, 4.37].map(Bandwidth::gib_per_s)
+    );
+    // 2, 3 and 15 m of cable at 5 ns/m, both ways.
+    for (link, metres) in links.into_iter().zip([2, 3, 15]) {
+        assert_eq!(link.latency, Time::from_ns(5 * metres));
+        assert_eq!(link.credit_delay, link.latency);
+    }
+    let routing = &network.routing;
+    assert_eq!((routing.algorithm, routing.via), (Algorithm::ProgressiveAdaptive, Via::Router));
+    assert_eq!((routing.candidates, routing.divert), (1, Divert::Any));
+    // No copy on the way to the interface.
+    assert_eq!(resolved.mpi.send_per_byte.time_for(Bytes(29_516_800)), Time::ZERO);
+    // The first two nodes of a group are servers, the other 30 compute; 15 of them use the one, 15 the other.
     assert_eq!(placement.servers[..4], [0, 1, 32, 33]);
-    assert_eq!(placement.jobs[0].nodes[..2], [2, 3]);
-    assert!(resolved.storage.is_some_and(|storage| storage.manager.object_per_file));
+    for client in 0..300u32 {
+        let job = &placement.jobs[0];
+        assert_eq!(job.nodes[client as usize], 32 * (client / 30) + 2 + client % 30);
+        assert_eq!(job.servers[client as usize], client / 15);
+    }
+    let storage = resolved.storage.expect("the preset has servers");
+    assert!(storage.manager.object_per_file);
+    let DeviceModel::Rate(device) = storage.device.model;
+    assert_eq!((device.seek, device.overhead), (Time::ZERO, Time::from_ns(20_000)));
+    let Workload::Checkpoint(checkpoint) = &resolved.jobs[0].workload else {
+        panic!("a checkpoint")
+    };
+    assert!(checkpoint.coordinated);
+    assert_eq!(checkpoint.offset, CheckpointOffset::ByRank);
+    let Workload::Cosmoflow(training) = &resolved.jobs[1].workload else {
+        panic!("a training")
+    };
+    assert!(training.pipelined);
+    assert_eq!(training.io, CosmoflowIo::Read);
 }
 
 #[test]

@@ -20,15 +20,18 @@ STUDY = Path(__file__).resolve().parents[1]
 #: What a result was made from; beside its run.json.
 ORIGIN_FILE = "study.json"
 
+PLACEMENTS = ("cont", "rand")
+ROUTINGS = ("min", "par")
+BASELINES = ("checkpoint", "cosmo", "milc", "nekbone")
+MIXES = ("wkld2", "wkld3")
+
 #: All runs, cheapest workloads first.
 ALL = tuple(
     f"{place}-{route}-{load}"
-    for load in ("checkpoint", "cosmo", "milc", "nekbone", "wkld2", "wkld3")
-    for route in ("min", "par")
-    for place in ("cont", "rand")
+    for load in (*BASELINES, *MIXES)
+    for route in ROUTINGS
+    for place in PLACEMENTS
 )
-
-BASELINES = ("checkpoint", "cosmo", "milc", "nekbone")
 
 #: Named sets of runs. "quick": every application once or twice, without the two long mixes.
 SETS: dict[str, tuple[str, ...]] = {
@@ -54,6 +57,34 @@ SETS: dict[str, tuple[str, ...]] = {
 INTERRUPTED = 130
 
 
+#: With --json the progress goes to standard error and only run.json, which the folder has too, to standard
+#: output; runs side by side would write over each other's progress.
+QUIET = {True: ("--quiet",), False: ("--json",)}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A family of runs: its folder in the study, where scenarios and node lists are."""
+
+    scenarios: Path
+    nodes: Path
+    names: tuple[str, ...]
+
+    def scenario(self, name: str) -> Path:
+        """The scenario of a run."""
+        return self.scenarios / f"{name}.toml"
+
+
+#: The runs as they were published.
+PUBLISHED = Kind(STUDY / "scenarios", STUDY / "nodes", ALL)
+#: The mixes as the paper describes them, each with its baselines.
+PAPER = Kind(
+    STUDY / "paper",
+    STUDY / "paper" / "nodes",
+    tuple(f"{place}-{route}-{load}" for load in MIXES for route in ROUTINGS for place in PLACEMENTS),
+)
+
+
 @dataclass(frozen=True)
 class Done:
     """A run that has ended, now or earlier."""
@@ -76,26 +107,30 @@ def expand(words: Sequence[str]) -> list[str]:
 
 
 def scenario(name: str) -> Path:
-    """The scenario of a run."""
-    return STUDY / "scenarios" / f"{name}.toml"
+    """The scenario of a published run."""
+    return PUBLISHED.scenario(name)
 
 
-def origin(name: str) -> dict[str, str]:
+def origin(name: str, kind: Kind = PUBLISHED, overrides: Sequence[str] = ()) -> dict[str, str]:
     """What decides the results of a run: scenario, node lists, version and build of the simulator.
 
     The version alone does not do: between two releases the model changes and the version does not.
     """
-    digest = hashlib.sha256(scenario(name).read_bytes())
-    for nodes in sorted((STUDY / "nodes").glob("*.csv")):
+    digest = hashlib.sha256(kind.scenario(name).read_bytes())
+    for nodes in sorted(kind.nodes.glob("*.csv")):
         digest.update(nodes.read_bytes())
+    for override in overrides:
+        digest.update(override.encode() + b"\n")
     core = hashlib.sha256(Path(str(_core.__file__)).read_bytes())
     return {"input": digest.hexdigest(), "version": odonata.__version__, "build": core.hexdigest()}
 
 
-def usable(name: str, folder: Path, *, any_build: bool) -> bool:
+def usable(
+    name: str, folder: Path, *, any_build: bool, kind: Kind = PUBLISHED, overrides: Sequence[str] = ()
+) -> bool:
     """Whether `folder` holds the completed run `name`, from these inputs and this build (or any build)."""
     made_from = _read(folder / ORIGIN_FILE)
-    wanted = origin(name)
+    wanted = origin(name, kind, overrides)
     keys = ("input", "version") if any_build else tuple(wanted)
     same = bool(made_from) and all(made_from.get(key) == wanted[key] for key in keys)
     return same and _read(folder / "run.json").get("outcome") == "completed"
@@ -108,17 +143,27 @@ def perform(
     fresh: bool = False,
     any_build: bool = False,
     at_once: int = 1,
+    processes: int | None = None,
+    kind: Kind = PUBLISHED,
+    overrides: Sequence[str] = (),
     announce: Callable[[str], None] = print,
 ) -> list[Done]:
-    """Runs what has no usable result in `results`, `at_once` runs side by side."""
+    """Runs what has no usable result in `results`, `at_once` runs side by side.
+
+    `processes` limits how many of a run and its baselines go on together, `overrides` are settings
+    (`KEY=VALUE`) that replace those of all scenarios.
+    """
 
     def one(name: str) -> Done:
         folder = results / name
-        if not fresh and usable(name, folder, any_build=any_build):
+        if not fresh and usable(name, folder, any_build=any_build, kind=kind, overrides=overrides):
             announce(f"{name}: results are there")
             return Done(name, folder, reused=True)
         announce(f"{name}: running")
-        return _run(name, folder, quiet=at_once > 1)
+        arguments = [word for override in overrides for word in ("--set", override)]
+        arguments += ["--jobs", str(processes)] if processes else []
+        made_from = origin(name, kind, overrides)
+        return _run(name, folder, kind.scenario(name), made_from, [*arguments, *QUIET[at_once > 1]])
 
     with ThreadPoolExecutor(max_workers=at_once) as pool:
         try:
@@ -129,12 +174,12 @@ def perform(
             raise
 
 
-def _run(name: str, folder: Path, *, quiet: bool) -> Done:
-    made_from = origin(name)
-    # A process of its own: its CPU time and peak memory are those of this run. With --json the progress goes
-    # to standard error and only run.json, which the folder has too, to standard output.
-    command = [sys.executable, "-m", "odonata", "run", str(scenario(name)), "-o", str(folder), "--force"]
-    code = subprocess.run([*command, "--quiet" if quiet else "--json"], stdout=subprocess.DEVNULL).returncode
+def _run(
+    name: str, folder: Path, file: Path, made_from: dict[str, str], arguments: Sequence[str]
+) -> Done:
+    # A process of its own: its CPU time and peak memory are those of this run.
+    command = [sys.executable, "-m", "odonata", "run", str(file), "-o", str(folder), "--force", *arguments]
+    code = subprocess.run(command, stdout=subprocess.DEVNULL).returncode
     if code == INTERRUPTED:
         raise KeyboardInterrupt
     if code != 0:
