@@ -13,11 +13,11 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench docs study-mfnetsim clean
+.PHONY: help setup demo test check format bench docs study-mfnetsim study-mfnetsim-paper clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.installed ## Build the package into .venv (does nothing if nothing changed)
 
@@ -63,6 +63,9 @@ docs: setup ## Regenerate docs/scenario.md and docs/results.md from the types
 
 study-mfnetsim: setup ## Run the MFNetSim case study beside its stored values (RUNS="cont-min-wkld2 ...")
 	$(BIN)/python studies/mfnetsim/compare.py $(RUNS)
+
+study-mfnetsim-paper: setup ## Hold the MFNetSim case study against its paper's claims (RUNS="rand-min-wkld2 ...")
+	$(BIN)/python studies/mfnetsim/paper.py $(RUNS)
 
 clean: ## Remove .venv, target/ and results/
 	rm -rf $(VENV) target results

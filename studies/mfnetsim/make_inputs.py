@@ -89,9 +89,9 @@ def paper_names() -> list[str]:
 def paper_scenario(name: str) -> str:
     """The scenario of a run as the paper describes it; all that is not the preset's is a default."""
     place, route, load = name.split("-")
-    jobs = WORKLOADS[load]
+    jobs, where = WORKLOADS[load], f"{PLACEMENTS[place]} placement"
     lines = [
-        f"# The MFNetSim paper: {' + '.join(jobs)}, {PLACEMENTS[place]} placement, {ROUTINGS[route]} routing.",
+        f"# The MFNetSim paper: {' + '.join(jobs)}, {where}, {ROUTINGS[route]} routing.",
         "# Written by ../make_inputs.py; ../PAPER.md says what it stands for.",
         "",
         f'name = "paper-{name}"',
@@ -118,7 +118,7 @@ def paper_scenario(name: str) -> str:
 def paper_node_list(published: str) -> str:
     """A node list of the runs with the servers where the paper has them: first in their group.
 
-    The published placements name clients, and a client is the c mod 30th compute node of group c div 30. With the
+    The published placements name clients: client c is compute node c mod 30 of group c div 30. With the
     servers in front of the compute nodes instead of behind them, every terminal moves up by two.
     """
     lines = ["slot,rank,client,terminal"]

@@ -65,8 +65,8 @@ def job_row(results: odonata.Results, job: str) -> dict[str, Any]:
 def io_time(results: odonata.Results, job: str) -> float:
     """Request to acknowledgement, summed over the reads and writes of a rank, mean over ranks.
 
-    The paper's "total time each process spent on I/O operations"; with I/O that overlaps with computation it is
-    more than the time that a rank waits.
+    The paper's "total time each process spent on I/O operations"; where I/O overlaps with computation it
+    is more than the time that a rank waits.
     """
     table = results.table("io")
     rows = table.filter(pc.equal(table["job"], job))
@@ -97,7 +97,7 @@ def share_below(values: Sequence[float], bound: float) -> float:
 
 
 def io_messages_below(results: odonata.Results, job: str, bound: float) -> float:
-    """Share of a job's I/O messages (requests, pulls, data, acknowledgements) with a latency below `bound`."""
+    """Share of a job's I/O messages (requests, pulls, data, acknowledgements) faster than `bound`."""
     table = results.table("messages")
     rows = table.filter(pc.and_(pc.equal(table["job"], job), pc.equal(table["class"], "io")))
     total = pc.sum(rows["count"]).as_py() or 0
@@ -133,7 +133,9 @@ def groups(results: odonata.Results, job: str) -> set[int]:
     return {row["router"] // GROUP for row in results.rows("ranks") if row["job"] == job}
 
 
-def links(results: odonata.Results, link_class: str, within: set[int]) -> dict[tuple[int, int], dict[str, Any]]:
+def links(
+    results: odonata.Results, link_class: str, within: set[int]
+) -> dict[tuple[int, int], dict[str, Any]]:
     """Link directions of a class that start at routers of some groups, by their two routers."""
     return {
         (row["source"], row["target"]): row
@@ -143,7 +145,7 @@ def links(results: odonata.Results, link_class: str, within: set[int]) -> dict[t
 
 
 def saturation_increases(case: Case, job: str) -> list[float]:
-    """By how much the saturation time of each global link from the job's groups differs from the job alone."""
+    """By how much longer than beside the job alone each global link from the job's groups saturates."""
     own = groups(case.together, job)
     alone = links(case.alone[job], "global", own)
     together = links(case.together, "global", own)
@@ -161,18 +163,16 @@ def carriers(results: odonata.Results, part: float) -> int:
     for row in results.rows("links"):
         if row["class"] == "local":
             sent[row["source"]] = sent.get(row["source"], 0) + row["bytes"]
-    wanted, number = part * sum(sent.values()), 0
-    for number, total in enumerate(accumulate(sorted(sent.values(), reverse=True)), start=1):
-        if total >= wanted:
-            break
-    return number
+    wanted = part * sum(sent.values())
+    # The routers before the one with which enough is reached, and that one.
+    return sum(total < wanted for total in accumulate(sorted(sent.values(), reverse=True))) + bool(wanted)
 
 
 def waits(case: Case, victim: str, victim_class: str, where: str) -> dict[str, float]:
     """Culprit -> share of the victim's time that was waited for it, from the table `blame` of the mix.
 
-    `where` is "network" (waits in routers, of the packets' time in the network) or "servers" (of the time from
-    request to acknowledgement). Empty where the run did not measure blame.
+    `where` is "network" (waits in routers, of the packets' time in the network) or "servers" (of the time
+    from request to acknowledgement). Empty where the run did not measure blame.
     """
     if "blame" not in case.together.tables or not case.together.run.get("blame"):
         return {}

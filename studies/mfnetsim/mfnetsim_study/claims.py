@@ -1,7 +1,8 @@
 """What a claim of the paper is, and how a verdict comes about.
 
-A claim says what it measures of which cases, and grades every number by a rule of its own. The verdict follows from
-the grades, for the runs with the artefacts and for those without them alike; nobody sets one by hand.
+A claim says what it measures of which cases, and grades every number by a rule of its own. The verdict
+follows from the grades, for the runs with the artefacts and for those without them alike;
+nobody sets one by hand.
 
     all numbers as claimed -> holds;   none, nor near -> does not hold;   else -> holds in part
 """
@@ -25,6 +26,8 @@ IMMUNE = 0.05
 NOTICED = 0.05
 #: "Degraded", "suffers slowdown".
 DEGRADED = 1.1
+#: Share of a victim's time from which on a culprit is named.
+WORTH_NAMING = 0.005
 #: "Significantly prolonged", "increases up to".
 TWOFOLD = 2.0
 
@@ -232,12 +235,13 @@ def culprits(claim: Claim, of: Sequence[Case]) -> list[str]:
             continue
         order = sorted(shares, key=lambda culprit: (culprit == who.job, -sum(shares[culprit]), culprit))
         # A job that is in one of the workloads only counts where it is.
+        means = {culprit: cases.mean(shares[culprit]) for culprit in order}
         parts = [
-            f"{'itself' if culprit == who.job else culprit or 'unknown'} {number(cases.mean(shares[culprit]), '%')}"
-            for culprit in order
-            if cases.mean(shares[culprit]) >= 0.005
+            f"{'itself' if culprit == who.job else culprit or 'unknown'} {number(share, '%')}"
+            for culprit, share in means.items()
+            if share >= WORTH_NAMING
         ]
         whole = "I/O time, at servers" if who.where == "servers" else "packets' time"
         traffic = "" if who.where == "servers" else {"mpi": "MPI ", "io": "I/O "}[who.traffic]
-        texts.append(f"{who.job} waited, of its {traffic}{whole}: {', '.join(parts) or 'below 0.5 %'}")
+        texts.append(f"{who.job} waited, of its {traffic}{whole}: {', '.join(parts) or 'nothing'}")
     return texts

@@ -109,7 +109,9 @@ def higher_total(of: Sequence[Case]) -> list[Value]:
     for one, other in placements(of):
         slow, fast = (cases.job_row(case.alone[JOB], JOB)["elapsed_s"] for case in (one, other))
         name = f"{one.routing}-{one.workload}"
-        values.append(Value("contiguous / random, alone", name, slow / fast, "x", yes(slow / fast > 1 + NOTICED)))
+        values.append(
+            Value("contiguous / random, alone", name, slow / fast, "x", yes(slow / fast > 1 + NOTICED))
+        )
     return values
 
 
@@ -219,7 +221,7 @@ CLAIMS = [
         "sec. 8",
         "CosmoFlow: I/O time is prolonged due to network interference",
         "network",
-        "random: share of the slowdown that is neither service nor waiting at servers: half; in part: a quarter",
+        "random: half of the slowdown is neither service nor waiting at servers; in part: a quarter",
         due_to_network,
     ),
     Claim(
@@ -260,7 +262,7 @@ CLAIMS = [
         "Fig. 13a",
         "Nekbone: average message latency increases up to 103x under random placement",
         "103x",
-        "random: mean from send call to last byte, the larger of both routings: within 30 %; in part: twofold",
+        "random: mean from send call to last byte, larger of both routings: within 30 %; in part: twofold",
         latency("nekbone", 103.0),
         (Sufferer("nekbone", "mpi", "network"),),
     ),

@@ -10,7 +10,6 @@ from mfnetsim_study.claims import (
     DEGRADED,
     NOTICED,
     Claim,
-    Sufferer,
     Value,
     placements,
     random,
@@ -90,7 +89,7 @@ CLAIMS = [
     Claim(
         "heavy-io",
         "sec. 8",
-        "applications with heavy I/O are less sensitive in I/O time: Checkpoint slows down less than CosmoFlow",
+        "heavy I/O is less sensitive: Checkpoint's I/O time grows less than CosmoFlow's",
         "less",
         "random, I/O time together / alone: Checkpoint below CosmoFlow by 5 %",
         heavy_io,
@@ -118,7 +117,6 @@ CLAIMS = [
         "degraded, stable",
         "elapsed less computation, together / alone: random at least 1.1, contiguous within 5 %, job by job",
         random_degrades,
-        (Sufferer("checkpoint", "io", "servers"),),
     ),
     Claim(
         "adaptive-risk",

@@ -1,12 +1,12 @@
 """Why I/O takes longer together than alone: the device, or the network?
 
-A request is, at any moment, in one of these states, and the tables of a run with `run.blame` hold the time of each,
-summed over the requests of a job:
+A request is, at any moment, in one of these states, and the tables of a run with `run.blame` hold the time of
+each, summed over the requests of a job:
 
 - a device serves it (`jobs.io_device_s`);
 - at its server it waits for the device, for memory or for space (table `blame`, place "server", by culprit);
-- it is on its way: a request, pull, data or acknowledgement is in the network or in an interface. That is the rest of
-  `jobs.io_calls_s`, request to acknowledgement.
+- it is on its way: a request, pull, data or acknowledgement is in the network or in an interface. That is the
+  rest of `jobs.io_calls_s`, request to acknowledgement.
 
 So the difference between together and alone is the sum of the differences of the three, exactly.
 """
@@ -45,7 +45,9 @@ class Split:
     def waited(self, resource: str, culprit: str | None = None) -> float:
         """Waits for a resource, while it was with one culprit or with anybody."""
         return sum(
-            waited for (what, who), waited in self.waits_s.items() if what == resource and culprit in (None, who)
+            waited
+            for (what, who), waited in self.waits_s.items()
+            if what == resource and culprit in (None, who)
         )
 
     def __sub__(self, other: Split) -> Split:

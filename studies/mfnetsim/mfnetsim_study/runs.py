@@ -27,10 +27,7 @@ MIXES = ("wkld2", "wkld3")
 
 #: All runs, cheapest workloads first.
 ALL = tuple(
-    f"{place}-{route}-{load}"
-    for load in (*BASELINES, *MIXES)
-    for route in ROUTINGS
-    for place in PLACEMENTS
+    f"{place}-{route}-{load}" for load in (*BASELINES, *MIXES) for route in ROUTINGS for place in PLACEMENTS
 )
 
 #: Named sets of runs. "quick": every application once or twice, without the two long mixes.
@@ -174,9 +171,7 @@ def perform(
             raise
 
 
-def _run(
-    name: str, folder: Path, file: Path, made_from: dict[str, str], arguments: Sequence[str]
-) -> Done:
+def _run(name: str, folder: Path, file: Path, made_from: dict[str, str], arguments: Sequence[str]) -> Done:
     # A process of its own: its CPU time and peak memory are those of this run.
     command = [sys.executable, "-m", "odonata", "run", str(file), "-o", str(folder), "--force", *arguments]
     code = subprocess.run(command, stdout=subprocess.DEVNULL).returncode

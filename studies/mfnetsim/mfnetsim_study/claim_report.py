@@ -1,0 +1,178 @@
+"""The claims and their verdicts as text for the terminal, as Markdown and as CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mfnetsim_study import claims_jobs, claims_storage, claims_system, io_split
+from mfnetsim_study.cases import Case, job_row
+from mfnetsim_study.claims import Answer, Claim, Verdict, answer, culprits, number
+from mfnetsim_study.report import Table
+
+#: All claims, in the order of the paper.
+CLAIMS: list[Claim] = [*claims_storage.CLAIMS, *claims_jobs.CLAIMS, *claims_system.CLAIMS]
+
+VARIANTS = ("without", "with")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim with what the runs say to it."""
+
+    claim: Claim
+    #: The paper as it describes itself.
+    without: Answer
+    #: The runs as they were published.
+    artefacts: Answer
+    who: list[str]
+
+
+def judge(paper: Sequence[Case], published: Sequence[Case]) -> list[Judged]:
+    """All claims, held against the runs without the artefacts and those with them."""
+    return [
+        Judged(claim, answer(claim, paper), answer(claim, published), culprits(claim, paper))
+        for claim in CLAIMS
+    ]
+
+
+def overview(judged: Sequence[Judged]) -> Table:
+    """How many claims hold."""
+    rows = []
+    for verdict in Verdict:
+        counts = [
+            sum(item.verdict == verdict for item in column)
+            for column in ([j.without for j in judged], [j.artefacts for j in judged])
+        ]
+        rows.append([verdict, *map(str, counts)])
+    return Table("Claims", ["verdict", "without artefacts", "with"], rows)
+
+
+def verdicts(judged: Sequence[Judged]) -> Table:
+    """One line per claim, for a terminal."""
+    rows = [
+        [j.claim.key, j.claim.source, j.claim.number, j.without.verdict, j.artefacts.verdict] for j in judged
+    ]
+    header = ["claim", "in", "paper", "without artefacts", "with"]
+    return Table("Verdicts", header, rows, left=5)
+
+
+def details(judged: Sequence[Judged]) -> str:
+    """A paragraph per claim, for a terminal."""
+    parts = []
+    for j in judged:
+        lines = [
+            f"{j.claim.says} ({j.claim.source})",
+            f"  {j.without.verdict}: {j.without.text() or 'no runs'}   (paper: {j.claim.number})",
+            f"  with the artefacts {j.artefacts.verdict}: {j.artefacts.text() or 'no runs'}",
+            *(f"  {line}" for line in j.who),
+        ]
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def page(judged: Sequence[Judged], paper: Sequence[Case], published: Sequence[Case]) -> str:
+    """claims.md."""
+    parts = [
+        f"Computed from {names(paper)} without the artefacts of the published runs, and {names(published)} "
+        "with them. Ranges are over these runs; x is together / alone unless it says otherwise.\n",
+        overview(judged).markdown(),
+        table(judged).markdown(),
+        "Who caused it (share of the victim's time that it waited, mean over the runs under random placement "
+        "without the artefacts):\n",
+        "".join(f"- {line}\n" for line in dict.fromkeys(line for j in judged for line in j.who)),
+        *(one.markdown() for one in splits(paper, published)),
+        "Rules:\n",
+        "".join(f"- `{j.claim.key}`: {j.claim.rule}\n" for j in judged),
+    ]
+    return "\n".join(parts)
+
+
+def table(judged: Sequence[Judged]) -> Table:
+    """All claims with their numbers, for Markdown."""
+    rows = [
+        [
+            j.claim.says,
+            j.claim.source,
+            j.claim.number,
+            f"**{j.without.verdict}**",
+            j.without.text(),
+            str(j.artefacts.verdict),
+            j.artefacts.text(),
+        ]
+        for j in judged
+    ]
+    header = ["claim", "in", "paper", "without artefacts", "ours", "with artefacts", "ours"]
+    return Table("Claim by claim:", header, rows, left=7)
+
+
+def splits(paper: Sequence[Case], published: Sequence[Case], job: str = "cosmoflow") -> list[Table]:
+    """Where a job's I/O lost its time, for the runs that measured it; no table if there are none."""
+    rows = []
+    for label, of in (("", paper), (" (artefacts)", published)):
+        for case in of:
+            if io_split.measured(case, job):
+                rows.append([case.name + label, *_split(case, job)])
+    header = [
+        *("run", "alone", "together", "more", "device serves", "waits for it: Checkpoint", "CosmoFlow"),
+        *("memory, space", "network", "device", "network"),
+    ]
+    title = (
+        "Why CosmoFlow's I/O takes longer, ms per rank (request to acknowledgement, all calls), and as "
+        "shares of the difference:"
+    )
+    return [Table(title, header, rows)] if rows else []
+
+
+def _split(case: Case, job: str) -> list[str]:
+    alone, together = (io_split.of(results, job) for results in (case.alone[job], case.together))
+    more = together - alone
+    ranks = job_row(case.together, job)["ranks"]
+    others = sum(more.waited(resource) for resource in io_split.RESOURCES if resource != "device")
+    seconds = [
+        *(alone.calls_s, together.calls_s, more.calls_s, more.service_s),
+        *(more.waited("device", culprit) for culprit in ("checkpoint", "cosmoflow")),
+        *(others, more.network_s),
+    ]
+    # Of a difference of less than a thousandth the parts say nothing.
+    tells = abs(more.calls_s) >= 1e-3 * alone.calls_s
+    shares = [number(part / more.calls_s, "%") if tells else "" for part in (more.device_s, more.network_s)]
+    return [f"{1e3 * value / ranks + 0.0:,.2f}" for value in seconds] + shares
+
+
+def write(folder: Path, judged: Sequence[Judged], paper: Sequence[Case], published: Sequence[Case]) -> None:
+    """Writes claims.md, and claims.csv with every number of every run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "claims.md").write_text(page(judged, paper, published), encoding="utf-8")
+    with (folder / "claims.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        header = [
+            "claim",
+            "source",
+            "paper",
+            "artefacts",
+            "verdict",
+            "quantity",
+            "run",
+            "value",
+            "unit",
+            "grade",
+        ]
+        writer.writerow(header)
+        for j in judged:
+            for variant, found in zip(VARIANTS, (j.without, j.artefacts), strict=True):
+                start = [j.claim.key, j.claim.source, j.claim.number, variant, found.verdict]
+                if not found.values:
+                    writer.writerow([*start, "", "", "", "", ""])
+                for value in found.values:
+                    grade = value.grade.name.lower() if value.grade is not None else ""
+                    writer.writerow([*start, value.quantity, value.case, value.number, value.unit, grade])
+
+
+def names(of: Sequence[Case]) -> str:
+    """How many runs, and which if not all."""
+    if len(of) == 8:
+        return "all 8 runs"
+    return f"{len(of)} of 8 runs" + (f" ({', '.join(case.name for case in of)})" if of else "")
