@@ -135,6 +135,14 @@ def test_pooled_latencies_are_three_per_node_that_received_packets():
     assert cases.share_below([2.0, 9.0, 1.0], 2.0) == pytest.approx(1 / 3)
 
 
+def test_the_worst_node_is_that_whose_largest_packet_latency_grew_most():
+    def of(*latencies):
+        return results(ranks=[{"job": "milc", "packet_latency_max_s": latency} for latency in latencies])
+
+    case = Case("rand", "min", "wkld2", of(4.0, 9.0, 1.0), {"milc": of(1.0, 3.0, 0.0)})
+    assert cases.worst_node(case, "milc") == 4.0
+
+
 def test_short_messages_are_counted_of_rows_and_of_histograms():
     messages = [
         a_message(1e-6, 1e-6),
@@ -424,7 +432,7 @@ SHORTER = {
     "milc = {}": 'milc = { iterations = 1, message = "100 kB" }',
     "nekbone = {}": "nekbone = { orders = [2], cg_iterations = 1 }",
     "checkpoint = {}": 'checkpoint = { total = "600 MB", interval = "1 ms" }',
-    "cosmoflow = {}": 'cosmoflow = { iterations = 2, elements = 100000, compute = "1 ms" }',
+    "cosmoflow = {}": 'cosmoflow = { iterations = 2, elements = 100000, sample = "1 MiB", compute = "1 ms" }',
 }
 
 

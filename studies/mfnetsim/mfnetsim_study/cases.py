@@ -86,6 +86,15 @@ def pooled(results: odonata.Results, job: str) -> list[float]:
     return [row[column] for row in rows for column in columns]
 
 
+def worst_node(case: Case, job: str) -> float:
+    """Largest packet latency of a node, together / alone, at the node where that has grown most."""
+
+    def largest(results: odonata.Results) -> list[float]:
+        return [row["packet_latency_max_s"] for row in results.rows("ranks") if row["job"] == job]
+
+    return max(b / a for a, b in zip(largest(case.alone[job]), largest(case.together), strict=True) if a > 0)
+
+
 def mean(values: Sequence[float]) -> float:
     """The mean; 0 of nothing."""
     return sum(values) / len(values) if values else 0.0

@@ -133,12 +133,13 @@ def latency_pooled(job: str, target: float) -> Callable[[Sequence[Case]], list[V
     """The same as the figure pools: a maximum per node weighs as much as a mean."""
 
     def measure(of: Sequence[Case]) -> list[Value]:
-        means = {}
+        means, worst = {}, []
         for case in random(of):
             if job in case.jobs:
                 alone, together = (cases.mean(cases.pooled(r, job)) for r in (case.alone[job], case.together))
                 means[case.name] = together / alone
-        return _up_to("mean", means, target)
+                worst.append(Value("largest of one node", case.name, cases.worst_node(case, job), "x"))
+        return _up_to("mean", means, target) + worst
 
     return measure
 
