@@ -121,6 +121,18 @@ def test_io_time_is_request_to_acknowledgement_per_rank():
     assert cases.io_time(tables, "b") == 0.0
 
 
+def test_the_worst_step_is_the_file_number_whose_mean_grew_most():
+    def of(*durations):
+        files = (0, 1, 1000, 1001)
+        rows = [{"file": file, "end_s": 5.0 + d} for file, d in zip(files, durations, strict=True)]
+        other = {"job": "checkpoint", "file": 0, "start_s": 0.0, "end_s": 99.0}
+        return results(io=[{"job": "cosmoflow", "start_s": 5.0} | row for row in rows] + [other])
+
+    case = Case("rand", "min", "wkld2", of(2.0, 3.0, 2.0, 5.0), {"cosmoflow": of(1.0, 1.0, 3.0, 1.0)})
+    # Step 0: 2 / 2; step 1: 4 / 1.
+    assert cases.worst_step(case, "cosmoflow") == pytest.approx(4.0)
+
+
 def test_pooled_latencies_are_three_per_node_that_received_packets():
     columns = ("packet_latency_mean_s", "packet_latency_max_s", "packet_latency_min_s")
     ranks = [
@@ -249,7 +261,7 @@ def a_result(case, job_times, *, alone, like_paper):
                 {"job": job, "router": router, "packets_received": 1, "packet_latency_max_s": longest}
                 | {"packet_latency_mean_s": 1e-6 * latency, "packet_latency_min_s": 1e-6 * latency}
             )
-        io.append({"job": job, "start_s": 0.0, "end_s": io_s})
+        io.append({"job": job, "file": 0, "start_s": 0.0, "end_s": io_s})
         packets.append(a_bucket(1e-6, 100, job=job))
         messages.append(a_message(1e-6, 1e-6, 100, job=job))
     links = []

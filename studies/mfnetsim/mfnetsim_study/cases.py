@@ -74,6 +74,21 @@ def io_time(results: odonata.Results, job: str) -> float:
     return spent / job_row(results, job)["ranks"]
 
 
+def worst_step(case: Case, job: str) -> float:
+    """Mean duration of a training step's reads or writes, together / alone, of the step where that is largest."""
+    alone, together = (_steps(results, job) for results in (case.alone[job], case.together))
+    return max(mean(together[step]) / mean(durations) for step, durations in alone.items())
+
+
+def _steps(results: odonata.Results, job: str) -> dict[int, list[float]]:
+    steps: dict[int, list[float]] = {}
+    for row in results.rows("io"):
+        if row["job"] == job:
+            # CosmoFlow's rank r calls the file of step i 1000 r + i.
+            steps.setdefault(row["file"] % 1000, []).append(row["end_s"] - row["start_s"])
+    return steps
+
+
 def pooled(results: odonata.Results, job: str) -> list[float]:
     """Mean, largest and smallest packet latency of each of the job's nodes, all in one sample.
 

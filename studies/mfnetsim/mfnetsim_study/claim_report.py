@@ -136,8 +136,8 @@ def _split(case: Case, job: str) -> list[str]:
         *(more.waited("device", culprit) for culprit in ("checkpoint", "cosmoflow")),
         *(others, more.network_s),
     ]
-    # Of a difference of less than a thousandth the parts say nothing.
-    tells = abs(more.calls_s) >= 1e-3 * alone.calls_s
+    # Of a difference of less than a hundredth the parts say nothing.
+    tells = abs(more.calls_s) >= 0.01 * alone.calls_s
     shares = [number(part / more.calls_s, "%") if tells else "" for part in (more.device_s, more.network_s)]
     return [f"{1e3 * value / ranks + 0.0:,.2f}" for value in seconds] + shares
 

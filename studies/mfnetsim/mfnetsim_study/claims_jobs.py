@@ -55,6 +55,7 @@ def io_time_random(of: Sequence[Case]) -> list[Value]:
             Value("alone", case.name, alone, "ms", near(alone, ALONE_MS)),
             Value("together", case.name, together, "ms", near(together, TOGETHER_MS)),
             Value("ratio", case.name, ratio, "x", between(ratio, TWOFOLD, float("inf"), DEGRADED)),
+            Value("worst step", case.name, cases.worst_step(case, JOB), "x"),
         ]
     return values
 
