@@ -371,6 +371,13 @@ def test_page_and_table_hold_every_claim_and_number(tmp_path):
     assert float(value) == pytest.approx(750.0)
 
 
+def test_the_page_about_the_paper_lists_every_claim():
+    page = (STUDY / "PAPER.md").read_text(encoding="utf-8")
+    listed = [line for line in page.splitlines() if line.startswith("| ") and "**" in line]
+    starts = [f"| {claim.says} | {claim.source} | {claim.number} | **" for claim in CLAIMS.values()]
+    assert [line[: len(start)] for line, start in zip(listed, starts, strict=True)] == starts
+
+
 # Device or network
 
 TWO_JOBS = """\

@@ -75,7 +75,7 @@ def io_time(results: odonata.Results, job: str) -> float:
 
 
 def worst_step(case: Case, job: str) -> float:
-    """Mean duration of a training step's reads or writes, together / alone, of the step where that is largest."""
+    """Mean duration of a training step's reads or writes, together / alone, at the step that suffers most."""
     alone, together = (_steps(results, job) for results in (case.alone[job], case.together))
     return max(mean(together[step]) / mean(durations) for step, durations in alone.items())
 

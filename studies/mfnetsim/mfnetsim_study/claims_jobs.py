@@ -298,7 +298,7 @@ CLAIMS = [
         "Fig. 13a",
         "Nekbone, MILC: latency distributions unaffected under contiguous placement",
         "unaffected",
-        f"contiguous: mean within {IMMUNE:.0%}, distance of distributions at most {NEGLIGIBLE}",
+        f"contiguous: mean within {100 * IMMUNE:.0f} %, distance of distributions at most {NEGLIGIBLE}",
         unaffected,
     ),
     Claim(
