@@ -54,7 +54,8 @@ fn codes_compatible_is_the_stored_runs_to_the_picosecond() {
 
 #[test]
 fn the_papers_preset_has_none_of_what_only_the_runs_have() {
-    let jobs = "[[jobs]]\nranks = 300\nworkload = { checkpoint = {} }\n[[jobs]]\nranks = 300\nworkload = { cosmoflow = {} }\n";
+    let jobs =
+        "[[jobs]]\nranks = 300\nworkload = { checkpoint = {} }\n[[jobs]]\nranks = 300\nworkload = { cosmoflow = {} }\n";
     let Scenario {
         resolved, placement, ..
     } = load(&format!("preset = \"mfnetsim\"\n{jobs}"));
@@ -74,7 +75,10 @@ fn the_papers_preset_has_none_of_what_only_the_runs_have() {
         assert_eq!(link.credit_delay, link.latency);
     }
     let routing = &network.routing;
-    assert_eq!((routing.algorithm, routing.via), (Algorithm::ProgressiveAdaptive, Via::Router));
+    assert_eq!(
+        (routing.algorithm, routing.via),
+        (Algorithm::ProgressiveAdaptive, Via::Router)
+    );
     assert_eq!((routing.candidates, routing.divert), (1, Divert::Any));
     // No copy on the way to the interface; all messages eager.
     assert_eq!(resolved.mpi.send_per_byte.time_for(Bytes(29_516_800)), Time::ZERO);
