@@ -44,10 +44,19 @@ pub(crate) struct Books {
     ledger: Ledger,
     /// Whose packet each input FIFO had read last.
     heads: Store<Traffic>,
+    /// Per virtual channel of every sending port: who has made room there last.
+    freed: Store<Freed>,
     /// Lines of links.
     outputs: u32,
 }
-odonata_engine::journalled!(Books { ledger, heads });
+odonata_engine::journalled!(Books { ledger, heads, freed });
+
+/// Whose packet has made room, and since when there is that room.
+#[derive(Clone, Copy, Debug, Default)]
+struct Freed {
+    at: Time,
+    by: Traffic,
+}
 
 /// What packets of one traffic have waited for those of another at one link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,6 +95,7 @@ impl Books {
         Books {
             ledger: Ledger::off(),
             heads: Store::new(),
+            freed: Store::new(),
             outputs: 0,
         }
     }
@@ -105,6 +115,10 @@ impl Books {
         Books {
             ledger: Ledger::new(places, params.traffics, RESOURCES.len() as u8, params.series),
             heads: Store::filled(if fifo { links.feeding.len() } else { 0 }, 0),
+            freed: Store::filled(
+                links.vcs as usize + links.links.len() - links.ports as usize,
+                Freed::default(),
+            ),
             outputs,
         }
     }
@@ -119,7 +133,17 @@ impl Books {
     }
 
     pub(crate) fn memory(&self) -> usize {
-        self.ledger.memory() + self.heads.memory()
+        self.ledger.memory() + self.heads.memory() + self.freed.memory()
+    }
+
+    /// A packet of `owner` has made room in virtual channel `at`, since `due`. Of several at the same time the lowest
+    /// owner counts, because the order in which credits are counted says nothing.
+    #[inline]
+    pub(crate) fn freed<M: Mode>(&mut self, at: u32, owner: Traffic, due: Time) {
+        let last = *self.freed.get(at);
+        if due > last.at || (due == last.at && owner < last.by) {
+            *self.freed.edit::<M>(at) = Freed { at: due, by: owner };
+        }
     }
 }
 
@@ -147,7 +171,7 @@ impl Flow {
         let at = self.links.get(link).first_vc + u32::from(vc);
         Taker {
             returns,
-            lacked: (self.vcs.get(at).freed_by, CREDIT),
+            lacked: (self.books.freed.get(at).by, CREDIT),
         }
     }
 

@@ -203,8 +203,11 @@ impl Flow {
             for i in 0..len {
                 if shelf.due[i] <= now {
                     flits += u32::from(shelf.flits[i]);
-                    let vc = self.vcs.edit::<M>(first_vc + u32::from(shelf.vc[i]));
-                    vc.free(u32::from(shelf.flits[i]), shelf.owner[i], shelf.due[i]);
+                    let at = first_vc + u32::from(shelf.vc[i]);
+                    self.vcs.edit::<M>(at).used -= u32::from(shelf.flits[i]);
+                    if self.books.is_on() {
+                        self.books.freed::<M>(at, shelf.owner[i], shelf.due[i]);
+                    }
                 } else {
                     (shelf.due[kept], shelf.flits[kept]) = (shelf.due[i], shelf.flits[i]);
                     (shelf.owner[kept], shelf.vc[kept]) = (shelf.owner[i], shelf.vc[i]);
@@ -229,8 +232,11 @@ impl Flow {
             let credit = *self.credits.get(at);
             if credit.due <= now {
                 flits += u32::from(credit.flits);
-                let vc = self.vcs.edit::<M>(first_vc + u32::from(credit.vc));
-                vc.free(u32::from(credit.flits), credit.owner, credit.due);
+                let vc = first_vc + u32::from(credit.vc);
+                self.vcs.edit::<M>(vc).used -= u32::from(credit.flits);
+                if self.books.is_on() {
+                    self.books.freed::<M>(vc, credit.owner, credit.due);
+                }
                 self.credits.give::<M>(at);
             } else {
                 if credit.next != kept {

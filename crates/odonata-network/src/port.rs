@@ -48,10 +48,6 @@ impl OutPort {
 pub(crate) struct OutVc {
     /// Flits of the far buffer that are taken.
     pub(crate) used: u32,
-    /// Whose packet has freed room last, and since when there is that room; only where waits are booked. Of several at
-    /// the same time the lowest owner, because the order in which credits are counted says nothing.
-    pub(crate) freed_by: Traffic,
-    pub(crate) freed_at: Time,
     /// Packets waiting for this virtual channel. Input-queued: heads of input buffers, linked by
     /// `next_waiting`. Output-queued: packets with a claim on buffer space, linked by `next`.
     pub(crate) queue: List,
@@ -60,19 +56,8 @@ pub(crate) struct OutVc {
 }
 
 impl OutVc {
-    /// A packet of `owner` has freed `flits`, since `due`.
-    #[inline]
-    pub(crate) fn free(&mut self, flits: u32, owner: Traffic, due: Time) {
-        self.used -= flits;
-        if due > self.freed_at || (due == self.freed_at && owner < self.freed_by) {
-            (self.freed_by, self.freed_at) = (owner, due);
-        }
-    }
-
     pub(crate) const IDLE: OutVc = OutVc {
         used: 0,
-        freed_by: 0,
-        freed_at: Time::ZERO,
         queue: List::EMPTY,
         overflow: List::EMPTY,
     };
