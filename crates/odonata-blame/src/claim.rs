@@ -49,6 +49,12 @@ impl Claim {
         (0..CULPRITS).find(|&i| self.culprits[i] == NOBODY || (self.culprits[i] == culprit && self.causes[i] == cause))
     }
 
+    /// Adds `time` (ps modulo 2^64) to what is deferred.
+    #[inline]
+    pub(crate) fn defer(&mut self, time: u64) {
+        self.deferred = self.deferred.wrapping_add(time);
+    }
+
     #[inline]
     pub(crate) fn add(&mut self, place: usize, culprit: Owner, cause: Cause, time: u64) {
         self.culprits[place] = culprit;

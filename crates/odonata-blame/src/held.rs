@@ -37,14 +37,12 @@ impl Ledger {
     /// A waiter of `owner` joins `line` at `now`.
     #[inline]
     pub fn join_held<M: Mode>(&mut self, line: u32, now: Time, owner: Owner, hold: Hold) {
-        let at = self.enter::<M>(line, now, owner);
+        let him = self.enter::<M>(line, now, owner);
         if hold.free_at > now {
-            self.book::<M>(at, hold.holder, hold.cause, (hold.free_at - now).0);
-            self.series
-                .book::<M>(line, (now, hold.free_at), 1, owner, hold.holder, hold.cause);
+            self.book_span::<M>(line, him, (now, hold.free_at), hold.holder, hold.cause);
         } else if hold.free_at < now {
-            let claim = self.claims.edit::<M>(at);
-            claim.deferred = claim.deferred.wrapping_sub((now - hold.free_at).0);
+            let debt = (now - hold.free_at).0.wrapping_neg();
+            self.claims.edit::<M>(him.claim).defer(debt);
         }
     }
 
@@ -55,41 +53,35 @@ impl Ledger {
         if self.lines.get(line).total == 0 {
             return;
         }
-        let held = (next.free_at - now).0;
         let idle = now.saturating_sub(free_at).0;
         let mut walk = self.walk(line);
         while let Some(waiters) = self.next(&mut walk) {
-            let Waiters {
-                claim, owner, count, ..
-            } = waiters;
-            if count == 0 {
+            if waiters.count == 0 {
                 continue;
             }
             if idle > 0 {
-                let claim = self.claims.edit::<M>(claim);
-                claim.deferred = claim.deferred.wrapping_add(idle * u64::from(count));
+                self.claims.edit::<M>(waiters.claim).defer(idle * waiters.count);
             }
-            let mut left = u64::from(count);
+            let mut left = waiters;
             if let Some(Taker { returns, lacked }) = taker {
                 self.clear::<M>(line, waiters, now, lacked.0, lacked.1);
-                if owner == next.holder {
-                    left -= 1;
+                if waiters.owner == next.holder {
+                    left.count -= 1;
                     if !returns {
                         self.depart::<M>(line, waiters);
                     }
                 }
             }
-            if left > 0 {
-                self.book::<M>(claim, next.holder, next.cause, held * left);
-                self.series
-                    .book::<M>(line, (now, next.free_at), left, owner, next.holder, next.cause);
+            if left.count > 0 {
+                self.book_span::<M>(line, left, (now, next.free_at), next.holder, next.cause);
             }
         }
         if let Some(Taker { returns, .. }) = taker {
             let waited = self.waited.edit::<M>(u32::from(next.holder));
-            waited.waits += 1;
-            let again = if returns { next.free_at } else { Time::ZERO };
-            waited.time = Time(waited.time.0.wrapping_add(now.0).wrapping_sub(again.0));
+            waited.end(now);
+            if returns {
+                waited.begin(next.free_at);
+            }
         }
     }
 
@@ -99,16 +91,15 @@ impl Ledger {
         use odonata_engine::Plain;
         let mut walk = self.walk(line);
         while let Some(waiters) = self.next(&mut walk) {
-            let count = u64::from(waiters.count);
-            if count > 0 && hold.free_at > now {
-                let ahead = ((hold.free_at - now).0 * count).wrapping_neg();
-                self.book::<Plain>(waiters.claim, hold.holder, hold.cause, ahead);
-                let fewer = count.wrapping_neg();
-                self.series
-                    .book::<Plain>(line, (now, hold.free_at), fewer, waiters.owner, hold.holder, hold.cause);
-            } else if count > 0 {
-                let claim = self.claims.edit::<Plain>(waiters.claim);
-                claim.deferred = claim.deferred.wrapping_add((now - hold.free_at).0 * count);
+            if waiters.count > 0 && hold.free_at > now {
+                let fewer = Waiters {
+                    count: waiters.count.wrapping_neg(),
+                    ..waiters
+                };
+                self.book_span::<Plain>(line, fewer, (now, hold.free_at), hold.holder, hold.cause);
+            } else if waiters.count > 0 {
+                let idle = (now - hold.free_at).0 * waiters.count;
+                self.claims.edit::<Plain>(waiters.claim).defer(idle);
             }
         }
     }

@@ -20,8 +20,7 @@
 //! a line; beside that it adds up `end - start` of all waits ([`Ledger::waited`]), and [`Ledger::audit`] compares the
 //! two to the picosecond.
 //!
-//! **Cost.** A change costs one cache line per owner that waits in the line. Nothing is kept for lines in which
-//! nobody ever waited. A ledger that is [off](Ledger::off) costs one well-predicted branch.
+//! **Cost.** A change costs the cache line of the line, and one per owner that waits in it. A ledger that is [off](Ledger::off) costs one well-predicted branch.
 //!
 //! Units: times are [`Time`] (picoseconds) of one waiter; a charge of 2 s can be two waiters for a second each.
 //!
@@ -83,6 +82,21 @@ pub struct Waited {
     pub time: Time,
 }
 
+impl Waited {
+    /// A wait begins.
+    #[inline]
+    fn begin(&mut self, now: Time) {
+        self.time = Time(self.time.0.wrapping_sub(now.0));
+    }
+
+    /// A wait ends.
+    #[inline]
+    fn end(&mut self, now: Time) {
+        self.waits += 1;
+        self.time = Time(self.time.0.wrapping_add(now.0));
+    }
+}
+
 /// The books of many lines.
 #[derive(Debug)]
 pub struct Ledger {
@@ -121,12 +135,6 @@ impl Ledger {
         !self.lines.is_empty()
     }
 
-    /// Waiters in `line`.
-    #[inline]
-    pub fn waiting(&self, line: u32) -> u32 {
-        self.lines.get(line).total
-    }
-
     /// A waiter of `owner` joins `line` at `now`. The line must have been booked until then.
     #[inline]
     pub fn join<M: Mode>(&mut self, line: u32, now: Time, owner: Owner) {
@@ -147,9 +155,7 @@ impl Ledger {
         if let Some(waiters) = self.find(line, owner) {
             self.depart::<M>(line, waiters);
         }
-        let waited = self.waited.edit::<M>(u32::from(owner));
-        waited.waits += 1;
-        waited.time = Time(waited.time.0.wrapping_add(now.0));
+        self.waited.edit::<M>(u32::from(owner)).end(now);
     }
 
     /// Until `until`, all who wait in `line` have waited for `culprit`.
@@ -165,11 +171,8 @@ impl Ledger {
         }
         let mut walk = self.walk(line);
         while let Some(waiters) = self.next(&mut walk) {
-            let count = u64::from(waiters.count);
-            if count > 0 {
-                self.book::<M>(waiters.claim, culprit, cause, (until - since).0 * count);
-                self.series
-                    .book::<M>(line, (since, until), count, waiters.owner, culprit, cause);
+            if waiters.count > 0 {
+                self.book_span::<M>(line, waiters, (since, until), culprit, cause);
             }
         }
     }
@@ -188,10 +191,8 @@ impl Ledger {
         let mut walk = self.walk(line);
         while let Some(waiters) = self.next(&mut walk) {
             if waiters.count > 0 {
-                let claim = self.claims.edit::<M>(waiters.claim);
-                claim.deferred = claim
-                    .deferred
-                    .wrapping_add((until - since).0 * u64::from(waiters.count));
+                let time = (until - since).0 * waiters.count;
+                self.claims.edit::<M>(waiters.claim).defer(time);
             }
         }
     }
@@ -213,6 +214,24 @@ impl Ledger {
             self.book::<M>(waiters.claim, culprit, cause, time);
             self.series.add::<M>(line, now, time, waiters.owner, culprit, cause);
         }
+    }
+
+    /// Charges `waiters` for the time from `from` to `to`, in the books and in the time series; a count modulo 2^64
+    /// takes back what was charged.
+    #[inline]
+    fn book_span<M: Mode>(
+        &mut self,
+        line: u32,
+        waiters: Waiters,
+        (from, to): (Time, Time),
+        culprit: Owner,
+        cause: Cause,
+    ) {
+        let Waiters {
+            claim, owner, count, ..
+        } = waiters;
+        self.book::<M>(claim, culprit, cause, (to - from).0.wrapping_mul(count));
+        self.series.book::<M>(line, (from, to), count, owner, culprit, cause);
     }
 
     /// Adds `time` to what claim `at`'s owner has waited for `culprit`; in ps modulo 2^64, so that it can be taken back.

@@ -47,8 +47,8 @@ pub(crate) struct Waiters {
     pub(crate) claim: u32,
     pub(crate) owner: Owner,
     /// How many of his wait.
-    pub(crate) count: u32,
-    place: usize,
+    pub(crate) count: u64,
+    pub(crate) place: usize,
 }
 
 /// A walk over the owners that have a claim on a line. Holds a copy of the line, so that claims may change meanwhile.
@@ -82,7 +82,7 @@ impl Ledger {
             return Some(Waiters {
                 claim: walk.line.claims[place],
                 owner: walk.line.owners[place],
-                count: walk.line.waiting[place],
+                count: u64::from(walk.line.waiting[place]),
                 place,
             });
         }
@@ -95,7 +95,7 @@ impl Ledger {
         Some(Waiters {
             claim: slot,
             owner: claim.owner,
-            count: claim.waiting,
+            count: u64::from(claim.waiting),
             place,
         })
     }
@@ -112,32 +112,32 @@ impl Ledger {
         None
     }
 
-    /// Counts one more waiter of `owner` in `line`, and returns the slot of his claim.
+    /// Counts one more waiter of `owner` in `line`; he alone is what is returned.
     #[inline]
-    pub(crate) fn enter<M: Mode>(&mut self, line: u32, now: Time, owner: Owner) -> u32 {
-        let waited = self.waited.edit::<M>(u32::from(owner));
-        waited.time = Time(waited.time.0.wrapping_sub(now.0));
+    pub(crate) fn enter<M: Mode>(&mut self, line: u32, now: Time, owner: Owner) -> Waiters {
+        self.waited.edit::<M>(u32::from(owner)).begin(now);
         let waiters = match self.find(line, owner) {
             Some(waiters) => waiters,
             None => self.admit::<M>(line, owner),
         };
-        let cell = self.lines.edit::<M>(line);
-        cell.total += 1;
-        match waiters.place < INLINE {
-            true => cell.waiting[waiters.place] += 1,
-            false => self.claims.edit::<M>(waiters.claim).waiting += 1,
-        }
-        waiters.claim
+        self.lines.edit::<M>(line).total += 1;
+        *self.counter::<M>(line, waiters) += 1;
+        Waiters { count: 1, ..waiters }
     }
 
     /// One waiter less.
     #[inline]
     pub(crate) fn depart<M: Mode>(&mut self, line: u32, waiters: Waiters) {
-        let cell = self.lines.edit::<M>(line);
-        cell.total -= 1;
+        self.lines.edit::<M>(line).total -= 1;
+        *self.counter::<M>(line, waiters) -= 1;
+    }
+
+    /// Where an owner's waiters are counted.
+    #[inline]
+    fn counter<M: Mode>(&mut self, line: u32, waiters: Waiters) -> &mut u32 {
         match waiters.place < INLINE {
-            true => cell.waiting[waiters.place] -= 1,
-            false => self.claims.edit::<M>(waiters.claim).waiting -= 1,
+            true => &mut self.lines.edit::<M>(line).waiting[waiters.place],
+            false => &mut self.claims.edit::<M>(waiters.claim).waiting,
         }
     }
 

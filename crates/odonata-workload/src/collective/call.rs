@@ -154,24 +154,8 @@ pub enum Collective {
 impl Collective {
     /// The communicator it runs on.
     pub const fn comm(&self) -> Comm {
-        match *self {
-            Collective::Barrier { comm }
-            | Collective::Broadcast { comm, .. }
-            | Collective::Allreduce { comm, .. }
-            | Collective::Reduce { comm, .. }
-            | Collective::Gather { comm, .. }
-            | Collective::Gatherv { comm, .. }
-            | Collective::Scatter { comm, .. }
-            | Collective::Scatterv { comm, .. }
-            | Collective::Allgather { comm, .. }
-            | Collective::Allgatherv { comm, .. }
-            | Collective::ReduceScatter { comm, .. }
-            | Collective::ReduceScatterBlock { comm, .. }
-            | Collective::Scan { comm, .. }
-            | Collective::Exscan { comm, .. }
-            | Collective::Alltoall { comm, .. }
-            | Collective::Alltoallv { comm, .. } => comm,
-        }
+        let mut copy = *self;
+        *copy.comm_mut()
     }
 
     /// The communicator it runs on, to be renamed.

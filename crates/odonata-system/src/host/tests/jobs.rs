@@ -1,8 +1,8 @@
 //! Jobs that wait for others, and sources that are told to stop.
 
+use super::rehearsal::rehearse;
 use super::*;
 use crate::host::jobs::CONTROL_BYTES;
-use odonata_engine::Rehearsal;
 use odonata_workload::{Arrival, Bursts, Pattern, Synthetic};
 
 fn traffic(pattern: Pattern, messages: Option<u64>, told: bool) -> Synthetic {
@@ -247,16 +247,7 @@ fn chain() -> World {
 
 #[test]
 fn every_event_of_jobs_that_wait_can_be_taken_back_and_redone() {
-    let world = chain();
-    let sequential = world.complete();
-    let mut rehearsal = Rehearsal::new(world.build());
-    let events = rehearsal.run(u64::MAX).unwrap();
-    assert!(events > 300, "{events}");
-    assert_eq!(
-        rehearsal.model().hosts.outcome(),
-        HostOutcome::Completed { unmatched: 0 }
-    );
-    assert_eq!(digest(rehearsal.model()), digest(&sequential));
+    let sequential = rehearse(&chain(), 300);
     let starts: Vec<Option<Time>> = (0..4).map(|job| sequential.hosts.started(job)).collect();
     assert!(starts[..3].is_sorted() && starts[0] == Some(Time::ZERO), "{starts:?}");
 }
