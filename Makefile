@@ -9,11 +9,16 @@ ODONATA := $(BIN)/odonata
 # What the compiled package depends on. Python sources do not count: they are installed as links.
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml')
 
+# Runs over several processes: `make setup MPI=mpich`, MPI=openmpi or MPI=WRAPPER, an MPI library's C compiler wrapper
+# (docs/mpi.md). Remembered by later calls until it is changed; `make setup MPI=` is without, as at the start.
+MPI ?= $(shell cat $(VENV)/.mpi 2>/dev/null)
+MPICC_OF_MPI := $(if $(filter mpich openmpi,$(MPI)),mpicc.$(MPI),$(MPI))
+
 # pyo3 asks this interpreter which ABI to build for; the same one everywhere, so that cargo does not rebuild.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench docs study-mfnetsim study-mfnetsim-paper clean
+.PHONY: help setup demo test test-mpi check check-concurrency format bench docs study-mfnetsim study-mfnetsim-paper clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -28,9 +33,15 @@ $(VENV)/.tools: pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check 'maturin>=1.9.4,<2'
 	@touch $@
 
-$(VENV)/.installed: $(VENV)/.tools $(RUST_SOURCES)
-	@echo "building the simulator; the first time takes a few minutes"
-	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet --extras dev
+# Written when the choice changes only. mpi-sys would not notice that MPICC has.
+$(VENV)/.mpi: $(VENV)/.tools FORCE
+	@echo '$(MPI)' | cmp -s - $@ || { cargo clean --quiet --release --package mpi-sys; echo '$(MPI)' > $@; }
+
+$(VENV)/.installed: $(VENV)/.tools $(VENV)/.mpi $(RUST_SOURCES)
+	@$(if $(MPI),command -v $(MPICC_OF_MPI) >/dev/null || { echo "$(MPICC_OF_MPI) is missing: see docs/mpi.md"; rm $(VENV)/.mpi; exit 1; })
+	@echo "building the simulator$(if $(MPI), for MPI by $(MPICC_OF_MPI)); the first time takes a few minutes"
+	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(if $(MPI),MPICC=$(MPICC_OF_MPI)) \
+	  $(BIN)/maturin develop --release --locked --quiet --extras dev $(if $(MPI),--features mpi)
 	@touch $@
 
 demo: setup ## Set up, run the example, show its results
@@ -38,7 +49,12 @@ demo: setup ## Set up, run the example, show its results
 
 test: setup ## Set up and run all tests, Rust and Python
 	cargo test --workspace --locked
+	tests/mpi/setup.sh
 	$(BIN)/python -m pytest
+
+test-mpi: setup ## Run the tests of runs over several processes, for every MPI library of this machine
+	tests/mpi/setup.sh
+	$(BIN)/python -m pytest tests/python/test_mpi*.py
 
 check: setup ## Format, lints, generated docs, quick tests: run before a commit
 	cargo fmt --all --check
@@ -48,6 +64,18 @@ check: setup ## Format, lints, generated docs, quick tests: run before a commit
 	$(BIN)/mypy
 	cargo test --workspace --lib --locked --quiet
 	$(BIN)/python -m pytest -q -m 'not slow'
+
+# Needs what the other targets do not: a nightly toolchain with the components rust-src and miri.
+NIGHTLY ?= nightly
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+
+check-concurrency: ## Check what threads share: every interleaving (loom), an interpreter (Miri), a race detector
+	@rustup component list --toolchain $(NIGHTLY) --installed 2>/dev/null | grep -q rust-src || { echo "missing: rustup toolchain install $(NIGHTLY) --component rust-src,miri"; exit 1; }
+	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test --release --locked -p odonata-engine --lib loom_
+	CARGO_TARGET_DIR=target/miri MIRIFLAGS=-Zmiri-disable-isolation \
+	  cargo +$(NIGHTLY) miri test --locked -p odonata-engine --test conservative a_few_rounds
+	ODONATA_SLOW_TOOL=1 RUSTFLAGS=-Zsanitizer=thread CARGO_TARGET_DIR=target/tsan \
+	  cargo +$(NIGHTLY) test --locked -Zbuild-std --target $(HOST) -p odonata-engine --test conservative
 
 format: setup ## Format all sources
 	cargo fmt --all

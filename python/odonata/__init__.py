@@ -13,7 +13,7 @@ All times are simulated seconds, all sizes bytes; the unit is in the name of eve
 
 from odonata._core import __version__
 from odonata.api import check, compare, load, run
-from odonata.errors import InputError, RunFailed
+from odonata.errors import InputError, RunFailed, RunSuspended
 from odonata.results import Results
 from odonata.runner import Progress
 from odonata.slowdown import Slowdown
@@ -23,6 +23,7 @@ __all__ = [
     "Progress",
     "Results",
     "RunFailed",
+    "RunSuspended",
     "Slowdown",
     "__version__",
     "check",

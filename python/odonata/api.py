@@ -6,13 +6,13 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from odonata import _core, runner, toml_text
 from odonata.errors import InputError, RunFailed, input_errors
 from odonata.execute import execute
-from odonata.folder import ResultFolder
 from odonata.results import Results
+from odonata.unfinished import prepare
 
 Scenario = str | os.PathLike[str] | Mapping[str, Any]
 
@@ -25,7 +25,10 @@ def run(
     seed: int | None = None,
     baselines: bool | None = None,
     processes: int | None = None,
+    scheduler: str | None = None,
+    threads: int | Literal["auto"] | None = None,
     force: bool = False,
+    resume: bool = False,
     must_succeed: bool = True,
     progress: Callable[[runner.Progress], None] | None = None,
 ) -> Results:
@@ -39,7 +42,13 @@ def run(
         baselines: Run every job alone too, as ``run.baselines`` of the scenario says if this is None.
         processes: Runs that go on at the same time, this one and its baselines. Default: as many as there are
             cores that this process may use.
-        force: Replace an existing result folder.
+        scheduler: Who handles the events: "auto", "sequential", "conservative" or "optimistic", as
+            ``run.scheduler`` says if this is None. Results are the same with all.
+        threads: Threads of the run, or "auto" for as many as there are cores; as ``run.threads`` says if this
+            is None.
+        force: Replace an existing result folder, or begin an unfinished run of that name anew.
+        resume: Go on with the unfinished run of that name, if there is one, from its newest snapshot (a
+            scenario with ``run.checkpoint_interval`` is saved now and then; without `out`, never).
         must_succeed: Raise `RunFailed`, which holds the results, if the run or a baseline fails or is
             interrupted.
         progress: Called about ten times a second with a `runner.Progress`.
@@ -47,6 +56,7 @@ def run(
     Raises:
         InputError: The scenario or `out` is wrong; nothing was created.
         RunFailed: See `must_succeed`.
+        RunSuspended: A run with snapshots was stopped by SIGTERM; it can be resumed.
 
     >>> import odonata
     >>> jobs = [{"name": name, "ranks": 4, "workload": {"stencil": {}}} for name in ("one", "other")]
@@ -59,17 +69,31 @@ def run(
     settings = _override_list(overrides)
     if baselines is not None:
         settings.append(f"run.baselines={toml_text.value_text(bool(baselines))}")
+    for key, value in (("scheduler", scheduler), ("threads", threads)):
+        if value is not None:
+            settings.append(f"run.{key}={toml_text.value_text(value)}")
     if processes is not None and processes < 1:
         raise InputError("no process to run in", key="processes", value=str(processes), expected="1 or more")
+    if resume and out is None:
+        raise InputError(
+            "a run without a folder cannot be resumed", key="resume", value="True", expected="out, a folder"
+        )
     task = runner.Task(text, path, settings, seed)
     with runner.StopRequest() as stop:
         if out is None:
             results = execute(task, task.build(), None, processes=processes, report=progress, stop=stop)
         else:
-            folder = ResultFolder(out, replace=force)
-            simulation = task.build()
+            folder, simulation = prepare(task, out, replace=force, resume=resume)
             with folder:
-                execute(task, simulation, folder.path, processes=processes, report=progress, stop=stop)
+                execute(
+                    task,
+                    simulation,
+                    folder.path,
+                    processes=processes,
+                    report=progress,
+                    stop=stop,
+                    checkpoints=folder.checkpoints,
+                )
                 results = Results.load(folder.publish())
     if must_succeed and (results.failed or results.failed_baselines):
         raise RunFailed(results)
@@ -79,7 +103,9 @@ def run(
 def check(
     scenario: Scenario, *, overrides: Mapping[str, Any] | None = None, seed: int | None = None
 ) -> dict[str, Any]:
-    """All that can be known before a run: capacity, placement, virtual channels, freedom from deadlock, cost.
+    """All that can be known before a run.
+
+    Capacity, placement, virtual channels, freedom from deadlock, threads and parts, cost.
 
     Raises:
         InputError: The scenario is wrong.

@@ -6,6 +6,8 @@ that started them does. A baseline is complete or it is not there; why not is in
 
 Traffic whose end depends on other jobs has none alone. Its baseline waits for the end of the run, and sends
 for as long as the job did there.
+
+Those of a run that can be resumed can be resumed too: what is complete stays, the others go on.
 """
 
 from __future__ import annotations
@@ -24,10 +26,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from odonata import runner
+from odonata.folder import RUN_FILE
 from odonata.results import GOOD_OUTCOMES
+
+if TYPE_CHECKING:
+    from odonata.checkpoint import Checkpoints
 
 #: The folder of the baselines in a result folder.
 FOLDER = "baselines"
@@ -93,6 +99,12 @@ def folder_names(jobs: list[str]) -> dict[str, str]:
     return names
 
 
+def ending(folder: Path) -> dict[str, Any]:
+    """How the complete baseline in `folder` ended."""
+    run = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
+    return {key: run[key] for key in ("outcome", "detail", "digest", "wall_s")}
+
+
 @dataclass
 class _Baseline:
     job: str
@@ -114,14 +126,27 @@ class Baselines:
     """The baselines of one run; leaving the context ends what still runs."""
 
     def __init__(
-        self, task: runner.Task, scenario: dict[str, Any], folder: Path, processes: int | None
+        self,
+        task: runner.Task,
+        scenario: dict[str, Any],
+        folder: Path,
+        processes: int | None,
+        checkpoints: Checkpoints | None = None,
     ) -> None:
-        self._task = task
         self._folder = folder
         waiting = {job["name"] for job in scenario["jobs"] if ends_with_others(job)}
         names = folder_names(wanted(scenario))
         self._all = [_Baseline(job, name, waits=job in waiting) for job, name in names.items()]
         self._processes = processes or min(cores(), len(names) + 1)
+        if scenario["run"]["threads"] == "auto":
+            # Each would take all cores for itself.
+            share = max(1, cores() // self._processes)
+            task = replace(task, overrides=[*task.overrides, f"run.threads={share}"])
+        self._task = task
+        self._checkpoints = checkpoints
+        for one in self._all:
+            if (folder / one.name / RUN_FILE).is_file():  # by a process before this one
+                one.fraction, one.ending = 1.0, ending(folder / one.name) | {"folder": f"{FOLDER}/{one.name}"}
 
     def __enter__(self) -> Baselines:
         return self
@@ -146,10 +171,17 @@ class Baselines:
                 running += 1
         return {one.job: one.fraction for one in self._all}
 
+    @property
+    def are_complete(self) -> bool:
+        """Whether nothing is left to do."""
+        return all(one.ending for one in self._all)
+
     def tell(self, run: Mapping[str, Any], jobs: list[dict[str, Any]]) -> None:
         """Lets those start that wait for the end of the run: `run` is its run.json, `jobs` its table."""
         lasted_s = {row["job"]: row["elapsed_s"] for row in jobs}
         for one in self._all:
+            if one.ending:
+                continue
             if one.waits and run["outcome"] in GOOD_OUTCOMES:
                 one.waits, one.sends_for_s = False, lasted_s[one.job]
             elif one.waits:
@@ -164,7 +196,7 @@ class Baselines:
             if report is not None:
                 wall_s = last.wall_s + time.perf_counter() - begin
                 report(replace(last, wall_s=wall_s, baselines=fractions))
-            if all(one.ending for one in self._all):
+            if self.are_complete:
                 return
             time.sleep(runner.SLICE_S / 2)
 
@@ -200,9 +232,12 @@ class Baselines:
         assert one.process.stdout is not None
         os.set_blocking(one.process.stdout.fileno(), False)
         task = asdict(replace(self._task, only=one.job, sends_for_s=one.sends_for_s))
-        request = json.dumps({"task": task, "folder": str(self._folder / one.name)})
+        request: dict[str, Any] = {"task": task, "folder": str(self._folder / one.name), "checkpoints": None}
+        if self._checkpoints is not None:
+            checkpoints = self._checkpoints.baseline(one.name)
+            request["checkpoints"] = [str(checkpoints.folder), checkpoints.interval_s]
         with contextlib.suppress(BrokenPipeError):  # it died at once; its ending is told when it is heard
-            one.process.stdin.write(request.encode())
+            one.process.stdin.write(json.dumps(request).encode())
             one.process.stdin.close()
 
     def _hear(self, one: _Baseline) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, TextIO
 
 from odonata.terminal import console, explain, say, show_table, table
-from odonata.wording import digits, duration, rate, size
+from odonata.wording import digits, duration, factor, rate, share, size
 
 _CLASSES = ("terminal", "local", "global")
+_LIMITS = {"credit_delay": "credits", "latency": "packets"}
 
 
 def show(report: dict[str, Any], stream: TextIO | None = None) -> None:
@@ -17,7 +18,12 @@ def show(report: dict[str, Any], stream: TextIO | None = None) -> None:
     say(out, f"{report['name']}: the scenario is right", "")
     explain(out, "Machine", *_machine(report), "", "Jobs")
     show_table(out, _jobs(report["jobs"]))
-    explain(out, "", "Routing", *_routing(report["routing"]), "", "Cost", *_cost(report["cost"]))
+    explain(out, "", "Routing", *_routing(report["routing"]))
+    division = report["parallel"]["division"]
+    explain(out, "", "Parallel", *_parallel(report["parallel"]))
+    if len(division["parts"]) > 1:
+        show_table(out, _cuts(division["cuts"]))
+    explain(out, "", "Cost", *_cost(report["cost"]))
 
 
 def _machine(report: dict[str, Any]) -> list[str]:
@@ -60,6 +66,59 @@ def _routing(routing: dict[str, Any]) -> list[str]:
         lines.append(f"CAN DEADLOCK, on {routing['proved_on']} ({graph}); this cycle can fill:")
         lines += [f"  {hop}" for hop in routing["cycle"]]
     return lines
+
+
+def _parallel(parallel: dict[str, Any]) -> list[str]:
+    threads, division = parallel["threads"], parallel["division"]
+    lines = [f"{parallel['scheduler']}, on {threads} thread{'s' if threads > 1 else ''}:"]
+    lines += [f"- {reason}" for reason in parallel["reasons"]]
+    return [*lines, _division(division)]
+
+
+def _division(division: dict[str, Any]) -> str:
+    parts = division["parts"]
+    if len(parts) == 1:
+        return "The machine is one part."
+    routers, nodes = (_span([part[key] for part in parts]) for key in ("routers", "nodes"))
+    shares = [part["share"] for part in parts]
+    work = dict.fromkeys(share(one, 1) for one in (min(shares), max(shares)))
+    text = (
+        f"{len(parts)} parts of {routers} routers and {nodes} nodes, each with {' to '.join(work)} of the "
+        f"work, which keeps {digits(division['parallelism'])} of {division['threads']} threads busy"
+    )
+    if division["used"]:
+        return f"{text}:"
+    if division["lookahead_s"] is None:
+        return f"Divided, it would be {text}, and without influence on each other:"
+    return (
+        f"Divided, it would be {text}; with windows of {duration(division['lookahead_s'])} and about "
+        f"{rate(division['events_per_window'])} events, {factor(division['speed_up'])} the speed of one part "
+        "is expected:"
+    )
+
+
+def _span(values: list[int]) -> str:
+    """The range of `values`.
+
+    >>> _span([8, 8]), _span([4, 7, 5])
+    ('8', '4 to 7')
+    """
+    least, most = min(values), max(values)
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def _cuts(cuts: list[dict[str, Any]]) -> Any:
+    page = table("links", "cables", "cut", "share", "lookahead")
+    page.add_column("which is that of", justify="left")
+    for cut in cuts:
+        page.add_row(
+            cut["class"],
+            str(cut["cables"]),
+            str(cut["cut"]),
+            share(cut["cut"], cut["cables"]),
+            *((duration(cut["lookahead_s"]), _LIMITS[cut["limit"]]) if cut["cut"] else ("-", "")),
+        )
+    return page
 
 
 def _cost(cost: dict[str, Any]) -> list[str]:

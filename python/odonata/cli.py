@@ -2,9 +2,9 @@
 
 Results and answers go to standard output, progress and errors to standard error. Exit codes: 0 the run
 completed; 2 the input is wrong and nothing was created or touched; 3 the run or a baseline ended in a named
-failure, which `run.json` holds; 130 it was interrupted, and what was measured until then is kept; 1 this
-computer let us down (disk full, ...), and nothing was left behind. A reader that closes the pipe (`| head`)
-changes none of that.
+failure, which `run.json` holds; 130 it was interrupted, and what was measured until then is kept, or it can
+be resumed; 1 this computer let us down (disk full, ...), and nothing was left behind but snapshots. A reader
+that closes the pipe (`| head`) changes none of that.
 """
 
 from __future__ import annotations
@@ -19,11 +19,18 @@ from typing import Annotated, Any
 
 import typer
 
-from odonata import __version__, _core, runner
-from odonata.errors import InputError, input_errors
-from odonata.folder import ResultFolder
-
-COMPLETED, HOST_FAILED, INPUT_WRONG, RUN_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+from odonata import __version__, _core, mpi, runner
+from odonata.errors import (
+    COMPLETED,
+    HOST_FAILED,
+    INPUT_WRONG,
+    INTERRUPTED,
+    RUN_FAILED,
+    InputError,
+    RunSuspended,
+    input_errors,
+)
+from odonata.unfinished import prepare, standing
 
 app = typer.Typer(
     name="odonata",
@@ -82,33 +89,114 @@ def run(
             "--jobs", "-j", min=1, metavar="N", help="Runs at the same time, with baselines. [default: cores]"
         ),
     ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="NAME",
+            help="Who handles the events: auto, sequential or conservative. Results are the same.",
+        ),
+    ] = None,
+    threads: Annotated[
+        str | None,
+        typer.Option("--threads", "-t", metavar="N", help="Threads of the run. [default: cores]"),
+    ] = None,
     as_json: Json = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Neither progress nor summary, only errors.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing result.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", "-f", help="Replace an existing result, or an unfinished run.")
+    ] = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Go on with the unfinished run of this name, from its snapshot, if there is one."
+        ),
+    ] = False,
 ) -> None:
     """Run a scenario.
 
     Its results go to a folder, a summary of them to the terminal. Ctrl-C ends the run early and keeps what
-    was measured, under the outcome "interrupted".
+    was measured, under the outcome "interrupted". A run with snapshots (run.checkpoint_interval) can be
+    resumed after it was killed; SIGTERM saves and stops it.
     """
     settings = list(settings or [])
     if baselines is not None:
         settings.append(f"run.baselines={'true' if baselines else 'false'}")
-    with _reported(as_json), runner.StopRequest() as stop:
-        folder = ResultFolder(_target(out, scenario), replace=force)
-        task = runner.Task(runner.read_scenario(scenario), str(scenario), settings, seed)
-        simulation = task.build()
+    settings += [
+        f"run.{key}={value}"
+        for key, value in (("scheduler", scheduler), ("threads", threads))
+        if value is not None
+    ]
+    with _reported(as_json), runner.StopRequest() as stop, mpi.processes() as group:
+        target = group.settle(lambda: _target(out, scenario))
+        task = group.settle(
+            lambda: runner.Task(runner.read_scenario(scenario), str(scenario), settings, seed)
+        )
+        if group.size > 1:
+            _run_shared(
+                group, task, target, force=force, resume=resume, stop=stop, quiet=quiet, as_json=as_json
+            )
+            return
+        folder, simulation = prepare(task, target, replace=force, resume=resume, warn=_say)
+        if resume and not quiet:
+            _say(
+                f"goes on: {standing(folder.resumes)}" if folder.resumes else "begins: nothing to go on from"
+            )
         with folder:
             # Imported late: what is wrong with the input should be said at once.
             from odonata.execute import execute
             from odonata.progress import ProgressLine
-            from odonata.results import Results
 
             with contextlib.nullcontext() if quiet else ProgressLine() as progress:
-                execute(task, simulation, folder.path, processes=processes, report=progress, stop=stop)
+                execute(
+                    task,
+                    simulation,
+                    folder.path,
+                    processes=processes,
+                    report=progress,
+                    stop=stop,
+                    checkpoints=folder.checkpoints,
+                )
             path = folder.publish()
+    _tell(path, as_json=as_json, quiet=quiet)
+
+
+def _run_shared(
+    group: mpi.Processes,
+    task: runner.Task,
+    target: Path,
+    *,
+    force: bool,
+    resume: bool,
+    stop: runner.StopRequest,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """`run` in one of several processes; all end with the same exit code."""
+    from odonata import shared_run
+    from odonata.progress import ProgressLine
+
+    def refuse_resume() -> None:
+        if resume:
+            raise InputError(
+                "a run that several processes share cannot be resumed",
+                key="--resume",
+                expected="one process, which may have many threads",
+            )
+
+    group.settle(refuse_resume)
+    silent = quiet or not group.first
+    with contextlib.nullcontext() if silent else ProgressLine() as progress:
+        path = shared_run.run(group, task, target, replace=force, report=progress, stop=stop)
+    group.settle(lambda: _tell(path, as_json=as_json, quiet=quiet) if path else None)
+
+
+def _tell(path: Path, *, as_json: bool, quiet: bool) -> None:
+    """Says what a run's results at `path` are, and ends with the exit code of its outcome."""
+    from odonata.results import Results
+
     results = Results.load(path)
     with _open_pipe():
         if as_json:
@@ -136,7 +224,8 @@ def check(
     """Say all that can be known before a run.
 
     The scenario's keys and values, whether the jobs fit and where they are placed, which virtual channels the
-    routing needs, that it cannot deadlock, and what the run will cost.
+    routing needs, that it cannot deadlock, on how many threads and in which parts it will run here, and what
+    it will cost.
     """
     with _reported(as_json), input_errors():
         text = runner.read_scenario(scenario)
@@ -208,21 +297,55 @@ def bench(
         list[str] | None, typer.Argument(metavar="[NAME]...", help="Cases to run; all if none is named.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter runs; figures vary more.")] = False,
+    parallel: Annotated[
+        bool, typer.Option("--parallel", help="Measure what more threads gain, with every scheduler.")
+    ] = False,
+    threads: Annotated[
+        str | None,
+        typer.Option(
+            "--threads",
+            metavar="N,N,...",
+            help="With --parallel: numbers of threads. [default: 1, 2, 4, ... up to the cores]",
+        ),
+    ] = None,
+    rounds: Annotated[
+        int,
+        typer.Option(
+            "--rounds", min=1, metavar="N", help="With --parallel: runs of which the median counts."
+        ),
+    ] = 5,
     as_json: Json = False,
 ) -> None:
     """Measure the simulator on this machine.
 
-    The figure of merit is packet-hops (routers visited by packets) per second of CPU time.
+    The figure of merit is packet-hops (routers visited by packets) per second of CPU time. With --parallel it
+    is time on the clock: every scheduler on every number of threads, each run in a process of its own, in
+    turn.
     """
     from odonata import bench as benchmark
+    from odonata import bench_parallel
 
     with _reported(as_json):
-        report = benchmark.measure(names or [], quick=quick, announce=not as_json)
+        if parallel:
+            counts = bench_parallel.thread_counts(threads)
+            report = bench_parallel.measure(
+                names or [], quick=quick, threads=counts, rounds=rounds, announce=not as_json
+            )
+        elif threads is not None:
+            raise InputError("only with --parallel", key="--threads", value=threads, expected="--parallel")
+        else:
+            report = benchmark.measure(names or [], quick=quick, announce=not as_json)
     with _open_pipe():
         if as_json:
             _print_json(report)
+        elif parallel:
+            bench_parallel.show(report)
         else:
             benchmark.show(report)
+    if parallel and (wrong := bench_parallel.wrong(report)):
+        for text in wrong:
+            _say(f"error: {text}")
+        raise typer.Exit(RUN_FAILED)
 
 
 @app.command()
@@ -250,8 +373,8 @@ def main() -> None:
     """Entry point; nothing a user does ends in a traceback."""
     try:
         app()
-    except KeyboardInterrupt:
-        _say("stopped; nothing was written")
+    except KeyboardInterrupt as error:
+        _say(f"stopped; {_left(error)}")
         sys.exit(INTERRUPTED)
 
 
@@ -306,19 +429,27 @@ def _reported(as_json: bool) -> Iterator[None]:
         if as_json:
             _print_json({"error": error.as_dict()})
         raise typer.Exit(INPUT_WRONG) from None
+    except RunSuspended as error:
+        _say(f"{error}; {_left(error)}")
+        raise typer.Exit(INTERRUPTED) from None
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
-        _say(f"error: {error.strerror or error}{place}; nothing was written")
+        _say(f"error: {error.strerror or error}{place}; {_left(error)}")
         raise typer.Exit(HOST_FAILED) from None
-    except MemoryError:
-        _say("error: not enough memory; nothing was written")
+    except MemoryError as error:
+        _say(f"error: not enough memory; {_left(error)}")
         raise typer.Exit(HOST_FAILED) from None
     except BaseException as error:
         # A panic of the core is an error of ours, and is no Exception; it gets a sentence all the same.
         if type(error).__name__ != "PanicException":
             raise
-        _say(f"error: Odonata itself failed, please report it: {error}; nothing was written")
+        _say(f"error: Odonata itself failed, please report it: {error}; {_left(error)}")
         raise typer.Exit(HOST_FAILED) from None
+
+
+def _left(error: BaseException) -> str:
+    """What an error has left of a run, as whoever cleaned up has noted."""
+    return "; ".join(getattr(error, "__notes__", [])) or "nothing was written"
 
 
 def exit_code(outcome: str) -> int:

@@ -40,7 +40,7 @@ def collect(a: Results, b: Results, least: float) -> dict[str, Any]:
         "a": _identity(a),
         "b": _identity(b),
         "equal_digests": a.run["digest"] == b.run["digest"],
-        "scenario": _scenario(a.run["scenario"], b.run["scenario"]),
+        "scenario": settings(a.run["scenario"], b.run["scenario"]),
         "jobs": [row for row in _jobs(a, b) if _changed(row, least)],
         "links": [row for row in _sums(a, b, "links", "class", _LINK_SUMS) if _changed(row, least)],
         "servers": [row for row in _sums(a, b, "servers", None, _SERVER_SUMS) if _changed(row, least)],
@@ -84,7 +84,8 @@ def _identity(results: Results) -> dict[str, Any]:
     }
 
 
-def _scenario(a: dict[str, Any], b: dict[str, Any]) -> list[dict[str, Any]]:
+def settings(a: dict[str, Any], b: dict[str, Any]) -> list[dict[str, Any]]:
+    """The settings in which two resolved scenarios differ; jobs are told apart by name."""
     left, right = ({key: value for key, value in scenario.items() if key != "jobs"} for scenario in (a, b))
     found = list(differences(left, right))
     here, there = ({job["name"]: job for job in scenario["jobs"]} for scenario in (a, b))

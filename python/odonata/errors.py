@@ -2,7 +2,7 @@
 
 An `InputError` says where the input is wrong (file, line, key), what was seen, what was expected and what to
 do. It is raised before anything is created. A `RunFailed` holds the results of a run that ended otherwise
-than completed.
+than completed; a `RunSuspended` says that it can be resumed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from odonata import _core
 
 if TYPE_CHECKING:
     from odonata.results import Results
+
+#: Exit codes of the command: see `cli`.
+COMPLETED, HOST_FAILED, INPUT_WRONG, RUN_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
 _LABELS = {"key": "key", "value": "found", "expected": "expected", "hint": "hint"}
 
@@ -99,6 +102,17 @@ class RunFailed(RuntimeError):
         endings = [results.ending] if results.failed else []
         endings += [f"{job}, alone: {ending}" for job, ending in results.failed_baselines.items()]
         super().__init__("; ".join(endings))
+
+
+class RunSuspended(RuntimeError):
+    """The run was told to make room (SIGTERM), and saved; `resume` goes on with it.
+
+    >>> str(RunSuspended())
+    'the run was saved, and stopped by SIGTERM'
+    """
+
+    def __init__(self) -> None:
+        super().__init__("the run was saved, and stopped by SIGTERM")
 
 
 @contextmanager

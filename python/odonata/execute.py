@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from odonata import runner
 from odonata.baselines import FOLDER, Baselines, wanted
-from odonata.folder import RUN_FILE
+from odonata.errors import RunSuspended
 
 if TYPE_CHECKING:
     from odonata import _core
+    from odonata.checkpoint import Checkpoints
     from odonata.results import Results
 
 
@@ -26,43 +27,47 @@ def execute(
     processes: int | None = None,
     report: runner.Report | None = None,
     stop: runner.StopRequest,
+    checkpoints: Checkpoints | None = None,
 ) -> Results:
     """Runs `simulation`, built from `task`, and its baselines beside it on up to `processes` cores.
 
     Baselines of traffic whose end depends on other jobs come after it. The results go to `folder`, run.json
     last; without one they stay in memory. When `stop` is requested the run keeps what it measured, and
-    baselines that are not complete are dropped, which run.json says.
+    baselines that are not complete are dropped, which run.json says; unless all of it can be resumed from
+    `checkpoints`, see `runner.drive`.
     """
     from odonata import slowdown, tables
     from odonata.results import Results
 
     scenario = json.loads(simulation.scenario_json())
     if not wanted(scenario):
-        runner.drive(simulation, report, stop)
+        runner.drive(simulation, report, stop, checkpoints)
         if folder is None:
             return Results(runner.description(simulation), runner.collect(simulation))
         runner.write(simulation, folder)
         return Results.load(folder)
     with contextlib.ExitStack() as scratch:
         place = folder or Path(scratch.enter_context(tempfile.TemporaryDirectory(prefix="odonata-")))
-        with Baselines(task, scenario, place / FOLDER, processes) as baselines:
+        with Baselines(task, scenario, place / FOLDER, processes, checkpoints) as baselines:
 
             def both(now: runner.Progress) -> None:
                 fractions = baselines.follow(beside_run=True)
                 if report is not None:
                     report(replace(now, baselines=fractions))
 
-            last = runner.drive(simulation, both, stop)
+            last = runner.drive(simulation, both, stop, checkpoints, keep_end=True)
             runner.write_tables(simulation, place)
             run = runner.description(simulation)
             baselines.tell(run, Results(run, path=place).rows("jobs"))
             if last is not None:
                 baselines.complete(report, last, stop)
+            if stop.suspends(checkpoints) and not baselines.are_complete:
+                raise RunSuspended
             baselines.stop()
         run["baselines"] = baselines.endings()
         results = Results(run, path=place)
         tables.write(slowdown.table(results, results.baselines), place, "slowdown")
         if folder is None:
             return results.in_memory()
-        (folder / RUN_FILE).write_text(runner.run_text(run), encoding="utf-8")
+        runner.write_run(run, folder)
         return Results.load(folder)

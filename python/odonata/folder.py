@@ -1,7 +1,8 @@
 """Result folders appear whole or not at all.
 
 Everything is written to a hidden sibling `.NAME.*.partial`, which is renamed when it is complete. A run that
-is killed leaves at most such a sibling behind, which nothing takes for a result. An existing folder is
+is killed leaves at most such a sibling behind, which nothing takes for a result (one that is to outlive its
+process has another, see `unfinished.py`). An existing folder is
 replaced only when told so, and only if it is a result (or empty): a mistyped `-o` must not cost anybody their
 home directory.
 """
@@ -13,8 +14,12 @@ import shutil
 import tempfile
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
 from odonata.errors import InputError
+
+if TYPE_CHECKING:
+    from odonata.checkpoint import Checkpoints, Saved
 
 #: The file that makes a folder a result.
 RUN_FILE = "run.json"
@@ -22,6 +27,11 @@ RUN_FILE = "run.json"
 
 class ResultFolder:
     """A folder in the making. Leaving the context without `publish` removes every trace of it."""
+
+    #: The snapshots of the run whose results it will hold, if there are any.
+    checkpoints: Checkpoints | None = None
+    #: The one that the run goes on from.
+    resumes: Saved | None = None
 
     def __init__(self, target: str | os.PathLike[str], *, replace: bool = False) -> None:
         self.target = Path(target)
@@ -39,7 +49,7 @@ class ResultFolder:
             raise RuntimeError("the folder is not open")
         return self._partial
 
-    def __enter__(self) -> ResultFolder:
+    def __enter__(self) -> Self:
         parent = self.target.parent
         try:
             for folder in reversed([parent, *parent.parents]):
@@ -48,13 +58,7 @@ class ResultFolder:
                 except FileExistsError:  # perhaps made by another run at this very moment
                     continue
                 self._made.append(folder)
-            self._partial = Path(
-                tempfile.mkdtemp(prefix=f".{self.target.name}.", suffix=".partial", dir=parent)
-            )
-            # mkdtemp makes private folders; a result has the permissions of any other new folder.
-            mask = os.umask(0)
-            os.umask(mask)
-            self._partial.chmod(0o777 & ~mask)
+            self._partial = self._make(parent)
         except OSError as error:
             self._discard()
             raise InputError(
@@ -94,6 +98,15 @@ class ResultFolder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._discard()
+
+    def _make(self, parent: Path) -> Path:
+        """Makes the folder to write to."""
+        made = Path(tempfile.mkdtemp(prefix=f".{self.target.name}.", suffix=".partial", dir=parent))
+        # mkdtemp makes private folders; a result has the permissions of any other new folder.
+        mask = os.umask(0)
+        os.umask(mask)
+        made.chmod(0o777 & ~mask)
+        return made
 
     def _discard(self) -> None:
         if self._partial is not None:

@@ -53,6 +53,10 @@ RUN_KEYS = {
     "scheduler": "Which scheduler ran it.",
     "threads": "Threads that it ran on.",
     "ranks": "Processes that it ran on.",
+    "schedule": "How the run was carried out and how that went, on which no result depends: reasons for the "
+    "choice, parts, lookahead_s (shortest delay between parts), rounds, events_per_window, "
+    "sent_between_parts, waiting_share (of the threads' time), and of each of its processes events, cpu_s, "
+    "and peak_rss_bytes.",
     "blame": "Whether waits were charged to jobs (tables blame and blame_series).",
     "version": "Version of odonata.",
     "baselines": "For every job that was also run alone: outcome, detail, digest, wall_s and folder (in this "

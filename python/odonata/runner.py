@@ -13,12 +13,14 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from odonata import _core
-from odonata.errors import InputError, input_errors
+from odonata.errors import InputError, RunSuspended, input_errors
 from odonata.folder import RUN_FILE
 from odonata.results_reference import RUN_KEYS
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from odonata.checkpoint import Checkpoints
 
 #: Wall time of one slice, in seconds: short enough for a prompt answer to Ctrl-C, long enough to be free.
 SLICE_S = 0.1
@@ -28,7 +30,7 @@ SLICE_S = 0.1
 class Progress:
     """How far a run has come."""
 
-    #: Wall time since the start, in seconds.
+    #: Wall time since the start, in seconds; of a resumed run, also that of the processes before this one.
     wall_s: float
     #: Simulated time, in seconds.
     simulated_s: float
@@ -85,24 +87,36 @@ class Task:
     #: How long its traffic lasts, in seconds from its start, if that depends on other jobs.
     sends_for_s: float | None = None
 
-    def build(self) -> _core.Simulation:
-        """A simulation that is ready to run, or an `InputError`."""
+    def build(self, snapshot: Path | None = None, *, shared: bool = False) -> _core.Simulation:
+        """A simulation that is ready to run, or to go on from `snapshot`, or an `InputError`.
+
+        With `shared` it is run by all processes of MPI together.
+        """
         check_seed(self.seed)
         with input_errors():
             return _core.Simulation(
-                self.text, self.path, self.overrides, self.seed, self.only, self.sends_for_s
+                self.text,
+                self.path,
+                self.overrides,
+                self.seed,
+                self.only,
+                self.sends_for_s,
+                snapshot,
+                shared,
             )
 
 
 class StopRequest:
     """While active, the first SIGINT or SIGTERM asks the run to stop; a second one ends it at once.
 
-    SIGTERM counts too because batch systems send it before they kill. Outside the main thread, where Python
-    allows no handlers, nothing is changed.
+    SIGTERM counts too because batch systems send it before they kill; a run that can be resumed is then
+    saved. Outside the main thread, where Python allows no handlers, nothing is changed.
     """
 
     def __init__(self) -> None:
         self.requested = False
+        #: Whether it was SIGTERM: somebody wants the computer, not the results until now.
+        self.terminated = False
         self._previous: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> StopRequest:
@@ -119,6 +133,11 @@ class StopRequest:
         if self.requested:
             raise KeyboardInterrupt
         self.requested = True
+        self.terminated = number == signal.SIGTERM
+
+    def suspends(self, checkpoints: Checkpoints | None) -> bool:
+        """Whether a run with these snapshots is to be saved and left, not ended."""
+        return self.terminated and checkpoints is not None and checkpoints.interval_s is not None
 
 
 def read_scenario(path: Path) -> str:
@@ -132,17 +151,36 @@ def read_scenario(path: Path) -> str:
     raise InputError(problem, file=str(path), expected="a scenario in TOML")
 
 
-def drive(simulation: _core.Simulation, report: Report | None, stop: StopRequest) -> Progress | None:
-    """Advances `simulation` to its end or until `stop` is requested, and finishes it; where it stood last."""
-    start = time.perf_counter()
+def drive(
+    simulation: _core.Simulation,
+    report: Report | None,
+    stop: StopRequest,
+    checkpoints: Checkpoints | None = None,
+    *,
+    keep_end: bool = False,
+    in_any: Callable[[bool], bool] = bool,
+) -> Progress | None:
+    """Advances `simulation` to its end or until `stop` is requested, and finishes it; where it stood last.
+
+    On its way it is saved to `checkpoints`; with `keep_end` at its end too, for more may come after it that
+    takes long. A run that can be resumed is not finished when SIGTERM wants the computer: `RunSuspended`.
+    `in_any` says of a flag whether it holds in any of the processes that share the run.
+    """
+    start = time.perf_counter() - simulation.earlier_wall_s()
     finished = False
     last = None
-    while not finished and not stop.requested:
+    while not finished and not in_any(stop.requested):
         state: dict[str, Any] = simulation.advance(SLICE_S)
         finished = state.pop("finished")
         last = Progress(wall_s=time.perf_counter() - start, **state)
         if report is not None:
             report(last)
+        if checkpoints is not None and not finished:
+            checkpoints.look(simulation, last)
+    if checkpoints is not None and checkpoints.interval_s is not None:
+        suspended = stop.suspends(checkpoints) and not finished
+        if (suspended or (finished and keep_end)) and checkpoints.save(simulation, last) and suspended:
+            raise RunSuspended
     simulation.finish(interrupted=not finished)
     return last
 
@@ -150,7 +188,14 @@ def drive(simulation: _core.Simulation, report: Report | None, stop: StopRequest
 def write(simulation: _core.Simulation, folder: Path) -> None:
     """Writes tables and run.json of a finished simulation to `folder`, run.json last."""
     write_tables(simulation, folder)
-    (folder / RUN_FILE).write_text(run_text(description(simulation)), encoding="utf-8")
+    write_run(description(simulation), folder)
+
+
+def write_run(run: Mapping[str, Any], folder: Path) -> None:
+    """Writes run.json to `folder`, whole or not at all: it makes a folder a result."""
+    partial = folder / f".{RUN_FILE}.partial"
+    partial.write_text(run_text(run), encoding="utf-8")
+    partial.replace(folder / RUN_FILE)
 
 
 def write_tables(simulation: _core.Simulation, folder: Path) -> None:

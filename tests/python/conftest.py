@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import mpi_library
 import pytest
 
 #: The repository.
@@ -129,3 +130,12 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = shell("run", "scenario.toml", "-o", "out", "--quiet")
     assert (done.code, done.out, done.err) == (0, "", "")
     return shell.folder / "out"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--kills", type=int, default=20, help="how often test_resume.py kills a run")
+
+
+@pytest.fixture(params=mpi_library.names())
+def mpi(request: pytest.FixtureRequest) -> mpi_library.Mpi:
+    return mpi_library.library(request.param)

@@ -167,6 +167,13 @@ def test_a_wrong_scenario_does_not_cost_the_old_result(shell):
         (["frobnicate"], "frobnicate"),
         (["summary", "."], "run.json"),
         (["bench", "no-such-case"], "no-such-case"),
+        (["bench", "--parallel", "no-such-case"], "hybrid-1056"),
+        (["bench", "--parallel", "--threads", "1,x"], "--threads"),
+        (["bench", "--parallel", "--threads", "0"], "--threads"),
+        (["bench", "--threads", "2"], "--parallel"),
+        (["run", "scenario.toml", "--scheduler", "optimstic"], "optimistic"),
+        (["run", "scenario.toml", "--threads", "0"], "run.threads"),
+        (["check", "scenario.toml", "--set", "run.parts=21"], "1 to 20"),
     ],
 )
 def test_a_wrong_command_line_is_named(shell, arguments, said):

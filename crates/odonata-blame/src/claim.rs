@@ -11,7 +11,7 @@ const CULPRITS: usize = 3;
 /// No culprit.
 const NOBODY: Owner = Owner::MAX;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 #[repr(align(64))]
 pub(crate) struct Claim {
     times: [Time; CULPRITS],

@@ -74,7 +74,7 @@ pub struct Charge {
 }
 
 /// The waits of one owner, added up one by one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Waited {
     /// Waits that have ended.
     pub waits: u64,

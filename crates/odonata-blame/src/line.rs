@@ -11,7 +11,7 @@ const INLINE: usize = 4;
 const NOBODY: Owner = Owner::MAX;
 
 /// The state of a line; a cache line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 #[repr(align(64))]
 pub(crate) struct Line {
     /// Until when the waits of this line have been charged or deferred; unused in lines of [held](crate::Hold)

@@ -8,7 +8,7 @@ use crate::{Digest, Journalled, Mode, Store};
 /// Growing is not taken back with the event that needed it: a cell at its default is no part of the state, so that
 /// nobody can tell.
 #[derive(Debug)]
-pub struct Growing<T>(Store<T>);
+pub struct Growing<T>(pub(crate) Store<T>);
 
 impl<T: Copy + Default + PartialEq> Growing<T> {
     /// No cells yet.

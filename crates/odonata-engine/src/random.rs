@@ -26,7 +26,7 @@ pub enum Purpose {
 }
 
 /// A stream of random numbers; `Copy`, so that it can live in a journalled cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Stream {
     key: u64,
     counter: u64,

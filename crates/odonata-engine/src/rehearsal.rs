@@ -63,7 +63,8 @@ impl<E: Copy> Context<E> for Outbox<E> {
     }
 }
 
-fn fingerprint<M: Model>(model: &M) -> u128 {
+/// The digest of the whole state.
+pub(crate) fn fingerprint<M: Model>(model: &M) -> u128 {
     let mut digest = Digest::new();
     model.fingerprint(&mut digest);
     digest.value()
@@ -72,15 +73,15 @@ fn fingerprint<M: Model>(model: &M) -> u128 {
 impl<M: Model> Rehearsal<M> {
     /// Starts `model`.
     pub fn new(model: M) -> Self {
-        let n = model.processes();
+        let processes = model.processes();
         let mut this = Rehearsal {
             model,
             queue: BTreeMap::new(),
-            sequences: vec![0; n as usize],
+            sequences: vec![0; processes.len()],
             events: 0,
             halted: None,
         };
-        for lp in 0..n {
+        for lp in processes {
             let mut out = this.outbox(Time::ZERO, lp);
             this.model.start(&mut out, lp);
             this.flush(out);

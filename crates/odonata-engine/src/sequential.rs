@@ -1,120 +1,49 @@
-//! The sequential scheduler: one queue, one thread. The reference for all others.
+//! The sequential scheduler: one part, one queue, one thread. The reference for all others.
 
-use crate::wheel::{Scheduled, Wheel};
-use crate::{Context, Key, Lp, Mode, Model, Plain, Time};
-
-/// Why [`Sequential::run`] returned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pause {
-    /// No event is left.
-    Idle,
-    /// The next event lies after the time limit.
-    TimeLimit,
-    /// As many events as asked for were handled.
-    Budget,
-    /// The model asked to stop, with its code.
-    Halted(u32),
-}
+use crate::core::{Core, halt_end};
+use crate::saved::{Damaged, Loader, Saver};
+use crate::scheduler::{Figures, PartView, Pause, Scheduler};
+use crate::wheel::BUCKETS;
+use crate::{Model, Saved, Time};
 
 /// Runs a model's events one after the other.
 pub struct Sequential<M: Model> {
     model: M,
     core: Core<M::Event>,
-    events: u64,
-}
-
-struct Core<E> {
-    queue: Wheel<E>,
-    /// Next sequence number of each LP. It may wrap: order needs it to be unique only among the
-    /// events of one sender that meet at one receiver in one picosecond.
-    sequences: Vec<u32>,
-    now: Time,
-    lp: Lp,
-    halted: Option<u32>,
-}
-
-impl<E> Mode for Core<E> {
-    const JOURNAL: bool = Plain::JOURNAL;
-}
-
-impl<E: Copy> Context<E> for Core<E> {
-    #[inline(always)]
-    fn now(&self) -> Time {
-        self.now
-    }
-
-    #[inline]
-    fn send(&mut self, to: Lp, at: Time, event: E) {
-        assert!(at > self.now, "an event must lie strictly in the future");
-        let sequence = &mut self.sequences[self.lp as usize];
-        let key = Key {
-            time: at,
-            sender: self.lp,
-            sequence: *sequence,
-        };
-        *sequence = sequence.wrapping_add(1);
-        self.queue.push(Scheduled::new(to, key, event));
-    }
-
-    #[inline]
-    fn look_again(&mut self, lp: Lp, at: Time, what: u32, event: E) {
-        assert!(at > self.now, "an event must lie strictly in the future");
-        self.queue.push(Scheduled::new(
-            lp,
-            Key {
-                time: at,
-                sender: Key::CANONICAL,
-                sequence: what,
-            },
-            event,
-        ));
-    }
-
-    fn halt(&mut self, code: u32) {
-        self.halted = Some(code);
-    }
 }
 
 impl<M: Model> Sequential<M> {
-    /// Starts every LP of `model`.
-    pub fn new(model: M) -> Self {
-        let n = model.processes();
-        let core = Core {
-            queue: Wheel::new(),
-            sequences: vec![0; n as usize],
-            now: Time::ZERO,
-            lp: 0,
-            halted: None,
-        };
-        let mut this = Sequential { model, core, events: 0 };
-        for lp in 0..n {
-            this.core.lp = lp;
-            this.model.start(&mut this.core, lp);
-        }
-        this
+    /// Starts every LP of `model`, which is not divided.
+    pub fn new(mut model: M) -> Self {
+        let core = Core::start(&mut model, BUCKETS);
+        Sequential { model, core }
     }
 
     /// Handles events until one of the reasons of [`Pause`] holds.
     pub fn run(&mut self, until: Time, budget: u64) -> Pause {
-        let last = self.events.saturating_add(budget);
+        let last = self.core.events.saturating_add(budget);
+        self.core.limit = match self.core.halted {
+            Some((time, _)) => until.min(halt_end(time)),
+            None => until,
+        };
         loop {
-            if let Some(code) = self.core.halted {
-                return Pause::Halted(code);
-            }
-            if self.events >= last {
+            if self.core.events >= last {
                 return Pause::Budget;
             }
+            let ended = |pause| self.core.halted.map_or(pause, |(_, code)| Pause::Halted(code));
             let Some(item) = self.core.queue.pop() else {
-                return Pause::Idle;
+                return ended(Pause::Idle);
             };
-            if item.time > until {
+            if item.time > self.core.limit {
+                let pause = ended(Pause::TimeLimit);
                 self.core.queue.push(item);
-                return Pause::TimeLimit;
+                return pause;
             }
-            self.events += 1;
+            self.core.events += 1;
             self.core.now = item.time;
             self.core.lp = item.lp;
             self.model.handle(&mut self.core, item.lp, item.event);
+            debug_assert!(self.model.outbox().is_empty(), "a whole model has nobody to export to");
         }
     }
 
@@ -125,7 +54,7 @@ impl<M: Model> Sequential<M> {
 
     /// Events handled so far.
     pub fn events(&self) -> u64 {
-        self.events
+        self.core.events
     }
 
     /// Events waiting.
@@ -146,5 +75,53 @@ impl<M: Model> Sequential<M> {
     /// Ends the run and hands the model back.
     pub fn into_model(self) -> M {
         self.model
+    }
+}
+
+impl<M: Model> Scheduler<M> for Sequential<M> {
+    fn run(&mut self, until: Time, budget: u64) -> Pause {
+        self.run(until, budget)
+    }
+
+    fn now(&self) -> Time {
+        self.now()
+    }
+
+    fn events(&self) -> u64 {
+        self.events()
+    }
+
+    fn view(&mut self, see: &mut dyn FnMut(PartView<'_, M>)) {
+        see(PartView {
+            model: &self.model,
+            events: Box::new(self.pending()),
+            parcels: Box::new(std::iter::empty()),
+        });
+    }
+
+    fn into_parts(self: Box<Self>) -> Vec<M> {
+        vec![self.model]
+    }
+
+    fn figures(&self) -> Figures {
+        Figures {
+            threads: 1,
+            parts: 1,
+            processes: 1,
+            events: self.events(),
+            ..Figures::default()
+        }
+    }
+}
+
+impl<M: Model> Saved for Sequential<M> {
+    fn save(&self, to: &mut Saver<'_>) {
+        self.model.save(to);
+        self.core.save(to);
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
+        self.model.load(from)?;
+        self.core.load(from)
     }
 }

@@ -50,7 +50,7 @@ pub trait Journalled {
     fn fingerprint(&self, digest: &mut crate::Digest);
 }
 
-/// Implements [`Journalled`] for a struct by naming its journalled fields.
+/// Implements [`Journalled`] and [`Saved`](crate::Saved) for a struct by naming its journalled fields.
 ///
 /// ```
 /// use odonata_engine::{journalled, Journalled, Speculative, Store};
@@ -81,14 +81,23 @@ macro_rules! journalled {
                 $( $crate::Journalled::fingerprint(&self.$field, digest); )*
             }
         }
+        impl $crate::Saved for $type {
+            fn save(&self, to: &mut $crate::saved::Saver<'_>) {
+                $( $crate::Saved::save(&self.$field, to); )*
+            }
+            fn load(&mut self, from: &mut $crate::saved::Loader<'_>) -> Result<(), $crate::saved::Damaged> {
+                $( $crate::Saved::load(&mut self.$field, from)?; )*
+                Ok(())
+            }
+        }
     };
 }
 
 /// A vector of cells with an undo log.
 #[derive(Debug)]
 pub struct Store<T> {
-    cells: Vec<T>,
-    log: Vec<(u32, T)>,
+    pub(crate) cells: Vec<T>,
+    pub(crate) log: Vec<(u32, T)>,
 }
 
 impl<T: Copy> Store<T> {
@@ -191,12 +200,12 @@ pub trait Slot: Copy {
     fn set_next(&mut self, next: u32);
 }
 
-#[derive(Clone, Copy, Debug)]
-struct FreeList {
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct FreeList {
     head: u32,
     /// Slots at and above this index were never handed out.
-    untouched: u32,
-    live: u32,
+    pub(crate) untouched: u32,
+    pub(crate) live: u32,
 }
 
 /// A store of slots that are taken and given back.
@@ -204,8 +213,8 @@ struct FreeList {
 /// Slot numbers depend on history and must never influence a result.
 #[derive(Debug)]
 pub struct Pool<T> {
-    slots: Store<T>,
-    free: Store<FreeList>,
+    pub(crate) slots: Store<T>,
+    pub(crate) free: Store<FreeList>,
 }
 
 impl<T: Slot> Pool<T> {
@@ -332,7 +341,7 @@ impl<T: Slot + std::fmt::Debug> Journalled for Pool<T> {
 
 /// A first-in-first-out chain through the slots of a pool. A small `Copy` value: it lives inside
 /// the cell that owns the chain, and is journalled with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct List {
     /// The first slot, or [`NIL`].
     pub head: u32,
@@ -420,7 +429,7 @@ impl List {
 
 /// An append-only sequence of records. Undo cuts it back; what is below the mark is committed.
 #[derive(Debug)]
-pub struct Rows<T>(Vec<T>);
+pub struct Rows<T>(pub(crate) Vec<T>);
 
 impl<T> Rows<T> {
     /// No record yet.
@@ -465,7 +474,7 @@ impl<T: std::fmt::Debug> Journalled for Rows<T> {
 mod tests {
     use super::*;
 
-    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
     struct Node {
         value: u32,
         next: u32,

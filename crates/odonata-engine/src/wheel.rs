@@ -4,28 +4,30 @@
 //! costs at the densities of a packet network. Three parts:
 //!
 //! - the *open bucket*, sorted, popped from its end; a late push into it is a binary insertion;
-//! - the *wheel*: `BUCKETS` unsorted buckets of `2^shift` ps each, with a bitmap of the occupied ones.
+//! - the *wheel*: [`BUCKETS`] unsorted buckets, or as many as asked for, of `2^shift` ps each, with a bitmap of the occupied ones.
 //!   Buckets borrow their memory from a pool, last freed first used, so that it stays in cache;
 //! - a binary heap for what lies beyond the wheel's span (timers, computation, copies of hosts).
 //!
 //! The bucket width follows the measured density, aiming at [`TARGET`] events per opened bucket;
 //! it has no influence on the order.
 
-use crate::{Key, Lp, Time};
+use crate::saved::{Damaged, Loader, Saver};
+use crate::{Cell, Key, Lp, Saved, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Number of buckets; a power of two.
-const BUCKETS: u64 = 8192;
+/// Number of buckets unless another one is asked for. A bucket takes 24 bytes while it is empty.
+pub const BUCKETS: usize = 8192;
 /// Events per opened bucket that the width is fitted to. The cost is flat from about 10 to 60.
 const TARGET: u64 = 12;
-/// Opened buckets between two looks at the density.
+/// Opened buckets between two looks at the density; fewer if there are fewer buckets, for then it matters more that
+/// the width fits.
 const REFIT_EVERY: u64 = 4096;
 /// Bounds of the bucket width: 16 ps and 16 ns.
 const SHIFTS: std::ops::RangeInclusive<u32> = 4..=14;
 
 /// A queued event.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Scheduled<E> {
     /// When.
     pub time: Time,
@@ -83,6 +85,8 @@ pub struct Wheel<E> {
     /// Absolute number of the open bucket (time >> shift).
     position: u64,
     buckets: Vec<Vec<Scheduled<E>>>,
+    /// Number of buckets less one.
+    mask: u64,
     occupied: Vec<u64>,
     spare: Vec<Vec<Scheduled<E>>>,
     far: BinaryHeap<Reverse<ByKey<E>>>,
@@ -95,11 +99,19 @@ pub struct Wheel<E> {
 impl<E: Copy> Wheel<E> {
     /// An empty queue.
     pub fn new() -> Self {
+        Self::with_buckets(BUCKETS)
+    }
+
+    /// An empty queue of `buckets` buckets, or of the next power of two from 64 on: few where there are many queues
+    /// with little in each.
+    pub fn with_buckets(buckets: usize) -> Self {
+        let buckets = buckets.next_power_of_two().max(64);
         Wheel {
             open: Vec::new(),
             position: 0,
-            buckets: (0..BUCKETS).map(|_| Vec::new()).collect(),
-            occupied: vec![0; (BUCKETS / 64) as usize],
+            buckets: (0..buckets).map(|_| Vec::new()).collect(),
+            mask: buckets as u64 - 1,
+            occupied: vec![0; buckets / 64],
             spare: Vec::new(),
             far: BinaryHeap::new(),
             shift: 10,
@@ -139,8 +151,8 @@ impl<E: Copy> Wheel<E> {
             let rank = item.rank();
             let at = self.open.partition_point(|other| other.rank() > rank);
             self.open.insert(at, item);
-        } else if bucket - self.position < BUCKETS {
-            let slot = (bucket % BUCKETS) as usize;
+        } else if bucket - self.position <= self.mask {
+            let slot = (bucket & self.mask) as usize;
             let list = &mut self.buckets[slot];
             if list.capacity() == 0
                 && let Some(memory) = self.spare.pop()
@@ -154,40 +166,63 @@ impl<E: Copy> Wheel<E> {
         }
     }
 
-    /// When the next event is due, without taking it.
-    pub fn next_time(&mut self) -> Option<Time> {
-        if self.open.is_empty() && !self.advance() {
-            return None;
+    /// When the next event is due. Opens no bucket, so that what is queued before it finds its place as quickly.
+    pub fn next_time(&self) -> Option<Time> {
+        if let Some(item) = self.open.last() {
+            return Some(item.time);
         }
-        self.open.last().map(|item| item.time)
+        match self.next_occupied() {
+            Some(bucket) => {
+                let bucket = &self.buckets[(bucket & self.mask) as usize];
+                bucket.iter().map(|item| item.time).min()
+            }
+            None => self.far.peek().map(|Reverse(item)| item.0.time),
+        }
     }
 
     /// Takes the first event.
     #[inline]
     pub fn pop(&mut self) -> Option<Scheduled<E>> {
-        if self.open.is_empty() && !self.advance() {
+        if self.open.is_empty() && !self.advance(Time::NEVER) {
             return None;
         }
         self.len -= 1;
         self.open.pop()
     }
 
-    /// Opens the next occupied bucket; `false` if nothing is queued.
-    fn advance(&mut self) -> bool {
-        if self.opened >= REFIT_EVERY {
+    /// Takes the first event if it is due before `bound`. Opens no bucket in which nothing can be.
+    #[inline]
+    pub fn pop_before(&mut self, bound: Time) -> Option<Scheduled<E>> {
+        if self.open.is_empty() && !self.advance(bound) {
+            return None;
+        }
+        if self.open.last().is_none_or(|item| item.time >= bound) {
+            return None;
+        }
+        self.len -= 1;
+        self.open.pop()
+    }
+
+    /// Opens the next occupied bucket, unless it begins at `bound` or later; `false` if there is none.
+    fn advance(&mut self, bound: Time) -> bool {
+        if self.opened >= REFIT_EVERY.min(self.mask + 1) {
             self.refit();
             if !self.open.is_empty() {
                 return true;
             }
         }
-        self.position = match self.next_occupied() {
+        let position = match self.next_occupied() {
             Some(bucket) => bucket,
             None => match self.far.peek() {
                 Some(Reverse(item)) => item.0.time.0 >> self.shift,
                 None => return false,
             },
         };
-        let slot = (self.position % BUCKETS) as usize;
+        if position << self.shift >= bound.0 {
+            return false;
+        }
+        self.position = position;
+        let slot = (self.position & self.mask) as usize;
         self.occupied[slot / 64] &= !(1 << (slot % 64));
         let memory = std::mem::replace(&mut self.open, std::mem::take(&mut self.buckets[slot]));
         if memory.capacity() > 0 {
@@ -196,7 +231,7 @@ impl<E: Copy> Wheel<E> {
         self.open.sort_unstable_by_key(|item| Reverse(item.rank()));
         // The wheel has moved on: what the heap holds for its new span goes into buckets.
         while let Some(Reverse(item)) = self.far.peek() {
-            if (item.0.time.0 >> self.shift) - self.position >= BUCKETS {
+            if (item.0.time.0 >> self.shift) - self.position > self.mask {
                 break;
             }
             let Some(Reverse(item)) = self.far.pop() else { break };
@@ -210,18 +245,18 @@ impl<E: Copy> Wheel<E> {
     /// The absolute number of the first occupied bucket after the open one.
     fn next_occupied(&self) -> Option<u64> {
         let words = self.occupied.len() as u64;
-        let start = (self.position + 1) % BUCKETS;
+        let start = (self.position + 1) & self.mask;
         let (first, bit) = (start / 64, start % 64);
         // The first word is looked at twice: its upper part first, its lower part last.
         for i in 0..=words {
-            let at = (first + i) % words;
+            let at = (first + i) & (words - 1);
             let mut word = self.occupied[at as usize];
             if i == 0 {
                 word &= !0 << bit;
             }
             if word != 0 {
                 let slot = at * 64 + u64::from(word.trailing_zeros());
-                return Some(self.position + 1 + (slot + BUCKETS - start) % BUCKETS);
+                return Some(self.position + 1 + (slot.wrapping_sub(start) & self.mask));
             }
         }
         None
@@ -251,6 +286,26 @@ impl<E: Copy> Wheel<E> {
         for item in all {
             self.place(item);
         }
+    }
+}
+
+/// In the order of their keys, so that it makes no difference how the queue has come to its events.
+impl<E: Cell> Saved for Wheel<E> {
+    fn save(&self, to: &mut Saver<'_>) {
+        let mut all: Vec<&Scheduled<E>> = self.iter().collect();
+        all.sort_by_key(|item| (item.rank(), item.lp));
+        to.values(all.into_iter());
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
+        *self = Wheel::with_buckets(self.buckets.len());
+        for item in from.values::<Scheduled<E>>()? {
+            if self.is_empty() {
+                self.position = item.time.0 >> self.shift;
+            }
+            self.push(item);
+        }
+        Ok(())
     }
 }
 
@@ -301,24 +356,44 @@ mod tests {
     #[test]
     fn order_equals_a_binary_heap_over_random_pushes_and_pops() {
         for (seed, spread) in [(1u64, 1_000u64), (2, 1_000_000), (3, 10_000_000_000), (4, 40)] {
-            let mut random = Stream::new(seed, 0, Purpose::Host);
-            let mut wheel = Wheel::new();
-            let mut reference = BinaryHeap::new();
-            let mut now = 0;
-            for i in 0..300_000u32 {
-                if random.below(100) < 52 {
-                    let delay = 1 + (random.unit().powi(4) * spread as f64) as u64;
-                    wheel.push(Scheduled::new(0, key(now + delay, i % 7, i), i));
-                    reference.push(Reverse((now + delay, u64::from(i % 7) << 32 | u64::from(i))));
-                } else {
-                    let got = wheel.pop().map(|item| (item.time.0, item.order));
-                    assert_eq!(got, reference.pop().map(|Reverse(k)| k));
-                    now = got.map_or(now, |k| k.0);
-                }
+            for buckets in [BUCKETS, 64] {
+                against_a_heap(seed, spread, buckets);
             }
-            let rest: Vec<_> = std::iter::from_fn(|| reference.pop()).map(|Reverse(k)| k).collect();
-            assert_eq!(drain(&mut wheel), rest);
-            assert!(wheel.is_empty());
         }
+    }
+
+    fn against_a_heap(seed: u64, spread: u64, buckets: usize) {
+        let mut random = Stream::new(seed, 0, Purpose::Host);
+        let mut wheel = Wheel::with_buckets(buckets);
+        let mut reference = BinaryHeap::new();
+        let mut now = 0;
+        for i in 0..300_000u32 {
+            if random.below(100) < 52 {
+                let delay = 1 + (random.unit().powi(4) * spread as f64) as u64;
+                wheel.push(Scheduled::new(0, key(now + delay, i % 7, i), i));
+                reference.push(Reverse((now + delay, u64::from(i % 7) << 32 | u64::from(i))));
+                continue;
+            }
+            let first = reference.peek().map(|&Reverse((time, _))| time);
+            if i % 5 == 0 {
+                assert_eq!(wheel.next_time(), first.map(Time));
+            }
+            // Mostly too early, exactly then, or just late enough.
+            let bound = match i % 3 {
+                0 => u64::MAX,
+                1 => now + u64::from(random.below(3)) * spread / 8,
+                _ => first.unwrap_or(0) + u64::from(random.below(2)),
+            };
+            let expected = first
+                .is_some_and(|time| time < bound)
+                .then(|| reference.pop())
+                .flatten();
+            let got = wheel.pop_before(Time(bound)).map(|item| (item.time.0, item.order));
+            assert_eq!(got, expected.map(|Reverse(k)| k));
+            now = got.map_or(now, |k| k.0);
+        }
+        let rest: Vec<_> = std::iter::from_fn(|| reference.pop()).map(|Reverse(k)| k).collect();
+        assert_eq!(drain(&mut wheel), rest);
+        assert!(wheel.is_empty());
     }
 }

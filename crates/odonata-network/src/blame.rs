@@ -20,7 +20,8 @@ use crate::message::Traffic;
 use crate::params::{InputQueues, NetworkParams, RouterModel};
 use crate::port::OutPort;
 use odonata_blame::{Cause, Hold, Ledger, Taker};
-use odonata_engine::{Mode, NIL, Store, Time};
+use odonata_engine::{Mode, Time, Window, Windowed};
+use odonata_topology::LinkClass;
 
 /// The link was busy.
 const LINK: Cause = 0;
@@ -43,23 +44,23 @@ const NIC: u8 = 3;
 pub(crate) struct Books {
     ledger: Ledger,
     /// Whose packet each input FIFO had read last.
-    heads: Store<Traffic>,
+    heads: Windowed<Traffic>,
     /// Per virtual channel of every sending port: who has made room there last.
-    freed: Store<Freed>,
+    freed: Windowed<Freed>,
     /// Lines of links.
     outputs: u32,
 }
 odonata_engine::journalled!(Books { ledger, heads, freed });
 
 /// Whose packet has made room, and since when there is that room.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Freed {
     at: Time,
     by: Traffic,
 }
 
 /// What packets of one traffic have waited for those of another at one link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct LinkCharge {
     /// The link that was waited for, or whose far buffer was; as in [`Fabric::link_stats`](crate::Fabric::link_stats).
     pub link: u32,
@@ -94,31 +95,28 @@ impl Books {
     pub(crate) fn off() -> Books {
         Books {
             ledger: Ledger::off(),
-            heads: Store::new(),
-            freed: Store::new(),
+            heads: Windowed::filled(Window::new(0..0), 0),
+            freed: Windowed::filled(Window::new(0..0), Freed::default()),
             outputs: 0,
         }
     }
 
     pub(crate) fn new(links: &Links, params: &NetworkParams) -> Books {
         let fifo = params.router == RouterModel::InputQueued && params.input_queues == InputQueues::Fifo;
-        let place = |number: usize| match number < links.ports as usize {
-            true => links.links[number].class as u8,
+        let place = |link: u32, class: LinkClass| match link < links.ports {
+            true => class as u8,
             false => NIC,
         };
-        let mut places: Vec<u8> = (0..links.links.len()).map(place).collect();
+        let of_link = |link: u32| place(link, links.get(link).class);
+        let mut places: Vec<u8> = links.window.numbers().map(of_link).collect();
         let outputs = places.len() as u32;
-        if fifo {
-            let of_feeding = |&link: &u32| if link == NIL { NIC } else { place(link as usize) };
-            places.extend(links.feeding.iter().map(of_feeding));
-        }
+        let of_buffer = |buffer| links.feeding(buffer).map_or(NIC, |(link, class)| place(link, class));
+        let buffers = if fifo { links.buffers.clone() } else { 0..0 };
+        places.extend(buffers.clone().map(of_buffer));
         Books {
             ledger: Ledger::new(places, params.traffics, RESOURCES.len() as u8, params.series),
-            heads: Store::filled(if fifo { links.feeding.len() } else { 0 }, 0),
-            freed: Store::filled(
-                links.vcs as usize + links.links.len() - links.ports as usize,
-                Freed::default(),
-            ),
+            heads: Windowed::filled(Window::new(buffers), 0),
+            freed: Windowed::filled(links.vcs, Freed::default()),
             outputs,
         }
     }
@@ -159,11 +157,21 @@ impl OutPort {
 }
 
 impl Flow {
+    /// The line of `link` in the books.
+    #[inline(always)]
+    fn line(&self, link: u32) -> u32 {
+        self.links.window.place(link)
+    }
+
+    fn line_of_buffer(&self, buffer: u32) -> u32 {
+        self.books.outputs + self.books.heads.window().place(buffer)
+    }
+
     /// A packet of `owner` begins to wait for `link`; at a NIC, a message.
     #[inline]
     pub(crate) fn join_output<M: Mode>(&mut self, link: u32, owner: Traffic, now: Time) {
         let hold = self.ports.get(link).hold();
-        self.books.ledger.join_held::<M>(link, now, owner, hold);
+        self.books.ledger.join_held::<M>(self.line(link), now, owner, hold);
     }
 
     /// A waiter takes `link` now that virtual channel `vc` has room.
@@ -196,7 +204,8 @@ impl Flow {
             cause: LINK,
         };
         let taker = waited.map(|vc| self.taker(port, vc, false));
-        self.books.ledger.pass::<M>(port, (free_at, now), next, taker);
+        let line = self.line(port);
+        self.books.ledger.pass::<M>(line, (free_at, now), next, taker);
     }
 
     /// The same at NIC `link` for a packet of its first message, which waits again when the packet is out unless it
@@ -209,13 +218,14 @@ impl Flow {
             cause: LINK,
         };
         let taker = self.taker(link, 0, !last);
-        self.books.ledger.pass::<M>(link, (free_at, now), next, Some(taker));
+        let line = self.line(link);
+        self.books.ledger.pass::<M>(line, (free_at, now), next, Some(taker));
         self.ports.edit::<M>(link).holder = owner;
     }
 
     /// A packet of `owner` comes to wait in FIFO `buffer`.
     pub(crate) fn join_input<M: Mode>(&mut self, buffer: u32, owner: Traffic, now: Time) {
-        let line = self.books.outputs + buffer;
+        let line = self.line_of_buffer(buffer);
         let head = *self.books.heads.get(buffer);
         self.books.ledger.charge::<M>(line, now, head, INPUT);
         self.books.ledger.join::<M>(line, now, owner);
@@ -223,7 +233,7 @@ impl Flow {
 
     /// It has come to the front.
     pub(crate) fn leave_input<M: Mode>(&mut self, buffer: u32, owner: Traffic, now: Time) {
-        let line = self.books.outputs + buffer;
+        let line = self.line_of_buffer(buffer);
         let head = *self.books.heads.get(buffer);
         self.books.ledger.charge::<M>(line, now, head, INPUT);
         self.books.ledger.leave::<M>(line, now, owner);
@@ -240,13 +250,13 @@ impl Flow {
         if !self.books.is_on() {
             return;
         }
-        for link in 0..self.ports.len() as u32 {
-            let hold = self.ports.get(link).hold();
-            self.books.ledger.close_held(link, now, hold);
+        for link in self.links.window.numbers() {
+            let (hold, line) = (self.ports.get(link).hold(), self.line(link));
+            self.books.ledger.close_held(line, now, hold);
         }
-        for buffer in 0..self.books.heads.len() as u32 {
+        for buffer in self.books.heads.window().numbers() {
             let head = *self.books.heads.get(buffer);
-            let line = self.books.outputs + buffer;
+            let line = self.line_of_buffer(buffer);
             self.books.ledger.charge::<Plain>(line, now, head, INPUT);
         }
     }
@@ -259,8 +269,11 @@ impl Flow {
             .charges()
             .map(|charge| {
                 let link = match charge.line.checked_sub(self.books.outputs) {
-                    None => charge.line,
-                    Some(buffer) => self.links.feeding[buffer as usize],
+                    None => self.links.window.number(charge.line),
+                    Some(buffer) => {
+                        let buffer = self.books.heads.window().number(buffer);
+                        self.links.feeding(buffer).map_or(u32::MAX, |(link, _)| link)
+                    }
                 };
                 // What nobody was known to hold yet was room.
                 let resource = if charge.culprit.is_some() { charge.cause } else { CREDIT };
@@ -273,15 +286,20 @@ impl Flow {
                 }
             })
             .collect();
-        let name = |c: &LinkCharge| (c.link, c.resource, c.victim, c.culprit);
-        charges.sort_unstable_by_key(name);
-        charges.dedup_by(|next, sum| {
-            let same = name(next) == name(sum);
-            if same {
-                sum.time += next.time;
-            }
-            same
-        });
+        merge(&mut charges);
         charges
     }
+}
+
+/// Sorts charges, and adds up those of the same link, resource, victim and culprit.
+pub(crate) fn merge(charges: &mut Vec<LinkCharge>) {
+    let name = |c: &LinkCharge| (c.link, c.resource, c.victim, c.culprit);
+    charges.sort_by_key(name);
+    charges.dedup_by(|next, sum| {
+        let same = name(next) == name(sum);
+        if same {
+            sum.time += next.time;
+        }
+        same
+    });
 }

@@ -5,10 +5,10 @@ use crate::blame::Books;
 use crate::link::Links;
 use crate::message::Traffic;
 use crate::port::{OutPort, OutVc};
-use odonata_engine::{Context, Mode, NIL, Pool, Slot, Store, Time};
+use odonata_engine::{Context, Mode, NIL, Pool, Slot, Time, Windowed};
 
 /// Flits of a buffer that will be free again at `due`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Credit {
     pub(crate) due: Time,
     flits: u16,
@@ -31,7 +31,7 @@ impl Slot for Credit {
 
 /// Credits on their way to one port, side by side: reading them costs one or two cache lines, where a
 /// list costs a miss each. Few buffers hold more packets than this; the rest goes to the list.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Shelf {
     pub(crate) due: [Time; Shelf::MOST],
     flits: [u16; Shelf::MOST],
@@ -55,9 +55,9 @@ impl Shelf {
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub(crate) links: Links,
-    pub(crate) ports: Store<OutPort>,
-    pub(crate) vcs: Store<OutVc>,
-    pub(crate) shelves: Store<Shelf>,
+    pub(crate) ports: Windowed<OutPort>,
+    pub(crate) vcs: Windowed<OutVc>,
+    pub(crate) shelves: Windowed<Shelf>,
     /// What found no place on its port's shelf.
     pub(crate) credits: Pool<Credit>,
     pub(crate) books: Books,
@@ -72,13 +72,11 @@ odonata_engine::journalled!(Flow {
 
 impl Flow {
     pub(crate) fn new(links: Links, books: Books) -> Self {
-        let n = links.links.len();
-        let vcs = links.vcs as usize + n - links.ports as usize;
         Flow {
+            ports: Windowed::filled(links.window, OutPort::IDLE),
+            vcs: Windowed::filled(links.vcs, OutVc::IDLE),
+            shelves: Windowed::filled(links.window, Shelf::EMPTY),
             links,
-            ports: Store::filled(n, OutPort::IDLE),
-            vcs: Store::filled(vcs, OutVc::IDLE),
-            shelves: Store::filled(n, Shelf::EMPTY),
             credits: Pool::new(),
             books,
         }

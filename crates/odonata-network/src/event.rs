@@ -1,7 +1,7 @@
 //! The events of the fabric.
 
 /// An event of the fabric; 12 bytes. Slots are indices into the fabric's pools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum FabricEvent {
     /// The head of packet `packet` is ready to be routed here.
     Arrive {

@@ -1,23 +1,29 @@
 //! The fabric as a whole: its state, its interface to the hosts, and what both router models share.
 
 use crate::blame::Books;
+use crate::border::{Arrivals, Parcel, Token};
 use crate::credit::Flow;
-use crate::link::Links;
+use crate::link::{Links, VcNumbers};
 use crate::packet::Packet;
-use crate::params::{InputQueues, NetworkParams, RouterModel, Switching};
+use crate::params::{InputQueues, NetworkParams, RouterModel, Switching, VirtualChannels};
 use crate::port::InBuffer;
 use crate::routing::{Choice, Decision, Header, Routing};
 use crate::stats::{Histogram, LinkStats, MOST_SERIES_CELLS, NodeStats, SeriesCell, TrafficStats};
 use crate::{FabricEvent, Message, Notice, nic::Nic};
 use odonata_engine::random::Purpose;
-use odonata_engine::{Context, Growing, Mode, NIL, Pool, Store, Stream, Time};
+use odonata_engine::{Context, Growing, Mode, NIL, Outbox, Pool, Store, Stream, Time, Window, Windowed};
 use odonata_topology::{LinkClass, Peer};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// When a packet leaves the NIC's message queue it belongs to the fabric until it is delivered.
 #[derive(Debug)]
 pub struct Fabric {
     pub(crate) params: NetworkParams,
-    pub(crate) routing: Routing,
+    pub(crate) routing: Arc<Routing>,
+    /// The routers whose part this is, and whether there are others.
+    pub(crate) routers: Range<u32>,
+    pub(crate) divided: bool,
     pub(crate) threshold: u64,
     pub(crate) bias: f64,
     /// Flits that every packet counts as, where the router model counts all as full ones.
@@ -30,25 +36,29 @@ pub struct Fabric {
     /// Whether only the heads of input buffers compete; else there are no input queues to keep.
     pub(crate) fifo: bool,
     pub(crate) flow: Flow,
-    pub(crate) inputs: Store<InBuffer>,
+    pub(crate) inputs: Windowed<InBuffer>,
     pub(crate) packets: Pool<Packet>,
     pub(crate) messages: Pool<Message>,
-    pub(crate) nics: Store<Nic>,
-    pub(crate) random: Store<Stream>,
-    pub(crate) links: Store<LinkStats>,
-    pub(crate) nodes: Store<NodeStats>,
+    pub(crate) arrivals: Arrivals,
+    pub(crate) nics: Windowed<Nic>,
+    pub(crate) random: Windowed<Stream>,
+    pub(crate) links: Windowed<LinkStats>,
+    pub(crate) nodes: Windowed<NodeStats>,
     pub(crate) traffic: Store<TrafficStats>,
     /// Packet latency from its start on the terminal link, and from creation, per traffic.
     pub(crate) latency: Histogram,
     pub(crate) latency_created: Histogram,
     /// Per interval: one cell per traffic, then one per link class.
     pub(crate) series: Growing<SeriesCell>,
+    /// What goes to other parts; empty between events.
+    pub(crate) outbox: Outbox<Parcel, Token>,
 }
 odonata_engine::journalled!(Fabric {
     flow,
     inputs,
     packets,
     messages,
+    arrivals,
     nics,
     random,
     links,
@@ -62,7 +72,7 @@ odonata_engine::journalled!(Fabric {
 /// Answers a routing's questions from the state of the router's ports.
 struct View<'a, M: Mode> {
     flow: &'a mut Flow,
-    random: &'a mut Store<Stream>,
+    random: &'a mut Windowed<Stream>,
     router: u32,
     now: Time,
     flit: u64,
@@ -92,20 +102,25 @@ impl<M: Mode> Choice for View<'_, M> {
     }
 }
 
-impl Fabric {
-    /// An idle fabric. `vcs` are the virtual channels per link class (at least what the routing needs);
-    /// `threshold` (bytes) and `bias` decide when a packet diverts: the minimal port's load must exceed
-    /// both `threshold` and `bias` times the other port's.
+/// What all parts of a fabric have in common.
+#[derive(Clone, Debug)]
+pub struct Blueprint {
+    params: NetworkParams,
+    routing: Arc<Routing>,
+    vcs: VirtualChannels,
+    numbers: VcNumbers,
+    threshold: u64,
+    bias: f64,
+}
+
+impl Blueprint {
+    /// `vcs` are the virtual channels per link class (at least what the routing needs); `threshold` (bytes) and `bias`
+    /// decide when a packet diverts: the minimal port's load must exceed both `threshold` and `bias` times the other
+    /// port's.
     ///
     /// # Panics
     /// If `vcs` are too few, if a packet has more flits than a credit counts, or if a buffer cannot hold one.
-    pub fn new(
-        params: NetworkParams,
-        routing: Routing,
-        vcs: crate::VirtualChannels,
-        threshold: u64,
-        bias: f64,
-    ) -> Self {
+    pub fn new(params: NetworkParams, routing: Routing, vcs: VirtualChannels, threshold: u64, bias: f64) -> Self {
         let needed = routing.virtual_channels();
         assert!(
             vcs.iter().zip(needed).all(|(&have, need)| have >= need),
@@ -120,10 +135,40 @@ impl Fabric {
             params.links.iter().all(|link| link.buffer >= params.packet),
             "a buffer does not hold one packet"
         );
-        let topology = routing.topology();
-        let links = Links::new(topology, &params, vcs);
-        let (n_links, n_inputs) = (links.links.len(), links.vcs as usize);
-        let nodes = topology.nodes() as usize;
+        Blueprint {
+            numbers: VcNumbers::new(routing.topology(), vcs),
+            params,
+            routing: Arc::new(routing),
+            vcs,
+            threshold,
+            bias,
+        }
+    }
+
+    /// The routing, and with it the topology.
+    pub fn routing(&self) -> &Routing {
+        &self.routing
+    }
+
+    /// The idle fabric of `routers` and their nodes.
+    ///
+    /// # Panics
+    /// If that is not all of them, and nodes are not numbered in the order of their routers.
+    pub fn part(&self, routers: Range<u32>) -> Fabric {
+        let params = self.params.clone();
+        let topology = self.routing.topology();
+        let divided = routers != (0..topology.routers());
+        let nodes = topology
+            .nodes_of_routers(routers.clone())
+            .expect("nodes are numbered in the order of their routers");
+        let links = Links::new(
+            topology,
+            &params,
+            self.vcs,
+            &self.numbers,
+            routers.clone(),
+            nodes.clone(),
+        );
         let traffics = usize::from(params.traffics);
         let books = match params.blame {
             true => Books::new(&links, &params),
@@ -134,37 +179,47 @@ impl Fabric {
             RouterModel::InputQueued => (params.router_delay, Time::ZERO),
             RouterModel::OutputQueued => (Time::ZERO, params.router_delay),
         };
+        let inputs = if fifo { links.buffers.clone() } else { 0..0 };
+        let (link_numbers, node_numbers) = (links.window, Window::new(nodes));
+        let stream = |router| Stream::new(params.seed, u64::from(router), Purpose::Routing);
         Fabric {
             ingress,
             egress,
-            threshold,
-            bias,
+            threshold: self.threshold,
+            bias: self.bias,
             full_packet: (params.router == RouterModel::OutputQueued).then(|| params.flits(params.packet) as u32),
             flow: Flow::new(links, books),
-            inputs: Store::filled(if fifo { n_inputs } else { 0 }, InBuffer::EMPTY),
+            inputs: Windowed::filled(Window::new(inputs), InBuffer::EMPTY),
             fifo,
             packets: Pool::new(),
             messages: Pool::new(),
-            nics: Store::filled(nodes, Nic::IDLE),
-            random: Store::from_vec(
-                (0..topology.routers())
-                    .map(|r| Stream::new(params.seed, u64::from(r), Purpose::Routing))
-                    .collect(),
-            ),
-            links: Store::filled(n_links, LinkStats::default()),
-            nodes: Store::filled(nodes, NodeStats::NONE),
+            arrivals: Arrivals::new(node_numbers.len(), divided),
+            nics: Windowed::filled(node_numbers, Nic::IDLE),
+            random: Windowed::with(Window::new(routers.clone()), stream),
+            links: Windowed::filled(link_numbers, LinkStats::default()),
+            nodes: Windowed::filled(node_numbers, NodeStats::NONE),
             traffic: Store::filled(traffics, TrafficStats::default()),
             latency: Histogram::new(traffics),
             latency_created: Histogram::new(traffics),
             series: Growing::new(),
+            outbox: Outbox::new(),
+            routing: self.routing.clone(),
+            routers,
+            divided,
             params,
-            routing,
         }
     }
 
-    /// Number of logical processes: one per router.
-    pub fn processes(&self) -> u32 {
-        self.routing.topology().routers()
+    /// The idle fabric of the whole machine.
+    pub fn whole(&self) -> Fabric {
+        self.part(0..self.routing.topology().routers())
+    }
+}
+
+impl Fabric {
+    /// The logical processes of this part: one per router.
+    pub fn processes(&self) -> Range<u32> {
+        self.routers.clone()
     }
 
     /// The logical process that node `node` belongs to.
@@ -227,6 +282,11 @@ impl Fabric {
     /// Frees a message that has arrived.
     pub fn release<M: Mode>(&mut self, slot: u32) {
         self.messages.give::<M>(slot);
+    }
+
+    /// What the events handled since it was last emptied have for other parts.
+    pub fn outbox(&mut self) -> &mut Outbox<Parcel, Token> {
+        &mut self.outbox
     }
 
     /// Handles an event; returns what the hosts must be told.
@@ -334,11 +394,12 @@ impl Fabric {
             p.tail_in = tail_out + link.latency + self.egress;
             p.buffer = link.far + u32::from(vc);
             p.vc = vc;
-            ctx.send(
-                link.far_lp,
-                head_out + link.latency + self.egress + self.ingress,
-                FabricEvent::Arrive { packet }.into(),
-            );
+            let at = head_out + link.latency + self.egress + self.ingress;
+            if link.leaves {
+                self.export::<C>(packet, link.far_lp, at);
+            } else {
+                ctx.send(link.far_lp, at, FabricEvent::Arrive { packet }.into());
+            }
         }
         free_at
     }
@@ -380,6 +441,10 @@ impl Fabric {
         let message = self.messages.edit::<C>(p.message);
         message.undelivered -= u64::from(p.bytes);
         if message.undelivered == 0 {
+            if message.home == Message::EXPECTED {
+                self.arrivals.remove::<C>(&mut self.messages, p.message);
+            }
+            let message = self.messages.get(p.message);
             self.traffic.edit::<C>(u32::from(p.traffic)).messages += 1;
             if message.notify_arrived {
                 let target = message.target;

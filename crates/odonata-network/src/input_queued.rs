@@ -211,10 +211,7 @@ impl Fabric {
         let p = *self.packets.get(packet);
         self.flow.claim::<C>(port, vc, flits);
         let done = self.transmit::<E, C>(ctx, packet, port, vc, waited);
-        let feeding = self.flow.links.feeding[p.buffer as usize];
-        let delay = self.flow.links.get(feeding).credit_delay;
-        self.flow
-            .return_credit::<E, C>(ctx, feeding, p.vc, (flits as u16, p.traffic), done + delay);
+        self.give_back::<E, C>(ctx, p.buffer, p.vc, (flits as u16, p.traffic), done);
         if !self.fifo {
             return done;
         }

@@ -19,16 +19,21 @@
 //! counts, and looked at when somebody next needs it; only a port that is waiting for one gets an event
 //! for it. A credit due at `t` counts for every event at `t`.
 //!
+//! **Lookahead.** [`lookahead`] says how soon the routers of one part can influence those of another.
+//!
 //! **One event per hop** where nothing is in the way: the event at a router is the moment its head has
 //! been routed (link latency and pipeline included), and an idle port sends at once.
 
 mod blame;
+mod border;
 mod credit;
 pub mod deadlock;
 mod event;
 mod fabric;
 mod input_queued;
 mod link;
+pub mod lookahead;
+mod measured;
 mod message;
 mod nic;
 mod output_queued;
@@ -40,9 +45,11 @@ pub mod routing;
 mod stats;
 
 pub use blame::{LinkCharge, PLACES, RESOURCES, WaitSeries};
+pub use border::{Parcel, Token};
 pub use event::{FabricEvent, Notice};
-pub use fabric::Fabric;
-pub use message::{Message, Traffic};
+pub use fabric::{Blueprint, Fabric};
+pub use measured::Measured;
+pub use message::{Content, Message, Traffic};
 pub use odonata_blame::Waited;
 pub use params::{InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels};
 pub use stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};

@@ -2,11 +2,14 @@
 //!
 //! Links are numbered by their sending port: router output ports `0..ports` as in the topology, then
 //! the NIC of node `n` as `ports + n`. The receiving buffer of virtual channel `v` of a link is
-//! `first_vc` of the *receiving* port plus `v`.
+//! `first_vc` of the *receiving* port plus `v`. All numbers count over the whole machine; a part of it keeps the links
+//! that its own routers and NICs send on.
 
 use crate::params::{NetworkParams, RouterModel, Switching, VirtualChannels};
-use odonata_engine::Time;
+use odonata_engine::{Time, Window};
 use odonata_topology::{LinkClass, Peer, Topology};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// One direction of a cable; one cache line.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +33,8 @@ pub(crate) struct Link {
     pub(crate) vcs: u8,
     pub(crate) class: LinkClass,
     pub(crate) to_node: bool,
+    /// Whether the receiving side belongs to another part.
+    pub(crate) leaves: bool,
 }
 
 impl Link {
@@ -46,28 +51,77 @@ impl Link {
     }
 }
 
-/// All links, and which link feeds each input port.
-#[derive(Debug)]
-pub(crate) struct Links {
-    pub(crate) links: Vec<Link>,
-    /// The link that feeds each input buffer.
-    pub(crate) feeding: Vec<u32>,
-    /// Output virtual channels of router ports; those of NICs follow (one each).
-    pub(crate) vcs: u32,
-    /// Number of router ports: the first NIC's link number.
-    pub(crate) ports: u32,
+/// Where a credit goes: to the sender of the link that feeds a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feeder {
+    /// A link of this part.
+    Own(u32),
+    /// Link number, its sender's LP, and how long a credit takes.
+    Other(u32, u32, Time),
 }
 
-impl Links {
-    pub(crate) fn new(topology: &Topology, params: &NetworkParams, vcs: VirtualChannels) -> Self {
-        let ports = topology.ports();
-        let mut first_vc = Vec::with_capacity(ports as usize);
+/// The number of the first virtual channel of each port, and of all at the end: the same for all parts.
+#[derive(Clone, Debug)]
+pub(crate) struct VcNumbers(Arc<[u32]>);
+
+impl VcNumbers {
+    pub(crate) fn new(topology: &Topology, vcs: VirtualChannels) -> VcNumbers {
         let mut total = 0;
-        for port in 0..ports {
-            first_vc.push(total);
+        let mut next = |port: u32| {
+            let first = total;
             total += u32::from(vcs[topology.class(port) as usize]);
-        }
+            first
+        };
+        let mut first: Vec<u32> = (0..topology.ports()).map(&mut next).collect();
+        first.push(total);
+        VcNumbers(first.into())
+    }
+
+    fn of(&self, port: u32) -> u32 {
+        self.0[port as usize]
+    }
+
+    fn total(&self) -> u32 {
+        self.0[self.0.len() - 1]
+    }
+}
+
+/// The links of a part, and which link feeds each of its input ports.
+#[derive(Debug)]
+pub(crate) struct Links {
+    links: Vec<Link>,
+    /// The numbers of these links.
+    pub(crate) window: Window,
+    /// The numbers of the virtual channels of router ports, as outputs and as input buffers.
+    pub(crate) buffers: Range<u32>,
+    /// The numbers of all virtual channels as outputs, those of NICs included (one each).
+    pub(crate) vcs: Window,
+    /// Number of router ports of the machine: the first NIC's link number.
+    pub(crate) ports: u32,
+    /// The link that feeds each input buffer; from [`OTHER`] on, an index into `others`; [`NONE`]: none.
+    feeding: Vec<u32>,
+    others: Vec<(u32, u32, Time, LinkClass)>,
+}
+
+/// From here on a feeding link is one of another part.
+const OTHER: u32 = 1 << 31;
+/// Nothing feeds the buffer.
+const NONE: u32 = u32::MAX;
+
+impl Links {
+    /// The links of `routers` and `nodes`, their nodes.
+    pub(crate) fn new(
+        topology: &Topology,
+        params: &NetworkParams,
+        vcs: VirtualChannels,
+        numbers: &VcNumbers,
+        routers: Range<u32>,
+        nodes: Range<u32>,
+    ) -> Self {
+        let ports = topology.ports_of_routers(routers.clone());
+        let buffers = numbers.of(ports.start)..numbers.of(ports.end);
         let packet_flits = params.flits(params.packet);
+        let total = numbers.total();
         let link = |class: LinkClass, lp, far_lp, far, first_vc, vcs, to_node| {
             let p = params.link(class);
             let flits = match params.router {
@@ -92,57 +146,89 @@ impl Links {
                 vcs,
                 class,
                 to_node,
+                leaves: !routers.contains(&far_lp),
             }
         };
-        let mut links = Vec::with_capacity((ports + topology.nodes()) as usize);
-        let mut feeding = vec![u32::MAX; total as usize];
-        let mut feed = |port: u32, by: u32| {
-            let n = u32::from(vcs[topology.class(port) as usize]);
-            for v in 0..n {
-                feeding[(first_vc[port as usize] + v) as usize] = by;
-            }
-        };
-        for port in 0..ports {
+        let mut links = Vec::with_capacity(ports.len() + nodes.len());
+        let mut feeding = Vec::with_capacity(buffers.len());
+        let mut others = Vec::new();
+        for port in ports.clone() {
             let class = topology.class(port);
             let n = vcs[class as usize];
-            let at = first_vc[port as usize];
+            let at = numbers.of(port);
             let router = topology.router_of_port(port);
-            links.push(match topology.peer(port) {
+            // A cable's other direction feeds this port's buffers.
+            let feeder = match topology.peer(port) {
                 Peer::Router {
                     router: far_router,
                     port: far_port,
                 } => {
-                    feed(far_port, port);
-                    link(class, router, far_router, first_vc[far_port as usize], at, n, false)
+                    links.push(link(class, router, far_router, numbers.of(far_port), at, n, false));
+                    if routers.contains(&far_router) {
+                        far_port
+                    } else {
+                        others.push((far_port, far_router, params.link(class).credit_delay, class));
+                        OTHER | (others.len() as u32 - 1)
+                    }
                 }
-                Peer::Node(node) => link(class, router, router, node, at, n, true),
-                Peer::Free => link(class, router, router, u32::MAX, at, n, false),
-            });
+                Peer::Node(node) => {
+                    links.push(link(class, router, router, node, at, n, true));
+                    topology.ports() + node
+                }
+                Peer::Free => {
+                    links.push(link(class, router, router, u32::MAX, at, n, false));
+                    NONE
+                }
+            };
+            feeding.extend(std::iter::repeat_n(feeder, usize::from(n)));
         }
-        for node in 0..topology.nodes() {
+        for node in nodes.clone() {
             let port = topology.node_port(node);
             let router = topology.router_of_port(port);
-            feed(port, ports + node);
-            links.push(link(
-                LinkClass::Terminal,
-                router,
-                router,
-                first_vc[port as usize],
-                total + node,
-                1,
-                false,
-            ));
+            let (far, at) = (numbers.of(port), total + node);
+            links.push(link(LinkClass::Terminal, router, router, far, at, 1, false));
         }
+        let behind = |first: u32| first + nodes.start..first + nodes.end;
         Links {
             links,
+            window: Window::two(ports, behind(topology.ports())),
+            vcs: Window::two(buffers.clone(), behind(total)),
+            buffers,
+            ports: topology.ports(),
             feeding,
-            vcs: total,
-            ports,
+            others,
         }
     }
 
     #[inline(always)]
     pub(crate) fn get(&self, link: u32) -> &Link {
-        &self.links[link as usize]
+        &self.links[self.window.place(link) as usize]
+    }
+
+    /// Who gets the credits of input buffer `buffer`.
+    ///
+    /// # Panics
+    /// No link feeds the buffer.
+    #[inline]
+    pub(crate) fn feeder(&self, buffer: u32) -> Feeder {
+        match self.feeding[(buffer - self.buffers.start) as usize] {
+            link if link < OTHER => Feeder::Own(link),
+            other => {
+                let (link, lp, delay, _) = self.others[(other & !OTHER) as usize];
+                Feeder::Other(link, lp, delay)
+            }
+        }
+    }
+
+    /// The link that feeds input buffer `buffer` and its class; `None` where nothing does. A NIC's is its number.
+    pub(crate) fn feeding(&self, buffer: u32) -> Option<(u32, LinkClass)> {
+        match self.feeding[(buffer - self.buffers.start) as usize] {
+            NONE => None,
+            link if link < OTHER => Some((link, self.get(link).class)),
+            other => {
+                let (link, _, _, class) = self.others[(other & !OTHER) as usize];
+                Some((link, class))
+            }
+        }
     }
 }

@@ -5,10 +5,13 @@ use odonata_engine::{NIL, Slot, Time};
 /// Whose traffic it is: an index into the run's list of (job, MPI or I/O).
 pub type Traffic = u16;
 
+/// What a message carries for the hosts; the fabric does not look at it.
+pub type Content = [u32; 9];
+
 /// A message from node to node. The fabric cuts it into packets and reports two moments:
 /// [`Notice::Sent`](crate::Notice::Sent) when the last packet starts on the terminal link,
 /// and [`Notice::Arrived`](crate::Notice::Arrived) when the last byte is at the target.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Message {
     /// Bytes of payload; 0 travels as one header-only packet.
     pub bytes: u64,
@@ -25,17 +28,25 @@ pub struct Message {
     /// Whether the host wants `Arrived`; if not, the fabric frees the message itself.
     pub notify_arrived: bool,
     /// For the hosts; the fabric does not look at it.
-    pub content: [u32; 6],
+    pub content: Content,
     /// When it reached the NIC's queue.
     pub(crate) queued: Time,
     /// Bytes not yet delivered (kept by the receiving side).
     pub(crate) undelivered: u64,
+    /// Counts the messages of its source; only where there are several parts.
+    pub(crate) number: u32,
+    /// For a copy in another part: its slot in the part of its target, if it has stayed there; else [`NIL`]. For the
+    /// message at its target: [`EXPECTED`](Self::EXPECTED) if its packets come from other parts.
+    pub(crate) home: u32,
     pub(crate) next: u32,
 }
 
 impl Message {
+    /// See [`home`](Self::home).
+    pub(crate) const EXPECTED: u32 = u32::MAX - 1;
+
     /// A message of `bytes` from `source` to `target`, with both notices wanted.
-    pub fn new(source: u32, target: u32, bytes: u64, traffic: Traffic, created: Time, content: [u32; 6]) -> Self {
+    pub fn new(source: u32, target: u32, bytes: u64, traffic: Traffic, created: Time, content: Content) -> Self {
         Message {
             bytes,
             created,
@@ -47,6 +58,8 @@ impl Message {
             content,
             queued: created,
             undelivered: bytes,
+            number: 0,
+            home: NIL,
             next: NIL,
         }
     }

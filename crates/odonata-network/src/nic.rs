@@ -18,7 +18,7 @@ use odonata_engine::{Context, List, NIL, Time};
 pub(crate) const MOST_QUEUED: usize = 16;
 
 /// State of a NIC's sending side; its link's state is an [`OutPort`](crate::port::OutPort).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Nic {
     /// Messages in order of arrival.
     queue: List,
@@ -30,6 +30,8 @@ pub(crate) struct Nic {
     started: [Time; MOST_QUEUED],
     /// The place of the next packet in the ring.
     place: u8,
+    /// Messages so far.
+    count: u32,
 }
 
 impl Nic {
@@ -39,6 +41,7 @@ impl Nic {
         next_entry: Time::ZERO,
         started: [Time::ZERO; MOST_QUEUED],
         place: 0,
+        count: 0,
     };
 }
 
@@ -60,6 +63,11 @@ impl Fabric {
         queue.push::<C, _>(&mut self.messages, message);
         let nic = self.nics.edit::<C>(m.source);
         nic.queue = queue;
+        nic.count = nic.count.wrapping_add(1);
+        if self.divided {
+            self.messages.edit::<C>(message).number = nic.count;
+        }
+        let nic = self.nics.edit::<C>(m.source);
         if !first {
             return None;
         }

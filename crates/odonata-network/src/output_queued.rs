@@ -68,10 +68,8 @@ impl Fabric {
         self.flow.claim::<C>(port, vc, flits);
         let p = self.packets.get(packet);
         let (buffer, from_vc, owner) = (p.buffer, p.vc, p.traffic);
-        let feeding = self.flow.links.feeding[buffer as usize];
-        let due = ctx.now() + self.flow.links.get(feeding).credit_delay;
-        self.flow
-            .return_credit::<E, C>(ctx, feeding, from_vc, (flits as u16, owner), due);
+        let now = ctx.now();
+        self.give_back::<E, C>(ctx, buffer, from_vc, (flits as u16, owner), now);
     }
 
     fn enqueue<M: Mode>(&mut self, packet: u32, port: u32, vc: u8) {

@@ -4,7 +4,7 @@ use crate::routing::Header;
 use odonata_engine::{Slot, Time};
 
 /// A packet on its way; one cache line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Packet {
     /// When the message was created by the host.
     pub(crate) created: Time,

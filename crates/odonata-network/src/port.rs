@@ -4,7 +4,7 @@ use crate::message::Traffic;
 use odonata_engine::{List, NIL, Time};
 
 /// The sending side of a link: a router's output port or a NIC. One cache line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct OutPort {
     /// When the link has sent the tail of its last packet.
     pub(crate) free_at: Time,
@@ -44,7 +44,7 @@ impl OutPort {
 }
 
 /// One virtual channel of an output port.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct OutVc {
     /// Flits of the far buffer that are taken.
     pub(crate) used: u32,
@@ -64,7 +64,7 @@ impl OutVc {
 }
 
 /// One virtual channel of an input port (input-queued routers).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct InBuffer {
     /// When the tail of the last packet that was read has left.
     pub(crate) read_until: Time,

@@ -13,7 +13,7 @@ pub use dragonfly::{Algorithm, Divert, DragonflyRouting, Intermediate, VcRule};
 pub const NOWHERE: u32 = u32::MAX;
 
 /// What a packet carries for its routing; 12 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Header {
     /// Node of destination.
     pub target: u32,

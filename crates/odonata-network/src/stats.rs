@@ -1,6 +1,6 @@
 //! What the fabric counts.
 
-use odonata_engine::{Digest, Mode, Store, Time};
+use odonata_engine::{Digest, Mode, Plain, Store, Time};
 
 /// Sub-buckets per power of two: a histogram's values are exact to 1/32.
 const SUB: u32 = 32;
@@ -8,7 +8,7 @@ const SUB: u32 = 32;
 const BUCKETS: u32 = (64 - 4) * SUB;
 
 /// Counters of one direction of a link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LinkStats {
     /// Payload bytes sent.
     pub bytes: u64,
@@ -26,7 +26,7 @@ pub struct LinkStats {
 }
 
 /// Counters of the packets received by one node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct NodeStats {
     /// Packets.
     pub packets: u64,
@@ -54,7 +54,7 @@ impl NodeStats {
 }
 
 /// Counters of one kind of traffic (a job's MPI or I/O).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TrafficStats {
     /// Messages delivered.
     pub messages: u64,
@@ -76,8 +76,23 @@ pub struct TrafficStats {
     pub bytes_sent: u64,
 }
 
+impl TrafficStats {
+    /// Adds the counters of another part.
+    pub(crate) fn absorb(&mut self, part: TrafficStats) {
+        self.messages += part.messages;
+        self.packets += part.packets;
+        self.bytes += part.bytes;
+        self.hops += part.hops;
+        self.latency += part.latency;
+        self.latency_created += part.latency_created;
+        self.latency_max = self.latency_max.max(part.latency_max);
+        self.nonminimal += part.nonminimal;
+        self.bytes_sent += part.bytes_sent;
+    }
+}
+
 /// One cell of the time series.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SeriesCell {
     /// Packets delivered (traffic) or sent (links).
     pub packets: u64,
@@ -85,6 +100,15 @@ pub struct SeriesCell {
     pub bytes: u64,
     /// Latency of the packets, summed (traffic) or time transmitting (links).
     pub time: Time,
+}
+
+impl SeriesCell {
+    /// Adds the counts of another part.
+    pub(crate) fn absorb(&mut self, part: SeriesCell) {
+        self.packets += part.packets;
+        self.bytes += part.bytes;
+        self.time += part.time;
+    }
 }
 
 /// Cells of the time series that are kept at most, 100 MB of them; what lies behind is not recorded.
@@ -96,6 +120,29 @@ pub struct Histogram {
     counts: Store<u64>,
 }
 odonata_engine::journalled!(Histogram { counts });
+
+/// As what its buckets hold, without the many that are empty.
+impl serde::Serialize for Histogram {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let occupied = (0u32..).zip(self.counts.iter()).filter(|&(_, &count)| count > 0);
+        let occupied: Vec<(u32, u64)> = occupied.map(|(i, &count)| (i, count)).collect();
+        (self.counts.len() as u32 / BUCKETS, occupied).serialize(serializer)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Histogram {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (n, occupied): (u32, Vec<(u32, u64)>) = serde::Deserialize::deserialize(deserializer)?;
+        if n > u32::from(u16::MAX) || occupied.iter().any(|&(i, _)| i >= n * BUCKETS) {
+            return Err(serde::de::Error::custom("a histogram has no such bucket"));
+        }
+        let mut histogram = Histogram::new(n as usize);
+        for (i, count) in occupied {
+            *histogram.counts.edit::<Plain>(i) = count;
+        }
+        Ok(histogram)
+    }
+}
 
 impl Histogram {
     /// `n` empty histograms side by side.
@@ -129,6 +176,22 @@ impl Histogram {
     #[inline]
     pub fn record<M: Mode>(&mut self, which: usize, value: Time) {
         *self.counts.edit::<M>(which as u32 * BUCKETS + Self::bucket(value)) += 1;
+    }
+
+    /// The counts, with nothing to take back.
+    pub fn copied(&self) -> Histogram {
+        Histogram {
+            counts: Store::from_vec(self.counts.iter().copied().collect()),
+        }
+    }
+
+    /// Adds the counts of another part.
+    pub fn absorb(&mut self, part: &Histogram) {
+        for (i, &count) in (0..).zip(part.counts.iter()) {
+            if count > 0 {
+                *self.counts.edit::<Plain>(i) += count;
+            }
+        }
     }
 
     /// The occupied buckets of histogram `which`: (lower bound, upper bound, count).
@@ -176,7 +239,6 @@ impl Histogram {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use odonata_engine::Plain;
 
     #[test]
     fn every_value_lies_in_its_bucket_and_buckets_are_within_a_thirty_second() {

@@ -7,6 +7,7 @@
 
 mod columns;
 mod errors;
+mod processes;
 mod simulation;
 
 use odonata_system::{bench, results, scenario};
@@ -43,11 +44,17 @@ fn bench_names() -> Vec<String> {
     bench::cases().into_iter().map(String::from).collect()
 }
 
-/// Runs one standard benchmark case; its figures as JSON. `quick` shortens the measured time.
+/// Names of the benchmark cases for several threads.
 #[pyfunction]
-#[pyo3(signature = (name, quick=false))]
-fn bench_case(py: Python<'_>, name: &str, quick: bool) -> PyResult<String> {
-    let figures = py.detach(|| bench::run(name, quick));
+fn bench_parallel_names() -> Vec<String> {
+    bench::parallel_cases().into_iter().map(String::from).collect()
+}
+
+/// Runs one benchmark case with `overrides` of its settings; its figures as JSON. `quick` shortens the measured time.
+#[pyfunction]
+#[pyo3(signature = (name, quick=false, overrides=Vec::new()))]
+fn bench_case(py: Python<'_>, name: &str, quick: bool, overrides: Vec<String>) -> PyResult<String> {
+    let figures = py.detach(|| bench::run(name, quick, &overrides));
     json_text(&figures.map_err(input_error)?)
 }
 
@@ -61,6 +68,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(table_docs, module)?)?;
     module.add_function(wrap_pyfunction!(bench_names, module)?)?;
+    module.add_function(wrap_pyfunction!(bench_parallel_names, module)?)?;
     module.add_function(wrap_pyfunction!(bench_case, module)?)?;
-    Ok(())
+    processes::register(module)
 }

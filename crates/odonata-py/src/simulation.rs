@@ -1,10 +1,11 @@
 //! A running simulation, as Python sees it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use odonata_system::results::Table;
-use odonata_system::{Results, Simulation, Time, scenario};
+use odonata_system::{Simulation, Time, scenario};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -24,23 +25,53 @@ enum State {
         run: serde_json::Value,
         tables: Vec<Table>,
     },
+    /// The first of the processes that share the run has the results.
+    Elsewhere,
     /// A step in between panicked; nothing can be said about the rest.
     Broken,
+}
+
+/// Loads a scenario for a run that all processes of MPI share.
+#[cfg(feature = "mpi")]
+fn shared_run(text: &str, path: &str, overrides: &[String], seed: Option<u64>) -> PyResult<Simulation> {
+    use odonata_system::{Company, Others};
+    let connect = || odonata_mpi::Mpi::connect().map_err(PyRuntimeError::new_err);
+    let mut others = Others {
+        transport: Box::new(connect()?),
+        company: Company::new(Box::new(connect()?)),
+    };
+    let loaded = scenario::load(text, path, overrides, seed, folder_of(path));
+    // If one has nothing to run, the others must not wait for it.
+    let all = others.company.all(loaded.is_ok()).map_err(PyRuntimeError::new_err)?;
+    let loaded = loaded.map_err(input_error)?;
+    match all {
+        true => Simulation::shared(loaded, others).map_err(input_error),
+        false => Err(PyRuntimeError::new_err("another process cannot read the scenario")),
+    }
+}
+
+#[cfg(not(feature = "mpi"))]
+fn shared_run(_: &str, _: &str, _: &[String], _: Option<u64>) -> PyResult<Simulation> {
+    Err(PyRuntimeError::new_err("this build does not speak MPI"))
 }
 
 /// One run of one scenario: `advance` until it says `finished`, then `finish`, then take the results.
 #[pyclass(name = "Simulation", module = "odonata._core")]
 pub(crate) struct PySimulation {
-    state: State,
+    /// Locked for nothing but to promise Python that threads do not share it.
+    state: Mutex<State>,
 }
 
 #[pymethods]
 impl PySimulation {
     /// Loads a scenario and builds the machine. With `only`, that job has it for itself, on the nodes that it has
-    /// beside the others; `sends_for_s` is how long its traffic lasts if that depends on others. Raises `InputError`,
-    /// or `KeyError` if no job is called so; nothing has been written then.
+    /// beside the others; `sends_for_s` is how long its traffic lasts if that depends on others. With `snapshot`, the
+    /// run goes on from that file. `shared`: all processes of MPI share the run, and all do what follows together; the
+    /// first of them has the results. Raises `InputError`, or `KeyError` if no job is called so; nothing has been
+    /// written then.
     #[new]
-    #[pyo3(signature = (text, path, overrides=Vec::new(), seed=None, only=None, sends_for_s=None))]
+    #[pyo3(signature = (text, path, overrides=Vec::new(), seed=None, only=None, sends_for_s=None, snapshot=None, shared=false))]
+    #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         text: &str,
@@ -49,11 +80,18 @@ impl PySimulation {
         seed: Option<u64>,
         only: Option<&str>,
         sends_for_s: Option<f64>,
+        snapshot: Option<PathBuf>,
+        shared: bool,
     ) -> PyResult<Self> {
         if sends_for_s.is_some_and(|seconds| !(0.0..=Time::LONGEST.seconds()).contains(&seconds)) {
             return Err(PyValueError::new_err("sends_for_s is no time that a run can take"));
         }
         let sends_for = sends_for_s.map(Time::from_seconds);
+        if shared {
+            return py
+                .detach(|| shared_run(text, path, &overrides, seed))
+                .map(PySimulation::running_now);
+        }
         let simulation = py.detach(|| {
             let mut loaded = scenario::load(text, path, &overrides, seed, folder_of(path))?;
             if let Some(job) = only {
@@ -62,12 +100,14 @@ impl PySimulation {
                     None => return Ok(None),
                 }
             }
-            Simulation::new(loaded).map(Some)
+            match &snapshot {
+                Some(path) => Simulation::resume(loaded, path),
+                None => Simulation::new(loaded),
+            }
+            .map(Some)
         });
         match simulation.map_err(input_error)? {
-            Some(simulation) => Ok(PySimulation {
-                state: State::Running(Box::new(simulation)),
-            }),
+            Some(simulation) => Ok(PySimulation::running_now(simulation)),
             None => Err(PyKeyError::new_err(format!(
                 "no job is named {}",
                 only.unwrap_or_default()
@@ -76,18 +116,36 @@ impl PySimulation {
     }
 
     /// The resolved scenario, as JSON.
-    fn scenario_json(&self) -> PyResult<String> {
-        match &self.state {
+    fn scenario_json(&mut self) -> PyResult<String> {
+        match self.state_mut() {
             State::Running(simulation) => json_text(simulation.scenario()),
             State::Finished { run, .. } => json_text(&run["scenario"]),
+            State::Elsewhere => Err(PyRuntimeError::new_err("another process has the results")),
             State::Broken => Err(PyRuntimeError::new_err("the simulation broke down earlier")),
         }
+    }
+
+    /// Wall time between two snapshots in seconds, if the scenario asks for some.
+    fn checkpoint_interval_s(&mut self) -> PyResult<Option<f64>> {
+        Ok(self.running()?.scenario().run.checkpoint_interval.map(|time| time.0))
+    }
+
+    /// Wall time that the run had taken, in seconds, before this process went on with it.
+    fn earlier_wall_s(&mut self) -> PyResult<f64> {
+        Ok(self.running()?.earlier_wall().as_secs_f64())
+    }
+
+    /// Saves the run, as it stands, to `path`, where an older snapshot stays until the new one is whole; its size in
+    /// bytes. Raises `OSError`.
+    fn save(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+        let simulation = self.running()?;
+        Ok(py.detach(|| simulation.save_to(&path))?)
     }
 
     /// Simulates for about `seconds` of wall time with the interpreter released, and says how far it came.
     fn advance<'py>(&mut self, py: Python<'py>, seconds: f64) -> PyResult<Bound<'py, PyDict>> {
         let wall = Duration::try_from_secs_f64(seconds).map_err(|cause| PyValueError::new_err(cause.to_string()))?;
-        let State::Running(simulation) = &mut self.state else {
+        let State::Running(simulation) = self.state_mut() else {
             return Err(PyRuntimeError::new_err("the simulation has been finished"));
         };
         let progress = py.detach(|| simulation.advance(wall));
@@ -105,17 +163,24 @@ impl PySimulation {
     /// Ends the run, by its own end or, if `interrupted`, here, and makes its results.
     #[pyo3(signature = (interrupted=false))]
     fn finish(&mut self, py: Python<'_>, interrupted: bool) -> PyResult<()> {
-        match std::mem::replace(&mut self.state, State::Broken) {
+        match std::mem::replace(self.state_mut(), State::Broken) {
             State::Running(simulation) => {
-                let (run, tables) = py.detach(|| {
-                    let results: Results = simulation.finish(interrupted);
-                    (results.run_json(), results.tables())
-                });
-                self.state = State::Finished { run, tables };
+                let results = py.detach(|| simulation.finish_shared(interrupted));
+                *self.state_mut() = match results.map_err(PyRuntimeError::new_err)? {
+                    Some(results) => State::Finished {
+                        run: results.run_json(),
+                        tables: results.tables(),
+                    },
+                    None => State::Elsewhere,
+                };
                 Ok(())
             }
             State::Finished { run, tables } => {
-                self.state = State::Finished { run, tables };
+                *self.state_mut() = State::Finished { run, tables };
+                Ok(())
+            }
+            State::Elsewhere => {
+                *self.state_mut() = State::Elsewhere;
                 Ok(())
             }
             State::Broken => Err(PyRuntimeError::new_err("the simulation broke down earlier")),
@@ -123,13 +188,13 @@ impl PySimulation {
     }
 
     /// What the run was and how it ended, as JSON (the contents of `run.json`).
-    fn run_json(&self) -> PyResult<String> {
+    fn run_json(&mut self) -> PyResult<String> {
         let (run, _) = self.finished()?;
         json_text(run)
     }
 
     /// Names of the tables, in their documented order.
-    fn table_names(&self) -> PyResult<Vec<String>> {
+    fn table_names(&mut self) -> PyResult<Vec<String>> {
         let (_, tables) = self.finished()?;
         Ok(tables.iter().map(|table| table.name.to_string()).collect())
     }
@@ -137,7 +202,7 @@ impl PySimulation {
     /// Documentation and columns of table `name`.
     ///
     /// One table at a time, so that of a large result only one exists twice in memory.
-    fn table<'py>(&self, py: Python<'py>, name: &str) -> PyResult<(String, Vec<PyColumn<'py>>)> {
+    fn table<'py>(&mut self, py: Python<'py>, name: &str) -> PyResult<(String, Vec<PyColumn<'py>>)> {
         let (_, tables) = self.finished()?;
         let table = tables
             .iter()
@@ -153,8 +218,25 @@ impl PySimulation {
 }
 
 impl PySimulation {
-    fn finished(&self) -> PyResult<(&serde_json::Value, &[Table])> {
-        match &self.state {
+    fn running_now(simulation: Simulation) -> PySimulation {
+        PySimulation {
+            state: Mutex::new(State::Running(Box::new(simulation))),
+        }
+    }
+
+    fn state_mut(&mut self) -> &mut State {
+        self.state.get_mut().unwrap_or_else(|broken| broken.into_inner())
+    }
+
+    fn running(&mut self) -> PyResult<&mut Simulation> {
+        match self.state_mut() {
+            State::Running(simulation) => Ok(simulation),
+            _ => Err(PyRuntimeError::new_err("the simulation has been finished")),
+        }
+    }
+
+    fn finished(&mut self) -> PyResult<(&serde_json::Value, &[Table])> {
+        match self.state_mut() {
             State::Finished { run, tables } => Ok((run, tables)),
             _ => Err(PyRuntimeError::new_err("the simulation has not been finished")),
         }

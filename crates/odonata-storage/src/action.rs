@@ -3,7 +3,7 @@
 use odonata_units::Time;
 
 /// A read or write that arrives at a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct NewRequest {
     /// Whether the client wants to write.
     pub write: bool,

@@ -27,7 +27,7 @@ const DEVICE: Cause = 2;
 pub const RESOURCES: [&str; 3] = ["space", "memory", "device"];
 
 /// What requests of one job have waited for those of another at one server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ServerCharge {
     /// The server.
     pub server: u32,
@@ -57,7 +57,7 @@ pub struct ServerWaitSeries {
 }
 
 /// Bytes in the order of writing, all of one job.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Extent {
     bytes: u64,
     owner: u16,

@@ -22,7 +22,7 @@ pub struct Access {
 
 /// What a device remembers between accesses. Part of a journalled cell, therefore small and `Copy`;
 /// a model that has to remember more adds its fields here.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct DeviceState {
     /// The object accessed last; initially 0.
     pub object: u64,

@@ -5,7 +5,7 @@ use odonata_engine::{NIL, Slot};
 use odonata_units::Time;
 
 /// An open request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Request {
     pub(crate) what: NewRequest,
     pub(crate) server: u32,
@@ -27,7 +27,7 @@ pub(crate) struct Request {
 }
 
 /// What a request as a whole waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Wait {
     /// Nothing that the server has: it is being served, or its data are on their way.
     Nothing,
@@ -73,7 +73,7 @@ impl Request {
 /// A block's worth of a request, or of the drain.
 ///
 /// Carries all that the device has to know, so that pieces may arrive in any order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Piece {
     /// The request, or [`NIL`] for the drain's.
     pub(crate) request: u32,

@@ -6,7 +6,7 @@ use odonata_engine::{List, NIL};
 use odonata_units::Time;
 
 /// Space and memory.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Space {
     /// Bytes reserved and not drained.
     pub(crate) used: u64,
@@ -23,7 +23,7 @@ pub(crate) struct Space {
 }
 
 /// The device and its queue.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct DeviceQueue {
     pub(crate) state: DeviceState,
     /// The piece in service, or [`NIL`].
@@ -44,7 +44,7 @@ impl Default for DeviceQueue {
 }
 
 /// The drain: a two-stage pipeline with one buffer per stage.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct DrainStage {
     /// The piece that the device reads (or has read), or [`NIL`].
     pub(crate) fetching: u32,
@@ -74,7 +74,7 @@ impl Default for DrainStage {
 ///
 /// Sums of waits are `u128` picoseconds: thousands of requests that wait together exceed the 213
 /// days of a 64-bit sum within hours of simulated time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Metrics {
     /// Requests answered.
     pub requests: u64,

@@ -1,9 +1,11 @@
 //! Standard cases for measuring the simulator itself.
 
+mod parallel;
+
 use crate::scenario::{self, InputError};
 use crate::simulation::Simulation;
 use serde::Serialize;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A standard case: a name and the scenario text with its length in messages per node.
 struct Case {
@@ -72,8 +74,16 @@ pub struct Figures {
     pub packet_hops: u64,
     /// Events handled.
     pub events: u64,
-    /// CPU seconds, set-up included.
+    /// CPU seconds of all threads, set-up included.
     pub cpu_s: f64,
+    /// Seconds on the clock, set-up included.
+    pub wall_s: f64,
+    /// The scheduler that ran it.
+    pub scheduler: String,
+    /// The threads that it ran on.
+    pub threads: u64,
+    /// How the run ended.
+    pub outcome: String,
     /// The figure of merit.
     pub packet_hops_per_cpu_s: f64,
     /// Events per packet-hop.
@@ -91,12 +101,20 @@ pub fn cases() -> Vec<&'static str> {
     CASES.iter().map(|case| case.name).collect()
 }
 
-/// Runs a standard case; `quick` runs a tenth of it.
+/// Names of the cases for several threads.
+pub fn parallel_cases() -> Vec<&'static str> {
+    parallel::CASES.iter().map(|case| case.name).collect()
+}
+
+/// Runs a case of either list with `overrides` of its settings; `quick` runs a tenth of it or less.
 ///
 /// # Errors
 /// If there is no case of that name, or the scenario does not resolve.
-pub fn run(name: &str, quick: bool) -> Result<Figures, InputError> {
-    let Some(case) = CASES.iter().find(|case| case.name == name) else {
+pub fn run(name: &str, quick: bool, overrides: &[String]) -> Result<Figures, InputError> {
+    let standard = CASES.iter().find(|case| case.name == name);
+    let standard = standard.map(|case| text(case, if quick { 400 } else { 4_000 }));
+    let larger = parallel::CASES.iter().find(|case| case.name == name);
+    let Some(text) = standard.or_else(|| larger.map(|case| case.text(quick))) else {
         return Err(InputError {
             file: "benchmark".into(),
             line: None,
@@ -104,22 +122,27 @@ pub fn run(name: &str, quick: bool) -> Result<Figures, InputError> {
             key: String::new(),
             message: format!("unknown benchmark case {name:?}"),
             value: Some(name.into()),
-            expected: format!("one of {}", cases().join(", ")),
+            expected: format!("one of {}, {}", cases().join(", "), parallel_cases().join(", ")),
             hint: None,
         });
     };
-    let text = text(case, if quick { 400 } else { 4_000 });
-    let mut simulation = Simulation::new(scenario::load(&text, "bench.toml", &[], None, ".")?)?;
+    let started = Instant::now();
+    let mut simulation = Simulation::new(scenario::load(&text, "bench.toml", overrides, None, ".")?)?;
     while !simulation.advance(Duration::from_secs(3600)).finished {}
     let results = simulation.finish(false);
-    let progress = results.progress();
+    let wall_s = started.elapsed().as_secs_f64();
+    let (progress, run) = (results.progress(), results.run_json());
     Ok(Figures {
-        name: case.name.into(),
-        nodes: 1_056,
+        name: name.into(),
+        nodes: run["nodes"].as_u64().unwrap_or(0) as u32,
         packets: progress.packets,
         packet_hops: progress.packet_hops,
         events: progress.events,
         cpu_s: results.cpu_s(),
+        wall_s,
+        scheduler: run["scheduler"].as_str().unwrap_or_default().into(),
+        threads: run["threads"].as_u64().unwrap_or(0),
+        outcome: results.outcome().name().into(),
         packet_hops_per_cpu_s: progress.packet_hops as f64 / results.cpu_s(),
         events_per_hop: progress.events as f64 / progress.packet_hops as f64,
         bytes_per_node: results.bytes_per_node(),

@@ -1,17 +1,22 @@
 //! From a resolved scenario to a machine that is ready to run.
 
-use crate::host::{HostParams, Hosts, IoParams, Job, JobProgram, MpiParams, Progress, RecordParams};
+use crate::host::{
+    HostParams, HostPlan, IoParams, Job, JobProgram, MpiParams, Progress, RecordParams, Standing, WaitingJob,
+};
 use crate::machine::Machine;
 use crate::placement::Placement;
+use crate::scenario::Scenario;
 use crate::scenario::choices::AlgorithmSizes;
 use crate::scenario::resolved::{self, Resolved};
 use odonata_network::routing::{self, DragonflyRouting, Routing};
 use odonata_network::{
-    Fabric, InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels,
+    Blueprint, InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels,
 };
 use odonata_storage::{DeviceModel, DrainParams, RateDevice, ServerParams, Servers};
-use odonata_topology::{Arrangement, Dragonfly, DragonflyShape};
+use odonata_topology::{Arrangement, Dragonfly, DragonflyShape, Topology};
+use odonata_units::Time;
 use odonata_workload::collective::{Kind, Library, Rules};
+use std::ops::Range;
 
 /// The routing of the scenario on its machine.
 ///
@@ -63,44 +68,94 @@ pub fn virtual_channels(scenario: &Resolved, routing: &Routing) -> VirtualChanne
     }
 }
 
-/// Builds the machine with its jobs placed as `placement` says.
+/// A machine with its jobs, to be built whole or in parts.
+#[derive(Debug)]
+pub struct Plan {
+    fabric: Blueprint,
+    hosts: HostPlan,
+    servers: Vec<ServerParams>,
+    /// Number of jobs and interval of the time series, where waits are booked.
+    books: Option<(u16, Option<Time>)>,
+}
+
+impl Plan {
+    /// The machine of `scenario` with its jobs placed as `placement` says.
+    ///
+    /// # Errors
+    /// A text saying what does not fit together; everything a user can get wrong was checked when the
+    /// scenario was resolved.
+    pub fn new(scenario: &Resolved, placement: &Placement) -> Result<Plan, String> {
+        let routing = routing(scenario)?;
+        let vcs = virtual_channels(scenario, &routing);
+        let (threshold, bias) = (scenario.network.routing.threshold.0, scenario.network.routing.bias);
+        let fabric = Blueprint::new(network(scenario), routing, vcs, threshold, bias);
+        let servers = servers(scenario, placement.servers.len());
+        Servers::new(servers.clone()).map_err(|(server, error)| format!("server {server}: {error}"))?;
+        let jobs = scenario
+            .jobs
+            .iter()
+            .zip(&placement.jobs)
+            .map(|(job, place)| {
+                Ok(Job {
+                    name: job.name.clone(),
+                    program: program(job)?,
+                    nodes: place.nodes.clone(),
+                    servers: place.servers.clone(),
+                    start: job.start,
+                    start_after: job.start_after.clone(),
+                    until: job.until.clone(),
+                })
+            })
+            .collect::<Result<Vec<_>, String>>()?;
+        let topology = fabric.routing().topology();
+        let hosts = HostPlan::new(host_params(scenario), jobs, &placement.servers, topology);
+        let books = scenario.run.blame;
+        Ok(Plan {
+            books: books.then(|| (scenario.jobs.len() as u16, scenario.run.series_interval)),
+            fabric,
+            hosts,
+            servers,
+        })
+    }
+
+    /// The graph of the machine.
+    pub fn topology(&self) -> &Topology {
+        self.fabric.routing().topology()
+    }
+
+    /// The jobs that wait for others, in their order, given how all parts stand.
+    pub(crate) fn waiting_jobs(&self, standing: &Standing) -> Vec<WaitingJob> {
+        self.hosts.waiting_jobs(standing)
+    }
+
+    /// The parts of the machine with these ranges of routers, idle.
+    pub fn parts(&self, routers: &[Range<u32>]) -> Vec<Machine> {
+        let servers = |numbers: &[u32]| {
+            let params = numbers.iter().map(|&server| self.servers[server as usize]).collect();
+            let servers = Servers::new(params).expect("the parameters were checked");
+            match self.books {
+                Some((jobs, interval)) => servers.with_blame(jobs, interval),
+                None => servers,
+            }
+        };
+        let hosts = self.hosts.parts(routers, servers);
+        (routers.iter().zip(hosts))
+            .map(|(range, hosts)| Machine {
+                fabric: self.fabric.part(range.clone()),
+                hosts,
+            })
+            .collect()
+    }
+}
+
+/// The machine of `scenario`, not divided.
 ///
 /// # Errors
-/// A text saying what does not fit together; everything a user can get wrong was checked when the
-/// scenario was resolved.
-pub fn machine(scenario: &Resolved, placement: &Placement) -> Result<Machine, String> {
-    let routing = routing(scenario)?;
-    let vcs = virtual_channels(scenario, &routing);
-    let threshold = scenario.network.routing.threshold.0;
-    let fabric = Fabric::new(
-        network(scenario),
-        routing,
-        vcs,
-        threshold,
-        scenario.network.routing.bias,
-    );
-    let mut servers = servers(scenario, placement.servers.len())?;
-    if scenario.run.blame {
-        servers = servers.with_blame(scenario.jobs.len() as u16, scenario.run.series_interval);
-    }
-    let jobs = scenario
-        .jobs
-        .iter()
-        .zip(&placement.jobs)
-        .map(|(job, place)| {
-            Ok(Job {
-                name: job.name.clone(),
-                program: program(job)?,
-                nodes: place.nodes.clone(),
-                servers: place.servers.clone(),
-                start: job.start,
-                start_after: job.start_after.clone(),
-                until: job.until.clone(),
-            })
-        })
-        .collect::<Result<Vec<_>, String>>()?;
-    let hosts = Hosts::new(host_params(scenario), jobs, servers, placement.servers.clone(), &fabric);
-    Ok(Machine { fabric, hosts })
+/// As [`Plan::new`].
+pub fn whole(scenario: &Scenario) -> Result<Machine, String> {
+    let plan = Plan::new(&scenario.resolved, &scenario.placement)?;
+    let all = 0..plan.topology().routers();
+    Ok(plan.parts(&[all]).remove(0))
 }
 
 fn network(scenario: &Resolved) -> NetworkParams {
@@ -138,9 +193,9 @@ fn network(scenario: &Resolved) -> NetworkParams {
     }
 }
 
-fn servers(scenario: &Resolved, count: usize) -> Result<Servers, String> {
+fn servers(scenario: &Resolved, count: usize) -> Vec<ServerParams> {
     let Some(storage) = &scenario.storage else {
-        return Servers::new(Vec::new()).map_err(|(_, error)| error.to_string());
+        return Vec::new();
     };
     let resolved::DeviceModel::Rate(rate) = &storage.device.model;
     let params = ServerParams {
@@ -162,7 +217,7 @@ fn servers(scenario: &Resolved, count: usize) -> Result<Servers, String> {
         }),
         object_per_file: storage.manager.object_per_file,
     };
-    Servers::new(vec![params; count]).map_err(|(server, error)| format!("server {server}: {error}"))
+    vec![params; count]
 }
 
 /// When which algorithm of a collective is taken.

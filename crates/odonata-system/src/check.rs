@@ -1,14 +1,17 @@
-//! All that can be known before a run: sizes, placement, virtual channels, deadlock proof, cost.
+//! All that can be known before a run: sizes, placement, virtual channels, deadlock proof, parts, cost.
+
+mod parallel;
+
+pub use parallel::{CutReport, DivisionReport, ParallelReport, PartReport};
 
 use crate::build;
+use crate::estimate::{Estimate, distinct};
 use crate::placement::Placement;
 use crate::scenario::resolved::{Bursts, Job, Machine, Resolved, Workload};
 use crate::scenario::{InputError, Problem, Scenario};
 use odonata_network::deadlock;
 use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::Time;
-use odonata_workload::collective::{self, Rules};
-use odonata_workload::{Comm, OpKind, Program};
 use serde::Serialize;
 
 /// Routers up to which the dependency graph of the whole machine is enumerated: seconds; the time grows with
@@ -16,12 +19,6 @@ use serde::Serialize;
 const LARGEST_PROOF: u32 = 300;
 /// Routers of the smaller machine that stands for a larger one.
 const SMALLER_PROOF: u32 = 120;
-/// Ranks of a job whose programs are walked to estimate its traffic.
-const SAMPLED_RANKS: u32 = 8;
-/// Ranks that are asked whether their pattern has a destination for them.
-const SAMPLED_SENDERS: u32 = 4_096;
-/// Operations walked per sampled rank.
-const SAMPLED_OPERATIONS: u32 = 200_000;
 /// Packet-hops per CPU-second that the cost estimate assumes (`odonata bench` measures them).
 const HOPS_PER_CPU_S: f64 = 4e6;
 
@@ -38,6 +35,8 @@ pub struct Report {
     pub servers: usize,
     /// Virtual channels and freedom from deadlock.
     pub routing: RoutingReport,
+    /// Who will run the events here, in which parts.
+    pub parallel: ParallelReport,
     /// A rough estimate of what the run will cost.
     pub cost: CostReport,
 }
@@ -78,7 +77,7 @@ pub struct JobReport {
     pub workload: String,
     /// When it starts, and what stops it, where that is not time zero and itself; may be empty.
     pub rules: String,
-    /// Estimated payload of its messages and its I/O, bytes; 0 for traffic that another job ends.
+    /// Estimated payload of its messages and its I/O, bytes; 0 for traffic whose time depends on other jobs.
     pub estimated_bytes: f64,
 }
 
@@ -117,52 +116,41 @@ pub struct CostReport {
 /// # Errors
 /// What does not fit together, as far as it could not be told from the scenario alone.
 pub fn check(scenario: &Scenario) -> Result<Report, InputError> {
-    report(&scenario.resolved, &scenario.placement).map_err(|text| scenario.document.locate(Problem::new("", text, "")))
+    report(&scenario.resolved, &scenario.placement).map_err(|problem| scenario.document.locate(problem))
 }
 
-fn report(scenario: &Resolved, placement: &Placement) -> Result<Report, String> {
-    let routing = build::routing(scenario)?;
+fn report(scenario: &Resolved, placement: &Placement) -> Result<Report, Problem> {
+    let misfit = |text| Problem::new("", text, "");
+    let routing = build::routing(scenario).map_err(misfit)?;
     let topology = routing.topology();
-    let machine = machine_report(scenario, topology, placement);
+    let estimate = Estimate::new(scenario, placement, topology).map_err(misfit)?;
     let per_group = scenario.machine.nodes_per_group();
     let mut jobs = Vec::new();
-    let (mut packets, mut hops) = (0.0, 0.0);
-    for (job, place) in scenario.jobs.iter().zip(&placement.jobs) {
-        let bytes = estimate(job, scenario)?;
-        let job_packets = (bytes / scenario.network.packet.0 as f64).max(f64::from(job.ranks));
-        let groups = distinct(place.nodes.iter().map(|node| node / per_group));
-        packets += job_packets;
-        hops += job_packets * if groups > 1 { 3.5 } else { 2.0 };
+    for ((job, place), expected) in scenario.jobs.iter().zip(&placement.jobs).zip(&estimate.jobs) {
         jobs.push(JobReport {
             name: job.name.clone(),
             ranks: job.ranks,
             nodes: distinct(place.nodes.iter().copied()),
-            groups,
+            groups: distinct(place.nodes.iter().map(|node| node / per_group)),
             servers: distinct(place.servers.iter().copied()),
-            workload: describe(job)?,
+            workload: describe(job).map_err(misfit)?,
             rules: rules(job, scenario),
-            estimated_bytes: bytes,
+            estimated_bytes: if job.ends_with_others() { 0.0 } else { expected.bytes },
         });
     }
     Ok(Report {
         name: scenario.name.clone(),
-        machine,
+        machine: machine_report(scenario, topology, placement),
         jobs,
         servers: placement.servers.len(),
-        routing: routing_report(scenario)?,
+        routing: routing_report(scenario).map_err(misfit)?,
+        parallel: parallel::report(scenario, placement, topology, &estimate)?,
         cost: CostReport {
-            packets,
-            packet_hops: hops,
-            cpu_s: hops / HOPS_PER_CPU_S,
+            packets: estimate.packets(),
+            packet_hops: estimate.hops(),
+            cpu_s: estimate.hops() / HOPS_PER_CPU_S,
         },
     })
-}
-
-fn distinct(values: impl Iterator<Item = u32>) -> usize {
-    let mut values: Vec<u32> = values.collect();
-    values.sort_unstable();
-    values.dedup();
-    values.len()
 }
 
 fn machine_report(scenario: &Resolved, topology: &Topology, placement: &Placement) -> MachineReport {
@@ -240,48 +228,6 @@ fn routing_report(scenario: &Resolved) -> Result<RoutingReport, String> {
     })
 }
 
-/// Estimated payload of a job's messages and I/O in bytes, from the programs of a few ranks.
-fn estimate(job: &Job, scenario: &Resolved) -> Result<f64, String> {
-    let ranks = job.ranks;
-    if let Workload::Synthetic(s) = &job.workload {
-        let traffic = s.traffic(ranks, !job.until.is_empty())?;
-        let step = ranks.div_ceil(SAMPLED_SENDERS).max(1) as usize;
-        let sampled = (0..ranks).step_by(step);
-        let silent = sampled
-            .clone()
-            .filter(|&rank| !traffic.pattern.sends(rank, ranks))
-            .count();
-        let senders = f64::from(ranks) * (1.0 - silent as f64 / sampled.count().max(1) as f64);
-        let duty = s
-            .bursts
-            .map_or(1.0, |b| b.on.0 as f64 / (b.on.0 as f64 + b.off.0 as f64));
-        let by_time = s
-            .stop
-            .map(|stop| duty * stop.0 as f64 / s.mean_interval.0.max(1) as f64);
-        let by_limit = scenario
-            .run
-            .time_limit
-            .map(|limit| duty * limit.0 as f64 / s.mean_interval.0.max(1) as f64);
-        let by_count = s.messages.map(|n| n as f64);
-        let messages = by_time
-            .into_iter()
-            .chain(by_limit)
-            .chain(by_count)
-            .reduce(f64::min)
-            .unwrap_or(0.0);
-        return Ok(messages * s.bytes.0 as f64 * senders);
-    }
-    let Some(program) = job.program()? else {
-        return Ok(0.0);
-    };
-    let step = ranks.div_ceil(SAMPLED_RANKS).max(1);
-    let sampled: Vec<u32> = (0..ranks).step_by(step as usize).collect();
-    let rules = build::rules(&scenario.mpi.collectives);
-    let bytes = |&rank: &u32| program_bytes(program.as_ref(), rank, &rules);
-    let bytes: f64 = sampled.iter().map(bytes).sum();
-    Ok(bytes * f64::from(ranks) / sampled.len() as f64)
-}
-
 /// What a job does, in a line.
 pub(crate) fn describe(job: &Job) -> Result<String, String> {
     if let Workload::Synthetic(s) = &job.workload {
@@ -321,55 +267,4 @@ fn rules(job: &Job, scenario: &Resolved) -> String {
         rules.push(format!("until {} has ended", names(&job.until)));
     }
     rules.join(", ")
-}
-
-/// Payload of the sends among the persistent requests `first .. first + count`.
-fn started(persistent: &[(u32, u64)], first: u32, count: u32) -> f64 {
-    let ours = persistent
-        .iter()
-        .filter(|(request, _)| *request >= first && request - first < count);
-    ours.map(|(_, bytes)| *bytes as f64).sum()
-}
-
-/// Payload that `rank` sends, writes and reads.
-fn program_bytes(program: &dyn Program, rank: u32, rules: &Rules) -> f64 {
-    let ranks = program.ranks();
-    let mut total = 0.0;
-    let mut persistent: Vec<(u32, u64)> = Vec::new();
-    for op in odonata_workload::operations(program, rank).take(SAMPLED_OPERATIONS as usize) {
-        total += match op.kind {
-            OpKind::Send { bytes, .. } | OpKind::Ssend { bytes, .. } | OpKind::Isend { bytes, .. } => bytes as f64,
-            OpKind::Sendrecv { send_bytes, .. } => send_bytes as f64,
-            // Sent when it is started.
-            OpKind::SendInit { bytes, request, .. } => {
-                persistent.retain(|&(other, _)| other != request.0);
-                persistent.push((request.0, bytes));
-                0.0
-            }
-            OpKind::Start { request } => started(&persistent, request.0, 1),
-            OpKind::StartAll { first, count } => started(&persistent, first.0, count),
-            OpKind::Read { bytes, .. } | OpKind::Write { bytes, .. } => bytes as f64,
-            OpKind::Iread { bytes, .. } | OpKind::Iwrite { bytes, .. } => bytes as f64,
-            OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => {
-                let comm = collective.comm();
-                let sizes = |counts, from, to| program.bytes(rank, counts, from, to);
-                let group = match comm {
-                    Comm::WORLD => None,
-                    _ => program.group(rank, comm),
-                };
-                let (rank, ranks) = match &group {
-                    Some(group) => (group.member(rank).unwrap_or(0), group.len()),
-                    None => (rank, ranks),
-                };
-                let algorithm = collective::choose(&collective, ranks, rules, &sizes);
-                (0..)
-                    .map_while(|index| collective::step(&collective, algorithm, rank, ranks, index, &sizes))
-                    .filter_map(|step| step.send)
-                    .map(|send| send.bytes as f64)
-                    .sum()
-            }
-            _ => 0.0,
-        };
-    }
-    total
 }

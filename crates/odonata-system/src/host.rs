@@ -39,6 +39,7 @@
 //! - A rank with several streams looks 256 operations ahead, counted from the oldest incomplete one.
 
 mod call;
+mod census;
 mod client;
 mod collective;
 mod communicator;
@@ -50,11 +51,13 @@ mod fact;
 mod jobs;
 mod letter;
 mod matching;
+mod measured;
 mod metrics;
 mod outcome;
 mod params;
 mod peers;
 mod persistent;
+mod plan;
 mod post;
 mod progress;
 mod rank;
@@ -63,93 +66,82 @@ mod report;
 mod request;
 mod server;
 mod source;
+mod standing;
 #[cfg(test)]
 mod tests;
 
+pub use census::Census;
 pub use deadlock::describe_cycle;
 pub use event::HostEvent;
 pub use jobs::{CONTROL_BYTES, WaitingJob};
+pub use measured::HostMeasured;
 pub use metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics};
 pub use outcome::{Blocked, FailureKind, HALT_FAILURE, HostOutcome, StuckWrite};
 pub use params::{HostParams, IoParams, Jitter, Job, JobProgram, MpiParams, Progress, RecordParams};
+pub use plan::HostPlan;
 pub use report::JobView;
+pub use standing::Standing;
 
 use event::Desk;
 use letter::Letter;
-use odonata_engine::random::Purpose;
-use odonata_engine::{Context, List, Lp, NIL, Pool, Rows, Store, Stream, Time};
+use odonata_engine::{Context, List, Lp, Pool, Rows, Sparse, Store, Stream, Time, Windowed};
 use odonata_network::{Fabric, FabricEvent, Histogram, Notice};
 use odonata_storage::{Actions, Servers};
+use plan::{JobPlan, ServerPlace};
+use std::ops::Range;
+use std::sync::Arc;
 
-/// A job as the hosts keep it; never changes.
-#[derive(Debug)]
-struct JobPlan {
-    name: String,
-    program: JobProgram,
-    /// When it starts, or how long after the jobs that it waits for.
-    start: Time,
-    /// Jobs that must have ended before it starts.
-    start_after: Vec<u16>,
-    /// Jobs whose end stops its sources.
-    until: Vec<u16>,
-    /// Jobs that want to know when it has ended, each once.
-    watchers: Vec<u16>,
-    ranks: u32,
-    /// Number of its rank 0 among the ranks of all jobs.
-    first_rank: u32,
-    /// Index of its first source, if it has any.
-    first_source: u32,
-    /// Index of its first chain of peers, and chains per rank.
-    first_chain: u32,
-    chains: u32,
-}
-
-/// Everything above the fabric. Ranks are counted over all jobs, in the jobs' order.
+/// Everything above the fabric, or above a part of it. Ranks are counted over all jobs, in the jobs' order; a part has
+/// the state of those on its own nodes.
 #[derive(Debug)]
 pub struct Hosts {
     params: HostParams,
-    jobs: Vec<JobPlan>,
-    places: Vec<rank::Place>,
-    /// Node and logical process of each server.
-    server_places: Vec<(u32, Lp)>,
+    jobs: Arc<[JobPlan]>,
+    places: Arc<[rank::Place]>,
+    server_places: Arc<[ServerPlace]>,
     /// (logical process, rank), sorted.
-    starts: Vec<(Lp, u32)>,
-    ranks: Store<rank::Rank>,
+    starts: Arc<[(Lp, u32)]>,
+    /// The logical processes of this part.
+    processes: Range<Lp>,
+    ranks: Sparse<rank::Rank>,
     activities: Pool<rank::Activity>,
-    inboxes: Store<matching::Inbox>,
+    inboxes: Sparse<matching::Inbox>,
     requests: Pool<request::RequestCell>,
     /// What persistent requests stand for.
     plans: Pool<persistent::Plan>,
     posted: Pool<matching::Posted>,
     waiting: Pool<matching::Waiting>,
+    /// Index of the first chain of each rank; never changes.
+    first_chain: Sparse<u32>,
     /// Heads of the chains of `peers`.
     chains: Store<u32>,
     peers: Pool<peers::Peer>,
     /// Random streams of the software: one per rank, then one per server.
-    streams: Store<Stream>,
-    sources: Store<source::SourceCell>,
+    streams: Sparse<Stream>,
+    /// Of the ranks that are sources.
+    sources: Sparse<source::SourceCell>,
     /// Per rank: reports of ends that it waits for before it passes them on; empty if no job waits for another.
-    unreported: Store<u32>,
+    unreported: Sparse<u32>,
     /// Per job, at its rank 0.
     awaited: Store<jobs::Awaited>,
     /// Per logical process: its last event that did something; empty if all do.
-    last: Store<Time>,
+    last: Windowed<Time>,
     outgoing: Pool<rendezvous::Outgoing>,
     incoming: Pool<rendezvous::Incoming>,
-    envelopes: Pool<rendezvous::Envelope>,
     deferred: Pool<progress::Deferred>,
     /// What the library of each rank has to do in its next call.
-    chores: Store<List>,
+    chores: Sparse<List>,
     parcels: Pool<post::Parcel>,
     io_ops: Pool<client::IoOp>,
-    io_headers: Pool<client::IoHeader>,
+    /// Those on the nodes of this part, and their numbers.
     servers: Servers,
-    metrics: Store<RankMetrics>,
+    server_numbers: Arc<[u32]>,
+    metrics: Sparse<RankMetrics>,
     message_latency: Histogram,
     message_rows: Rows<MessageRecord>,
     io_rows: Rows<IoRecord>,
     iteration_rows: Rows<IterationRecord>,
-    failures: Rows<outcome::Failure>,
+    failures: Rows<(Time, outcome::Failure)>,
     /// Empty outside of tests.
     facts: Rows<fact::Fact>,
     /// Empty between events; kept for its memory.
@@ -172,12 +164,10 @@ odonata_engine::journalled!(Hosts {
     last,
     outgoing,
     incoming,
-    envelopes,
     deferred,
     chores,
     parcels,
     io_ops,
-    io_headers,
     servers,
     metrics,
     message_latency,
@@ -189,153 +179,6 @@ odonata_engine::journalled!(Hosts {
 });
 
 impl Hosts {
-    /// The hosts of `jobs` on the nodes of `fabric`; storage server `s` of `servers` is on node
-    /// `server_nodes[s]`.
-    ///
-    /// # Panics
-    /// The lists do not belong together: a job with as many nodes (or servers, if it has any) as its
-    /// program has ranks, and a node per server are expected, and nodes that exist.
-    pub fn new(params: HostParams, jobs: Vec<Job>, servers: Servers, server_nodes: Vec<u32>, fabric: &Fabric) -> Self {
-        assert_eq!(
-            servers.len() as usize,
-            server_nodes.len(),
-            "every storage server has a node"
-        );
-        let server_places: Vec<(u32, Lp)> = server_nodes
-            .iter()
-            .map(|&node| (node, fabric.process_of(node)))
-            .collect();
-        let mut watchers = vec![Vec::new(); jobs.len()];
-        for (number, job) in (0..).zip(&jobs) {
-            let mut watched: Vec<u16> = job.start_after.iter().chain(&job.until).copied().collect();
-            watched.sort_unstable();
-            watched.dedup();
-            for other in watched {
-                watchers[usize::from(other)].push(number);
-            }
-        }
-        let told = jobs.iter().any(|job| !job.until.is_empty());
-        let awaited = jobs.iter().map(|job| jobs::Awaited {
-            start: job.start_after.len() as u16,
-            stop: job.until.len() as u16,
-        });
-        let awaited = awaited.collect();
-        let mut unreported = Vec::new();
-        if watchers.iter().any(|list| !list.is_empty()) {
-            for (job, list) in jobs.iter().zip(&watchers) {
-                let ranks = job.nodes.len() as u32;
-                unreported.extend(jobs::reports(ranks).map(|reports| if list.is_empty() { 0 } else { reports }));
-            }
-        }
-        let mut plans = Vec::with_capacity(jobs.len());
-        let mut places = Vec::new();
-        let mut sources = Vec::new();
-        let mut chains = 0;
-        // Who draws random numbers is named by node and order on the node, not by rank: jobs share no node, so a
-        // job draws the same whether or not others run beside it.
-        let mut owners: Vec<u64> = Vec::new();
-        let mut on_node = std::collections::BTreeMap::<u32, u64>::new();
-        for (number, job) in jobs.into_iter().enumerate() {
-            assert!(number < 1 << 15, "two kinds of traffic per job have 16-bit numbers");
-            let number = number as u16;
-            let ranks = job.nodes.len() as u32;
-            let first_rank = places.len() as u32;
-            owners.extend(job.nodes.iter().map(|&node| {
-                let order = on_node.entry(node).or_default();
-                *order += 1;
-                (*order - 1) << 33 | u64::from(node)
-            }));
-            let mut plan = JobPlan {
-                name: job.name,
-                program: job.program,
-                start: job.start,
-                start_after: job.start_after,
-                until: job.until,
-                watchers: std::mem::take(&mut watchers[usize::from(number)]),
-                ranks,
-                first_rank,
-                first_source: sources.len() as u32,
-                first_chain: chains,
-                chains: peers::chains(ranks),
-            };
-            match &plan.program {
-                JobProgram::Program(program) => {
-                    assert_eq!(program.ranks(), ranks, "job {:?}: every rank has a node", plan.name);
-                    chains += ranks * plan.chains;
-                }
-                JobProgram::Synthetic { .. } => {
-                    plan.chains = 0;
-                    sources.extend(owners[first_rank as usize..].iter().map(|&owner| source::SourceCell {
-                        destination: Stream::new(params.seed, owner, Purpose::Destination),
-                        arrival: Stream::new(params.seed, owner, Purpose::Arrival),
-                        sent: 0,
-                        next: Time::ZERO,
-                        told: Time::NEVER,
-                    }));
-                }
-            }
-            assert!(
-                job.servers.is_empty() || job.servers.len() == job.nodes.len(),
-                "every rank has a server or none"
-            );
-            places.extend(job.nodes.iter().enumerate().map(|(rank, &node)| rank::Place {
-                job: number,
-                node,
-                lp: fabric.process_of(node),
-                server: job.servers.get(rank).copied().unwrap_or(NIL),
-            }));
-            plans.push(plan);
-        }
-        assert!(places.len() < letter::MOST_ENDS as usize, "at most 2^28 ranks");
-        let mut starts: Vec<(Lp, u32)> = (0..).zip(&places).map(|(rank, place)| (place.lp, rank)).collect();
-        starts.sort_unstable();
-        let n = places.len();
-        let server_owner = |server: usize| 1 << 32 | server as u64;
-        let streams = owners
-            .into_iter()
-            .chain((0..server_places.len()).map(server_owner))
-            .map(|owner| Stream::new(params.seed, owner, Purpose::Host))
-            .collect();
-        Hosts {
-            ranks: Store::filled(n, rank::Rank::new()),
-            activities: Pool::new(),
-            inboxes: Store::filled(n, matching::Inbox::default()),
-            requests: Pool::new(),
-            plans: Pool::new(),
-            posted: Pool::new(),
-            waiting: Pool::new(),
-            chains: Store::filled(chains as usize, NIL),
-            peers: Pool::new(),
-            streams: Store::from_vec(streams),
-            sources: Store::from_vec(sources),
-            unreported: Store::from_vec(unreported),
-            awaited: Store::from_vec(awaited),
-            last: Store::filled(if told { fabric.processes() as usize } else { 0 }, Time::ZERO),
-            outgoing: Pool::new(),
-            incoming: Pool::new(),
-            envelopes: Pool::new(),
-            deferred: Pool::new(),
-            chores: Store::filled(n, List::EMPTY),
-            parcels: Pool::new(),
-            io_ops: Pool::new(),
-            io_headers: Pool::new(),
-            servers,
-            metrics: Store::filled(n, RankMetrics::default()),
-            message_latency: Histogram::new(2 * plans.len()),
-            message_rows: Rows::new(),
-            io_rows: Rows::new(),
-            iteration_rows: Rows::new(),
-            failures: Rows::new(),
-            facts: Rows::new(),
-            actions: Actions::new(),
-            params,
-            jobs: plans,
-            places,
-            server_places,
-            starts,
-        }
-    }
-
     /// Starts the ranks of LP `lp`: those of jobs that start at time zero at once, the others when
     /// their time comes, or when they are told (`jobs`).
     pub fn start<E, C>(&mut self, ctx: &mut C, lp: Lp, fabric: &mut Fabric)

@@ -2,20 +2,31 @@
 //!
 //! [`scenario`] reads, merges and checks what the user wrote; [`placement`] gives ranks their nodes
 //! and nodes their storage servers; [`build`] makes a [`machine`] of it: the fabric below, the [`host`]s
-//! above. [`Simulation`] runs it to one [`Outcome`], and [`results`] defines the tables that remain.
+//! above. [`schedule`] settles on how many threads and in which parts. [`Simulation`] runs it to one [`Outcome`], saves
+//! it on the way if it takes long (`snapshot`), and [`results`] defines the tables that remain.
 //! [`check`] tells all that can be known before a run, [`bench`] measures the simulator itself.
 
 pub mod bench;
 pub mod build;
 mod check;
+mod company;
+mod estimate;
 pub mod host;
 pub mod machine;
+mod outcome;
 pub mod placement;
 pub mod results;
 pub mod scenario;
+pub mod schedule;
 mod simulation;
+mod snapshot;
 
-pub use check::{CostReport, JobReport, MachineReport, Report, RoutingReport, check};
+pub use check::{
+    CostReport, CutReport, DivisionReport, JobReport, MachineReport, ParallelReport, PartReport, Report, RoutingReport,
+    check,
+};
+pub use company::Company;
 pub use odonata_units::Time;
+pub use outcome::Outcome;
 pub use scenario::InputError;
-pub use simulation::{Outcome, Progress, Results, Simulation};
+pub use simulation::{Others, Progress, Results, Simulation};

@@ -1,11 +1,12 @@
 //! The simulated machine as a model for the engine: the fabric and everything above it.
 
-use crate::host::{HostEvent, Hosts};
-use odonata_engine::{Context, Digest, Lp, Model, Time};
-use odonata_network::{Fabric, FabricEvent};
+use crate::host::{HostEvent, HostMeasured, Hosts};
+use odonata_engine::{Context, Digest, Lp, Model, Outbox, Time};
+use odonata_network::{Fabric, FabricEvent, Measured, Parcel, Token};
+use std::ops::Range;
 
 /// An event of the machine; 12 bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Event {
     /// Of the fabric.
     Fabric(FabricEvent),
@@ -27,7 +28,7 @@ impl From<HostEvent> for Event {
     }
 }
 
-/// A machine with its jobs. One logical process is a router with its nodes: their NICs, ranks and servers.
+/// A machine with its jobs, or a part of one. One logical process is a router with its nodes: their NICs, ranks and servers.
 #[derive(Debug)]
 pub struct Machine {
     /// NICs, routers, links.
@@ -46,12 +47,48 @@ impl Machine {
             .chain(self.hosts.servers().series_end())
             .min()
     }
+
+    /// What this part has measured, if the run ends at `now`.
+    pub fn measured(&self, now: Time) -> MachineMeasured {
+        MachineMeasured {
+            fabric: self.fabric.measured(),
+            hosts: self.hosts.measured(now),
+        }
+    }
+}
+
+/// What a machine has measured, or a part of one.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub struct MachineMeasured {
+    /// NICs, routers, links.
+    pub fabric: Measured,
+    /// Ranks and storage servers.
+    pub hosts: HostMeasured,
+}
+
+impl MachineMeasured {
+    /// Puts together what parts have measured, given in the order of their routers; `None` if there is no part.
+    pub fn join(parts: impl IntoIterator<Item = MachineMeasured>) -> Option<MachineMeasured> {
+        let (fabrics, hosts): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.fabric, part.hosts)).unzip();
+        Some(MachineMeasured {
+            fabric: Measured::join(fabrics)?,
+            hosts: HostMeasured::join(hosts)?,
+        })
+    }
+
+    /// Adds every result to a digest.
+    pub fn results(&self, digest: &mut Digest) {
+        self.fabric.results(digest);
+        self.hosts.results(digest);
+    }
 }
 
 impl Model for Machine {
     type Event = Event;
+    type Parcel = Parcel;
+    type Token = Token;
 
-    fn processes(&self) -> u32 {
+    fn processes(&self) -> Range<Lp> {
         self.fabric.processes()
     }
 
@@ -72,12 +109,24 @@ impl Model for Machine {
         }
     }
 
+    fn outbox(&mut self) -> &mut Outbox<Parcel, Token> {
+        self.fabric.outbox()
+    }
+
+    fn receive<C: Context<Event>>(&mut self, _: &mut C, _: Lp, parcel: Parcel) -> Event {
+        Event::Fabric(self.fabric.receive::<C>(parcel))
+    }
+
+    fn accept<C: Context<Event>>(&mut self, ctx: &mut C, _: Lp, at: Time, token: Token) {
+        self.fabric.accept::<Event, C>(ctx, at, token);
+    }
+
     fn lookahead(&self, from: Lp, to: Lp) -> Time {
         self.fabric.lookahead(from, to)
     }
 
     fn results(&self, digest: &mut Digest) {
-        self.fabric.results(digest);
-        self.hosts.results(digest);
+        let all = MachineMeasured::join([self.measured(Time::NEVER)]);
+        all.expect("a machine is a part").results(digest);
     }
 }

@@ -8,6 +8,7 @@ mod alone;
 pub mod choices;
 mod document;
 mod error;
+pub mod parallel;
 pub mod presets;
 mod reader;
 mod resolve;

@@ -1,61 +1,35 @@
 //! A run: built from a scenario, advanced in slices of wall time, ended in exactly one outcome.
 
-use crate::build;
-use crate::host::{FailureKind, HostOutcome, Hosts, WaitingJob, describe_cycle};
-use crate::machine::{Event, Machine};
+use crate::build::Plan;
+use crate::company::Company;
+use crate::host::{Hosts, Standing};
+use crate::machine::{Event, Machine, MachineMeasured};
+use crate::outcome::{self, Outcome};
 use crate::placement::Placement;
 use crate::results::{self, Rows, Table};
+use crate::scenario::resolved::Scheduler as SchedulerKind;
 use crate::scenario::{InputError, Problem, Resolved, Scenario};
-use odonata_engine::sequential::{Pause, Sequential};
-use odonata_engine::{Digest, Model, Time};
-use serde::Serialize;
+use crate::schedule::{self, Resources};
+use crate::snapshot::{self, Header, Layout, Refused, Spent};
+use odonata_engine::saved::{Damaged, Loader, Saver};
+use odonata_engine::{
+    Alone, Conservative, Digest, Figures, PartView, Pause, Saved, Scheduler, Sequential, Time, Transport,
+};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Events between two looks at the clock: a few milliseconds.
 const SLICE: u64 = 1 << 16;
 
-/// Ranks of a cycle of waits that are described.
-const MOST_OF_CYCLE: usize = 10;
-
-/// How a run ended.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// All programs ended and everything that was sent was delivered.
-    Completed,
-    /// The scenario's time limit came first; what was measured until then is kept.
-    TimeLimit,
-    /// The user stopped the run; what was measured until then is kept.
-    Interrupted,
-    /// Nothing can happen any more, yet ranks wait: for a message that is never sent, say, or for a job that
-    /// does not end. Sources that would send until such a job has ended may be left.
-    Stalled,
-    /// A write waits for space that nothing will free.
-    StorageFull,
-    /// Ranks of a job called different collectives, a message was longer than its receive, or an
-    /// operation asked for something that does not exist.
-    ProgramError,
-    /// Bytes, packets or credits are missing at the end: an error of the simulator.
-    ConservationViolated,
-}
-
-impl Outcome {
-    /// The name in `run.json`.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Outcome::Completed => "completed",
-            Outcome::TimeLimit => "time-limit",
-            Outcome::Interrupted => "interrupted",
-            Outcome::Stalled => "stalled",
-            Outcome::StorageFull => "storage-full",
-            Outcome::ProgramError => "program-error",
-            Outcome::ConservationViolated => "conservation-violated",
-        }
-    }
-}
+/// Simulated time between two looks at whether a run with endless traffic can end, 134 us; a multiple of the engine's
+/// [`HALT_GRID`](odonata_engine::HALT_GRID).
+const LOOK_EVERY: Time = Time(1 << 27);
 
 /// Where a run stands.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Progress {
     /// Whether there is nothing more to do.
     pub finished: bool,
@@ -77,10 +51,18 @@ pub struct Progress {
 pub struct Simulation {
     scenario: Resolved,
     placement: Placement,
-    scheduler: Sequential<Machine>,
+    plan: Plan,
+    schedule: schedule::Plan,
+    scheduler: Box<dyn Scheduler<Machine>>,
+    company: Company,
     pause: Option<Pause>,
+    /// Until when it has been looked at whether anything but traffic without end is left.
+    checked: Time,
+    progress: Progress,
     started: Instant,
     cpu_started: Option<Duration>,
+    /// What the run had cost before this process went on with it.
+    earlier: Spent,
 }
 
 /// CPU time of this process so far.
@@ -98,29 +80,181 @@ pub(crate) fn peak_rss() -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
+/// The processes that share a run with this one: what its scheduler needs to reach them, and the run itself.
+pub struct Others {
+    /// For the scheduler.
+    pub transport: Box<dyn Transport>,
+    /// For the run.
+    pub company: Company,
+}
+
+impl Default for Others {
+    /// There are none.
+    fn default() -> Self {
+        Others {
+            transport: Box::new(Alone),
+            company: Company::default(),
+        }
+    }
+}
+
+/// The parts of process `process` of `processes`.
+fn share_of(schedule: &schedule::Plan, process: usize, processes: usize) -> Result<Range<usize>, String> {
+    let parts = schedule.partition.len();
+    if parts < processes {
+        return Err(format!(
+            "the machine has {parts} parts, and {processes} processes share the run"
+        ));
+    }
+    Ok(parts * process / processes..parts * (process + 1) / processes)
+}
+
+/// The routers of each of `parts`.
+fn ranges(schedule: &schedule::Plan, parts: Range<usize>) -> Vec<Range<u32>> {
+    parts.map(|part| schedule.partition.range(part)).collect()
+}
+
+/// Starts the parts of a machine from `first` on under the scheduler that was chosen.
+fn start(
+    schedule: &schedule::Plan,
+    first: usize,
+    mut parts: Vec<Machine>,
+    transport: Box<dyn Transport>,
+) -> Result<Box<dyn Scheduler<Machine>>, String> {
+    let (partition, threads) = (Arc::new(schedule.partition.clone()), schedule.threads as usize);
+    Ok(match schedule.scheduler {
+        SchedulerKind::Conservative => Box::new(Conservative::new(parts, partition, first, threads, transport)?),
+        SchedulerKind::Optimistic => return Err("this version has no optimistic scheduler yet".into()),
+        SchedulerKind::Sequential | SchedulerKind::Auto => Box::new(Sequential::new(parts.remove(0))),
+    })
+}
+
 impl Simulation {
     /// Builds the machine and starts its jobs.
     ///
     /// # Errors
     /// What does not fit together, as far as it could not be told from the scenario alone.
     pub fn new(scenario: Scenario) -> Result<Self, InputError> {
+        Simulation::with(scenario, Others::default(), None)
+    }
+
+    /// The same in one of several processes that share the run. Collective, like all methods that change anything.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new), or that the others cannot be reached.
+    pub fn shared(scenario: Scenario, others: Others) -> Result<Self, InputError> {
+        Simulation::with(scenario, others, None)
+    }
+
+    /// The same, divided like a run that was saved.
+    fn with(scenario: Scenario, others: Others, layout: Option<&Layout>) -> Result<Self, InputError> {
         let (started, cpu_started) = (Instant::now(), cpu_time());
         let Scenario {
             resolved,
             placement,
             document,
         } = scenario;
-        let machine =
-            build::machine(&resolved, &placement).map_err(|text| document.locate(Problem::new("", text, "")))?;
-        let scheduler = Sequential::new(machine);
-        Ok(Simulation {
+        let locate = |text: String| document.locate(Problem::new("", text, ""));
+        let plan = Plan::new(&resolved, &placement).map_err(locate)?;
+        let mut planned = resolved.clone();
+        if let Some(layout) = layout {
+            planned.run.parallel = layout.parallel(&resolved.run.parallel);
+        }
+        let Others { transport, mut company } = others;
+        let (process, processes) = company.place();
+        // All make the same plan.
+        let cores = company.least(u64::from(Resources::here().cores)).map_err(locate)?;
+        let resources = Resources {
+            cores: cores as u32,
+            processes: processes as u32,
+        };
+        let schedule = schedule::plan(&planned, &placement, plan.topology(), resources)
+            .map_err(|problem| document.locate(problem))?;
+        let here = share_of(&schedule, process, processes).map_err(locate)?;
+        let parts = plan.parts(&ranges(&schedule, here.clone()));
+        let scheduler = start(&schedule, here.start, parts, transport).map_err(locate)?;
+        let mut this = Simulation {
             scenario: resolved,
             placement,
             scheduler,
+            company,
+            schedule,
+            plan,
             pause: None,
+            checked: Time::ZERO,
+            progress: Progress::default(),
             started,
             cpu_started,
+            earlier: Spent::default(),
+        };
+        this.progress = this.look().progress(&this);
+        Ok(this)
+    }
+
+    /// Goes on with the run of `scenario` that was [saved](Self::save_to) to `path`.
+    ///
+    /// # Errors
+    /// The file cannot be read or is damaged, or another scenario or program has saved it; and those of
+    /// [`new`](Self::new).
+    pub fn resume(scenario: Scenario, path: &Path) -> Result<Self, InputError> {
+        let wanted = Header::new(
+            &scenario.resolved,
+            &scenario.placement,
+            (0, 1),
+            Layout::default(),
+            Spent::default(),
+        );
+        let resumed = snapshot::read(path, &wanted, |header, from| {
+            let run = Simulation::with(scenario, Others::default(), Some(&header.layout));
+            let mut run = run.map_err(|error| Damaged(error.message))?;
+            run.pause = from.value()?;
+            run.checked = from.value()?;
+            run.scheduler.load(from)?;
+            run.earlier = header.spent;
+            run.progress = run.look().progress(&run);
+            Ok(run)
+        });
+        resumed.map_err(|refused: Refused| refused.error(path))
+    }
+
+    /// Saves the run, as it stands, to `path`; an older snapshot there stays until the new one is whole. Returns its
+    /// size in bytes.
+    ///
+    /// # Errors
+    /// It cannot be written, or a process of the run is lost, and its state with it; the older one is still there.
+    pub fn save_to(&mut self, path: &Path) -> std::io::Result<u64> {
+        if let Some(Pause::Lost(text)) = &self.pause {
+            return Err(std::io::Error::other(text.clone()));
+        }
+        snapshot::write(path, &self.header(), |to| {
+            to.value(&self.pause);
+            to.value(&self.checked);
+            self.scheduler.save(to);
         })
+    }
+
+    /// Wall time that the run had taken before this process went on with it.
+    pub fn earlier_wall(&self) -> Duration {
+        self.earlier.wall
+    }
+
+    fn header(&self) -> Header {
+        let layout = Layout {
+            scheduler: self.schedule.scheduler,
+            bounds: self.schedule.partition.bounds().to_vec(),
+        };
+        Header::new(&self.scenario, &self.placement, (0, 1), layout, self.spent())
+    }
+
+    /// What the run has cost so far.
+    fn spent(&self) -> Spent {
+        let wall = self.started.elapsed();
+        let cpu = cpu_time().zip(self.cpu_started);
+        Spent {
+            wall: self.earlier.wall + wall,
+            cpu: self.earlier.cpu + cpu.map_or(wall, |(now, then)| now.saturating_sub(then)),
+            peak_rss: self.earlier.peak_rss.max(peak_rss()),
+        }
     }
 
     /// The scenario that runs.
@@ -131,44 +265,48 @@ impl Simulation {
     /// Simulates for about `wall` of real time, or to the end.
     pub fn advance(&mut self, wall: Duration) -> Progress {
         let begin = Instant::now();
-        let limit = self.limit();
+        if let Err(text) = self.run_for(|| begin.elapsed() < wall) {
+            self.pause = Some(Pause::Lost(text));
+        }
+        self.progress = self.look().progress(self);
+        self.progress.clone()
+    }
+
+    /// Simulates until the end, or until `more` does not hold in all processes.
+    fn run_for(&mut self, more: impl Fn() -> bool) -> Result<(), String> {
         while self.pause.is_none() {
-            match self.scheduler.run(limit, SLICE) {
-                Pause::Budget => {
-                    if self.hosts_are_stuck() {
-                        // What is left is traffic without end. Looked at between slices of a fixed number of
-                        // events, so that the run ends at the same one however it is advanced.
-                        self.pause = Some(Pause::Idle);
-                    }
+            let until = self.until();
+            self.pause = match self.scheduler.run(until, SLICE) {
+                Pause::Budget => None,
+                // Nothing but events that do nothing, or that help nobody, is left.
+                Pause::TimeLimit if self.may_be_endless() && self.look_everywhere()?.is_over(&self.plan) => {
+                    Some(Pause::Idle)
                 }
-                // Before the limit nothing but events that do nothing, or that help nobody, is left.
-                Pause::TimeLimit if self.nothing_is_left() || self.hosts_are_stuck() => self.pause = Some(Pause::Idle),
-                pause => self.pause = Some(pause),
-            }
-            if begin.elapsed() >= wall {
+                Pause::TimeLimit if until < self.limit() => {
+                    self.checked = until;
+                    None
+                }
+                pause => Some(pause),
+            };
+            if !self.company.all(more())? {
                 break;
             }
         }
-        self.progress()
+        Ok(())
     }
 
-    /// Whether all events that wait are those of sources that have been told to stop.
-    fn nothing_is_left(&self) -> bool {
-        let hosts = &self.scheduler.model().hosts;
-        let counts = |event: &Event| !matches!(event, Event::Host(event) if hosts.is_void_event(event));
-        hosts.may_be_endless() && !self.scheduler.pending().any(counts)
+    /// Whether there are sources that send until they are told, so that a run may have events for ever.
+    fn may_be_endless(&self) -> bool {
+        self.scenario.jobs.iter().any(|job| !job.until.is_empty())
     }
 
-    /// Whether nothing but sources that send until they are told can go on, so that nobody will tell them.
-    fn hosts_are_stuck(&self) -> bool {
-        let Machine { fabric, hosts } = self.scheduler.model();
-        let goes_on = |event: &Event| matches!(event, Event::Host(event) if hosts.is_progress(event));
-        hosts.may_be_endless()
-            && !self.scheduler.pending().any(goes_on)
-            && !fabric
-                .messages()
-                .any(|message| Hosts::is_progress_message(message.content))
-            && !hosts.waiting_jobs().is_empty()
+    /// Until when to run before the next look at whether anything but traffic without end is left: a matter of
+    /// simulated time, so that the run ends at the same event however it is advanced.
+    fn until(&self) -> Time {
+        match self.may_be_endless() {
+            true => Time(((self.checked.0 + 1) / LOOK_EVERY.0 + 1).saturating_mul(LOOK_EVERY.0) - 1).min(self.limit()),
+            false => self.limit(),
+        }
     }
 
     /// When the run ends even if its jobs have not.
@@ -176,196 +314,266 @@ impl Simulation {
         self.scenario.run.time_limit.unwrap_or(Time::LONGEST).min(Time::LONGEST)
     }
 
+    /// Looks at the parts of this process.
+    fn look(&mut self) -> Look {
+        let mut look = Look::default();
+        self.scheduler.view(&mut |part| look.at(part));
+        look
+    }
+
+    /// Looks at all parts.
+    fn look_everywhere(&mut self) -> Result<Look, String> {
+        let look = self.look();
+        let looks = self.company.share(look)?;
+        Ok(looks.into_iter().reduce(Look::join).unwrap_or_default())
+    }
+
     /// The simulated time: that of the last event that did something, or the limit if the run has come to it.
-    fn now(&self) -> Time {
+    fn now(&self, last_event: Option<Time>) -> Time {
         match self.pause {
             Some(Pause::TimeLimit) => self.limit(),
-            Some(Pause::Idle) => self
-                .scheduler
-                .model()
-                .hosts
-                .last_event()
-                .unwrap_or(self.scheduler.now()),
+            Some(Pause::Idle) => last_event.unwrap_or(self.scheduler.now()),
             _ => self.scheduler.now(),
         }
     }
 
-    /// Where the run stands.
+    /// Where the run stood when it was last advanced.
     pub fn progress(&self) -> Progress {
-        let machine = self.scheduler.model();
-        let (packets, packet_hops) = machine.fabric.delivered();
-        let now = self.now();
-        let by_time = self
-            .scenario
-            .run
-            .time_limit
-            .map(|limit| now.0 as f64 / limit.0.max(1) as f64);
-        Progress {
-            finished: self.pause.is_some(),
-            simulated_s: now.seconds(),
-            events: self.scheduler.events(),
-            packets,
-            packet_hops,
-            messages: machine.fabric.traffic_stats().iter().map(|t| t.messages).sum(),
-            fraction: by_time.or(Some(machine.hosts.progress_fraction())),
-        }
+        self.progress.clone()
     }
 
-    /// Ends the run and collects its results. `interrupted`: the user stopped it.
+    /// Ends a run of this process alone and collects its results. `interrupted`: the user stopped it.
+    ///
+    /// # Panics
+    /// Other processes share the run.
     pub fn finish(self, interrupted: bool) -> Results {
-        let (progress, now) = (self.progress(), self.now());
-        let wall_s = self.started.elapsed().as_secs_f64();
-        let cpu = cpu_time()
-            .zip(self.cpu_started)
-            .map(|(now, then)| now.saturating_sub(then));
-        let mut machine = self.scheduler.into_model();
-        let (outcome, detail) = match self.pause {
+        let results = self.finish_shared(interrupted);
+        results
+            .expect("nobody can be lost")
+            .expect("this is the first of one process")
+    }
+
+    /// Ends the run and collects its results, which the first of several processes has; `interrupted`: the user
+    /// stopped it.
+    ///
+    /// # Errors
+    /// Another process is lost, and with it the run.
+    pub fn finish_shared(mut self, interrupted: bool) -> Result<Option<Results>, String> {
+        if let Some(Pause::Lost(text)) = self.pause {
+            return Err(text);
+        }
+        let look = self.look_everywhere()?;
+        let (progress, now) = (look.progress(&self), self.now(look.standing.last_event));
+        let cost = self.company.share(Cost {
+            spent: self.spent(),
+            events: self.scheduler.events(),
+        })?;
+        let figures = self.scheduler.figures();
+        let mut parts = self.scheduler.into_parts();
+        let ending = match self.pause {
             None => {
                 debug_assert!(interrupted, "only an interruption ends a run that could go on");
-                (Outcome::Interrupted, None)
+                Some((Outcome::Interrupted, None))
             }
-            Some(Pause::TimeLimit) => (Outcome::TimeLimit, None),
-            Some(_) => ended(&mut machine),
+            Some(Pause::TimeLimit) => Some((Outcome::TimeLimit, None)),
+            Some(_) if self.company.all(outcome::is_complete(&parts))? => None,
+            Some(_) => {
+                // Who waits for whom can only be told from all parts together.
+                let (_, processes) = self.company.place();
+                parts = match gather_parts(&mut self.company, parts, |process| {
+                    Ok(self
+                        .plan
+                        .parts(&ranges(&self.schedule, share_of(&self.schedule, process, processes)?)))
+                })? {
+                    Some(parts) => parts,
+                    None => return Ok(None),
+                };
+                self.company = Company::default();
+                Some(outcome::explain_failure(&parts))
+            }
         };
-        if outcome != Outcome::Completed && self.scenario.run.blame {
-            machine.fabric.close_books(now);
-            machine.hosts.close_books(now);
+        if ending.is_some() && self.scenario.run.blame {
+            for part in &mut parts {
+                part.fabric.close_books(now);
+                part.hosts.close_books(now);
+            }
         }
-        let cut = machine.series_end().filter(|&end| end < now);
+        let audit = match ending {
+            None => outcome::audit(&mut parts).err(),
+            Some(_) => None,
+        };
+        let cut = parts[0].series_end().filter(|&end| end < now);
         let cut = cut.map(|end| {
             format!(
                 "run.series_interval is short: a table of the time series ends at {} s",
                 end.seconds()
             )
         });
-        let detail = detail.or(cut);
+        let hosts = &parts[0].hosts;
+        let starts: Vec<Option<Time>> = (0..hosts.jobs())
+            .map(|job| hosts.started(job, &look.standing))
+            .collect();
+        let measured = parts.into_iter().map(|part| part.measured(now));
+        let measured = MachineMeasured::join(measured).expect("a process has at least one part");
+        let Some(gathered) = self.company.gather((audit, measured))? else {
+            return Ok(None);
+        };
+        let (audits, measured): (Vec<_>, Vec<_>) = gathered.into_iter().unzip();
+        let measured = MachineMeasured::join(measured).expect("there is at least one process");
+        let (outcome, detail) = ending.unwrap_or_else(|| {
+            let violated = audits.into_iter().flatten().next().or(measured.fabric.audit().err());
+            match violated {
+                Some(text) => (Outcome::ConservationViolated, Some(text)),
+                None => (Outcome::Completed, outcome::left_over(look.unmatched)),
+            }
+        });
         let mut digest = Digest::new();
-        machine.results(&mut digest);
-        let rows = results::collect(&self.scenario, &self.placement, &machine, now);
-        let bytes_delivered = machine.fabric.traffic_stats().iter().map(|t| t.bytes).sum();
-        Results {
+        measured.results(&mut digest);
+        let rows = results::collect(
+            &self.scenario,
+            &self.placement,
+            self.plan.topology(),
+            &measured,
+            &starts,
+            now,
+        );
+        Ok(Some(Results {
             outcome,
-            detail,
+            detail: detail.or(cut),
             digest: digest.hex(),
             progress,
-            bytes_delivered,
-            wall_s,
-            cpu_s: cpu.map_or(wall_s, |cpu| cpu.as_secs_f64()),
-            peak_rss_bytes: peak_rss(),
-            state_bytes: machine.fabric.memory() as u64,
+            bytes_delivered: measured.fabric.traffic.iter().map(|t| t.bytes).sum(),
+            state_bytes: measured.fabric.memory,
             nodes: self.scenario.machine.nodes(),
+            cost,
+            schedule: self.schedule,
+            figures,
             scenario: self.scenario,
             rows,
-        }
+        }))
     }
 }
 
-/// The outcome of a run whose events have run out or which its model has stopped.
-fn ended(machine: &mut Machine) -> (Outcome, Option<String>) {
-    let outcome = machine.hosts.outcome();
-    let detail = explain(machine, &outcome);
-    let outcome = match outcome {
-        HostOutcome::Completed { .. } => Outcome::Completed,
-        HostOutcome::Stalled { .. } => Outcome::Stalled,
-        HostOutcome::StorageFull { .. } => Outcome::StorageFull,
-        HostOutcome::Failed {
-            kind: FailureKind::WriteExceedsDevice,
-            ..
-        } => Outcome::StorageFull,
-        HostOutcome::Failed { .. } => Outcome::ProgramError,
-    };
-    if outcome == Outcome::Completed {
-        let audit = machine.fabric.audit().and_then(|()| machine.hosts.audit());
-        if let Err(text) = audit {
-            return (Outcome::ConservationViolated, Some(text));
-        }
+/// What a run has cost one process.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Cost {
+    spent: Spent,
+    events: u64,
+}
+
+/// In the first process, the parts of all, read into what `build` makes of the number of a process; in the others
+/// nothing.
+fn gather_parts(
+    company: &mut Company,
+    parts: Vec<Machine>,
+    build: impl Fn(usize) -> Result<Vec<Machine>, String>,
+) -> Result<Option<Vec<Machine>>, String> {
+    let (_, processes) = company.place();
+    if processes == 1 {
+        return Ok(Some(parts));
     }
-    (outcome, detail)
-}
-
-/// A job that waits for others, in words.
-fn waits(hosts: &Hosts, waiting: &WaitingJob) -> String {
-    let others: Vec<String> = waiting
-        .waits_for
-        .iter()
-        .map(|&(other, unfinished)| {
-            let other = hosts.job(other);
-            format!("\"{}\" ({unfinished} of {} ranks have not)", other.name, other.ranks)
-        })
-        .collect();
-    let what = if waiting.unstarted {
-        "has not started: it waits for the end of"
-    } else {
-        "sends on: it waits to be told of the end of"
+    let mut bytes = Vec::new();
+    let mut saver = Saver::new(&mut bytes);
+    parts.iter().for_each(|part| part.save(&mut saver));
+    saver.finish().map_err(|error| error.to_string())?;
+    drop(parts);
+    let Some(all) = company.gather_bytes(bytes)? else {
+        return Ok(None);
     };
-    format!("job \"{}\" {what} {}", hosts.job(waiting.job).name, others.join(", "))
+    let mut gathered = Vec::new();
+    for (process, bytes) in all.iter().enumerate() {
+        let (mut bytes, mut parts) = (&bytes[..], build(process)?);
+        let mut loader = Loader::new(&mut bytes);
+        for part in &mut parts {
+            part.load(&mut loader).map_err(|error| error.to_string())?;
+        }
+        gathered.extend(parts);
+    }
+    Ok(Some(gathered))
 }
 
-/// An outcome in words; `None` where there is nothing to say.
-fn explain(machine: &Machine, outcome: &HostOutcome) -> Option<String> {
-    let hosts = &machine.hosts;
-    let waiting = |blocked: &[crate::host::Blocked], unfinished: u64| {
-        let one = |b: &crate::host::Blocked| {
-            let job = hosts.job(b.job).name;
-            format!(
-                "{job} rank {}: {} (operation {}) since {:.9} s",
-                b.rank,
-                b.op,
-                b.id.0,
-                b.since.seconds()
-            )
+/// What a look at some parts tells of a run that stands still.
+#[derive(Default, Serialize, Deserialize)]
+struct Look {
+    packets: u64,
+    packet_hops: u64,
+    messages: u64,
+    standing: Standing,
+    /// Whether an event waits that does anything.
+    counts: bool,
+    /// Whether anything waits or is under way but sources that send until they are told, and their messages.
+    goes_on: bool,
+    /// Messages that have arrived and that no receive has asked for.
+    unmatched: u64,
+}
+
+impl Look {
+    /// Takes in one part.
+    fn at(&mut self, part: PartView<'_, Machine>) {
+        let Machine { fabric, hosts } = part.model;
+        let (packets, hops) = fabric.delivered();
+        self.packets += packets;
+        self.packet_hops += hops;
+        self.messages += fabric.traffic_stats().iter().map(|t| t.messages).sum::<u64>();
+        self.standing = match std::mem::take(&mut self.standing) {
+            none if none == Standing::default() => hosts.standing(),
+            known => known.join(hosts.standing()),
         };
-        let list: Vec<String> = blocked.iter().map(one).collect();
-        let mut text = format!("{unfinished} ranks have not ended");
-        if !list.is_empty() {
-            text += &format!("; waiting longest: {}", list.join("; "));
+        self.unmatched += hosts.unmatched();
+        if !hosts.may_be_endless() {
+            return;
         }
-        for waiting in hosts.waiting_jobs() {
-            text += &format!("; {}", waits(hosts, &waiting));
-        }
-        text
-    };
-    match outcome {
-        HostOutcome::Completed { unmatched: 0 } => None,
-        HostOutcome::Completed { unmatched } => Some(format!("{unmatched} messages were never received")),
-        HostOutcome::Stalled {
-            blocked,
-            unfinished,
-            unmatched,
-            cycle,
-        } => {
-            let unreceived = match unmatched {
-                0 => String::new(),
-                n => format!("; {n} messages have arrived that no receive asked for"),
-            };
-            let cycle = match cycle.first() {
-                Some(first) if hosts.jobs() > 1 => {
-                    format!(
-                        "; cycle in {}: {}",
-                        hosts.job(first.job).name,
-                        describe_cycle(cycle, MOST_OF_CYCLE)
-                    )
+        let mut parcels = part.parcels.peekable();
+        self.counts |= parcels.peek().is_some();
+        let progress = |content| Hosts::is_progress_message(content);
+        self.goes_on |= parcels.any(|parcel| progress(parcel.message().content))
+            || fabric.messages().any(|message| progress(message.content));
+        for event in part.events {
+            match event {
+                Event::Host(event) => {
+                    self.counts |= !hosts.is_void_event(event);
+                    self.goes_on |= hosts.is_progress(event);
                 }
-                Some(_) => format!("; cycle: {}", describe_cycle(cycle, MOST_OF_CYCLE)),
-                None => String::new(),
-            };
-            Some(waiting(blocked, *unfinished) + &unreceived + &cycle)
+                Event::Fabric(_) => self.counts = true,
+            }
+            if self.counts && self.goes_on {
+                break;
+            }
         }
-        HostOutcome::StorageFull {
-            stuck,
-            blocked,
-            unfinished,
-        } => {
-            let first = stuck.first().map_or(String::new(), |s| {
-                let job = hosts.job(s.job).name;
-                format!(
-                    "server {} is full and has no drain: {job} rank {} needs {} bytes, {} are free; ",
-                    s.server, s.rank, s.needed, s.free
-                )
-            });
-            Some(first + &waiting(blocked, *unfinished))
+    }
+
+    /// What two sets of parts tell together.
+    fn join(self, other: Look) -> Look {
+        Look {
+            packets: self.packets + other.packets,
+            packet_hops: self.packet_hops + other.packet_hops,
+            messages: self.messages + other.messages,
+            standing: self.standing.join(other.standing),
+            counts: self.counts | other.counts,
+            goes_on: self.goes_on | other.goes_on,
+            unmatched: self.unmatched + other.unmatched,
         }
-        HostOutcome::Failed { text, .. } => Some(text.clone()),
+    }
+
+    /// Whether nothing that is left can do anything, or help anybody.
+    fn is_over(&self, plan: &Plan) -> bool {
+        !self.counts || (!self.goes_on && !plan.waiting_jobs(&self.standing).is_empty())
+    }
+
+    /// Where `run` stands.
+    fn progress(&self, run: &Simulation) -> Progress {
+        let now = run.now(self.standing.last_event);
+        let limit = run.scenario.run.time_limit;
+        let by_time = limit.map(|limit| now.0 as f64 / limit.0.max(1) as f64);
+        Progress {
+            finished: run.pause.is_some(),
+            simulated_s: now.seconds(),
+            events: run.scheduler.events(),
+            packets: self.packets,
+            packet_hops: self.packet_hops,
+            messages: self.messages,
+            fraction: by_time.or(Some(self.standing.progress_fraction())),
+        }
     }
 }
 
@@ -376,11 +584,12 @@ pub struct Results {
     digest: String,
     progress: Progress,
     bytes_delivered: u64,
-    wall_s: f64,
-    cpu_s: f64,
-    peak_rss_bytes: u64,
     state_bytes: u64,
     nodes: u32,
+    /// Of every process.
+    cost: Vec<Cost>,
+    schedule: schedule::Plan,
+    figures: Figures,
     scenario: Resolved,
     rows: Rows,
 }
@@ -408,7 +617,18 @@ impl Results {
 
     /// CPU seconds from the building of the machine to the end.
     pub fn cpu_s(&self) -> f64 {
-        self.cpu_s
+        self.cost.iter().map(|cost| cost.spent.cpu.as_secs_f64()).sum()
+    }
+
+    fn wall_s(&self) -> f64 {
+        self.cost
+            .iter()
+            .map(|cost| cost.spent.wall.as_secs_f64())
+            .fold(0.0, f64::max)
+    }
+
+    fn peak_rss_bytes(&self) -> u64 {
+        self.cost.iter().map(|cost| cost.spent.peak_rss).max().unwrap_or(0)
     }
 
     /// Bytes of simulation state per node of the machine.
@@ -421,6 +641,37 @@ impl Results {
         results::tables(&self.rows)
     }
 
+    /// How the run was carried out, and how that went: nothing that its results depend on.
+    fn schedule_json(&self) -> serde_json::Value {
+        let (plan, figures) = (&self.schedule, &self.figures);
+        let mut json = serde_json::json!({
+            "reasons": plan.reasons,
+            "parts": plan.partition.len(),
+            "lookahead_s": Some(plan.partition.lookahead()).filter(|&t| t != Time::NEVER).map(Time::seconds),
+            "rounds": figures.rounds,
+            "events_per_window": figures.events_per_window(),
+            "sent_between_parts": figures.sent,
+            "waiting_share": figures.waiting,
+            "processes": self.cost.iter().map(|cost| serde_json::json!({
+                "events": cost.events,
+                "cpu_s": cost.spent.cpu.as_secs_f64(),
+                "peak_rss_bytes": cost.spent.peak_rss,
+            })).collect::<Vec<_>>(),
+        });
+        if plan.scheduler == SchedulerKind::Optimistic {
+            json["optimistic"] = serde_json::json!({
+                "speculated": figures.speculated,
+                "rolled_back": figures.rolled_back,
+                "rollbacks": figures.rollbacks,
+                "anti_messages": figures.anti_messages,
+                "gvt_rounds": figures.gvt_rounds,
+                "efficiency": figures.efficiency(),
+                "peak_journal_bytes": figures.peak_journal_bytes,
+            });
+        }
+        json
+    }
+
     /// The content of `run.json`.
     pub fn run_json(&self) -> serde_json::Value {
         serde_json::json!({
@@ -428,20 +679,21 @@ impl Results {
             "detail": self.detail,
             "digest": self.digest,
             "simulated_s": self.progress.simulated_s,
-            "wall_s": self.wall_s,
-            "cpu_s": self.cpu_s,
-            "events": self.progress.events,
+            "wall_s": self.wall_s(),
+            "cpu_s": self.cpu_s(),
+            "events": self.cost.iter().map(|cost| cost.events).sum::<u64>(),
             "packets": self.progress.packets,
             "packet_hops": self.progress.packet_hops,
-            "packet_hops_per_cpu_s": self.progress.packet_hops as f64 / self.cpu_s.max(1e-9),
+            "packet_hops_per_cpu_s": self.progress.packet_hops as f64 / self.cpu_s().max(1e-9),
             "messages": self.progress.messages,
             "bytes_delivered": self.bytes_delivered,
-            "peak_rss_bytes": self.peak_rss_bytes,
+            "peak_rss_bytes": self.peak_rss_bytes(),
             "state_bytes_per_node": self.bytes_per_node(),
             "nodes": self.nodes,
-            "scheduler": "sequential",
-            "threads": 1,
-            "ranks": 1,
+            "scheduler": self.schedule.scheduler,
+            "threads": self.figures.threads,
+            "ranks": self.figures.processes,
+            "schedule": self.schedule_json(),
             "blame": self.scenario.run.blame,
             "version": env!("CARGO_PKG_VERSION"),
             "scenario": self.scenario,

@@ -290,7 +290,7 @@ fn every_pattern_runs_from_its_key() {
 fn every_handler_of_a_machine_with_rules_can_be_undone_and_redone() {
     let text = stencil("a", 10, "") + &stencil("b", 1, "start_after = \"a\"") + &background("until = \"b\"", "");
     let scenario = load(&text).unwrap();
-    let mut rehearsal = Rehearsal::new(build::machine(&scenario.resolved, &scenario.placement).unwrap());
+    let mut rehearsal = Rehearsal::new(build::whole(&scenario).unwrap());
     let events = rehearsal.run(u64::MAX).unwrap();
     assert!(events > 200, "{events}");
     let mut digest = Digest::new();

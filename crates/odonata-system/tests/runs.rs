@@ -91,7 +91,7 @@ fn every_handler_of_the_machine_can_be_undone_and_redone() {
             "jobs.1.workload.cosmoflow.iterations=1".into(),
         ];
         let scenario = scenario::load(MIX, "test.toml", &overrides, None, ".").unwrap();
-        let machine = build::machine(&scenario.resolved, &scenario.placement).unwrap();
+        let machine = build::whole(&scenario).unwrap();
         let mut rehearsal = Rehearsal::new(machine);
         let events = rehearsal.run(500).unwrap();
         assert_eq!(events, 500, "{router}: the run is longer than what is rehearsed");

@@ -144,7 +144,8 @@ impl Dragonfly {
                 }
             }
         }
-        let topology = Topology::new(&vec![p + a - 1 + h; (g * a) as usize], &nodes, &list)?;
+        let topology = Topology::new(&vec![p + a - 1 + h; (g * a) as usize], &nodes, &list)?
+            .with_blocks((0..=g).map(|group| group * a).collect())?;
 
         let mut gateways = vec![NOWHERE; g as usize * g as usize * cables as usize];
         for x in 0..g {
@@ -237,6 +238,17 @@ mod tests {
         shapes().into_iter().flat_map(|shape| {
             [Arrangement::Absolute, Arrangement::Relative].map(|rule| Dragonfly::new(shape, rule).unwrap())
         })
+    }
+
+    #[test]
+    fn blocks_are_the_groups() {
+        for dragonfly in dragonflies() {
+            let blocks = dragonfly.topology().blocks();
+            assert_eq!(blocks.len() as u32, dragonfly.shape().groups + 1);
+            for (group, range) in (0..).zip(blocks.windows(2)) {
+                assert!((range[0]..range[1]).all(|router| dragonfly.group_of(router) == group));
+            }
+        }
     }
 
     #[test]
@@ -365,5 +377,15 @@ mod tests {
         );
         let out = Cable { b: (1, 9), ..cable };
         assert!(Topology::new(&[1, 1], &[], &[out]).unwrap_err().contains("no port 9"));
+    }
+
+    #[test]
+    fn blocks_have_to_cover_the_routers() {
+        let topology = || Topology::new(&[1, 1, 1], &[], &[]).unwrap();
+        assert_eq!(topology().blocks(), [0, 3]);
+        assert_eq!(topology().with_blocks(vec![0, 2, 3]).unwrap().blocks(), [0, 2, 3]);
+        for wrong in [vec![], vec![0], vec![0, 2], vec![1, 3], vec![0, 2, 2, 3], vec![0, 4]] {
+            assert!(topology().with_blocks(wrong).is_err());
+        }
     }
 }

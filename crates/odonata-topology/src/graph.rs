@@ -65,6 +65,8 @@ pub struct Topology {
     node_port: Vec<u32>,
     /// The router of each node: asked for at every hop of every packet.
     node_router: Vec<u32>,
+    /// First router of each block, and the number of routers at the end.
+    blocks: Vec<u32>,
 }
 
 impl Topology {
@@ -90,6 +92,7 @@ impl Topology {
             classes: vec![LinkClass::Local; total as usize],
             node_port: Vec::with_capacity(nodes.len()),
             node_router: nodes.iter().map(|&(router, _)| router).collect(),
+            blocks: vec![0, ports.len() as u32],
         };
         for (node, &at) in nodes.iter().enumerate() {
             let port = this.free_port(at)?;
@@ -118,6 +121,26 @@ impl Topology {
             this.classes[b as usize] = cable.class;
         }
         Ok(this)
+    }
+
+    /// With *blocks*: ranges of consecutive routers within which links are short, such as the groups of a dragonfly,
+    /// the planes of a torus, the pods of a fat tree. Whoever divides the machine cuts between them if possible.
+    /// `bounds` are the first router of each, and the number of routers at the end.
+    ///
+    /// # Errors
+    /// The bounds do not rise from 0 to the number of routers.
+    pub fn with_blocks(self, bounds: Vec<u32>) -> Result<Self, String> {
+        let whole = bounds.first() == Some(&0) && bounds.last() == Some(&self.routers());
+        if !whole || bounds.len() < 2 || !bounds.is_sorted_by(|a, b| a < b) {
+            return Err(format!("blocks that do not rise from router 0 to {}", self.routers()));
+        }
+        Ok(Topology { blocks: bounds, ..self })
+    }
+
+    /// The first router of each block, and the number of routers at the end; see [`with_blocks`](Self::with_blocks).
+    /// A topology that knows of none is one block.
+    pub fn blocks(&self) -> &[u32] {
+        &self.blocks
     }
 
     fn free_port(&self, (router, port): (u32, u32)) -> Result<u32, String> {
@@ -149,6 +172,23 @@ impl Topology {
     /// The ports of `router`.
     pub fn ports_of(&self, router: u32) -> std::ops::Range<u32> {
         self.first_port[router as usize]..self.first_port[router as usize + 1]
+    }
+
+    /// The ports of a range of routers.
+    pub fn ports_of_routers(&self, routers: std::ops::Range<u32>) -> std::ops::Range<u32> {
+        self.first_port[routers.start as usize]..self.first_port[routers.end as usize]
+    }
+
+    /// The nodes of a range of routers, if nodes are numbered in the order of their routers.
+    pub fn nodes_of_routers(&self, routers: std::ops::Range<u32>) -> Option<std::ops::Range<u32>> {
+        if routers == (0..self.routers()) {
+            return Some(0..self.nodes());
+        }
+        if !self.node_router.is_sorted() {
+            return None;
+        }
+        let first = |router| self.node_router.partition_point(|&other| other < router) as u32;
+        Some(first(routers.start)..first(routers.end))
     }
 
     /// The first port of `router`.

@@ -7,6 +7,9 @@
 //! A family of networks is one file with a structure that builds its `Topology` and answers the
 //! questions its routing asks (which group, which gateway): [`Dragonfly`].
 //!
+//! [`partition`] divides a machine for schedulers that run several parts, along the topology's
+//! [blocks](Topology::blocks).
+//!
 //! ```
 //! use odonata_topology::{Arrangement, Dragonfly, DragonflyShape};
 //! let shape = DragonflyShape { groups: 9, routers: 4, nodes: 2, global_ports: 2, cables: None };
@@ -16,6 +19,7 @@
 
 mod dragonfly;
 mod graph;
+pub mod partition;
 
 pub use dragonfly::{Arrangement, Dragonfly, DragonflyShape, Gateway};
 pub use graph::{Cable, LinkClass, Peer, Topology};

@@ -186,7 +186,7 @@ pub(crate) fn shortest(value: f64, units: &'static Units, read: impl Fn(f64, f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bandwidth, Bytes, PerByte, Time};
+    use crate::{Bandwidth, Bytes, PerByte, Time, WallTime};
 
     fn hint<Q: Quantity + fmt::Debug>(text: &str) -> String {
         parse::<Q>(text).expect_err("no quantity").hint.unwrap_or_default()
@@ -265,6 +265,10 @@ mod tests {
             assert_eq!(parse(&Bandwidth(value).to_string()), Ok(Bandwidth(value)));
             assert_eq!(parse(&PerByte(value * 1e-9).to_string()), Ok(PerByte(value * 1e-9)));
         }
+        for (value, text) in [(600.0, "10 min"), (90.0, "90 s"), (0.25, "0.25 s"), (7_200.0, "2 h")] {
+            assert_eq!(WallTime(value).to_string(), text);
+            assert_eq!(parse(text), Ok(WallTime(value)));
+        }
         assert_eq!(Bandwidth::gib_per_s(4.7).to_string(), "4.7 GiB/s");
         assert_eq!(Bandwidth(1.6e9).to_string(), "1.6 GB/s");
     }
@@ -284,6 +288,9 @@ mod tests {
         assert_eq!(hint::<Time>("4 nss"), "did you mean \"4 ns\"?");
         assert_eq!(hint::<Time>("4"), "the unit is missing: did you mean \"4 ns\"?");
         assert_eq!(hint::<Time>("4 parsec"), "");
+        assert_eq!(hint::<WallTime>("10 m"), "minutes are written \"min\"");
+        assert!(hint::<WallTime>("10 ms").contains("not simulated time"));
+        assert!(hint::<WallTime>("1e6 h").contains("a year"));
         let error = parse::<Time>("4 parsec").expect_err("no time");
         assert_eq!(
             error.to_string(),

@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 use serde::ser::{Serialize, Serializer};
 
 use crate::quantity::{Quantity, parse};
-use crate::{Bandwidth, Bytes, PerByte, Time, UnitError};
+use crate::{Bandwidth, Bytes, PerByte, Time, UnitError, WallTime};
 
 /// What [`Visitor::expecting`] shows: `EXPECTED` or `EXPECTED; HINT`.
 struct Wanted(UnitError);
@@ -84,12 +84,19 @@ macro_rules! text_form {
 
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+                match serializer.is_human_readable() {
+                    true => serializer.collect_str(self),
+                    // Between programs the bare number, exactly.
+                    false => self.0.serialize(serializer),
+                }
             }
         }
 
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                if !deserializer.is_human_readable() {
+                    return Deserialize::deserialize(deserializer).map($type);
+                }
                 // Not as a string: a number must reach the visitor, whose error shows it with a unit.
                 deserializer.deserialize_any(TextVisitor(std::marker::PhantomData))
             }
@@ -132,6 +139,13 @@ text_form!(
     "A bandwidth: a number and a size per second (B/s, kB/s, MiB/s, GB/s, GiB/s, ...), or Mbit/s, Gbit/s, Tbit/s.",
     "5.25 GiB/s",
     "100 Gbit/s"
+);
+text_form!(
+    WallTime,
+    "A time on the wall: a number and one of s, min, h.",
+    "10 min",
+    "30 s",
+    "1.5 h"
 );
 text_form!(
     PerByte,

@@ -11,7 +11,7 @@ use crate::Collective;
 /// The identity of an operation: it is the n-th that its rank's program handed out, from 0.
 ///
 /// `u32::MAX` names no operation, so a rank can have 2^32 - 1 of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct OpId(pub u32);
 
 /// Operations, at most four, of the same rank that must have completed before one may start.
@@ -19,7 +19,7 @@ pub struct OpId(pub u32);
 /// This comes on top of the order within a stream. A graph with more predecessors (GOAL, Chakra)
 /// joins them through [`OpKind::Compute`] operations of no duration, four at a time. All of them
 /// must have smaller numbers than the operation that waits, so that no cycle can be written.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct After([u32; After::MOST]);
 
 impl After {
@@ -71,7 +71,7 @@ impl std::fmt::Debug for After {
 }
 
 /// One operation of one rank.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Op {
     /// Its number in the rank's program.
     pub id: OpId,
@@ -85,7 +85,7 @@ pub struct Op {
 }
 
 /// A communicator of the job; its ranks number from 0 without gaps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Comm(pub u32);
 
 impl Comm {
@@ -97,13 +97,13 @@ impl Comm {
 ///
 /// It is a name only: the sizes are asked of the [program](crate::Program::bytes), one at a time, so that an
 /// operation stays small however many ranks there are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Counts(pub u32);
 
 /// A handle of a non-blocking operation, chosen by the program and private to the rank.
 ///
 /// A number may be used again once it has been waited for, that of a persistent request once it is freed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Request(pub u32);
 
 impl Request {
@@ -116,7 +116,7 @@ impl Request {
 pub const PROC_NULL: u32 = u32::MAX;
 
 /// Whose message a receive takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Source {
     /// That of this rank.
     Rank(u32),
@@ -125,7 +125,7 @@ pub enum Source {
 }
 
 /// Which message of that source a receive takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Tag {
     /// One with this tag.
     Is(u32),
@@ -135,7 +135,7 @@ pub enum Tag {
 
 /// What an operation does. Ends when: a blocking one when MPI or the file system would return, a
 /// non-blocking one at once.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum OpKind {
     /// Occupies the stream, without traffic.
     Compute {

@@ -29,7 +29,7 @@ pub struct Phases {
 }
 
 /// How far a rank is in a program of [`Phases`]; all zero in others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PhaseCursor {
     /// Phases that are complete, over all repetitions.
     pub done: u32,

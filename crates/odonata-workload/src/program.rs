@@ -7,7 +7,7 @@ use crate::{After, Comm, Counts, Group, Op, OpId, OpKind};
 ///
 /// All that a program may remember of a rank is in here, so that an engine which has run ahead can
 /// take a rank back by restoring its cursor, and 100,000 ranks cost 36 bytes each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Cursor {
     /// Number of the next operation; the default, 0, is the start of the program.
     pub op: u32,

@@ -12,7 +12,7 @@ pub(crate) use play::*;
 use odonata_engine::Time;
 use odonata_network::routing::{Algorithm, Divert, DragonflyRouting, Intermediate, Routing, VcRule};
 use odonata_network::{
-    Fabric, InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels,
+    Blueprint, Fabric, InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels,
 };
 use odonata_topology::{Arrangement, Dragonfly, DragonflyShape};
 use odonata_units::Bandwidth;
@@ -152,9 +152,14 @@ impl Net {
         self.routing().virtual_channels()
     }
 
+    /// What all parts of the fabric have in common.
+    pub(crate) fn blueprint(&self) -> Blueprint {
+        Blueprint::new(self.params.clone(), self.routing(), self.vcs(), 0, 2.0)
+    }
+
     /// The fabric; packets divert where the minimal port has more than twice the other's load.
     pub(crate) fn fabric(&self) -> Fabric {
-        Fabric::new(self.params.clone(), self.routing(), self.vcs(), 0, 2.0)
+        self.blueprint().whole()
     }
 
     pub(crate) fn nodes(&self) -> u32 {

@@ -2,9 +2,8 @@
 
 use super::{CYCLE, Net};
 use odonata_engine::random::Purpose;
-use odonata_engine::sequential::Pause;
-use odonata_engine::{Context, Digest, Journalled, Model, Sequential, Store, Stream, Time};
-use odonata_network::{Fabric, FabricEvent, Message, Notice};
+use odonata_engine::{Context, Digest, Journalled, Model, Outbox, Pause, Sequential, Store, Stream, Time};
+use odonata_network::{Fabric, FabricEvent, Message, Notice, Parcel, Token};
 
 /// A message to be sent.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +49,7 @@ pub(crate) fn random_messages(net: &Net, n: usize, span: u64, sizes: &[u64], see
 }
 
 /// What happened to a message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Fate {
     pub(crate) sent: u32,
     pub(crate) arrivals: u32,
@@ -114,15 +113,17 @@ impl Play {
 
 impl Model for Play {
     type Event = FabricEvent;
+    type Parcel = Parcel;
+    type Token = Token;
 
-    fn processes(&self) -> u32 {
+    fn processes(&self) -> std::ops::Range<u32> {
         self.fabric.processes()
     }
 
     fn start<C: Context<FabricEvent>>(&mut self, ctx: &mut C, lp: u32) {
         for m in &self.script {
             if self.fabric.process_of(m.source) == lp {
-                let content = [m.name, 0, 0, 0, 0, 0];
+                let content = [m.name, 0, 0, 0, 0, 0, 0, 0, 0];
                 let message = Message::new(m.source, m.target, m.bytes, m.traffic, m.at, content);
                 self.fabric.submit(ctx, m.at, message);
             }
@@ -154,6 +155,18 @@ impl Model for Play {
             }
             None => {}
         }
+    }
+
+    fn outbox(&mut self) -> &mut Outbox<Parcel, Token> {
+        self.fabric.outbox()
+    }
+
+    fn receive<C: Context<FabricEvent>>(&mut self, _: &mut C, _: u32, parcel: Parcel) -> FabricEvent {
+        self.fabric.receive::<C>(parcel)
+    }
+
+    fn accept<C: Context<FabricEvent>>(&mut self, ctx: &mut C, _: u32, at: Time, token: Token) {
+        self.fabric.accept::<FabricEvent, C>(ctx, at, token);
     }
 
     fn lookahead(&self, from: u32, to: u32) -> Time {

@@ -1,6 +1,7 @@
 //! Random inputs: what must always hold, and that every input can be taken back.
 
 use crate::rig::{MB, Network, Rig, drain, ms, plain_device, transfer};
+use odonata_engine::saved::{from_bytes, to_bytes};
 use odonata_engine::{Journalled, Plain, Speculative};
 use odonata_engine::{Stream, random::Purpose};
 use odonata_storage::{DeviceModel, NewRequest, RateDevice, ServerParams};
@@ -122,5 +123,25 @@ fn many_inputs_at_once_can_be_taken_back() {
         assert_ne!(rig.fingerprint(), before);
         rig.servers.undo(&mut marks.iter());
         assert_eq!(rig.fingerprint(), before, "seed {seed}");
+    }
+}
+
+#[test]
+fn fresh_servers_go_on_from_what_was_saved() {
+    for seed in 0..20 {
+        let mut random = Stream::new(seed, 2, Purpose::Host);
+        let mut rig = scene(seed);
+        let mut goes_on = true;
+        while goes_on {
+            for _ in 0..1 + random.below(60) {
+                goes_on &= rig.step::<Plain>();
+            }
+            let (before, bytes) = (rig.fingerprint(), to_bytes(&rig.servers));
+            rig.servers = scene(seed).servers;
+            from_bytes(&mut rig.servers, &bytes).unwrap();
+            assert_eq!(rig.fingerprint(), before, "seed {seed}");
+            assert_eq!(to_bytes(&rig.servers), bytes, "seed {seed}");
+        }
+        assert_eq!(rig.results(), scene(seed).run::<Plain>().results(), "seed {seed}");
     }
 }

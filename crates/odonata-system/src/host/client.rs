@@ -6,7 +6,7 @@
 
 use super::Hosts;
 use super::event::Outside;
-use super::letter::{Kind, Letter};
+use super::letter::{Kind, Letter, Words, halves, whole, words};
 use super::metrics::IoRecord;
 use super::outcome::Failure;
 use super::post::Shipment;
@@ -14,7 +14,7 @@ use super::rank::Activity;
 use odonata_engine::{NIL, Slot, Time};
 
 /// A read or write under way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct IoOp {
     /// Rank, counted over all jobs.
     rank: u32,
@@ -30,26 +30,7 @@ pub(crate) struct IoOp {
     next: u32,
 }
 
-/// What a request says besides the words of its message.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct IoHeader {
-    pub(crate) file: u64,
-    pub(crate) offset: u64,
-    pub(crate) bytes: u64,
-    pub(crate) write: bool,
-    next: u32,
-}
-
 impl Slot for IoOp {
-    fn next(&self) -> u32 {
-        self.next
-    }
-    fn set_next(&mut self, next: u32) {
-        self.next = next;
-    }
-}
-
-impl Slot for IoHeader {
     fn next(&self) -> u32 {
         self.next
     }
@@ -89,23 +70,13 @@ impl Hosts {
             write,
             next: NIL,
         });
-        let header = self.io_headers.take::<X>(IoHeader {
-            file,
-            offset,
-            bytes,
-            write,
-            next: NIL,
-        });
-        self.send_to_server(
-            x,
-            rank,
-            Kind::IoRequest,
-            self.params.io.control_bytes,
-            [io, header, 0, 0],
-        );
+        let kind = if write { Kind::WriteRequest } else { Kind::ReadRequest };
+        let [[file, file_high], [offset, offset_high], [bytes, bytes_high]] = [file, offset, bytes].map(halves);
+        let words = [io, file, file_high, offset, offset_high, bytes, bytes_high];
+        self.send_to_server(x, rank, kind, self.params.io.control_bytes, words);
     }
 
-    fn send_to_server<X: Outside>(&mut self, x: &mut X, rank: u32, kind: Kind, bytes: u64, words: [u32; 4]) {
+    fn send_to_server<X: Outside>(&mut self, x: &mut X, rank: u32, kind: Kind, bytes: u64, words: Words) {
         let place = self.places[rank as usize];
         let shipment = Shipment {
             created: x.now(),
@@ -130,11 +101,10 @@ impl Hosts {
     pub(crate) fn pull_arrived<X: Outside>(&mut self, x: &mut X, letter: Letter) {
         let Letter {
             to: rank,
-            words: [io, piece, low, high],
+            words: [io, piece, low, high, ..],
             ..
         } = letter;
-        let bytes = u64::from(low) | u64::from(high) << 32;
-        self.send_to_server(x, rank, Kind::Piece, bytes, [io, piece, 0, 0]);
+        self.send_to_server(x, rank, Kind::Piece, whole(low, high), words(&[io, piece]));
     }
 
     /// A piece of a read has arrived.
@@ -182,7 +152,9 @@ impl Hosts {
         metrics.io_last = end;
         metrics.io_operations += 1;
         metrics.io_duration_ps += u128::from((end - start).0);
-        if (self.io_rows.as_slice().len() as u64) < self.params.records.io {
+        let (rows, limit) = (self.io_rows.as_slice(), self.params.records.io);
+        // As with messages: see `count_message`.
+        if (rows.len() as u64) < limit || (limit > 0 && rows.last().is_some_and(|last| last.end == end)) {
             let place = self.places[rank as usize];
             let (job, server) = (place.job, place.server);
             let rank = rank - self.jobs[usize::from(job)].first_rank;

@@ -9,7 +9,7 @@
 use super::Hosts;
 use super::communicator::collective_of;
 use super::event::Outside;
-use super::letter::{Kind, Letter};
+use super::letter::{Kind, Letter, words};
 use super::matching::{Posted, Reader, Waiting};
 use super::outcome::{Failure, Wrong};
 use super::params::JobProgram;
@@ -298,7 +298,7 @@ impl Hosts {
                 kind: Kind::Mpi,
                 to: target,
                 from: rank,
-                words: [tag, context, sequence, request],
+                words: words(&[tag, context, sequence, request]),
             },
             software: after + self.send_software(bytes),
             notify_sent: request != NIL,
@@ -319,7 +319,7 @@ impl Hosts {
         let Letter {
             to,
             from,
-            words: [tag, context, sequence, _],
+            words: [tag, context, sequence, ..],
             ..
         } = letter;
         let job = &self.jobs[usize::from(self.places[to as usize].job)];

@@ -14,6 +14,7 @@
 //! ever cut. Where a rank waits for any of several, all of them are edges.
 
 use super::Hosts;
+use super::census::Census;
 use super::outcome::Blocked;
 use super::rank::Phase;
 use odonata_engine::NIL;
@@ -44,16 +45,20 @@ enum Mark {
     Closed,
 }
 
-impl Hosts {
+impl Census<'_> {
     /// A cycle of ranks each of which waits for the next, if there is one; to be asked when no event is left.
     pub fn cycle_of_waits(&self) -> Vec<Blocked> {
-        let waits = self.waits();
+        let mut waits = vec![Vec::new(); self.ranks() as usize];
+        for part in self.parts() {
+            part.waits(&mut waits);
+        }
         let mut marks = vec![Mark::New; waits.len()];
         for root in 0..waits.len() as u32 {
             if let Some(way) = self.follow(root, &waits, &mut marks) {
                 let described = |&(rank, slot): &(u32, u32)| {
-                    let activity = self.activities.get(slot);
-                    self.describe_blocked(rank, &activity.op, activity.since)
+                    let part = self.part_of(rank);
+                    let activity = part.activities.get(slot);
+                    part.describe_blocked(rank, &activity.op, activity.since)
                 };
                 return way.iter().map(described).collect();
             }
@@ -101,25 +106,28 @@ impl Hosts {
 
     /// The ranks that `what` of `rank` stands for, itself last.
     fn targets(&self, rank: u32, what: For) -> Box<dyn Iterator<Item = u32> + '_> {
-        let first = self.jobs[usize::from(self.places[rank as usize].job)].first_rank;
+        let part = self.part_of(rank);
+        let (job, _) = part.job_of(rank);
+        let first = part.job(job).first_rank;
         match what {
             For::Rank(other) => Box::new(std::iter::once(other)),
             For::Any(comm) => {
-                let others = self.members(rank, comm).map(move |member| first + member);
+                let others = part.members(rank, comm).map(move |member| first + member);
                 Box::new(others.filter(move |&other| other != rank).chain(std::iter::once(rank)))
             }
         }
     }
+}
 
-    /// What each rank waits for.
-    fn waits(&self) -> Vec<Vec<Wait>> {
-        let mut waits: Vec<Vec<Wait>> = vec![Vec::new(); self.places.len()];
+impl Hosts {
+    /// Adds what each rank of this part waits for to `waits`, a list per rank of all jobs.
+    fn waits(&self, waits: &mut [Vec<Wait>]) {
         let mut add = |rank: u32, request: u32, what: For| {
             if let Some(slot) = self.waiter(request) {
                 waits[rank as usize].push(Wait { slot, what });
             }
         };
-        for (rank, inbox) in (0..).zip(self.inboxes.iter()) {
+        for (rank, inbox) in self.inboxes.iter() {
             let first = self.jobs[usize::from(self.places[rank as usize].job)].first_rank;
             for slot in inbox.posted.iter(&self.posted) {
                 let receive = self.posted.get(slot);
@@ -137,11 +145,11 @@ impl Hosts {
             add(incoming.rank, incoming.request, For::Rank(incoming.from));
         }
         // In the order of the ranks' programs, whatever slots they have.
-        for waits in &mut waits {
+        for (rank, _) in self.inboxes.iter() {
+            let waits = &mut waits[rank as usize];
             waits.sort_unstable_by_key(|wait| (self.activities.get(wait.slot).op.id, wait.what));
             waits.dedup_by_key(|wait| wait.what);
         }
-        waits
     }
 
     /// The blocked operation that waits for `request`, if there is one.

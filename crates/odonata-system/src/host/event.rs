@@ -5,7 +5,7 @@ use odonata_network::{Fabric, FabricEvent, Message};
 use std::marker::PhantomData;
 
 /// An event of the hosts; at most 12 bytes. Slots are indices into pools of [`Hosts`](super::Hosts).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum HostEvent {
     /// The job of rank `rank` starts.
     Start {

@@ -5,7 +5,7 @@ use super::Hosts;
 use odonata_workload::OpId;
 
 /// One step. Ranks count over all jobs; `source` is a rank of the job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(not(test), allow(dead_code, reason = "read by tests only"))]
 pub(crate) enum Fact {
     /// A message was let through to the matching, in the order of sending.

@@ -18,10 +18,11 @@
 
 use super::Hosts;
 use super::event::{HostEvent, Outside};
-use super::letter::{Kind, Letter};
+use super::letter::{Kind, Letter, words};
 use super::params::JobProgram;
 use super::post::Shipment;
 use odonata_engine::{Lp, Mode, Time};
+use odonata_network::Content;
 
 /// Size of a control message between ranks, in bytes: an envelope with job, rank and kind.
 pub const CONTROL_BYTES: u64 = 64;
@@ -40,7 +41,7 @@ enum News {
 }
 
 /// What rank 0 of a job has yet to hear of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Awaited {
     /// Jobs whose end it starts after.
     pub(crate) start: u16,
@@ -147,7 +148,7 @@ impl Hosts {
                 kind: Kind::News,
                 to,
                 from,
-                words: [news as u32, 0, 0, 0],
+                words: words(&[news as u32]),
             },
             created: x.now(),
             software: self.send_software(CONTROL_BYTES),
@@ -196,16 +197,6 @@ impl Hosts {
         }
     }
 
-    /// When the first rank of `job` started; `None` if none has.
-    pub fn started(&self, job: u16) -> Option<Time> {
-        let plan = &self.jobs[usize::from(job)];
-        if plan.start_after.is_empty() {
-            return Some(plan.start);
-        }
-        let ranks = plan.first_rank..plan.first_rank + plan.ranks;
-        ranks.filter_map(|rank| self.metrics.get(rank).start).min()
-    }
-
     /// Something has happened at `lp`; to be called for every event that the hosts do not handle themselves.
     #[inline]
     pub fn touch<M: Mode>(&mut self, lp: Lp, now: Time) {
@@ -214,9 +205,9 @@ impl Hosts {
         }
     }
 
-    /// When something last happened: sources that were told to stop leave events behind that do nothing, and
-    /// may lie far ahead. `None`: at the last event.
-    pub fn last_event(&self) -> Option<Time> {
+    /// When something last happened in this part: sources that were told to stop leave events behind that do nothing,
+    /// and may lie far ahead. `None`: at the last event.
+    pub(crate) fn last_event(&self) -> Option<Time> {
         self.last.iter().max().copied()
     }
 
@@ -255,34 +246,13 @@ impl Hosts {
     }
 
     /// Whether a message with this content is more than the message of a source.
-    pub fn is_progress_message(content: [u32; 6]) -> bool {
+    pub fn is_progress_message(content: Content) -> bool {
         Letter::unpack(content).kind != Kind::Source
     }
 
-    /// The jobs that wait for others, in their order.
-    pub fn waiting_jobs(&self) -> Vec<WaitingJob> {
-        let unfinished = |job: u16| {
-            let plan = &self.jobs[usize::from(job)];
-            let ranks = plan.first_rank..plan.first_rank + plan.ranks;
-            ranks.filter(|&rank| !self.metrics.get(rank).finished).count() as u32
-        };
-        let wait = |job: u16| {
-            let plan = &self.jobs[usize::from(job)];
-            let awaited = self.awaited.get(u32::from(job));
-            let unstarted = awaited.start > 0;
-            let list = match (unstarted, awaited.stop > 0 && unfinished(job) > 0) {
-                (true, _) => &plan.start_after,
-                (false, true) => &plan.until,
-                _ => return None,
-            };
-            let waits_for = list.iter().map(|&other| (other, unfinished(other)));
-            Some(WaitingJob {
-                job,
-                unstarted,
-                waits_for: waits_for.filter(|&(_, count)| count > 0).collect(),
-            })
-        };
-        (0..self.jobs()).filter_map(wait).collect()
+    /// What rank 0 of `job`, which is of this part, has yet to hear of.
+    pub(crate) fn awaited(&self, job: u16) -> Awaited {
+        *self.awaited.get(u32::from(job))
     }
 
     /// Checks that all news of jobs has come to those whom it is for.
@@ -290,15 +260,13 @@ impl Hosts {
     /// # Errors
     /// Says who has not heard.
     pub(crate) fn audit_news(&self) -> Result<(), String> {
-        if let Some(rank) = self.unreported.iter().position(|&missing| missing > 0) {
-            return Err(format!("{} has not reported its end", self.name(rank as u32)));
+        if let Some((rank, _)) = self.unreported.iter().find(|&(_, &missing)| missing > 0) {
+            return Err(format!("{} has not reported its end", self.name(rank)));
         }
-        match self.awaited.iter().position(|&awaited| awaited != Awaited::default()) {
+        let heard = |job: &u16| !self.has(self.job(*job).first_rank) || self.awaited(*job) == Awaited::default();
+        match (0..self.jobs()).find(|job| !heard(job)) {
             None => Ok(()),
-            Some(job) => Err(format!(
-                "job \"{}\" has not heard of another's end",
-                self.jobs[job].name
-            )),
+            Some(job) => Err(format!("job \"{}\" has not heard of another's end", self.job(job).name)),
         }
     }
 }

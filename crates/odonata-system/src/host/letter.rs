@@ -1,22 +1,24 @@
-//! What a message says: the six words that the fabric carries for the hosts.
+//! What a message says: the words that the fabric carries for the hosts.
 //!
 //! | kind | to | from | words |
 //! |---|---|---|---|
 //! | `Mpi` | rank | rank | tag, context, sequence number, sender's request |
-//! | `Rts` | rank | rank | envelope |
+//! | `Rts` | rank | rank | tag, context, sequence number, outgoing, bytes (low, high) |
 //! | `Cts` | rank | rank | outgoing, incoming |
 //! | `Bulk` | rank | rank | incoming, , , sender's request |
 //! | `Source` | rank | rank | |
-//! | `IoRequest` | server | rank | operation, header |
+//! | `ReadRequest`, `WriteRequest` | server | rank | operation, file (low, high), offset (low, high), bytes (low, high) |
 //! | `Pull` | rank | server | operation, piece, bytes (low, high) |
 //! | `Piece` | server | rank | operation, piece |
 //! | `Data` | rank | server | operation, piece |
 //! | `Respond` | rank | server | operation |
 //! | `News` | rank | rank | what (see `jobs`) |
 //!
-//! Requests, operations, headers and pieces are slots: names that the other side hands back and does
-//! not look behind; so are outgoing and incoming messages. Headers and envelopes are the exception: their
-//! slot belongs to the message, and passes to the receiver with it, like the slot of the message itself.
+//! Requests, operations and pieces are slots: names that the other side hands back and does
+//! not look behind; so are outgoing and incoming messages. All else travels in the words themselves, so that a
+//! message can go from part to part.
+
+use odonata_network::Content;
 
 /// What a message is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +27,8 @@ pub(crate) enum Kind {
     Mpi = 0,
     /// From a synthetic source.
     Source = 1,
-    /// A client asks its server to read or write.
-    IoRequest = 2,
+    /// A client asks its server to read.
+    ReadRequest = 2,
     /// A server asks a client for a piece of what it writes.
     Pull = 3,
     /// The piece.
@@ -41,6 +43,8 @@ pub(crate) enum Kind {
     Cts = 8,
     /// The message.
     Bulk = 9,
+    /// A client asks its server to write.
+    WriteRequest = 10,
     /// A job has ended, may start, or shall stop.
     News = 15,
 }
@@ -53,7 +57,26 @@ pub(crate) struct Letter {
     pub(crate) to: u32,
     /// Sender, likewise.
     pub(crate) from: u32,
-    pub(crate) words: [u32; 4],
+    pub(crate) words: Words,
+}
+
+/// What a letter says, by its kind.
+pub(crate) type Words = [u32; 7];
+
+/// The words `said`, and nothing more.
+pub(crate) fn words(said: &[u32]) -> Words {
+    let mut words = [0; 7];
+    words[..said.len()].copy_from_slice(said);
+    words
+}
+
+/// A number as two words, and back.
+pub(crate) fn halves(number: u64) -> [u32; 2] {
+    [number as u32, (number >> 32) as u32]
+}
+
+pub(crate) fn whole(low: u32, high: u32) -> u64 {
+    u64::from(low) | u64::from(high) << 32
 }
 
 /// Bits of the receiver's number.
@@ -76,19 +99,20 @@ impl Kind {
 
 impl Letter {
     #[inline]
-    pub(crate) fn pack(self) -> [u32; 6] {
+    pub(crate) fn pack(self) -> Content {
         debug_assert!(self.to < MOST_ENDS);
-        let [a, b, c, d] = self.words;
-        [(self.kind as u32) << TO_BITS | self.to, self.from, a, b, c, d]
+        let [a, b, c, d, e, f, g] = self.words;
+        let head = (self.kind as u32) << TO_BITS | self.to;
+        [head, self.from, a, b, c, d, e, f, g]
     }
 
     #[inline]
-    pub(crate) fn unpack(content: [u32; 6]) -> Letter {
-        let [to, from, a, b, c, d] = content;
+    pub(crate) fn unpack(content: Content) -> Letter {
+        let [to, from, words @ ..] = content;
         let kind = match to >> TO_BITS {
             0 => Kind::Mpi,
             1 => Kind::Source,
-            2 => Kind::IoRequest,
+            2 => Kind::ReadRequest,
             3 => Kind::Pull,
             4 => Kind::Piece,
             5 => Kind::Data,
@@ -96,13 +120,14 @@ impl Letter {
             7 => Kind::Rts,
             8 => Kind::Cts,
             9 => Kind::Bulk,
+            10 => Kind::WriteRequest,
             _ => Kind::News,
         };
         Letter {
             kind,
             to: to & (MOST_ENDS - 1),
             from,
-            words: [a, b, c, d],
+            words,
         }
     }
 }
@@ -116,7 +141,8 @@ mod tests {
         let kinds = [
             Kind::Mpi,
             Kind::Source,
-            Kind::IoRequest,
+            Kind::ReadRequest,
+            Kind::WriteRequest,
             Kind::Pull,
             Kind::Piece,
             Kind::Data,
@@ -132,7 +158,7 @@ mod tests {
                     kind,
                     to,
                     from: u32::MAX,
-                    words: [1, u32::MAX, 3, 4],
+                    words: [1, u32::MAX, 3, 4, 5, 6, 7],
                 };
                 assert_eq!(Letter::unpack(letter.pack()), letter);
             }

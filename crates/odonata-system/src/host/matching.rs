@@ -15,7 +15,7 @@ use odonata_engine::{List, NIL, Slot};
 use odonata_workload::{Source, Tag};
 
 /// The lists of one rank.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Inbox {
     /// Receives, in the order of posting.
     pub(crate) posted: List,
@@ -28,7 +28,7 @@ pub(crate) struct Inbox {
 }
 
 /// For whom a receive is posted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Reader {
     /// The program.
     Receive,
@@ -39,7 +39,7 @@ pub(crate) enum Reader {
 }
 
 /// A receive, or a probe.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Posted {
     /// A rank of the job.
     pub(crate) source: Source,
@@ -55,7 +55,7 @@ pub(crate) struct Posted {
 }
 
 /// A message that waits for its receive or for a predecessor.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Waiting {
     /// Rank of the job.
     pub(crate) source: u32,

@@ -6,7 +6,7 @@ use odonata_engine::{Digest, Time};
 ///
 /// Sums over messages and files are `u128` picoseconds, because those of overlapping ones can exceed
 /// the 213 days of 64 bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RankMetrics {
     /// Computation, on all streams.
     pub compute: Time,
@@ -94,7 +94,7 @@ impl RankMetrics {
 }
 
 /// A read or write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct IoRecord {
     /// Job.
     pub job: u16,
@@ -115,7 +115,7 @@ pub struct IoRecord {
 }
 
 /// A message that has arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct MessageRecord {
     /// Job.
     pub job: u16,
@@ -136,7 +136,7 @@ pub struct MessageRecord {
 }
 
 /// The end of an iteration of a rank ([`OpKind::Mark`](odonata_workload::OpKind::Mark)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct IterationRecord {
     /// Job.
     pub job: u16,

@@ -11,11 +11,8 @@ use odonata_workload::{Comm, Op, OpId};
 /// The code with which the hosts [halt](odonata_engine::Context::halt) a run; [`Hosts::outcome`] says why.
 pub const HALT_FAILURE: u32 = 1;
 
-/// The most blocked ranks that are described.
-const MOST_DESCRIBED: usize = 10;
-
 /// Why an operation is not possible.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Wrong {
     /// The rank has no such communicator, or is not in it.
     Communicator(Comm),
@@ -36,7 +33,7 @@ pub(crate) enum Wrong {
 }
 
 /// Something that cannot go on. Ranks count over all jobs; `source` is a rank of the job.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Failure {
     Mismatch {
         rank: u32,
@@ -71,6 +68,20 @@ pub(crate) enum Failure {
         bytes: u64,
         capacity: u64,
     },
+}
+
+impl Failure {
+    /// Where it was noticed.
+    pub(crate) fn rank(&self) -> u32 {
+        match *self {
+            Failure::Mismatch { rank, .. }
+            | Failure::Truncation { rank, .. }
+            | Failure::Leftover { rank, .. }
+            | Failure::Invalid { rank, .. }
+            | Failure::NoServer { rank, .. }
+            | Failure::Impossible { rank, .. } => rank,
+        }
+    }
 }
 
 /// The kind of error that ended a run.
@@ -161,61 +172,36 @@ pub enum HostOutcome {
 impl Hosts {
     /// Remembers what went wrong, and halts the run.
     pub(crate) fn fail<X: Outside>(&mut self, x: &mut X, failure: Failure) {
-        self.failures.push(failure);
+        self.failures.push((x.now(), failure));
         x.halt(HALT_FAILURE);
     }
 
-    /// How the run ended; to be asked when no event is left, or the hosts have halted it.
-    pub fn outcome(&self) -> HostOutcome {
-        if let Some(failure) = self.failures.as_slice().first() {
-            let (kind, text) = self.explain(failure);
-            return HostOutcome::Failed { kind, text };
-        }
-        if let Some(failure) = self.leftover() {
-            let (kind, text) = self.explain(&failure);
-            return HostOutcome::Failed { kind, text };
-        }
-        let unmatched = self.unmatched();
-        let unfinished = self.metrics.iter().filter(|metrics| !metrics.finished).count() as u64;
+    /// The first thing that went wrong in this part.
+    pub(crate) fn first_failure(&self) -> Option<(Time, Failure)> {
+        let failures = self.failures.as_slice().iter();
+        failures.min_by_key(|(at, failure)| (*at, failure.rank())).copied()
+    }
+
+    /// The writes that wait for space in this part.
+    pub(crate) fn stuck_writes(&self) -> Vec<StuckWrite> {
         let stuck_write = |stuck: odonata_storage::Stuck| {
             let (job, rank) = self.job_of(stuck.client);
-            let odonata_storage::Stuck {
-                server,
-                since,
-                needed,
-                free,
-                ..
-            } = stuck;
             StuckWrite {
-                server,
+                server: self.server_numbers[stuck.server as usize],
                 job,
                 rank,
-                since,
-                needed,
-                free,
+                since: stuck.since,
+                needed: stuck.needed,
+                free: stuck.free,
             }
         };
-        let stuck: Vec<StuckWrite> = self.servers.stuck().map(stuck_write).collect();
-        match (stuck.is_empty(), unfinished) {
-            (false, _) => HostOutcome::StorageFull {
-                stuck,
-                blocked: self.blocked(),
-                unfinished,
-            },
-            (true, 0) => HostOutcome::Completed { unmatched },
-            (true, _) => HostOutcome::Stalled {
-                blocked: self.blocked(),
-                unfinished,
-                unmatched,
-                cycle: self.cycle_of_waits(),
-            },
-        }
+        self.servers.stuck().map(stuck_write).collect()
     }
 
     /// A message of a collective at a rank that has come to its end: some rank called what it did not.
-    fn leftover(&self) -> Option<Failure> {
-        let finished = (0..self.places.len() as u32).filter(|&rank| self.metrics.get(rank).finished);
-        finished.into_iter().find_map(|rank| {
+    pub(crate) fn leftover(&self) -> Option<Failure> {
+        let mut finished = self.metrics.iter().filter(|(_, metrics)| metrics.finished);
+        finished.find_map(|(rank, _)| {
             let unexpected = self.inboxes.get(rank).unexpected;
             let mut messages = unexpected.iter(&self.waiting).map(|slot| self.waiting.get(slot));
             // It may be for a non-blocking one that nobody waited for.
@@ -230,20 +216,13 @@ impl Hosts {
         })
     }
 
-    /// The ranks that are blocked longest, ten at most; a rank with several streams by its first
-    /// operation.
-    pub fn blocked(&self) -> Vec<Blocked> {
-        let first = |rank: u32| {
-            let live = self.ranks.get(rank).live;
+    /// What the ranks of this part are blocked in, and since when: a rank with several streams in its first operation.
+    pub(crate) fn all_blocked(&self) -> impl Iterator<Item = (Time, u32, Op)> + '_ {
+        self.ranks.iter().filter_map(|(number, rank)| {
             let waits = |&slot: &u32| !matches!(self.activities.get(slot).phase, Phase::Parked | Phase::Ready);
-            let activity = self.activities.get(live.iter(&self.activities).find(waits)?);
-            Some((activity.since, rank, activity.op))
-        };
-        let mut blocked: Vec<(Time, u32, Op)> = (0..self.places.len() as u32).filter_map(first).collect();
-        blocked.sort_unstable_by_key(|&(since, rank, _)| (since, rank));
-        blocked.truncate(MOST_DESCRIBED);
-        let described = |(since, rank, op): (Time, u32, Op)| self.describe_blocked(rank, &op, since);
-        blocked.into_iter().map(described).collect()
+            let activity = self.activities.get(rank.live.iter(&self.activities).find(waits)?);
+            Some((activity.since, number, activity.op))
+        })
     }
 
     /// `rank` in `op`, called at `since`, in words.
@@ -258,16 +237,15 @@ impl Hosts {
         }
     }
 
-    /// Messages that have arrived and that no receive has asked for.
-    pub fn unmatched(&self) -> u64 {
+    /// Messages that have arrived in this part and that no receive has asked for.
+    pub(crate) fn unmatched(&self) -> u64 {
         self.inboxes
             .iter()
-            .map(|inbox| inbox.unexpected.iter(&self.waiting).count() as u64)
+            .map(|(_, inbox)| inbox.unexpected.iter(&self.waiting).count() as u64)
             .sum()
     }
 
-    /// Checks that nothing is left after a completed run but messages that nobody asked for
-    /// ([`unmatched`](Self::unmatched)): no receive, request, message in transit or file transfer.
+    /// Checks that nothing is left in this part after a completed run but messages that nobody asked for: no receive, request, message in transit or file transfer.
     ///
     /// # Errors
     /// Says what is left, and where.
@@ -277,7 +255,7 @@ impl Hosts {
         let mut kept = 0;
         // The data of messages that nobody asked for are still at their senders.
         let mut refused = 0;
-        for (rank, inbox) in self.inboxes.iter().enumerate() {
+        for (rank, inbox) in self.inboxes.iter() {
             kept += inbox.requests.iter(&self.requests).filter(|&slot| idle(slot)).count() as u32;
             let messages = inbox.unexpected.iter(&self.waiting).map(|slot| self.waiting.get(slot));
             refused += messages.filter(|message| message.rendezvous != NIL).count() as u32;
@@ -296,7 +274,7 @@ impl Hosts {
                 ),
             ];
             if let Some((count, what)) = left.into_iter().find(|&(count, _)| count > 0) {
-                return Err(format!("{}: {count} {what}", self.name(rank as u32)));
+                return Err(format!("{}: {count} {what}", self.name(rank)));
             }
         }
         let freed = |request: u32| request != NIL && self.requests.get(request).is_freed();
@@ -305,12 +283,10 @@ impl Hosts {
             (self.requests.live() - kept - forgotten, "requests"),
             (self.outgoing.live() - refused, "messages to be sent"),
             (self.incoming.live(), "messages to be received"),
-            (self.envelopes.live(), "messages announced"),
             (self.deferred.live(), "things left to do in the next call"),
             (self.activities.live(), "operations"),
             (self.parcels.live(), "messages within nodes"),
             (self.io_ops.live(), "file transfers"),
-            (self.io_headers.live(), "file requests in transit"),
         ];
         if let Some((count, what)) = left.into_iter().find(|&(count, _)| count > 0) {
             return Err(format!("{count} {what} are still open"));

@@ -10,7 +10,7 @@ use super::Hosts;
 use odonata_engine::{Mode, NIL, Slot};
 
 /// The counters of one rank for one peer and context.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Peer {
     /// Rank of the job, in every communicator.
     peer: u32,
@@ -56,7 +56,7 @@ impl Hosts {
     fn chain(&self, rank: u32, peer: u32, context: u32) -> u32 {
         let job = &self.jobs[usize::from(self.places[rank as usize].job)];
         let chain = (peer ^ context.wrapping_mul(0x9e37_79b9)) & (job.chains - 1);
-        job.first_chain + (rank - job.first_rank) * job.chains + chain
+        self.first_chain.get(rank) + chain
     }
 
     #[inline]

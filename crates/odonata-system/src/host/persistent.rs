@@ -8,7 +8,7 @@ use odonata_engine::{Mode, NIL, Slot, Time};
 use odonata_workload::{OpKind, PROC_NULL, Request, Source};
 
 /// What a persistent request stands for: the operation that made it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Plan {
     kind: OpKind,
     next: u32,

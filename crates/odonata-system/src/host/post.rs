@@ -13,16 +13,17 @@ use super::event::{HostEvent, Outside};
 use super::letter::{Kind, Letter};
 use super::metrics::MessageRecord;
 use super::params::Jitter;
-use odonata_engine::{Mode, NIL, Slot, Store, Stream, Time};
-use odonata_network::{Message, Traffic};
+use super::plan::ServerPlace;
+use odonata_engine::{Mode, NIL, Slot, Sparse, Stream, Time};
+use odonata_network::{Content, Message, Traffic};
 use odonata_units::Bytes;
 
 /// A message that stays on its node.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Parcel {
     pub(crate) bytes: u64,
     pub(crate) created: Time,
-    pub(crate) content: [u32; 6],
+    pub(crate) content: Content,
     next: u32,
 }
 
@@ -62,7 +63,7 @@ pub(crate) struct Shipment {
 }
 
 /// Draws from `jitter` with random stream `stream` of `streams`.
-pub(crate) fn draw<M: Mode>(streams: &mut Store<Stream>, stream: u32, jitter: Jitter) -> Time {
+pub(crate) fn draw<M: Mode>(streams: &mut Sparse<Stream>, stream: u32, jitter: Jitter) -> Time {
     let Some((least, most)) = jitter else { return Time::ZERO };
     let span = most.saturating_sub(least).0 + 1;
     let share = streams.edit::<M>(stream).unit();
@@ -87,7 +88,7 @@ impl Hosts {
 
     /// The end of messages at `server`.
     pub(crate) fn end_of_server(&self, server: u32) -> End {
-        let (node, lp) = self.server_places[server as usize];
+        let ServerPlace { node, lp, .. } = self.server_places[server as usize];
         End {
             node,
             lp,
@@ -155,7 +156,7 @@ impl Hosts {
             }
             Kind::Data => self.data_sent(x, letter),
             Kind::Rts | Kind::Cts | Kind::News => {}
-            Kind::Source | Kind::IoRequest | Kind::Pull | Kind::Piece | Kind::Respond => {}
+            Kind::Source | Kind::ReadRequest | Kind::WriteRequest | Kind::Pull | Kind::Piece | Kind::Respond => {}
         }
     }
 
@@ -173,7 +174,7 @@ impl Hosts {
             Kind::Rts => self.rts_arrived(x, letter),
             Kind::Cts => self.cts_arrived(x, letter),
             Kind::Bulk => self.bulk_arrived(x, letter),
-            Kind::IoRequest => self.request_arrived(x, letter),
+            Kind::ReadRequest | Kind::WriteRequest => self.request_arrived(x, letter),
             Kind::Pull => self.pull_arrived(x, letter),
             Kind::Piece => self.piece_arrived(x, letter, bytes),
             Kind::Data => self.data_arrived(x, letter, bytes),
@@ -196,7 +197,11 @@ impl Hosts {
             metrics.latency_ps += u128::from(latency.0);
             metrics.latency_max = metrics.latency_max.max(latency);
         }
-        if (self.message_rows.as_slice().len() as u64) < self.params.records.messages {
+        let rows = self.message_rows.as_slice();
+        // Which of those that arrive with the last are kept is decided when all parts are put together.
+        let with_last = |last: &MessageRecord| last.created + last.latency == created + latency;
+        let limit = self.params.records.messages;
+        if (rows.len() as u64) < limit || (limit > 0 && rows.last().is_some_and(with_last)) {
             let first = self.jobs[usize::from(job)].first_rank;
             let source = if from_server { from } else { from - first };
             let destination = if io && !from_server { to } else { to - first };

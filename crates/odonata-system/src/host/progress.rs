@@ -17,7 +17,7 @@ use odonata_engine::{NIL, Slot};
 use odonata_workload::OpKind;
 
 /// Something that the library of a rank has to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Chore {
     /// Answer a matched RTS.
     Answer { incoming: u32 },
@@ -28,7 +28,7 @@ pub(crate) enum Chore {
 }
 
 /// A chore that has to wait for the rank's next call.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Deferred {
     chore: Chore,
     next: u32,

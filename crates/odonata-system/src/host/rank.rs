@@ -19,7 +19,7 @@ pub(crate) struct Place {
 }
 
 /// A rank that executes a program.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Rank {
     pub(crate) cursor: Cursor,
     /// Operations pulled and not complete, in program order.
@@ -50,7 +50,7 @@ impl Rank {
 }
 
 /// What an operation is waiting for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Phase {
     /// For its stream, or for operations that it comes after.
     Parked,
@@ -67,7 +67,7 @@ pub(crate) enum Phase {
 }
 
 /// An operation that has been pulled and is not complete.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Activity {
     pub(crate) op: Op,
     /// When it was called.

@@ -15,14 +15,14 @@
 
 use super::Hosts;
 use super::event::Outside;
-use super::letter::{Kind, Letter};
+use super::letter::{Kind, Letter, Words, halves, whole, words};
 use super::matching::Waiting;
 use super::post::Shipment;
 use super::progress::Chore;
 use odonata_engine::{Mode, NIL, Slot, Time};
 
 /// A message at its sender, from the send call until the data go.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Outgoing {
     /// Sender, or [`NIL`] in a slot that is free.
     pub(crate) rank: u32,
@@ -37,7 +37,7 @@ pub(crate) struct Outgoing {
 }
 
 /// A message at its receiver, from the match until the data are there.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Incoming {
     /// Receiver, or [`NIL`] in a slot that is free.
     pub(crate) rank: u32,
@@ -46,17 +46,6 @@ pub(crate) struct Incoming {
     outgoing: u32,
     /// What is complete when the data are there, or [`NIL`].
     pub(crate) request: u32,
-    next: u32,
-}
-
-/// What an RTS says; its slot travels with the message.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Envelope {
-    tag: u32,
-    context: u32,
-    sequence: u32,
-    outgoing: u32,
-    bytes: u64,
     next: u32,
 }
 
@@ -72,7 +61,7 @@ macro_rules! slots {
         }
     )* };
 }
-slots!(Outgoing Incoming Envelope);
+slots!(Outgoing Incoming);
 
 /// A message that is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -109,25 +98,12 @@ impl Hosts {
             incoming: NIL,
             next: NIL,
         });
-        let envelope = self.envelopes.take::<X>(Envelope {
-            tag,
-            context,
-            sequence,
-            outgoing,
-            bytes,
-            next: NIL,
-        });
-        self.send_control(x, Kind::Rts, (rank, target), [envelope, 0, 0, 0], after);
+        let [low, high] = halves(bytes);
+        let words = words(&[tag, context, sequence, outgoing, low, high]);
+        self.send_control(x, Kind::Rts, (rank, target), words, after);
     }
 
-    fn send_control<X: Outside>(
-        &mut self,
-        x: &mut X,
-        kind: Kind,
-        (from, to): (u32, u32),
-        words: [u32; 4],
-        after: Time,
-    ) {
+    fn send_control<X: Outside>(&mut self, x: &mut X, kind: Kind, (from, to): (u32, u32), words: Words, after: Time) {
         let shipment = Shipment {
             created: x.now(),
             source: self.end_of_rank(from),
@@ -144,23 +120,14 @@ impl Hosts {
 
     /// A rank is asked to take a message.
     pub(crate) fn rts_arrived<X: Outside>(&mut self, x: &mut X, letter: Letter) {
-        let slot = letter.words[0];
-        let Envelope {
-            tag,
-            context,
-            sequence,
-            outgoing,
-            bytes,
-            ..
-        } = *self.envelopes.get(slot);
-        self.envelopes.give::<X>(slot);
+        let [tag, context, sequence, outgoing, low, high, _] = letter.words;
         let first = self.jobs[usize::from(self.places[letter.to as usize].job)].first_rank;
         let message = Waiting {
             source: letter.from - first,
             tag,
             context,
             sequence,
-            bytes,
+            bytes: whole(low, high),
             rendezvous: outgoing,
             next: NIL,
         };
@@ -186,7 +153,7 @@ impl Hosts {
         let Incoming {
             rank, from, outgoing, ..
         } = *self.incoming.get(incoming);
-        self.send_control(x, Kind::Cts, (rank, from), [outgoing, incoming, 0, 0], Time::ZERO);
+        self.send_control(x, Kind::Cts, (rank, from), words(&[outgoing, incoming]), Time::ZERO);
     }
 
     /// The receiver waits for the data.
@@ -224,7 +191,7 @@ impl Hosts {
                 kind: Kind::Bulk,
                 to,
                 from: rank,
-                words: [incoming, 0, 0, request],
+                words: words(&[incoming, 0, 0, request]),
             },
             software,
             notify_sent: request != NIL,

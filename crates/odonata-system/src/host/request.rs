@@ -16,7 +16,7 @@ use odonata_engine::{Mode, NIL, Slot};
 use odonata_workload::{OpId, OpKind, Request};
 
 /// What completes a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Transfer {
     Send,
     Receive,
@@ -26,7 +26,7 @@ pub(crate) enum Transfer {
     Nothing,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 enum State {
     /// Persistent, and not started.
     Idle,
@@ -36,7 +36,7 @@ enum State {
 }
 
 /// A request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct RequestCell {
     /// The program's number, or [`NIL`] (that of [`Request::DETACHED`], which has no request).
     pub(crate) number: u32,

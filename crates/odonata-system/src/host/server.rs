@@ -5,7 +5,7 @@
 
 use super::Hosts;
 use super::event::{HostEvent, Outside};
-use super::letter::{Kind, Letter};
+use super::letter::{Kind, Letter, Words, halves, whole, words};
 use super::outcome::Failure;
 use super::post::Shipment;
 use odonata_storage::{Action, Actions, NewRequest, Servers};
@@ -24,6 +24,8 @@ impl Hosts {
 
     fn carry_out<X: Outside>(&mut self, x: &mut X, action: Action) {
         let control = self.params.io.control_bytes;
+        // The servers of this part have numbers of their own.
+        let number = |local: u32| self.server_numbers[local as usize];
         match action {
             Action::Pull {
                 server,
@@ -33,7 +35,9 @@ impl Hosts {
                 bytes,
                 ..
             } => {
-                let words = [token as u32, slot, bytes as u32, (bytes >> 32) as u32];
+                let server = number(server);
+                let [low, high] = halves(bytes);
+                let words = words(&[token as u32, slot, low, high]);
                 self.send_to_client(x, server, client, Kind::Pull, control, words);
             }
             Action::Push {
@@ -44,23 +48,27 @@ impl Hosts {
                 bytes,
                 ..
             } => {
-                self.send_to_client(x, server, client, Kind::Data, bytes, [token as u32, slot, 0, 0]);
+                let server = number(server);
+                self.send_to_client(x, server, client, Kind::Data, bytes, words(&[token as u32, slot]));
             }
             Action::Respond {
                 server, client, token, ..
             } => {
-                self.send_to_client(x, server, client, Kind::Respond, control, [token as u32, 0, 0, 0]);
+                let server = number(server);
+                self.send_to_client(x, server, client, Kind::Respond, control, words(&[token as u32]));
             }
             Action::DeviceBusyUntil { server, at } => {
+                let server = number(server);
                 x.schedule(
-                    self.server_places[server as usize].1,
+                    self.server_places[server as usize].lp,
                     at,
                     HostEvent::DeviceDone { server },
                 );
             }
             Action::DrainUntil { server, at } => {
+                let server = number(server);
                 x.schedule(
-                    self.server_places[server as usize].1,
+                    self.server_places[server as usize].lp,
                     at,
                     HostEvent::DrainDone { server },
                 );
@@ -72,6 +80,7 @@ impl Hosts {
                 capacity,
                 ..
             } => {
+                let server = number(server);
                 self.fail(
                     x,
                     Failure::Impossible {
@@ -85,15 +94,7 @@ impl Hosts {
         }
     }
 
-    fn send_to_client<X: Outside>(
-        &mut self,
-        x: &mut X,
-        server: u32,
-        rank: u32,
-        kind: Kind,
-        bytes: u64,
-        words: [u32; 4],
-    ) {
+    fn send_to_client<X: Outside>(&mut self, x: &mut X, server: u32, rank: u32, kind: Kind, bytes: u64, words: Words) {
         let shipment = Shipment {
             created: x.now(),
             source: self.end_of_server(server),
@@ -118,23 +119,22 @@ impl Hosts {
         let Letter {
             to: server,
             from: client,
-            words: [io, header, ..],
+            kind,
+            words: [io, file, file_high, offset, offset_high, bytes, bytes_high],
             ..
         } = letter;
-        let what = *self.io_headers.get(header);
-        self.io_headers.give::<X>(header);
         let job = self.places[client as usize].job;
         let request = NewRequest {
-            write: what.write,
+            write: kind == Kind::WriteRequest,
             client,
             token: u64::from(io),
             // Files are numbered within their job.
-            file: (what.file ^ u64::from(job) << 48).min(u64::MAX - 1),
-            offset: what.offset,
-            bytes: what.bytes,
+            file: (whole(file, file_high) ^ u64::from(job) << 48).min(u64::MAX - 1),
+            offset: whole(offset, offset_high),
+            bytes: whole(bytes, bytes_high),
             owner: job,
         };
-        let now = x.now();
+        let (now, server) = (x.now(), self.server_places[server as usize].local);
         self.serve(x, |servers, actions| {
             servers.request::<X>(now, server, request, actions)
         });
@@ -158,13 +158,13 @@ impl Hosts {
 
     /// The access in service at `server`'s device has ended.
     pub(crate) fn device_done<X: Outside>(&mut self, x: &mut X, server: u32) {
-        let now = x.now();
+        let (now, server) = (x.now(), self.server_places[server as usize].local);
         self.serve(x, |servers, actions| servers.device_done::<X>(now, server, actions));
     }
 
     /// A block of `server` is safe in the external file system.
     pub(crate) fn drain_done<X: Outside>(&mut self, x: &mut X, server: u32) {
-        let now = x.now();
+        let (now, server) = (x.now(), self.server_places[server as usize].local);
         self.serve(x, |servers, actions| servers.drain_done::<X>(now, server, actions));
     }
 }

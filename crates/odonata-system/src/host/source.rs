@@ -6,7 +6,7 @@
 
 use super::Hosts;
 use super::event::{HostEvent, Outside};
-use super::letter::{Kind, Letter};
+use super::letter::{Kind, Letter, words};
 use super::params::JobProgram;
 use super::post::{Shipment, draw};
 use odonata_engine::{Stream, Time};
@@ -14,7 +14,7 @@ use odonata_network::Message;
 use odonata_workload::Arrival;
 
 /// The state of a source.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct SourceCell {
     pub(crate) destination: Stream,
     pub(crate) arrival: Stream,
@@ -36,7 +36,7 @@ impl Hosts {
             return;
         };
         let local = rank - job.first_rank;
-        let cell = self.sources.edit::<X>(job.first_source + local);
+        let cell = self.sources.edit::<X>(rank);
         let gap = match source.arrival {
             Arrival::Exponential => source.arrival.gap(*mean_gap, cell.arrival.bits()),
             Arrival::Fixed => {
@@ -57,8 +57,7 @@ impl Hosts {
     /// Whether the source on `rank` has ended, when it was told, with an event still to come.
     #[inline]
     pub(crate) fn is_void(&self, rank: u32) -> bool {
-        let job = &self.jobs[usize::from(self.places[rank as usize].job)];
-        let cell = self.sources.get(job.first_source + (rank - job.first_rank));
+        let cell = self.sources.get(rank);
         cell.next >= cell.told
     }
 
@@ -71,7 +70,7 @@ impl Hosts {
             return;
         };
         let start = self.metrics.get(rank).start.unwrap_or(Time::ZERO);
-        let cell = self.sources.edit::<X>(job.first_source + (rank - job.first_rank));
+        let cell = self.sources.edit::<X>(rank);
         let local = rank - job.first_rank;
         let target = source
             .pattern
@@ -92,7 +91,7 @@ impl Hosts {
             kind: Kind::Source,
             to: target,
             from: rank,
-            words: [0; 4],
+            words: words(&[]),
         };
         let (here, there) = (self.end_of_rank(rank), self.end_of_rank(target));
         let traffic = Self::traffic(place.job, false);
@@ -134,8 +133,7 @@ impl Hosts {
             return;
         }
         let place = self.places[rank as usize];
-        let job = &self.jobs[usize::from(place.job)];
-        let cell = self.sources.edit::<X>(job.first_source + (rank - job.first_rank));
+        let cell = self.sources.edit::<X>(rank);
         if at >= cell.told {
             let told = cell.told;
             self.end_rank(x, rank, told.max(before));
@@ -154,8 +152,7 @@ impl Hosts {
     /// ends with it; one that would be created from now on is not.
     pub(crate) fn stop_source<X: Outside>(&mut self, x: &mut X, rank: u32) {
         let now = x.now();
-        let job = &self.jobs[usize::from(self.places[rank as usize].job)];
-        let cell = self.sources.edit::<X>(job.first_source + (rank - job.first_rank));
+        let cell = self.sources.edit::<X>(rank);
         cell.told = now;
         let metrics = self.metrics.get(rank);
         let silent = cell.next >= now;

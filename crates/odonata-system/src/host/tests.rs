@@ -21,12 +21,14 @@ mod storage;
 mod streams;
 
 use super::*;
-use odonata_engine::sequential::Pause;
-use odonata_engine::{Digest, Model, Sequential};
+use odonata_engine::random::Purpose;
+use odonata_engine::{Digest, Model, NIL, Outbox, Pause, Sequential};
 use odonata_network::routing::{
     Algorithm, Divert, DragonflyRouting, Header, Intermediate, Routing as FabricRouting, VcRule,
 };
-use odonata_network::{LinkParams, NetworkParams, NicParams, RouterModel, Switching, deadlock};
+use odonata_network::{
+    Blueprint, LinkParams, NetworkParams, NicParams, Parcel, RouterModel, Switching, Token, deadlock,
+};
 use odonata_storage::{DeviceModel, RateDevice, ServerParams};
 use odonata_topology::{Arrangement, Dragonfly, DragonflyShape, Peer};
 use odonata_units::{Bandwidth, Bytes};
@@ -262,15 +264,11 @@ impl World {
             2,
         ));
         let vcs = routing.virtual_channels();
-        let fabric = Fabric::new(self.network(), routing, vcs, 0, 1.0);
+        let blueprint = Blueprint::new(self.network(), routing, vcs, 0, 1.0);
         let servers = Servers::new(self.servers.clone()).unwrap();
-        let hosts = Hosts::new(
-            self.params.clone(),
-            self.jobs.clone(),
-            servers,
-            self.server_nodes.clone(),
-            &fabric,
-        );
+        let topology = blueprint.routing().topology();
+        let plan = HostPlan::new(self.params.clone(), self.jobs.clone(), &self.server_nodes, topology);
+        let (fabric, hosts) = (blueprint.whole(), plan.whole(servers));
         Rig { fabric, hosts }
     }
 
@@ -280,7 +278,7 @@ impl World {
         let pause = scheduler.run(Time::NEVER, u64::MAX);
         assert!(matches!(pause, Pause::Idle | Pause::Halted(HALT_FAILURE)), "{pause:?}");
         let rig = scheduler.into_model();
-        let failed = matches!(rig.hosts.outcome(), HostOutcome::Failed { .. });
+        let failed = matches!(rig.outcome(), HostOutcome::Failed { .. });
         assert!(failed || pause == Pause::Idle);
         rig
     }
@@ -288,7 +286,7 @@ impl World {
     /// As [`run`](Self::run); everything must have come to its end, and home.
     fn complete(&self) -> Rig {
         let mut rig = self.run();
-        assert_eq!(rig.hosts.outcome(), HostOutcome::Completed { unmatched: 0 });
+        assert_eq!(rig.outcome(), HostOutcome::Completed { unmatched: 0 });
         rig.hosts.audit().unwrap();
         rig.fabric.audit().unwrap();
         rig
@@ -327,7 +325,17 @@ struct Rig {
 }
 odonata_engine::journalled!(Rig { fabric, hosts });
 
-#[derive(Clone, Copy, Debug)]
+impl Rig {
+    fn outcome(&self) -> HostOutcome {
+        Census::new(vec![&self.hosts]).outcome()
+    }
+
+    fn started(&self, job: u16) -> Option<Time> {
+        self.hosts.started(job, &self.hosts.standing())
+    }
+}
+
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 enum RigEvent {
     Fabric(FabricEvent),
     Host(HostEvent),
@@ -345,8 +353,10 @@ impl From<HostEvent> for RigEvent {
 
 impl Model for Rig {
     type Event = RigEvent;
+    type Parcel = Parcel;
+    type Token = Token;
 
-    fn processes(&self) -> u32 {
+    fn processes(&self) -> std::ops::Range<u32> {
         self.fabric.processes()
     }
     fn start<C: Context<RigEvent>>(&mut self, ctx: &mut C, lp: Lp) {
@@ -362,12 +372,25 @@ impl Model for Rig {
             RigEvent::Host(event) => self.hosts.handle(ctx, &mut self.fabric, lp, event),
         }
     }
+    fn outbox(&mut self) -> &mut Outbox<Parcel, Token> {
+        self.fabric.outbox()
+    }
+
+    fn receive<C: Context<RigEvent>>(&mut self, _: &mut C, _: Lp, parcel: Parcel) -> RigEvent {
+        RigEvent::Fabric(self.fabric.receive::<C>(parcel))
+    }
+
+    fn accept<C: Context<RigEvent>>(&mut self, ctx: &mut C, _: Lp, at: Time, token: Token) {
+        self.fabric.accept::<RigEvent, C>(ctx, at, token);
+    }
+
     fn lookahead(&self, from: Lp, to: Lp) -> Time {
         self.fabric.lookahead(from, to)
     }
     fn results(&self, digest: &mut Digest) {
         self.fabric.results(digest);
-        self.hosts.results(digest);
+        let hosts = HostMeasured::join([self.hosts.measured(Time::NEVER)]);
+        hosts.expect("there is one part").results(digest);
     }
 }
 

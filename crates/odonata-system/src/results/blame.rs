@@ -1,9 +1,8 @@
 //! Who waited for whom: the tables `blame` and `blame_series`.
 #![allow(missing_docs, reason = "each field is documented once, at its column")]
 
-use super::collect::{CLASSES, ends};
+use super::collect::{CLASSES, Sources, ends};
 use super::table::{Builder, Table};
-use crate::machine::Machine;
 use crate::scenario::resolved::Resolved;
 use odonata_network::{PLACES, RESOURCES};
 use odonata_storage::RESOURCES as SERVER_RESOURCES;
@@ -58,10 +57,10 @@ fn of_jobs(scenario: &Resolved, victim: u16, culprit: Option<u16>) -> Pair {
     of_traffic(scenario, 2 * victim + 1, culprit.map(|job| 2 * job + 1))
 }
 
-pub(super) fn rows(scenario: &Resolved, machine: &Machine) -> Vec<BlameRow> {
-    let topology = machine.fabric.routing().topology();
+pub(super) fn rows(from: &Sources<'_>) -> Vec<BlameRow> {
+    let (scenario, topology) = (from.scenario, from.topology);
     let mut rows = Vec::new();
-    for charge in machine.fabric.blame() {
+    for charge in &from.fabric.blame {
         let Some(ends) = ends(topology, charge.link) else {
             continue;
         };
@@ -79,7 +78,7 @@ pub(super) fn rows(scenario: &Resolved, machine: &Machine) -> Vec<BlameRow> {
             waited_s: charge.time.seconds(),
         });
     }
-    for charge in machine.hosts.servers().blame() {
+    for charge in &from.hosts.blame {
         rows.push(BlameRow {
             pair: of_jobs(scenario, charge.victim, charge.culprit),
             resource: SERVER_RESOURCES[usize::from(charge.resource)],
@@ -93,15 +92,16 @@ pub(super) fn rows(scenario: &Resolved, machine: &Machine) -> Vec<BlameRow> {
     rows
 }
 
-pub(super) fn series_rows(scenario: &Resolved, machine: &Machine) -> Vec<BlameSeriesRow> {
-    let links = machine.fabric.blame_series().map(|charge| BlameSeriesRow {
+pub(super) fn series_rows(from: &Sources<'_>) -> Vec<BlameSeriesRow> {
+    let scenario = from.scenario;
+    let links = from.fabric.blame_series().map(|charge| BlameSeriesRow {
         start_s: charge.start.seconds(),
         pair: of_traffic(scenario, charge.victim, Some(charge.culprit)),
         resource: RESOURCES[usize::from(charge.resource)],
         place: PLACES[usize::from(charge.place)],
         waited_s: charge.time.seconds(),
     });
-    let servers = machine.hosts.servers().blame_series().map(|charge| BlameSeriesRow {
+    let servers = from.hosts.blame_series().map(|charge| BlameSeriesRow {
         start_s: charge.start.seconds(),
         pair: of_jobs(scenario, charge.victim, Some(charge.culprit)),
         resource: SERVER_RESOURCES[usize::from(charge.resource)],

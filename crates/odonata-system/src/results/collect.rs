@@ -5,32 +5,68 @@ use super::rows::{
     IoRow, IterationRow, JobRow, Latency, LatencyBucket, LinkRow, MessageRow, RankRow, RouterRow, Rows, SeriesRow,
     ServerRow,
 };
-use crate::machine::Machine;
+use crate::host::HostMeasured;
+use crate::machine::MachineMeasured;
 use crate::placement::Placement;
 use crate::scenario::resolved::Resolved;
 use odonata_engine::Time;
-use odonata_network::{Histogram, LinkStats};
+use odonata_network::{Histogram, LinkStats, Measured};
 use odonata_topology::{LinkClass, Peer, Topology};
 
 /// Names of the two kinds of a job's traffic.
 pub(super) const CLASSES: [&str; 2] = ["mpi", "io"];
 
-/// Collects everything that `machine` measured until `now`.
-pub fn collect(scenario: &Resolved, placement: &Placement, machine: &Machine, now: Time) -> Rows {
-    let iterations = iterations(scenario, machine);
+/// What the tables are made from.
+#[derive(Clone, Copy)]
+pub(super) struct Sources<'a> {
+    pub(super) scenario: &'a Resolved,
+    placement: &'a Placement,
+    pub(super) topology: &'a Topology,
+    pub(super) fabric: &'a Measured,
+    pub(super) hosts: &'a HostMeasured,
+    /// Per job, when its first rank started; now if none has.
+    starts: &'a [Time],
+    now: Time,
+}
+
+/// Makes rows of everything that was `measured` until `now` on `topology`. `starts`: per job, when its first rank
+/// started.
+pub fn collect(
+    scenario: &Resolved,
+    placement: &Placement,
+    topology: &Topology,
+    measured: &MachineMeasured,
+    starts: &[Option<Time>],
+    now: Time,
+) -> Rows {
+    // A job that has not started has not run either.
+    let starts: Vec<Time> = starts.iter().map(|start| start.unwrap_or(now)).collect();
+    let sources = Sources {
+        scenario,
+        placement,
+        topology,
+        fabric: &measured.fabric,
+        hosts: &measured.hosts,
+        starts: &starts,
+        now,
+    };
+    rows(&sources)
+}
+
+fn rows(from: &Sources<'_>) -> Rows {
     Rows {
-        jobs: jobs(scenario, placement, machine, now),
-        ranks: ranks(scenario, placement, machine, now),
-        messages: messages(scenario, machine),
-        packets: packets(scenario, machine),
-        links: links(machine),
-        routers: routers(scenario, machine),
-        io: io(scenario, machine),
-        servers: servers(placement, machine),
-        series: series(scenario, machine),
-        iterations,
-        blame: blame::rows(scenario, machine),
-        blame_series: blame::series_rows(scenario, machine),
+        jobs: (0..from.scenario.jobs.len()).map(|j| job_row(from, j)).collect(),
+        ranks: ranks(from),
+        messages: messages(from),
+        packets: packets(from),
+        links: links(from),
+        routers: routers(from),
+        io: io(from),
+        servers: servers(from),
+        series: series(from),
+        iterations: iterations(from),
+        blame: blame::rows(from),
+        blame_series: blame::series_rows(from),
     }
 }
 
@@ -52,10 +88,10 @@ fn histogram_rows(
     histogram.buckets(which).into_iter().map(row).collect()
 }
 
-fn packets(scenario: &Resolved, machine: &Machine) -> Vec<LatencyBucket> {
-    let (network, total) = machine.fabric.latencies();
+fn packets(from: &Sources<'_>) -> Vec<LatencyBucket> {
+    let (network, total) = (&from.fabric.latency, &from.fabric.latency_created);
     let mut rows = Vec::new();
-    for (j, job) in scenario.jobs.iter().enumerate() {
+    for (j, job) in from.scenario.jobs.iter().enumerate() {
         for (c, class) in CLASSES.into_iter().enumerate() {
             rows.extend(histogram_rows(&job.name, class, "network", network, 2 * j + c));
             rows.extend(histogram_rows(&job.name, class, "total", total, 2 * j + c));
@@ -65,9 +101,9 @@ fn packets(scenario: &Resolved, machine: &Machine) -> Vec<LatencyBucket> {
 }
 
 /// Mean, percentiles and maximum of the packet latency of traffic `which`.
-fn packet_latency(machine: &Machine, which: usize) -> Latency {
-    let stats = machine.fabric.traffic_stats().get(which as u32);
-    let (network, _) = machine.fabric.latencies();
+fn packet_latency(from: &Sources<'_>, which: usize) -> Latency {
+    let stats = &from.fabric.traffic[which];
+    let network = &from.fabric.latency;
     let quantile = |q| {
         network
             .quantile(which, q)
@@ -87,12 +123,11 @@ fn mean(sum: f64, count: u64) -> f64 {
     if count == 0 { 0.0 } else { sum / count as f64 }
 }
 
-fn links(machine: &Machine) -> Vec<LinkRow> {
-    let topology = machine.fabric.routing().topology();
-    let stats = machine.fabric.link_stats();
-    let mut rows = Vec::with_capacity(stats.len());
-    for (link, ends) in (0..stats.len() as u32).filter_map(|link| Some((link, ends(topology, link)?))) {
-        let s: LinkStats = *stats.get(link);
+fn links(from: &Sources<'_>) -> Vec<LinkRow> {
+    let n = from.fabric.links();
+    let mut rows = Vec::with_capacity(n as usize);
+    for (link, ends) in (0..n).filter_map(|link| Some((link, ends(from.topology, link)?))) {
+        let s: LinkStats = *from.fabric.link(link);
         rows.push(LinkRow {
             link: u64::from(link),
             name: ends.name(),
@@ -147,10 +182,9 @@ pub(super) fn ends(topology: &Topology, link: u32) -> Option<LinkEnds> {
     })
 }
 
-fn routers(scenario: &Resolved, machine: &Machine) -> Vec<RouterRow> {
-    let topology = machine.fabric.routing().topology();
-    let stats = machine.fabric.link_stats();
-    let per_group = topology.routers() / scenario.machine.groups().max(1);
+fn routers(from: &Sources<'_>) -> Vec<RouterRow> {
+    let topology = from.topology;
+    let per_group = topology.routers() / from.scenario.machine.groups().max(1);
     let row = |router: u32| {
         let mut row = RouterRow {
             router: u64::from(router),
@@ -158,7 +192,7 @@ fn routers(scenario: &Resolved, machine: &Machine) -> Vec<RouterRow> {
             ..RouterRow::default()
         };
         for port in topology.ports_of(router) {
-            let s = stats.get(port);
+            let s = from.fabric.link(port);
             row.bytes += s.bytes;
             row.packets += s.packets;
             let (busy, saturation) = match topology.class(port) {
@@ -174,10 +208,10 @@ fn routers(scenario: &Resolved, machine: &Machine) -> Vec<RouterRow> {
     (0..topology.routers()).map(row).collect()
 }
 
-fn servers(placement: &Placement, machine: &Machine) -> Vec<ServerRow> {
+fn servers(from: &Sources<'_>) -> Vec<ServerRow> {
     let ps = |time: u128| time as f64 * 1e-12;
     let row = |(server, &node): (usize, &u32)| {
-        let m = machine.hosts.servers().metrics(server as u32);
+        let (_, m) = from.hosts.servers[server];
         ServerRow {
             server: server as u64,
             node: u64::from(node),
@@ -197,17 +231,17 @@ fn servers(placement: &Placement, machine: &Machine) -> Vec<ServerRow> {
             peak_used: m.peak_used,
         }
     };
-    placement.servers.iter().enumerate().map(row).collect()
+    from.placement.servers.iter().enumerate().map(row).collect()
 }
 
-fn series(scenario: &Resolved, machine: &Machine) -> Vec<SeriesRow> {
-    let Some(interval) = scenario.run.series_interval else {
+fn series(from: &Sources<'_>) -> Vec<SeriesRow> {
+    let Some(interval) = from.scenario.run.series_interval else {
         return Vec::new();
     };
-    let traffics = 2 * scenario.jobs.len();
+    let traffics = 2 * from.scenario.jobs.len();
     let width = traffics + LinkClass::ALL.len();
     let mut rows = Vec::new();
-    for (i, cell) in machine.fabric.series() {
+    for (&i, cell) in &from.fabric.series {
         let (bin, column) = (i / width, i % width);
         let mut row = SeriesRow {
             start_s: bin as f64 * interval.seconds(),
@@ -217,7 +251,7 @@ fn series(scenario: &Resolved, machine: &Machine) -> Vec<SeriesRow> {
         };
         if column < traffics {
             row.kind = "traffic";
-            row.job.clone_from(&scenario.jobs[column / 2].name);
+            row.job.clone_from(&from.scenario.jobs[column / 2].name);
             row.class = CLASSES[column % 2];
             row.latency_mean_s = mean(cell.time.seconds(), cell.packets);
         } else {
@@ -231,10 +265,9 @@ fn series(scenario: &Resolved, machine: &Machine) -> Vec<SeriesRow> {
 }
 
 /// The row of job `j`: sums over its ranks.
-fn job_row(scenario: &Resolved, placement: &Placement, machine: &Machine, now: Time, j: usize) -> JobRow {
-    let (job, place) = (&scenario.jobs[j], &placement.jobs[j]);
-    // A job that has not started has not run either.
-    let start = machine.hosts.started(j as u16).unwrap_or(now);
+fn job_row(from: &Sources<'_>, j: usize) -> JobRow {
+    let (job, place) = (&from.scenario.jobs[j], &from.placement.jobs[j]);
+    let (start, now) = (from.starts[j], from.now);
     let mut nodes = place.nodes.clone();
     nodes.sort_unstable();
     nodes.dedup();
@@ -248,7 +281,7 @@ fn job_row(scenario: &Resolved, placement: &Placement, machine: &Machine, now: T
     };
     let (mut latency_ps, mut latency_max, mut received, mut io_calls_ps) = (0u128, Time::ZERO, 0, 0u128);
     for rank in 0..job.ranks {
-        let m = machine.hosts.metrics_until(j as u16, rank, now);
+        let m = from.hosts.metrics(j as u16, rank);
         // A rank that has not ended has run until now.
         let end = if m.finished { m.end } else { now };
         let elapsed = end.saturating_sub(start).seconds();
@@ -282,7 +315,7 @@ fn job_row(scenario: &Resolved, placement: &Placement, machine: &Machine, now: T
         *sum /= n;
     }
     let quantile = |q| {
-        let value = machine.hosts.message_latency().quantile(2 * j, q);
+        let value = from.hosts.message_latency.quantile(2 * j, q);
         value.map_or(0.0, |value| value.min(latency_max).seconds())
     };
     row.message = Latency {
@@ -292,17 +325,16 @@ fn job_row(scenario: &Resolved, placement: &Placement, machine: &Machine, now: T
         p99_s: quantile(0.99),
         max_s: latency_max.seconds(),
     };
-    let traffic = machine.fabric.traffic_stats();
-    let (mpi, io) = (traffic.get(2 * j as u32), traffic.get(2 * j as u32 + 1));
-    row.mpi_packet = packet_latency(machine, 2 * j);
-    row.io_packet = packet_latency(machine, 2 * j + 1);
+    let (mpi, io) = (&from.fabric.traffic[2 * j], &from.fabric.traffic[2 * j + 1]);
+    row.mpi_packet = packet_latency(from, 2 * j);
+    row.io_packet = packet_latency(from, 2 * j + 1);
     row.mpi_hops_mean = mean(mpi.hops as f64, mpi.packets);
     row.io_hops_mean = mean(io.hops as f64, io.packets);
     row.mpi_nonminimal = mpi.nonminimal;
     (row.mpi_network_s, row.io_network_s) = (mpi.latency.seconds(), io.latency.seconds());
     row.io_calls_s = io_calls_ps as f64 * 1e-12;
-    row.io_device_s = machine.hosts.servers().device_time(j as u16).seconds();
-    let io = machine.hosts.io_span(j as u16);
+    row.io_device_s = from.hosts.device_time[j].seconds();
+    let io = from.hosts.io_span(j as u16, job.ranks);
     if let Some((first, last)) = io {
         row.io_completion_s = (last - first).seconds();
         row.io_bandwidth = (row.bytes_written + row.bytes_read) as f64 / row.io_completion_s.max(1e-12);
@@ -310,20 +342,13 @@ fn job_row(scenario: &Resolved, placement: &Placement, machine: &Machine, now: T
     row
 }
 
-fn jobs(scenario: &Resolved, placement: &Placement, machine: &Machine, now: Time) -> Vec<JobRow> {
-    (0..scenario.jobs.len())
-        .map(|j| job_row(scenario, placement, machine, now, j))
-        .collect()
-}
-
-fn ranks(scenario: &Resolved, placement: &Placement, machine: &Machine, now: Time) -> Vec<RankRow> {
-    let topology = machine.fabric.routing().topology();
+fn ranks(from: &Sources<'_>) -> Vec<RankRow> {
     let mut rows = Vec::new();
-    for (j, (job, place)) in scenario.jobs.iter().zip(&placement.jobs).enumerate() {
-        let start = machine.hosts.started(j as u16).unwrap_or(now);
+    for (j, (job, place)) in from.scenario.jobs.iter().zip(&from.placement.jobs).enumerate() {
+        let (start, now) = (from.starts[j], from.now);
         for (rank, &node) in (0..job.ranks).zip(&place.nodes) {
-            let m = machine.hosts.metrics_until(j as u16, rank, now);
-            let packets = machine.fabric.node_stats().get(node);
+            let m = from.hosts.metrics(j as u16, rank);
+            let packets = &from.fabric.nodes[node as usize];
             let end = if m.finished { m.end } else { now };
             let elapsed = end.saturating_sub(start).seconds();
             let none = packets.packets == 0;
@@ -331,7 +356,7 @@ fn ranks(scenario: &Resolved, placement: &Placement, machine: &Machine, now: Tim
                 job: job.name.clone(),
                 rank: u64::from(rank),
                 node: u64::from(node),
-                router: u64::from(topology.node_router(node)),
+                router: u64::from(from.topology.node_router(node)),
                 server: place.servers.get(rank as usize).map_or(-1, |&server| i64::from(server)),
                 finished: u64::from(m.finished),
                 start_s: m.start.unwrap_or(start).seconds(),
@@ -360,11 +385,11 @@ fn ranks(scenario: &Resolved, placement: &Placement, machine: &Machine, now: Tim
 }
 
 /// Message by message as long as all fit under the limit, else histograms.
-fn messages(scenario: &Resolved, machine: &Machine) -> Vec<MessageRow> {
-    let histogram = machine.hosts.message_latency();
+fn messages(from: &Sources<'_>) -> Vec<MessageRow> {
+    let histogram = &from.hosts.message_latency;
     let mut total = 0;
     let mut buckets = Vec::new();
-    for (j, job) in scenario.jobs.iter().enumerate() {
+    for (j, job) in from.scenario.jobs.iter().enumerate() {
         for (c, class) in CLASSES.into_iter().enumerate() {
             for (low, high, count) in histogram.buckets(2 * j + c) {
                 total += count;
@@ -382,13 +407,13 @@ fn messages(scenario: &Resolved, machine: &Machine) -> Vec<MessageRow> {
             }
         }
     }
-    let mut records = machine.hosts.message_records().to_vec();
+    let mut records = from.hosts.messages.clone();
     if total > records.len() as u64 {
         return buckets;
     }
     records.sort_unstable_by_key(|r| (r.created, r.job, r.io, r.source, r.destination, r.latency));
     let row = |r: crate::host::MessageRecord| MessageRow {
-        job: scenario.jobs[usize::from(r.job)].name.clone(),
+        job: from.scenario.jobs[usize::from(r.job)].name.clone(),
         class: CLASSES[usize::from(r.io)],
         // The other end of I/O is a server, not a rank.
         source_rank: if r.from_server { -1 } else { i64::from(r.source) },
@@ -406,11 +431,11 @@ fn messages(scenario: &Resolved, machine: &Machine) -> Vec<MessageRow> {
     records.into_iter().map(row).collect()
 }
 
-fn io(scenario: &Resolved, machine: &Machine) -> Vec<IoRow> {
-    let mut records = machine.hosts.io_records().to_vec();
+fn io(from: &Sources<'_>) -> Vec<IoRow> {
+    let mut records = from.hosts.io.clone();
     records.sort_unstable_by_key(|r| (r.start, r.job, r.rank, r.file));
     let row = |r: crate::host::IoRecord| IoRow {
-        job: scenario.jobs[usize::from(r.job)].name.clone(),
+        job: from.scenario.jobs[usize::from(r.job)].name.clone(),
         rank: u64::from(r.rank),
         server: u64::from(r.server),
         operation: if r.write { "write" } else { "read" },
@@ -422,11 +447,8 @@ fn io(scenario: &Resolved, machine: &Machine) -> Vec<IoRow> {
     records.into_iter().map(row).collect()
 }
 
-fn iterations(scenario: &Resolved, machine: &Machine) -> Vec<IterationRow> {
-    let mut ends: Vec<(u16, u32, Time)> = machine
-        .hosts
-        .iteration_records()
-        .iter()
+fn iterations(from: &Sources<'_>) -> Vec<IterationRow> {
+    let mut ends: Vec<(u16, u32, Time)> = (from.hosts.iterations.iter())
         .map(|r| (r.job, r.iteration, r.time))
         .collect();
     ends.sort_unstable();
@@ -434,7 +456,7 @@ fn iterations(scenario: &Resolved, machine: &Machine) -> Vec<IterationRow> {
         let (job, iteration, first) = ends[0];
         let sum: f64 = ends.iter().map(|&(.., time)| time.seconds()).sum();
         IterationRow {
-            job: scenario.jobs[usize::from(job)].name.clone(),
+            job: from.scenario.jobs[usize::from(job)].name.clone(),
             iteration: u64::from(iteration),
             ranks: ends.len() as u64,
             first_s: first.seconds(),

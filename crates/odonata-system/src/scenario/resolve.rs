@@ -4,6 +4,7 @@
 //! those between values, and the bounds.
 
 mod jobs;
+mod parallel;
 mod rules;
 mod storage;
 mod traffic;
@@ -38,7 +39,7 @@ pub(super) fn resolve(written: w::Written, stem: &str, folder: &std::path::Path)
         name: name("name", written.name.unwrap_or_else(|| stem.into()))?,
         seed: written.seed,
         preset: written.preset,
-        run: run(&written.run)?,
+        run: run(&written.run, &machine)?,
         machine,
         network,
         nic,
@@ -85,12 +86,22 @@ fn within<T: PartialOrd + std::fmt::Display>(key: &str, value: T, least: T, most
     ))
 }
 
-fn run(run: &w::Run) -> Result<r::Run, Problem> {
+fn run(run: &w::Run, machine: &r::Machine) -> Result<r::Run, Problem> {
     if let Some(limit) = run.time_limit {
         positive("run.time_limit", limit)?;
     }
     if let Some(interval) = run.series_interval {
         positive("run.series_interval", interval)?;
+    }
+    if let Some(interval) = run.checkpoint_interval
+        && interval.0 <= 0.0
+    {
+        let problem = format!("{interval} is not positive");
+        return Err(Problem::new(
+            "run.checkpoint_interval",
+            problem,
+            "a wall time such as \"10 min\"",
+        ));
     }
     Ok(r::Run {
         time_limit: run.time_limit,
@@ -100,6 +111,8 @@ fn run(run: &w::Run) -> Result<r::Run, Problem> {
         // The default depends on the jobs, which come later.
         blame: run.blame.unwrap_or(false),
         baselines: run.baselines,
+        parallel: parallel::parallel(run, machine)?,
+        checkpoint_interval: run.checkpoint_interval,
     })
 }
 

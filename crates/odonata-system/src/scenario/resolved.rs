@@ -1,7 +1,7 @@
 //! The resolved scenario: every default filled in, every check passed. A simulation is built from it
 //! and nothing else, and it is saved with the results.
 
-use odonata_units::{Bandwidth, Bytes, PerByte, Time};
+use odonata_units::{Bandwidth, Bytes, PerByte, Time, WallTime};
 use serde::Serialize;
 
 pub use super::choices::{
@@ -9,6 +9,7 @@ pub use super::choices::{
     CheckpointOffset, CosmoflowIo, Divert, Gather, InputQueues, Library, Position, Progress, Reach, Reduce,
     ReduceScatter, RouterModel, Scan, Scatter, Switching, Turn, VcRule, Via,
 };
+pub use super::parallel::{ListedParts, Optimism, Parallel, Parts, Scheduler, Threads};
 pub use super::workload::{Checkpoint, Cosmoflow, Milc, Nekbone, Stencil};
 
 /// A scenario, ready to be simulated.
@@ -51,6 +52,11 @@ pub struct Run {
     pub blame: bool,
     /// Whether each job also runs alone; whoever starts the runs looks at it, a single run does not.
     pub baselines: bool,
+    /// How the run is spread over cores; nothing that is measured depends on it.
+    #[serde(flatten)]
+    pub parallel: Parallel,
+    /// Wall time between two snapshots; `None`: there are none. Whoever advances the run looks at it.
+    pub checkpoint_interval: Option<WallTime>,
 }
 
 /// The machine's graph.
@@ -82,6 +88,12 @@ impl Machine {
     /// Number of nodes, compute nodes and servers together.
     pub fn nodes(&self) -> u32 {
         self.groups() * self.nodes_per_group()
+    }
+
+    /// Number of routers.
+    pub fn routers(&self) -> u32 {
+        let Machine::Dragonfly(d) = self;
+        d.groups * d.routers_per_group
     }
 
     /// Number of groups.

@@ -11,11 +11,12 @@ mod network;
 mod storage;
 mod traffic;
 
-use odonata_units::Time;
+use odonata_units::{Time, WallTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::choices::Arrangement;
+use super::parallel::{Optimism, Parts, Scheduler, Threads};
 
 pub use host::{Collectives, EagerThreshold, Jitter, Mpi, Nic};
 pub use jobs::{Job, Placement, PlacementTable, Workload};
@@ -45,7 +46,7 @@ pub struct Written {
     /// A set of keys to start from: "codes-compatible" (the MFNetSim case study as it was run) or "mfnetsim" (as its
     /// paper describes it). Keys of this file replace those of the preset one by one. Default: none.
     pub preset: Option<String>,
-    /// How long to run and what to record.
+    /// How long to run, what to record, and on how many cores.
     #[serde(default)]
     pub run: Run,
     /// The machine's graph. Required, here or in the preset.
@@ -70,7 +71,7 @@ fn one() -> u64 {
     1
 }
 
-/// How long to run and what to record.
+/// How long to run, what to record, and on how many cores.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Run {
@@ -90,6 +91,20 @@ pub struct Run {
     /// holds the one against the other. With a single job there is nothing to compare, and nothing more is run. Alone,
     /// a job with `start_after` starts at its `start`, and traffic with `until` sends for as long as it did in the run.
     pub baselines: bool,
+    /// Who handles the events: "auto", "sequential", "conservative" or "optimistic". Results depend neither on this nor
+    /// on `threads`, `parts` and `optimism`.
+    pub scheduler: Scheduler,
+    /// Threads of each process, at most; "auto": as many as there are cores that the process may use, with baselines
+    /// shared among the runs that go on at the same time.
+    pub threads: Threads,
+    /// How parallel schedulers divide the machine: a number of parts, `{ first_routers = [0, 96, ...] }`, or "auto". A
+    /// router is never cut from its nodes, and no group is divided as long as there are enough of them.
+    pub parts: Parts,
+    /// Bounds of the optimistic scheduler.
+    pub optimism: Optimism,
+    /// Wall time between two snapshots of the run, e.g. "10 min", from which it goes on after its computer has failed
+    /// (`odonata run --resume`). They lie beside the result folder until it is complete. Default: none.
+    pub checkpoint_interval: Option<WallTime>,
 }
 
 impl Default for Run {
@@ -101,6 +116,11 @@ impl Default for Run {
             series_interval: None,
             blame: None,
             baselines: false,
+            scheduler: Scheduler::default(),
+            threads: Threads::default(),
+            parts: Parts::default(),
+            optimism: Optimism::default(),
+            checkpoint_interval: None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Collective, Kind};
 
 /// How a collective is carried out. A `segment` is the most bytes of a message of a pipeline; 0 cuts nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Algorithm {
     /// Barrier: in round `k` everybody signals rank + 2^k and hears from rank - 2^k.
     Dissemination,

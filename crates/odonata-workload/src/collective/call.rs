@@ -14,7 +14,7 @@ use crate::{Comm, Counts};
 ///
 /// Reductions are by a commutative operation. What a rank keeps of its own is copied within its
 /// memory and costs nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Collective {
     /// `MPI_Barrier`.
     Barrier {

@@ -103,7 +103,7 @@ fn ranks_in_different_collectives_are_named() {
         let rig = World::new()
             .script(vec![sequence([calls[a]]), sequence([calls[b]])], &[0, 40])
             .run();
-        let HostOutcome::Failed { kind, text } = rig.hosts.outcome() else {
+        let HostOutcome::Failed { kind, text } = rig.outcome() else {
             panic!("{a} {b}")
         };
         assert_eq!(kind, FailureKind::CollectiveMismatch);
@@ -115,7 +115,7 @@ fn ranks_in_different_collectives_are_named() {
     let rig = World::new()
         .script(vec![sequence([calls[0]]), sequence([calls[4]])], &[0, 40])
         .run();
-    let HostOutcome::Failed { text, .. } = rig.hosts.outcome() else {
+    let HostOutcome::Failed { text, .. } = rig.outcome() else {
         panic!()
     };
     assert!(
@@ -130,7 +130,7 @@ fn a_rank_that_calls_one_collective_less_is_named_if_it_has_ended_and_is_blocked
     let rig = World::new()
         .script(vec![sequence([barrier, barrier]), sequence([barrier])], &[0, 40])
         .run();
-    let HostOutcome::Failed { kind, text } = rig.hosts.outcome() else {
+    let HostOutcome::Failed { kind, text } = rig.outcome() else {
         panic!()
     };
     assert_eq!(kind, FailureKind::CollectiveMismatch);
@@ -143,7 +143,7 @@ fn a_rank_that_calls_one_collective_less_is_named_if_it_has_ended_and_is_blocked
         .run();
     let HostOutcome::Stalled {
         blocked, unfinished, ..
-    } = rig.hosts.outcome()
+    } = rig.outcome()
     else {
         panic!()
     };

@@ -123,7 +123,7 @@ fn operations_on_communicators_or_members_that_a_rank_does_not_have_are_named() 
         let mut ranks = vec![Vec::new(); 6];
         ranks[1] = sequence([kind]);
         let rig = World::new().split(ranks, comms(), &NODES).run();
-        match rig.hosts.outcome() {
+        match rig.outcome() {
             HostOutcome::Failed {
                 kind: FailureKind::InvalidOperation,
                 text,

@@ -7,7 +7,7 @@ use odonata_workload::Collective;
 fn cycle(world: World, ranks: Vec<Vec<OpKind>>) -> String {
     let nodes: Vec<u32> = (0..ranks.len() as u32).map(|rank| rank * 9).collect();
     let rig = world.script(ranks.into_iter().map(sequence).collect(), &nodes).run();
-    match rig.hosts.outcome() {
+    match rig.outcome() {
         HostOutcome::Stalled { cycle, .. } => describe_cycle(&cycle, 10),
         other => panic!("{other:?}"),
     }
@@ -121,7 +121,7 @@ fn of_a_long_cycle_the_beginning_is_described() {
     let ranks: Vec<Vec<Op>> = (0..n).map(|r| sequence([recv((r + 1) % n, 0, 8)])).collect();
     let nodes: Vec<u32> = (0..n).collect();
     let rig = World::new().script(ranks, &nodes).run();
-    let HostOutcome::Stalled { cycle, .. } = rig.hosts.outcome() else {
+    let HostOutcome::Stalled { cycle, .. } = rig.outcome() else {
         panic!()
     };
     assert_eq!(cycle.len(), 50);
@@ -146,7 +146,7 @@ fn ranks_of_a_second_job_and_of_a_communicator_are_found_under_their_own_numbers
         .script(vec![sequence([compute(5)])], &[3])
         .split(ranks, vec![(few, vec![2, 1])], &[10, 20, 30])
         .run();
-    let HostOutcome::Stalled { cycle, .. } = rig.hosts.outcome() else {
+    let HostOutcome::Stalled { cycle, .. } = rig.outcome() else {
         panic!()
     };
     assert!(cycle.iter().all(|blocked| blocked.job == 1));

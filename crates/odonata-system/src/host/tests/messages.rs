@@ -161,7 +161,7 @@ fn a_halo_exchange_completes_with_all_messages_and_marks() {
         assert_eq!(metrics.non_compute(Time::ZERO), metrics.mpi);
     }
     assert_eq!(rig.hosts.iteration_records().len(), 5 * n as usize);
-    assert_eq!(rig.hosts.finished(), (u64::from(n), u64::from(n)));
+    assert_eq!(rig.hosts.standing().finished(), (u64::from(n), u64::from(n)));
 }
 
 #[test]

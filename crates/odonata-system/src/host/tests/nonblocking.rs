@@ -89,7 +89,7 @@ fn blocking_and_non_blocking_calls_are_one_order_and_a_rank_out_of_it_is_named()
     let first = sequence([start(BARRIER, 0), OpKind::Collective(sum(8)), wait_all(1)]);
     let second = sequence([OpKind::Collective(sum(8)), start(BARRIER, 0), wait_all(1)]);
     let rig = World::new().script(vec![first, second], &[0, 40]).run();
-    let HostOutcome::Failed { kind, text } = rig.hosts.outcome() else {
+    let HostOutcome::Failed { kind, text } = rig.outcome() else {
         panic!()
     };
     assert_eq!(kind, FailureKind::CollectiveMismatch);
@@ -114,13 +114,13 @@ fn overheads_of_the_first_step_occupy_the_rank_and_those_of_others_do_not() {
 fn one_that_is_never_waited_for_is_found_by_the_audit_and_one_that_is_freed_is_named() {
     let rank = sequence([start(BARRIER, 0), compute(1_000_000)]);
     let rig = World::new().script(vec![rank.clone(), rank], &[0, 40]).run();
-    assert_eq!(rig.hosts.outcome(), HostOutcome::Completed { unmatched: 0 });
+    assert_eq!(rig.outcome(), HostOutcome::Completed { unmatched: 0 });
     assert!(rig.hosts.audit().unwrap_err().contains("never waited for"));
     let free = OpKind::RequestFree { request: Request(0) };
     let rig = World::new()
         .script(vec![sequence([start(BARRIER, 0), free]), Vec::new()], &[0, 40])
         .run();
-    let HostOutcome::Failed { kind, text } = rig.hosts.outcome() else {
+    let HostOutcome::Failed { kind, text } = rig.outcome() else {
         panic!()
     };
     assert_eq!(kind, FailureKind::InvalidOperation);
@@ -156,8 +156,8 @@ fn as_many_as_call_numbers_tell_apart_can_be_under_way() {
         World::new().script((0..2).map(rank).collect(), &[0, 1]).run()
     };
     let most = super::super::collective::MOST_BACKGROUND;
-    assert_eq!(run(most).hosts.outcome(), HostOutcome::Completed { unmatched: 0 });
-    let HostOutcome::Failed { kind, text } = run(most + 1).hosts.outcome() else {
+    assert_eq!(run(most).outcome(), HostOutcome::Completed { unmatched: 0 });
+    let HostOutcome::Failed { kind, text } = run(most + 1).outcome() else {
         panic!()
     };
     assert_eq!(kind, FailureKind::InvalidOperation);

@@ -25,7 +25,7 @@ fn a_receive_without_message_is_reported_with_rank_operation_and_time() {
         since,
     }];
     assert_eq!(
-        rig.hosts.outcome(),
+        rig.outcome(),
         HostOutcome::Stalled {
             blocked,
             unfinished: 1,
@@ -34,7 +34,7 @@ fn a_receive_without_message_is_reported_with_rank_operation_and_time() {
         }
     );
     assert!(rig.hosts.audit().unwrap_err().contains("rank 0"));
-    assert_eq!(rig.hosts.finished(), (1, 2));
+    assert_eq!(rig.hosts.standing().finished(), (1, 2));
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn ten_of_many_blocked_ranks_are_described_those_that_wait_longest_first() {
         unfinished,
         unmatched,
         ..
-    } = rig.hosts.outcome()
+    } = rig.outcome()
     else {
         panic!()
     };
@@ -70,7 +70,7 @@ fn a_message_that_nobody_receives_is_counted_and_no_failure() {
     let rig = World::new()
         .script(vec![sequence([send(1, 0, 8)]), Vec::new()], &[0, 40])
         .run();
-    assert_eq!(rig.hosts.outcome(), HostOutcome::Completed { unmatched: 1 });
+    assert_eq!(rig.outcome(), HostOutcome::Completed { unmatched: 1 });
     rig.hosts.audit().unwrap();
 }
 
@@ -79,7 +79,7 @@ fn a_request_that_is_never_waited_for_is_found_by_the_audit() {
     let rig = World::new()
         .script(vec![sequence([isend(1, 0, 8, 4)]), sequence([recv(0, 0, 8)])], &[0, 40])
         .run();
-    assert_eq!(rig.hosts.outcome(), HostOutcome::Completed { unmatched: 0 });
+    assert_eq!(rig.outcome(), HostOutcome::Completed { unmatched: 0 });
     let error = rig.hosts.audit().unwrap_err();
     assert_eq!(error, "job \"job 0\" rank 0: 1 requests were never waited for");
 }
@@ -91,7 +91,7 @@ fn a_message_longer_than_the_buffer_is_a_named_failure_posted_or_late() {
         let rig = World::new()
             .script(vec![sequence([send(1, 3, 100)]), receiver], &[0, 40])
             .run();
-        let HostOutcome::Failed { kind, text } = rig.hosts.outcome() else {
+        let HostOutcome::Failed { kind, text } = rig.outcome() else {
             panic!()
         };
         assert_eq!(kind, FailureKind::Truncation);
@@ -105,7 +105,7 @@ fn a_message_longer_than_the_buffer_is_a_named_failure_posted_or_late() {
 fn operations_on_ranks_or_servers_that_do_not_exist_are_named() {
     let run = |kind: OpKind| {
         let rig = World::new().script(vec![sequence([kind]), Vec::new()], &[0, 40]).run();
-        match rig.hosts.outcome() {
+        match rig.outcome() {
             HostOutcome::Failed { kind, text } => (kind, text),
             other => panic!("{other:?}"),
         }

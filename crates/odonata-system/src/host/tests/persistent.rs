@@ -94,7 +94,7 @@ fn starting_what_is_under_way_or_was_never_made_is_named() {
         let rig = World::new()
             .script(vec![sequence(kinds.iter().copied()), Vec::new()], &[0, 40])
             .run();
-        match rig.hosts.outcome() {
+        match rig.outcome() {
             HostOutcome::Failed {
                 kind: FailureKind::InvalidOperation,
                 text,

@@ -7,6 +7,7 @@
 
 use super::author::Author;
 use super::reference::{Reference, matches};
+use super::rehearsal::hand_over;
 use super::*;
 use odonata_engine::Rehearsal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,7 +51,7 @@ fn compare(seed: u64, script: Script) -> (Rig, World) {
     let program = Arc::new(script);
     let world = world.job(JobProgram::Program(program.clone()), &nodes);
     let rig = world.run();
-    let outcome = rig.hosts.outcome();
+    let outcome = rig.outcome();
     assert!(
         !matches!(outcome, HostOutcome::Failed { .. }),
         "seed {seed}: {outcome:?}"
@@ -134,9 +135,9 @@ fn programs_that_cannot_deadlock_complete_with_the_matches_of_the_reference() {
         let n = 2 + seed as u32 % 5;
         let (mut rig, _) = compare(seed, Author::new(seed, n).safe());
         assert!(
-            matches!(rig.hosts.outcome(), HostOutcome::Completed { unmatched: 0 }),
+            matches!(rig.outcome(), HostOutcome::Completed { unmatched: 0 }),
             "seed {seed}: {:?}",
-            rig.hosts.outcome()
+            rig.outcome()
         );
         rig.hosts.audit().unwrap_or_else(|text| panic!("seed {seed}: {text}"));
         rig.fabric.audit().unwrap_or_else(|text| panic!("seed {seed}: {text}"));
@@ -156,7 +157,7 @@ fn programs_that_may_deadlock_complete_or_stop_where_the_reference_stops_with_tr
             author.shuffled()
         };
         let (rig, _) = compare(seed, script);
-        match rig.hosts.outcome() {
+        match rig.outcome() {
             HostOutcome::Completed { .. } => completed += 1,
             HostOutcome::Stalled { cycle, .. } if cycle.is_empty() => others += 1,
             _ => cycles += 1,
@@ -177,5 +178,20 @@ fn every_event_of_random_programs_can_be_taken_back_and_redone() {
             .run(u64::MAX)
             .unwrap_or_else(|text| panic!("seed {seed}: {text}"));
         assert_eq!(digest(rehearsal.model()), digest(&rig), "seed {seed}");
+    }
+}
+
+/// Those that may deadlock too: what is stuck, and in what, is the same.
+#[test]
+fn random_programs_go_on_from_what_was_saved() {
+    for seed in 0..300 {
+        let author = Author::new(seed, 2 + seed as u32 % 4);
+        let script = match seed % 3 {
+            0 => author.safe(),
+            1 => author.wild(),
+            _ => author.shuffled(),
+        };
+        let (_, world) = compare(seed, script);
+        hand_over(&world, 40);
     }
 }

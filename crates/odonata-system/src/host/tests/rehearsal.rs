@@ -1,7 +1,7 @@
-//! Every event of a run with everything in it can be taken back and done again.
+//! Every event of a run with everything in it can be taken back and done again, and the run can be saved after any.
 
 use super::*;
-use odonata_engine::Rehearsal;
+use odonata_engine::{Rehearsal, relay};
 use odonata_workload::{Arrival, Collective, Pattern, Synthetic};
 
 /// A small machine with jitter everywhere: messages in and between nodes, wildcards, collectives, two
@@ -108,19 +108,34 @@ fn every_event_of_rendezvous_with_progress_in_calls_can_be_taken_back_and_redone
     rehearse(&world, 500);
 }
 
-/// Runs `world` in order, and again with every event done, undone and redone, more than `least` of them; what the
-/// first leaves.
+/// Runs `world` in order, again with every event done, undone and redone, more than `least` of them, and once more
+/// from one fresh machine to the next; what the first leaves.
 pub(super) fn rehearse(world: &World, least: u64) -> Rig {
     let sequential = world.complete();
     let mut rehearsal = Rehearsal::new(world.build());
     let events = rehearsal.run(u64::MAX).unwrap();
     assert!(events > least, "{events}");
-    assert_eq!(
-        rehearsal.model().hosts.outcome(),
-        HostOutcome::Completed { unmatched: 0 }
-    );
+    assert_eq!(rehearsal.model().outcome(), HostOutcome::Completed { unmatched: 0 });
     assert_eq!(digest(rehearsal.model()), digest(&sequential));
+    hand_over(world, 5);
     sequential
+}
+
+/// Runs `world` in order, and in legs of up to `longest` events, each on a fresh machine that gets the state of the one
+/// before: both must come to the same end.
+pub(super) fn hand_over(world: &World, longest: u32) {
+    let whole = world.run();
+    let mut random = Stream::new(world.params.seed, 0, Purpose::Placement);
+    let run = relay(|| world.build(), || 1 + u64::from(random.below(longest))).unwrap();
+    assert_eq!(digest(run.model()), digest(&whole));
+    assert_eq!(fingerprint(run.model()), fingerprint(&whole));
+    assert_eq!(run.model().outcome(), whole.outcome());
+}
+
+fn fingerprint(rig: &Rig) -> u128 {
+    let mut digest = Digest::new();
+    odonata_engine::Journalled::fingerprint(rig, &mut digest);
+    digest.value()
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn a_message_that_nobody_receives_stays_with_its_sender_and_is_no_failure() {
     let rig = world(100, Progress::Asynchronous)
         .script(vec![sequence([isend(1, 0, 5_000, 0), free]), Vec::new()], &[0, 71])
         .run();
-    assert_eq!(rig.hosts.outcome(), HostOutcome::Completed { unmatched: 1 });
+    assert_eq!(rig.outcome(), HostOutcome::Completed { unmatched: 1 });
     rig.hosts.audit().unwrap();
     assert_eq!(rig.fabric.traffic_stats().get(0).messages, 1);
 }
@@ -220,7 +220,7 @@ fn a_truncated_rendezvous_is_named() {
     let rig = world(10, Progress::Asynchronous)
         .script(vec![sequence([send(1, 3, 100)]), sequence([recv(0, 3, 99)])], &[0, 40])
         .run();
-    let HostOutcome::Failed { kind, text } = rig.hosts.outcome() else {
+    let HostOutcome::Failed { kind, text } = rig.outcome() else {
         panic!()
     };
     assert_eq!(kind, FailureKind::Truncation);

@@ -169,7 +169,7 @@ fn a_sendrecv_sends_and_receives_at_once_where_a_send_would_wait_for_ever() {
     assert!((0..n).all(|r| rig.hosts.metrics(0, r).recvs == 1));
     let blocking = (0..n).map(|r| sequence([send((r + 1) % n, 3, 5_000), recv((r + n - 1) % n, 3, 5_000)]));
     let rig = world.script(blocking.collect(), &nodes).run();
-    assert!(matches!(rig.hosts.outcome(), HostOutcome::Stalled { .. }));
+    assert!(matches!(rig.outcome(), HostOutcome::Stalled { .. }));
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn every_message_of_every_source_arrives_and_the_job_ends() {
             rig.fabric.traffic_stats().get(0).bytes,
             (rows.len() as u64 - local) * bytes
         );
-        assert_eq!(rig.hosts.progress_fraction(), 1.0);
+        assert_eq!(rig.hosts.standing().progress_fraction(), 1.0);
     }
 }
 

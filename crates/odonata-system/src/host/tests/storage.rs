@@ -155,7 +155,7 @@ fn a_full_server_without_drain_names_its_victims_and_with_one_it_goes_on() {
         stuck,
         blocked,
         unfinished,
-    } = rig.hosts.outcome()
+    } = rig.outcome()
     else {
         panic!()
     };
@@ -175,7 +175,7 @@ fn a_full_server_without_drain_names_its_victims_and_with_one_it_goes_on() {
     assert!(rig.hosts.servers().metrics(0).bytes_drained >= 2_000);
 
     let rig = world.script(vec![sequence([write(10_001)])], &[0]).run();
-    let HostOutcome::Failed { kind, text } = rig.hosts.outcome() else {
+    let HostOutcome::Failed { kind, text } = rig.outcome() else {
         panic!()
     };
     assert_eq!(kind, FailureKind::WriteExceedsDevice);

@@ -1,0 +1,278 @@
+//! The conservative scheduler: parts go on only as far as nothing can come to them any more.
+//!
+//! It works in rounds. At the beginning of one it is known when the next event of every part is due, and from that
+//! how far each may go: its *window*. Parts handle the events of their windows in any order, on any
+//! thread; what they have for each other is put into inboxes, and taken in when the receiver's next window begins.
+//! Nothing of that can be for the window under way, so no event ever has to be taken back. As windows begin where the
+//! next event is, times at which nothing happens cost nothing.
+//!
+//! No window reaches beyond a multiple of [`HALT_GRID`](crate::HALT_GRID) before it is known that no part has
+//! halted the run before it.
+//!
+//! - With one thread there are no locks, and no waiting: parts take turns, and each finds its state in the cache
+//!   (after its first event). That is what makes large networks fast on one core.
+//! - With several, parts are claimed by whoever is there.
+//! - With several processes, each round begins with two collective operations of the [`Transport`]: who is how far,
+//!   and what is for whom.
+
+mod door;
+mod letters;
+#[cfg(all(loom, test))]
+mod loom_tests;
+mod office;
+mod part;
+mod reach;
+mod record;
+mod roster;
+mod rounds;
+mod shared;
+mod sync;
+mod team;
+
+use crate::saved::{Damaged, Loader, Saver};
+use crate::scheduler::{Figures, PartView, Pause, Scheduler};
+use crate::wheel::BUCKETS;
+use crate::{Model, Partition, Saved, Time, Transport};
+use office::Office;
+use part::Part;
+use reach::Reach;
+use roster::Roster;
+use shared::{Hand, Seat, Shared, Tally};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use sync::{AtomicU64, Mutex, Padded, lock};
+use team::Team;
+
+/// Buckets of all event queues of a process together, as long as each has at least [`FEWEST_BUCKETS`].
+const ALL_BUCKETS: usize = 8 * BUCKETS;
+const FEWEST_BUCKETS: usize = 512;
+
+/// See the [module](self).
+pub struct Conservative<M: Model> {
+    shared: Arc<Shared<M>>,
+    /// If there is more than one thread.
+    team: Option<Team>,
+    hand: Hand<M>,
+    transport: Box<dyn Transport>,
+    /// Values to be agreed on in a round.
+    values: Vec<u64>,
+    outgoing: Vec<Vec<u8>>,
+    incoming: Vec<Vec<u8>>,
+    now: Time,
+    rounds: u64,
+    /// Events handled before this state was loaded.
+    before: u64,
+    /// Events, and windows, of all rounds since.
+    total: (u64, u64),
+    /// What a round is expected to have of them: a mean over the last ones, in sixteenths, and as many as the last.
+    expected: (u64, u64),
+    /// Events of each part when parts were last dealt out.
+    dealt: Vec<u64>,
+    /// Wall time spent in [`run`](Scheduler::run), and of it in waiting for other processes.
+    running: Duration,
+    away: Duration,
+    /// Why the run cannot go on.
+    lost: Option<String>,
+    /// A handler has panicked, if this stays.
+    unsafe_to_go_on: bool,
+}
+
+impl<M: Model + 'static> Conservative<M> {
+    /// Starts the LPs of `models`, which are the parts of `partition` from `first_part` on, for `threads` threads. There are
+    /// never more threads than parts, and no more of them run at a time than there are processors. Collective over the
+    /// processes of `transport`, which together have all parts.
+    ///
+    /// # Errors
+    /// The models are not those of the partition, the processes do not have every part once, a thread cannot be
+    /// started, or the transport failed.
+    pub fn new(
+        models: Vec<M>,
+        partition: Arc<Partition>,
+        first_part: usize,
+        threads: usize,
+        mut transport: Box<dyn Transport>,
+    ) -> Result<Self, String> {
+        let here = first_part..first_part + models.len();
+        if here.is_empty() || here.end > partition.len() {
+            return Err(format!("a process has the parts {here:?} of {}", partition.len()));
+        }
+        for (model, part) in models.iter().zip(here.clone()) {
+            let (range, own) = (partition.range(part), model.processes());
+            if range != own {
+                return Err(format!("part {part} has LPs {range:?}, its model {own:?}"));
+            }
+        }
+        let process_of = agree_on_processes(&partition, here.clone(), transport.as_mut())?;
+        let buckets = (ALL_BUCKETS / models.len()).clamp(FEWEST_BUCKETS, BUCKETS);
+        let parts = models.into_iter().zip(here);
+        let seats = parts.map(|(model, number)| Padded(Seat::new(Part::new(model, number, buckets))));
+        let seats: Vec<_> = seats.collect();
+        let threads = threads.clamp(1, seats.len().min(door::MOST));
+        let reach = Reach::new(&partition);
+        let times = if reach.is_by_part() { partition.len() } else { 1 };
+        let processes = transport.size();
+        let shared = Arc::new(Shared {
+            first: first_part,
+            office: Office::new(transport.rank(), processes, process_of),
+            reach,
+            times: (0..times).map(|_| AtomicU64::new(0)).collect(),
+            limit: AtomicU64::new(0),
+            halted: AtomicU64::new(Time::NEVER.0),
+            roster: Roster::new(seats.len(), threads),
+            tallies: (0..threads).map(|_| Padded(Tally::default())).collect(),
+            failed: Mutex::new(None),
+            seats,
+            partition,
+        });
+        let team = (threads > 1).then(|| Team::new(&shared, threads - 1));
+        Ok(Conservative {
+            team: team.transpose()?,
+            hand: Hand::new(shared.partition.len()),
+            transport,
+            values: Vec::new(),
+            outgoing: vec![Vec::new(); processes],
+            incoming: vec![Vec::new(); processes],
+            now: Time::ZERO,
+            rounds: 0,
+            before: 0,
+            total: (0, 0),
+            expected: (0, 0),
+            dealt: vec![0; shared.seats.len()],
+            running: Duration::ZERO,
+            away: Duration::ZERO,
+            lost: None,
+            unsafe_to_go_on: false,
+            shared,
+        })
+    }
+
+    /// Lets all threads run at a time and in every round, even if there are fewer processors or little to do. Slower: to
+    /// test with.
+    pub fn crowd(&mut self) {
+        if let Some(team) = &mut self.team {
+            team.crowd();
+        }
+    }
+}
+
+/// Which process has each part.
+fn agree_on_processes(
+    partition: &Partition,
+    here: std::ops::Range<usize>,
+    transport: &mut dyn Transport,
+) -> Result<Vec<u32>, String> {
+    let rank = transport.rank() as u64;
+    let none = u64::MAX;
+    let mut lowest: Vec<u64> = (0..partition.len())
+        .map(|part| if here.contains(&part) { rank } else { none })
+        .collect();
+    // The highest rank is the lowest of its complement.
+    let highest = lowest
+        .iter()
+        .map(|&rank| if rank == none { none } else { none - 1 - rank });
+    let mut both: Vec<u64> = lowest.iter().copied().chain(highest).collect();
+    transport.all_min(&mut both)?;
+    lowest.copy_from_slice(&both[..partition.len()]);
+    for (part, (&lowest, &highest)) in lowest.iter().zip(&both[partition.len()..]).enumerate() {
+        if lowest == none {
+            return Err(format!("no process has part {part} of {}", partition.len()));
+        }
+        if lowest != none - 1 - highest {
+            return Err(format!(
+                "part {part} is in process {lowest} and in {}",
+                none - 1 - highest
+            ));
+        }
+    }
+    Ok(lowest.iter().map(|&rank| rank as u32).collect())
+}
+
+impl<M: Model> Conservative<M> {
+    fn handled(&self) -> u64 {
+        self.before + self.shared.sum(|tally| &tally.events)
+    }
+}
+
+/// Between runs nothing is on its way from part to part, so that the parts are all there is.
+impl<M: Model + 'static> Saved for Conservative<M> {
+    fn save(&self, to: &mut Saver<'_>) {
+        for seat in &self.shared.seats {
+            lock(&seat.part).save(to);
+        }
+        to.value(&(self.now, self.handled()));
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
+        for seat in &self.shared.seats {
+            lock(&seat.part).load(from)?;
+        }
+        let handled: u64;
+        (self.now, handled) = from.value()?;
+        self.before = handled.saturating_sub(self.shared.sum(|tally| &tally.events));
+        self.shared.publish_all();
+        Ok(())
+    }
+}
+
+impl<M: Model + 'static> Scheduler<M> for Conservative<M> {
+    fn run(&mut self, until: Time, budget: u64) -> Pause {
+        if let Some(text) = &self.lost {
+            return Pause::Lost(text.clone());
+        }
+        assert!(!self.unsafe_to_go_on, "a handler has panicked in this run");
+        self.unsafe_to_go_on = true;
+        let begin = Instant::now();
+        let pause = self.go(until, budget).unwrap_or_else(|text| {
+            self.lost = Some(text.clone());
+            Pause::Lost(text)
+        });
+        self.running += begin.elapsed();
+        self.unsafe_to_go_on = false;
+        pause
+    }
+
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn events(&self) -> u64 {
+        self.handled()
+    }
+
+    fn view(&mut self, see: &mut dyn FnMut(PartView<'_, M>)) {
+        for seat in &self.shared.seats {
+            see(lock(&seat.part).view());
+        }
+    }
+
+    fn into_parts(self: Box<Self>) -> Vec<M> {
+        let Conservative { shared, team, .. } = *self;
+        // Ends the threads, which have the other handles.
+        drop(team);
+        let shared = Arc::into_inner(shared).expect("no thread is left");
+        let parts = shared.seats.into_iter().map(|seat| sync::into_inner(seat.0.part));
+        parts.map(Part::into_model).collect()
+    }
+
+    fn figures(&self) -> Figures {
+        let shared = &*self.shared;
+        let threads = shared.tallies.len();
+        let running = self.running.as_secs_f64();
+        let waiting = match threads {
+            1 => self.away.as_secs_f64() / running,
+            _ => 1.0 - shared.sum(|tally| &tally.busy) as f64 / 1e9 / (running * threads as f64),
+        };
+        Figures {
+            threads,
+            parts: shared.seats.len(),
+            processes: self.transport.size(),
+            events: self.handled(),
+            sent: shared.sum(|tally| &tally.sent),
+            rounds: self.rounds,
+            windows: shared.sum(|tally| &tally.windows),
+            stolen: shared.sum(|tally| &tally.stolen),
+            waiting: if running > 0.0 { waiting.clamp(0.0, 1.0) } else { 0.0 },
+            ..Figures::default()
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! How far a part may go, given when each part's next event is due.
+//!
+//! What is due at part q at time t can reach part p at t plus the shortest path from q to p at the earliest, paths
+//! that go round and come back included: what a part does now may come back to itself. So a part may handle all
+//! events before the minimum of that over all parts (Chandy and Misra's condition, computed anew in every round
+//! instead of by null messages; "distance between objects" in Lubachevsky's bounded lag, CACM 32, 1989).
+
+use crate::{Partition, Time};
+
+/// Up to this many parts the paths between all are kept.
+const PAIRS_UP_TO: usize = 64;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(super) enum Reach {
+    /// For each part, how long it takes from each to it.
+    Pairs(Vec<Vec<Time>>),
+    /// For too many parts: the shortest of all delays.
+    Least(Time),
+}
+
+impl Reach {
+    pub(super) fn new(partition: &Partition) -> Reach {
+        let parts = partition.len();
+        if parts > PAIRS_UP_TO {
+            return Reach::Least(partition.lookahead());
+        }
+        // Floyd and Warshall's, without the paths of no length.
+        let mut delays = vec![vec![Time::NEVER; parts]; parts];
+        for (to, row) in delays.iter_mut().enumerate() {
+            for &(from, delay) in partition.senders(to) {
+                row[from as usize] = row[from as usize].min(delay);
+            }
+        }
+        for via in 0..parts {
+            let before = delays[via].clone();
+            for row in &mut delays {
+                let last = row[via];
+                for (delay, &first) in row.iter_mut().zip(&before) {
+                    *delay = (*delay).min(first + last);
+                }
+            }
+        }
+        Reach::Pairs(delays)
+    }
+
+    /// Before when nothing can come to `part`, whose own next event is due at `due`; `None` if that is no earlier, so
+    /// that there is nothing to do.
+    #[inline]
+    pub(super) fn bound(&self, part: usize, due: Time, horizon: &Horizon) -> Option<Time> {
+        let next = &horizon.next;
+        let bound = match self {
+            Reach::Pairs(delays) => {
+                let delays = &delays[part];
+                // Who is last, mostly, holds the others up: saves the look at all.
+                if due >= next[horizon.last] + delays[horizon.last] {
+                    return None;
+                }
+                let ways = next.iter().zip(delays);
+                ways.map(|(&next, &delay)| next + delay).min().unwrap_or(Time::NEVER)
+            }
+            Reach::Least(delay) => next[0] + *delay,
+        };
+        let bound = bound.min(horizon.limit);
+        (due < bound).then_some(bound)
+    }
+
+    /// Whether it has to be known of each part when its next event is due; else it is enough to know the first of all.
+    pub(super) fn is_by_part(&self) -> bool {
+        matches!(self, Reach::Pairs(_))
+    }
+}
+
+/// What a round begins with.
+#[derive(Debug)]
+pub(super) struct Horizon {
+    /// When the next event of each part is due, or the first of all.
+    next: Vec<Time>,
+    /// Who of them is the last, the one with the earliest event.
+    last: usize,
+    /// Nobody goes farther than this.
+    limit: Time,
+}
+
+impl Horizon {
+    pub(super) const fn new() -> Horizon {
+        Horizon {
+            next: Vec::new(),
+            last: 0,
+            limit: Time::ZERO,
+        }
+    }
+
+    /// Another round: `next` as [`Reach`] wants it.
+    pub(super) fn set(&mut self, next: impl Iterator<Item = Time>, limit: Time) {
+        self.next.clear();
+        self.next.extend(next);
+        let parts = 0..self.next.len();
+        self.last = parts.min_by_key(|&part| self.next[part]).unwrap_or(0);
+        self.limit = limit;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Purpose, Stream};
+
+    fn bounds(partition: &Partition, next: &[Time]) -> Vec<Time> {
+        let reach = Reach::new(partition);
+        let mut horizon = Horizon::new();
+        horizon.set(next.iter().copied(), Time::NEVER);
+        let bound = |part| {
+            let bound = reach.bound(part, Time::ZERO, &horizon).unwrap();
+            // What is due there or later is not for this round.
+            assert_eq!(reach.bound(part, bound, &horizon), None);
+            bound
+        };
+        (0..partition.len()).map(bound).collect()
+    }
+
+    #[test]
+    fn what_a_part_does_reaches_others_on_the_shortest_way_and_itself_on_a_round_trip() {
+        // 0 -> 1 in 10, 1 -> 2 in 20, 0 -> 2 in 50, 2 -> 1 in 5.
+        let senders = vec![
+            Vec::new(),
+            vec![(0, Time(10)), (2, Time(5))],
+            vec![(0, Time(50)), (1, Time(20))],
+        ];
+        let partition = Partition::new(vec![0, 1, 2, 3], senders).unwrap();
+        let never = Time::NEVER;
+        assert_eq!(
+            bounds(&partition, &[Time(100), never, never]),
+            [never, Time(110), Time(130)]
+        );
+        assert_eq!(
+            bounds(&partition, &[Time(100), Time(3), never]),
+            [never, Time(28), Time(23)]
+        );
+        assert_eq!(
+            bounds(&partition, &[Time(1_000), never, Time(7)]),
+            [never, Time(12), Time(32)]
+        );
+    }
+
+    /// No event that any chain of messages can cause lies before the bound, and some chain meets it.
+    #[test]
+    fn bounds_are_what_relaxing_along_single_hops_comes_to() {
+        let mut random = Stream::new(5, 0, Purpose::Host);
+        for parts in [1, 2, 3, 9, 64] {
+            let senders = (0..parts).map(|to| {
+                let from = (0..parts)
+                    .filter(|&from| from != to && random.below(3) == 0)
+                    .collect::<Vec<_>>();
+                from.iter()
+                    .map(|&from| (from, Time(1 + u64::from(random.below(100)))))
+                    .collect()
+            });
+            let senders = senders.collect();
+            let partition = Partition::new((0..=parts).collect(), senders).unwrap();
+            let next: Vec<Time> = (0..parts).map(|_| Time(u64::from(random.below(300)))).collect();
+            let mut bound = vec![Time::NEVER; parts as usize];
+            for _ in 0..parts {
+                for to in 0..parts as usize {
+                    for &(from, delay) in partition.senders(to) {
+                        let at = next[from as usize].min(bound[from as usize]);
+                        bound[to] = bound[to].min(at + delay);
+                    }
+                }
+            }
+            assert_eq!(bounds(&partition, &next), bound, "{parts}");
+        }
+    }
+
+    #[test]
+    fn many_parts_share_a_bound() {
+        let parts = PAIRS_UP_TO as u32 + 1;
+        let senders = (0..parts)
+            .map(|to| vec![((to + 1) % parts, Time(40 + u64::from(to)))])
+            .collect();
+        let reach = Reach::new(&Partition::new((0..=parts).collect(), senders).unwrap());
+        assert!(!reach.is_by_part());
+        let mut horizon = Horizon::new();
+        horizon.set([Time(7)].into_iter(), Time(50));
+        assert_eq!(reach.bound(3, Time(46), &horizon), Some(Time(47)));
+        assert_eq!(reach.bound(3, Time(47), &horizon), None);
+        horizon.set([Time(20)].into_iter(), Time(50));
+        assert_eq!(reach.bound(3, Time(46), &horizon), Some(Time(50)));
+    }
+}

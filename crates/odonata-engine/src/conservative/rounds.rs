@@ -1,0 +1,167 @@
+//! The rounds of a run: agree on how far all are, work, agree on what is left.
+
+use super::Conservative;
+use super::sync::lock;
+use crate::core::{HALT_GRID, halt_end};
+use crate::scheduler::Pause;
+use crate::{Model, Time};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// Rounds after which parts are dealt out anew among the threads.
+const ARRANGE_EVERY: u64 = 256;
+
+/// What is known when nothing is under way.
+struct Settled {
+    /// When the next event is due.
+    next: Time,
+    /// With which code the run was halted.
+    halted: Option<u32>,
+}
+
+/// What the values of a round are: 0 if a process has used up its budget, ...
+const BUDGET: usize = 0;
+/// ... 0 if one has sent something to another, ...
+const SENT: usize = 1;
+/// ... the first instant at which the run was halted, ...
+const HALTED: usize = 2;
+/// ... and when the next event is due: of every part, or of all.
+const NEXT: usize = 3;
+
+impl<M: Model> Conservative<M> {
+    /// Agrees with the other processes on how far all are, gets what they have sent, and sets the bounds of the next
+    /// round; or says why there is none.
+    fn agree(&mut self, until: Time, budget_left: bool) -> Result<Option<Pause>, String> {
+        let shared = &*self.shared;
+        let due = (0..shared.seats.len()).map(|seat| shared.due(seat).0);
+        let announced = (0..shared.partition.len()).map(|part| shared.office.earliest(part).0);
+        let halted = shared.halted.load(Ordering::Relaxed);
+        self.values.clear();
+        self.values.extend([u64::from(budget_left), 1, halted]);
+        if shared.reach.is_by_part() {
+            self.values.extend(announced);
+            let own = &mut self.values[NEXT + shared.first..];
+            own.iter_mut().zip(due).for_each(|(value, due)| *value = due);
+        } else {
+            self.values.extend(due.chain(announced).min());
+        }
+        if self.transport.size() > 1 {
+            let begin = Instant::now();
+            self.exchange()?;
+            self.away += begin.elapsed();
+        }
+        let shared = &*self.shared;
+        let first = self.values[NEXT..].iter().min().map_or(Time::NEVER, |&time| Time(time));
+        let halted = Time(self.values[HALTED]);
+        shared.halted.store(halted.0, Ordering::Relaxed);
+        if self.values[BUDGET] == 0 {
+            return Ok(Some(Pause::Budget));
+        }
+        if first == Time::NEVER {
+            return Ok(Some(Pause::Idle));
+        }
+        // The last instant that is handled at all.
+        let last = if halted < Time::NEVER {
+            until.min(halt_end(halted))
+        } else {
+            until
+        };
+        if first > last {
+            return Ok(Some(Pause::TimeLimit));
+        }
+        let grid = Time((first.0 / HALT_GRID.0 + 1).saturating_mul(HALT_GRID.0));
+        shared.limit.store(grid.min(last + Time(1)).0, Ordering::Relaxed);
+        for (time, &value) in shared.times.iter().zip(&self.values[NEXT..]) {
+            time.store(value, Ordering::Relaxed);
+        }
+        Ok(None)
+    }
+
+    /// Agrees on the values, and sends and receives if anybody has sent something.
+    fn exchange(&mut self) -> Result<(), String> {
+        let shared = &*self.shared;
+        let any = shared.office.swap_sacks(&mut self.outgoing);
+        self.values[SENT] = u64::from(!any);
+        self.transport.all_min(&mut self.values)?;
+        if self.values[SENT] == 1 {
+            return Ok(());
+        }
+        self.transport.exchange(&mut self.outgoing, &mut self.incoming)?;
+        shared.office.sacks_are_gone();
+        for (process, bytes) in self.incoming.iter().enumerate() {
+            let delivered = shared.deliver(&mut self.hand, bytes);
+            delivered.map_err(|text| format!("what process {process} sent cannot be read: {text}"))?;
+        }
+        Ok(())
+    }
+
+    fn round(&mut self) {
+        self.rounds += 1;
+        let Some(team) = &self.team else {
+            let shared = Arc::get_mut(&mut self.shared).expect("the only thread has the only handle");
+            shared.work_alone(&mut self.hand);
+            return;
+        };
+        let (events, windows) = self.expected;
+        let large = events >= team.worthwhile * 16;
+        team.work(&self.shared, &mut self.hand, large, windows);
+        let shared = &self.shared;
+        let total = (shared.sum(|tally| &tally.events), shared.sum(|tally| &tally.windows));
+        let last = (total.0 - self.total.0, total.1 - self.total.1);
+        self.total = total;
+        self.expected = (events - events / 16 + last.0, last.1);
+        if self.rounds.is_multiple_of(ARRANGE_EVERY) {
+            let mut loads = Vec::with_capacity(self.dealt.len());
+            for (seat, dealt) in self.shared.seats.iter().zip(&mut self.dealt) {
+                let events = seat.news.events();
+                loads.push(events.saturating_sub(*dealt));
+                *dealt = events;
+            }
+            self.shared.roster.arrange(&loads);
+        }
+    }
+
+    /// Between rounds: takes in all letters, and agrees on what that leaves.
+    fn settle(&mut self) -> Result<Settled, String> {
+        let shared = &*self.shared;
+        shared.settle(&mut self.hand);
+        let halted = Time(shared.halted.load(Ordering::Relaxed));
+        let (mut now, mut next, mut lowest) = (self.now, Time::NEVER, u64::MAX);
+        for seat in &shared.seats {
+            let part = lock(&seat.part);
+            now = now.max(part.now());
+            next = next.min(part.next());
+            let code = part.halted().filter(|&(time, _)| time == halted);
+            lowest = code.map_or(lowest, |(_, code)| lowest.min(u64::from(code)));
+        }
+        // The latest is the smallest of what is left to the end of time.
+        let mut values = [u64::MAX - now.0, next.0, lowest];
+        self.transport.all_min(&mut values)?;
+        self.now = Time(u64::MAX - values[0]);
+        Ok(Settled {
+            next: Time(values[1]),
+            halted: (halted < Time::NEVER).then_some(values[2] as u32),
+        })
+    }
+
+    /// Rounds until there is a reason to pause.
+    pub(super) fn go(&mut self, until: Time, budget: u64) -> Result<Pause, String> {
+        let last = self.handled().saturating_add(budget);
+        let pause = loop {
+            let budget_left = self.handled() < last;
+            if let Some(pause) = self.agree(until, budget_left)? {
+                break pause;
+            }
+            self.round();
+        };
+        let settled = self.settle()?;
+        Ok(match (pause, settled.halted) {
+            (Pause::Budget, _) => Pause::Budget,
+            (_, Some(code)) => Pause::Halted(code),
+            // What was due were tokens, for which nobody waits.
+            _ if settled.next == Time::NEVER => Pause::Idle,
+            (pause, None) => pause,
+        })
+    }
+}

@@ -1,0 +1,162 @@
+//! What runs the events of one part for good: its queue, the counters of its LPs, and the time. The schedulers that
+//! never take anything back share it.
+
+use crate::saved::{Damaged, Loader, Saver};
+use crate::wheel::{Scheduled, Wheel};
+use crate::{Cell, Context, Key, Lp, Mode, Model, Plain, Saved, Time};
+use std::ops::Range;
+
+/// A run that its model [halts](Context::halt) ends at the next multiple of this time, 2^20 ps: all events before are
+/// handled, those of other LPs too, so that what is left behind does not depend on who was how far.
+pub const HALT_GRID: Time = Time(1 << 20);
+
+/// The last instant that is handled of a run that is halted at `now`.
+pub(crate) fn halt_end(now: Time) -> Time {
+    Time((now.0 / HALT_GRID.0 + 1).saturating_mul(HALT_GRID.0) - 1)
+}
+
+/// The sequence numbers of a part's LPs.
+///
+/// They may wrap: order needs them to be unique only among the events of one sender that meet at one
+/// receiver in one picosecond.
+#[derive(Debug)]
+pub(crate) struct Sequences {
+    first: Lp,
+    next: Vec<u32>,
+}
+
+impl Sequences {
+    pub(crate) fn new(processes: Range<Lp>) -> Sequences {
+        Sequences {
+            first: processes.start,
+            next: vec![0; processes.len()],
+        }
+    }
+
+    /// The key of the next event that `lp` sends, for `time`.
+    #[inline]
+    pub(crate) fn key(&mut self, lp: Lp, time: Time) -> Key {
+        let next = &mut self.next[(lp - self.first) as usize];
+        let sequence = *next;
+        *next = sequence.wrapping_add(1);
+        Key {
+            time,
+            sender: lp,
+            sequence,
+        }
+    }
+}
+
+/// Everything of a part but its model.
+pub(crate) struct Core<E> {
+    pub(crate) queue: Wheel<E>,
+    pub(crate) sequences: Sequences,
+    pub(crate) now: Time,
+    pub(crate) lp: Lp,
+    pub(crate) events: u64,
+    /// Events later than this are not handled for now.
+    pub(crate) limit: Time,
+    /// When the model first halted the run, and the smallest code with which it did at that instant.
+    pub(crate) halted: Option<(Time, u32)>,
+}
+
+impl<E> Mode for Core<E> {
+    const JOURNAL: bool = Plain::JOURNAL;
+}
+
+impl<E: Copy> Context<E> for Core<E> {
+    #[inline(always)]
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    #[inline]
+    fn send(&mut self, to: Lp, at: Time, event: E) {
+        assert!(at > self.now, "an event must lie strictly in the future");
+        let key = self.sequences.key(self.lp, at);
+        self.queue.push(Scheduled::new(to, key, event));
+    }
+
+    #[inline]
+    fn look_again(&mut self, lp: Lp, at: Time, what: u32, event: E) {
+        assert!(at > self.now, "an event must lie strictly in the future");
+        let key = Key {
+            time: at,
+            sender: Key::CANONICAL,
+            sequence: what,
+        };
+        self.queue.push(Scheduled::new(lp, key, event));
+    }
+
+    #[cold]
+    fn halt(&mut self, code: u32) {
+        let first = self.halted.get_or_insert((self.now, code));
+        *first = (*first).min((self.now, code));
+        self.limit = self.limit.min(halt_end(self.now));
+    }
+}
+
+impl<E: Copy> Core<E> {
+    /// Makes sure that what has come for `lp` and counts from `at` does not come too late, all events before `done`
+    /// having been handled.
+    #[inline]
+    pub(crate) fn assert_not_late(&self, lp: Lp, at: Time, done: Time) {
+        assert!(
+            at >= done && at > self.now,
+            "LP {lp} is sent something for {at:?} when it is at {:?}: sooner than the lookahead of the partition",
+            done.max(self.now)
+        );
+    }
+
+    /// Starts every LP of `model`, with that many buckets in the event queue.
+    pub(crate) fn start<M: Model<Event = E>>(model: &mut M, buckets: usize) -> Core<E> {
+        let processes = model.processes();
+        let mut core = Core {
+            queue: Wheel::with_buckets(buckets),
+            sequences: Sequences::new(processes.clone()),
+            now: Time::ZERO,
+            lp: 0,
+            events: 0,
+            limit: Time::NEVER,
+            halted: None,
+        };
+        for lp in processes {
+            core.lp = lp;
+            model.start(&mut core, lp);
+        }
+        core
+    }
+}
+
+impl Saved for Sequences {
+    fn save(&self, to: &mut Saver<'_>) {
+        to.values(self.next.iter());
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
+        from.fill_in(&mut self.next)
+    }
+}
+
+impl<E: Cell> Saved for Core<E> {
+    fn save(&self, to: &mut Saver<'_>) {
+        self.queue.save(to);
+        self.sequences.save(to);
+        to.value(&(self.now, self.lp, self.events, self.limit, self.halted));
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
+        self.queue.load(from)?;
+        self.sequences.load(from)?;
+        (self.now, self.lp, self.events, self.limit, self.halted) = from.value()?;
+        let processes = self.sequences.first..self.sequences.first + self.sequences.next.len() as Lp;
+        match self
+            .queue
+            .iter()
+            .all(|item| item.time >= self.now && processes.contains(&item.lp))
+        {
+            true => Ok(()),
+            false => Err(Damaged("an event is late, or for nobody".into())),
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! State as bytes, and back.
+//!
+//! A long run is saved now and then, so that it can go on after its computer has failed; and a process hands the
+//! state of its parts to another in the same form. What is saved is complete: whoever loads it goes on as if nothing
+//! had happened, to the same results.
+//!
+//! A [`Saver`] takes values and puts their bytes into any [`Write`]r, a [`Loader`] takes them out of any [`Read`]er,
+//! both through a small buffer, so that a large state never lies in memory twice. [`Saved`] is implemented for all
+//! stores, and by [`journalled!`](crate::journalled) for what is made of them.
+//!
+//! The format is that of [postcard]: values one after the other, numbers with as many bytes as they need, no names.
+//! Only the program that has written it can read it, into an object that was built in the same way. Whoever keeps it
+//! in a file has to say there what it belongs to, and to guard it by a checksum: here only such damage is noticed as
+//! makes a value, or the number of values, impossible. Nothing that is read makes it panic, or take memory out of
+//! proportion to the input.
+
+use crate::state::{FreeList, Rows};
+use crate::{Growing, Pool, Slot, Sparse, Store, Windowed};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt;
+use std::io::{self, Read, Write};
+
+/// Bytes that are collected before they are written, and read at a time.
+const BLOCK: usize = 1 << 16;
+
+/// Bytes that the buffer of a [`Loader`] holds at least before a value is read: more than most values take.
+const MOST_OF_A_VALUE: usize = 1 << 10;
+
+/// Plain data that can be part of a state: what cells of stores and events are.
+pub trait Cell: Copy + Serialize + DeserializeOwned {}
+impl<T: Copy + Serialize + DeserializeOwned> Cell for T {}
+
+/// A state that can be written as bytes and read again.
+pub trait Saved {
+    /// Writes the state.
+    ///
+    /// # Panics
+    /// If changes can still be taken back: their undo log would be lost.
+    fn save(&self, to: &mut Saver<'_>);
+
+    /// Replaces the state by one that was [saved](Self::save) by an object built in the same way. After an error it
+    /// is of no use.
+    ///
+    /// # Errors
+    /// What is read cannot be the state of this object.
+    fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged>;
+}
+
+/// What was read is not what was saved, or belongs to something else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damaged(pub String);
+
+impl fmt::Display for Damaged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Damaged {}
+
+/// Where a state is written to.
+pub struct Saver<'a> {
+    to: &'a mut dyn Write,
+    buffer: Vec<u8>,
+    /// The first error of the writer; nothing is written after it.
+    failed: Option<io::Error>,
+}
+
+impl<'a> Saver<'a> {
+    /// Writes to `to`.
+    pub fn new(to: &'a mut dyn Write) -> Self {
+        Saver {
+            to,
+            buffer: Vec::with_capacity(BLOCK + MOST_OF_A_VALUE),
+            failed: None,
+        }
+    }
+
+    /// Writes `value`.
+    pub fn value<T: Serialize + ?Sized>(&mut self, value: &T) {
+        let buffer = std::mem::take(&mut self.buffer);
+        self.buffer = postcard::to_extend(value, buffer).expect("plain data can be written");
+        if self.buffer.len() >= BLOCK {
+            self.flush();
+        }
+    }
+
+    /// Writes how many `values` there are, and all of them.
+    pub fn values<'v, T: Serialize + 'v>(&mut self, values: impl ExactSizeIterator<Item = &'v T>) {
+        self.value(&(values.len() as u64));
+        for value in values {
+            self.value(value);
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.failed.is_none() {
+            self.failed = self.to.write_all(&self.buffer).err();
+        }
+        self.buffer.clear();
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// The first error of the writer since the beginning.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.flush();
+        self.failed.map_or(Ok(()), Err)
+    }
+}
+
+/// Where a state is read from.
+pub struct Loader<'a> {
+    from: &'a mut dyn Read,
+    buffer: Vec<u8>,
+    /// Bytes that have been taken out of the buffer.
+    taken: usize,
+    /// Bytes of all values so far.
+    read: u64,
+    /// Whether the reader has come to its end.
+    ended: bool,
+}
+
+impl<'a> Loader<'a> {
+    /// Reads from `from`.
+    pub fn new(from: &'a mut dyn Read) -> Self {
+        Loader {
+            from,
+            buffer: Vec::new(),
+            taken: 0,
+            read: 0,
+            ended: false,
+        }
+    }
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// There is none of this type.
+    pub fn value<T: DeserializeOwned>(&mut self) -> Result<T, Damaged> {
+        if self.buffer.len() - self.taken < MOST_OF_A_VALUE {
+            self.fill()?;
+        }
+        loop {
+            let left = &self.buffer[self.taken..];
+            match postcard::take_from_bytes(left) {
+                Ok((value, rest)) => {
+                    let length = left.len() - rest.len();
+                    self.taken += length;
+                    self.read += length as u64;
+                    return Ok(value);
+                }
+                Err(postcard::Error::DeserializeUnexpectedEnd) if !self.ended => self.fill()?,
+                Err(postcard::Error::DeserializeUnexpectedEnd) => return Err(Damaged("it ends too early".into())),
+                Err(error) => return Err(Damaged(format!("it holds a value that is none: {error}"))),
+            }
+        }
+    }
+
+    /// Reads any number of values.
+    ///
+    /// # Errors
+    /// There are fewer than it says, or others.
+    pub fn values<T: DeserializeOwned>(&mut self) -> Result<Vec<T>, Damaged> {
+        let number: u64 = self.value()?;
+        let mut values = Vec::new();
+        for _ in 0..number {
+            // A wrong number must cost neither memory nor time: the input is the limit, as each value takes some of it.
+            let before = self.read;
+            values.push(self.value()?);
+            if self.read == before {
+                return Err(Damaged("it holds values of no size".into()));
+            }
+        }
+        Ok(values)
+    }
+
+    /// Reads as many values as `cells` has.
+    ///
+    /// # Errors
+    /// There is another number of them, or they are others.
+    pub fn fill_in<T: DeserializeOwned>(&mut self, cells: &mut [T]) -> Result<(), Damaged> {
+        let number: u64 = self.value()?;
+        if number != cells.len() as u64 {
+            let expected = cells.len();
+            return Err(Damaged(format!("it has {number} cells where there are {expected}")));
+        }
+        for cell in cells {
+            *cell = self.value()?;
+        }
+        Ok(())
+    }
+
+    /// Reads more into the buffer.
+    fn fill(&mut self) -> Result<(), Damaged> {
+        self.buffer.drain(..self.taken);
+        self.taken = 0;
+        let read = (&mut self.from).take(BLOCK as u64).read_to_end(&mut self.buffer);
+        let read = read.map_err(|error| Damaged(format!("it cannot be read: {error}")))?;
+        self.ended = read < BLOCK;
+        Ok(())
+    }
+
+    /// Ends the reading.
+    ///
+    /// # Errors
+    /// Something is left.
+    pub fn finish(mut self) -> Result<(), Damaged> {
+        self.fill()?;
+        match self.buffer.is_empty() {
+            true => Ok(()),
+            false => Err(Damaged("it goes on where it should end".into())),
+        }
+    }
+}
+
+/// The bytes of `state`.
+pub fn to_bytes(state: &impl Saved) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut saver = Saver::new(&mut bytes);
+    state.save(&mut saver);
+    saver.finish().expect("memory takes all that is written");
+    bytes
+}
+
+/// Replaces `state` by that of `bytes`, all of them.
+///
+/// # Errors
+/// They cannot be the state of this object.
+pub fn from_bytes(state: &mut impl Saved, mut bytes: &[u8]) -> Result<(), Damaged> {
+    let mut loader = Loader::new(&mut bytes);
+    state.load(&mut loader)?;
+    loader.finish()
+}
+
+const TAKEN_BACK: &str = "what can be taken back is not saved";
+
+impl<T: Cell> Saved for Store<T> {
+    fn save(&self, to: &mut Saver<'_>) {
+        assert!(self.log.is_empty(), "{TAKEN_BACK}");
+        to.values(self.cells.iter());
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
+        self.log.clear();
+        from.fill_in(&mut self.cells)
+    }
+}
+
+impl<T: Slot + Cell> Saved for Pool<T> {
+    fn save(&self, to: &mut Saver<'_>) {
+        assert!(self.slots.log.is_empty(), "{TAKEN_BACK}");
+        self.free.save(to);
+        // Slots that were never handed out may hold leftovers of a rollback.
+        to.values(self.slots.cells[..self.touched() as usize].iter());
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
+        self.free.load(from)?;
+        self.slots = Store::from_vec(from.values()?);
+        let FreeList { untouched, live, .. } = *self.free.get(0);
+        if self.slots.len() != untouched as usize || live > untouched {
+            return Err(Damaged("a pool does not fit to its free list".into()));
+        }
+        Ok(())
+    }
+}
+
+impl<T: Serialize + DeserializeOwned> Saved for Rows<T> {
+    fn save(&self, to: &mut Saver<'_>) {
+        to.values(self.0.iter());
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
+        self.0 = from.values()?;
+        Ok(())
+    }
+}
+
+impl<T: Cell + Default + PartialEq> Saved for Growing<T> {
+    fn save(&self, to: &mut Saver<'_>) {
+        assert!(self.0.log.is_empty(), "{TAKEN_BACK}");
+        // Cells at their default are no part of the state, so that it makes no difference how far it has grown.
+        let used = self.0.cells.iter().rposition(|cell| *cell != T::default());
+        to.values(self.0.cells[..used.map_or(0, |last| last + 1)].iter());
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
+        self.0 = Store::from_vec(from.values()?);
+        Ok(())
+    }
+}
+
+macro_rules! saved_cells {
+    ($($type:ident)*) => { $(
+        impl<T: Cell> Saved for $type<T> {
+            fn save(&self, to: &mut Saver<'_>) {
+                self.cells.save(to);
+            }
+            fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
+                self.cells.load(from)
+            }
+        }
+    )* };
+}
+saved_cells!(Windowed Sparse);
+
+#[cfg(test)]
+mod tests;

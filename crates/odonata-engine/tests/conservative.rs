@@ -1,0 +1,437 @@
+//! The conservative scheduler gives the results of the sequential one, whatever the parts, threads and processes.
+
+mod toy;
+
+use odonata_engine::random::Purpose;
+use odonata_engine::saved::{from_bytes, to_bytes};
+use odonata_engine::{Alone, Conservative, Crowd, Partition, Pause, Scheduler, Sequential, Stream, Time, Transport};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread;
+use toy::{Params, SMALLEST, Toy};
+
+/// How a toy is run: until one moment after the other, and in slices of about so many events.
+#[derive(Clone, Debug)]
+struct Schedule {
+    stops: Vec<Time>,
+    budget: u64,
+}
+
+const TO_THE_END: Schedule = Schedule {
+    stops: Vec::new(),
+    budget: u64::MAX,
+};
+
+/// A stop of a run: why, when the last job had arrived, and which were on their way.
+#[derive(Clone, Debug, PartialEq)]
+struct Stop {
+    pause: Pause,
+    last: Time,
+    pending: Vec<toy::Parcel>,
+}
+
+/// What a run does, and what it comes to.
+#[derive(Debug, PartialEq)]
+struct Story {
+    stops: Vec<Stop>,
+    results: u128,
+}
+
+/// Events that look again are left out: one scheduler may have more of them than another, which do nothing.
+fn act(mut run: Box<dyn Scheduler<Toy>>, schedule: &Schedule) -> (Vec<Stop>, Vec<Toy>) {
+    let mut stops = Vec::new();
+    for &until in schedule.stops.iter().chain(&[Time::NEVER]) {
+        let pause = loop {
+            match run.run(until, schedule.budget) {
+                Pause::Budget => {}
+                pause => break pause,
+            }
+        };
+        let (mut pending, mut last) = (Vec::new(), Time::ZERO);
+        run.view(&mut |part| {
+            pending.extend(part.events.filter_map(|event| part.model.job(event)));
+            pending.extend(part.parcels);
+            last = last.max(part.model.last());
+        });
+        assert!(last <= run.now() && run.now() <= until);
+        stops.push(Stop { pause, last, pending });
+    }
+    (stops, run.into_parts())
+}
+
+/// The story that the processes tell together.
+fn story(told: Vec<(Vec<Stop>, Vec<Toy>)>) -> Story {
+    let (mut all, mut stops): (Vec<Toy>, Vec<Stop>) = (Vec::new(), Vec::new());
+    for (own, parts) in told {
+        all.extend(parts);
+        if stops.is_empty() {
+            stops = own;
+            continue;
+        }
+        for (stop, own) in stops.iter_mut().zip(own) {
+            assert_eq!(stop.pause, own.pause, "processes differ");
+            stop.last = stop.last.max(own.last);
+            stop.pending.extend(own.pending);
+        }
+    }
+    stops.iter_mut().for_each(|stop| stop.pending.sort_unstable());
+    Story {
+        stops,
+        results: toy::results(&all),
+    }
+}
+
+fn sequential(params: &Params, schedule: &Schedule) -> Story {
+    let whole = toy::divide(params, &Partition::whole(params.lps)).remove(0);
+    story(vec![act(Box::new(Sequential::new(whole)), schedule)])
+}
+
+/// Runs the parts on so many processes of so many threads.
+fn conservative(
+    params: &Params,
+    partition: &Partition,
+    processes: usize,
+    threads: usize,
+    schedule: &Schedule,
+) -> Story {
+    let told = in_processes(params, partition, processes, |own, first, transport| {
+        let partition = Arc::new(partition.clone());
+        let mut run = Conservative::new(own, partition, first, threads, Box::new(transport)).unwrap();
+        run.crowd();
+        act(Box::new(run), schedule)
+    });
+    story(told)
+}
+
+/// Deals the parts out to so many processes, or as many as there are parts, and lets each do something with its own.
+fn in_processes<R: Send>(
+    params: &Params,
+    partition: &Partition,
+    processes: usize,
+    act: impl Fn(Vec<Toy>, usize, Crowd) -> R + Sync,
+) -> Vec<R> {
+    let mut parts = toy::divide(params, partition);
+    let count = parts.len();
+    let processes = processes.min(count);
+    let act = &act;
+    thread::scope(|scope| {
+        let start = |transport: Crowd| {
+            let rank = transport.rank();
+            let [first, end] = [rank, rank + 1].map(|rank| count * rank / processes);
+            let own = parts.drain(..end - first).collect();
+            scope.spawn(move || act(own, first, transport))
+        };
+        let threads: Vec<_> = Crowd::new(processes).into_iter().map(start).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// A few moments of a run, some of them the very ones of events.
+fn random_stops(params: &Params, random: &mut Stream) -> Vec<Time> {
+    let end = sequential(params, &TO_THE_END).stops[0].last;
+    let mut stops: Vec<Time> = (0..random.below(4))
+        .map(|_| params.round(Time((random.unit() * 1.2 * end.0 as f64) as u64)))
+        .collect();
+    stops.sort_unstable();
+    stops
+}
+
+/// Some of many toys; a few where the tests are run by a tool that is slow.
+fn seeds(count: u64) -> std::ops::Range<u64> {
+    let slow = cfg!(miri) || std::env::var_os("ODONATA_SLOW_TOOL").is_some();
+    0..if slow { count / 16 } else { count }
+}
+
+fn compare(seed: u64, parts: &[usize], runs: usize) {
+    let params = Params::random(seed);
+    let mut random = Stream::new(seed, 1, Purpose::Host);
+    let schedule = Schedule {
+        stops: random_stops(&params, &mut random),
+        budget: [1, 30, 1_000, u64::MAX][random.below(4) as usize],
+    };
+    let expected = sequential(&params, &schedule);
+    for &parts in parts {
+        let partition = params.random_partition(parts, seed);
+        for _ in 0..runs {
+            let processes = 1 + random.below(3) as usize;
+            let threads = [1, 2, 3, 4, 8][random.below(5) as usize];
+            let got = conservative(&params, &partition, processes, threads, &schedule);
+            assert!(
+                got == expected,
+                "toy {seed}, {parts} parts, {processes} processes of {threads} threads, {schedule:?}: {:?} instead of {:?}",
+                got.stops,
+                expected.stops
+            );
+        }
+    }
+}
+
+#[test]
+fn results_equal_those_of_the_sequential_scheduler() {
+    // In toy 356 only a token is left at the end, for which nobody waits.
+    for seed in seeds(100).chain([356]) {
+        compare(seed, &[1, 2, 3, 5, 12, Params::random(seed).lps as usize], 2);
+    }
+}
+
+/// Short enough for a tool that interprets every instruction (`make check-concurrency`).
+#[test]
+fn a_few_rounds_give_the_results_of_the_sequential_scheduler() {
+    let params = Params { visits: 4, ..SMALLEST };
+    let expected = sequential(&params, &TO_THE_END);
+    let partition = params.partition(vec![0, 1, 2, 4]);
+    for (processes, threads) in [(1, 1), (1, 3), (2, 2)] {
+        assert_eq!(
+            conservative(&params, &partition, processes, threads, &TO_THE_END),
+            expected
+        );
+    }
+}
+
+/// Parts that are too many to keep the paths between all of them.
+#[test]
+fn results_equal_those_of_the_sequential_scheduler_with_a_hundred_parts() {
+    for seed in seeds(32) {
+        let params = Params {
+            lps: 130,
+            ..Params::random(seed)
+        };
+        let expected = sequential(&params, &TO_THE_END);
+        for (parts, processes, threads) in [(100, 1, 1), (130, 1, 3), (90, 3, 2)] {
+            let partition = params.random_partition(parts, seed);
+            let got = conservative(&params, &partition, processes, threads, &TO_THE_END);
+            assert_eq!(got, expected, "{params:?}");
+        }
+    }
+}
+
+fn halves(params: &Params) -> Partition {
+    params.partition(vec![0, params.lps / 2, params.lps])
+}
+
+fn start(params: &Params, partition: Partition, threads: usize) -> Conservative<Toy> {
+    let parts = toy::divide(params, &partition);
+    Conservative::new(parts, Arc::new(partition), 0, threads, Box::new(Alone)).unwrap()
+}
+
+#[test]
+fn times_at_which_nothing_happens_cost_no_rounds() {
+    let params = Params {
+        mean: Time::from_ns(1_000_000),
+        ..SMALLEST
+    };
+    let mut run = start(&params, halves(&params), 1);
+    assert_eq!(run.run(Time::NEVER, u64::MAX), Pause::Idle);
+    let figures = run.figures();
+    assert!(run.now() > Time::from_ns(5_000_000), "{:?}", run.now());
+    assert!(figures.rounds <= figures.events + figures.sent, "{figures:?}");
+}
+
+#[test]
+fn figures_add_up() {
+    for threads in [1, 2, 7] {
+        let mut run = start(&SMALLEST, SMALLEST.partition(vec![0, 1, 2, 3, 4]), threads);
+        assert_eq!(run.run(Time(30_000), u64::MAX), Pause::TimeLimit);
+        let halfway = run.figures();
+        assert_eq!(run.run(Time::NEVER, u64::MAX), Pause::Idle);
+        let end = run.figures();
+        assert_eq!((end.threads, end.parts, end.processes), (threads.min(4), 4, 1));
+        assert_eq!(end.events, run.events());
+        assert!(end.rounds <= end.windows && end.windows <= end.events, "{end:?}");
+        assert!(end.stolen <= end.windows && (threads > 1 || end.stolen == 0), "{end:?}");
+        assert!(halfway.events < end.events && halfway.rounds < end.rounds && halfway.sent < end.sent);
+        assert!((0.0..=1.0).contains(&end.waiting) && end.efficiency() == 1.0);
+    }
+}
+
+/// A partition that promises more than the model keeps.
+fn exaggerated(threads: usize) {
+    let far = Time(SMALLEST.near.0 * 100);
+    let partition = Partition::new(vec![0, 2, 4], vec![vec![(1, far)], vec![(0, far)]]).unwrap();
+    start(&SMALLEST, partition, threads).run(Time::NEVER, u64::MAX);
+}
+
+#[test]
+#[should_panic(expected = "lookahead")]
+fn who_sends_sooner_than_the_lookahead_is_caught() {
+    exaggerated(1);
+}
+
+#[test]
+#[should_panic(expected = "lookahead")]
+fn who_sends_sooner_than_the_lookahead_is_caught_on_any_thread() {
+    exaggerated(2);
+}
+
+#[test]
+fn a_saved_run_goes_on_in_a_fresh_scheduler() {
+    let mut halted = 0;
+    for seed in seeds(48) {
+        let params = Params::random(seed);
+        let expected = sequential(&params, &TO_THE_END);
+        for (parts, threads) in [(1, 1), (4, 1), (4, 2)] {
+            let build = || start(&params, params.random_partition(parts, seed), threads);
+            let (mut run, mut legs) = (build(), 0);
+            let pause = loop {
+                match run.run(Time::NEVER, 300) {
+                    Pause::Budget => {}
+                    pause => break pause,
+                }
+                let bytes = to_bytes(&run);
+                let mut next = build();
+                from_bytes(&mut next, &bytes).unwrap();
+                assert!(to_bytes(&next) == bytes && next.now() == run.now() && next.events() == run.events());
+                (run, legs) = (next, legs + 1);
+            };
+            // Whoever loads a run that was halted knows why.
+            let mut last = build();
+            from_bytes(&mut last, &to_bytes(&run)).unwrap();
+            assert_eq!(
+                (&last.run(Time::NEVER, 1_000), &pause),
+                (&pause, &expected.stops[0].pause)
+            );
+            assert_eq!(
+                toy::results(&Box::new(run).into_parts()),
+                expected.results,
+                "{params:?}"
+            );
+            halted += u32::from(matches!(pause, Pause::Halted(_)) && legs > 0);
+        }
+    }
+    assert!(halted > 0);
+}
+
+fn text(panic: Box<dyn Any + Send>) -> String {
+    let literal = panic.downcast_ref::<&str>().map(|&text| text.into());
+    literal.unwrap_or_else(|| *panic.downcast::<String>().expect("a panic with a text"))
+}
+
+#[test]
+fn a_panic_of_a_handler_comes_to_who_called_run_and_ends_all_processes() {
+    for (processes, threads) in [(1, 1), (1, 2), (1, 4), (2, 1), (2, 2)] {
+        for lp in 0..4 {
+            let params = Params {
+                breaks: Some((lp, 15)),
+                ..SMALLEST
+            };
+            let partition = params.partition(vec![0, 1, 2, 3, 4]);
+            let ends = in_processes(&params, &partition, processes, |own, first, transport| {
+                let partition = Arc::new(partition.clone());
+                let mut run = Conservative::new(own, partition, first, threads, Box::new(transport)).unwrap();
+                let first = catch_unwind(AssertUnwindSafe(|| run.run(Time::NEVER, u64::MAX)));
+                let second = catch_unwind(AssertUnwindSafe(|| run.run(Time::NEVER, u64::MAX)));
+                [first, second].map(|end| end.map_err(text))
+            });
+            let panics = |text: &str| {
+                let ends = ends.iter().flatten().filter_map(|end| end.as_ref().err());
+                ends.filter(|panic| panic.contains(text)).count()
+            };
+            assert_eq!(panics("the toy breaks"), 1, "{ends:?}");
+            let lost = ends
+                .iter()
+                .flatten()
+                .filter(|end| matches!(end, Ok(Pause::Lost(_))))
+                .count();
+            assert_eq!(lost, 2 * (processes - 1), "{ends:?}");
+        }
+    }
+}
+
+/// A transport that spoils the first letter that it receives.
+struct Spoiled {
+    crowd: Crowd,
+    spoil: fn(&mut Vec<u8>),
+    done: bool,
+}
+
+impl Transport for Spoiled {
+    fn rank(&self) -> usize {
+        self.crowd.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.crowd.size()
+    }
+
+    fn exchange(&mut self, outgoing: &mut [Vec<u8>], incoming: &mut [Vec<u8>]) -> Result<(), String> {
+        self.crowd.exchange(outgoing, incoming)?;
+        let first = incoming.iter_mut().find(|bytes| !bytes.is_empty());
+        if let Some(bytes) = first.filter(|_| !self.done) {
+            (self.spoil)(bytes);
+            self.done = true;
+        }
+        Ok(())
+    }
+
+    fn all_min(&mut self, values: &mut [u64]) -> Result<(), String> {
+        self.crowd.all_min(values)
+    }
+}
+
+#[test]
+fn letters_that_make_no_sense_are_an_error() {
+    // A byte for the kind, 4 for the receiver, 8 for the time, 8 for the key.
+    let spoils: [fn(&mut Vec<u8>); 8] = [
+        |bytes| bytes.truncate(1),
+        |bytes| bytes.truncate(bytes.len() - 1),
+        |bytes| bytes.push(0),
+        |bytes| bytes[0] = 2,
+        |bytes| bytes[1..5].fill(0xff),
+        // Somebody of the sender's.
+        |bytes| bytes[1..5].fill(0),
+        |bytes| bytes[5..13].fill(0),
+        |bytes| bytes[13..17].fill(0xff),
+    ];
+    for (i, spoil) in spoils.into_iter().enumerate() {
+        let params = Params {
+            // So that the first letter is a parcel.
+            paying: 0.0,
+            ..SMALLEST
+        };
+        let partition = halves(&params);
+        let ends = in_processes(&params, &partition, 2, |own, first, crowd| {
+            let done = crowd.rank() == 0;
+            let transport = Box::new(Spoiled { crowd, spoil, done });
+            let mut run = Conservative::new(own, Arc::new(partition.clone()), first, 1, transport).unwrap();
+            run.run(Time::NEVER, u64::MAX)
+        });
+        let expected = "what process 0 sent cannot be read: byte ";
+        assert!(
+            matches!(&ends[1], Pause::Lost(text) if text.starts_with(expected)),
+            "{i}: {ends:?}"
+        );
+        assert!(
+            matches!(&ends[0], Pause::Lost(text) if text == "process 1 has left"),
+            "{i}: {ends:?}"
+        );
+    }
+}
+
+#[test]
+fn parts_that_are_not_those_of_the_partition_are_refused() {
+    let partition = Arc::new(halves(&SMALLEST));
+    let build = |parts: Vec<Toy>, first, transport: Box<dyn Transport>| {
+        Conservative::new(parts, partition.clone(), first, 1, transport).err()
+    };
+    let parts = || toy::divide(&SMALLEST, &partition);
+    let refused = |parts, first| build(parts, first, Box::new(Alone)).unwrap();
+    assert_eq!(refused(parts(), 1), "a process has the parts 1..3 of 2");
+    assert_eq!(refused(Vec::new(), 0), "a process has the parts 0..0 of 2");
+    assert_eq!(refused(parts().split_off(1), 0), "part 0 has LPs 0..2, its model 2..4");
+    assert_eq!(refused(parts().split_off(1), 1), "no process has part 0 of 2");
+    let twice: Vec<_> = thread::scope(|scope| {
+        let build = &build;
+        let both = Crowd::new(2)
+            .into_iter()
+            .map(|crowd| scope.spawn(move || build(parts(), 0, Box::new(crowd))));
+        both.collect::<Vec<_>>()
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    assert_eq!(
+        twice,
+        [(); 2].map(|()| Some("part 0 is in process 0 and in 1".to_string()))
+    );
+}

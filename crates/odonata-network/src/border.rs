@@ -1,0 +1,389 @@
+//! What crosses the border between two parts of the fabric: packets on links that leave, and credits on their way
+//! back.
+//!
+//! A packet takes its message along, by value, since the slot of a message means nothing in another part:
+//!
+//! ```text
+//!  part of the source             a part on the way            part of the target
+//!  [message] NIC ─ packets ──►  packet + copy of message ──►  packets ─► [message] ─► host
+//!   freed with the last           freed when the packet         made by the packet that comes
+//!   packet that leaves            leaves                        first, see `Arrivals`
+//! ```
+//!
+//! A packet can come back to the part of its source, if that is its target's as well: then the message has stayed,
+//! and the packet knows its slot ([`Message::home`]).
+
+use crate::fabric::Fabric;
+use crate::message::Message;
+use crate::packet::Packet;
+use crate::routing::Header;
+use crate::{FabricEvent, Traffic};
+use odonata_engine::{Context, Mode, NIL, Pool, Store, Time, Wire};
+
+/// A packet with its message, on its way to another part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parcel {
+    packet: Packet,
+    message: Message,
+}
+
+impl Parcel {
+    /// The message that the packet belongs to.
+    pub fn message(&self) -> &Message {
+        &self.message
+    }
+}
+
+/// A credit on its way to another part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// The link that gets its space back.
+    link: u32,
+    flits: u16,
+    /// Whose packet held the space.
+    owner: Traffic,
+    vc: u8,
+}
+
+/// Messages of which packets have come from other parts and more are to come: a hash table with chains through the
+/// pool of messages.
+#[derive(Debug)]
+pub(crate) struct Arrivals {
+    heads: Store<u32>,
+}
+odonata_engine::journalled!(Arrivals { heads });
+
+impl Arrivals {
+    /// For a part with `nodes` nodes; `divided`: there are other parts.
+    pub(crate) fn new(nodes: u32, divided: bool) -> Arrivals {
+        let heads = if divided { (2 * nodes).next_power_of_two() } else { 0 };
+        Arrivals {
+            heads: Store::filled(heads as usize, NIL),
+        }
+    }
+
+    fn chain(&self, message: &Message) -> u32 {
+        let name = u64::from(message.source) << 32 | u64::from(message.number);
+        (name.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32 & (self.heads.len() as u32 - 1)
+    }
+
+    /// The slot of the message that `parcel`'s copy is of; the first time a new one.
+    fn find<M: Mode>(&mut self, messages: &mut Pool<Message>, copy: Message) -> u32 {
+        let chain = self.chain(&copy);
+        let mut at = *self.heads.get(chain);
+        while at != NIL {
+            let message = messages.get(at);
+            if (message.source, message.number) == (copy.source, copy.number) {
+                return at;
+            }
+            at = message.next;
+        }
+        let slot = messages.take::<M>(Message {
+            undelivered: copy.bytes,
+            home: Message::EXPECTED,
+            next: *self.heads.get(chain),
+            ..copy
+        });
+        *self.heads.edit::<M>(chain) = slot;
+        slot
+    }
+
+    /// All packets of the message in `slot` are there.
+    pub(crate) fn remove<M: Mode>(&mut self, messages: &mut Pool<Message>, slot: u32) {
+        let message = *messages.get(slot);
+        let chain = self.chain(&message);
+        if *self.heads.get(chain) == slot {
+            *self.heads.edit::<M>(chain) = message.next;
+            return;
+        }
+        let mut at = *self.heads.get(chain);
+        while messages.get(at).next != slot {
+            at = messages.get(at).next;
+        }
+        messages.edit::<M>(at).next = message.next;
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        self.heads.memory()
+    }
+}
+
+impl Fabric {
+    /// Puts `packet`, whose head will be through the pipeline of router `to` at `at`, into the outbox.
+    #[cold]
+    pub(crate) fn export<M: Mode>(&mut self, packet: u32, to: u32, at: Time) {
+        let copy = *self.packets.get(packet);
+        self.packets.give::<M>(packet);
+        let slot = copy.message;
+        let mut message = *self.messages.get(slot);
+        if self.nics.window().holds(message.target) {
+            message.home = slot;
+        } else {
+            let kept = self.messages.edit::<M>(slot);
+            kept.undelivered -= u64::from(copy.bytes);
+            if kept.undelivered == 0 {
+                self.messages.give::<M>(slot);
+            }
+        }
+        self.outbox.parcels.push((to, at, Parcel { packet: copy, message }));
+    }
+
+    /// Takes in a packet from another part; the event that lets it arrive.
+    pub fn receive<M: Mode>(&mut self, parcel: Parcel) -> FabricEvent {
+        let Parcel { packet, message: copy } = parcel;
+        let message = if !self.nics.window().holds(copy.target) {
+            // On its way through: a copy of the message for this packet alone.
+            self.messages.take::<M>(Message {
+                undelivered: u64::from(packet.bytes),
+                next: NIL,
+                ..copy
+            })
+        } else if copy.home != NIL {
+            copy.home
+        } else if copy.bytes <= self.params.packet {
+            self.messages.take::<M>(Message {
+                undelivered: copy.bytes,
+                next: NIL,
+                ..copy
+            })
+        } else {
+            self.arrivals.find::<M>(&mut self.messages, copy)
+        };
+        let packet = self.packets.take::<M>(Packet {
+            message,
+            next: NIL,
+            next_waiting: NIL,
+            ..packet
+        });
+        FabricEvent::Arrive { packet }
+    }
+
+    /// Takes in a credit from another part that counts from `due` on.
+    pub fn accept<E, C>(&mut self, ctx: &mut C, due: Time, token: Token)
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        let Token { link, flits, owner, vc } = token;
+        self.flow.return_credit::<E, C>(ctx, link, vc, (flits, owner), due);
+    }
+
+    /// Gives the space of a packet of `owner` in input buffer `buffer`, of virtual channel `vc`, back to whoever
+    /// feeds it, the credit leaving at `leaves`.
+    #[inline]
+    pub(crate) fn give_back<E, C>(
+        &mut self,
+        ctx: &mut C,
+        buffer: u32,
+        vc: u8,
+        (flits, owner): (u16, Traffic),
+        leaves: Time,
+    ) where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        match self.flow.links.feeder(buffer) {
+            crate::link::Feeder::Own(link) => {
+                let due = leaves + self.flow.links.get(link).credit_delay;
+                self.flow.return_credit::<E, C>(ctx, link, vc, (flits, owner), due);
+            }
+            crate::link::Feeder::Other(link, lp, delay) => {
+                let token = Token { link, flits, owner, vc };
+                self.outbox.tokens.push((lp, leaves + delay, token));
+            }
+        }
+    }
+}
+
+/// Reads the fields of a value from the front of some bytes.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (field, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*field)
+    }
+    fn long(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take()?))
+    }
+    fn time(&mut self) -> Option<Time> {
+        Some(Time(self.long()?))
+    }
+    fn word(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(self.take()?))
+    }
+    fn short(&mut self) -> Option<u16> {
+        Some(u16::from_le_bytes(self.take()?))
+    }
+    fn byte(&mut self) -> Option<u8> {
+        self.take::<1>().map(|[byte]| byte)
+    }
+    fn flag(&mut self) -> Option<bool> {
+        match self.byte()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+}
+
+impl Wire for Token {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        let Token { link, flits, owner, vc } = *self;
+        bytes.extend_from_slice(&link.to_le_bytes());
+        bytes.extend_from_slice(&flits.to_le_bytes());
+        bytes.extend_from_slice(&owner.to_le_bytes());
+        bytes.push(vc);
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Token> {
+        let mut fields = Fields(bytes);
+        let token = Token {
+            link: fields.word()?,
+            flits: fields.short()?,
+            owner: fields.short()?,
+            vc: fields.byte()?,
+        };
+        *bytes = fields.0;
+        Some(token)
+    }
+}
+
+impl Wire for Parcel {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        let Parcel { packet: p, message: m } = self;
+        for long in [p.created.0, p.injected.0, p.tail_in.0, m.bytes, m.created.0, m.queued.0] {
+            bytes.extend_from_slice(&long.to_le_bytes());
+        }
+        let words = [
+            p.header.target,
+            p.header.via,
+            p.bytes,
+            p.buffer,
+            m.source,
+            m.target,
+            m.number,
+            m.home,
+        ];
+        for word in words.into_iter().chain(m.content) {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+        bytes.extend_from_slice(&p.traffic.to_le_bytes());
+        bytes.extend_from_slice(&p.hops.to_le_bytes());
+        let Header {
+            via_reached,
+            moved,
+            globals,
+            ..
+        } = p.header;
+        bytes.extend_from_slice(&[
+            p.vc,
+            globals,
+            u8::from(via_reached),
+            u8::from(moved),
+            u8::from(m.notify_sent),
+            u8::from(m.notify_arrived),
+        ]);
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Parcel> {
+        let mut f = Fields(bytes);
+        let (created, injected, tail_in) = (f.time()?, f.time()?, f.time()?);
+        let (length, asked, queued) = (f.long()?, f.time()?, f.time()?);
+        let (goal, via, size, buffer) = (f.word()?, f.word()?, f.word()?, f.word()?);
+        let (source, target, number, home) = (f.word()?, f.word()?, f.word()?, f.word()?);
+        let mut content = crate::Content::default();
+        for word in &mut content {
+            *word = f.word()?;
+        }
+        let (traffic, hops) = (f.short()?, f.short()?);
+        let (vc, globals) = (f.byte()?, f.byte()?);
+        let header = Header {
+            target: goal,
+            via,
+            via_reached: f.flag()?,
+            moved: f.flag()?,
+            globals,
+        };
+        let message = Message {
+            bytes: length,
+            created: asked,
+            source,
+            target,
+            traffic,
+            notify_sent: f.flag()?,
+            notify_arrived: f.flag()?,
+            content,
+            queued,
+            undelivered: 0,
+            number,
+            home,
+            next: NIL,
+        };
+        let packet = Packet {
+            created,
+            injected,
+            tail_in,
+            header,
+            message: NIL,
+            bytes: size,
+            buffer,
+            next: NIL,
+            next_waiting: NIL,
+            traffic,
+            vc,
+            hops,
+        };
+        *bytes = f.0;
+        Some(Parcel { packet, message })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_crosses_a_border_comes_out_as_it_went_in() {
+        let mut message = Message::new(7, 9, 1 << 40, 3, Time(5), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        (message.notify_sent, message.undelivered, message.number) = (false, 0, 77);
+        let packet = Packet {
+            created: Time(1),
+            injected: Time(2),
+            tail_in: Time(3),
+            header: Header {
+                target: 9,
+                via: 4,
+                via_reached: true,
+                moved: false,
+                globals: 2,
+            },
+            message: NIL,
+            bytes: 4096,
+            buffer: 99,
+            next: NIL,
+            next_waiting: NIL,
+            traffic: 3,
+            vc: 2,
+            hops: 6,
+        };
+        let parcel = Parcel { packet, message };
+        let token = Token {
+            link: 5,
+            flits: 64,
+            owner: 1,
+            vc: 3,
+        };
+        let mut bytes = Vec::new();
+        parcel.write(&mut bytes);
+        token.write(&mut bytes);
+        let mut rest = &bytes[..];
+        assert_eq!(Parcel::read(&mut rest), Some(parcel));
+        assert_eq!(Token::read(&mut rest), Some(token));
+        assert!(rest.is_empty());
+        for cut in 0..bytes.len() - 9 {
+            assert_eq!(Parcel::read(&mut &bytes[..cut]), None);
+        }
+    }
+}

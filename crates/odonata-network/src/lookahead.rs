@@ -1,0 +1,316 @@
+//! How soon one part of a machine can influence another: what the windows of parallel schedulers are made of.
+//!
+//! Over a cable between two parts travel
+//!
+//! - packets: the event at the far router is the moment its head has been routed, the link's latency and the router's
+//!   pipeline after it was sent, or later;
+//! - credits, against the direction of the link that they belong to: a credit delay after the buffer was left.
+//!
+//! Both go both ways, as a cable has two directions, so the two parts of a cut cable can influence each other after
+//!
+//! ```text
+//! min(latency + router_delay, credit_delay)
+//! ```
+//!
+//! and two parts after the smallest of that over the cables between them. Nodes are never cut from their router, so
+//! terminal links do not count.
+
+use crate::NetworkParams;
+use odonata_engine::{Partition, Time};
+use odonata_topology::{LinkClass, Peer, Topology};
+
+/// What delays influence over the links of each class, by [`LinkClass`] number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkDelays {
+    /// From the start of a packet to the moment its head has been routed at the far end, at least.
+    pub packet: [Time; 3],
+    /// From leaving a buffer to the credit's counting.
+    pub credit: [Time; 3],
+}
+
+impl LinkDelays {
+    /// Those of links with a latency and a credit delay each, and of routers with this pipeline.
+    pub fn new(links: [(Time, Time); 3], router_delay: Time) -> LinkDelays {
+        LinkDelays {
+            packet: links.map(|(latency, _)| latency + router_delay),
+            credit: links.map(|(_, credit_delay)| credit_delay),
+        }
+    }
+
+    /// The lookahead over a cut cable of `class`.
+    pub fn lookahead(&self, class: LinkClass) -> Time {
+        self.packet[class as usize].min(self.credit[class as usize])
+    }
+}
+
+impl From<&NetworkParams> for LinkDelays {
+    fn from(params: &NetworkParams) -> LinkDelays {
+        let links = params.links.map(|link| (link.latency, link.credit_delay));
+        LinkDelays::new(links, params.router_delay)
+    }
+}
+
+/// A cable that would be cut and over which something takes no time: parts that can influence each other at once cannot
+/// be run apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoLookahead {
+    /// The routers at its ends.
+    pub routers: (u32, u32),
+    /// Its class.
+    pub class: LinkClass,
+    /// Whether it is credits that take no time; else it is packets.
+    pub credit: bool,
+}
+
+impl std::fmt::Display for NoLookahead {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (a, b) = self.routers;
+        let class = self.class.name();
+        let what = if self.credit { "a credit" } else { "a packet" };
+        write!(
+            f,
+            "routers {a} and {b} cannot be in different parts: {what} takes no time over the {class} link between them"
+        )
+    }
+}
+
+impl std::error::Error for NoLookahead {}
+
+/// The parts whose first routers are `bounds` (the last of which is the number of routers), with the lookahead between
+/// those that share a cable. Takes time and memory in proportion to the ports, the parts, and the pairs of parts that
+/// share a cable.
+///
+/// # Errors
+/// A cable without lookahead would be cut.
+///
+/// # Panics
+/// If the bounds do not rise from 0 to the number of routers.
+pub fn partition(topology: &Topology, delays: &LinkDelays, bounds: &[u32]) -> Result<Partition, NoLookahead> {
+    let part_of = parts_of_routers(topology, bounds);
+    let parts = bounds.len() - 1;
+    let mut senders = Vec::with_capacity(parts);
+    // Per other part the smallest delay found so far, and which of them have one.
+    let mut smallest = vec![Time::NEVER; parts];
+    let mut found: Vec<u32> = Vec::new();
+    for part in 0..parts {
+        for cable in cables_of(topology, bounds[part]..bounds[part + 1]) {
+            let sender = part_of[cable.far_router as usize];
+            if sender as usize == part {
+                continue;
+            }
+            let lookahead = delays.lookahead(cable.class);
+            if lookahead == Time::ZERO {
+                return Err(NoLookahead {
+                    routers: (cable.router, cable.far_router),
+                    class: cable.class,
+                    credit: delays.credit[cable.class as usize] == Time::ZERO,
+                });
+            }
+            let entry = &mut smallest[sender as usize];
+            if *entry == Time::NEVER {
+                found.push(sender);
+            }
+            *entry = (*entry).min(lookahead);
+        }
+        found.sort_unstable();
+        let take = |sender| (sender, std::mem::replace(&mut smallest[sender as usize], Time::NEVER));
+        senders.push(found.drain(..).map(take).collect());
+    }
+    Ok(Partition::new(bounds.to_vec(), senders).expect("bounds rise, and no delay is zero"))
+}
+
+/// What a division cuts: cables in all and cables between parts, by [`LinkClass`] number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// All cables; of the terminal class one per node.
+    pub cables: [u32; 3],
+    /// Those whose ends are in different parts.
+    pub cut: [u32; 3],
+}
+
+/// Counts what the parts that begin at `bounds` cut.
+///
+/// # Panics
+/// If the bounds do not rise from 0 to the number of routers.
+pub fn cut(topology: &Topology, bounds: &[u32]) -> Cut {
+    let part_of = parts_of_routers(topology, bounds);
+    let mut counts = Cut::default();
+    counts.cables[LinkClass::Terminal as usize] = topology.nodes();
+    for cable in cables_of(topology, 0..topology.routers()) {
+        // Each is seen from both of its ends.
+        if cable.port < cable.far_port {
+            let class = cable.class as usize;
+            counts.cables[class] += 1;
+            counts.cut[class] += u32::from(part_of[cable.router as usize] != part_of[cable.far_router as usize]);
+        }
+    }
+    counts
+}
+
+struct CableEnd {
+    router: u32,
+    port: u32,
+    far_router: u32,
+    far_port: u32,
+    class: LinkClass,
+}
+
+/// The cables to other routers of the ports of `routers`.
+fn cables_of(topology: &Topology, routers: std::ops::Range<u32>) -> impl Iterator<Item = CableEnd> {
+    routers.flat_map(move |router| {
+        topology
+            .ports_of(router)
+            .filter_map(move |port| match topology.peer(port) {
+                Peer::Router {
+                    router: far_router,
+                    port: far_port,
+                } => Some(CableEnd {
+                    router,
+                    port,
+                    far_router,
+                    far_port,
+                    class: topology.class(port),
+                }),
+                Peer::Node(_) | Peer::Free => None,
+            })
+    })
+}
+
+fn parts_of_routers(topology: &Topology, bounds: &[u32]) -> Vec<u32> {
+    let routers = topology.routers();
+    assert!(
+        bounds.first() == Some(&0) && bounds.last() == Some(&routers) && bounds.is_sorted_by(|a, b| a < b),
+        "parts cover all routers, and none is empty"
+    );
+    let mut part_of = Vec::with_capacity(routers as usize);
+    for (part, range) in (0..).zip(bounds.windows(2)) {
+        part_of.resize(range[1] as usize, part);
+    }
+    part_of
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use odonata_topology::{Arrangement, Cable, Dragonfly, DragonflyShape};
+
+    const DELAYS: LinkDelays = LinkDelays {
+        packet: [Time(7), Time(50), Time(900)],
+        credit: [Time(1), Time(30), Time(400)],
+    };
+
+    fn dragonfly() -> Topology {
+        let shape = DragonflyShape {
+            groups: 5,
+            routers: 4,
+            nodes: 2,
+            global_ports: 2,
+            cables: None,
+        };
+        Dragonfly::new(shape, Arrangement::Absolute).unwrap().topology().clone()
+    }
+
+    /// The smallest delay over all pairs of ports of two parts, by definition.
+    fn by_pairs(topology: &Topology, from: std::ops::Range<u32>, to: std::ops::Range<u32>) -> Time {
+        let mut least = Time::NEVER;
+        for port in from.flat_map(|router| topology.ports_of(router)) {
+            if let Peer::Router { router, port: far } = topology.peer(port)
+                && to.contains(&router)
+            {
+                // A packet along the link, and a credit of the link that comes from there.
+                least = least.min(DELAYS.packet[topology.class(port) as usize]);
+                least = least.min(DELAYS.credit[topology.class(far) as usize]);
+            }
+        }
+        least
+    }
+
+    #[test]
+    fn lookahead_is_the_smallest_over_the_cables_between_two_parts() {
+        let topology = dragonfly();
+        for bounds in [
+            vec![0, 20],
+            vec![0, 8, 20],
+            vec![0, 4, 8, 12, 16, 20],
+            vec![0, 1, 6, 7, 18, 20],
+        ] {
+            let partition = partition(&topology, &DELAYS, &bounds).unwrap();
+            let mut smallest = Time::NEVER;
+            for to in 0..partition.len() {
+                let senders = partition.senders(to);
+                assert!(senders.is_sorted_by_key(|&(sender, _)| sender));
+                for from in (0..partition.len()).filter(|&from| from != to) {
+                    let expected = by_pairs(&topology, partition.range(from), partition.range(to));
+                    let found = senders.iter().find(|&&(sender, _)| sender as usize == from);
+                    assert_eq!(found.map_or(Time::NEVER, |&(_, delay)| delay), expected);
+                    smallest = smallest.min(expected);
+                }
+            }
+            assert_eq!(partition.lookahead(), smallest);
+        }
+    }
+
+    /// Whole groups are cut at global cables only, and all of those are cut where every group is a part.
+    #[test]
+    fn cut_cables_are_counted_once() {
+        let topology = dragonfly();
+        let groups = cut(&topology, &[0, 4, 8, 12, 16, 20]);
+        assert_eq!((groups.cables, groups.cut), ([40, 30, 20], [0, 0, 20]));
+        assert_eq!(cut(&topology, &[0, 20]).cut, [0, 0, 0]);
+        // Two routers of group 0 are apart from the other two: 2 x 2 of its cables, and 2 x 2 to other groups.
+        assert_eq!(cut(&topology, &[0, 2, 20]).cut, [0, 4, 4]);
+    }
+
+    #[test]
+    fn a_cable_over_which_something_takes_no_time_is_not_cut() {
+        let topology = dragonfly();
+        let free = LinkDelays {
+            credit: [Time::ZERO, Time::ZERO, Time(9)],
+            ..DELAYS
+        };
+        // Between groups there is lookahead, inside them none.
+        assert_eq!(partition(&topology, &free, &[0, 4, 20]).unwrap().lookahead(), Time(9));
+        let error = partition(&topology, &free, &[0, 5, 20]).unwrap_err();
+        assert_eq!((error.class, error.credit), (LinkClass::Local, true));
+        assert_eq!(
+            error.to_string(),
+            "routers 4 and 5 cannot be in different parts: a credit takes no time over the local link between them"
+        );
+        let at_once = LinkDelays::new(
+            [(Time(1), Time(1)), (Time(1), Time(1)), (Time::ZERO, Time(1))],
+            Time::ZERO,
+        );
+        let error = partition(&topology, &at_once, &[0, 4, 20]).unwrap_err();
+        assert_eq!((error.class, error.credit), (LinkClass::Global, false));
+        assert!(
+            error
+                .to_string()
+                .contains("a packet takes no time over the global link")
+        );
+        assert!(partition(&topology, &at_once, &[0, 20]).is_ok());
+    }
+
+    #[test]
+    fn a_pipeline_delays_packets_and_no_credits() {
+        let links = [(Time(10), Time(20)), (Time(10), Time(500)), (Time(10), Time(110))];
+        let delays = LinkDelays::new(links, Time(100));
+        assert_eq!(
+            LinkClass::ALL.map(|class| delays.lookahead(class)),
+            [20, 110, 110].map(Time)
+        );
+    }
+
+    #[test]
+    fn parts_without_a_cable_between_them_have_no_lookahead_to_keep() {
+        let cable = Cable {
+            a: (0, 0),
+            b: (1, 0),
+            class: LinkClass::Local,
+        };
+        let topology = Topology::new(&[1, 1, 1], &[], &[cable]).unwrap();
+        let partition = partition(&topology, &DELAYS, &[0, 1, 2, 3]).unwrap();
+        assert_eq!(partition.senders(0), [(1, Time(30))]);
+        assert_eq!(partition.senders(1), [(0, Time(30))]);
+        assert!(partition.senders(2).is_empty());
+    }
+}

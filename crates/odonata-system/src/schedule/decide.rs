@@ -1,0 +1,553 @@
+//! The decision itself: a pure function of numbers.
+
+use crate::scenario::Problem;
+use crate::scenario::resolved::Scheduler;
+use odonata_engine::Time;
+
+/// Nodes above which a single queue works out of the caches: there, parts are faster even on one thread.
+const LARGE_NETWORK: u32 = 8_000;
+
+/// Events of a run that is over before a second thread is of use: half a second.
+const SHORT_RUN: f64 = 3e6;
+
+/// What agreeing on a window costs each thread, in events: some 2 us at 100 ns per event, for threads of one computer.
+const WINDOW_COST: f64 = 20.0;
+
+/// What sending a packet or a credit to another part costs more than inside of one, in events. Measured on one thread
+/// (2026-11-21): 8.3 million of them made 32 million events take a quarter longer.
+const CROSSING_COST: f64 = 1.0;
+
+/// Least factor over sequential for which parallel is taken: below, it only makes the computer warm.
+const WORTH: f64 = 1.2;
+
+/// What is known of a run and of where it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation {
+    /// The scheduler that the scenario asks for.
+    pub scheduler: Scheduler,
+    /// Nodes of the machine.
+    pub nodes: u32,
+    /// Events of the whole run.
+    pub events: f64,
+    /// Events per simulated second, at a moment at which there are some.
+    pub events_per_s: f64,
+    /// Cores that the process may use.
+    pub cores: u32,
+    /// Threads of each process, at most.
+    pub threads: u32,
+    /// Processes that share the run, at least 1.
+    pub processes: u32,
+}
+
+/// A way to divide the machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Candidate {
+    /// Number of parts.
+    pub parts: u32,
+    /// The shortest delay between two of them; [`Time::NEVER`] if there is one part.
+    pub lookahead: Time,
+    /// All that there is to do over what the busiest part has to do.
+    pub parallelism: f64,
+    /// Packets and credits to other parts, per event.
+    pub crossings: f64,
+}
+
+impl Candidate {
+    /// Events of a window: of as much time as the lookahead.
+    pub fn events_of_a_window(&self, events_per_s: f64) -> f64 {
+        events_per_s * self.lookahead.seconds()
+    }
+
+    /// Threads that have something to do all the time, of `threads`.
+    pub fn busy(&self, threads: u32) -> f64 {
+        f64::from(threads.min(self.parts)).min(self.parallelism)
+    }
+
+    /// How much faster than sequential conservative windows are expected to be on `threads` threads: the threads that
+    /// are busy, times the share of their time that is not for the cuts' and the next window's sake.
+    pub fn speed_up(&self, events_per_s: f64, threads: u32) -> f64 {
+        let busy = self.busy(threads);
+        let events = self.events_of_a_window(events_per_s);
+        if events == 0.0 {
+            return 0.0;
+        }
+        busy * events / (events * (1.0 + self.crossings * CROSSING_COST) + busy * WINDOW_COST)
+    }
+}
+
+/// What was decided.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// Who handles the events; never [`Scheduler::Auto`].
+    pub scheduler: Scheduler,
+    /// Threads of each process.
+    pub threads: u32,
+    /// Which of the candidates; `None`: one part.
+    pub candidate: Option<usize>,
+    /// Why, in sentences without a full stop.
+    pub reasons: Vec<String>,
+}
+
+/// Decides who runs the events, on how many threads, over which of the `candidates`, of which there is at least one.
+///
+/// # Errors
+/// There are several processes, and the scheduler asked for is the sequential one, or there are fewer parts.
+pub fn decide(situation: &Situation, candidates: &[Candidate]) -> Result<Decision, Problem> {
+    let Situation {
+        scheduler, processes, ..
+    } = *situation;
+    let all_threads = situation.threads.saturating_mul(processes);
+    let mut reasons = vec![threads_in_words(situation)];
+    match scheduler {
+        Scheduler::Sequential if processes > 1 => {
+            let problem = format!("{processes} processes share the run, and the sequential scheduler runs in one");
+            Err(Problem::new(
+                "run.scheduler",
+                problem,
+                "\"auto\", \"conservative\" or \"optimistic\"",
+            ))
+        }
+        Scheduler::Sequential => Ok(one_part(vec!["run.scheduler asks for it".into()])),
+        Scheduler::Optimistic => {
+            // What may be taken back need not be waited for: the most equal parts are best.
+            let chosen = best(situation, candidates, |one| one.busy(all_threads));
+            reasons.push("run.scheduler asks for the optimistic scheduler".into());
+            parallel(scheduler, situation, candidates, chosen, reasons)
+        }
+        Scheduler::Conservative => {
+            let chosen = fastest(situation, candidates);
+            reasons.push("run.scheduler asks for the conservative scheduler".into());
+            reasons.push(window_in_words(situation, &candidates[chosen], all_threads));
+            parallel(scheduler, situation, candidates, chosen, reasons)
+        }
+        Scheduler::Auto => auto(situation, candidates, all_threads, reasons),
+    }
+}
+
+fn auto(
+    situation: &Situation,
+    candidates: &[Candidate],
+    threads: u32,
+    mut reasons: Vec<String>,
+) -> Result<Decision, Problem> {
+    let Situation {
+        events_per_s, nodes, ..
+    } = *situation;
+    let chosen = fastest(situation, candidates);
+    let one = &candidates[chosen];
+    if situation.processes > 1 {
+        reasons.push("several processes share the run, which needs parts".into());
+        reasons.push(window_in_words(situation, one, threads));
+        return parallel(Scheduler::Conservative, situation, candidates, chosen, reasons);
+    }
+    if situation.events < SHORT_RUN {
+        let events = about(situation.events);
+        reasons.push(format!(
+            "the run has about {events} events, too few for parts to gain anything"
+        ));
+        return Ok(one_part(reasons));
+    }
+    if threads > 1 {
+        if one.parts > 1 {
+            reasons.push(window_in_words(situation, one, threads));
+        }
+        let speed_up = one.speed_up(events_per_s, threads);
+        if speed_up >= WORTH {
+            reasons.push(format!(
+                "windows are expected to be {speed_up:.1} times as fast as one part"
+            ));
+            return parallel(Scheduler::Conservative, situation, candidates, chosen, reasons);
+        }
+        reasons.push(if one.parts == 1 {
+            "there is nothing to divide".into()
+        } else if one.busy(threads) < WORTH {
+            "one part has nearly all there is to do".into()
+        } else {
+            format!("a lookahead of {} leaves too little parallelism", one.lookahead)
+        });
+    }
+    // On one thread parts gain by working inside its caches, and lose by turning to the next.
+    let events_of_a_part = one.events_of_a_window(events_per_s) / f64::from(one.parts);
+    if nodes > LARGE_NETWORK && one.parts > 1 && events_of_a_part >= WINDOW_COST {
+        reasons.push(format!(
+            "the state of {nodes} nodes exceeds the caches of a core: {} parts run in turn, {} at a time",
+            one.parts, one.lookahead
+        ));
+        let situation = &Situation {
+            threads: 1,
+            ..*situation
+        };
+        return parallel(Scheduler::Conservative, situation, candidates, chosen, reasons);
+    }
+    if threads == 1 {
+        reasons.push(if nodes <= LARGE_NETWORK {
+            format!("the state of {nodes} nodes fits into the caches of a core")
+        } else {
+            let events = about(events_of_a_part);
+            format!(
+                "{} parts would have about {events} events in a window of {}",
+                one.parts, one.lookahead
+            )
+        });
+    }
+    Ok(one_part(reasons))
+}
+
+fn one_part(reasons: Vec<String>) -> Decision {
+    Decision {
+        scheduler: Scheduler::Sequential,
+        threads: 1,
+        candidate: None,
+        reasons,
+    }
+}
+
+fn parallel(
+    scheduler: Scheduler,
+    situation: &Situation,
+    candidates: &[Candidate],
+    chosen: usize,
+    reasons: Vec<String>,
+) -> Result<Decision, Problem> {
+    let (parts, processes) = (candidates[chosen].parts, situation.processes);
+    if parts < processes {
+        let problem = format!("{parts} parts for {processes} processes");
+        let expected = format!("at least {processes} parts, or fewer processes");
+        return Err(Problem::new("run.parts", problem, expected));
+    }
+    Ok(Decision {
+        scheduler,
+        threads: situation.threads.min(parts.div_ceil(processes)),
+        candidate: Some(chosen),
+        reasons,
+    })
+}
+
+/// The candidate with which the conservative scheduler is fastest.
+pub(super) fn fastest(situation: &Situation, candidates: &[Candidate]) -> usize {
+    let threads = situation.threads.saturating_mul(situation.processes);
+    best(situation, candidates, |one| {
+        one.speed_up(situation.events_per_s, threads)
+    })
+}
+
+/// The first of the candidates with the greatest `value`, of those that do divide, and have a part for each process.
+fn best(situation: &Situation, candidates: &[Candidate], value: impl Fn(&Candidate) -> f64) -> usize {
+    let order = |at: usize| {
+        let one = &candidates[at];
+        (one.parts >= situation.processes.max(2), value(one))
+    };
+    let better = |chosen: usize, next: usize| if order(next) > order(chosen) { next } else { chosen };
+    (0..candidates.len()).reduce(better).unwrap_or(0)
+}
+
+fn threads_in_words(situation: &Situation) -> String {
+    let Situation {
+        cores,
+        threads,
+        processes,
+        ..
+    } = *situation;
+    let plural = |n: u32, what: &str| {
+        if n == 1 {
+            format!("1 {what}")
+        } else {
+            format!("{n} {what}s")
+        }
+    };
+    let of_each = if processes > 1 {
+        format!(" in each of {processes} processes")
+    } else {
+        String::new()
+    };
+    format!("{}{of_each} on {}", plural(threads, "thread"), plural(cores, "core"))
+}
+
+fn window_in_words(situation: &Situation, one: &Candidate, threads: u32) -> String {
+    if one.lookahead == Time::NEVER {
+        return match one.parts {
+            1 => "there is one part".into(),
+            parts => format!("{parts} parts cannot influence each other"),
+        };
+    }
+    let events = one.events_of_a_window(situation.events_per_s);
+    format!(
+        "{} parts can influence each other after {} at the earliest; as much time holds about {} events, {} for each \
+         busy thread; agreeing on the next window costs as much as {WINDOW_COST}, and what crosses cuts as much as {:.0} % of \
+         them",
+        one.parts,
+        one.lookahead,
+        about(events),
+        about(events / one.busy(threads).max(1.0)),
+        100.0 * one.crossings * CROSSING_COST,
+    )
+}
+
+/// A number of events, to two digits.
+fn about(count: f64) -> String {
+    let (value, unit) = match count {
+        count if count >= 1e9 => (count / 1e9, " G"),
+        count if count >= 1e6 => (count / 1e6, " M"),
+        count if count >= 1e3 => (count / 1e3, " k"),
+        count => (count, ""),
+    };
+    if value >= 9.95 {
+        format!("{value:.0}{unit}")
+    } else {
+        format!("{value:.1}{unit}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1,056 nodes under uniform traffic: 10^10 events per second, 3,000 in 300 ns.
+    const BUSY: Situation = Situation {
+        scheduler: Scheduler::Auto,
+        nodes: 1_056,
+        events: 1e9,
+        events_per_s: 1e10,
+        cores: 2,
+        threads: 2,
+        processes: 1,
+    };
+
+    const GROUPS: Candidate = Candidate {
+        parts: 8,
+        lookahead: Time::from_ns(300),
+        parallelism: 6.6,
+        crossings: 0.25,
+    };
+
+    const INSIDE_GROUPS: Candidate = Candidate {
+        parts: 16,
+        lookahead: Time::from_ns(50),
+        parallelism: 15.0,
+        crossings: 0.5,
+    };
+
+    const WHOLE: Candidate = Candidate {
+        parts: 1,
+        lookahead: Time::NEVER,
+        parallelism: 1.0,
+        crossings: 0.0,
+    };
+
+    fn decided(situation: Situation, candidates: &[Candidate]) -> (Scheduler, u32, Option<usize>, String) {
+        let Decision {
+            scheduler,
+            threads,
+            candidate,
+            reasons,
+        } = decide(&situation, candidates).unwrap();
+        (scheduler, threads, candidate, reasons.join("; "))
+    }
+
+    #[test]
+    fn full_windows_on_two_threads_run_conservatively() {
+        let (scheduler, threads, chosen, why) = decided(BUSY, &[GROUPS]);
+        assert_eq!((scheduler, threads, chosen), (Scheduler::Conservative, 2, Some(0)));
+        for part in [
+            "2 threads on 2 cores",
+            "8 parts",
+            "300 ns",
+            "3.0 k events, 1.5 k for each busy thread",
+            "1.6 times",
+        ] {
+            assert!(why.contains(part), "{part} is not in: {why}");
+        }
+        // 2 threads, 3,000 events, a quarter more for what crosses, and agreeing for 2 x 20.
+        assert!((GROUPS.speed_up(1e10, 2) - 2.0 * 3_000.0 / 3_790.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_short_lookahead_leaves_no_parallelism() {
+        let codes = Candidate {
+            lookahead: Time(1_419),
+            ..GROUPS
+        };
+        let (scheduler, threads, chosen, why) = decided(BUSY, &[codes]);
+        assert_eq!((scheduler, threads, chosen), (Scheduler::Sequential, 1, None));
+        assert!(
+            why.contains("a lookahead of 1.419 ns leaves too little parallelism"),
+            "{why}"
+        );
+        assert!(why.contains("14 events, 7.1 for each"), "{why}");
+    }
+
+    #[test]
+    fn sparse_events_leave_no_parallelism_either() {
+        let sparse = Situation {
+            events_per_s: 5e7,
+            ..BUSY
+        };
+        assert_eq!(decided(sparse, &[GROUPS]).0, Scheduler::Sequential);
+    }
+
+    #[test]
+    fn short_runs_stay_sequential() {
+        let short = Situation { events: 2e6, ..BUSY };
+        let (scheduler, _, _, why) = decided(short, &[GROUPS]);
+        assert_eq!(scheduler, Scheduler::Sequential);
+        assert!(why.contains("about 2.0 M events, too few"), "{why}");
+    }
+
+    #[test]
+    fn one_thread_runs_small_networks_whole_and_large_ones_part_by_part() {
+        let one = Situation {
+            cores: 1,
+            threads: 1,
+            ..BUSY
+        };
+        let (scheduler, threads, chosen, why) = decided(one, &[WHOLE]);
+        assert_eq!((scheduler, threads, chosen), (Scheduler::Sequential, 1, None));
+        assert!(
+            why.contains("1 thread on 1 core") && why.contains("1056 nodes fits"),
+            "{why}"
+        );
+        let large = Situation { nodes: 9_702, ..one };
+        let (scheduler, threads, chosen, why) = decided(large, &[GROUPS]);
+        assert_eq!((scheduler, threads, chosen), (Scheduler::Conservative, 1, Some(0)));
+        assert!(
+            why.contains("9702 nodes exceeds") && why.contains("8 parts run in turn, 300 ns at a time"),
+            "{why}"
+        );
+        // In turn, but with so little in a window that the caches are changed all the time.
+        let sparse = Situation {
+            events_per_s: 2e8,
+            ..large
+        };
+        let (scheduler, _, _, why) = decided(sparse, &[GROUPS]);
+        assert_eq!(scheduler, Scheduler::Sequential);
+        assert!(
+            why.contains("8 parts would have about 7.5 events in a window of 300 ns"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn groups_are_divided_only_where_that_gains_more_than_it_costs() {
+        let many = Situation {
+            cores: 16,
+            threads: 16,
+            ..BUSY
+        };
+        let few_groups = Candidate {
+            parts: 5,
+            parallelism: 5.0,
+            ..GROUPS
+        };
+        // 5 x 3000 / 3850 = 3.9 against 15 x 500 / 1050 = 7.1.
+        let (_, threads, chosen, _) = decided(many, &[few_groups, INSIDE_GROUPS]);
+        assert_eq!((threads, chosen), (16, Some(1)));
+        // 5 x 300 / 475 = 3.2 against 15 x 50 / 375 = 2.0.
+        let calm = Situation {
+            events_per_s: 1e9,
+            ..many
+        };
+        let (_, threads, chosen, _) = decided(calm, &[few_groups, INSIDE_GROUPS]);
+        assert_eq!((threads, chosen), (5, Some(0)));
+    }
+
+    #[test]
+    fn a_machine_on_which_one_part_has_all_the_work_is_not_divided() {
+        let lopsided = Candidate {
+            parallelism: 1.1,
+            ..GROUPS
+        };
+        let (scheduler, _, _, why) = decided(BUSY, &[lopsided]);
+        assert_eq!(scheduler, Scheduler::Sequential);
+        assert!(why.contains("one part has nearly all there is to do"), "{why}");
+        let (scheduler, _, _, why) = decided(BUSY, &[WHOLE]);
+        assert_eq!(scheduler, Scheduler::Sequential);
+        assert!(why.contains("nothing to divide"), "{why}");
+    }
+
+    #[test]
+    fn several_processes_need_parts() {
+        let shared = Situation {
+            processes: 4,
+            threads: 1,
+            events: 10.0,
+            ..BUSY
+        };
+        let (scheduler, threads, chosen, why) = decided(shared, &[GROUPS]);
+        assert_eq!((scheduler, threads, chosen), (Scheduler::Conservative, 1, Some(0)));
+        assert!(why.contains("1 thread in each of 4 processes on 2 cores"), "{why}");
+        let asked = Situation {
+            scheduler: Scheduler::Sequential,
+            ..shared
+        };
+        let problem = decide(&asked, &[GROUPS]).unwrap_err();
+        assert_eq!(problem.key, "run.scheduler");
+        assert!(problem.problem.contains("4 processes"), "{problem:?}");
+        // Four groups would be faster, but leave processes without a part.
+        let eight = Situation {
+            processes: 8,
+            events_per_s: 1e9,
+            ..shared
+        };
+        let groups = Candidate {
+            parts: 4,
+            parallelism: 4.0,
+            ..GROUPS
+        };
+        assert!(groups.speed_up(1e9, 8) > INSIDE_GROUPS.speed_up(1e9, 8));
+        assert_eq!(decided(eight, &[groups, INSIDE_GROUPS]).2, Some(1));
+        let problem = decide(&eight, &[groups]).unwrap_err();
+        assert_eq!(
+            (problem.key.as_str(), problem.problem.as_str()),
+            ("run.parts", "4 parts for 8 processes")
+        );
+    }
+
+    #[test]
+    fn who_names_a_scheduler_gets_it() {
+        for (scheduler, chosen, threads) in [
+            (Scheduler::Sequential, None, 1),
+            (Scheduler::Conservative, Some(0), 2),
+            (Scheduler::Optimistic, Some(1), 2),
+        ] {
+            let short = Situation {
+                scheduler,
+                events: 1.0,
+                events_per_s: 1e9,
+                ..BUSY
+            };
+            // Less parallelism than there are threads, so that the better division counts where nobody waits.
+            let groups = Candidate {
+                parallelism: 1.9,
+                ..GROUPS
+            };
+            let (found, on, candidate, why) = decided(short, &[groups, INSIDE_GROUPS]);
+            assert_eq!((found, on, candidate), (scheduler, threads, chosen));
+            assert!(why.contains("run.scheduler asks for"), "{why}");
+        }
+        // Never more threads than parts.
+        let asked = Situation {
+            scheduler: Scheduler::Conservative,
+            threads: 64,
+            ..BUSY
+        };
+        assert_eq!(decided(asked, &[GROUPS]).1, 8);
+        assert_eq!(decided(asked, &[WHOLE]).1, 1);
+    }
+
+    #[test]
+    fn nothing_to_do_is_no_reason_to_divide_by_zero() {
+        let idle = Situation {
+            events: 0.0,
+            events_per_s: 0.0,
+            ..BUSY
+        };
+        assert_eq!(decided(idle, &[GROUPS]).0, Scheduler::Sequential);
+        assert_eq!(GROUPS.speed_up(0.0, 2), 0.0);
+    }
+
+    #[test]
+    fn numbers_are_told_to_two_digits() {
+        let told = [0.9, 9.94, 14.2, 950.0, 1_500.0, 123_456.0, 2.0e6, 3.1e9].map(about);
+        assert_eq!(told, ["0.9", "9.9", "14", "950", "1.5 k", "123 k", "2.0 M", "3.1 G"]);
+    }
+}

@@ -1,0 +1,186 @@
+//! The central promise: what comes out does not depend on who runs the events, on how many threads, over which parts.
+
+mod random;
+mod shared;
+
+use odonata_system::{Outcome, Results, Simulation, scenario};
+use std::time::Duration;
+
+/// The schedulers that divide the machine.
+const PARALLEL: [&str; 1] = ["conservative"];
+
+const MACHINE: &str = "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 2\n\
+                       global_ports_per_router = 2\n";
+
+/// Three jobs that share links and servers, with blame and series; PAR.
+const MIX: &str = r#"
+[run]
+series_interval = "50 us"
+[network]
+packet = "2 KiB"
+[network.routing]
+algorithm = "progressive-adaptive"
+[mpi]
+eager_threshold = "4 KiB"
+[storage]
+nodes = { per_group = 1, position = "first" }
+[storage.manager]
+block = "16 KiB"
+memory = "64 KiB"
+[[jobs]]
+name = "halo"
+ranks = 12
+placement = "random"
+workload = { stencil = { dims = [3, 2, 2], message = "6 KiB", iterations = 2, compute = "2 us", allreduce = "64 B" } }
+[[jobs]]
+name = "training"
+ranks = 7
+placement = "random"
+workload = { cosmoflow = { iterations = 2, elements = 3000, sample = "40 KiB", compute = "5 us" } }
+[[jobs]]
+name = "checkpoint"
+ranks = 10
+ranks_per_node = 2
+placement = "random"
+start = "3 us"
+workload = { checkpoint = { total = "300 KiB", interval = "4 us" } }
+"#;
+
+/// All to the next group, adaptively, with more records than are kept.
+const WORST_CASE: &str = r#"
+[run]
+message_rows = 700
+[network.routing]
+algorithm = "progressive-adaptive"
+[[jobs]]
+ranks = 72
+workload = { next-group = { bytes = "9 KiB", load = 0.3, messages = 20 } }
+"#;
+
+/// Everything in step: messages of whole packets at the same instants, links of the same speed and latency, so that
+/// masses of events tie.
+const TIES: &str = r#"
+[network]
+packet = "1 KiB"
+router_delay = "100 ns"
+[network.routing]
+algorithm = "valiant"
+[network.links.terminal]
+bandwidth = "10.24 GB/s"
+latency = "100 ns"
+credit_delay = "100 ns"
+[network.links.local]
+bandwidth = "10.24 GB/s"
+latency = "100 ns"
+credit_delay = "100 ns"
+[network.links.global]
+bandwidth = "10.24 GB/s"
+latency = "100 ns"
+credit_delay = "100 ns"
+[[jobs]]
+name = "all"
+ranks = 40
+workload = { stencil = { dims = [5, 4, 2], message = "8 KiB", iterations = 3, compute = "1 us", allreduce = "1 KiB" } }
+[[jobs]]
+name = "other"
+ranks = 32
+workload = { stencil = { dims = [4, 4, 2], message = "8 KiB", iterations = 3, compute = "1 us", allreduce = "1 KiB" } }
+"#;
+
+/// A job that sends until another has ended, and one that starts then.
+const RULES: &str = r#"
+[[jobs]]
+name = "main"
+ranks = 16
+placement = "random"
+workload = { stencil = { dims = [4, 2, 2], message = "20 KiB", iterations = 3, compute = "20 us" } }
+[[jobs]]
+name = "noise"
+ranks = 24
+placement = "random"
+until = "main"
+workload = { uniform = { bytes = "3 KiB", load = 0.2 } }
+[[jobs]]
+name = "then"
+ranks = 8
+placement = "random"
+start_after = "main"
+workload = { cosmoflow = { iterations = 1, elements = 3000, sample = "40 KiB", compute = "5 us" } }
+[storage]
+"#;
+
+fn results(text: &str, overrides: &[&str]) -> Results {
+    let overrides: Vec<String> = overrides.iter().map(|&o| o.into()).collect();
+    let scenario = scenario::load(text, "test.toml", &overrides, None, ".").unwrap_or_else(|e| panic!("{e:?}"));
+    let mut simulation = Simulation::new(scenario).unwrap();
+    while !simulation.advance(Duration::from_secs(60)).finished {}
+    simulation.finish(false)
+}
+
+/// The tables as text: whatever a digest might leave out.
+fn tables(results: &Results) -> String {
+    format!("{:?}", results.tables())
+}
+
+/// Runs `text` under all schedulers, and holds every result against that of the sequential one.
+fn assert_equal_everywhere(text: &str, more: &[&str], outcome: &Outcome) {
+    let text = format!("{text}\n{MACHINE}");
+    let run = |how: &[&str]| results(&text, &[more, how].concat());
+    let reference = run(&["run.scheduler=\"sequential\""]);
+    assert_eq!(reference.outcome(), outcome, "{:?}", reference.run_json()["detail"]);
+    let (digest, expected) = (reference.digest().to_owned(), tables(&reference));
+    for scheduler in PARALLEL {
+        for (threads, parts) in [(1, "2"), (1, "36"), (2, "3"), (2, "9"), (4, "17")] {
+            let scheduler = format!("run.scheduler={scheduler:?}");
+            let (threads, parts) = (format!("run.threads={threads}"), format!("run.parts={parts}"));
+            let context = format!("{scheduler} {threads} {parts}");
+            let got = run(&[&scheduler, &threads, &parts]);
+            assert_eq!(got.outcome(), outcome, "{context}: {:?}", got.run_json()["detail"]);
+            assert_eq!(got.run_json()["detail"], reference.run_json()["detail"], "{context}");
+            let same = tables(&got) == expected;
+            assert!(
+                same && got.digest() == digest,
+                "{context}: other tables ({same}), {} for {digest}",
+                got.digest()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_mix_with_storage_blame_and_series() {
+    assert_equal_everywhere(MIX, &[], &Outcome::Completed);
+}
+
+#[test]
+fn the_routers_of_codes_and_input_fifos() {
+    assert_equal_everywhere(MIX, &["network.router=\"output-queued\""], &Outcome::Completed);
+    assert_equal_everywhere(MIX, &["network.input_queues=\"fifo\""], &Outcome::Completed);
+    assert_equal_everywhere(MIX, &["network.switching=\"store-and-forward\""], &Outcome::Completed);
+}
+
+#[test]
+fn worst_case_traffic_with_more_records_than_are_kept() {
+    assert_equal_everywhere(WORST_CASE, &[], &Outcome::Completed);
+}
+
+#[test]
+fn masses_of_simultaneous_events() {
+    assert_equal_everywhere(TIES, &[], &Outcome::Completed);
+    assert_equal_everywhere(
+        TIES,
+        &["network.routing.algorithm=\"progressive-adaptive\""],
+        &Outcome::Completed,
+    );
+}
+
+#[test]
+fn jobs_that_wait_for_each_other() {
+    assert_equal_everywhere(RULES, &[], &Outcome::Completed);
+}
+
+#[test]
+fn runs_that_end_otherwise() {
+    assert_equal_everywhere(WORST_CASE, &["run.time_limit=\"13.7 us\""], &Outcome::TimeLimit);
+    assert_equal_everywhere(MIX, &["run.time_limit=\"41 us\""], &Outcome::TimeLimit);
+}

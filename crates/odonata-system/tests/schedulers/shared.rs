@@ -1,0 +1,69 @@
+//! Runs that several processes share; here they are threads, each of which has only its own parts.
+
+use super::{MACHINE, MIX, RULES, TIES, results, tables};
+use odonata_engine::transport::Crowd;
+use odonata_system::{Company, Others, Outcome, Results, Simulation, scenario};
+use std::time::Duration;
+
+/// What the first of `processes` processes has at the end.
+fn shared(text: &str, overrides: &[String], processes: usize) -> Results {
+    let (for_schedulers, for_runs) = (Crowd::new(processes), Crowd::new(processes));
+    std::thread::scope(|scope| {
+        let start = |(one, other): (Crowd, Crowd)| {
+            scope.spawn(move || {
+                let others = Others {
+                    transport: Box::new(one),
+                    company: Company::new(Box::new(other)),
+                };
+                let scenario = scenario::load(text, "test.toml", overrides, None, ".").unwrap();
+                let mut simulation = Simulation::shared(scenario, others).unwrap();
+                while !simulation.advance(Duration::from_millis(1)).finished {}
+                simulation.finish_shared(false).unwrap()
+            })
+        };
+        let threads: Vec<_> = for_schedulers.into_iter().zip(for_runs).map(start).collect();
+        let mut all = threads.into_iter().map(|thread| thread.join().unwrap());
+        let first = all.next().flatten().expect("the first process has the results");
+        assert!(all.all(|other| other.is_none()), "all others have none");
+        first
+    })
+}
+
+fn assert_equal_when_shared(text: &str, more: &[&str], outcome: &Outcome) {
+    let text = format!("{text}\n{MACHINE}");
+    let reference = results(&text, &[more, &["run.scheduler=\"sequential\""]].concat());
+    assert_eq!(reference.outcome(), outcome);
+    for (processes, threads, parts) in [(2, 1, 2), (2, 2, 7), (3, 1, 9), (3, 2, 36)] {
+        let how = [
+            "run.scheduler=\"conservative\"".to_owned(),
+            format!("run.threads={threads}"),
+            format!("run.parts={parts}"),
+        ];
+        let overrides: Vec<String> = more.iter().map(|&o| o.to_owned()).chain(how).collect();
+        let got = shared(&text, &overrides, processes);
+        let context = format!("{processes} processes, {overrides:?}");
+        assert_eq!(got.outcome(), outcome, "{context}");
+        assert_eq!(got.run_json()["detail"], reference.run_json()["detail"], "{context}");
+        assert_eq!(got.digest(), reference.digest(), "{context}");
+        assert!(tables(&got) == tables(&reference), "{context}: other tables");
+        assert_eq!(got.run_json()["ranks"], processes, "{context}");
+    }
+}
+
+#[test]
+fn a_mix_masses_of_ties_and_jobs_that_wait() {
+    assert_equal_when_shared(MIX, &[], &Outcome::Completed);
+    assert_equal_when_shared(TIES, &[], &Outcome::Completed);
+    assert_equal_when_shared(RULES, &[], &Outcome::Completed);
+    assert_equal_when_shared(MIX, &["run.time_limit=\"41 us\""], &Outcome::TimeLimit);
+}
+
+/// Who waits for whom is told by the first process, from the state of all.
+#[test]
+fn a_run_that_gets_stuck_is_explained() {
+    let full = [
+        "storage.device.capacity=\"90 kB\"",
+        "jobs.2.workload.checkpoint.total=\"2 MB\"",
+    ];
+    assert_equal_when_shared(MIX, &full, &Outcome::StorageFull);
+}

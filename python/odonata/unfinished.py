@@ -1,0 +1,243 @@
+"""Runs that outlive their process: where their snapshots and results lie until they are complete.
+
+A run with `run.checkpoint_interval` has the hidden sibling `.NAME.unfinished` of its result folder NAME for
+its own, for as long as it takes, however many processes that may need one after the other:
+
+- `checkpoint/`: the snapshots of the run and of its baselines (`checkpoint.py`);
+- `results/`: the result folder in the making, which `publish` renames;
+- `about.json`: the scenario, to say what has changed;
+- `lock`: held by the process that works on it.
+
+Nothing there is taken for a result. `odonata run` with the same name refuses to begin anew over it unless
+told so. To go on is an option of `run`, not a command of its own: a batch script says `odonata run SCENARIO
+--resume` each time it is queued, the first included, and scenario and settings stand in one place.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from odonata import __version__, _core, runner
+from odonata.baselines import FOLDER as BASELINES
+from odonata.checkpoint import Checkpoints, Saved
+from odonata.errors import InputError
+from odonata.folder import ResultFolder
+from odonata.lock import hold
+from odonata.wording import duration
+
+#: Held by the process that works on the run.
+LOCK = "lock"
+
+ABOUT = "about.json"
+
+#: Settings that may change from process to process: how often the run is saved, and who carries it out.
+FREE = ("run.checkpoint_interval", "run.scheduler", "run.threads", "run.parts", "run.optimism")
+
+#: Changed settings that are told.
+MOST_CHANGES = 5
+
+
+def place_of(target: Path) -> Path:
+    """Where the run whose results go to `target` is while it is unfinished.
+
+    >>> place_of(Path("results/milc")).as_posix()
+    'results/.milc.unfinished'
+    """
+    return target.with_name(f".{target.name}.unfinished")
+
+
+def prepare(
+    task: runner.Task,
+    out: str | os.PathLike[str],
+    *,
+    replace: bool = False,
+    resume: bool = False,
+    warn: Callable[[str], None] = warnings.warn,
+) -> tuple[ResultFolder, _core.Simulation]:
+    """The folder in which the results of `task` are made, not yet open, and its simulation.
+
+    With `resume` the simulation goes on from the newest snapshot of an unfinished run, if there is one.
+    Raises `InputError`; nothing was created or touched then.
+    """
+    folder = ResultFolder(out, replace=replace)
+    place = place_of(folder.target)
+    there = place.is_dir()
+    if there:
+        _refuse_unfinished(place, folder.target, replace=replace, resume=resume)
+    saved = _checkpoints(place, None).latest() if there and resume else None
+    simulation = task.build() if saved is None else _resumed(task, place, saved)
+    interval_s = simulation.checkpoint_interval_s()
+    if interval_s is None and not there:
+        return folder, simulation
+    about = {"version": __version__, "scenario": json.loads(simulation.scenario_json())}
+    kept = KeptFolder(
+        out, replace=replace, resumes=saved, about=about, checkpoints=_checkpoints(place, interval_s, warn)
+    )
+    return kept, simulation
+
+
+def _checkpoints(
+    place: Path, interval_s: float | None, warn: Callable[[str], None] = warnings.warn
+) -> Checkpoints:
+    return Checkpoints(place / "checkpoint" / "run", interval_s, warn)
+
+
+class KeptFolder(ResultFolder):
+    """A folder in the making that stays when its process ends, if there is a snapshot to go on from."""
+
+    def __init__(
+        self,
+        out: str | os.PathLike[str],
+        *,
+        replace: bool,
+        resumes: Saved | None,
+        about: dict[str, Any],
+        checkpoints: Checkpoints,
+    ) -> None:
+        super().__init__(out, replace=replace)
+        self.checkpoints = self._checkpoints = checkpoints
+        self.resumes = resumes
+        self._about = about
+        self._place = place_of(self.target)
+        self._lock: int | None = None
+
+    def publish(self) -> Path:
+        """Gives the complete folder its name, removes the snapshots, and returns it."""
+        path = super().publish()
+        shutil.rmtree(self._place, ignore_errors=True)
+        self._unlock()
+        return path
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        saved = self._checkpoints.latest()
+        if error is not None and saved is not None:
+            error.add_note(f"the run is {standing(saved)}; go on with --resume")
+
+    def _make(self, parent: Path) -> Path:
+        self._lock = hold(self._place / LOCK)
+        if self._lock is None:
+            raise _in_use(self.target)
+        results = self._place / "results"
+        if self.resumes is None:
+            _empty(self._place, but=LOCK)
+        elif results.is_dir():
+            # Baselines that are complete need not be run again.
+            _empty(results, but=BASELINES)
+        results.mkdir(exist_ok=True)
+        text = json.dumps(self._about, ensure_ascii=False)
+        (self._place / ABOUT).write_text(text, encoding="utf-8")
+        return results
+
+    def _discard(self) -> None:
+        if self._lock is not None:
+            if self._checkpoints.latest() is None:
+                shutil.rmtree(self._place, ignore_errors=True)
+            else:
+                self._made.clear()
+            self._partial = None
+            self._unlock()
+        super()._discard()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _refuse_unfinished(place: Path, target: Path, *, replace: bool, resume: bool) -> None:
+    lock = hold(place / LOCK)
+    if lock is None:
+        raise _in_use(target)
+    os.close(lock)
+    if replace or resume:
+        return
+    saved = _checkpoints(place, None).latest()
+    raise InputError(
+        "a run of this name is unfinished",
+        key="--out",
+        value=str(target),
+        expected="a name that is not taken",
+        hint=("" if saved is None else f"it is {standing(saved)}: ")
+        + "go on with --resume, or begin anew with --force",
+    )
+
+
+def _in_use(target: Path) -> InputError:
+    return InputError(
+        "another process is at this run",
+        key="--out",
+        value=str(target),
+        expected="a name that is not taken",
+        hint="wait for its end, or choose another name with -o",
+    )
+
+
+def standing(saved: Saved) -> str:
+    """How far a run has come.
+
+    >>> standing(Saved(Path("0.snapshot"), simulated_s=0.012, fraction=0.4))
+    'saved at 12 ms, 40 % of it'
+    """
+    share = "" if saved.fraction is None else f", {100 * saved.fraction:.0f} % of it"
+    return f"saved at {duration(saved.simulated_s)}{share}"
+
+
+def _resumed(task: runner.Task, place: Path, saved: Saved) -> _core.Simulation:
+    """The simulation that goes on from `saved`, or an `InputError` that says what does not fit."""
+    try:
+        return task.build(saved.path)
+    except InputError as error:
+        if error.file != str(saved.path):
+            raise
+        hint = "begin anew with --force"
+        changes = _changes(task, place)
+        if changes:
+            hint = f"changed: {changes}; change it back, or {hint}"
+        raise InputError(
+            f"the run cannot be resumed: {error.message}",
+            file=error.file,
+            key="--resume",
+            expected=error.expected,
+            hint=hint,
+        ) from None
+
+
+def _changes(task: runner.Task, place: Path) -> str:
+    """Which settings are not those of the unfinished run; empty if none, or if it cannot be told."""
+    from odonata.comparison import settings
+
+    try:
+        before = json.loads((place / ABOUT).read_text(encoding="utf-8"))["scenario"]
+        changes = settings(before, json.loads(task.build().scenario_json()))
+    except (OSError, ValueError, KeyError):
+        return ""
+    told = [
+        f"{change['key']} ({change['a']} -> {change['b']})"
+        if change["change"] == "changed"
+        else change["key"]
+        for change in changes
+        if not change["key"].startswith(FREE)
+    ]
+    more = [f"{len(told) - MOST_CHANGES} more"] if len(told) > MOST_CHANGES else []
+    return ", ".join(told[:MOST_CHANGES] + more)
+
+
+def _empty(folder: Path, *, but: str) -> None:
+    """Removes what is in `folder`, except for `but`."""
+    for path in folder.iterdir():
+        if path.name == but:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()

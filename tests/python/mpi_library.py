@@ -1,0 +1,91 @@
+"""Programs under the mpirun of every MPI library for which `tests/mpi/setup.sh` has built."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+#: The repository.
+ROOT = Path(__file__).parents[2]
+
+#: Seconds after which processes count as hung. A bad end takes two, and one core may be shared by all.
+PATIENCE_S = 240
+
+#: More processes than cores, and root as who starts them, are errors for Open MPI 4 unless it is told so.
+OPEN_MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+}
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What mpirun and all processes printed, and mpirun's exit code."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """An MPI library and what was built for it."""
+
+    name: str
+    folder: Path
+
+    @property
+    def mpirun(self) -> str:
+        return (self.folder / "built").read_text().strip()
+
+    def command(self, processes: int, *command: str | Path) -> list[str]:
+        """What starts `command` so many times."""
+        return [self.mpirun, "-n", str(processes), *map(str, command)]
+
+    def environment(self) -> dict[str, str]:
+        """What it is started with: Python finds the package that was built for this library."""
+        own = {"PYTHONPATH": str(self.folder / "site"), "RUST_BACKTRACE": "0"}
+        return os.environ | OPEN_MPI | own | {"COLUMNS": "110", "NO_COLOR": "1"}
+
+    def __call__(self, processes: int, *command: str | Path, folder: Path | None = None) -> Ending:
+        """Starts `command` so many times in `folder`, and waits for its end."""
+        done = subprocess.run(
+            self.command(processes, *command),
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            stdin=subprocess.DEVNULL,
+            env=self.environment(),
+        )
+        return Ending(done.returncode, done.stdout, done.stderr)
+
+    def program(self, processes: int, name: str, *arguments: str) -> Ending:
+        """Starts an example program of odonata-mpi."""
+        return self(processes, self.folder / name, *arguments)
+
+    def python(self, processes: int, code: str) -> Ending:
+        """Starts a Python program."""
+        return self(processes, sys.executable, "-c", code)
+
+
+def library(name: str) -> Mpi:
+    """The library `name`; without it the test is skipped, or fails where setup.sh was to install it."""
+    folder = ROOT / "target" / "mpi" / name
+    if not (folder / "built").is_file():
+        missing = f"{name}: not built by tests/mpi/setup.sh, which needs its mpicc and mpirun, and libclang"
+        if os.environ.get("ODONATA_MPI_INSTALL") == "1" and os.geteuid() == 0:
+            pytest.fail(missing)
+        pytest.skip(missing)
+    return Mpi(name, folder)
+
+
+def names() -> list[str]:
+    """The libraries to test with; those of Debian unless another was found."""
+    return ["default"] if (ROOT / "target" / "mpi" / "default").is_dir() else ["mpich", "openmpi"]

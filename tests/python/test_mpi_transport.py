@@ -1,0 +1,51 @@
+"""The transport between processes: what is sent arrives, and no process outlives another."""
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+@pytest.mark.parametrize("trial", ["exchange", "pieces", "refusals"])
+def test_transport_passes_its_trials(mpi, trial, processes):
+    done = mpi.program(processes, "transport", trial)
+    assert (done.code, done.out.count("\n"), done.err) == (0, 1, "")
+    assert done.out.startswith(f"{trial}: passed, {processes} processes, ")
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_toy_model_gives_the_results_of_the_sequential_scheduler(mpi, processes):
+    done = mpi.program(processes, "toy")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("30 toys: passed")
+
+
+@pytest.mark.parametrize("who", ["0", "1", "2"])
+@pytest.mark.parametrize(
+    ("trial", "said"),
+    [
+        ("panic", "process {who} of 3 has panicked"),
+        ("panic-worker", "process {who} of 3 has panicked"),
+        ("out-of-step", "processes are out of step"),
+    ],
+)
+def test_panic_of_one_process_ends_all_with_a_message(mpi, trial, said, who):
+    done = mpi.program(3, "transport", trial, who)
+    assert done.code == 1
+    assert said.format(who=who) in done.err
+    assert "passed" not in done.out
+
+
+@pytest.mark.parametrize("who", ["0", "2"])
+@pytest.mark.parametrize(
+    ("trial", "codes"),
+    # Whose mpirun it is says how a process died, in its own words and by its own exit code: MPICH gives the
+    # number of the signal, Open MPI 128 more. A process that leaves without a word counts as killed in MPICH.
+    [("killed", {9, 137}), ("abort", {3}), ("exit", {4}), ("vanish", {1, 9})],
+)
+def test_death_of_one_process_ends_all(mpi, trial, codes, who):
+    done = mpi.program(3, "transport", trial, who)
+    assert done.code in codes
+    assert "passed" not in done.out
+    if trial == "killed":
+        assert "signal 9" in done.out + done.err

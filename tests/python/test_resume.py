@@ -1,0 +1,413 @@
+"""A run that was killed goes on from its snapshot, to the results that it would have had."""
+
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import time
+import warnings
+
+import pytest
+from conftest import ODONATA, SMALL
+
+import odonata
+from odonata import InputError, RunSuspended, runner
+from odonata.checkpoint import Checkpoints
+from odonata.lock import hold
+from odonata.unfinished import place_of, prepare
+
+#: Three jobs that are simulated in two or three seconds and saved ten times in each of them.
+LONG = (
+    SMALL.replace("iterations = 5,", "iterations = 450,")
+    .replace("iterations = 2, elements", "iterations = 80, elements")
+    .replace('iterations = 2, total = "16 MB"', 'iterations = 80, total = "16 MB"')
+    + '\n[run]\ncheckpoint_interval = "0.1 s"\nmessage_rows = 2000\n'
+)
+
+#: The same without an end in reach.
+LONGER = LONG.replace("iterations = 450,", "iterations = 100000,")
+
+
+def start(shell, *arguments, **options):
+    command = [*ODONATA, "run", "scenario.toml", "-o", "out", "-q", *arguments]
+    return subprocess.Popen(command, cwd=shell.folder, stderr=subprocess.PIPE, text=True, **options)
+
+
+def place(shell):
+    return shell.folder / ".out.unfinished"
+
+
+def snapshots(shell):
+    return list(place(shell).glob("checkpoint/run/[0-9]*/0.snapshot"))
+
+
+def await_snapshot(shell, process, patience_s=60):
+    began = time.monotonic()
+    while not any(path.parent.name.isdecimal() for path in snapshots(shell)):
+        assert process.poll() is None
+        assert time.monotonic() - began < patience_s
+        time.sleep(0.01)
+
+
+def killed(shell, text=LONG, *arguments):
+    """A run of `text` that was killed when it had been saved once."""
+    shell.write(text)
+    with start(shell, *arguments) as process:
+        await_snapshot(shell, process)
+        process.kill()
+    return process
+
+
+def digest_of(folder):
+    return json.loads((folder / "run.json").read_text())["digest"]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The results of the long scenario without a break, and without a snapshot."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "scenario.toml").write_text(LONG.replace('checkpoint_interval = "0.1 s"', ""), encoding="utf-8")
+    return odonata.run(folder / "scenario.toml", folder / "out")
+
+
+def test_a_killed_run_leaves_no_result_and_says_that_it_can_be_resumed(shell):
+    killed(shell)
+    assert sorted(path.name for path in shell.folder.iterdir()) == [".out.unfinished", "scenario.toml"]
+    assert not list(shell.folder.rglob("run.json"))
+    before = shell.files()
+    refused = shell("run", "scenario.toml", "-o", "out")
+    assert refused.code == 2
+    assert "a run of this name is unfinished" in refused.err
+    assert "it is saved at" in refused.err
+    assert "--resume" in refused.err
+    assert shell.files() == before
+
+
+def test_a_resumed_run_has_the_results_of_one_without_a_break(shell, whole):
+    killed(shell)
+    done = shell("run", "scenario.toml", "-o", "out", "--resume")
+    assert (done.code, done.err.splitlines()[0][:17]) == (0, "goes on: saved at")
+    assert sorted(path.name for path in shell.folder.iterdir()) == ["out", "scenario.toml"]
+    resumed = odonata.load(shell.folder / "out")
+    assert resumed.run["digest"] == whole.run["digest"]
+    assert resumed.tables == whole.tables
+    for name in whole.tables:
+        assert resumed.table(name).equals(whole.table(name)), name
+    same = ("outcome", "detail", "simulated_s", "events", "packets", "packet_hops", "messages")
+    assert {key: resumed.run[key] for key in same} == {key: whole.run[key] for key in same}
+
+
+def test_what_a_run_has_cost_before_it_was_killed_counts(shell):
+    killed(shell, LONG.replace("0.1 s", "1 s"))
+    assert shell("run", "scenario.toml", "-o", "out", "-q", "--resume").code == 0
+    run = odonata.load(shell.folder / "out").run
+    assert run["wall_s"] > 1.0
+    assert run["cpu_s"] > 0.5
+
+
+def test_resume_begins_where_there_is_nothing_to_go_on_from(shell, whole):
+    shell.write(LONG)
+    done = shell("run", "scenario.toml", "-o", "out", "--resume")
+    assert done.code == 0
+    assert done.err.startswith("begins: nothing to go on from")
+    assert digest_of(shell.folder / "out") == whole.run["digest"]
+    again = shell("run", "scenario.toml", "-o", "out", "--resume")
+    assert again.code == 2
+    assert "the result folder exists" in again.err
+
+
+def test_another_scenario_seed_or_setting_is_refused_by_name(shell):
+    killed(shell)
+    before = shell.files()
+    for arguments, changed in [
+        (["--seed", "4"], "seed (3 -> 4)"),
+        (
+            ["--set", "jobs.0.ranks=8", "--set", "jobs.0.workload.stencil.dims=[4, 2]"],
+            "jobs.halo.ranks (16 -> 8)",
+        ),
+        (["--set", "network.packet=2 KiB"], "network.packet (4 KiB -> 2 KiB)"),
+        (["--baselines"], "run.baselines (False -> True)"),
+    ]:
+        refused = shell("run", "scenario.toml", "-o", "out", "--resume", *arguments)
+        assert refused.code == 2
+        assert "the run cannot be resumed: the scenario is not the one that was saved" in refused.err
+        assert changed in refused.err
+        assert "--force" in refused.err
+    assert shell.files() == before
+    # How often it is saved is nobody else's business.
+    done = shell(
+        "run", "scenario.toml", "-o", "out", "-q", "--resume", "--set", "run.checkpoint_interval=1 h"
+    )
+    assert (done.code, done.err) == (0, "")
+
+
+def test_a_damaged_snapshot_is_refused_and_stays(shell, whole):
+    killed(shell)
+    (file,) = snapshots(shell)
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 4
+    file.write_bytes(content)
+    refused = shell("run", "scenario.toml", "-o", "out", "--resume")
+    assert refused.code == 2
+    assert "the snapshot is damaged: its checksum is wrong" in refused.err
+    assert file.read_bytes() == content
+    assert shell("run", "scenario.toml", "-o", "out", "-q", "--force").code == 0
+    assert digest_of(shell.folder / "out") == whole.run["digest"]
+    assert not place(shell).exists()
+
+
+def test_a_mistake_in_the_scenario_costs_no_snapshot(shell):
+    killed(shell)
+    before = shell.files()
+    shell.write(LONG.replace("ranks = 16", "ranks = -1"))
+    for option in ("--resume", "--force"):
+        refused = shell("run", "scenario.toml", "-o", "out", option)
+        assert refused.code == 2
+        assert "jobs.0.ranks" in refused.err
+    assert shell.files() == before
+
+
+def test_a_run_that_somebody_is_at_is_left_alone(shell):
+    shell.write(LONGER)
+    with start(shell) as process:
+        await_snapshot(shell, process)
+        for option in ([], ["--resume"], ["--force"]):
+            refused = shell("run", "scenario.toml", "-o", "out", *option)
+            assert refused.code == 2
+            assert "another process is at this run" in refused.err
+        assert process.poll() is None
+        process.kill()
+
+
+def test_sigterm_saves_a_run_and_stops_it(shell, whole):
+    shell.write(LONG.replace("0.1 s", "1 h"))
+    with start(shell) as process:
+        while not place(shell).exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        time.sleep(0.5)
+        process.terminate()
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the run was saved, and stopped by SIGTERM; the run is saved at" in err
+    assert not (shell.folder / "out").exists()
+    assert shell("run", "scenario.toml", "-o", "out", "-q", "--resume").code == 0
+    assert digest_of(shell.folder / "out") == whole.run["digest"]
+
+
+def test_ctrl_c_ends_a_run_with_snapshots_as_any_other(shell):
+    shell.write(LONGER)
+    with start(shell) as process:
+        await_snapshot(shell, process)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert odonata.load(shell.folder / "out").outcome == "interrupted"
+    assert sorted(path.name for path in shell.folder.iterdir()) == ["out", "scenario.toml"]
+
+
+def test_a_snapshot_that_does_not_fit_on_the_disk_costs_a_warning(shell, whole):
+    shell.write(LONG)
+
+    def no_file_over_64_kib():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+
+    with start(shell, "--set", "run.message_rows=0", preexec_fn=no_file_over_64_kib) as process:
+        _, err = process.communicate(timeout=60)
+    assert "the run could not be saved, and goes on: File too large" in err
+    assert "Traceback" not in err
+    if process.returncode == 0:
+        assert odonata.load(shell.folder / "out").outcome == "completed"
+    else:  # the results did not fit either
+        assert sorted(path.name for path in shell.folder.iterdir()) == ["scenario.toml"]
+
+
+def test_without_an_interval_nothing_is_saved(shell):
+    shell.write(LONGER.replace('checkpoint_interval = "0.1 s"', ""))
+    with start(shell) as process:
+        while not list(shell.folder.glob(".out.*.partial")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        time.sleep(0.5)
+        assert not place(shell).exists()
+        assert not list(shell.folder.rglob("*.snapshot"))
+        process.kill()
+
+
+def test_baselines_are_resumed_and_those_that_are_complete_stay(shell):
+    shell.write(LONG)
+    with start(shell, "--baselines") as process:
+        run_file = place(shell) / "results" / "baselines" / "halo" / "run.json"
+        while not run_file.exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.kill()
+    written_at = run_file.stat().st_mtime_ns
+    assert not (shell.folder / "out").exists()
+    assert shell("run", "scenario.toml", "-o", "out", "-q", "--baselines", "--resume").code == 0
+    results = odonata.load(shell.folder / "out")
+    assert (results.path / "baselines" / "halo" / "run.json").stat().st_mtime_ns == written_at
+    assert sorted(path.name for path in shell.folder.iterdir()) == ["out", "scenario.toml"]
+    assert not list(results.path.rglob("*.lock"))
+    plain = odonata.run(
+        shell.folder / "scenario.toml",
+        shell.folder / "plain",
+        baselines=True,
+        overrides={"run.checkpoint_interval": "1 h"},
+    )
+    assert results.run["digest"] == plain.run["digest"]
+    assert list(results.baselines) == list(plain.baselines)
+    for job, baseline in plain.baselines.items():
+        assert results.baselines[job].run["digest"] == baseline.run["digest"]
+    assert repr(results.rows("slowdown")) == repr(plain.rows("slowdown"))
+
+
+def test_in_python_a_run_is_resumed_too(tmp_path, whole):
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(LONG, encoding="utf-8")
+
+    class Killed(Exception):
+        pass
+
+    def kill(now):
+        if list((tmp_path / ".out.unfinished").glob("checkpoint/run/[0-9]")):
+            raise Killed
+
+    with pytest.raises(Killed) as raised:
+        odonata.run(scenario, tmp_path / "out", progress=kill)
+    assert "go on with --resume" in raised.value.__notes__[0]
+    with pytest.raises(InputError, match="unfinished"):
+        odonata.run(scenario, tmp_path / "out")
+    walls = []
+    results = odonata.run(
+        scenario, tmp_path / "out", resume=True, progress=lambda now: walls.append((now.wall_s, now.fraction))
+    )
+    assert results.run["digest"] == whole.run["digest"]
+    assert walls[0][0] > 0.1
+    with pytest.raises(InputError, match="without a folder"):
+        odonata.run(scenario, resume=True)
+
+
+def test_sigterm_raises_in_python(tmp_path):
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(LONGER, encoding="utf-8")
+    with pytest.raises(RunSuspended):
+        odonata.run(scenario, tmp_path / "out", progress=lambda _: os.kill(os.getpid(), signal.SIGTERM))
+    assert list((tmp_path / ".out.unfinished").glob("checkpoint/run/[0-9]*/0.snapshot"))
+
+
+def test_a_failure_before_the_first_snapshot_leaves_nothing(tmp_path):
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(LONG.replace("0.1 s", "1 h"), encoding="utf-8")
+
+    def fail(now):
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full") as raised:
+        odonata.run(scenario, tmp_path / "new" / "out", progress=fail)
+    assert not getattr(raised.value, "__notes__", [])
+    assert [path.name for path in tmp_path.iterdir()] == ["scenario.toml"]
+
+
+def test_a_snapshot_stays_until_the_next_one_is_whole(tmp_path):
+    class Full:
+        def save(self, path):
+            if self.fails:
+                raise OSError(28, "No space left on device")
+            path.write_text("state")
+
+    simulation = Full()
+    checkpoints = Checkpoints(tmp_path / "run", 1.0)
+    now = runner.Progress(1.0, 2e-3, 0, 0, 0, 0, fraction=0.5)
+    simulation.fails = False
+    assert checkpoints.save(simulation, now)
+    assert checkpoints.save(simulation, now)
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["2"]
+    simulation.fails = True
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert not checkpoints.save(simulation, now)
+    assert "No space left on device" in str(told[0].message)
+    # Killed in the midst of the next one.
+    (tmp_path / "run" / "3.partial").mkdir()
+    saved = checkpoints.latest()
+    assert (saved.path, saved.simulated_s, saved.fraction) == (
+        tmp_path / "run" / "2" / "0.snapshot",
+        2e-3,
+        0.5,
+    )
+    # Killed when the next was whole and the old one was still there.
+    shutil.copytree(tmp_path / "run" / "2", tmp_path / "run" / "10")
+    assert checkpoints.latest().path.parent.name == "10"
+
+
+def test_a_lock_is_held_by_one_and_let_go_with_its_file(tmp_path):
+    path = tmp_path / "folder" / "lock"
+    first = hold(path)
+    assert first is not None
+    assert hold(path) is None
+    os.close(first)
+    second = hold(path)
+    assert second is not None
+    # Whoever waits for a lock that is removed with its folder gets one that others see.
+    shutil.rmtree(path.parent)
+    third = hold(path)
+    assert hold(path) is None
+    for file in (second, third):
+        os.close(file)
+
+
+def test_a_run_that_has_become_another_is_prepared_without_touching_anything(tmp_path):
+    task = runner.Task(SMALL, "small.toml", [], None)
+    folder, _ = prepare(task, tmp_path / "out")
+    assert type(folder).__name__ == "ResultFolder"
+    assert list(tmp_path.iterdir()) == []
+    place_of(tmp_path / "out").mkdir()
+    with pytest.raises(InputError, match="unfinished"):
+        prepare(task, tmp_path / "out")
+    # Without an interval, too, the one who is told to begin anew clears up.
+    folder, _ = prepare(task, tmp_path / "out", replace=True)
+    with folder:
+        (folder.path / "run.json").write_text("{}")
+        folder.publish()
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_at_random_moments_loses_nothing(shell, whole, request):
+    """With `--kills N`, N times; a run that comes to its end in between is begun anew."""
+    shell.write(LONG)
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    lot = random.Random(seed)
+    kills, resumed, ends = 0, 0, 0
+    while kills < request.config.getoption("--kills") or ends == 0:
+        resumed += bool(snapshots(shell))
+        process = start(shell, "--resume")
+        over = time.monotonic() + lot.uniform(0.0, 2.5)
+        # Some die at any moment, some in the midst of a snapshot, some while the results are written.
+        aim = lot.choice(["", "", "checkpoint/run/*.partial/*", "results/*.parquet"])
+        while process.poll() is None and time.monotonic() < over:
+            if aim and any(place(shell).glob(aim)):
+                break
+            time.sleep(0.0005)
+        process.kill()
+        _, err = process.communicate(timeout=60)
+        out = shell.folder / "out"
+        if process.returncode == -signal.SIGKILL:
+            kills += 1
+            if not out.exists():
+                continue
+        # It is there: killed or not, it must be whole.
+        assert process.returncode in (0, -signal.SIGKILL), err
+        results = odonata.load(out)
+        assert results.run["digest"] == whole.run["digest"]
+        assert results.tables == whole.tables
+        ends += 1
+        shutil.rmtree(out)
+        shutil.rmtree(place(shell), ignore_errors=True)
+    print(f"{kills} kills, {resumed} resumed, {ends} complete")
+    assert resumed > kills / 4
