@@ -32,7 +32,7 @@ impl Hosts {
     #[inline(always)]
     pub(crate) fn note(&mut self, fact: Fact) {
         if cfg!(test) {
-            self.facts.push(fact);
+            self.facts.push::<M>(fact);
         }
     }
 }
