@@ -4,7 +4,7 @@ use crate::company::Company;
 use crate::machine::Machine;
 use crate::scenario::resolved::Scheduler as SchedulerKind;
 use crate::schedule;
-use odonata_engine::{Alone, Conservative, Scheduler, Sequential, Transport};
+use odonata_engine::{Alone, Optimism, Options, Parallel, Scheduler, Sequential, Transport};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -49,10 +49,16 @@ pub(super) fn start(
     mut parts: Vec<Machine>,
     transport: Box<dyn Transport>,
 ) -> Result<Box<dyn Scheduler<Machine>>, String> {
-    let (partition, threads) = (Arc::new(schedule.partition.clone()), schedule.threads as usize);
-    Ok(match schedule.scheduler {
-        SchedulerKind::Conservative => Box::new(Conservative::new(parts, partition, first, threads, transport)?),
-        SchedulerKind::Optimistic => return Err("this version has no optimistic scheduler yet".into()),
-        SchedulerKind::Sequential | SchedulerKind::Auto => Box::new(Sequential::new(parts.remove(0))),
-    })
+    let optimism = match schedule.scheduler {
+        SchedulerKind::Sequential | SchedulerKind::Auto => return Ok(Box::new(Sequential::new(parts.remove(0)))),
+        SchedulerKind::Conservative => None,
+        SchedulerKind::Optimistic => Some(Optimism {
+            events_per_round: schedule.optimism.events_per_round,
+            journal: schedule.optimism.journal.0,
+        }),
+    };
+    let threads = schedule.threads as usize;
+    let partition = Arc::new(schedule.partition.clone());
+    let options = Options { threads, optimism };
+    Ok(Box::new(Parallel::new(parts, partition, first, options, transport)?))
 }

@@ -7,7 +7,7 @@ use odonata_system::{Outcome, Results, Simulation, scenario};
 use std::time::Duration;
 
 /// The schedulers that divide the machine.
-const PARALLEL: [&str; 1] = ["conservative"];
+const PARALLEL: [&str; 2] = ["conservative", "optimistic"];
 
 const MACHINE: &str = "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 2\n\
                        global_ports_per_router = 2\n";
