@@ -184,3 +184,27 @@ fn runs_that_end_otherwise() {
     assert_equal_everywhere(WORST_CASE, &["run.time_limit=\"13.7 us\""], &Outcome::TimeLimit);
     assert_equal_everywhere(MIX, &["run.time_limit=\"41 us\""], &Outcome::TimeLimit);
 }
+
+/// Every router a part of its own, credits nearly without delay, all nodes sending to the next group: what a part does
+/// beyond its window is mostly too early.
+#[test]
+fn thousands_of_rollbacks_make_no_difference() {
+    let text = format!(
+        "{WORST_CASE}\n[network.links.terminal]\ncredit_delay = \"1.419 ns\"\n[network.links.local]\n\
+         credit_delay = \"1.419 ns\"\n[network.links.global]\ncredit_delay = \"1.419 ns\"\n{MACHINE}"
+    );
+    let expected = results(&text, &["run.scheduler=\"sequential\""]);
+    for threads in ["run.threads=1", "run.threads=3"] {
+        let got = results(&text, &["run.scheduler=\"optimistic\"", "run.parts=36", threads]);
+        assert_eq!((got.digest(), tables(&got)), (expected.digest(), tables(&expected)));
+        let figures = &got.run_json()["schedule"]["optimistic"];
+        let figure = |name: &str| figures[name].as_f64().unwrap();
+        assert!(figure("rollbacks") > 2_000.0, "{figures}");
+        assert!(figure("anti_messages") > 2_000.0, "{figures}");
+        assert!(
+            figure("rolled_back") > 2_000.0 && figure("efficiency") < 1.0,
+            "{figures}"
+        );
+        assert!(figure("peak_journal_bytes") > 1_000.0, "{figures}");
+    }
+}
