@@ -23,8 +23,8 @@ use crate::{Lp, Model, Outbox, Partition, Time};
 /// How far parts may be ahead of their windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Optimism {
-    /// Events that a part handles in a round at most, if they are not all in its window; those included that it has
-    /// handled beyond it before and may still take back.
+    /// A part goes beyond its window as long as it has handled fewer events than this in the round, counting those of
+    /// earlier rounds that it may still have to take back.
     pub events_per_round: u32,
     /// Bytes of histories and undo logs of a process at most, to within a few events of each part: a part that has used
     /// up its share waits for its window.

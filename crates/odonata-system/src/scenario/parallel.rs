@@ -76,7 +76,8 @@ pub struct ListedParts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Optimism {
-    /// Most events that a part handles before the parts agree again on the time before which nothing is taken back.
+    /// A part goes beyond its window as long as it has handled fewer events than this in the round, counting those of earlier
+    /// rounds that it may still have to take back.
     #[schemars(range(min = 1))]
     pub events_per_round: u32,
     /// Most memory that a process keeps in order to take events back; at least 1 MiB.
