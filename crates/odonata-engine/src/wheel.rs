@@ -205,7 +205,9 @@ impl<E: Copy> Wheel<E> {
 
     /// Opens the next occupied bucket, unless it begins at `bound` or later; `false` if there is none.
     fn advance(&mut self, bound: Time) -> bool {
-        if self.opened >= REFIT_EVERY.min(self.mask + 1) {
+        // Soon, too, if far more has come than fits the width: buckets that are too wide cost memory and sorting.
+        let looks = REFIT_EVERY.min(self.mask + 1);
+        if self.opened >= looks || self.opened_events >= looks * TARGET {
             self.refit();
             if !self.open.is_empty() {
                 return true;
@@ -277,7 +279,10 @@ impl<E: Copy> Wheel<E> {
         if shift == self.shift {
             return;
         }
-        let mut all: Vec<Scheduled<E>> = self.buckets.iter_mut().flat_map(|bucket| bucket.drain(..)).collect();
+        // With their memory: it has the size of the old buckets, a hundred times that of the new ones where a large
+        // machine starts.
+        self.spare.clear();
+        let mut all: Vec<Scheduled<E>> = self.buckets.iter_mut().flat_map(std::mem::take).collect();
         all.extend(self.far.drain().map(|Reverse(item)| item.0));
         self.occupied.fill(0);
         // Stay at the same time, so that no event lies before the open bucket.
