@@ -24,7 +24,7 @@ from odonata.terminal import console, explain, say, show_table, table
 from odonata.wording import duration, factor, share, size
 
 #: The schedulers that take more than one thread.
-PARALLEL = ("conservative",)
+PARALLEL = ("conservative", "optimistic")
 
 
 @dataclass

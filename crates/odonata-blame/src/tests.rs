@@ -1,5 +1,5 @@
 use super::*;
-use odonata_engine::{Journalled, Plain, Speculative};
+use odonata_engine::{Journalled, Moment, Plain, Speculative};
 
 const LINK: Cause = 0;
 const CREDIT: Cause = 1;
@@ -118,8 +118,8 @@ fn everything_can_be_taken_back() {
         ledger.fingerprint(&mut digest);
         digest.value()
     };
-    let (before, mut marks) = (print(&ledger), Vec::new());
-    ledger.mark(&mut marks);
+    let before = print(&ledger);
+    Moment(1).begin();
     for culprit in 0..6 {
         ledger.charge::<Speculative>(0, at(u64::from(culprit) * 7 + 7), culprit, LINK);
     }
@@ -128,6 +128,6 @@ fn everything_can_be_taken_back() {
     ledger.settle::<Speculative>(0, at(50), 3, CREDIT);
     ledger.leave::<Speculative>(0, at(50), 1);
     assert_ne!(print(&ledger), before);
-    ledger.undo(&mut marks.iter());
+    ledger.undo(Moment(1));
     assert_eq!(print(&ledger), before);
 }

@@ -14,7 +14,7 @@
 mod toy;
 
 use cpu_time::ProcessTime;
-use odonata_engine::{Alone, Conservative, Figures, Partition, Scheduler, Sequential, Time};
+use odonata_engine::{Alone, Figures, Optimism, Options, Parallel, Partition, Scheduler, Sequential, Time};
 use std::sync::Arc;
 use std::time::Instant;
 use toy::{Params, SMALLEST, Toy};

@@ -45,6 +45,12 @@ impl Sequences {
             sequence,
         }
     }
+
+    /// Takes back that `lp` has sent the last `count` events.
+    pub(crate) fn take_back(&mut self, lp: Lp, count: u32) {
+        let next = &mut self.next[(lp - self.first) as usize];
+        *next = next.wrapping_sub(count);
+    }
 }
 
 /// Everything of a part but its model.
@@ -97,17 +103,6 @@ impl<E: Copy> Context<E> for Core<E> {
 }
 
 impl<E: Copy> Core<E> {
-    /// Makes sure that what has come for `lp` and counts from `at` does not come too late, all events before `done`
-    /// having been handled.
-    #[inline]
-    pub(crate) fn assert_not_late(&self, lp: Lp, at: Time, done: Time) {
-        assert!(
-            at >= done && at > self.now,
-            "LP {lp} is sent something for {at:?} when it is at {:?}: sooner than the lookahead of the partition",
-            done.max(self.now)
-        );
-    }
-
     /// Starts every LP of `model`, with that many buckets in the event queue.
     pub(crate) fn start<M: Model<Event = E>>(model: &mut M, buckets: usize) -> Core<E> {
         let processes = model.processes();

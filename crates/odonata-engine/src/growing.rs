@@ -1,7 +1,6 @@
 //! A store that grows as it is written: for tables whose extent only the run itself knows.
 
-use crate::state::Marks;
-use crate::{Digest, Journalled, Mode, Store};
+use crate::{Digest, Journalled, Mode, Moment, Store};
 
 /// Cells numbered from 0, all at their default until they are changed.
 ///
@@ -53,16 +52,20 @@ impl<T: Copy + Default + PartialEq> Default for Growing<T> {
 }
 
 impl<T: Copy + Default + PartialEq + std::fmt::Debug> Journalled for Growing<T> {
-    fn mark(&self, marks: &mut Marks) {
-        self.0.mark(marks);
+    fn undo(&mut self, from: Moment) {
+        self.0.undo(from);
     }
 
-    fn undo(&mut self, marks: &mut std::slice::Iter<'_, usize>) {
-        self.0.undo(marks);
+    fn forget(&mut self, until: Moment) {
+        self.0.forget(until);
     }
 
     fn commit(&mut self) {
         self.0.commit();
+    }
+
+    fn logged(&self) -> usize {
+        self.0.logged()
     }
 
     fn fingerprint(&self, digest: &mut Digest) {
@@ -86,12 +89,12 @@ mod tests {
             table.fingerprint(&mut digest);
             digest.value()
         };
-        let (before, mut marks) = (print(&table), Vec::new());
-        table.mark(&mut marks);
+        let before = print(&table);
+        Moment(1).begin();
         *table.edit::<Speculative>(9) = 3;
         *table.edit::<Speculative>(2) = 8;
         assert_ne!(print(&table), before);
-        table.undo(&mut marks.iter());
+        table.undo(Moment(1));
         assert_eq!(print(&table), before);
         assert_eq!((table.get(2), table.get(9), table.get(100)), (7, 0, 0));
         assert_eq!(table.iter().collect::<Vec<_>>(), [(2, &7)]);

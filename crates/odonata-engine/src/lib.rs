@@ -25,19 +25,20 @@
 //! | [`Scheduler`] | parts | goes on |
 //! |---|---|---|
 //! | [`Sequential`] | one, the whole model | event by event; the reference for all others |
-//! | [`Conservative`] | any number, on threads and processes | as far as nothing can come to a part any more |
+//! | [`Parallel`], conservative | any number, on threads and processes | as far as nothing can come to a part any more |
+//! | [`Parallel`], optimistic | the same | farther, and takes back what was too early |
 //!
 //! Processes are reached through a [`Transport`]: [`Alone`], or [`Crowd`] in tests; MPI has a crate of its own.
 //!
 //! Read [`model`] for the interface, [`state`] for the undo log, [`wheel`] for the event queue, [`sequential`] for the
-//! reference scheduler, then [`partition`] and [`conservative`]. `tests/toy` is a model in 400 lines that has all
+//! reference scheduler, then [`partition`] and [`parallel`]. `tests/toy` is a model in 400 lines that has all
 //! that makes a model hard to run in parallel.
 
-pub mod conservative;
 mod core;
 pub mod digest;
 mod growing;
 pub mod model;
+pub mod parallel;
 pub mod partition;
 pub mod random;
 pub mod rehearsal;
@@ -51,11 +52,11 @@ pub mod wheel;
 pub mod window;
 
 pub use self::core::HALT_GRID;
-pub use conservative::Conservative;
 pub use digest::Digest;
 pub use growing::Growing;
 pub use model::{Context, Key, Lp, Model, Never, Outbox, Wire};
 pub use odonata_units::Time;
+pub use parallel::{Optimism, Options, Parallel};
 pub use partition::Partition;
 pub use random::Stream;
 pub use rehearsal::Rehearsal;
@@ -63,6 +64,6 @@ pub use relay::relay;
 pub use saved::{Cell, Saved};
 pub use scheduler::{Figures, PartView, Pause, Scheduler};
 pub use sequential::Sequential;
-pub use state::{Journalled, List, Mode, NIL, Plain, Pool, Rows, Slot, Speculative, Store};
+pub use state::{Journalled, List, Mode, Moment, NIL, Plain, Pool, Rows, Slot, Speculative, Store};
 pub use transport::{Alone, Crowd, Transport};
 pub use window::{Sparse, Window, Windowed};

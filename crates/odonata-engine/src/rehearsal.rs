@@ -1,6 +1,6 @@
 //! The scheduler that proves every handler undoable.
 
-use crate::{Context, Digest, Key, Lp, Mode, Model, Speculative, Time};
+use crate::{Context, Digest, Key, Lp, Mode, Model, Moment, Speculative, Time};
 use std::collections::BTreeMap;
 
 /// Runs a model sequentially, and every event three times: do, undo, redo.
@@ -120,14 +120,14 @@ impl<M: Model> Rehearsal<M> {
             };
             self.events += 1;
             let before = fingerprint(&self.model);
-            let mut marks = Vec::new();
-            self.model.mark(&mut marks);
+            let moment = Moment(self.events as u32);
+            moment.begin();
 
             let mut first = self.outbox(now, lp);
             self.model.handle(&mut first, lp, event);
             let after = fingerprint(&self.model);
 
-            self.model.undo(&mut marks.iter());
+            self.model.undo(moment);
             if fingerprint(&self.model) != before {
                 return Err(format!(
                     "undo of {event:?} at LP {lp}, {now:?} did not restore the state"

@@ -270,11 +270,13 @@ impl<T: Slot + Cell> Saved for Pool<T> {
 
 impl<T: Serialize + DeserializeOwned> Saved for Rows<T> {
     fn save(&self, to: &mut Saver<'_>) {
-        to.values(self.0.iter());
+        assert!(self.log.is_empty(), "{TAKEN_BACK}");
+        to.values(self.rows.iter());
     }
 
     fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
-        self.0 = from.values()?;
+        self.log.clear();
+        self.rows = from.values()?;
         Ok(())
     }
 }

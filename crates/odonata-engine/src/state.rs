@@ -1,14 +1,18 @@
 //! State that can be taken back: cells with an undo log.
 //!
 //! A [`Store`] is a vector of small `Copy` cells. Changing a cell under a journalling [`Mode`]
-//! saves its old value first; [`Journalled::undo`] restores everything back to a [mark]
-//! (Journalled::mark). Under [`Plain`] the log does not exist in the compiled code.
+//! saves its old value first, with the [`Moment`] at which that was; [`Journalled::undo`] restores
+//! everything as it was before a moment. Under [`Plain`] the log does not exist in the compiled code.
 //!
 //! A [`Pool`] is a store with a free list (no allocation per event in steady state), a [`List`] a
 //! first-in-first-out chain through a pool's slots.
 //!
 //! Cost of the log: one copy of the cell per edit (cells are at most a cache line or two), bounded
-//! by [`Journalled::commit`], which forgets what can no longer be taken back.
+//! by [`Journalled::forget`] and [`Journalled::commit`], which drop what can no longer be taken back.
+//! A store that an event does not touch costs that event nothing.
+
+use std::cell::Cell as Local;
+use std::collections::VecDeque;
 
 /// Whether changes must be undoable. Chosen at compile time, once per scheduler.
 pub trait Mode {
@@ -33,19 +37,53 @@ impl Mode for Speculative {
 /// No slot: the end of a list, an empty reference.
 pub const NIL: u32 = u32::MAX;
 
-/// Positions in the undo logs of a set of stores, in a fixed order.
-pub type Marks = Vec<usize>;
+/// The number of an event among those that can be taken back. It wraps: moments that are compared lie less than 2^31
+/// apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment(pub u32);
+
+impl Moment {
+    /// Whether it is no earlier than `other`.
+    #[inline]
+    pub fn is_from(self, other: Moment) -> bool {
+        self.0.wrapping_sub(other.0) as i32 >= 0
+    }
+
+    /// So many events later.
+    #[inline]
+    pub fn later(self, events: u32) -> Moment {
+        Moment(self.0.wrapping_add(events))
+    }
+
+    /// From here on it is this moment, for all that this thread edits in a journalling mode.
+    #[inline]
+    pub fn begin(self) {
+        NOW.set(self);
+    }
+
+    #[inline(always)]
+    fn now() -> Moment {
+        NOW.get()
+    }
+}
+
+thread_local! {
+    // Here, and not in the context of an event, so that no edit needs a context.
+    static NOW: Local<Moment> = const { Local::new(Moment(0)) };
+}
 
 /// Something whose changes under a journalling mode can be taken back.
 ///
 /// Composite state implements it with [`journalled!`](crate::journalled).
 pub trait Journalled {
-    /// Appends the current log positions to `marks`.
-    fn mark(&self, marks: &mut Marks);
-    /// Restores the state at `marks`, consuming this object's positions from the iterator.
-    fn undo(&mut self, marks: &mut std::slice::Iter<'_, usize>);
-    /// Forgets the undo log: what was done can no longer be taken back.
+    /// Takes back what was done from the moment `from` on.
+    fn undo(&mut self, from: Moment);
+    /// Forgets how to take back what was done before `until`.
+    fn forget(&mut self, until: Moment);
+    /// Forgets how to take anything back.
     fn commit(&mut self);
+    /// Bytes that the undo log holds.
+    fn logged(&self) -> usize;
     /// Adds the state's content to a digest, for proving that undo restored it.
     fn fingerprint(&self, digest: &mut crate::Digest);
 }
@@ -53,29 +91,31 @@ pub trait Journalled {
 /// Implements [`Journalled`] and [`Saved`](crate::Saved) for a struct by naming its journalled fields.
 ///
 /// ```
-/// use odonata_engine::{journalled, Journalled, Speculative, Store};
+/// use odonata_engine::{journalled, Journalled, Moment, Speculative, Store};
 /// struct Counter { count: Store<u64> }
 /// journalled!(Counter { count });
 ///
 /// let mut counter = Counter { count: Store::filled(1, 5) };
-/// let mut marks = Vec::new();
-/// counter.mark(&mut marks);
+/// Moment(1).begin();
 /// *counter.count.edit::<Speculative>(0) = 6;
-/// counter.undo(&mut marks.iter());
+/// counter.undo(Moment(1));
 /// assert_eq!(*counter.count.get(0), 5);
 /// ```
 #[macro_export]
 macro_rules! journalled {
     ($type:ident { $($field:ident),* $(,)? }) => {
         impl $crate::Journalled for $type {
-            fn mark(&self, marks: &mut $crate::state::Marks) {
-                $( $crate::Journalled::mark(&self.$field, marks); )*
+            fn undo(&mut self, from: $crate::Moment) {
+                $( $crate::Journalled::undo(&mut self.$field, from); )*
             }
-            fn undo(&mut self, marks: &mut std::slice::Iter<'_, usize>) {
-                $( $crate::Journalled::undo(&mut self.$field, marks); )*
+            fn forget(&mut self, until: $crate::Moment) {
+                $( $crate::Journalled::forget(&mut self.$field, until); )*
             }
             fn commit(&mut self) {
                 $( $crate::Journalled::commit(&mut self.$field); )*
+            }
+            fn logged(&self) -> usize {
+                0 $( + $crate::Journalled::logged(&self.$field) )*
             }
             fn fingerprint(&self, digest: &mut $crate::Digest) {
                 $( $crate::Journalled::fingerprint(&self.$field, digest); )*
@@ -97,7 +137,8 @@ macro_rules! journalled {
 #[derive(Debug)]
 pub struct Store<T> {
     pub(crate) cells: Vec<T>,
-    pub(crate) log: Vec<(u32, T)>,
+    /// What cells were before they were edited, and at which moment that was, oldest first.
+    pub(crate) log: VecDeque<(Moment, u32, T)>,
 }
 
 impl<T: Copy> Store<T> {
@@ -105,7 +146,7 @@ impl<T: Copy> Store<T> {
     pub fn new() -> Self {
         Store {
             cells: Vec::new(),
-            log: Vec::new(),
+            log: VecDeque::new(),
         }
     }
 
@@ -113,13 +154,16 @@ impl<T: Copy> Store<T> {
     pub fn filled(n: usize, value: T) -> Self {
         Store {
             cells: vec![value; n],
-            log: Vec::new(),
+            log: VecDeque::new(),
         }
     }
 
     /// A store over given cells.
     pub fn from_vec(cells: Vec<T>) -> Self {
-        Store { cells, log: Vec::new() }
+        Store {
+            cells,
+            log: VecDeque::new(),
+        }
     }
 
     /// Cell `i`.
@@ -133,7 +177,7 @@ impl<T: Copy> Store<T> {
     pub fn edit<M: Mode>(&mut self, i: u32) -> &mut T {
         let cell = &mut self.cells[i as usize];
         if M::JOURNAL {
-            self.log.push((i, *cell));
+            self.log.push_back((Moment::now(), i, *cell));
         }
         cell
     }
@@ -160,7 +204,7 @@ impl<T: Copy> Store<T> {
 
     /// Bytes of memory held, the log included.
     pub fn memory(&self) -> usize {
-        self.cells.capacity() * size_of::<T>() + self.log.capacity() * size_of::<(u32, T)>()
+        self.cells.capacity() * size_of::<T>() + self.log.capacity() * size_of::<(Moment, u32, T)>()
     }
 }
 
@@ -171,20 +215,27 @@ impl<T: Copy> Default for Store<T> {
 }
 
 impl<T: Copy + std::fmt::Debug> Journalled for Store<T> {
-    fn mark(&self, marks: &mut Marks) {
-        marks.push(self.log.len());
+    fn undo(&mut self, from: Moment) {
+        while let Some(&(moment, i, old)) = self.log.back()
+            && moment.is_from(from)
+        {
+            self.cells[i as usize] = old;
+            self.log.pop_back();
+        }
     }
 
-    fn undo(&mut self, marks: &mut std::slice::Iter<'_, usize>) {
-        let mark = *marks.next().expect("one mark per store");
-        while self.log.len() > mark {
-            let (i, old) = self.log.pop().expect("log is longer than the mark");
-            self.cells[i as usize] = old;
+    fn forget(&mut self, until: Moment) {
+        while self.log.front().is_some_and(|(moment, ..)| !moment.is_from(until)) {
+            self.log.pop_front();
         }
     }
 
     fn commit(&mut self) {
         self.log.clear();
+    }
+
+    fn logged(&self) -> usize {
+        self.log.len() * size_of::<(Moment, u32, T)>()
     }
 
     fn fingerprint(&self, digest: &mut crate::Digest) {
@@ -314,19 +365,23 @@ impl<T: Slot> Default for Pool<T> {
 }
 
 impl<T: Slot + std::fmt::Debug> Journalled for Pool<T> {
-    fn mark(&self, marks: &mut Marks) {
-        self.slots.mark(marks);
-        self.free.mark(marks);
+    fn undo(&mut self, from: Moment) {
+        self.slots.undo(from);
+        self.free.undo(from);
     }
 
-    fn undo(&mut self, marks: &mut std::slice::Iter<'_, usize>) {
-        self.slots.undo(marks);
-        self.free.undo(marks);
+    fn forget(&mut self, until: Moment) {
+        self.slots.forget(until);
+        self.free.forget(until);
     }
 
     fn commit(&mut self) {
         self.slots.commit();
         self.free.commit();
+    }
+
+    fn logged(&self) -> usize {
+        self.slots.logged() + self.free.logged()
     }
 
     fn fingerprint(&self, digest: &mut crate::Digest) {
@@ -427,24 +482,34 @@ impl List {
     }
 }
 
-/// An append-only sequence of records. Undo cuts it back; what is below the mark is committed.
+/// An append-only sequence of records. Undo cuts it back.
 #[derive(Debug)]
-pub struct Rows<T>(pub(crate) Vec<T>);
+pub struct Rows<T> {
+    pub(crate) rows: Vec<T>,
+    /// When those of the last rows were made that can be taken back.
+    pub(crate) log: VecDeque<Moment>,
+}
 
 impl<T> Rows<T> {
     /// No record yet.
     pub const fn new() -> Self {
-        Rows(Vec::new())
+        Rows {
+            rows: Vec::new(),
+            log: VecDeque::new(),
+        }
     }
 
     /// Appends a record.
-    pub fn push(&mut self, row: T) {
-        self.0.push(row);
+    pub fn push<M: Mode>(&mut self, row: T) {
+        if M::JOURNAL {
+            self.log.push_back(Moment::now());
+        }
+        self.rows.push(row);
     }
 
     /// The records, in the order in which they were made.
     pub fn as_slice(&self) -> &[T] {
-        &self.0
+        &self.rows
     }
 }
 
@@ -455,18 +520,29 @@ impl<T> Default for Rows<T> {
 }
 
 impl<T: std::fmt::Debug> Journalled for Rows<T> {
-    fn mark(&self, marks: &mut Marks) {
-        marks.push(self.0.len());
+    fn undo(&mut self, from: Moment) {
+        while self.log.back().is_some_and(|moment| moment.is_from(from)) {
+            self.log.pop_back();
+            self.rows.pop();
+        }
     }
 
-    fn undo(&mut self, marks: &mut std::slice::Iter<'_, usize>) {
-        self.0.truncate(*marks.next().expect("one mark per sequence"));
+    fn forget(&mut self, until: Moment) {
+        while self.log.front().is_some_and(|moment| !moment.is_from(until)) {
+            self.log.pop_front();
+        }
     }
 
-    fn commit(&mut self) {}
+    fn commit(&mut self) {
+        self.log.clear();
+    }
+
+    fn logged(&self) -> usize {
+        self.log.len() * size_of::<Moment>()
+    }
 
     fn fingerprint(&self, digest: &mut crate::Digest) {
-        digest.text(&format!("{:?}", self.0));
+        digest.text(&format!("{:?}", self.rows));
     }
 }
 
@@ -526,8 +602,7 @@ mod tests {
             push(&mut chains, v);
         }
         let before = fingerprint(&chains);
-        let mut marks = Vec::new();
-        chains.mark(&mut marks);
+        Moment(1).begin();
         let mut list = *chains.list.get(0);
         let gone = list
             .remove_first::<Speculative, _>(&mut chains.pool, |n| n.value == 2)
@@ -537,10 +612,42 @@ mod tests {
         push(&mut chains, 7);
         push(&mut chains, 8);
         assert_eq!(values(&chains), [0, 1, 3, 4, 7, 8]);
-        chains.undo(&mut marks.iter());
+        chains.undo(Moment(1));
         assert_eq!(values(&chains), [0, 1, 2, 3, 4]);
         assert_eq!(fingerprint(&chains), before);
         assert_eq!(chains.pool.live(), 5);
+    }
+
+    /// Moments wrap; what was forgotten stays as it is, whatever is taken back.
+    #[test]
+    fn undo_goes_back_to_any_moment_that_was_not_forgotten() {
+        for first in [0, u32::MAX - 4] {
+            let (mut cells, mut rows) = (Store::filled(2, 0), Rows::new());
+            for event in 1..=9 {
+                Moment(first).later(event).begin();
+                *cells.edit::<Speculative>(event % 2) = event;
+                *cells.edit::<Speculative>(0) += 100;
+                rows.push::<Speculative>(event);
+            }
+            let at = |event| Moment(first).later(event);
+            cells.undo(at(8));
+            rows.undo(at(8));
+            assert_eq!((cells.cells.as_slice(), rows.as_slice().len()), (&[206, 7][..], 7));
+            cells.forget(at(5));
+            rows.forget(at(5));
+            let logged = 5 * size_of::<(Moment, u32, u32)>();
+            assert_eq!(
+                (cells.logged(), rows.logged()),
+                (logged + size_of::<(Moment, u32, u32)>(), 12)
+            );
+            cells.undo(at(1));
+            rows.undo(at(1));
+            assert_eq!(
+                (cells.cells.as_slice(), rows.as_slice()),
+                (&[104, 3][..], &[1, 2, 3, 4][..])
+            );
+            assert_eq!((cells.logged(), rows.logged()), (0, 0));
+        }
     }
 
     #[test]

@@ -39,20 +39,25 @@ pub struct Scheduled<E> {
     pub event: E,
 }
 
+/// Sender and sequence number as one.
+pub(crate) fn order(key: Key) -> u64 {
+    u64::from(key.sender) << 32 | u64::from(key.sequence)
+}
+
 impl<E> Scheduled<E> {
     /// An event for `lp` with its place in the order.
     #[inline]
     pub fn new(lp: Lp, key: Key, event: E) -> Self {
         Scheduled {
             time: key.time,
-            order: u64::from(key.sender) << 32 | u64::from(key.sequence),
+            order: order(key),
             lp,
             event,
         }
     }
 
     #[inline]
-    fn rank(&self) -> (Time, u64) {
+    pub(crate) fn rank(&self) -> (Time, u64) {
         (self.time, self.order)
     }
 }
@@ -190,6 +195,15 @@ impl<E: Copy> Wheel<E> {
         self.open.pop()
     }
 
+    /// The first event if it is due before `bound`; it can be [taken](Self::pop) then. Opens no bucket in which nothing
+    /// can be.
+    pub(crate) fn peek_before(&mut self, bound: Time) -> Option<&Scheduled<E>> {
+        if self.open.is_empty() && !self.advance(bound) {
+            return None;
+        }
+        self.open.last().filter(|item| item.time < bound)
+    }
+
     /// Takes the first event if it is due before `bound`. Opens no bucket in which nothing can be.
     #[inline]
     pub fn pop_before(&mut self, bound: Time) -> Option<Scheduled<E>> {
@@ -242,6 +256,42 @@ impl<E: Copy> Wheel<E> {
         self.opened += 1;
         self.opened_events += self.open.len() as u64;
         true
+    }
+
+    /// Takes out the events `gone`, each once: receivers with the places of their events, all of which are queued.
+    /// Events that are equal in both stand for each other.
+    pub(crate) fn remove_all(&mut self, gone: impl Iterator<Item = (Lp, Key)>) {
+        let mut far: Vec<((Time, u64), Lp)> = Vec::new();
+        for (lp, key) in gone {
+            let rank = (key.time, order(key));
+            let bucket = key.time.0 >> self.shift;
+            if bucket <= self.position {
+                let first = self.open.partition_point(|item| item.rank() > rank);
+                let at = self.open[first..].iter().position(|item| item.lp == lp);
+                let at = first + at.expect("what is taken out is there");
+                assert_eq!(self.open.remove(at).rank(), rank, "what is taken out is there");
+            } else if bucket - self.position <= self.mask {
+                let slot = (bucket & self.mask) as usize;
+                let list = &mut self.buckets[slot];
+                let at = list.iter().position(|item| item.rank() == rank && item.lp == lp);
+                list.swap_remove(at.expect("what is taken out is there"));
+                if list.is_empty() {
+                    self.occupied[slot / 64] &= !(1 << (slot % 64));
+                }
+            } else {
+                far.push((rank, lp));
+                continue;
+            }
+            self.len -= 1;
+        }
+        if !far.is_empty() {
+            self.len -= far.len();
+            self.far.retain(|Reverse(ByKey(item))| {
+                let at = far.iter().position(|&gone| gone == (item.rank(), item.lp));
+                at.map(|at| far.swap_remove(at)).is_none()
+            });
+            assert!(far.is_empty(), "what is taken out is there");
+        }
     }
 
     /// The absolute number of the first occupied bucket after the open one.
@@ -364,6 +414,33 @@ mod tests {
             for buckets in [BUCKETS, 64] {
                 against_a_heap(seed, spread, buckets);
             }
+        }
+    }
+
+    /// Wherever they are: in the open bucket, in others, or beyond the wheel.
+    #[test]
+    fn what_is_taken_out_does_not_come_and_all_else_does() {
+        for spread in [40, 100_000, 10_000_000_000] {
+            let mut random = Stream::new(spread, 0, Purpose::Host);
+            let mut wheel = Wheel::with_buckets(64);
+            let mut all = Vec::new();
+            for i in 0..2_000u32 {
+                // Some are equal but for their receivers, some in all.
+                let (lp, sequence) = (random.below(2), i / 4);
+                let at = 1 + (random.unit().powi(4) * spread as f64) as u64;
+                all.push((lp, key(at, 3, sequence)));
+                wheel.push(Scheduled::new(lp, key(at, 3, sequence), 0));
+            }
+            all.sort_by_key(|&(lp, key)| (key, lp));
+            for _ in 0..500 {
+                wheel.pop();
+            }
+            let (mut gone, kept): (Vec<_>, Vec<_>) = all[500..].iter().partition(|_| random.below(3) == 0);
+            random.shuffle(&mut gone);
+            wheel.remove_all(gone.into_iter());
+            assert_eq!(wheel.len(), kept.len());
+            let kept: Vec<_> = kept.iter().map(|(_, key)| (key.time.0, order(*key))).collect();
+            assert_eq!(drain(&mut wheel), kept, "{spread}");
         }
     }
 

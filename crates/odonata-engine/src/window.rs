@@ -3,8 +3,7 @@
 //! A part holds the cells of its own LPs only. Where LPs' cells lie side by side a [`Window`] onto the model's numbers
 //! is enough ([`Windowed`]); where they are scattered, as ranks over nodes, a table says where each one is ([`Sparse`]).
 
-use crate::state::Marks;
-use crate::{Digest, Journalled, Mode, NIL, Store};
+use crate::{Digest, Journalled, Mode, Moment, NIL, Store};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -241,14 +240,17 @@ pub fn places(numbers: u32, parts: usize, part_of: impl Fn(u32) -> Option<usize>
 macro_rules! journalled_cells {
     ($($type:ident)*) => { $(
         impl<T: Copy + std::fmt::Debug> Journalled for $type<T> {
-            fn mark(&self, marks: &mut Marks) {
-                self.cells.mark(marks);
+            fn undo(&mut self, from: Moment) {
+                self.cells.undo(from);
             }
-            fn undo(&mut self, marks: &mut std::slice::Iter<'_, usize>) {
-                self.cells.undo(marks);
+            fn forget(&mut self, until: Moment) {
+                self.cells.forget(until);
             }
             fn commit(&mut self) {
                 self.cells.commit();
+            }
+            fn logged(&self) -> usize {
+                self.cells.logged()
             }
             fn fingerprint(&self, digest: &mut Digest) {
                 self.cells.fingerprint(digest);

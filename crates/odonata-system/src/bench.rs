@@ -146,7 +146,7 @@ pub fn run(name: &str, quick: bool, overrides: &[String]) -> Result<Figures, Inp
         packet_hops_per_cpu_s: progress.packet_hops as f64 / results.cpu_s(),
         events_per_hop: progress.events as f64 / progress.packet_hops as f64,
         bytes_per_node: results.bytes_per_node(),
-        peak_rss_bytes: crate::simulation::peak_rss(),
+        peak_rss_bytes: crate::cost::peak_rss(),
         digest: results.digest().into(),
     })
 }

@@ -10,6 +10,7 @@ pub mod bench;
 pub mod build;
 mod check;
 mod company;
+mod cost;
 mod estimate;
 pub mod host;
 pub mod machine;

@@ -15,6 +15,7 @@ use decide::fastest;
 use crate::estimate::Estimate;
 use crate::placement::Placement;
 use crate::scenario::Problem;
+use crate::scenario::parallel::Optimism;
 use crate::scenario::resolved::{Parts, Resolved, Scheduler, Threads};
 use odonata_engine::{Partition, Time};
 use odonata_network::lookahead::{self, LinkDelays};
@@ -53,6 +54,8 @@ pub struct Plan {
     pub threads: u32,
     /// The parts; one for the sequential scheduler.
     pub partition: Partition,
+    /// How far parts run ahead under the optimistic scheduler.
+    pub optimism: Optimism,
     /// Why, in sentences without a full stop.
     pub reasons: Vec<String>,
 }
@@ -79,6 +82,7 @@ pub fn plan(
         scheduler: decision.scheduler,
         threads: decision.threads,
         partition,
+        optimism: scenario.run.parallel.optimism,
         reasons: decision.reasons,
     })
 }

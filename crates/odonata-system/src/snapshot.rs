@@ -12,6 +12,7 @@
 //! believed. It belongs to one program, told apart by a hash of its sources, and to one scenario; all else is refused.
 //! Snapshots are for going on with a run, not for keeping: what is to be kept is in the results.
 
+use crate::cost::Spent;
 use crate::placement::Placement;
 use crate::scenario::resolved::{ListedParts, Parallel, Parts, Scheduler};
 use crate::scenario::{InputError, Resolved};
@@ -21,7 +22,6 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::time::Duration;
 
 /// The beginning of every snapshot.
 const MAGIC: [u8; 16] = *b"odonata snapshot";
@@ -31,15 +31,6 @@ const TRAILER: u64 = 24;
 
 /// The version of the program that is running, and the hash of its sources.
 const PROGRAM: (&str, &str) = (env!("CARGO_PKG_VERSION"), env!("ODONATA_SOURCES"));
-
-/// What a run has cost so far, in all processes that have worked on it one after the other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Spent {
-    pub(crate) wall: Duration,
-    pub(crate) cpu: Duration,
-    /// The largest resident size of any of them, bytes.
-    pub(crate) peak_rss: u64,
-}
 
 /// What a snapshot belongs to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

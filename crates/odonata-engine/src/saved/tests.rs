@@ -1,6 +1,6 @@
 use super::*;
 use crate::random::Purpose;
-use crate::{Digest, Journalled, List, NIL, Plain, Speculative, Stream, Window};
+use crate::{Digest, Journalled, List, Moment, NIL, Plain, Speculative, Stream, Window};
 use serde::Deserialize;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -52,9 +52,8 @@ fn fresh() -> All {
 fn changed(seed: u64, steps: u32) -> All {
     let mut all = fresh();
     let mut random = Stream::new(seed, 0, Purpose::Host);
-    for _ in 0..steps {
-        let mut marks = Vec::new();
-        all.mark(&mut marks);
+    for step in 0..steps {
+        Moment(step).begin();
         let i = random.below(40);
         *all.cells.edit::<Speculative>(i) = (random.below(3) > 0).then(|| random.bits() as i64);
         let which = random.below(3);
@@ -69,12 +68,12 @@ fn changed(seed: u64, steps: u32) -> All {
             list.push::<Speculative, _>(&mut all.pool, slot);
         }
         *all.list.edit::<Speculative>(which) = list;
-        all.rows.push((i, random.below(2) == 0));
+        all.rows.push::<Speculative>((i, random.below(2) == 0));
         *all.table.edit::<Speculative>(random.below(300) as usize) = u128::MAX / 3;
         all.window.edit::<Speculative>(20)[1] += 1;
         all.sparse.edit::<Speculative>(1).bits();
         if random.below(4) == 0 {
-            all.undo(&mut marks.iter());
+            all.undo(Moment(step));
         }
         all.commit();
     }

@@ -2,7 +2,7 @@
 
 use crate::rig::{MB, Network, Rig, drain, ms, plain_device, transfer};
 use odonata_engine::saved::{from_bytes, to_bytes};
-use odonata_engine::{Journalled, Plain, Speculative};
+use odonata_engine::{Journalled, Moment, Plain, Speculative};
 use odonata_engine::{Stream, random::Purpose};
 use odonata_storage::{DeviceModel, NewRequest, RateDevice, ServerParams};
 use odonata_units::{Bandwidth, Time};
@@ -115,13 +115,12 @@ fn many_inputs_at_once_can_be_taken_back() {
         }
         rig.servers.commit();
         let before = rig.fingerprint();
-        let mut marks = Vec::new();
-        rig.servers.mark(&mut marks);
-        for _ in 0..500 {
+        for i in 0..500 {
+            Moment(i).begin();
             rig.step::<Speculative>();
         }
         assert_ne!(rig.fingerprint(), before);
-        rig.servers.undo(&mut marks.iter());
+        rig.servers.undo(Moment(0));
         assert_eq!(rig.fingerprint(), before, "seed {seed}");
     }
 }

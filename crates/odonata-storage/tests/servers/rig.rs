@@ -1,6 +1,6 @@
 //! A caller for the servers: an event queue and a network that is a function.
 
-use odonata_engine::{Digest, Journalled, Mode, Speculative};
+use odonata_engine::{Digest, Journalled, Mode, Moment, Speculative};
 use odonata_storage::{Action, Actions, DeviceModel, DrainParams, NewRequest, RateDevice, ServerParams, Servers};
 use odonata_units::{Bandwidth, Time};
 use std::collections::BTreeMap;
@@ -164,18 +164,18 @@ impl Rig {
             return false;
         };
         let before = self.fingerprint();
-        let mut marks = Vec::new();
-        self.servers.mark(&mut marks);
+        self.servers.commit();
+        Moment(0).begin();
         let mut first = Actions::new();
         Self::input::<Speculative>(&mut self.servers, now, event, &mut first);
         let after = self.fingerprint();
-        self.servers.undo(&mut marks.iter());
+        self.servers.undo(Moment(0));
         assert_eq!(self.fingerprint(), before, "undo of {event:?} at {now:?}");
         let mut second = Actions::new();
         Self::input::<Speculative>(&mut self.servers, now, event, &mut second);
         assert_eq!(first, second, "redo of {event:?} at {now:?}");
         assert_eq!(self.fingerprint(), after, "redo of {event:?} at {now:?}");
-        self.servers.undo(&mut marks.iter());
+        self.servers.undo(Moment(0));
         self.step::<Speculative>()
     }
 

@@ -229,7 +229,7 @@ impl Hosts {
             OpKind::Mark { iteration } => {
                 let job = self.places[rank as usize].job;
                 let rank = rank - self.jobs[usize::from(job)].first_rank;
-                self.iteration_rows.push(IterationRecord {
+                self.iteration_rows.push::<X>(IterationRecord {
                     job,
                     rank,
                     iteration,

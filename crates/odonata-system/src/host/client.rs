@@ -158,7 +158,7 @@ impl Hosts {
             let place = self.places[rank as usize];
             let (job, server) = (place.job, place.server);
             let rank = rank - self.jobs[usize::from(job)].first_rank;
-            self.io_rows.push(IoRecord {
+            self.io_rows.push::<X>(IoRecord {
                 job,
                 rank,
                 server,

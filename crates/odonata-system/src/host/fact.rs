@@ -2,6 +2,7 @@
 //! plainly right. Nothing is recorded outside of tests.
 
 use super::Hosts;
+use odonata_engine::Mode;
 use odonata_workload::OpId;
 
 /// One step. Ranks count over all jobs; `source` is a rank of the job.
@@ -30,9 +31,9 @@ pub(crate) enum Fact {
 impl Hosts {
     /// Records a step, in tests.
     #[inline(always)]
-    pub(crate) fn note(&mut self, fact: Fact) {
+    pub(crate) fn note<M: Mode>(&mut self, fact: Fact) {
         if cfg!(test) {
-            self.facts.push(fact);
+            self.facts.push::<M>(fact);
         }
     }
 }

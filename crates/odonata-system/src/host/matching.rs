@@ -158,7 +158,7 @@ impl Hosts {
 
     /// Gives a message to the first receive that takes it, or lets it wait for one.
     fn offer<X: Outside>(&mut self, x: &mut X, rank: u32, message: Waiting) {
-        self.note(Fact::Offered {
+        self.note::<X>(Fact::Offered {
             rank,
             source: message.source,
             context: message.context,
@@ -194,7 +194,7 @@ impl Hosts {
         } = *message;
         if cfg!(test) && receive.request != NIL {
             let op = self.requests.get(receive.request).op;
-            self.note(Fact::Matched {
+            self.note::<X>(Fact::Matched {
                 rank,
                 op,
                 source,

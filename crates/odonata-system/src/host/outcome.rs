@@ -172,7 +172,7 @@ pub enum HostOutcome {
 impl Hosts {
     /// Remembers what went wrong, and halts the run.
     pub(crate) fn fail<X: Outside>(&mut self, x: &mut X, failure: Failure) {
-        self.failures.push((x.now(), failure));
+        self.failures.push::<X>((x.now(), failure));
         x.halt(HALT_FAILURE);
     }
 

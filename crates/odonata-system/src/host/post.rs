@@ -205,7 +205,7 @@ impl Hosts {
             let first = self.jobs[usize::from(job)].first_rank;
             let source = if from_server { from } else { from - first };
             let destination = if io && !from_server { to } else { to - first };
-            self.message_rows.push(MessageRecord {
+            self.message_rows.push::<M>(MessageRecord {
                 job,
                 io,
                 source,

@@ -228,7 +228,7 @@ impl Hosts {
         let activity = self.activities.edit::<M>(waiter);
         activity.book(transfer);
         let op = activity.op.id;
-        self.note(Fact::Chosen { rank, op, number });
+        self.note::<M>(Fact::Chosen { rank, op, number });
     }
 
     /// Lets operation `waiter` wait for all requests numbered `first .. first + count`.

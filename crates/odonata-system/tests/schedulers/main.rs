@@ -7,7 +7,7 @@ use odonata_system::{Outcome, Results, Simulation, scenario};
 use std::time::Duration;
 
 /// The schedulers that divide the machine.
-const PARALLEL: [&str; 1] = ["conservative"];
+const PARALLEL: [&str; 2] = ["conservative", "optimistic"];
 
 const MACHINE: &str = "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 2\n\
                        global_ports_per_router = 2\n";
@@ -183,4 +183,28 @@ fn jobs_that_wait_for_each_other() {
 fn runs_that_end_otherwise() {
     assert_equal_everywhere(WORST_CASE, &["run.time_limit=\"13.7 us\""], &Outcome::TimeLimit);
     assert_equal_everywhere(MIX, &["run.time_limit=\"41 us\""], &Outcome::TimeLimit);
+}
+
+/// Every router a part of its own, credits nearly without delay, all nodes sending to the next group: what a part does
+/// beyond its window is mostly too early.
+#[test]
+fn thousands_of_rollbacks_make_no_difference() {
+    let text = format!(
+        "{WORST_CASE}\n[network.links.terminal]\ncredit_delay = \"1.419 ns\"\n[network.links.local]\n\
+         credit_delay = \"1.419 ns\"\n[network.links.global]\ncredit_delay = \"1.419 ns\"\n{MACHINE}"
+    );
+    let expected = results(&text, &["run.scheduler=\"sequential\""]);
+    for threads in ["run.threads=1", "run.threads=3"] {
+        let got = results(&text, &["run.scheduler=\"optimistic\"", "run.parts=36", threads]);
+        assert_eq!((got.digest(), tables(&got)), (expected.digest(), tables(&expected)));
+        let figures = &got.run_json()["schedule"]["optimistic"];
+        let figure = |name: &str| figures[name].as_f64().unwrap();
+        assert!(figure("rollbacks") > 2_000.0, "{figures}");
+        assert!(figure("anti_messages") > 2_000.0, "{figures}");
+        assert!(
+            figure("rolled_back") > 2_000.0 && figure("efficiency") < 1.0,
+            "{figures}"
+        );
+        assert!(figure("peak_journal_bytes") > 1_000.0, "{figures}");
+    }
 }

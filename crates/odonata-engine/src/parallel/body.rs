@@ -1,32 +1,31 @@
-//! A part with its queue: takes in what has come, handles what is due, hands out what is for others.
+//! A part of the model with its queue: what it does for good, event by event.
 
-use super::letters::LettersOf;
+use super::letters::Recall;
 use super::office::Carrier;
 use crate::core::Core;
 use crate::saved::{Damaged, Loader, Saver};
-use crate::scheduler::PartView;
 use crate::wheel::Scheduled;
-use crate::{Lp, Model, Partition, Saved, Time};
+use crate::{Key, Lp, Model, Partition, Saved, Time};
 
 /// See the [module](self).
-pub(super) struct Part<M: Model> {
-    model: M,
-    core: Core<M::Event>,
+pub(super) struct Body<M: Model> {
+    pub(super) model: M,
+    pub(super) core: Core<M::Event>,
     /// Its number in the partition.
     number: usize,
-    /// All events before this are handled; nothing may come that is earlier.
-    done: Time,
+    /// All events before this are handled for good; nothing may come that is earlier.
+    pub(super) done: Time,
 }
 
-impl<M: Model> Part<M> {
+impl<M: Model> Body<M> {
     /// Starts the LPs of `model`, part `number` of the partition.
-    pub(super) fn new(mut model: M, number: usize, buckets: usize) -> Part<M> {
+    pub(super) fn new(mut model: M, number: usize, buckets: usize) -> Body<M> {
         let core = Core::start(&mut model, buckets);
         assert!(
             model.outbox().is_empty(),
             "a part sends nothing to others before its first event"
         );
-        Part {
+        Body {
             model,
             core,
             number,
@@ -34,90 +33,75 @@ impl<M: Model> Part<M> {
         }
     }
 
-    /// Takes in `letters`, and leaves them empty.
-    pub(super) fn take_in(&mut self, letters: &mut LettersOf<M>) {
-        // No LP: to receive is no event, and sends nothing.
-        self.core.lp = Lp::MAX;
-        for (lp, key, parcel) in letters.parcels.drain(..) {
-            self.core.assert_not_late(lp, key.time, self.done);
-            let event = self.model.receive(&mut self.core, lp, parcel);
-            self.core.queue.push(Scheduled::new(lp, key, event));
-        }
-        for (lp, at, token) in letters.tokens.drain(..) {
-            self.core.assert_not_late(lp, at, self.done);
-            self.model.accept(&mut self.core, lp, at, token);
-        }
+    /// Checks that what has come for `lp` and counts from `at` has not come too late.
+    #[inline]
+    pub(super) fn assert_ahead(&self, lp: Lp, at: Time) {
+        let done = self.done;
+        assert!(
+            at >= done,
+            "LP {lp} is sent something for {at:?} when it is at {done:?}: sooner than the lookahead of the partition"
+        );
     }
 
-    /// Handles all events before `bound`.
-    pub(super) fn run(&mut self, bound: Time, partition: &Partition, carrier: &mut impl Carrier<M>) {
+    /// Takes in a parcel.
+    #[inline]
+    pub(super) fn receive(&mut self, lp: Lp, key: Key, parcel: M::Parcel) {
+        // No LP: to receive is no event, and sends nothing.
+        self.core.lp = Lp::MAX;
+        debug_assert!(key.time >= self.core.now);
+        let event = self.model.receive(&mut self.core, lp, parcel);
+        self.core.queue.push(Scheduled::new(lp, key, event));
+    }
+
+    /// Takes in a token.
+    #[inline]
+    pub(super) fn accept(&mut self, lp: Lp, at: Time, token: M::Token) {
+        self.core.lp = Lp::MAX;
+        debug_assert!(at > self.core.now);
+        self.model.accept(&mut self.core, lp, at, token);
+    }
+
+    /// Handles all events before `bound`, and returns how many they were.
+    pub(super) fn run(&mut self, bound: Time, partition: &Partition, carrier: &mut impl Carrier<M>) -> u64 {
+        let before = self.core.events;
         while let Some(item) = self.core.queue.pop_before(bound) {
             self.core.events += 1;
             self.core.now = item.time;
             self.core.lp = item.lp;
             self.model.handle(&mut self.core, item.lp, item.event);
             if !self.model.outbox().is_empty() {
-                self.export(partition, carrier);
+                self.export(partition, carrier, |_, _| ());
             }
         }
-        self.done = self.done.max(bound);
+        self.core.events - before
     }
 
-    fn export(&mut self, partition: &Partition, carrier: &mut impl Carrier<M>) {
+    /// Sends what the event that was just handled has for other parts; `note` is told what would take it back.
+    pub(super) fn export(
+        &mut self,
+        partition: &Partition,
+        carrier: &mut impl Carrier<M>,
+        mut note: impl FnMut(usize, Recall<M::Token>),
+    ) {
         let (lp, now) = (self.core.lp, self.core.now);
         let outbox = self.model.outbox();
         for (to, at, parcel) in outbox.parcels.drain(..) {
             let part = partition.part_of(to);
             debug_assert_ahead(partition, self.number, part, now, at);
-            carrier.parcel(part, to, self.core.sequences.key(lp, at), parcel);
+            let key = self.core.sequences.key(lp, at);
+            note(part, Recall::Parcel(to, key));
+            carrier.parcel(part, to, key, parcel);
         }
         for (to, at, token) in outbox.tokens.drain(..) {
             let part = partition.part_of(to);
             debug_assert_ahead(partition, self.number, part, now, at);
+            note(part, Recall::Token(to, at, token));
             carrier.token(part, to, at, token);
         }
     }
-
-    /// When the next event is due.
-    pub(super) fn next(&self) -> Time {
-        self.core.queue.next_time().unwrap_or(Time::NEVER)
-    }
-
-    /// Before when all events are handled.
-    pub(super) fn done(&self) -> Time {
-        self.done
-    }
-
-    /// The time of the last event handled.
-    pub(super) fn now(&self) -> Time {
-        self.core.now
-    }
-
-    /// Events handled.
-    pub(super) fn events(&self) -> u64 {
-        self.core.events
-    }
-
-    /// When the part first halted the run, and with which code.
-    pub(super) fn halted(&self) -> Option<(Time, u32)> {
-        self.core.halted
-    }
-
-    /// The part without what has not come to it.
-    pub(super) fn view(&self) -> PartView<'_, M> {
-        PartView {
-            model: &self.model,
-            events: Box::new(self.core.queue.iter().map(|item| &item.event)),
-            parcels: Box::new(std::iter::empty()),
-        }
-    }
-
-    pub(super) fn into_model(self) -> M {
-        self.model
-    }
 }
 
-impl<M: Model> Saved for Part<M> {
+impl<M: Model> Saved for Body<M> {
     fn save(&self, to: &mut Saver<'_>) {
         self.model.save(to);
         self.core.save(to);

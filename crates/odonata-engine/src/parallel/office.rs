@@ -1,6 +1,6 @@
 //! The post office of a process: an inbox for every part, and a sack for every other process.
 
-use super::letters::{Inbox, Letters, LettersOf};
+use super::letters::{Inbox, Letters, LettersOf, Recall};
 use super::record;
 use super::sync::{Mutex, Padded, alone, lock};
 use crate::{Key, Lp, Model, Time};
@@ -11,6 +11,8 @@ pub(super) trait Carrier<M: Model> {
     fn parcel(&mut self, part: usize, lp: Lp, key: Key, parcel: M::Parcel);
     /// A token for `lp` of `part` that counts from `at`.
     fn token(&mut self, part: usize, lp: Lp, at: Time, token: M::Token);
+    /// Takes back what `part` was sent before.
+    fn recall(&mut self, part: usize, recall: Recall<M::Token>);
 }
 
 /// See the [module](self).
@@ -61,12 +63,7 @@ impl<M: Model> Office<M> {
         }
         self.inboxes[part].announce(letters.earliest());
         let mut sack = lock(&self.sacks[self.process_of[part] as usize]);
-        for (lp, key, parcel) in letters.parcels.drain(..) {
-            record::parcel(&mut sack, lp, key, &parcel);
-        }
-        for (lp, at, token) in letters.tokens.drain(..) {
-            record::token(&mut sack, lp, at, &token);
-        }
+        record::all(&mut sack, letters);
     }
 
     /// Swaps the sacks for empty ones; whether there was something in one.
@@ -119,7 +116,7 @@ impl<M: Model> Bag<M> {
     pub(super) fn empty(&mut self, office: &Office<M>) {
         for part in self.parts.drain(..) {
             let letters = &mut self.letters[part as usize];
-            self.sent += (letters.parcels.len() + letters.tokens.len()) as u64;
+            self.sent += (letters.parcels.len() + letters.tokens.len() + letters.recalls.len()) as u64;
             office.post(part as usize, letters);
         }
     }
@@ -134,6 +131,10 @@ impl<M: Model> Carrier<M> for Bag<M> {
     #[inline]
     fn token(&mut self, part: usize, lp: Lp, at: Time, token: M::Token) {
         self.letters(part).tokens.push((lp, at, token));
+    }
+
+    fn recall(&mut self, part: usize, recall: Recall<M::Token>) {
+        self.letters(part).recall(recall);
     }
 }
 
@@ -170,6 +171,18 @@ impl<M: Model> Carrier<M> for Messenger<'_, M> {
         } else {
             let process = self.office.process_of[part] as usize;
             record::token(alone(&mut self.office.sacks[process]), lp, at, &token);
+        }
+    }
+
+    fn recall(&mut self, part: usize, recall: Recall<M::Token>) {
+        *self.sent += 1;
+        let here = self.office.is_here(part);
+        let letters = self.office.inboxes[part].0.open(recall.time());
+        if here {
+            letters.recall(recall);
+        } else {
+            let process = self.office.process_of[part] as usize;
+            record::recall(alone(&mut self.office.sacks[process]), &recall);
         }
     }
 }

@@ -48,21 +48,28 @@ impl Reach {
     /// that there is nothing to do.
     #[inline]
     pub(super) fn bound(&self, part: usize, due: Time, horizon: &Horizon) -> Option<Time> {
+        if let Reach::Pairs(delays) = self
+            && due >= horizon.next[horizon.last] + delays[part][horizon.last]
+        {
+            // Who is last, mostly, holds the others up: saves the look at all.
+            return None;
+        }
+        let bound = self.safe(part, horizon);
+        (due < bound).then_some(bound)
+    }
+
+    /// Before when nothing can come to `part`, whether it has something to do or not.
+    #[inline]
+    pub(super) fn safe(&self, part: usize, horizon: &Horizon) -> Time {
         let next = &horizon.next;
         let bound = match self {
             Reach::Pairs(delays) => {
-                let delays = &delays[part];
-                // Who is last, mostly, holds the others up: saves the look at all.
-                if due >= next[horizon.last] + delays[horizon.last] {
-                    return None;
-                }
-                let ways = next.iter().zip(delays);
+                let ways = next.iter().zip(&delays[part]);
                 ways.map(|(&next, &delay)| next + delay).min().unwrap_or(Time::NEVER)
             }
             Reach::Least(delay) => next[0] + *delay,
         };
-        let bound = bound.min(horizon.limit);
-        (due < bound).then_some(bound)
+        bound.min(horizon.limit)
     }
 
     /// Whether it has to be known of each part when its next event is due; else it is enough to know the first of all.
@@ -89,6 +96,11 @@ impl Horizon {
             last: 0,
             limit: Time::ZERO,
         }
+    }
+
+    /// Nobody goes farther than this.
+    pub(super) fn limit(&self) -> Time {
+        self.limit
     }
 
     /// Another round: `next` as [`Reach`] wants it.

@@ -1,6 +1,7 @@
 //! The rounds of a run: agree on how far all are, work, agree on what is left.
 
-use super::Conservative;
+use super::Parallel;
+use super::shared::News;
 use super::sync::lock;
 use crate::core::{HALT_GRID, halt_end};
 use crate::scheduler::Pause;
@@ -22,23 +23,28 @@ struct Settled {
 
 /// What the values of a round are: 0 if a process has used up its budget, ...
 const BUDGET: usize = 0;
+/// ... 0 if one has done something that it may have to take back, ...
+const AHEAD: usize = 1;
 /// ... 0 if one has sent something to another, ...
-const SENT: usize = 1;
+const SENT: usize = 2;
 /// ... the first instant at which the run was halted, ...
-const HALTED: usize = 2;
+const HALTED: usize = 3;
 /// ... and when the next event is due: of every part, or of all.
-const NEXT: usize = 3;
+const NEXT: usize = 4;
 
-impl<M: Model> Conservative<M> {
+impl<M: Model> Parallel<M> {
     /// Agrees with the other processes on how far all are, gets what they have sent, and sets the bounds of the next
     /// round; or says why there is none.
     fn agree(&mut self, until: Time, budget_left: bool) -> Result<Option<Pause>, String> {
         let shared = &*self.shared;
         let due = (0..shared.seats.len()).map(|seat| shared.due(seat).0);
         let announced = (0..shared.partition.len()).map(|part| shared.office.earliest(part).0);
-        let halted = shared.halted.load(Ordering::Relaxed);
+        let news = || shared.seats.iter().map(|seat| &seat.news);
+        let halted = news().map(News::halted).min().unwrap_or(Time::NEVER);
+        let ahead = news().any(News::is_ahead);
         self.values.clear();
-        self.values.extend([u64::from(budget_left), 1, halted]);
+        self.values
+            .extend([u64::from(budget_left), u64::from(!ahead), 1, halted.0]);
         if shared.reach.is_by_part() {
             self.values.extend(announced);
             let own = &mut self.values[NEXT + shared.first..];
@@ -54,10 +60,13 @@ impl<M: Model> Conservative<M> {
         let shared = &*self.shared;
         let first = self.values[NEXT..].iter().min().map_or(Time::NEVER, |&time| Time(time));
         let halted = Time(self.values[HALTED]);
-        shared.halted.store(halted.0, Ordering::Relaxed);
-        if self.values[BUDGET] == 0 {
+        self.halted = halted;
+        let no_budget = self.values[BUDGET] == 0;
+        if no_budget && self.values[AHEAD] == 1 {
             return Ok(Some(Pause::Budget));
         }
+        // Before a pause, what was done too early becomes final, or is taken back.
+        shared.restrained.store(no_budget, Ordering::Relaxed);
         if first == Time::NEVER {
             return Ok(Some(Pause::Idle));
         }
@@ -126,7 +135,7 @@ impl<M: Model> Conservative<M> {
     fn settle(&mut self) -> Result<Settled, String> {
         let shared = &*self.shared;
         shared.settle(&mut self.hand);
-        let halted = Time(shared.halted.load(Ordering::Relaxed));
+        let halted = self.halted;
         let (mut now, mut next, mut lowest) = (self.now, Time::NEVER, u64::MAX);
         for seat in &shared.seats {
             let part = lock(&seat.part);

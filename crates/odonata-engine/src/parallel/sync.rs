@@ -2,11 +2,11 @@
 //! in which threads can do things.
 
 #[cfg(all(loom, test))]
-pub(super) use loom::sync::atomic::{AtomicU64, Ordering};
+pub(super) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[cfg(all(loom, test))]
 pub(super) use loom::sync::{Condvar, Mutex, MutexGuard};
 #[cfg(not(all(loom, test)))]
-pub(super) use std::sync::atomic::{AtomicU64, Ordering};
+pub(super) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[cfg(not(all(loom, test)))]
 pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
 

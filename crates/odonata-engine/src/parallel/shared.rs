@@ -2,11 +2,11 @@
 
 use super::letters::{Letters, LettersOf};
 use super::office::{Bag, Messenger, Office};
-use super::part::Part;
+use super::part::{Part, Window};
 use super::reach::{Horizon, Reach};
 use super::record;
 use super::roster::Roster;
-use super::sync::{AtomicU64, Mutex, Ordering, Padded, alone, lock};
+use super::sync::{AtomicBool, AtomicU64, Mutex, Ordering, Padded, alone, lock};
 use crate::{Model, Partition, Time};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,6 +25,10 @@ pub(super) struct News {
     next: AtomicU64,
     done: AtomicU64,
     events: AtomicU64,
+    /// When it first halted the run; in an optimistic run perhaps to be taken back.
+    halted: AtomicU64,
+    /// Whether something that it has done can be taken back.
+    ahead: AtomicU64,
 }
 
 impl<M: Model> Seat<M> {
@@ -33,6 +37,8 @@ impl<M: Model> Seat<M> {
             next: AtomicU64::new(0),
             done: AtomicU64::new(0),
             events: AtomicU64::new(0),
+            halted: AtomicU64::new(Time::NEVER.0),
+            ahead: AtomicU64::new(0),
         };
         news.publish(&part);
         Seat {
@@ -57,6 +63,14 @@ impl News {
         self.events.load(Ordering::Relaxed)
     }
 
+    pub(super) fn halted(&self) -> Time {
+        Time(self.halted.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn is_ahead(&self) -> bool {
+        self.ahead.load(Ordering::Relaxed) != 0
+    }
+
     /// As [`publish`](Self::publish), for a part that has become another.
     fn restart<M: Model>(&self, part: &Part<M>) {
         self.events.store(part.events(), Ordering::Relaxed);
@@ -67,6 +81,9 @@ impl News {
     pub(super) fn publish<M: Model>(&self, part: &Part<M>) -> u64 {
         self.next.store(part.next().0, Ordering::Relaxed);
         self.done.store(part.done().0, Ordering::Relaxed);
+        let halted = part.halted().map_or(Time::NEVER, |(time, _)| time);
+        self.halted.store(halted.0, Ordering::Relaxed);
+        self.ahead.store(u64::from(!part.is_final()), Ordering::Relaxed);
         let before = self.events();
         self.events.store(part.events(), Ordering::Relaxed);
         part.events() - before
@@ -101,8 +118,10 @@ pub(super) struct Shared<M: Model> {
     pub(super) times: Vec<AtomicU64>,
     /// Nobody goes farther than this in the round.
     pub(super) limit: AtomicU64,
-    /// The first instant at which a part halted the run.
-    pub(super) halted: AtomicU64,
+    /// Parts may go beyond their windows.
+    pub(super) optimistic: bool,
+    /// In this round they do not.
+    pub(super) restrained: AtomicBool,
     pub(super) roster: Roster,
     pub(super) tallies: Vec<Padded<Tally>>,
     /// The first panic of a handler.
@@ -135,6 +154,23 @@ impl<M: Model> Shared<M> {
             .min(self.office.earliest(self.first + seat))
     }
 
+    /// What part `seat` may do in a round, if there is anything for it to do.
+    #[inline]
+    fn window(&self, seat: usize, horizon: &Horizon) -> Option<Window> {
+        let (number, due) = (self.first + seat, self.due(seat));
+        // Letters that come in this very round are for later than the bound: it does not matter whether they are seen
+        // here.
+        if !self.optimistic {
+            let safe = self.reach.bound(number, due, horizon)?;
+            return Some(Window { safe, limit: safe });
+        }
+        let safe = self.reach.safe(number, horizon);
+        let restrained = self.restrained.load(Ordering::Relaxed);
+        let limit = if restrained { safe } else { horizon.limit() };
+        let useful = due < limit || (restrained && self.seats[seat].news.is_ahead());
+        useful.then_some(Window { safe, limit })
+    }
+
     fn look_ahead(&self, horizon: &mut Horizon) {
         let times = self.times.iter().map(|time| Time(time.load(Ordering::Relaxed)));
         horizon.set(times, Time(self.limit.load(Ordering::Relaxed)));
@@ -146,19 +182,14 @@ impl<M: Model> Shared<M> {
         self.look_ahead(&mut hand.horizon);
         let (begin, mut windows) = (Instant::now(), 0);
         while let Some((index, stolen)) = self.roster.claim(thread) {
-            let number = self.first + index;
-            // Letters that come in this very round are for later than the bound: it does not matter whether they
-            // are seen here.
-            let Some(bound) = self.reach.bound(number, self.due(index), &hand.horizon) else {
+            let Some(window) = self.window(index, &hand.horizon) else {
                 continue;
             };
             let seat = &self.seats[index];
             let mut part = lock(&seat.part);
-            self.office.fetch(number, &mut hand.letters);
-            part.take_in(&mut hand.letters);
-            part.run(bound, &self.partition, &mut hand.bag);
+            self.office.fetch(self.first + index, &mut hand.letters);
+            part.work(window, &mut hand.letters, &self.partition, &mut hand.bag);
             hand.bag.empty(&self.office);
-            note_halt(&self.halted, &part);
             let events = seat.news.publish(&part);
             drop(part);
             add(&tally.events, events);
@@ -188,21 +219,18 @@ impl<M: Model> Shared<M> {
         self.look_ahead(&mut hand.horizon);
         let (mut windows, mut events) = (0, 0);
         for index in 0..self.seats.len() {
-            let number = self.first + index;
-            let Some(bound) = self.reach.bound(number, self.due(index), &hand.horizon) else {
+            let Some(window) = self.window(index, &hand.horizon) else {
                 continue;
             };
             let Seat { part, news } = &mut self.seats[index].0;
             let part = alone(part);
-            self.office.fetch_alone(number, &mut hand.letters);
-            part.take_in(&mut hand.letters);
+            self.office.fetch_alone(self.first + index, &mut hand.letters);
             let mut messenger = Messenger {
                 office: &mut self.office,
                 sent: &mut hand.bag.sent,
             };
-            part.run(bound, &self.partition, &mut messenger);
+            part.work(window, &mut hand.letters, &self.partition, &mut messenger);
             events += news.publish(part);
-            note_halt(&self.halted, part);
             windows += 1;
         }
         let tally = &self.tallies[0];
@@ -223,7 +251,7 @@ impl<M: Model> Shared<M> {
             Some((part, seat.news.done()))
         };
         let sent = hand.bag.sent;
-        let result = record::read_all(bytes, lps, place, &mut hand.bag);
+        let result = record::read_all(bytes, lps, self.optimistic, place, &mut hand.bag);
         hand.bag.empty(&self.office);
         // It was counted where it was sent.
         hand.bag.sent = sent;
@@ -235,18 +263,16 @@ impl<M: Model> Shared<M> {
         for (index, seat) in self.seats.iter().enumerate() {
             let mut part = lock(&seat.part);
             self.office.fetch(self.first + index, &mut hand.letters);
-            part.take_in(&mut hand.letters);
+            part.settle(&mut hand.letters, &mut hand.bag);
             seat.news.publish(&part);
         }
     }
 
     /// Lets others know how far all parts are, after these have become others.
     pub(super) fn publish_all(&self) {
-        self.halted.store(Time::NEVER.0, Ordering::Relaxed);
         for seat in &self.seats {
             let part = lock(&seat.part);
             seat.news.restart(&part);
-            note_halt(&self.halted, &part);
         }
     }
 
@@ -254,11 +280,5 @@ impl<M: Model> Shared<M> {
     pub(super) fn sum(&self, counter: impl Fn(&Tally) -> &AtomicU64) -> u64 {
         let tallies = self.tallies.iter();
         tallies.map(|tally| counter(tally).load(Ordering::Relaxed)).sum()
-    }
-}
-
-fn note_halt<M: Model>(halted: &AtomicU64, part: &Part<M>) {
-    if let Some((time, _)) = part.halted() {
-        halted.fetch_min(time.0, Ordering::Relaxed);
     }
 }

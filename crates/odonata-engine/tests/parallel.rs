@@ -1,10 +1,14 @@
-//! The conservative scheduler gives the results of the sequential one, whatever the parts, threads and processes.
+//! The parallel schedulers give the results of the sequential one, whatever the parts, threads and processes, and however
+//! far parts run ahead.
 
 mod toy;
 
 use odonata_engine::random::Purpose;
 use odonata_engine::saved::{from_bytes, to_bytes};
-use odonata_engine::{Alone, Conservative, Crowd, Partition, Pause, Scheduler, Sequential, Stream, Time, Transport};
+use odonata_engine::{
+    Alone, Crowd, Figures, Optimism, Options, Parallel, Partition, Pause, Scheduler, Sequential, Stream, Time,
+    Transport,
+};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -87,17 +91,17 @@ fn sequential(params: &Params, schedule: &Schedule) -> Story {
     story(vec![act(Box::new(Sequential::new(whole)), schedule)])
 }
 
-/// Runs the parts on so many processes of so many threads.
-fn conservative(
-    params: &Params,
-    partition: &Partition,
-    processes: usize,
-    threads: usize,
-    schedule: &Schedule,
-) -> Story {
+/// Nothing holds parts back but what they have to take back.
+const DARING: Optimism = Optimism {
+    events_per_round: 4_096,
+    journal: 1 << 30,
+};
+
+/// Runs the parts on so many processes.
+fn parallel(params: &Params, partition: &Partition, processes: usize, options: Options, schedule: &Schedule) -> Story {
     let told = in_processes(params, partition, processes, |own, first, transport| {
         let partition = Arc::new(partition.clone());
-        let mut run = Conservative::new(own, partition, first, threads, Box::new(transport)).unwrap();
+        let mut run = Parallel::new(own, partition, first, options, Box::new(transport)).unwrap();
         run.crowd();
         act(Box::new(run), schedule)
     });
@@ -143,6 +147,16 @@ fn seeds(count: u64) -> std::ops::Range<u64> {
     0..if slow { count / 16 } else { count }
 }
 
+fn random_options(random: &mut Stream) -> Options {
+    let mut one_of = |choices: &[u64]| choices[random.below(choices.len() as u32) as usize];
+    let threads = one_of(&[1, 2, 3, 4, 8]) as usize;
+    let optimism = (one_of(&[0, 1, 1]) == 1).then(|| Optimism {
+        events_per_round: one_of(&[1, 5, 100, 4_096]) as u32,
+        journal: one_of(&[1, 20_000, 1 << 30]),
+    });
+    Options { threads, optimism }
+}
+
 fn compare(seed: u64, parts: &[usize], runs: usize) {
     let params = Params::random(seed);
     let mut random = Stream::new(seed, 1, Purpose::Host);
@@ -155,11 +169,11 @@ fn compare(seed: u64, parts: &[usize], runs: usize) {
         let partition = params.random_partition(parts, seed);
         for _ in 0..runs {
             let processes = 1 + random.below(3) as usize;
-            let threads = [1, 2, 3, 4, 8][random.below(5) as usize];
-            let got = conservative(&params, &partition, processes, threads, &schedule);
+            let options = random_options(&mut random);
+            let got = parallel(&params, &partition, processes, options, &schedule);
             assert!(
                 got == expected,
-                "toy {seed}, {parts} parts, {processes} processes of {threads} threads, {schedule:?}: {:?} instead of {:?}",
+                "toy {seed}, {parts} parts, {processes} processes, {options:?}, {schedule:?}: {:?} instead of {:?}",
                 got.stops,
                 expected.stops
             );
@@ -171,7 +185,7 @@ fn compare(seed: u64, parts: &[usize], runs: usize) {
 fn results_equal_those_of_the_sequential_scheduler() {
     // In toy 356 only a token is left at the end, for which nobody waits.
     for seed in seeds(100).chain([356]) {
-        compare(seed, &[1, 2, 3, 5, 12, Params::random(seed).lps as usize], 2);
+        compare(seed, &[1, 2, 3, 5, 12, Params::random(seed).lps as usize], 4);
     }
 }
 
@@ -182,10 +196,11 @@ fn a_few_rounds_give_the_results_of_the_sequential_scheduler() {
     let expected = sequential(&params, &TO_THE_END);
     let partition = params.partition(vec![0, 1, 2, 4]);
     for (processes, threads) in [(1, 1), (1, 3), (2, 2)] {
-        assert_eq!(
-            conservative(&params, &partition, processes, threads, &TO_THE_END),
-            expected
-        );
+        for optimism in [None, Some(DARING)] {
+            let options = Options { threads, optimism };
+            let got = parallel(&params, &partition, processes, options, &TO_THE_END);
+            assert_eq!(got, expected);
+        }
     }
 }
 
@@ -200,8 +215,11 @@ fn results_equal_those_of_the_sequential_scheduler_with_a_hundred_parts() {
         let expected = sequential(&params, &TO_THE_END);
         for (parts, processes, threads) in [(100, 1, 1), (130, 1, 3), (90, 3, 2)] {
             let partition = params.random_partition(parts, seed);
-            let got = conservative(&params, &partition, processes, threads, &TO_THE_END);
-            assert_eq!(got, expected, "{params:?}");
+            for optimism in [None, Some(DARING)] {
+                let options = Options { threads, optimism };
+                let got = parallel(&params, &partition, processes, options, &TO_THE_END);
+                assert_eq!(got, expected, "{params:?}");
+            }
         }
     }
 }
@@ -210,9 +228,9 @@ fn halves(params: &Params) -> Partition {
     params.partition(vec![0, params.lps / 2, params.lps])
 }
 
-fn start(params: &Params, partition: Partition, threads: usize) -> Conservative<Toy> {
+fn start(params: &Params, partition: Partition, options: Options) -> Parallel<Toy> {
     let parts = toy::divide(params, &partition);
-    Conservative::new(parts, Arc::new(partition), 0, threads, Box::new(Alone)).unwrap()
+    Parallel::new(parts, Arc::new(partition), 0, options, Box::new(Alone)).unwrap()
 }
 
 #[test]
@@ -221,7 +239,7 @@ fn times_at_which_nothing_happens_cost_no_rounds() {
         mean: Time::from_ns(1_000_000),
         ..SMALLEST
     };
-    let mut run = start(&params, halves(&params), 1);
+    let mut run = start(&params, halves(&params), Options::conservative(1));
     assert_eq!(run.run(Time::NEVER, u64::MAX), Pause::Idle);
     let figures = run.figures();
     assert!(run.now() > Time::from_ns(5_000_000), "{:?}", run.now());
@@ -231,7 +249,8 @@ fn times_at_which_nothing_happens_cost_no_rounds() {
 #[test]
 fn figures_add_up() {
     for threads in [1, 2, 7] {
-        let mut run = start(&SMALLEST, SMALLEST.partition(vec![0, 1, 2, 3, 4]), threads);
+        let options = Options::conservative(threads);
+        let mut run = start(&SMALLEST, SMALLEST.partition(vec![0, 1, 2, 3, 4]), options);
         assert_eq!(run.run(Time(30_000), u64::MAX), Pause::TimeLimit);
         let halfway = run.figures();
         assert_eq!(run.run(Time::NEVER, u64::MAX), Pause::Idle);
@@ -246,22 +265,118 @@ fn figures_add_up() {
 }
 
 /// A partition that promises more than the model keeps.
-fn exaggerated(threads: usize) {
+fn exaggerated(options: Options) {
     let far = Time(SMALLEST.near.0 * 100);
     let partition = Partition::new(vec![0, 2, 4], vec![vec![(1, far)], vec![(0, far)]]).unwrap();
-    start(&SMALLEST, partition, threads).run(Time::NEVER, u64::MAX);
+    start(&SMALLEST, partition, options).run(Time::NEVER, u64::MAX);
 }
 
 #[test]
 #[should_panic(expected = "lookahead")]
 fn who_sends_sooner_than_the_lookahead_is_caught() {
-    exaggerated(1);
+    exaggerated(Options::conservative(1));
 }
 
 #[test]
 #[should_panic(expected = "lookahead")]
 fn who_sends_sooner_than_the_lookahead_is_caught_on_any_thread() {
-    exaggerated(2);
+    exaggerated(Options::conservative(2));
+}
+
+#[test]
+#[should_panic(expected = "lookahead")]
+fn who_sends_sooner_than_the_lookahead_is_caught_by_optimists_too() {
+    exaggerated(Options {
+        threads: 1,
+        optimism: Some(DARING),
+    });
+}
+
+/// LPs that are a picosecond apart, each a part of its own: nearly everything that is done beyond a window is too early.
+#[test]
+fn thousands_of_rollbacks_make_no_difference() {
+    for threads in [1, 3] {
+        let params = Params {
+            lps: 16,
+            district: 1,
+            near: Time(1),
+            far: Time::ZERO,
+            reach: 16,
+            jobs: 6,
+            visits: 100,
+            remote: 0.9,
+            ..SMALLEST
+        };
+        let options = Options {
+            threads,
+            optimism: Some(DARING),
+        };
+        let mut run = start(&params, params.partition((0..=16).collect()), options);
+        run.crowd();
+        assert_eq!(run.run(Time::NEVER, u64::MAX), Pause::Idle);
+        let (events, figures) = (run.events(), run.figures());
+        let results = toy::results(&Box::new(run).into_parts());
+        assert_eq!(results, sequential(&params, &TO_THE_END).results);
+        assert!(
+            figures.rollbacks > 2_000 && figures.anti_messages > 1_000,
+            "{figures:?}"
+        );
+        assert!(figures.rolled_back > 2_000 && figures.efficiency() < 1.0, "{figures:?}");
+        assert!(figures.speculated <= events + figures.rolled_back, "{figures:?}");
+    }
+}
+
+/// With far fewer rounds than there are windows, which is what it is for.
+#[test]
+fn optimists_need_fewer_rounds_where_windows_are_short_and_little_is_remote() {
+    let params = Params {
+        lps: 64,
+        district: 1,
+        near: Time(1),
+        far: Time::ZERO,
+        reach: 64,
+        jobs: 4,
+        remote: 0.002,
+        ..SMALLEST
+    };
+    let [patient, daring] = [None, Some(DARING)].map(|optimism| {
+        let options = Options { threads: 1, optimism };
+        let mut run = start(&params, params.partition(vec![0, 32, 64]), options);
+        assert_eq!(run.run(Time::NEVER, u64::MAX), Pause::Idle);
+        run.figures()
+    });
+    assert!(daring.rounds * 10 < patient.rounds, "{daring:?}, {patient:?}");
+    assert!(daring.efficiency() > 0.9, "{daring:?}");
+}
+
+/// It waits where there is no memory, and ends all the same.
+#[test]
+fn memory_for_taking_back_is_bounded() {
+    let params = Params {
+        lps: 64,
+        district: 1,
+        near: Time(1),
+        far: Time::ZERO,
+        reach: 64,
+        jobs: 4,
+        remote: 0.002,
+        ..SMALLEST
+    };
+    let peak = |journal: u64| -> Figures {
+        let optimism = Optimism { journal, ..DARING };
+        let options = Options {
+            threads: 1,
+            optimism: Some(optimism),
+        };
+        let mut run = start(&params, params.partition(vec![0, 32, 64]), options);
+        assert_eq!(run.run(Time::NEVER, u64::MAX), Pause::Idle);
+        run.figures()
+    };
+    let (plenty, little) = (peak(1 << 30), peak(100_000));
+    assert!(plenty.peak_journal_bytes > 300_000, "{plenty:?}");
+    // Each of the two parts looks at its memory every 64 events of less than 1 kB.
+    assert!(little.peak_journal_bytes < 100_000 + 2 * 64 * 1_000, "{little:?}");
+    assert!(little.rounds > plenty.rounds);
 }
 
 #[test]
@@ -270,8 +385,9 @@ fn a_saved_run_goes_on_in_a_fresh_scheduler() {
     for seed in seeds(48) {
         let params = Params::random(seed);
         let expected = sequential(&params, &TO_THE_END);
-        for (parts, threads) in [(1, 1), (4, 1), (4, 2)] {
-            let build = || start(&params, params.random_partition(parts, seed), threads);
+        for (parts, threads, optimism) in [(1, 1, None), (4, 1, Some(DARING)), (4, 2, None), (4, 2, Some(DARING))] {
+            let options = Options { threads, optimism };
+            let build = || start(&params, params.random_partition(parts, seed), options);
             let (mut run, mut legs) = (build(), 0);
             let pause = loop {
                 match run.run(Time::NEVER, 300) {
@@ -309,7 +425,14 @@ fn text(panic: Box<dyn Any + Send>) -> String {
 
 #[test]
 fn a_panic_of_a_handler_comes_to_who_called_run_and_ends_all_processes() {
-    for (processes, threads) in [(1, 1), (1, 2), (1, 4), (2, 1), (2, 2)] {
+    for (processes, threads, optimism) in [
+        (1, 1, None),
+        (1, 2, Some(DARING)),
+        (1, 4, None),
+        (2, 1, Some(DARING)),
+        (2, 2, None),
+        (2, 2, Some(DARING)),
+    ] {
         for lp in 0..4 {
             let params = Params {
                 breaks: Some((lp, 15)),
@@ -318,7 +441,8 @@ fn a_panic_of_a_handler_comes_to_who_called_run_and_ends_all_processes() {
             let partition = params.partition(vec![0, 1, 2, 3, 4]);
             let ends = in_processes(&params, &partition, processes, |own, first, transport| {
                 let partition = Arc::new(partition.clone());
-                let mut run = Conservative::new(own, partition, first, threads, Box::new(transport)).unwrap();
+                let options = Options { threads, optimism };
+                let mut run = Parallel::new(own, partition, first, options, Box::new(transport)).unwrap();
                 let first = catch_unwind(AssertUnwindSafe(|| run.run(Time::NEVER, u64::MAX)));
                 let second = catch_unwind(AssertUnwindSafe(|| run.run(Time::NEVER, u64::MAX)));
                 [first, second].map(|end| end.map_err(text))
@@ -372,11 +496,12 @@ impl Transport for Spoiled {
 #[test]
 fn letters_that_make_no_sense_are_an_error() {
     // A byte for the kind, 4 for the receiver, 8 for the time, 8 for the key.
-    let spoils: [fn(&mut Vec<u8>); 8] = [
+    let spoils: [fn(&mut Vec<u8>); 9] = [
         |bytes| bytes.truncate(1),
         |bytes| bytes.truncate(bytes.len() - 1),
         |bytes| bytes.push(0),
         |bytes| bytes[0] = 2,
+        |bytes| bytes[0] = 4,
         |bytes| bytes[1..5].fill(0xff),
         // Somebody of the sender's.
         |bytes| bytes[1..5].fill(0),
@@ -393,7 +518,14 @@ fn letters_that_make_no_sense_are_an_error() {
         let ends = in_processes(&params, &partition, 2, |own, first, crowd| {
             let done = crowd.rank() == 0;
             let transport = Box::new(Spoiled { crowd, spoil, done });
-            let mut run = Conservative::new(own, Arc::new(partition.clone()), first, 1, transport).unwrap();
+            let mut run = Parallel::new(
+                own,
+                Arc::new(partition.clone()),
+                first,
+                Options::conservative(1),
+                transport,
+            )
+            .unwrap();
             run.run(Time::NEVER, u64::MAX)
         });
         let expected = "what process 0 sent cannot be read: byte ";
@@ -412,7 +544,7 @@ fn letters_that_make_no_sense_are_an_error() {
 fn parts_that_are_not_those_of_the_partition_are_refused() {
     let partition = Arc::new(halves(&SMALLEST));
     let build = |parts: Vec<Toy>, first, transport: Box<dyn Transport>| {
-        Conservative::new(parts, partition.clone(), first, 1, transport).err()
+        Parallel::new(parts, partition.clone(), first, Options::conservative(1), transport).err()
     };
     let parts = || toy::divide(&SMALLEST, &partition);
     let refused = |parts, first| build(parts, first, Box::new(Alone)).unwrap();

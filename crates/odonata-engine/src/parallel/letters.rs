@@ -3,11 +3,32 @@
 use super::sync::{AtomicU64, Mutex, Ordering, alone, lock};
 use crate::{Key, Lp, Model, Time};
 
-/// Parcels with the places of their events in the order, and tokens.
+/// Parcels with the places of their events in the order, and tokens; and which of all that was sent before is taken back.
 #[derive(Debug)]
 pub(super) struct Letters<P, T> {
     pub(super) parcels: Vec<(Lp, Key, P)>,
     pub(super) tokens: Vec<(Lp, Time, T)>,
+    /// Each with how many of the parcels and tokens were sent before it.
+    pub(super) recalls: Vec<(Recall<T>, usize, usize)>,
+}
+
+/// What takes a letter back that was sent before: an anti-message (Jefferson 1985).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Recall<T> {
+    /// The parcel for this LP whose event has this place.
+    Parcel(Lp, Key),
+    /// One of the tokens for this LP that are equal to this one and count from this time on.
+    Token(Lp, Time, T),
+}
+
+impl<T> Recall<T> {
+    /// When what is taken back would have had an effect.
+    pub(super) fn time(&self) -> Time {
+        match *self {
+            Recall::Parcel(_, key) => key.time,
+            Recall::Token(_, at, _) => at,
+        }
+    }
 }
 
 /// The letters of a model.
@@ -18,11 +39,17 @@ impl<P, T> Letters<P, T> {
         Letters {
             parcels: Vec::new(),
             tokens: Vec::new(),
+            recalls: Vec::new(),
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.parcels.is_empty() && self.tokens.is_empty()
+        self.parcels.is_empty() && self.tokens.is_empty() && self.recalls.is_empty()
+    }
+
+    /// Adds a recall of something that was sent before.
+    pub(super) fn recall(&mut self, recall: Recall<T>) {
+        self.recalls.push((recall, self.parcels.len(), self.tokens.len()));
     }
 
     /// Moves all of `other` here; nothing is copied if there was nothing here.
@@ -30,6 +57,10 @@ impl<P, T> Letters<P, T> {
         if self.is_empty() {
             std::mem::swap(self, other);
         } else {
+            let (parcels, tokens) = (self.parcels.len(), self.tokens.len());
+            let recalls = other.recalls.drain(..);
+            self.recalls
+                .extend(recalls.map(|(recall, p, t)| (recall, parcels + p, tokens + t)));
             self.parcels.append(&mut other.parcels);
             self.tokens.append(&mut other.tokens);
         }
@@ -39,7 +70,8 @@ impl<P, T> Letters<P, T> {
     pub(super) fn earliest(&self) -> Time {
         let parcels = self.parcels.iter().map(|(_, key, _)| key.time);
         let tokens = self.tokens.iter().map(|&(_, at, _)| at);
-        parcels.chain(tokens).min().unwrap_or(Time::NEVER)
+        let recalls = self.recalls.iter().map(|(recall, ..)| recall.time());
+        parcels.chain(tokens).chain(recalls).min().unwrap_or(Time::NEVER)
     }
 }
 

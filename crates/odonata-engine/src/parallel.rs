@@ -1,13 +1,18 @@
-//! The conservative scheduler: parts go on only as far as nothing can come to them any more.
+//! The parallel schedulers: parts side by side, on threads and processes.
 //!
-//! It works in rounds. At the beginning of one it is known when the next event of every part is due, and from that
-//! how far each may go: its *window*. Parts handle the events of their windows in any order, on any
-//! thread; what they have for each other is put into inboxes, and taken in when the receiver's next window begins.
-//! Nothing of that can be for the window under way, so no event ever has to be taken back. As windows begin where the
-//! next event is, times at which nothing happens cost nothing.
+//! They work in rounds. At the beginning of one it is known when the next event of every part is due, and from that
+//! how far each can go without anything coming to it any more: its *window*. Parts handle the events of their windows
+//! in any order, on any thread; what they have for each other is put into inboxes, and taken in when the receiver does its share of a
+//! later round. As windows begin where the next event is, times at which nothing happens cost nothing.
 //!
-//! No window reaches beyond a multiple of [`HALT_GRID`](crate::HALT_GRID) before it is known that no part has
-//! halted the run before it.
+//! - *Conservative*, a part ends its share of a round with its window. Nothing that it is sent in the round can be for
+//!   before, so no event ever has to be taken back.
+//! - *Optimistic*, a part goes on beyond its window, and takes back what turns out to have been too early ([`ahead`]). That
+//!   makes fewer, longer rounds where windows are short. Events in its window it handles like the conservative one, with
+//!   no undo log, if it has nothing to take back.
+//!
+//! Nobody goes beyond a multiple of [`HALT_GRID`](crate::HALT_GRID) before it is known that no part has halted the run
+//! before it.
 //!
 //! - With one thread there are no locks, and no waiting: parts take turns, and each finds its state in the cache
 //!   (after its first event). That is what makes large networks fast on one core.
@@ -15,12 +20,17 @@
 //! - With several processes, each round begins with two collective operations of the [`Transport`]: who is how far,
 //!   and what is for whom.
 
+mod ahead;
+mod body;
 mod door;
+mod history;
+mod inputs;
 mod letters;
 #[cfg(all(loom, test))]
 mod loom_tests;
 mod office;
 mod part;
+mod quiet;
 mod reach;
 mod record;
 mod roster;
@@ -33,6 +43,7 @@ use crate::saved::{Damaged, Loader, Saver};
 use crate::scheduler::{Figures, PartView, Pause, Scheduler};
 use crate::wheel::BUCKETS;
 use crate::{Model, Partition, Saved, Time, Transport};
+use ahead::Counts;
 use office::Office;
 use part::Part;
 use reach::Reach;
@@ -40,15 +51,36 @@ use roster::Roster;
 use shared::{Hand, Seat, Shared, Tally};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use sync::{AtomicU64, Mutex, Padded, lock};
+use sync::{AtomicBool, AtomicU64, Mutex, Padded, lock};
 use team::Team;
+
+pub use ahead::Optimism;
 
 /// Buckets of all event queues of a process together, as long as each has at least [`FEWEST_BUCKETS`].
 const ALL_BUCKETS: usize = 8 * BUCKETS;
 const FEWEST_BUCKETS: usize = 512;
 
+/// How a run is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Threads of this process. There are never more than parts, and no more of them run at a time than there are processors.
+    pub threads: usize,
+    /// How far parts may go beyond their windows; `None`: not at all, the run is conservative.
+    pub optimism: Option<Optimism>,
+}
+
+impl Options {
+    /// Of a conservative run.
+    pub const fn conservative(threads: usize) -> Options {
+        Options {
+            threads,
+            optimism: None,
+        }
+    }
+}
+
 /// See the [module](self).
-pub struct Conservative<M: Model> {
+pub struct Parallel<M: Model> {
     shared: Arc<Shared<M>>,
     /// If there is more than one thread.
     team: Option<Team>,
@@ -59,6 +91,8 @@ pub struct Conservative<M: Model> {
     outgoing: Vec<Vec<u8>>,
     incoming: Vec<Vec<u8>>,
     now: Time,
+    /// The first instant at which a part halted the run, as last agreed on.
+    halted: Time,
     rounds: u64,
     /// Events handled before this state was loaded.
     before: u64,
@@ -77,9 +111,8 @@ pub struct Conservative<M: Model> {
     unsafe_to_go_on: bool,
 }
 
-impl<M: Model + 'static> Conservative<M> {
-    /// Starts the LPs of `models`, which are the parts of `partition` from `first_part` on, for `threads` threads. There are
-    /// never more threads than parts, and no more of them run at a time than there are processors. Collective over the
+impl<M: Model + 'static> Parallel<M> {
+    /// Starts the LPs of `models`, which are the parts of `partition` from `first_part` on. Collective over the
     /// processes of `transport`, which together have all parts.
     ///
     /// # Errors
@@ -89,7 +122,7 @@ impl<M: Model + 'static> Conservative<M> {
         models: Vec<M>,
         partition: Arc<Partition>,
         first_part: usize,
-        threads: usize,
+        options: Options,
         mut transport: Box<dyn Transport>,
     ) -> Result<Self, String> {
         let here = first_part..first_part + models.len();
@@ -104,9 +137,11 @@ impl<M: Model + 'static> Conservative<M> {
         }
         let process_of = agree_on_processes(&partition, here.clone(), transport.as_mut())?;
         let buckets = (ALL_BUCKETS / models.len()).clamp(FEWEST_BUCKETS, BUCKETS);
-        let parts = models.into_iter().zip(here);
-        let seats = parts.map(|(model, number)| Padded(Seat::new(Part::new(model, number, buckets))));
-        let seats: Vec<_> = seats.collect();
+        let Options { threads, optimism } = options;
+        let parts = models.len();
+        let start = |(model, number)| Part::new(model, number, buckets, optimism, parts);
+        let parts = models.into_iter().zip(here).map(start);
+        let seats: Vec<_> = parts.map(|part| Padded(Seat::new(part))).collect();
         let threads = threads.clamp(1, seats.len().min(door::MOST));
         let reach = Reach::new(&partition);
         let times = if reach.is_by_part() { partition.len() } else { 1 };
@@ -117,7 +152,8 @@ impl<M: Model + 'static> Conservative<M> {
             reach,
             times: (0..times).map(|_| AtomicU64::new(0)).collect(),
             limit: AtomicU64::new(0),
-            halted: AtomicU64::new(Time::NEVER.0),
+            optimistic: optimism.is_some(),
+            restrained: AtomicBool::new(false),
             roster: Roster::new(seats.len(), threads),
             tallies: (0..threads).map(|_| Padded(Tally::default())).collect(),
             failed: Mutex::new(None),
@@ -125,7 +161,7 @@ impl<M: Model + 'static> Conservative<M> {
             partition,
         });
         let team = (threads > 1).then(|| Team::new(&shared, threads - 1));
-        Ok(Conservative {
+        Ok(Parallel {
             team: team.transpose()?,
             hand: Hand::new(shared.partition.len()),
             transport,
@@ -133,6 +169,7 @@ impl<M: Model + 'static> Conservative<M> {
             outgoing: vec![Vec::new(); processes],
             incoming: vec![Vec::new(); processes],
             now: Time::ZERO,
+            halted: Time::NEVER,
             rounds: 0,
             before: 0,
             total: (0, 0),
@@ -187,14 +224,14 @@ fn agree_on_processes(
     Ok(lowest.iter().map(|&rank| rank as u32).collect())
 }
 
-impl<M: Model> Conservative<M> {
+impl<M: Model> Parallel<M> {
     fn handled(&self) -> u64 {
         self.before + self.shared.sum(|tally| &tally.events)
     }
 }
 
 /// Between runs nothing is on its way from part to part, so that the parts are all there is.
-impl<M: Model + 'static> Saved for Conservative<M> {
+impl<M: Model + 'static> Saved for Parallel<M> {
     fn save(&self, to: &mut Saver<'_>) {
         for seat in &self.shared.seats {
             lock(&seat.part).save(to);
@@ -214,7 +251,7 @@ impl<M: Model + 'static> Saved for Conservative<M> {
     }
 }
 
-impl<M: Model + 'static> Scheduler<M> for Conservative<M> {
+impl<M: Model + 'static> Scheduler<M> for Parallel<M> {
     fn run(&mut self, until: Time, budget: u64) -> Pause {
         if let Some(text) = &self.lost {
             return Pause::Lost(text.clone());
@@ -246,7 +283,7 @@ impl<M: Model + 'static> Scheduler<M> for Conservative<M> {
     }
 
     fn into_parts(self: Box<Self>) -> Vec<M> {
-        let Conservative { shared, team, .. } = *self;
+        let Parallel { shared, team, .. } = *self;
         // Ends the threads, which have the other handles.
         drop(team);
         let shared = Arc::into_inner(shared).expect("no thread is left");
@@ -262,6 +299,8 @@ impl<M: Model + 'static> Scheduler<M> for Conservative<M> {
             1 => self.away.as_secs_f64() / running,
             _ => 1.0 - shared.sum(|tally| &tally.busy) as f64 / 1e9 / (running * threads as f64),
         };
+        let counts: Vec<Counts> = shared.seats.iter().map(|seat| lock(&seat.part).counts()).collect();
+        let sum = |count: fn(&Counts) -> u64| counts.iter().map(count).sum();
         Figures {
             threads,
             parts: shared.seats.len(),
@@ -272,7 +311,12 @@ impl<M: Model + 'static> Scheduler<M> for Conservative<M> {
             windows: shared.sum(|tally| &tally.windows),
             stolen: shared.sum(|tally| &tally.stolen),
             waiting: if running > 0.0 { waiting.clamp(0.0, 1.0) } else { 0.0 },
-            ..Figures::default()
+            speculated: sum(|counts| counts.speculated),
+            rolled_back: sum(|counts| counts.rolled_back),
+            rollbacks: sum(|counts| counts.rollbacks),
+            anti_messages: sum(|counts| counts.recalls),
+            gvt_rounds: if shared.optimistic { self.rounds } else { 0 },
+            peak_journal_bytes: sum(|counts| counts.peak_bytes),
         }
     }
 }

@@ -1,0 +1,112 @@
+//! What can be told of a run that stands still: how far it is, and whether it can go on.
+
+use super::Simulation;
+use crate::build::Plan;
+use crate::host::{Hosts, Standing};
+use crate::machine::{Event, Machine};
+use odonata_engine::PartView;
+use serde::{Deserialize, Serialize};
+
+/// Where a run stands.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Progress {
+    /// Whether there is nothing more to do.
+    pub finished: bool,
+    /// Simulated time, seconds.
+    pub simulated_s: f64,
+    /// Events handled.
+    pub events: u64,
+    /// Packets delivered.
+    pub packets: u64,
+    /// Routers visited by them.
+    pub packet_hops: u64,
+    /// Messages delivered by the fabric, MPI and I/O.
+    pub messages: u64,
+    /// Estimated share of the run that is done, if it can be told.
+    pub fraction: Option<f64>,
+}
+
+/// What a look at some parts tells of a run that stands still.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Look {
+    packets: u64,
+    packet_hops: u64,
+    messages: u64,
+    pub(super) standing: Standing,
+    /// Whether an event waits that does anything.
+    counts: bool,
+    /// Whether anything waits or is under way but sources that send until they are told, and their messages.
+    goes_on: bool,
+    /// Messages that have arrived and that no receive has asked for.
+    pub(super) unmatched: u64,
+}
+
+impl Look {
+    /// Takes in one part.
+    pub(super) fn at(&mut self, part: PartView<'_, Machine>) {
+        let Machine { fabric, hosts } = part.model;
+        let (packets, hops) = fabric.delivered();
+        self.packets += packets;
+        self.packet_hops += hops;
+        self.messages += fabric.traffic_stats().iter().map(|t| t.messages).sum::<u64>();
+        self.standing = match std::mem::take(&mut self.standing) {
+            none if none == Standing::default() => hosts.standing(),
+            known => known.join(hosts.standing()),
+        };
+        self.unmatched += hosts.unmatched();
+        if !hosts.may_be_endless() {
+            return;
+        }
+        let mut parcels = part.parcels.peekable();
+        self.counts |= parcels.peek().is_some();
+        let progress = |content| Hosts::is_progress_message(content);
+        self.goes_on |= parcels.any(|parcel| progress(parcel.message().content))
+            || fabric.messages().any(|message| progress(message.content));
+        for event in part.events {
+            match event {
+                Event::Host(event) => {
+                    self.counts |= !hosts.is_void_event(event);
+                    self.goes_on |= hosts.is_progress(event);
+                }
+                Event::Fabric(_) => self.counts = true,
+            }
+            if self.counts && self.goes_on {
+                break;
+            }
+        }
+    }
+
+    /// What two sets of parts tell together.
+    pub(super) fn join(self, other: Look) -> Look {
+        Look {
+            packets: self.packets + other.packets,
+            packet_hops: self.packet_hops + other.packet_hops,
+            messages: self.messages + other.messages,
+            standing: self.standing.join(other.standing),
+            counts: self.counts | other.counts,
+            goes_on: self.goes_on | other.goes_on,
+            unmatched: self.unmatched + other.unmatched,
+        }
+    }
+
+    /// Whether nothing that is left can do anything, or help anybody.
+    pub(super) fn is_over(&self, plan: &Plan) -> bool {
+        !self.counts || (!self.goes_on && !plan.waiting_jobs(&self.standing).is_empty())
+    }
+
+    /// Where `run` stands.
+    pub(super) fn progress(&self, run: &Simulation) -> Progress {
+        let now = run.now(self.standing.last_event);
+        let limit = run.scenario.run.time_limit;
+        let by_time = limit.map(|limit| now.0 as f64 / limit.0.max(1) as f64);
+        Progress {
+            finished: run.pause.is_some(),
+            simulated_s: now.seconds(),
+            events: run.scheduler.events(),
+            packets: self.packets,
+            packet_hops: self.packet_hops,
+            messages: self.messages,
+            fraction: by_time.or(Some(self.standing.progress_fraction())),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Who runs which parts of the machine: the share of each process, and its scheduler.
+
+use crate::company::Company;
+use crate::machine::Machine;
+use crate::scenario::resolved::Scheduler as SchedulerKind;
+use crate::schedule;
+use odonata_engine::{Alone, Optimism, Options, Parallel, Scheduler, Sequential, Transport};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The processes that share a run with this one: what its scheduler needs to reach them, and the run itself.
+pub struct Others {
+    /// For the scheduler.
+    pub transport: Box<dyn Transport>,
+    /// For the run.
+    pub company: Company,
+}
+
+impl Default for Others {
+    /// There are none.
+    fn default() -> Self {
+        Others {
+            transport: Box::new(Alone),
+            company: Company::default(),
+        }
+    }
+}
+
+/// The parts of process `process` of `processes`.
+pub(super) fn share_of(schedule: &schedule::Plan, process: usize, processes: usize) -> Result<Range<usize>, String> {
+    let parts = schedule.partition.len();
+    if parts < processes {
+        return Err(format!(
+            "the machine has {parts} parts, and {processes} processes share the run"
+        ));
+    }
+    Ok(parts * process / processes..parts * (process + 1) / processes)
+}
+
+/// The routers of each of `parts`.
+pub(super) fn ranges(schedule: &schedule::Plan, parts: Range<usize>) -> Vec<Range<u32>> {
+    parts.map(|part| schedule.partition.range(part)).collect()
+}
+
+/// Starts the parts of a machine from `first` on under the scheduler that was chosen.
+pub(super) fn start(
+    schedule: &schedule::Plan,
+    first: usize,
+    mut parts: Vec<Machine>,
+    transport: Box<dyn Transport>,
+) -> Result<Box<dyn Scheduler<Machine>>, String> {
+    let optimism = match schedule.scheduler {
+        SchedulerKind::Sequential | SchedulerKind::Auto => return Ok(Box::new(Sequential::new(parts.remove(0)))),
+        SchedulerKind::Conservative => None,
+        SchedulerKind::Optimistic => Some(Optimism {
+            events_per_round: schedule.optimism.events_per_round,
+            journal: schedule.optimism.journal.0,
+        }),
+    };
+    let threads = schedule.threads as usize;
+    let partition = Arc::new(schedule.partition.clone());
+    let options = Options { threads, optimism };
+    Ok(Box::new(Parallel::new(parts, partition, first, options, transport)?))
+}
