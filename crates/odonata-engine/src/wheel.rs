@@ -75,8 +75,9 @@ pub struct Wheel<E> {
     buckets: Vec<Vec<Scheduled<E>>>,
     /// Number of buckets less one.
     mask: u64,
-    /// Number of the first bucket that is beyond, a multiple of the buckets of a [stretch](Self::stretch); as late as
-    /// the number of buckets allows.
+    /// How many buckets go into the wheel together, an eighth of all, as a power of two.
+    stretch: u32,
+    /// Number of the first bucket that is beyond, a multiple of a stretch; as late as the number of buckets allows.
     horizon: u64,
     occupied: Vec<u64>,
     spare: Vec<Vec<Scheduled<E>>>,
@@ -102,6 +103,7 @@ impl<E: Copy> Wheel<E> {
             position: 0,
             buckets: (0..buckets).map(|_| Vec::new()).collect(),
             mask: buckets as u64 - 1,
+            stretch: buckets.trailing_zeros() - 3,
             horizon: 0,
             occupied: vec![0; buckets / 64],
             spare: Vec::new(),
@@ -117,16 +119,11 @@ impl<E: Copy> Wheel<E> {
 
     /// Goes to bucket `position` of `2^shift` ps, with nothing in the wheel and beyond.
     fn begin(&mut self, position: u64, shift: u32) {
-        let stretch = self.stretch();
+        let stretch = self.stretch;
         self.position = position;
         self.shift = shift;
         self.horizon = ((position + self.mask + 1) >> stretch) << stretch;
         self.far = Far::new(shift + stretch, self.horizon >> stretch);
-    }
-
-    /// How many buckets go into the wheel together, as a power of two: an eighth of all.
-    fn stretch(&self) -> u32 {
-        self.mask.count_ones() - 3
     }
 
     /// Number of queued events.
@@ -234,11 +231,10 @@ impl<E: Copy> Wheel<E> {
             if let Some(bucket) = self.next_occupied() {
                 break bucket;
             }
-            let stretch = self.stretch();
             match self.far.next() {
-                Some(next) if (next << stretch) << self.shift < bound.0 => {
+                Some(next) if next << (self.stretch + self.shift) < bound.0 => {
                     self.far.skip_to(next);
-                    self.horizon = next << stretch;
+                    self.horizon = next << self.stretch;
                     self.position = self.horizon - 1;
                     self.pour();
                 }
@@ -265,7 +261,7 @@ impl<E: Copy> Wheel<E> {
     /// Fetches what has come into the span of the wheel, which has moved on.
     #[inline]
     fn pour(&mut self) {
-        let stretch = 1 << self.stretch();
+        let stretch = 1 << self.stretch;
         while self.horizon + stretch - self.position <= self.mask + 1 {
             self.horizon += stretch;
             for item in self.far.take() {
@@ -458,6 +454,25 @@ mod tests {
             let kept: Vec<_> = kept.iter().map(|(_, key)| (key.time.0, order(*key))).collect();
             assert_eq!(drain(&mut wheel), kept, "{spread}");
         }
+    }
+
+    /// As many sources on a large machine, each with one event ahead, exponentially distributed: at first there are 200
+    /// in a bucket, and 10,000 buckets to the last of them.
+    #[test]
+    fn a_dense_queue_takes_little_more_memory_than_its_events() {
+        let mut random = Stream::new(1, 0, Purpose::Host);
+        let mut later = |now: u64| now + 1 + (-500_000.0 * (1.0 - random.unit()).ln()) as u64;
+        let mut wheel = Wheel::new();
+        for i in 0..100_000 {
+            wheel.push(Scheduled::new(0, key(later(0), i, 0), i));
+        }
+        for i in 0..1_000_000 {
+            let now = wheel.pop().expect("each is followed by another").time.0;
+            wheel.push(Scheduled::new(0, key(later(now), i, 1), i));
+        }
+        let near = wheel.buckets.iter().chain(&wheel.spare).chain([&wheel.open]);
+        let held = near.map(Vec::capacity).sum::<usize>() + wheel.far.iter().count();
+        assert!(held < 5 * wheel.len(), "{held}");
     }
 
     fn against_a_heap(seed: u64, spread: u64, buckets: usize) {
