@@ -73,9 +73,9 @@ check-concurrency: ## Check what threads share: every interleaving (loom), an in
 	@rustup component list --toolchain $(NIGHTLY) --installed 2>/dev/null | grep -q rust-src || { echo "missing: rustup toolchain install $(NIGHTLY) --component rust-src,miri"; exit 1; }
 	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test --release --locked -p odonata-engine --lib loom_
 	CARGO_TARGET_DIR=target/miri MIRIFLAGS=-Zmiri-disable-isolation \
-	  cargo +$(NIGHTLY) miri test --locked -p odonata-engine --test conservative a_few_rounds
+	  cargo +$(NIGHTLY) miri test --locked -p odonata-engine --test parallel a_few_rounds
 	ODONATA_SLOW_TOOL=1 RUSTFLAGS=-Zsanitizer=thread CARGO_TARGET_DIR=target/tsan \
-	  cargo +$(NIGHTLY) test --locked -Zbuild-std --target $(HOST) -p odonata-engine --test conservative
+	  cargo +$(NIGHTLY) test --locked -Zbuild-std --target $(HOST) -p odonata-engine --test parallel
 
 format: setup ## Format all sources
 	cargo fmt --all

@@ -94,7 +94,7 @@ def run(
         typer.Option(
             "--scheduler",
             metavar="NAME",
-            help="Who handles the events: auto, sequential or conservative. Results are the same.",
+            help="Who handles the events: auto, sequential, conservative, optimistic. Results are the same.",
         ),
     ] = None,
     threads: Annotated[

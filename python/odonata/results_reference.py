@@ -56,7 +56,9 @@ RUN_KEYS = {
     "schedule": "How the run was carried out and how that went, on which no result depends: reasons for the "
     "choice, parts, lookahead_s (shortest delay between parts), rounds, events_per_window, "
     "sent_between_parts, waiting_share (of the threads' time), and of each of its processes events, cpu_s, "
-    "and peak_rss_bytes.",
+    "and peak_rss_bytes; with the optimistic scheduler also optimistic: events speculated (handled beyond a "
+    "window) and rolled_back, rollbacks, anti_messages, gvt_rounds, efficiency (share of the events handled "
+    "that were for good), and peak_journal_bytes.",
     "blame": "Whether waits were charged to jobs (tables blame and blame_series).",
     "version": "Version of odonata.",
     "baselines": "For every job that was also run alone: outcome, detail, digest, wall_s and folder (in this "

@@ -17,7 +17,14 @@ def run(mpi, shell, processes, *options):
     return mpi(processes, *ODONATA, "run", "scenario.toml", "-o", "out", *options, folder=shell.folder)
 
 
-@pytest.mark.parametrize("options", [[], ["--scheduler", "conservative", "--threads", "2"]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--scheduler", "conservative", "--threads", "2"],
+        ["--scheduler", "optimistic", "--threads", "2", "--set", "run.parts=8"],
+    ],
+)
 @pytest.mark.parametrize("processes", [2, 3])
 def test_results_are_those_of_one_process(mpi, shell, small, processes, options):
     shell.write(SMALL)

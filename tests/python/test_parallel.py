@@ -4,13 +4,13 @@ import json
 import tomllib
 
 import pytest
-from conftest import SMALL
+from conftest import ROOT, SMALL
 
 import odonata
 from odonata import bench_parallel
 from odonata.baselines import cores
 
-SCHEDULERS = ["sequential", "conservative"]
+SCHEDULERS = ["sequential", "conservative", "optimistic"]
 
 
 def test_check_tells_the_parts_and_what_they_cut(shell):
@@ -71,12 +71,18 @@ def test_results_do_not_depend_on_scheduler_threads_and_parts(shell, small, sche
     assert asked == {"scheduler": scheduler, "threads": 2, "parts": 3}
 
 
-def test_the_optimistic_scheduler_is_refused_as_long_as_there_is_none(shell):
+def test_an_optimistic_run_says_how_far_it_ran_ahead_and_what_it_took_back(shell):
     shell.write(SMALL)
-    refused = shell("run", "scenario.toml", "-o", "none", "--scheduler", "optimistic")
-    assert refused.code == 2
-    assert "no optimistic scheduler" in refused.err
-    assert not (shell.folder / "none").exists()
+    settings = ["--scheduler", "optimistic", "--threads", "2", "--set", "run.parts=20"]
+    schedule = shell("run", "scenario.toml", "-o", "ahead", "--json", *settings).json["schedule"]
+    figures = schedule["optimistic"]
+    assert figures["speculated"] > 0
+    assert figures["rolled_back"] >= figures["rollbacks"] > 0
+    assert figures["gvt_rounds"] == schedule["rounds"]
+    assert 0 < figures["efficiency"] < 1
+    assert figures["peak_journal_bytes"] > 0
+    documented = (ROOT / "docs/results.md").read_text()
+    assert all(f" {name}" in documented for name in figures)
 
 
 def test_the_call_in_python_takes_them_too():

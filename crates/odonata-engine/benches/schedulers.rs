@@ -28,6 +28,8 @@ struct Case {
     lookahead_ns: u64,
     parts: u32,
     threads: usize,
+    /// Events that a part may handle in a round beyond its window, if any.
+    ahead: Option<u32>,
     /// Simulated time that is measured, after a tenth of it to warm up.
     simulated_us: u64,
 }
@@ -49,11 +51,13 @@ impl Case {
             lookahead_ns,
             parts,
             threads,
+            ahead,
             ..
         } = self;
-        let how = match threads {
-            0 => "sequential".into(),
-            _ => format!("{parts} parts, {threads} threads"),
+        let how = match (threads, ahead) {
+            (0, _) => "sequential".into(),
+            (_, None) => format!("{parts} parts, {threads} threads"),
+            (_, Some(ahead)) => format!("{parts} parts, {threads} threads, optimistic {ahead}"),
         };
         format!("{lps} LPs, {jobs} jobs, {lookahead_ns} ns, {how}")
     }
@@ -87,7 +91,12 @@ impl Case {
         let bound = |part: u32| (u64::from(self.lps) * u64::from(part) / u64::from(self.parts)) as u32;
         let partition = Arc::new(params.partition((0..=self.parts).map(bound).collect()));
         let parts = toy::divide(&params, &partition);
-        let run = Conservative::new(parts, partition, 0, self.threads, Box::new(Alone));
+        let optimism = self.ahead.map(|events_per_round| Optimism {
+            events_per_round,
+            journal: 1 << 28,
+        });
+        let threads = self.threads;
+        let run = Parallel::new(parts, partition, 0, Options { threads, optimism }, Box::new(Alone));
         Box::new(run.expect("parts made for the partition"))
     }
 
@@ -112,14 +121,21 @@ impl Case {
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |lps, jobs, lookahead_ns, simulated_us, divisions: &[(u32, usize)]| {
-        cases.extend(divisions.iter().map(|&(parts, threads)| Case {
-            lps,
-            jobs,
-            lookahead_ns,
-            parts,
-            threads,
-            simulated_us,
-        }));
+        for &(parts, threads) in divisions {
+            let ahead: &[Option<u32>] = match (threads, parts) {
+                (1.., 2..) => &[None, Some(64), Some(256), Some(1_024)],
+                _ => &[None],
+            };
+            cases.extend(ahead.iter().map(|&ahead| Case {
+                lps,
+                jobs,
+                lookahead_ns,
+                parts,
+                threads,
+                ahead,
+                simulated_us,
+            }));
+        }
     };
     for lookahead_ns in [30, 100, 300, 1_000] {
         let divisions = [(1, 0), (1, 1), (2, 1), (2, 2), (8, 1), (8, 2), (8, 4), (32, 1), (32, 2)];

@@ -59,11 +59,11 @@ pub trait Scheduler<M: Model>: Saved + Send {
 }
 
 /// How a scheduler fared, for people who choose one. Of this process, and dependent on chance: no results.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Figures {
     /// Threads of this process.
     pub threads: usize,
-    /// Parts of this process.
+    /// Parts.
     pub parts: usize,
     /// Processes.
     pub processes: usize,
@@ -94,6 +94,28 @@ pub struct Figures {
 }
 
 impl Figures {
+    /// Those of two processes that share a run, together.
+    pub fn join(self, other: Figures) -> Figures {
+        let (parts, others) = (self.parts as f64, other.parts as f64);
+        Figures {
+            threads: self.threads,
+            parts: self.parts + other.parts,
+            processes: self.processes,
+            events: self.events + other.events,
+            sent: self.sent + other.sent,
+            rounds: self.rounds,
+            windows: self.windows + other.windows,
+            stolen: self.stolen + other.stolen,
+            waiting: (self.waiting * parts + other.waiting * others) / (parts + others).max(1.0),
+            speculated: self.speculated + other.speculated,
+            rolled_back: self.rolled_back + other.rolled_back,
+            rollbacks: self.rollbacks + other.rollbacks,
+            anti_messages: self.anti_messages + other.anti_messages,
+            gvt_rounds: self.gvt_rounds,
+            peak_journal_bytes: self.peak_journal_bytes + other.peak_journal_bytes,
+        }
+    }
+
     /// Events for good as a share of all that were handled.
     pub fn efficiency(&self) -> f64 {
         share(self.events, self.events + self.rolled_back).unwrap_or(1.0)

@@ -177,7 +177,12 @@ impl<T: Copy> Store<T> {
     pub fn edit<M: Mode>(&mut self, i: u32) -> &mut T {
         let cell = &mut self.cells[i as usize];
         if M::JOURNAL {
-            self.log.push_back((Moment::now(), i, *cell));
+            let now = Moment::now();
+            // Handlers often edit a cell twice in a row: what it was before the event is in the log then.
+            let known = |&(moment, cell, _): &(Moment, u32, T)| (moment, cell) == (now, i);
+            if !self.log.back().is_some_and(known) {
+                self.log.push_back((now, i, *cell));
+            }
         }
         cell
     }
@@ -635,11 +640,9 @@ mod tests {
             assert_eq!((cells.cells.as_slice(), rows.as_slice().len()), (&[206, 7][..], 7));
             cells.forget(at(5));
             rows.forget(at(5));
+            // Events 5 and 7 have changed two cells, event 6 one of them twice.
             let logged = 5 * size_of::<(Moment, u32, u32)>();
-            assert_eq!(
-                (cells.logged(), rows.logged()),
-                (logged + size_of::<(Moment, u32, u32)>(), 12)
-            );
+            assert_eq!((cells.logged(), rows.logged()), (logged, 12));
             cells.undo(at(1));
             rows.undo(at(1));
             assert_eq!(

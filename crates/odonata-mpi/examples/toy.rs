@@ -1,8 +1,7 @@
 //! The engine's toy model, run by several processes, gives what it gives in one.
 //!
-//! Usage: `mpirun -n N toy`. Every process runs every toy three times: with the sequential scheduler, with the
-//! conservative one alone, and with the conservative one together with the others; of the last it compares its own
-//! parts.
+//! Usage: `mpirun -n N toy`. Every process runs every toy three times: with the sequential scheduler, with a parallel one
+//! alone, and with the same one together with the others; of the last it compares its own parts.
 
 #![allow(clippy::print_stdout, reason = "a program for a terminal")]
 
@@ -11,7 +10,9 @@
 mod toy;
 
 use odonata_engine::random::Purpose;
-use odonata_engine::{Alone, Conservative, Partition, Pause, Scheduler, Sequential, Stream, Time, Transport};
+use odonata_engine::{
+    Alone, Optimism, Options, Parallel, Partition, Pause, Scheduler, Sequential, Stream, Time, Transport,
+};
 use odonata_mpi::Mpi;
 use std::sync::Arc;
 use toy::{Params, Toy};
@@ -30,14 +31,19 @@ fn check(seed: u64, rank: usize, size: usize) -> Result<(), String> {
     let params = Params::random(seed);
     let mut random = Stream::new(seed, 0, Purpose::Arrival);
     let budget = [1, 30, 1_000, u64::MAX][random.below(4) as usize];
+    let optimism = (random.below(2) == 0).then(|| Optimism {
+        events_per_round: 1 + random.below(500),
+        journal: 1 << 20,
+    });
     let threads = 1 + random.below(2) as usize;
+    let options = Options { threads, optimism };
     let count = (size + random.below(6) as usize).min(params.lps as usize);
     let partition = Arc::new(params.random_partition(count, seed));
 
     let whole = toy::divide(&params, &Partition::whole(params.lps)).remove(0);
     let expected = finish(Box::new(Sequential::new(whole)), u64::MAX);
     let all = toy::divide(&params, &partition);
-    let alone = Conservative::new(all, partition.clone(), 0, threads, Box::new(Alone))?;
+    let alone = Parallel::new(all, partition.clone(), 0, options, Box::new(Alone))?;
     let alone = finish(Box::new(alone), budget);
     if (&alone.0, toy::results(&alone.1)) != (&expected.0, toy::results(&expected.1)) {
         return Err(format!("toy {seed}: one process differs from the sequential scheduler"));
@@ -50,7 +56,7 @@ fn check(seed: u64, rank: usize, size: usize) -> Result<(), String> {
     }
     let [first, end] = [rank, rank + 1].map(|rank| count * rank / processes);
     let own = toy::divide(&params, &partition).drain(first..end).collect();
-    let together = Conservative::new(own, partition, first, threads, Box::new(Mpi::connect()?))?;
+    let together = Parallel::new(own, partition, first, options, Box::new(Mpi::connect()?))?;
     let together = finish(Box::new(together), budget);
     if (&together.0, toy::results(&together.1)) != (&expected.0, toy::results(&alone.1[first..end])) {
         return Err(format!(

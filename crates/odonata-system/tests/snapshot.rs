@@ -113,7 +113,7 @@ fn random_scenario(seed: u64) -> Scenario {
             "[[jobs]]\nname = \"{name}\"\nranks = 4\nplacement = \"{placement}\"\nworkload = {{ {workload} }}\n"
         );
     }
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         text += "[[jobs]]\nname = \"last\"\nranks = 4\nstart_after = \"job-0\"\nstart = \"1 us\"\n\
                  workload = [{ stencil = { iterations = 1, compute = \"9 us\" } }, { checkpoint = { total = \"64 KiB\", interval = \"3 us\" } }]\n\
                  [[jobs]]\nname = \"noise\"\nranks = 6\nuntil = \"last\"\n\
@@ -219,7 +219,18 @@ workload = { uniform = { bytes = \"4 KiB\", mean_interval = \"2 us\" } }
 /// Parts and scheduler are those of the snapshot, on as many threads as there are now; the results are the same anyhow.
 #[test]
 fn a_divided_run_goes_on_in_its_parts_on_other_threads() {
-    let scratch = Scratch::new("divided");
+    let divided = divided_run("conservative");
+    assert_eq!(divided.progress().events, finish(load_whole()).progress().events);
+    let ahead = divided_run("optimistic").run_json()["schedule"]["optimistic"].clone();
+    assert!(ahead["speculated"].as_u64() > Some(0), "{ahead}");
+}
+
+fn load_whole() -> Simulation {
+    Simulation::new(load(LONG, &["run.scheduler=sequential"])).unwrap()
+}
+
+fn divided_run(scheduler: &str) -> Results {
+    let scratch = Scratch::new(scheduler);
     let path = scratch.0.join("run.snapshot");
     let on = |scheduler: &str, threads: u32, parts: u32| {
         let settings = [
@@ -229,12 +240,12 @@ fn a_divided_run_goes_on_in_its_parts_on_other_threads() {
         ];
         load(LONG, &settings.each_ref().map(String::as_str))
     };
-    let whole = finish(Simulation::new(on("sequential", 1, 1)).unwrap());
-    let mut simulation = Simulation::new(on("conservative", 2, 4)).unwrap();
+    let whole = finish(load_whole());
+    let mut simulation = Simulation::new(on(scheduler, 2, 4)).unwrap();
     let mut legs = 0;
     while !simulation.advance(Duration::ZERO).finished {
         simulation.save_to(&path).unwrap();
-        simulation = Simulation::resume(on("conservative", 1 + legs % 3, 4), &path).unwrap();
+        simulation = Simulation::resume(on(scheduler, 1 + legs % 3, 4), &path).unwrap();
         legs += 1;
         if legs == 5 {
             // Whatever is asked for now.
@@ -243,7 +254,7 @@ fn a_divided_run_goes_on_in_its_parts_on_other_threads() {
                     .unwrap()
                     .finish(true)
                     .run_json();
-                assert_eq!(run["scheduler"], "conservative");
+                assert_eq!(run["scheduler"], scheduler);
                 assert_eq!(run["schedule"]["parts"], 4);
             }
         }
@@ -251,7 +262,7 @@ fn a_divided_run_goes_on_in_its_parts_on_other_threads() {
     assert!(legs > 5, "{legs}");
     let divided = simulation.finish(false);
     assert_eq!(divided.digest(), whole.digest());
-    assert_eq!(divided.progress().events, whole.progress().events);
+    divided
 }
 
 #[test]

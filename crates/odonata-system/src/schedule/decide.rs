@@ -109,8 +109,9 @@ pub fn decide(situation: &Situation, candidates: &[Candidate]) -> Result<Decisio
         }
         Scheduler::Sequential => Ok(one_part(vec!["run.scheduler asks for it".into()])),
         Scheduler::Optimistic => {
-            // What may be taken back need not be waited for: the most equal parts are best.
-            let chosen = best(situation, candidates, |one| one.busy(all_threads));
+            // What may be taken back need not be waited for: the lookahead is no matter.
+            let value = |one: &Candidate| one.busy(all_threads) / (1.0 + one.crossings * CROSSING_COST);
+            let chosen = best(situation, candidates, value);
             reasons.push("run.scheduler asks for the optimistic scheduler".into());
             parallel(scheduler, situation, candidates, chosen, reasons)
         }
@@ -515,9 +516,9 @@ mod tests {
                 events_per_s: 1e9,
                 ..BUSY
             };
-            // Less parallelism than there are threads, so that the better division counts where nobody waits.
+            // So much less parallelism than there are threads that dividing groups is worth what it cuts, if nobody waits.
             let groups = Candidate {
-                parallelism: 1.9,
+                parallelism: 1.4,
                 ..GROUPS
             };
             let (found, on, candidate, why) = decided(short, &[groups, INSIDE_GROUPS]);

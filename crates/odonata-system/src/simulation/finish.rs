@@ -8,7 +8,7 @@ use crate::machine::{Machine, MachineMeasured};
 use crate::outcome::{self, Outcome};
 use crate::results;
 use odonata_engine::saved::{Loader, Saver};
-use odonata_engine::{Digest, Pause, Saved, Time};
+use odonata_engine::{Digest, Figures, Pause, Saved, Time};
 
 impl Simulation {
     /// Ends a run of this process alone and collects its results. `interrupted`: the user stopped it.
@@ -37,7 +37,8 @@ impl Simulation {
             spent: self.meter.spent(),
             events: self.scheduler.events(),
         })?;
-        let figures = self.scheduler.figures();
+        let figures = self.company.share(self.scheduler.figures())?;
+        let figures = figures.into_iter().reduce(Figures::join).unwrap_or_default();
         let mut parts = self.scheduler.into_parts();
         let ending = match self.pause {
             None => {

@@ -1,6 +1,6 @@
 //! Runs that several processes share; here they are threads, each of which has only its own parts.
 
-use super::{MACHINE, MIX, RULES, TIES, results, tables};
+use super::{MACHINE, MIX, PARALLEL, RULES, TIES, results, tables};
 use odonata_engine::transport::Crowd;
 use odonata_system::{Company, Others, Outcome, Results, Simulation, scenario};
 use std::time::Duration;
@@ -33,9 +33,11 @@ fn assert_equal_when_shared(text: &str, more: &[&str], outcome: &Outcome) {
     let text = format!("{text}\n{MACHINE}");
     let reference = results(&text, &[more, &["run.scheduler=\"sequential\""]].concat());
     assert_eq!(reference.outcome(), outcome);
-    for (processes, threads, parts) in [(2, 1, 2), (2, 2, 7), (3, 1, 9), (3, 2, 36)] {
+    let divisions = [(2, 1, 2), (2, 2, 7), (3, 1, 9), (3, 2, 36)];
+    for (scheduler, (processes, threads, parts)) in PARALLEL.into_iter().flat_map(|one| divisions.map(|how| (one, how)))
+    {
         let how = [
-            "run.scheduler=\"conservative\"".to_owned(),
+            format!("run.scheduler={scheduler:?}"),
             format!("run.threads={threads}"),
             format!("run.parts={parts}"),
         ];
