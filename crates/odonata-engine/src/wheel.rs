@@ -6,15 +6,18 @@
 //! - the *open bucket*, sorted, popped from its end; a late push into it is a binary insertion;
 //! - the *wheel*: [`BUCKETS`] unsorted buckets, or as many as asked for, of `2^shift` ps each, with a bitmap of the occupied ones.
 //!   Buckets borrow their memory from a pool, last freed first used, so that it stays in cache;
-//! - a binary heap for what lies beyond the wheel's span (timers, computation, copies of hosts).
+//! - coarse buckets, and a binary heap behind them, for what lies beyond the wheel's span (timers, computation, copies of
+//!   hosts; on a large machine, most events).
 //!
 //! The bucket width follows the measured density, aiming at [`TARGET`] events per opened bucket;
 //! it has no influence on the order.
 
+mod far;
+
 use crate::saved::{Damaged, Loader, Saver};
 use crate::{Cell, Key, Lp, Saved, Time};
+use far::Far;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// Number of buckets unless another one is asked for. A bucket takes 24 bytes while it is empty.
 pub const BUCKETS: usize = 8192;
@@ -62,26 +65,6 @@ impl<E> Scheduled<E> {
     }
 }
 
-/// Only the key takes part in comparisons.
-#[derive(Debug)]
-struct ByKey<E>(Scheduled<E>);
-impl<E> PartialEq for ByKey<E> {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.rank() == other.0.rank()
-    }
-}
-impl<E> Eq for ByKey<E> {}
-impl<E> PartialOrd for ByKey<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl<E> Ord for ByKey<E> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.rank().cmp(&other.0.rank())
-    }
-}
-
 /// The queue. Events come out in order of (time, sender, sequence).
 #[derive(Debug)]
 pub struct Wheel<E> {
@@ -92,9 +75,13 @@ pub struct Wheel<E> {
     buckets: Vec<Vec<Scheduled<E>>>,
     /// Number of buckets less one.
     mask: u64,
+    /// How many buckets go into the wheel together, an eighth of all, as a power of two.
+    stretch: u32,
+    /// Number of the first bucket that is beyond, a multiple of a stretch; as late as the number of buckets allows.
+    horizon: u64,
     occupied: Vec<u64>,
     spare: Vec<Vec<Scheduled<E>>>,
-    far: BinaryHeap<Reverse<ByKey<E>>>,
+    far: Far<E>,
     shift: u32,
     len: usize,
     opened: u64,
@@ -111,19 +98,32 @@ impl<E: Copy> Wheel<E> {
     /// with little in each.
     pub fn with_buckets(buckets: usize) -> Self {
         let buckets = buckets.next_power_of_two().max(64);
-        Wheel {
+        let mut wheel = Wheel {
             open: Vec::new(),
             position: 0,
             buckets: (0..buckets).map(|_| Vec::new()).collect(),
             mask: buckets as u64 - 1,
+            stretch: buckets.trailing_zeros() - 3,
+            horizon: 0,
             occupied: vec![0; buckets / 64],
             spare: Vec::new(),
-            far: BinaryHeap::new(),
+            far: Far::new(0, 0),
             shift: 10,
             len: 0,
             opened: 0,
             opened_events: 0,
-        }
+        };
+        wheel.begin(0, 10);
+        wheel
+    }
+
+    /// Goes to bucket `position` of `2^shift` ps, with nothing in the wheel and beyond.
+    fn begin(&mut self, position: u64, shift: u32) {
+        let stretch = self.stretch;
+        self.position = position;
+        self.shift = shift;
+        self.horizon = ((position + self.mask + 1) >> stretch) << stretch;
+        self.far = Far::new(shift + stretch, self.horizon >> stretch);
     }
 
     /// Number of queued events.
@@ -138,8 +138,8 @@ impl<E: Copy> Wheel<E> {
 
     /// All queued events, in no order that means anything.
     pub fn iter(&self) -> impl Iterator<Item = &Scheduled<E>> {
-        let far = self.far.iter().map(|Reverse(item)| &item.0);
-        self.open.iter().chain(self.buckets.iter().flatten()).chain(far)
+        let near = self.open.iter().chain(self.buckets.iter().flatten());
+        near.chain(self.far.iter())
     }
 
     /// Queues an event.
@@ -156,7 +156,7 @@ impl<E: Copy> Wheel<E> {
             let rank = item.rank();
             let at = self.open.partition_point(|other| other.rank() > rank);
             self.open.insert(at, item);
-        } else if bucket - self.position <= self.mask {
+        } else if bucket < self.horizon {
             let slot = (bucket & self.mask) as usize;
             let list = &mut self.buckets[slot];
             if list.capacity() == 0
@@ -167,7 +167,7 @@ impl<E: Copy> Wheel<E> {
             list.push(item);
             self.occupied[slot / 64] |= 1 << (slot % 64);
         } else {
-            self.far.push(Reverse(ByKey(item)));
+            self.far.push(item);
         }
     }
 
@@ -181,7 +181,7 @@ impl<E: Copy> Wheel<E> {
                 let bucket = &self.buckets[(bucket & self.mask) as usize];
                 bucket.iter().map(|item| item.time).min()
             }
-            None => self.far.peek().map(|Reverse(item)| item.0.time),
+            None => self.far.next_time(),
         }
     }
 
@@ -219,18 +219,27 @@ impl<E: Copy> Wheel<E> {
 
     /// Opens the next occupied bucket, unless it begins at `bound` or later; `false` if there is none.
     fn advance(&mut self, bound: Time) -> bool {
-        if self.opened >= REFIT_EVERY.min(self.mask + 1) {
+        // Soon, too, if far more has come than fits the width: buckets that are too wide cost memory and sorting.
+        let looks = REFIT_EVERY.min(self.mask + 1);
+        if self.opened >= looks || self.opened_events >= looks * TARGET {
             self.refit();
             if !self.open.is_empty() {
                 return true;
             }
         }
-        let position = match self.next_occupied() {
-            Some(bucket) => bucket,
-            None => match self.far.peek() {
-                Some(Reverse(item)) => item.0.time.0 >> self.shift,
-                None => return false,
-            },
+        let position = loop {
+            if let Some(bucket) = self.next_occupied() {
+                break bucket;
+            }
+            match self.far.next() {
+                Some(next) if next << (self.stretch + self.shift) < bound.0 => {
+                    self.far.skip_to(next);
+                    self.horizon = next << self.stretch;
+                    self.position = self.horizon - 1;
+                    self.pour();
+                }
+                _ => return false,
+            }
         };
         if position << self.shift >= bound.0 {
             return false;
@@ -243,17 +252,22 @@ impl<E: Copy> Wheel<E> {
             self.spare.push(memory);
         }
         self.open.sort_unstable_by_key(|item| Reverse(item.rank()));
-        // The wheel has moved on: what the heap holds for its new span goes into buckets.
-        while let Some(Reverse(item)) = self.far.peek() {
-            if (item.0.time.0 >> self.shift) - self.position > self.mask {
-                break;
-            }
-            let Some(Reverse(item)) = self.far.pop() else { break };
-            self.place(item.0);
-        }
+        self.pour();
         self.opened += 1;
         self.opened_events += self.open.len() as u64;
         true
+    }
+
+    /// Fetches what has come into the span of the wheel, which has moved on.
+    #[inline]
+    fn pour(&mut self) {
+        let stretch = 1 << self.stretch;
+        while self.horizon + stretch - self.position <= self.mask + 1 {
+            self.horizon += stretch;
+            for item in self.far.take() {
+                self.place(item);
+            }
+        }
     }
 
     /// Takes out the events `gone`, each once: receivers with the places of their events, all of which are queued.
@@ -268,7 +282,7 @@ impl<E: Copy> Wheel<E> {
                 let at = self.open[first..].iter().position(|item| item.lp == lp);
                 let at = first + at.expect("what is taken out is there");
                 assert_eq!(self.open.remove(at).rank(), rank, "what is taken out is there");
-            } else if bucket - self.position <= self.mask {
+            } else if bucket < self.horizon {
                 let slot = (bucket & self.mask) as usize;
                 let list = &mut self.buckets[slot];
                 let at = list.iter().position(|item| item.rank() == rank && item.lp == lp);
@@ -284,7 +298,7 @@ impl<E: Copy> Wheel<E> {
         }
         if !far.is_empty() {
             self.len -= far.len();
-            self.far.retain(|Reverse(ByKey(item))| {
+            self.far.retain(|item| {
                 let at = far.iter().position(|&gone| gone == (item.rank(), item.lp));
                 at.map(|at| far.swap_remove(at)).is_none()
             });
@@ -327,12 +341,14 @@ impl<E: Copy> Wheel<E> {
         if shift == self.shift {
             return;
         }
-        let mut all: Vec<Scheduled<E>> = self.buckets.iter_mut().flat_map(|bucket| bucket.drain(..)).collect();
-        all.extend(self.far.drain().map(|Reverse(item)| item.0));
+        // With their memory: it has the size of the old buckets, a hundred times that of the new ones where a large
+        // machine starts.
+        self.spare.clear();
+        let mut all: Vec<Scheduled<E>> = self.buckets.iter_mut().flat_map(std::mem::take).collect();
+        all.extend(self.far.iter());
         self.occupied.fill(0);
         // Stay at the same time, so that no event lies before the open bucket.
-        self.position = (self.position << self.shift) >> shift;
-        self.shift = shift;
+        self.begin((self.position << self.shift) >> shift, shift);
         for item in all {
             self.place(item);
         }
@@ -351,7 +367,7 @@ impl<E: Cell> Saved for Wheel<E> {
         *self = Wheel::with_buckets(self.buckets.len());
         for item in from.values::<Scheduled<E>>()? {
             if self.is_empty() {
-                self.position = item.time.0 >> self.shift;
+                self.begin(item.time.0 >> self.shift, self.shift);
             }
             self.push(item);
         }
@@ -369,6 +385,7 @@ impl<E: Copy> Default for Wheel<E> {
 mod tests {
     use super::*;
     use crate::random::{Purpose, Stream};
+    use std::collections::BinaryHeap;
 
     fn drain(wheel: &mut Wheel<u32>) -> Vec<(u64, u64)> {
         std::iter::from_fn(|| wheel.pop())
@@ -437,6 +454,25 @@ mod tests {
             let kept: Vec<_> = kept.iter().map(|(_, key)| (key.time.0, order(*key))).collect();
             assert_eq!(drain(&mut wheel), kept, "{spread}");
         }
+    }
+
+    /// As many sources on a large machine, each with one event ahead, exponentially distributed: at first there are 200
+    /// in a bucket, and 10,000 buckets to the last of them.
+    #[test]
+    fn a_dense_queue_takes_little_more_memory_than_its_events() {
+        let mut random = Stream::new(1, 0, Purpose::Host);
+        let mut later = |now: u64| now + 1 + (-500_000.0 * (1.0 - random.unit()).ln()) as u64;
+        let mut wheel = Wheel::new();
+        for i in 0..100_000 {
+            wheel.push(Scheduled::new(0, key(later(0), i, 0), i));
+        }
+        for i in 0..1_000_000 {
+            let now = wheel.pop().expect("each is followed by another").time.0;
+            wheel.push(Scheduled::new(0, key(later(now), i, 1), i));
+        }
+        let near = wheel.buckets.iter().chain(&wheel.spare).chain([&wheel.open]);
+        let held = near.map(Vec::capacity).sum::<usize>() + wheel.far.iter().count();
+        assert!(held < 5 * wheel.len(), "{held}");
     }
 
     fn against_a_heap(seed: u64, spread: u64, buckets: usize) {
