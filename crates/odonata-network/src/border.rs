@@ -172,7 +172,7 @@ impl Fabric {
 
     /// Gives the space of a packet of `owner` in input buffer `buffer`, of virtual channel `vc`, back to whoever
     /// feeds it, the credit leaving at `leaves`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn give_back<E, C>(
         &mut self,
         ctx: &mut C,
@@ -191,9 +191,15 @@ impl Fabric {
             }
             crate::link::Feeder::Other(link, lp, delay) => {
                 let token = Token { link, flits, owner, vc };
-                self.outbox.tokens.push((lp, leaves + delay, token));
+                self.export_credit(lp, leaves + delay, token);
             }
         }
+    }
+
+    /// Puts a credit for router `to` that counts from `due` on into the outbox.
+    #[cold]
+    fn export_credit(&mut self, to: u32, due: Time, credit: Token) {
+        self.outbox.tokens.push((to, due, credit));
     }
 }
 

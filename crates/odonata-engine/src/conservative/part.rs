@@ -2,7 +2,7 @@
 
 use super::letters::LettersOf;
 use super::office::Carrier;
-use crate::core::Core;
+use crate::core::{Core, Stop};
 use crate::saved::{Damaged, Loader, Saver};
 use crate::scheduler::PartView;
 use crate::wheel::Scheduled;
@@ -51,14 +51,9 @@ impl<M: Model> Part<M> {
 
     /// Handles all events before `bound`.
     pub(super) fn run(&mut self, bound: Time, partition: &Partition, carrier: &mut impl Carrier<M>) {
-        while let Some(item) = self.core.queue.pop_before(bound) {
-            self.core.events += 1;
-            self.core.now = item.time;
-            self.core.lp = item.lp;
-            self.model.handle(&mut self.core, item.lp, item.event);
-            if !self.model.outbox().is_empty() {
-                self.export(partition, carrier);
-            }
+        self.core.bound = bound;
+        while self.core.run(&mut self.model, u64::MAX) == Stop::Export {
+            self.export(partition, carrier);
         }
         self.done = self.done.max(bound);
     }
