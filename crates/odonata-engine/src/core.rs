@@ -124,6 +124,25 @@ impl<E: Copy> Core<E> {
         );
     }
 
+    /// Starts every LP of `model`, with that many buckets in the event queue.
+    pub(crate) fn start<M: Model<Event = E>>(model: &mut M, buckets: usize) -> Core<E> {
+        let processes = model.processes();
+        let mut core = Core {
+            queue: Wheel::with_buckets(buckets),
+            sequences: Sequences::new(processes.clone()),
+            now: Time::ZERO,
+            lp: 0,
+            events: 0,
+            bound: Time::NEVER,
+            halted: None,
+        };
+        for lp in processes {
+            core.lp = lp;
+            model.start(&mut core, lp);
+        }
+        core
+    }
+
     /// Handles the events of `model` before [`bound`](Self::bound), until `last` have been handled or one has something for
     /// other parts.
     ///
@@ -145,25 +164,6 @@ impl<E: Copy> Core<E> {
                 return Stop::Export;
             }
         }
-    }
-
-    /// Starts every LP of `model`, with that many buckets in the event queue.
-    pub(crate) fn start<M: Model<Event = E>>(model: &mut M, buckets: usize) -> Core<E> {
-        let processes = model.processes();
-        let mut core = Core {
-            queue: Wheel::with_buckets(buckets),
-            sequences: Sequences::new(processes.clone()),
-            now: Time::ZERO,
-            lp: 0,
-            events: 0,
-            bound: Time::NEVER,
-            halted: None,
-        };
-        for lp in processes {
-            core.lp = lp;
-            model.start(&mut core, lp);
-        }
-        core
     }
 }
 

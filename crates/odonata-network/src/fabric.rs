@@ -11,7 +11,7 @@ use crate::routing::{Choice, Header, Routing};
 use crate::stats::{Histogram, LinkStats, MOST_SERIES_CELLS, NodeStats, SeriesCell, TrafficStats};
 use crate::{FabricEvent, Message, Notice, nic::Nic};
 use odonata_engine::random::Purpose;
-use odonata_engine::{Context, Growing, Mode, NIL, Outbox, Pool, Store, Stream, Time, Window, Windowed};
+use odonata_engine::{Context, Growing, Mode, NIL, Outbox, Pool, Store, Stream, Time, Windowed};
 use odonata_topology::{LinkClass, Peer};
 use std::ops::Range;
 use std::sync::Arc;
@@ -197,9 +197,9 @@ impl Blueprint {
             messages: Pool::new(),
             arrivals: Arrivals::new(nodes.len() as u32, divided),
             nics: Store::filled(nodes.len(), Nic::IDLE),
-            random: Windowed::with(Window::new(routers.clone()), stream),
+            random: Windowed::with(routers.clone(), stream),
             links: Store::filled(n_links, LinkStats::default()),
-            nodes: Windowed::filled(Window::new(nodes), NodeStats::NONE),
+            nodes: Windowed::filled(nodes, NodeStats::NONE),
             traffic: Store::filled(traffics, TrafficStats::default()),
             latency: Histogram::new(traffics),
             latency_created: Histogram::new(traffics),

@@ -45,7 +45,8 @@ impl Link {
     /// How long the link takes to send `bytes`.
     #[inline]
     pub(crate) fn serialisation(&self, bytes: u32) -> Time {
-        Time((f64::from(bytes) * self.ps_per_byte + 0.5) as u64)
+        // By way of i64, which the processor converts in one instruction; a run ends long before 2^63 ps.
+        Time((f64::from(bytes) * self.ps_per_byte + 0.5) as i64 as u64)
     }
 
     /// How long the head (or the tail) flit of a packet of `bytes` takes.

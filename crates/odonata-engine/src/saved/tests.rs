@@ -1,6 +1,6 @@
 use super::*;
 use crate::random::Purpose;
-use crate::{Digest, Journalled, List, NIL, Plain, Speculative, Stream, Window};
+use crate::{Digest, Journalled, List, NIL, Plain, Speculative, Stream};
 use serde::Deserialize;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ fn fresh() -> All {
         list: Store::filled(3, List::EMPTY),
         rows: Rows::new(),
         table: Growing::new(),
-        window: Windowed::filled(Window::two(3..9, 20..21), [0; 3]),
+        window: Windowed::filled(3..10, [0; 3]),
         sparse: Sparse::all(vec![Stream::new(1, 2, Purpose::Host); 2]),
     }
 }
