@@ -71,7 +71,7 @@ fn changed(seed: u64, steps: u32) -> All {
         *all.list.edit::<Speculative>(which) = list;
         all.rows.push((i, random.below(2) == 0));
         *all.table.edit::<Speculative>(random.below(300) as usize) = u128::MAX / 3;
-        all.window.edit::<Speculative>(20)[1] += 1;
+        all.window.edit::<Speculative>(9)[1] += 1;
         all.sparse.edit::<Speculative>(1).bits();
         if random.below(4) == 0 {
             all.undo(&mut marks.iter());
