@@ -15,6 +15,11 @@ pub(crate) fn halt_end(now: Time) -> Time {
     Time((now.0 / HALT_GRID.0 + 1).saturating_mul(HALT_GRID.0) - 1)
 }
 
+/// The next instant, if there is one.
+pub(crate) fn after(time: Time) -> Time {
+    Time(time.0.saturating_add(1))
+}
+
 /// The sequence numbers of a part's LPs.
 ///
 /// They may wrap: order needs them to be unique only among the events of one sender that meet at one
@@ -53,6 +58,17 @@ impl Sequences {
     }
 }
 
+/// Why [`Core::run`] returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// No event is due before the bound.
+    Bound,
+    /// As many events as asked for were handled.
+    Budget,
+    /// The last event has something for other parts.
+    Export,
+}
+
 /// Everything of a part but its model.
 pub(crate) struct Core<E> {
     pub(crate) queue: Wheel<E>,
@@ -60,8 +76,8 @@ pub(crate) struct Core<E> {
     pub(crate) now: Time,
     pub(crate) lp: Lp,
     pub(crate) events: u64,
-    /// Events later than this are not handled for now.
-    pub(crate) limit: Time,
+    /// Events are handled for now if they are earlier than this.
+    pub(crate) bound: Time,
     /// When the model first halted the run, and the smallest code with which it did at that instant.
     pub(crate) halted: Option<(Time, u32)>,
 }
@@ -98,7 +114,7 @@ impl<E: Copy> Context<E> for Core<E> {
     fn halt(&mut self, code: u32) {
         let first = self.halted.get_or_insert((self.now, code));
         *first = (*first).min((self.now, code));
-        self.limit = self.limit.min(halt_end(self.now));
+        self.bound = self.bound.min(after(halt_end(self.now)));
     }
 }
 
@@ -112,7 +128,7 @@ impl<E: Copy> Core<E> {
             now: Time::ZERO,
             lp: 0,
             events: 0,
-            limit: Time::NEVER,
+            bound: Time::NEVER,
             halted: None,
         };
         for lp in processes {
@@ -120,6 +136,29 @@ impl<E: Copy> Core<E> {
             model.start(&mut core, lp);
         }
         core
+    }
+
+    /// Handles the events of `model` before [`bound`](Self::bound), until `last` have been handled or one has something for
+    /// other parts.
+    ///
+    /// The only place where events are handled for good, so that the handlers are compiled into this loop: with one loop for
+    /// each scheduler they were functions of their own, which took 3 % more instructions.
+    pub(crate) fn run<M: Model<Event = E>>(&mut self, model: &mut M, last: u64) -> Stop {
+        loop {
+            if self.events >= last {
+                return Stop::Budget;
+            }
+            let Some(item) = self.queue.pop_before(self.bound) else {
+                return Stop::Bound;
+            };
+            self.events += 1;
+            self.now = item.time;
+            self.lp = item.lp;
+            model.handle(self, item.lp, item.event);
+            if !model.outbox().is_empty() {
+                return Stop::Export;
+            }
+        }
     }
 }
 
@@ -137,13 +176,13 @@ impl<E: Cell> Saved for Core<E> {
     fn save(&self, to: &mut Saver<'_>) {
         self.queue.save(to);
         self.sequences.save(to);
-        to.value(&(self.now, self.lp, self.events, self.limit, self.halted));
+        to.value(&(self.now, self.lp, self.events, self.bound, self.halted));
     }
 
     fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
         self.queue.load(from)?;
         self.sequences.load(from)?;
-        (self.now, self.lp, self.events, self.limit, self.halted) = from.value()?;
+        (self.now, self.lp, self.events, self.bound, self.halted) = from.value()?;
         let processes = self.sequences.first..self.sequences.first + self.sequences.next.len() as Lp;
         match self
             .queue

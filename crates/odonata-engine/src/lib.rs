@@ -66,4 +66,4 @@ pub use scheduler::{Figures, PartView, Pause, Scheduler};
 pub use sequential::Sequential;
 pub use state::{Journalled, List, Mode, Moment, NIL, Plain, Pool, Rows, Slot, Speculative, Store};
 pub use transport::{Alone, Crowd, Transport};
-pub use window::{Sparse, Window, Windowed};
+pub use window::{Sparse, Windowed};

@@ -1,6 +1,6 @@
 //! The sequential scheduler: one part, one queue, one thread. The reference for all others.
 
-use crate::core::{Core, halt_end};
+use crate::core::{Core, Stop, after, halt_end};
 use crate::saved::{Damaged, Loader, Saver};
 use crate::scheduler::{Figures, PartView, Pause, Scheduler};
 use crate::wheel::BUCKETS;
@@ -22,28 +22,16 @@ impl<M: Model> Sequential<M> {
     /// Handles events until one of the reasons of [`Pause`] holds.
     pub fn run(&mut self, until: Time, budget: u64) -> Pause {
         let last = self.core.events.saturating_add(budget);
-        self.core.limit = match self.core.halted {
+        self.core.bound = after(match self.core.halted {
             Some((time, _)) => until.min(halt_end(time)),
             None => until,
-        };
-        loop {
-            if self.core.events >= last {
-                return Pause::Budget;
-            }
-            let ended = |pause| self.core.halted.map_or(pause, |(_, code)| Pause::Halted(code));
-            let Some(item) = self.core.queue.pop() else {
-                return ended(Pause::Idle);
-            };
-            if item.time > self.core.limit {
-                let pause = ended(Pause::TimeLimit);
-                self.core.queue.push(item);
-                return pause;
-            }
-            self.core.events += 1;
-            self.core.now = item.time;
-            self.core.lp = item.lp;
-            self.model.handle(&mut self.core, item.lp, item.event);
-            debug_assert!(self.model.outbox().is_empty(), "a whole model has nobody to export to");
+        });
+        match (self.core.run(&mut self.model, last), self.core.halted) {
+            (Stop::Export, _) => panic!("a whole model has nobody to export to"),
+            (Stop::Budget, _) => Pause::Budget,
+            (Stop::Bound, Some((_, code))) => Pause::Halted(code),
+            (Stop::Bound, None) if self.core.queue.is_empty() => Pause::Idle,
+            (Stop::Bound, None) => Pause::TimeLimit,
         }
     }
 

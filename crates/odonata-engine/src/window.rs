@@ -1,122 +1,46 @@
 //! Stores of a part: cells that keep the numbers which they have in the whole model.
 //!
-//! A part holds the cells of its own LPs only. Where LPs' cells lie side by side a [`Window`] onto the model's numbers
-//! is enough ([`Windowed`]); where they are scattered, as ranks over nodes, a table says where each one is ([`Sparse`]).
+//! A part holds the cells of its own LPs only. Where LPs' cells lie side by side it is enough to know the first number
+//! ([`Windowed`]); where they are scattered, as ranks over nodes, a table says where each one is ([`Sparse`]).
 
 use crate::{Digest, Journalled, Mode, Moment, NIL, Store};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One or two ranges of the model's numbers, side by side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// Numbers below this are of the first range.
-    split: u32,
-    /// What to subtract from numbers of the first range, and of the second.
-    low: u32,
-    high: u32,
-    /// Cells of the first range, and of both.
-    first: u32,
-    len: u32,
-}
-
-impl Window {
-    /// The numbers `range`.
-    pub fn new(range: Range<u32>) -> Window {
-        Window {
-            split: 0,
-            low: 0,
-            high: range.start,
-            first: 0,
-            len: range.end - range.start,
-        }
-    }
-
-    /// The numbers `first`, and behind them `second`, which are higher.
-    pub fn two(first: Range<u32>, second: Range<u32>) -> Window {
-        let count = first.end - first.start;
-        Window {
-            split: first.end.max(1),
-            low: first.start,
-            high: second.start.wrapping_sub(count),
-            first: count,
-            len: count + (second.end - second.start),
-        }
-    }
-
-    /// Where number `i` is; wrong for numbers outside of the window.
-    #[inline(always)]
-    pub fn place(&self, i: u32) -> u32 {
-        i.wrapping_sub(if i < self.split { self.low } else { self.high })
-    }
-
-    /// The number at `place`.
-    pub fn number(&self, place: u32) -> u32 {
-        place.wrapping_add(if place < self.first { self.low } else { self.high })
-    }
-
-    /// Whether number `i` is in the window.
-    pub fn holds(&self, i: u32) -> bool {
-        let place = self.place(i);
-        place < self.len && self.number(place) == i
-    }
-
-    /// Number of cells.
-    pub fn len(&self) -> u32 {
-        self.len
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The numbers, in order.
-    pub fn numbers(&self) -> impl Iterator<Item = u32> + use<> {
-        let window = *self;
-        (0..self.len).map(move |place| window.number(place))
-    }
-}
-
-/// Journalled cells seen through a [`Window`].
+/// Journalled cells of a range of the model's numbers.
 #[derive(Debug)]
 pub struct Windowed<T> {
-    window: Window,
+    first: u32,
     pub(crate) cells: Store<T>,
 }
 
 impl<T: Copy> Windowed<T> {
-    /// Each cell `value`.
-    pub fn filled(window: Window, value: T) -> Self {
+    /// A cell `value` for each of `numbers`.
+    pub fn filled(numbers: Range<u32>, value: T) -> Self {
         Windowed {
-            window,
-            cells: Store::filled(window.len as usize, value),
+            first: numbers.start,
+            cells: Store::filled(numbers.len(), value),
         }
     }
 
-    /// The cell of each number is what `make` says.
-    pub fn with(window: Window, make: impl FnMut(u32) -> T) -> Self {
+    /// The cell of each of `numbers` is what `make` says.
+    pub fn with(numbers: Range<u32>, make: impl FnMut(u32) -> T) -> Self {
         Windowed {
-            window,
-            cells: Store::from_vec(window.numbers().map(make).collect()),
+            first: numbers.start,
+            cells: Store::from_vec(numbers.map(make).collect()),
         }
     }
 
     /// The cell of number `i`.
     #[inline(always)]
     pub fn get(&self, i: u32) -> &T {
-        self.cells.get(self.window.place(i))
+        self.cells.get(i.wrapping_sub(self.first))
     }
 
     /// The cell of number `i`, to be changed.
     #[inline(always)]
     pub fn edit<M: Mode>(&mut self, i: u32) -> &mut T {
-        self.cells.edit::<M>(self.window.place(i))
-    }
-
-    /// The numbers that have a cell.
-    pub fn window(&self) -> Window {
-        self.window
+        self.cells.edit::<M>(i.wrapping_sub(self.first))
     }
 
     /// Number of cells.
@@ -266,26 +190,13 @@ mod tests {
     use crate::Plain;
 
     #[test]
-    fn numbers_and_places_of_a_window_belong_to_each_other() {
-        let windows = [
-            Window::new(0..5),
-            Window::new(3..9),
-            Window::two(0..4, 4..6),
-            Window::two(10..14, 50..53),
-            Window::two(7..7, 9..11),
-            Window::two(0..0, 9..11),
-            Window::two(2..6, 8..8),
-        ];
-        for window in windows {
-            let numbers: Vec<u32> = window.numbers().collect();
-            assert_eq!(numbers.len(), window.len() as usize);
-            assert!(numbers.is_sorted());
-            for (place, &number) in (0..).zip(&numbers) {
-                assert_eq!(window.place(number), place, "{window:?}");
-            }
-            for i in 0..60 {
-                assert_eq!(window.holds(i), numbers.contains(&i), "{window:?} {i}");
-            }
+    fn cells_of_a_range_keep_their_numbers() {
+        let mut cells = Windowed::with(7..10, |i| i * 10);
+        *cells.edit::<Plain>(9) += 1;
+        assert_eq!((7..10).map(|i| *cells.get(i)).collect::<Vec<_>>(), [70, 80, 91]);
+        assert_eq!(cells.iter().copied().collect::<Vec<_>>(), [70, 80, 91]);
+        for outside in [0, 6, 10, u32::MAX] {
+            assert!(std::panic::catch_unwind(|| *cells.get(outside)).is_err(), "{outside}");
         }
     }
 

@@ -20,7 +20,7 @@ use crate::message::Traffic;
 use crate::params::{InputQueues, NetworkParams, RouterModel};
 use crate::port::OutPort;
 use odonata_blame::{Cause, Hold, Ledger, Taker};
-use odonata_engine::{Mode, Time, Window, Windowed};
+use odonata_engine::{Mode, Store, Time};
 use odonata_topology::LinkClass;
 
 /// The link was busy.
@@ -44,9 +44,9 @@ const NIC: u8 = 3;
 pub(crate) struct Books {
     ledger: Ledger,
     /// Whose packet each input FIFO had read last.
-    heads: Windowed<Traffic>,
+    heads: Store<Traffic>,
     /// Per virtual channel of every sending port: who has made room there last.
-    freed: Windowed<Freed>,
+    freed: Store<Freed>,
     /// Lines of links.
     outputs: u32,
 }
@@ -95,28 +95,29 @@ impl Books {
     pub(crate) fn off() -> Books {
         Books {
             ledger: Ledger::off(),
-            heads: Windowed::filled(Window::new(0..0), 0),
-            freed: Windowed::filled(Window::new(0..0), Freed::default()),
+            heads: Store::new(),
+            freed: Store::new(),
             outputs: 0,
         }
     }
 
     pub(crate) fn new(links: &Links, params: &NetworkParams) -> Books {
         let fifo = params.router == RouterModel::InputQueued && params.input_queues == InputQueues::Fifo;
-        let place = |link: u32, class: LinkClass| match link < links.ports {
-            true => class as u8,
+        let of_link = |link: u32| match link < links.ports {
+            true => links.get(link).class as u8,
             false => NIC,
         };
-        let of_link = |link: u32| place(link, links.get(link).class);
-        let mut places: Vec<u8> = links.window.numbers().map(of_link).collect();
-        let outputs = places.len() as u32;
-        let of_buffer = |buffer| links.feeding(buffer).map_or(NIC, |(link, class)| place(link, class));
-        let buffers = if fifo { links.buffers.clone() } else { 0..0 };
-        places.extend(buffers.clone().map(of_buffer));
+        // What comes to a router over a terminal link comes from a NIC.
+        let of_buffer = |buffer| match links.feeding(buffer) {
+            None | Some((_, LinkClass::Terminal)) => NIC,
+            Some((_, class)) => class as u8,
+        };
+        let (outputs, buffers) = (links.len(), if fifo { links.buffers } else { 0 });
+        let places = (0..outputs).map(of_link).chain((0..buffers).map(of_buffer)).collect();
         Books {
             ledger: Ledger::new(places, params.traffics, RESOURCES.len() as u8, params.series),
-            heads: Windowed::filled(Window::new(buffers), 0),
-            freed: Windowed::filled(links.vcs, Freed::default()),
+            heads: Store::filled(buffers as usize, 0),
+            freed: Store::filled(links.vcs() as usize, Freed::default()),
             outputs,
         }
     }
@@ -157,21 +158,11 @@ impl OutPort {
 }
 
 impl Flow {
-    /// The line of `link` in the books.
-    #[inline(always)]
-    fn line(&self, link: u32) -> u32 {
-        self.links.window.place(link)
-    }
-
-    fn line_of_buffer(&self, buffer: u32) -> u32 {
-        self.books.outputs + self.books.heads.window().place(buffer)
-    }
-
     /// A packet of `owner` begins to wait for `link`; at a NIC, a message.
     #[inline]
     pub(crate) fn join_output<M: Mode>(&mut self, link: u32, owner: Traffic, now: Time) {
         let hold = self.ports.get(link).hold();
-        self.books.ledger.join_held::<M>(self.line(link), now, owner, hold);
+        self.books.ledger.join_held::<M>(link, now, owner, hold);
     }
 
     /// A waiter takes `link` now that virtual channel `vc` has room.
@@ -204,8 +195,7 @@ impl Flow {
             cause: LINK,
         };
         let taker = waited.map(|vc| self.taker(port, vc, false));
-        let line = self.line(port);
-        self.books.ledger.pass::<M>(line, (free_at, now), next, taker);
+        self.books.ledger.pass::<M>(port, (free_at, now), next, taker);
     }
 
     /// The same at NIC `link` for a packet of its first message, which waits again when the packet is out unless it
@@ -218,14 +208,13 @@ impl Flow {
             cause: LINK,
         };
         let taker = self.taker(link, 0, !last);
-        let line = self.line(link);
-        self.books.ledger.pass::<M>(line, (free_at, now), next, Some(taker));
+        self.books.ledger.pass::<M>(link, (free_at, now), next, Some(taker));
         self.ports.edit::<M>(link).holder = owner;
     }
 
     /// A packet of `owner` comes to wait in FIFO `buffer`.
     pub(crate) fn join_input<M: Mode>(&mut self, buffer: u32, owner: Traffic, now: Time) {
-        let line = self.line_of_buffer(buffer);
+        let line = self.books.outputs + buffer;
         let head = *self.books.heads.get(buffer);
         self.books.ledger.charge::<M>(line, now, head, INPUT);
         self.books.ledger.join::<M>(line, now, owner);
@@ -233,7 +222,7 @@ impl Flow {
 
     /// It has come to the front.
     pub(crate) fn leave_input<M: Mode>(&mut self, buffer: u32, owner: Traffic, now: Time) {
-        let line = self.line_of_buffer(buffer);
+        let line = self.books.outputs + buffer;
         let head = *self.books.heads.get(buffer);
         self.books.ledger.charge::<M>(line, now, head, INPUT);
         self.books.ledger.leave::<M>(line, now, owner);
@@ -250,13 +239,13 @@ impl Flow {
         if !self.books.is_on() {
             return;
         }
-        for link in self.links.window.numbers() {
-            let (hold, line) = (self.ports.get(link).hold(), self.line(link));
-            self.books.ledger.close_held(line, now, hold);
+        for link in 0..self.links.len() {
+            let hold = self.ports.get(link).hold();
+            self.books.ledger.close_held(link, now, hold);
         }
-        for buffer in self.books.heads.window().numbers() {
+        for buffer in 0..self.books.heads.len() as u32 {
             let head = *self.books.heads.get(buffer);
-            let line = self.line_of_buffer(buffer);
+            let line = self.books.outputs + buffer;
             self.books.ledger.charge::<Plain>(line, now, head, INPUT);
         }
     }
@@ -269,11 +258,8 @@ impl Flow {
             .charges()
             .map(|charge| {
                 let link = match charge.line.checked_sub(self.books.outputs) {
-                    None => self.links.window.number(charge.line),
-                    Some(buffer) => {
-                        let buffer = self.books.heads.window().number(buffer);
-                        self.links.feeding(buffer).map_or(u32::MAX, |(link, _)| link)
-                    }
+                    None => self.links.number(charge.line),
+                    Some(buffer) => self.links.feeding(buffer).map_or(u32::MAX, |(link, _)| link),
                 };
                 // What nobody was known to hold yet was room.
                 let resource = if charge.culprit.is_some() { charge.cause } else { CREDIT };

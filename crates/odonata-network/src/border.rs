@@ -37,7 +37,7 @@ impl Parcel {
 /// A credit on its way to another part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// The link that gets its space back.
+    /// The machine's number of the router port that gets its space back.
     link: u32,
     flits: u16,
     /// Whose packet held the space.
@@ -116,7 +116,7 @@ impl Fabric {
         self.packets.give::<M>(packet);
         let slot = copy.message;
         let mut message = *self.messages.get(slot);
-        if self.nics.window().holds(message.target) {
+        if self.flow.links.holds(message.target) {
             message.home = slot;
         } else {
             let kept = self.messages.edit::<M>(slot);
@@ -131,7 +131,7 @@ impl Fabric {
     /// Takes in a packet from another part; the event that lets it arrive.
     pub fn receive<M: Mode>(&mut self, parcel: Parcel) -> FabricEvent {
         let Parcel { packet, message: copy } = parcel;
-        let message = if !self.nics.window().holds(copy.target) {
+        let message = if !self.flow.links.holds(copy.target) {
             // On its way through: a copy of the message for this packet alone.
             self.messages.take::<M>(Message {
                 undelivered: u64::from(packet.bytes),
@@ -151,6 +151,7 @@ impl Fabric {
         };
         let packet = self.packets.take::<M>(Packet {
             message,
+            buffer: self.flow.links.buffer(packet.buffer),
             next: NIL,
             next_waiting: NIL,
             ..packet
@@ -165,12 +166,13 @@ impl Fabric {
         C: Context<E>,
     {
         let Token { link, flits, owner, vc } = token;
+        let link = self.flow.links.port(link);
         self.flow.return_credit::<E, C>(ctx, link, vc, (flits, owner), due);
     }
 
     /// Gives the space of a packet of `owner` in input buffer `buffer`, of virtual channel `vc`, back to whoever
     /// feeds it, the credit leaving at `leaves`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn give_back<E, C>(
         &mut self,
         ctx: &mut C,
@@ -189,9 +191,15 @@ impl Fabric {
             }
             crate::link::Feeder::Other(link, lp, delay) => {
                 let token = Token { link, flits, owner, vc };
-                self.outbox.tokens.push((lp, leaves + delay, token));
+                self.export_credit(lp, leaves + delay, token);
             }
         }
+    }
+
+    /// Puts a credit for router `to` that counts from `due` on into the outbox.
+    #[cold]
+    fn export_credit(&mut self, to: u32, due: Time, credit: Token) {
+        self.outbox.tokens.push((to, due, credit));
     }
 }
 

@@ -5,7 +5,7 @@ use crate::blame::Books;
 use crate::link::Links;
 use crate::message::Traffic;
 use crate::port::{OutPort, OutVc};
-use odonata_engine::{Context, Mode, NIL, Pool, Slot, Time, Windowed};
+use odonata_engine::{Context, Mode, NIL, Pool, Slot, Store, Time};
 
 /// Flits of a buffer that will be free again at `due`.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -55,9 +55,9 @@ impl Shelf {
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub(crate) links: Links,
-    pub(crate) ports: Windowed<OutPort>,
-    pub(crate) vcs: Windowed<OutVc>,
-    pub(crate) shelves: Windowed<Shelf>,
+    pub(crate) ports: Store<OutPort>,
+    pub(crate) vcs: Store<OutVc>,
+    pub(crate) shelves: Store<Shelf>,
     /// What found no place on its port's shelf.
     pub(crate) credits: Pool<Credit>,
     pub(crate) books: Books,
@@ -73,9 +73,9 @@ odonata_engine::journalled!(Flow {
 impl Flow {
     pub(crate) fn new(links: Links, books: Books) -> Self {
         Flow {
-            ports: Windowed::filled(links.window, OutPort::IDLE),
-            vcs: Windowed::filled(links.vcs, OutVc::IDLE),
-            shelves: Windowed::filled(links.window, Shelf::EMPTY),
+            ports: Store::filled(links.len() as usize, OutPort::IDLE),
+            vcs: Store::filled(links.vcs() as usize, OutVc::IDLE),
+            shelves: Store::filled(links.len() as usize, Shelf::EMPTY),
             links,
             credits: Pool::new(),
             books,
@@ -183,7 +183,7 @@ impl Flow {
             FabricEvent::Port { port: link }
         } else {
             FabricEvent::Nic {
-                node: link - self.links.ports,
+                nic: link - self.links.ports,
             }
         };
         ctx.look_again(lp, at, link, event.into());

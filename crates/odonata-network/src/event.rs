@@ -10,20 +10,20 @@ pub enum FabricEvent {
     },
     /// Look at output port `port` again: it became free or got a credit. Canonical.
     Port {
-        /// Output port, counted over the whole machine.
+        /// Output port, by its own number in the part.
         port: u32,
     },
     /// Look at the head of input buffer `buffer` again: its predecessor's tail has left. Canonical.
     Input {
-        /// Input buffer (port and virtual channel), counted over the whole machine.
+        /// Input buffer (port and virtual channel), likewise.
         buffer: u32,
     },
-    /// Look at the NIC of node `node` again. Canonical.
+    /// Look at NIC `nic` again. Canonical.
     Nic {
-        /// Node.
-        node: u32,
+        /// NIC, counted over the nodes of the part.
+        nic: u32,
     },
-    /// Message `message` reaches the NIC's queue of node `node` (host costs paid).
+    /// Message `message` reaches the queue of its source's NIC (host costs paid).
     Submit {
         /// Message slot.
         message: u32,

@@ -7,11 +7,11 @@ use crate::link::{Links, VcNumbers};
 use crate::packet::Packet;
 use crate::params::{InputQueues, NetworkParams, RouterModel, Switching, VirtualChannels};
 use crate::port::InBuffer;
-use crate::routing::{Choice, Decision, Header, Routing};
+use crate::routing::{Choice, Header, Routing};
 use crate::stats::{Histogram, LinkStats, MOST_SERIES_CELLS, NodeStats, SeriesCell, TrafficStats};
 use crate::{FabricEvent, Message, Notice, nic::Nic};
 use odonata_engine::random::Purpose;
-use odonata_engine::{Context, Growing, Mode, NIL, Outbox, Pool, Store, Stream, Time, Window, Windowed};
+use odonata_engine::{Context, Growing, Mode, NIL, Outbox, Pool, Store, Stream, Time, Windowed};
 use odonata_topology::{LinkClass, Peer};
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,13 +36,13 @@ pub struct Fabric {
     /// Whether only the heads of input buffers compete; else there are no input queues to keep.
     pub(crate) fifo: bool,
     pub(crate) flow: Flow,
-    pub(crate) inputs: Windowed<InBuffer>,
+    pub(crate) inputs: Store<InBuffer>,
     pub(crate) packets: Pool<Packet>,
     pub(crate) messages: Pool<Message>,
     pub(crate) arrivals: Arrivals,
-    pub(crate) nics: Windowed<Nic>,
+    pub(crate) nics: Store<Nic>,
     pub(crate) random: Windowed<Stream>,
-    pub(crate) links: Windowed<LinkStats>,
+    pub(crate) links: Store<LinkStats>,
     pub(crate) nodes: Windowed<NodeStats>,
     pub(crate) traffic: Store<TrafficStats>,
     /// Packet latency from its start on the terminal link, and from creation, per traffic.
@@ -82,7 +82,9 @@ struct View<'a, M: Mode> {
 }
 
 impl<M: Mode> View<'_, M> {
+    /// The load of router port `port` of the machine.
     fn load(&mut self, port: u32) -> u64 {
+        let port = self.flow.links.port(port);
         u64::from(self.flow.load::<M>(port, self.now)) * self.flit
     }
 }
@@ -179,8 +181,8 @@ impl Blueprint {
             RouterModel::InputQueued => (params.router_delay, Time::ZERO),
             RouterModel::OutputQueued => (Time::ZERO, params.router_delay),
         };
-        let inputs = if fifo { links.buffers.clone() } else { 0..0 };
-        let (link_numbers, node_numbers) = (links.window, Window::new(nodes));
+        let inputs = if fifo { links.buffers as usize } else { 0 };
+        let n_links = links.len() as usize;
         let stream = |router| Stream::new(params.seed, u64::from(router), Purpose::Routing);
         Fabric {
             ingress,
@@ -189,15 +191,15 @@ impl Blueprint {
             bias: self.bias,
             full_packet: (params.router == RouterModel::OutputQueued).then(|| params.flits(params.packet) as u32),
             flow: Flow::new(links, books),
-            inputs: Windowed::filled(Window::new(inputs), InBuffer::EMPTY),
+            inputs: Store::filled(inputs, InBuffer::EMPTY),
             fifo,
             packets: Pool::new(),
             messages: Pool::new(),
-            arrivals: Arrivals::new(node_numbers.len(), divided),
-            nics: Windowed::filled(node_numbers, Nic::IDLE),
-            random: Windowed::with(Window::new(routers.clone()), stream),
-            links: Windowed::filled(link_numbers, LinkStats::default()),
-            nodes: Windowed::filled(node_numbers, NodeStats::NONE),
+            arrivals: Arrivals::new(nodes.len() as u32, divided),
+            nics: Store::filled(nodes.len(), Nic::IDLE),
+            random: Windowed::with(routers.clone(), stream),
+            links: Store::filled(n_links, LinkStats::default()),
+            nodes: Windowed::filled(nodes, NodeStats::NONE),
             traffic: Store::filled(traffics, TrafficStats::default()),
             latency: Histogram::new(traffics),
             latency_created: Histogram::new(traffics),
@@ -231,7 +233,7 @@ impl Fabric {
     pub fn lookahead(&self, from: u32, to: u32) -> Time {
         let topology = self.routing.topology();
         let delay = |port: u32| {
-            let link = self.flow.links.get(port);
+            let link = self.flow.links.get(self.flow.links.port(port));
             (link.latency + self.params.router_delay).min(link.credit_delay)
         };
         topology
@@ -302,16 +304,16 @@ impl Fabric {
             FabricEvent::Port { port } if input_queued => self.serve_input_queued::<E, C>(ctx, port),
             FabricEvent::Port { port } => self.serve_output_queued::<E, C>(ctx, port),
             FabricEvent::Input { buffer } => self.next_head::<E, C>(ctx, lp, buffer),
-            FabricEvent::Nic { node } => return self.serve_nic::<E, C>(ctx, node),
+            FabricEvent::Nic { nic } => return self.serve_nic::<E, C>(ctx, nic),
             FabricEvent::Submit { message } => return self.enqueue_message::<E, C>(ctx, message),
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
         }
         None
     }
 
-    /// Routes `packet` at `router`.
+    /// Routes `packet` at `router`: the own number of its output port, and the virtual channel.
     #[inline]
-    pub(crate) fn route<M: Mode>(&mut self, router: u32, packet: u32, now: Time) -> Decision {
+    pub(crate) fn route<M: Mode>(&mut self, router: u32, packet: u32, now: Time) -> (u32, u8) {
         let mut header = self.packets.get(packet).header;
         let mut view = View::<M> {
             flow: &mut self.flow,
@@ -325,7 +327,7 @@ impl Fabric {
         };
         let decision = self.routing.decide(router, &mut header, &mut view);
         self.packets.edit::<M>(packet).header = header;
-        decision
+        (self.flow.links.port(decision.port), decision.vc)
     }
 
     /// Flits of buffer space that a packet of `bytes` takes.

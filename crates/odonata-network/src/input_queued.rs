@@ -79,8 +79,7 @@ impl Fabric {
         C: Context<E>,
     {
         let now = ctx.now();
-        let decision = self.route::<C>(router, packet, now);
-        let (port, vc) = (decision.port, decision.vc);
+        let (port, vc) = self.route::<C>(router, packet, now);
         let p = *self.packets.get(packet);
         let flits = self.flits(p.bytes);
         let out = *self.flow.ports.get(port);

@@ -2,11 +2,15 @@
 //!
 //! Links are numbered by their sending port: router output ports `0..ports` as in the topology, then
 //! the NIC of node `n` as `ports + n`. The receiving buffer of virtual channel `v` of a link is
-//! `first_vc` of the *receiving* port plus `v`. All numbers count over the whole machine; a part of it keeps the links
-//! that its own routers and NICs send on.
+//! `first_vc` of the *receiving* port plus `v`.
+//!
+//! A part of the machine keeps the links that its own routers and NICs send on, and counts them and all that belongs to
+//! them in the same order, from 0. These *own* numbers are what its state and its events are told by: a lookup is then as
+//! cheap as if there were no other parts. The machine's numbers come in from the topology, from other parts and for
+//! results only, and [`Links`] converts them there. For a machine that is not divided the two are the same.
 
 use crate::params::{NetworkParams, RouterModel, Switching, VirtualChannels};
-use odonata_engine::{Time, Window};
+use odonata_engine::Time;
 use odonata_topology::{LinkClass, Peer, Topology};
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,13 +26,13 @@ pub(crate) struct Link {
     flit: Time,
     /// Flits per virtual channel at the far end.
     pub(crate) capacity: u32,
-    /// Index of virtual channel 0 among all output virtual channels.
+    /// Own number of virtual channel 0 among all output virtual channels.
     pub(crate) first_vc: u32,
     /// LP of the sending side.
     pub(crate) lp: u32,
     /// LP of the receiving side.
     pub(crate) far_lp: u32,
-    /// Index of the far port's first input buffer, or the node number where `to_node`.
+    /// Number of the far port's first input buffer, the machine's where the link `leaves`; or the node number where `to_node`.
     pub(crate) far: u32,
     pub(crate) vcs: u8,
     pub(crate) class: LinkClass,
@@ -41,7 +45,8 @@ impl Link {
     /// How long the link takes to send `bytes`.
     #[inline]
     pub(crate) fn serialisation(&self, bytes: u32) -> Time {
-        Time((f64::from(bytes) * self.ps_per_byte + 0.5) as u64)
+        // By way of i64, which the processor converts in one instruction; a run ends long before 2^63 ps.
+        Time((f64::from(bytes) * self.ps_per_byte + 0.5) as i64 as u64)
     }
 
     /// How long the head (or the tail) flit of a packet of `bytes` takes.
@@ -56,7 +61,7 @@ impl Link {
 pub(crate) enum Feeder {
     /// A link of this part.
     Own(u32),
-    /// Link number, its sender's LP, and how long a credit takes.
+    /// The machine's number of the link, its sender's LP, and how long a credit takes.
     Other(u32, u32, Time),
 }
 
@@ -80,24 +85,22 @@ impl VcNumbers {
     fn of(&self, port: u32) -> u32 {
         self.0[port as usize]
     }
-
-    fn total(&self) -> u32 {
-        self.0[self.0.len() - 1]
-    }
 }
 
 /// The links of a part, and which link feeds each of its input ports.
 #[derive(Debug)]
 pub(crate) struct Links {
     links: Vec<Link>,
-    /// The numbers of these links.
-    pub(crate) window: Window,
-    /// The numbers of the virtual channels of router ports, as outputs and as input buffers.
-    pub(crate) buffers: Range<u32>,
-    /// The numbers of all virtual channels as outputs, those of NICs included (one each).
-    pub(crate) vcs: Window,
-    /// Number of router ports of the machine: the first NIC's link number.
+    /// Router ports of this part: the own number of the first NIC's link.
     pub(crate) ports: u32,
+    /// Virtual channels of router ports, as outputs and as input buffers. As outputs those of NICs follow, one each.
+    pub(crate) buffers: u32,
+    /// The machine's numbers of this part's nodes, of its first router port and of that one's first buffer, and the number of
+    /// router ports of the machine.
+    nodes: Range<u32>,
+    first_port: u32,
+    first_buffer: u32,
+    machine_ports: u32,
     /// The link that feeds each input buffer; from [`OTHER`] on, an index into `others`; [`NONE`]: none.
     feeding: Vec<u32>,
     others: Vec<(u32, u32, Time, LinkClass)>,
@@ -119,9 +122,9 @@ impl Links {
         nodes: Range<u32>,
     ) -> Self {
         let ports = topology.ports_of_routers(routers.clone());
-        let buffers = numbers.of(ports.start)..numbers.of(ports.end);
+        let (first_port, first_buffer) = (ports.start, numbers.of(ports.start));
+        let buffers = numbers.of(ports.end) - first_buffer;
         let packet_flits = params.flits(params.packet);
-        let total = numbers.total();
         let link = |class: LinkClass, lp, far_lp, far, first_vc, vcs, to_node| {
             let p = params.link(class);
             let flits = match params.router {
@@ -150,12 +153,12 @@ impl Links {
             }
         };
         let mut links = Vec::with_capacity(ports.len() + nodes.len());
-        let mut feeding = Vec::with_capacity(buffers.len());
+        let mut feeding = Vec::with_capacity(buffers as usize);
         let mut others = Vec::new();
         for port in ports.clone() {
             let class = topology.class(port);
             let n = vcs[class as usize];
-            let at = numbers.of(port);
+            let at = numbers.of(port) - first_buffer;
             let router = topology.router_of_port(port);
             // A cable's other direction feeds this port's buffers.
             let feeder = match topology.peer(port) {
@@ -163,17 +166,19 @@ impl Links {
                     router: far_router,
                     port: far_port,
                 } => {
-                    links.push(link(class, router, far_router, numbers.of(far_port), at, n, false));
+                    let far = numbers.of(far_port);
                     if routers.contains(&far_router) {
-                        far_port
+                        links.push(link(class, router, far_router, far - first_buffer, at, n, false));
+                        far_port - first_port
                     } else {
+                        links.push(link(class, router, far_router, far, at, n, false));
                         others.push((far_port, far_router, params.link(class).credit_delay, class));
                         OTHER | (others.len() as u32 - 1)
                     }
                 }
                 Peer::Node(node) => {
                     links.push(link(class, router, router, node, at, n, true));
-                    topology.ports() + node
+                    ports.len() as u32 + (node - nodes.start)
                 }
                 Peer::Free => {
                     links.push(link(class, router, router, u32::MAX, at, n, false));
@@ -182,19 +187,20 @@ impl Links {
             };
             feeding.extend(std::iter::repeat_n(feeder, usize::from(n)));
         }
-        for node in nodes.clone() {
+        for (nic, node) in (0..).zip(nodes.clone()) {
             let port = topology.node_port(node);
             let router = topology.router_of_port(port);
-            let (far, at) = (numbers.of(port), total + node);
+            let (far, at) = (numbers.of(port) - first_buffer, buffers + nic);
             links.push(link(LinkClass::Terminal, router, router, far, at, 1, false));
         }
-        let behind = |first: u32| first + nodes.start..first + nodes.end;
         Links {
             links,
-            window: Window::two(ports, behind(topology.ports())),
-            vcs: Window::two(buffers.clone(), behind(total)),
+            ports: ports.len() as u32,
             buffers,
-            ports: topology.ports(),
+            nodes,
+            first_port,
+            first_buffer,
+            machine_ports: topology.ports(),
             feeding,
             others,
         }
@@ -202,7 +208,47 @@ impl Links {
 
     #[inline(always)]
     pub(crate) fn get(&self, link: u32) -> &Link {
-        &self.links[self.window.place(link) as usize]
+        &self.links[link as usize]
+    }
+
+    /// Number of links of this part.
+    pub(crate) fn len(&self) -> u32 {
+        self.links.len() as u32
+    }
+
+    /// Virtual channels of this part as outputs, those of NICs included.
+    pub(crate) fn vcs(&self) -> u32 {
+        self.buffers + self.nodes.len() as u32
+    }
+
+    /// Whether `node` belongs to this part.
+    pub(crate) fn holds(&self, node: u32) -> bool {
+        self.nodes.contains(&node)
+    }
+
+    /// The NIC of `node`, counted over this part. Its link is as many behind [`ports`](Self::ports).
+    #[inline(always)]
+    pub(crate) fn nic(&self, node: u32) -> u32 {
+        node - self.nodes.start
+    }
+
+    /// The own number of router port `port` of the machine.
+    #[inline(always)]
+    pub(crate) fn port(&self, port: u32) -> u32 {
+        port - self.first_port
+    }
+
+    /// The own number of input buffer `buffer` of the machine.
+    pub(crate) fn buffer(&self, buffer: u32) -> u32 {
+        buffer - self.first_buffer
+    }
+
+    /// The machine's number of `link`.
+    pub(crate) fn number(&self, link: u32) -> u32 {
+        match link.checked_sub(self.ports) {
+            None => self.first_port + link,
+            Some(nic) => self.machine_ports + self.nodes.start + nic,
+        }
     }
 
     /// Who gets the credits of input buffer `buffer`.
@@ -211,7 +257,7 @@ impl Links {
     /// No link feeds the buffer.
     #[inline]
     pub(crate) fn feeder(&self, buffer: u32) -> Feeder {
-        match self.feeding[(buffer - self.buffers.start) as usize] {
+        match self.feeding[buffer as usize] {
             link if link < OTHER => Feeder::Own(link),
             other => {
                 let (link, lp, delay, _) = self.others[(other & !OTHER) as usize];
@@ -220,11 +266,11 @@ impl Links {
         }
     }
 
-    /// The link that feeds input buffer `buffer` and its class; `None` where nothing does. A NIC's is its number.
+    /// The machine's number of the link that feeds input buffer `buffer`, and its class; `None` where nothing does.
     pub(crate) fn feeding(&self, buffer: u32) -> Option<(u32, LinkClass)> {
-        match self.feeding[(buffer - self.buffers.start) as usize] {
+        match self.feeding[buffer as usize] {
             NONE => None,
-            link if link < OTHER => Some((link, self.get(link).class)),
+            link if link < OTHER => Some((self.number(link), self.get(link).class)),
             other => {
                 let (link, _, _, class) = self.others[(other & !OTHER) as usize];
                 Some((link, class))

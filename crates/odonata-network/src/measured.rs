@@ -38,16 +38,12 @@ pub struct Measured {
 impl Fabric {
     /// What this part has measured so far.
     pub fn measured(&self) -> Measured {
-        let ports = self.flow.links.ports;
-        let (mut of_ports, mut of_nics) = (Vec::new(), Vec::new());
-        for link in self.links.window().numbers() {
-            let list = if link < ports { &mut of_ports } else { &mut of_nics };
-            list.push(*self.links.get(link));
-        }
+        let links: Vec<LinkStats> = self.links.iter().copied().collect();
+        let (ports, nics) = links.split_at(self.flow.links.ports as usize);
         let name = |wait: &WaitSeries| (wait.start, wait.place, wait.resource, wait.victim, wait.culprit);
         Measured {
-            ports: of_ports,
-            nics: of_nics,
+            ports: ports.to_vec(),
+            nics: nics.to_vec(),
             nodes: self.nodes.iter().copied().collect(),
             traffic: self.traffic.iter().copied().collect(),
             latency: self.latency.copied(),

@@ -53,37 +53,39 @@ impl Fabric {
         C: Context<E>,
     {
         let m = *self.messages.get(message);
+        let nic = self.flow.links.nic(m.source);
         self.traffic.edit::<C>(u32::from(m.traffic)).bytes_sent += m.bytes;
         if self.flow.books.is_on() {
-            let number = self.flow.links.ports + m.source;
-            self.flow.join_output::<C>(number, m.traffic, ctx.now());
+            let link = self.flow.links.ports + nic;
+            self.flow.join_output::<C>(link, m.traffic, ctx.now());
         }
-        let mut queue = self.nics.get(m.source).queue;
+        let mut queue = self.nics.get(nic).queue;
         let first = queue.is_empty();
         queue.push::<C, _>(&mut self.messages, message);
-        let nic = self.nics.edit::<C>(m.source);
-        nic.queue = queue;
-        nic.count = nic.count.wrapping_add(1);
-        if self.divided {
-            self.messages.edit::<C>(message).number = nic.count;
+        let cell = self.nics.edit::<C>(nic);
+        cell.queue = queue;
+        cell.count = cell.count.wrapping_add(1);
+        if first {
+            cell.unsent = m.bytes;
         }
-        let nic = self.nics.edit::<C>(m.source);
+        if self.divided {
+            self.messages.edit::<C>(message).number = cell.count;
+        }
         if !first {
             return None;
         }
-        nic.unsent = m.bytes;
-        self.serve_nic::<E, C>(ctx, m.source)
+        self.serve_nic::<E, C>(ctx, nic)
     }
 
     /// Sends the next packet, if there is one, the link is free and the router has room.
-    pub(crate) fn serve_nic<E, C>(&mut self, ctx: &mut C, node: u32) -> Option<Notice>
+    pub(crate) fn serve_nic<E, C>(&mut self, ctx: &mut C, nic: u32) -> Option<Notice>
     where
         E: Copy + From<FabricEvent>,
         C: Context<E>,
     {
         let now = ctx.now();
-        let number = self.flow.links.ports + node;
-        let message = self.nics.get(node).queue.head;
+        let number = self.flow.links.ports + nic;
+        let message = self.nics.get(nic).queue.head;
         if message == NIL {
             return None;
         }
@@ -92,7 +94,7 @@ impl Fabric {
             self.flow.wake::<E, C>(ctx, number, free_at);
             return None;
         }
-        let bytes = self.nics.get(node).unsent.min(self.params.packet) as u32;
+        let bytes = self.nics.get(nic).unsent.min(self.params.packet) as u32;
         let flits = self.flits(bytes);
         if !self.flow.has_room::<C>(number, 0, flits, now) {
             self.flow.await_credits::<E, C>(ctx, number);
@@ -107,7 +109,7 @@ impl Fabric {
         };
         if self.flow.books.is_on() {
             let owner = self.messages.get(message).traffic;
-            let last = self.nics.get(node).unsent == u64::from(bytes);
+            let last = self.nics.get(nic).unsent == u64::from(bytes);
             let until = tail_out.max(Time(now.0 + 1));
             self.flow.hold_nic::<C>(number, owner, (now, until), last);
         }
@@ -118,31 +120,31 @@ impl Fabric {
 
         let length = self.params.nic.queue as u8;
         let queued = self.messages.get(message).queued;
-        let nic = self.nics.edit::<C>(node);
-        let place = usize::from(nic.place);
-        let following = if nic.place + 1 == length { 0 } else { nic.place + 1 };
-        let room_since = nic.started[place] + serialisation;
-        let entered = queued.max(nic.next_entry).max(room_since);
-        nic.next_entry = entered + serialisation;
-        nic.started[place] = now;
+        let cell = self.nics.edit::<C>(nic);
+        let place = usize::from(cell.place);
+        let following = if cell.place + 1 == length { 0 } else { cell.place + 1 };
+        let room_since = cell.started[place] + serialisation;
+        let entered = queued.max(cell.next_entry).max(room_since);
+        cell.next_entry = entered + serialisation;
+        cell.started[place] = now;
         // The packet queue was full from this packet's entry until the next start: that of the
         // packet `length - 1` before it.
-        let full_until = nic.started[usize::from(following)];
-        nic.place = following;
-        nic.unsent -= u64::from(bytes);
-        let done = nic.unsent == 0;
+        let full_until = cell.started[usize::from(following)];
+        cell.place = following;
+        cell.unsent -= u64::from(bytes);
+        let done = cell.unsent == 0;
         if done {
-            let mut queue = nic.queue;
+            let mut queue = cell.queue;
             queue.pop(&self.messages);
             let unsent = if queue.is_empty() {
                 0
             } else {
                 self.messages.get(queue.head).bytes
             };
-            let nic = self.nics.edit::<C>(node);
-            (nic.queue, nic.unsent) = (queue, unsent);
+            let cell = self.nics.edit::<C>(nic);
+            (cell.queue, cell.unsent) = (queue, unsent);
         }
-        let more = !self.nics.get(node).queue.is_empty();
+        let more = !self.nics.get(nic).queue.is_empty();
 
         let stats = self.links.edit::<C>(number);
         stats.bytes += u64::from(bytes);
@@ -159,20 +161,20 @@ impl Fabric {
             FabricEvent::Arrive { packet }.into(),
         );
         if more {
-            self.look_ahead::<E, C>(ctx, node, number, tail_out.max(Time(now.0 + 1)));
+            self.look_ahead::<E, C>(ctx, nic, number, tail_out.max(Time(now.0 + 1)));
         }
         (done && self.messages.get(message).notify_sent).then_some(Notice::Sent { message })
     }
 
-    /// Asks for the look at which the next packet of `node` can go: when the link is free, or later if
+    /// Asks for the look at which the next packet of `nic` can go: when the link is free, or later if
     /// the credits on the way come later. Spares a look in vain per packet of a NIC that waits for
     /// its router.
-    fn look_ahead<E, C>(&mut self, ctx: &mut C, node: u32, number: u32, free_at: Time)
+    fn look_ahead<E, C>(&mut self, ctx: &mut C, nic: u32, number: u32, free_at: Time)
     where
         E: Copy + From<FabricEvent>,
         C: Context<E>,
     {
-        let bytes = self.nics.get(node).unsent.min(self.params.packet) as u32;
+        let bytes = self.nics.get(nic).unsent.min(self.params.packet) as u32;
         let flits = self.flits(bytes);
         if self.flow.has_room::<C>(number, 0, flits, ctx.now()) {
             self.flow.wake::<E, C>(ctx, number, free_at);

@@ -19,8 +19,7 @@ impl Fabric {
     {
         self.visit::<C>(packet);
         let now = ctx.now();
-        let decision = self.route::<C>(router, packet, now);
-        let (port, vc) = (decision.port, decision.vc);
+        let (port, vc) = self.route::<C>(router, packet, now);
         let flits = self.flits(self.packets.get(packet).bytes);
         let at = self.flow.links.get(port).first_vc + u32::from(vc);
         let mut overflow = self.flow.vcs.get(at).overflow;

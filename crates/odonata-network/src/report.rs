@@ -21,13 +21,15 @@ impl Fabric {
         if self.messages.live() > 0 {
             return Err(format!("{} messages were not delivered", self.messages.live()));
         }
-        for link in self.flow.links.window.numbers() {
+        for link in 0..self.flow.links.len() {
             self.flow.harvest::<odonata_engine::Plain>(link, Time::NEVER);
             let port = self.flow.ports.get(link);
             if port.used != 0 || port.waiting != 0 {
                 return Err(format!(
-                    "{} flits of credit of link {link} are not home, {} packets wait for it",
-                    port.used, port.waiting
+                    "{} flits of credit of link {} are not home, {} packets wait for it",
+                    port.used,
+                    self.flow.links.number(link),
+                    port.waiting
                 ));
             }
         }
@@ -55,8 +57,8 @@ impl Fabric {
         &self.params
     }
 
-    /// Statistics of the links: router ports in the topology's order, then the NICs.
-    pub fn link_stats(&self) -> &Windowed<LinkStats> {
+    /// Statistics of this part's links: router ports in the topology's order, then the NICs.
+    pub fn link_stats(&self) -> &Store<LinkStats> {
         &self.links
     }
 

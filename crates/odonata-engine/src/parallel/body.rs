@@ -2,7 +2,7 @@
 
 use super::letters::Recall;
 use super::office::Carrier;
-use crate::core::Core;
+use crate::core::{Core, Stop};
 use crate::saved::{Damaged, Loader, Saver};
 use crate::wheel::Scheduled;
 use crate::{Key, Lp, Model, Partition, Saved, Time};
@@ -64,14 +64,9 @@ impl<M: Model> Body<M> {
     /// Handles all events before `bound`, and returns how many they were.
     pub(super) fn run(&mut self, bound: Time, partition: &Partition, carrier: &mut impl Carrier<M>) -> u64 {
         let before = self.core.events;
-        while let Some(item) = self.core.queue.pop_before(bound) {
-            self.core.events += 1;
-            self.core.now = item.time;
-            self.core.lp = item.lp;
-            self.model.handle(&mut self.core, item.lp, item.event);
-            if !self.model.outbox().is_empty() {
-                self.export(partition, carrier, |_, _| ());
-            }
+        self.core.bound = bound;
+        while self.core.run(&mut self.model, u64::MAX) == Stop::Export {
+            self.export(partition, carrier, |_, _| ());
         }
         self.core.events - before
     }

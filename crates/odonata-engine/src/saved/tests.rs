@@ -1,6 +1,6 @@
 use super::*;
 use crate::random::Purpose;
-use crate::{Digest, Journalled, List, Moment, NIL, Plain, Speculative, Stream, Window};
+use crate::{Digest, Journalled, List, Moment, NIL, Plain, Speculative, Stream};
 use serde::Deserialize;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ fn fresh() -> All {
         list: Store::filled(3, List::EMPTY),
         rows: Rows::new(),
         table: Growing::new(),
-        window: Windowed::filled(Window::two(3..9, 20..21), [0; 3]),
+        window: Windowed::filled(3..10, [0; 3]),
         sparse: Sparse::all(vec![Stream::new(1, 2, Purpose::Host); 2]),
     }
 }
@@ -70,7 +70,7 @@ fn changed(seed: u64, steps: u32) -> All {
         *all.list.edit::<Speculative>(which) = list;
         all.rows.push::<Speculative>((i, random.below(2) == 0));
         *all.table.edit::<Speculative>(random.below(300) as usize) = u128::MAX / 3;
-        all.window.edit::<Speculative>(20)[1] += 1;
+        all.window.edit::<Speculative>(9)[1] += 1;
         all.sparse.edit::<Speculative>(1).bits();
         if random.below(4) == 0 {
             all.undo(Moment(step));

@@ -15,8 +15,7 @@ mod params;
 
 use odonata_engine::random::Purpose;
 use odonata_engine::{
-    Context, Digest, List, Lp, Mode, Model, NIL, Outbox, Partition, Pool, Slot, Store, Stream, Time, Window, Windowed,
-    Wire,
+    Context, Digest, List, Lp, Mode, Model, NIL, Outbox, Partition, Pool, Slot, Store, Stream, Time, Windowed, Wire,
 };
 #[allow(unused_imports)]
 pub(crate) use params::{Halt, Params, SMALLEST};
@@ -194,7 +193,7 @@ impl Toy {
             credits: List::EMPTY,
         };
         Toy {
-            places: Windowed::with(Window::new(range.clone()), place),
+            places: Windowed::with(range.clone(), place),
             jobs: Pool::new(),
             credits: Pool::new(),
             last: Store::filled(1, Time::ZERO),

@@ -134,7 +134,7 @@ impl Model for Play {
                 ctx.look_again(lp, at, port, FabricEvent::Port { port });
             }
             for node in (0..topology.nodes()).filter(|&node| topology.node_router(node) == lp) {
-                ctx.look_again(lp, at, topology.ports() + node, FabricEvent::Nic { node });
+                ctx.look_again(lp, at, topology.ports() + node, FabricEvent::Nic { nic: node });
             }
         }
     }

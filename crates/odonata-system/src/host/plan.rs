@@ -4,7 +4,7 @@ use super::params::{HostParams, Job, JobProgram};
 use super::{Hosts, jobs, letter, matching, peers, rank, source};
 use odonata_engine::random::Purpose;
 use odonata_engine::window::places;
-use odonata_engine::{List, Lp, NIL, Pool, Rows, Sparse, Store, Stream, Time, Window, Windowed};
+use odonata_engine::{List, Lp, NIL, Pool, Rows, Sparse, Store, Stream, Time, Windowed};
 use odonata_network::Histogram;
 use odonata_storage::{Actions, Servers};
 use odonata_topology::Topology;
@@ -228,7 +228,7 @@ impl HostPlan {
                     .map(|list| cells(&local, |rank| list[rank as usize]))
                     .unwrap_or_default(),
                 awaited: Store::from_vec(awaited.collect()),
-                last: Windowed::filled(Window::new(if told { range.clone() } else { 0..0 }), Time::ZERO),
+                last: Windowed::filled(if told { range.clone() } else { 0..0 }, Time::ZERO),
                 outgoing: Pool::new(),
                 incoming: Pool::new(),
                 deferred: Pool::new(),
