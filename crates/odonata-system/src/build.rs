@@ -111,7 +111,7 @@ impl Plan {
         let hosts = HostPlan::new(host_params(scenario), jobs, &placement.servers, topology);
         let books = scenario.run.blame;
         Ok(Plan {
-            books: books.then(|| (scenario.jobs.len() as u16, scenario.run.series_interval)),
+            books: books.then_some((scenario.jobs.len() as u16, scenario.run.series_interval)),
             fabric,
             hosts,
             servers,
