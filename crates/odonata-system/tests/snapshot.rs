@@ -113,7 +113,7 @@ fn random_scenario(seed: u64) -> Scenario {
             "[[jobs]]\nname = \"{name}\"\nranks = 4\nplacement = \"{placement}\"\nworkload = {{ {workload} }}\n"
         );
     }
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         text += "[[jobs]]\nname = \"last\"\nranks = 4\nstart_after = \"job-0\"\nstart = \"1 us\"\n\
                  workload = [{ stencil = { iterations = 1, compute = \"9 us\" } }, { checkpoint = { total = \"64 KiB\", interval = \"3 us\" } }]\n\
                  [[jobs]]\nname = \"noise\"\nranks = 6\nuntil = \"last\"\n\
