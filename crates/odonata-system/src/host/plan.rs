@@ -144,7 +144,8 @@ impl HostPlan {
     pub fn whole(&self, servers: Servers) -> Hosts {
         let all: Vec<u32> = (0..servers.len()).collect();
         let mut servers = Some(servers);
-        let mut parts = self.parts(std::slice::from_ref(&(0..self.processes)), |numbers| {
+        let whole = 0..self.processes;
+        let mut parts = self.parts(std::slice::from_ref(&whole), |numbers| {
             assert_eq!(numbers, all, "every storage server has a node");
             servers.take().expect("there is one part")
         });
