@@ -86,15 +86,10 @@ impl HostMeasured {
         all.servers.sort_unstable_by_key(|&(server, _)| server);
         all.blame
             .sort_unstable_by_key(|charge| (charge.server, charge.resource, charge.victim, charge.culprit));
-        // Each part has kept as many as there are at most, and what came with the last of them: together they have
-        // the first of all.
-        all.messages
-            .sort_unstable_by_key(|record| (record.created + record.latency, *record));
-        all.messages.truncate(all.message_limit as usize);
-        all.messages.sort_unstable();
-        all.io.sort_unstable_by_key(|record| (record.end, *record));
-        all.io.truncate(all.io_limit as usize);
-        all.io.sort_unstable();
+        keep_first(&mut all.messages, all.message_limit, |record| {
+            record.created + record.latency
+        });
+        keep_first(&mut all.io, all.io_limit, |record| record.end);
         all.iterations.sort_unstable();
         Some(all)
     }
@@ -217,4 +212,14 @@ impl HostMeasured {
             }
         }
     }
+}
+
+/// Cuts `records` down to the `limit` that have ended first, and sorts them. Each part has kept so many, and what ended with
+/// the last of them: together they have the first of all.
+fn keep_first<R: Ord + Copy>(records: &mut Vec<R>, limit: u64, end: impl Fn(&R) -> Time) {
+    if records.len() as u64 > limit {
+        records.sort_unstable_by_key(|record| (end(record), *record));
+        records.truncate(limit as usize);
+    }
+    records.sort_unstable();
 }
