@@ -94,11 +94,10 @@ def run(mpi: Mpi, shell: Shell, processes: int, *options: str) -> Ending:
 class Underway:
     """The same in the background, with the number of each process in a file."""
 
-    def __init__(self, mpi: Mpi, shell: Shell, processes: int, *options: str, before: str = "") -> None:
-        """With `before`, a line of bash, each process begins; `$n` is its number."""
+    def __init__(self, mpi: Mpi, shell: Shell, processes: int, *options: str) -> None:
         self.folder = shell.folder
         self.processes = processes
-        script = f'n=${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}; echo $$ > pid.$n; {before or ":"}; exec "$@"'
+        script = 'echo $$ > pid.${PMI_RANK:-$OMPI_COMM_WORLD_RANK}; exec "$@"'
         self.mpirun = subprocess.Popen(
             mpi.command(processes, "bash", "-c", script, "run", *odonata_run(*options)),
             cwd=shell.folder,
@@ -109,8 +108,11 @@ class Underway:
             text=True,
         )
 
+    def pid(self, process: int) -> int:
+        return int((self.folder / f"pid.{process}").read_text())
+
     def send(self, number: signal.Signals, process: int) -> None:
-        os.kill(int((self.folder / f"pid.{process}").read_text()), number)
+        os.kill(self.pid(process), number)
 
     def kill(self, process: int) -> None:
         """Kills a process if it has begun and is still there."""
