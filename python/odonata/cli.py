@@ -30,6 +30,7 @@ from odonata.errors import (
     RunSuspended,
     input_errors,
 )
+from odonata.folder import ResultFolder
 from odonata.unfinished import prepare, standing
 
 app = typer.Typer(
@@ -134,16 +135,14 @@ def run(
         task = group.settle(
             lambda: runner.Task(runner.read_scenario(scenario), str(scenario), settings, seed)
         )
-        if group.size > 1:
-            _run_shared(
-                group, task, target, force=force, resume=resume, stop=stop, quiet=quiet, as_json=as_json
-            )
-            return
-        folder, simulation = prepare(task, target, replace=force, resume=resume, warn=_say)
-        if resume and not quiet:
+        folder, simulation = prepare(task, target, replace=force, resume=resume, warn=_say, group=group)
+        if resume and not quiet and group.first:
             _say(
                 f"goes on: {standing(folder.resumes)}" if folder.resumes else "begins: nothing to go on from"
             )
+        if group.size > 1:
+            _run_shared(group, simulation, folder, stop=stop, quiet=quiet, as_json=as_json)
+            return
         with folder:
             # Imported late: what is wrong with the input should be said at once.
             from odonata.execute import execute
@@ -165,11 +164,9 @@ def run(
 
 def _run_shared(
     group: mpi.Processes,
-    task: runner.Task,
-    target: Path,
+    simulation: _core.Simulation,
+    folder: ResultFolder,
     *,
-    force: bool,
-    resume: bool,
     stop: runner.StopRequest,
     quiet: bool,
     as_json: bool,
@@ -178,18 +175,9 @@ def _run_shared(
     from odonata import shared_run
     from odonata.progress import ProgressLine
 
-    def refuse_resume() -> None:
-        if resume:
-            raise InputError(
-                "a run that several processes share cannot be resumed",
-                key="--resume",
-                expected="one process, which may have many threads",
-            )
-
-    group.settle(refuse_resume)
     silent = quiet or not group.first
     with contextlib.nullcontext() if silent else ProgressLine() as progress:
-        path = shared_run.run(group, task, target, replace=force, report=progress, stop=stop)
+        path = shared_run.run(group, simulation, folder, report=progress, stop=stop)
     group.settle(lambda: _tell(path, as_json=as_json, quiet=quiet) if path else None)
 
 

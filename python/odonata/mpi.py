@@ -95,6 +95,10 @@ class Processes:
         """The smallest of each of `values` (0 to 2^64 - 1) over all processes."""
         return list(values) if self.size == 1 else _core.mpi_all_min(list(values))
 
+    def tell(self, value: int) -> int:
+        """The `value` (0 to 2^64 - 1) of the first process, in all of them."""
+        return self.least(value if self.first else 2**64 - 1)[0]
+
     def any(self, flag: bool) -> bool:
         """Whether `flag` holds in one of them at least."""
         return self.least(int(not flag)) == [0]
@@ -118,6 +122,10 @@ class Processes:
         if error is not None and self.rank == (failed if wrong == self.size else wrong):
             raise error
         raise FailedElsewhere
+
+
+#: One process.
+ALONE = Processes()
 
 
 @contextlib.contextmanager

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from odonata import _core
 from odonata.errors import InputError, RunSuspended, input_errors
 from odonata.folder import RUN_FILE
+from odonata.mpi import ALONE, Processes
 from odonata.results_reference import RUN_KEYS
 
 if TYPE_CHECKING:
@@ -87,10 +88,18 @@ class Task:
     #: How long its traffic lasts, in seconds from its start, if that depends on other jobs.
     sends_for_s: float | None = None
 
+    def scenario(self) -> dict[str, Any]:
+        """The scenario with all its settings, or an `InputError`; no machine is built for it."""
+        check_seed(self.seed)
+        with input_errors():
+            text = _core.resolve(self.text, self.path, self.overrides, self.seed)
+        resolved: dict[str, Any] = json.loads(text)
+        return resolved
+
     def build(self, snapshot: Path | None = None, *, shared: bool = False) -> _core.Simulation:
         """A simulation that is ready to run, or to go on from `snapshot`, or an `InputError`.
 
-        With `shared` it is run by all processes of MPI together.
+        With `shared` it is run by all processes of MPI together, each from its own `snapshot`.
         """
         check_seed(self.seed)
         with input_errors():
@@ -158,18 +167,18 @@ def drive(
     checkpoints: Checkpoints | None = None,
     *,
     keep_end: bool = False,
-    in_any: Callable[[bool], bool] = bool,
+    group: Processes = ALONE,
 ) -> Progress | None:
     """Advances `simulation` to its end or until `stop` is requested, and finishes it; where it stood last.
 
     On its way it is saved to `checkpoints`; with `keep_end` at its end too, for more may come after it that
     takes long. A run that can be resumed is not finished when SIGTERM wants the computer: `RunSuspended`.
-    `in_any` says of a flag whether it holds in any of the processes that share the run.
+    All processes of `group`, which share the run, do this together.
     """
     start = time.perf_counter() - simulation.earlier_wall_s()
     finished = False
     last = None
-    while not finished and not in_any(stop.requested):
+    while not finished and not group.any(stop.requested):
         state: dict[str, Any] = simulation.advance(SLICE_S)
         finished = state.pop("finished")
         last = Progress(wall_s=time.perf_counter() - start, **state)
@@ -177,12 +186,21 @@ def drive(
             report(last)
         if checkpoints is not None and not finished:
             checkpoints.look(simulation, last)
-    if checkpoints is not None and checkpoints.interval_s is not None:
-        suspended = stop.suspends(checkpoints) and not finished
-        if (suspended or (finished and keep_end)) and checkpoints.save(simulation, last) and suspended:
-            raise RunSuspended
+    suspended = not finished and group.any(stop.suspends(checkpoints))
+    if (
+        (suspended or (finished and keep_end))
+        and checkpoints is not None
+        and checkpoints.interval_s is not None
+        and checkpoints.save(simulation, last)
+        and suspended
+    ):
+        group.settle(_suspend)
     simulation.finish(interrupted=not finished)
     return last
+
+
+def _suspend() -> None:
+    raise RunSuspended
 
 
 def write(simulation: _core.Simulation, folder: Path) -> None:

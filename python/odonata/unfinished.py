@@ -8,6 +8,8 @@ its own, for as long as it takes, however many processes that may need one after
 - `about.json`: the scenario, to say what has changed;
 - `lock`: held by the process that works on it.
 
+If several processes share the run, all save their parts there, and the first one does all else.
+
 Nothing there is taken for a result. `odonata run` with the same name refuses to begin anew over it unless
 told so. To go on is an option of `run`, not a command of its own: a batch script says `odonata run SCENARIO
 --resume` each time it is queued, the first included, and scenario and settings stand in one place.
@@ -22,7 +24,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from odonata import __version__, _core, runner
 from odonata.baselines import FOLDER as BASELINES
@@ -30,6 +32,7 @@ from odonata.checkpoint import Checkpoints, Saved
 from odonata.errors import InputError
 from odonata.folder import ResultFolder
 from odonata.lock import hold
+from odonata.mpi import ALONE, Processes
 from odonata.wording import duration
 
 #: Held by the process that works on the run.
@@ -60,33 +63,56 @@ def prepare(
     replace: bool = False,
     resume: bool = False,
     warn: Callable[[str], None] = warnings.warn,
+    group: Processes = ALONE,
 ) -> tuple[ResultFolder, _core.Simulation]:
     """The folder in which the results of `task` are made, not yet open, and its simulation.
 
-    With `resume` the simulation goes on from the newest snapshot of an unfinished run, if there is one.
-    Raises `InputError`; nothing was created or touched then.
+    With `resume` the simulation goes on from the newest snapshot of an unfinished run, if there is one. All
+    processes of `group` share it; the folder is the first one's. Raises `InputError`; nothing was created or
+    touched then.
     """
-    folder = ResultFolder(out, replace=replace)
+    kind = ResultFolder if group.first else RemoteFolder
+    folder = group.settle(lambda: kind(out, replace=replace))
     place = place_of(folder.target)
-    there = place.is_dir()
-    if there:
-        _refuse_unfinished(place, folder.target, replace=replace, resume=resume)
-    saved = _checkpoints(place, None).latest() if there and resume else None
-    simulation = task.build() if saved is None else _resumed(task, place, saved)
+    there = group.first and place.is_dir()
+
+    def left() -> Saved | None:
+        if there:
+            _refuse_unfinished(place, folder.target, replace=replace, resume=resume)
+        return _checkpoints(place, None).latest() if there and resume else None
+
+    saved = _checkpoints(place, None, group=group).tell(group.settle(left))
+    simulation = group.settle(
+        lambda: task.build(shared=group.size > 1) if saved is None else _resumed(task, place, saved, group)
+    )
     interval_s = simulation.checkpoint_interval_s()
     if interval_s is None and not there:
         return folder, simulation
+    checkpoints = _checkpoints(place, interval_s, warn, group)
+    if not group.first:
+        folder.checkpoints = checkpoints
+        return folder, simulation
     about = {"version": __version__, "scenario": json.loads(simulation.scenario_json())}
-    kept = KeptFolder(
-        out, replace=replace, resumes=saved, about=about, checkpoints=_checkpoints(place, interval_s, warn)
-    )
-    return kept, simulation
+    return KeptFolder(out, replace=replace, resumes=saved, about=about, checkpoints=checkpoints), simulation
 
 
 def _checkpoints(
-    place: Path, interval_s: float | None, warn: Callable[[str], None] = warnings.warn
+    place: Path,
+    interval_s: float | None,
+    warn: Callable[[str], None] = warnings.warn,
+    group: Processes = ALONE,
 ) -> Checkpoints:
-    return Checkpoints(place / "checkpoint" / "run", interval_s, warn)
+    return Checkpoints(place / "checkpoint" / "run", interval_s, warn, group)
+
+
+class RemoteFolder(ResultFolder):
+    """The folder that the first of several processes makes, in the others: nothing is done here."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def _refuse_existing(self) -> None:
+        pass
 
 
 class KeptFolder(ResultFolder):
@@ -185,19 +211,20 @@ def _in_use(target: Path) -> InputError:
 def standing(saved: Saved) -> str:
     """How far a run has come.
 
-    >>> standing(Saved(Path("0.snapshot"), simulated_s=0.012, fraction=0.4))
+    >>> standing(Saved(Path("1"), simulated_s=0.012, fraction=0.4))
     'saved at 12 ms, 40 % of it'
     """
     share = "" if saved.fraction is None else f", {100 * saved.fraction:.0f} % of it"
     return f"saved at {duration(saved.simulated_s)}{share}"
 
 
-def _resumed(task: runner.Task, place: Path, saved: Saved) -> _core.Simulation:
+def _resumed(task: runner.Task, place: Path, saved: Saved, group: Processes) -> _core.Simulation:
     """The simulation that goes on from `saved`, or an `InputError` that says what does not fit."""
+    file = saved.file(group.rank)
     try:
-        return task.build(saved.path)
+        return task.build(file, shared=group.size > 1)
     except InputError as error:
-        if error.file != str(saved.path):
+        if error.file != str(file):
             raise
         hint = "begin anew with --force"
         changes = _changes(task, place)
@@ -218,7 +245,7 @@ def _changes(task: runner.Task, place: Path) -> str:
 
     try:
         before = json.loads((place / ABOUT).read_text(encoding="utf-8"))["scenario"]
-        changes = settings(before, json.loads(task.build().scenario_json()))
+        changes = settings(before, task.scenario())
     except (OSError, ValueError, KeyError):
         return ""
     told = [

@@ -12,6 +12,8 @@ from pathlib import Path
 import mpi_library
 import pytest
 
+import odonata
+
 #: The repository.
 ROOT = Path(__file__).parents[2]
 
@@ -132,8 +134,18 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return shell.folder / "out"
 
 
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> odonata.Results:
+    """The results of the long scenario without a break, and without a snapshot."""
+    from long_runs import LONG
+
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "scenario.toml").write_text(LONG.replace('checkpoint_interval = "0.1 s"', ""), encoding="utf-8")
+    return odonata.run(folder / "scenario.toml", folder / "out")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--kills", type=int, default=20, help="how often test_resume.py kills a run")
+    parser.addoption("--kills", type=int, default=20, help="how often runs are killed to be resumed")
 
 
 @pytest.fixture(params=mpi_library.names())

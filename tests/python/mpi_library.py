@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from conftest import Shell
 
 #: The repository.
 ROOT = Path(__file__).parents[2]
@@ -73,6 +79,55 @@ class Mpi:
     def python(self, processes: int, code: str) -> Ending:
         """Starts a Python program."""
         return self(processes, sys.executable, "-c", code)
+
+
+def odonata_run(*options: str) -> list[str]:
+    """What each process of a run is started with."""
+    return [sys.executable, "-m", "odonata", "run", "scenario.toml", "-o", "out", *options]
+
+
+def run(mpi: Mpi, shell: Shell, processes: int, *options: str) -> Ending:
+    """`odonata run scenario.toml -o out` by so many processes."""
+    return mpi(processes, *odonata_run(*options), folder=shell.folder)
+
+
+class Underway:
+    """The same in the background, with the number of each process in a file."""
+
+    def __init__(self, mpi: Mpi, shell: Shell, processes: int, *options: str) -> None:
+        self.folder = shell.folder
+        self.processes = processes
+        script = 'echo $$ > pid.${PMI_RANK:-$OMPI_COMM_WORLD_RANK}; exec "$@"'
+        self.mpirun = subprocess.Popen(
+            mpi.command(processes, "bash", "-c", script, "run", *odonata_run(*options)),
+            cwd=shell.folder,
+            env=mpi.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def pid(self, process: int) -> int:
+        return int((self.folder / f"pid.{process}").read_text())
+
+    def send(self, number: signal.Signals, process: int) -> None:
+        os.kill(self.pid(process), number)
+
+    def kill(self, process: int) -> None:
+        """Kills a process if it has begun and is still there."""
+        with contextlib.suppress(FileNotFoundError, ValueError, ProcessLookupError):
+            self.send(signal.SIGKILL, process)
+
+    def end(self) -> tuple[int, str]:
+        """The exit code of mpirun, and all that was said."""
+        try:
+            said, _ = self.mpirun.communicate(timeout=PATIENCE_S)
+        finally:
+            self.mpirun.kill()
+        for process in range(self.processes):
+            (self.folder / f"pid.{process}").unlink(missing_ok=True)
+        return self.mpirun.returncode, said
 
 
 def library(name: str) -> Mpi:

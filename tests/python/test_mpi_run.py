@@ -1,20 +1,14 @@
 """`odonata run` by several processes: one result, the same as of one process; one voice; one end."""
 
 import json
-import os
 import signal
-import subprocess
 import time
 
 import pytest
-from conftest import ENDLESS, ODONATA, PATIENCE_S, SMALL
+from conftest import ENDLESS, PATIENCE_S, SMALL
+from mpi_library import Underway, run
 
 pytestmark = pytest.mark.slow
-
-
-def run(mpi, shell, processes, *options):
-    """`odonata run scenario.toml -o out` by so many processes."""
-    return mpi(processes, *ODONATA, "run", "scenario.toml", "-o", "out", *options, folder=shell.folder)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +47,6 @@ def test_summary_is_shown_once(mpi, shell):
         (SMALL.replace("groups = 5", "groups = 50"), [], "machine.dragonfly.groups"),
         (None, [], "the scenario cannot be read"),
         (SMALL, ["--baselines"], "run.baselines"),
-        (SMALL, ["--resume"], "cannot be resumed"),
         (SMALL, ["--set", "run.threads=none"], "run.threads"),
         (SMALL, ["-o", ""], "no name for the result folder"),
     ],
@@ -78,57 +71,35 @@ def test_existing_result_is_refused_once(mpi, shell):
     assert shell.files() == ["out", "scenario.toml"]
 
 
-class Underway:
-    """A run without end by two processes, the number of each in a file."""
-
-    def __init__(self, mpi, shell):
-        shell.write(ENDLESS)
-        self.folder = shell.folder
-        command = [*ODONATA, "run", "scenario.toml", "-o", "out", "--quiet"]
-        script = 'echo $$ > pid.${PMI_RANK:-$OMPI_COMM_WORLD_RANK}; exec "$@"'
-        self.mpirun = subprocess.Popen(
-            mpi.command(2, "bash", "-c", script, "run", *command),
-            cwd=shell.folder,
-            env=mpi.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        deadline = time.monotonic() + PATIENCE_S
-        # The folder in the making, beside the two files and the scenario: the run has begun.
-        while len(shell.files()) < 4:
-            assert self.mpirun.poll() is None, self.mpirun.communicate()[0]
-            assert time.monotonic() < deadline, shell.files()
-            time.sleep(0.05)
-        time.sleep(1)
-
-    def send(self, number: signal.Signals, process: int) -> None:
-        os.kill(int((self.folder / f"pid.{process}").read_text()), number)
-
-    def end(self) -> tuple[int, str]:
-        try:
-            said, _ = self.mpirun.communicate(timeout=PATIENCE_S)
-        finally:
-            self.mpirun.kill()
-        return self.mpirun.returncode, said
+def underway(mpi, shell):
+    """A run without end by two processes, which has begun."""
+    shell.write(ENDLESS)
+    started = Underway(mpi, shell, 2, "--quiet")
+    deadline = time.monotonic() + PATIENCE_S
+    # The folder in the making, beside the two files and the scenario.
+    while len(shell.files()) < 4:
+        assert started.mpirun.poll() is None, started.end()
+        assert time.monotonic() < deadline, shell.files()
+        time.sleep(0.05)
+    time.sleep(1)
+    return started
 
 
 @pytest.mark.parametrize("process", [0, 1])
 def test_interrupt_of_one_process_ends_all_and_keeps_the_results(mpi, shell, process):
-    underway = Underway(mpi, shell)
-    underway.send(signal.SIGINT, process)
-    code, said = underway.end()
+    run = underway(mpi, shell)
+    run.send(signal.SIGINT, process)
+    code, said = run.end()
     assert code == 130, said
-    run = json.loads((shell.folder / "out" / "run.json").read_text())
-    assert run["outcome"] == "interrupted"
+    answer = json.loads((shell.folder / "out" / "run.json").read_text())
+    assert answer["outcome"] == "interrupted"
 
 
 @pytest.mark.parametrize("process", [0, 1])
 def test_death_of_one_process_ends_the_run_without_results(mpi, shell, process):
-    underway = Underway(mpi, shell)
-    underway.send(signal.SIGKILL, process)
-    code, said = underway.end()
+    run = underway(mpi, shell)
+    run.send(signal.SIGKILL, process)
+    code, said = run.end()
     assert code in {9, 137}, said
     assert "signal 9" in said
     assert not (shell.folder / "out").exists()

@@ -7,49 +7,26 @@ import resource
 import shutil
 import signal
 import subprocess
+import threading
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from conftest import ODONATA, SMALL
+from long_runs import LONG, LONGER, await_fate, await_snapshot, place, snapshots
 
 import odonata
 from odonata import InputError, RunSuspended, runner
 from odonata.checkpoint import Checkpoints
 from odonata.lock import hold
+from odonata.mpi import Processes
 from odonata.unfinished import place_of, prepare
-
-#: Three jobs that are simulated in two or three seconds and saved ten times in each of them.
-LONG = (
-    SMALL.replace("iterations = 5,", "iterations = 450,")
-    .replace("iterations = 2, elements", "iterations = 80, elements")
-    .replace('iterations = 2, total = "16 MB"', 'iterations = 80, total = "16 MB"')
-    + '\n[run]\ncheckpoint_interval = "0.1 s"\nmessage_rows = 2000\n'
-)
-
-#: The same without an end in reach.
-LONGER = LONG.replace("iterations = 450,", "iterations = 100000,")
 
 
 def start(shell, *arguments, **options):
     command = [*ODONATA, "run", "scenario.toml", "-o", "out", "-q", *arguments]
     return subprocess.Popen(command, cwd=shell.folder, stderr=subprocess.PIPE, text=True, **options)
-
-
-def place(shell):
-    return shell.folder / ".out.unfinished"
-
-
-def snapshots(shell):
-    return list(place(shell).glob("checkpoint/run/[0-9]*/0.snapshot"))
-
-
-def await_snapshot(shell, process, patience_s=60):
-    began = time.monotonic()
-    while not any(path.parent.name.isdecimal() for path in snapshots(shell)):
-        assert process.poll() is None
-        assert time.monotonic() - began < patience_s
-        time.sleep(0.01)
 
 
 def killed(shell, text=LONG, *arguments):
@@ -63,14 +40,6 @@ def killed(shell, text=LONG, *arguments):
 
 def digest_of(folder):
     return json.loads((folder / "run.json").read_text())["digest"]
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    """The results of the long scenario without a break, and without a snapshot."""
-    folder = tmp_path_factory.mktemp("whole")
-    (folder / "scenario.toml").write_text(LONG.replace('checkpoint_interval = "0.1 s"', ""), encoding="utf-8")
-    return odonata.run(folder / "scenario.toml", folder / "out")
 
 
 def test_a_killed_run_leaves_no_result_and_says_that_it_can_be_resumed(shell):
@@ -312,36 +281,94 @@ def test_a_failure_before_the_first_snapshot_leaves_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["scenario.toml"]
 
 
-def test_a_snapshot_stays_until_the_next_one_is_whole(tmp_path):
-    class Full:
-        def save(self, path):
-            if self.fails:
-                raise OSError(28, "No space left on device")
-            path.write_text("state")
+class Disk:
+    """A simulation that is all disk."""
 
-    simulation = Full()
+    is_full = False
+
+    def save(self, path):
+        if self.is_full:
+            raise OSError(28, "No space left on device")
+        path.write_text("state")
+
+
+#: Where it stands.
+NOW = runner.Progress(1.0, 2e-3, 0, 0, 0, 0, fraction=0.5)
+
+
+def test_a_snapshot_stays_until_the_next_one_is_whole(tmp_path):
+    simulation = Disk()
     checkpoints = Checkpoints(tmp_path / "run", 1.0)
-    now = runner.Progress(1.0, 2e-3, 0, 0, 0, 0, fraction=0.5)
-    simulation.fails = False
+    now = NOW
     assert checkpoints.save(simulation, now)
     assert checkpoints.save(simulation, now)
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["2"]
-    simulation.fails = True
+    simulation.is_full = True
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         assert not checkpoints.save(simulation, now)
     assert "No space left on device" in str(told[0].message)
     # Killed in the midst of the next one.
-    (tmp_path / "run" / "3.partial").mkdir()
+    (tmp_path / "run" / "3.0.partial").mkdir()
     saved = checkpoints.latest()
-    assert (saved.path, saved.simulated_s, saved.fraction) == (
+    assert (saved.file(), saved.simulated_s, saved.fraction) == (
         tmp_path / "run" / "2" / "0.snapshot",
         2e-3,
         0.5,
     )
     # Killed when the next was whole and the old one was still there.
     shutil.copytree(tmp_path / "run" / "2", tmp_path / "run" / "10")
-    assert checkpoints.latest().path.parent.name == "10"
+    assert checkpoints.latest().folder.name == "10"
+
+
+class Threads(Processes):
+    """One of several threads that are as processes to each other."""
+
+    def __init__(self, rank, table, barrier):
+        super().__init__(rank, barrier.parties)
+        self._table = table
+        self._barrier = barrier
+
+    def least(self, *values):
+        self._table[self.rank] = values
+        self._barrier.wait(timeout=60)
+        least = [min(column) for column in zip(*self._table, strict=True)]
+        self._barrier.wait(timeout=60)
+        return least
+
+
+@pytest.mark.parametrize("full", [0, 1, 2])
+def test_a_snapshot_of_several_processes_is_that_of_all(tmp_path, full):
+    table, barrier = [None] * 3, threading.Barrier(3)
+    folder = tmp_path / "run"
+    told = []
+
+    def process(rank):
+        checkpoints = Checkpoints(folder, 1.0, warn=told.append, group=Threads(rank, table, barrier))
+        disk = Disk()
+        done = [checkpoints.save(disk, NOW), checkpoints.save(disk, NOW)]
+        # Killed in the midst of the next one.
+        if rank == full:
+            (folder / "3.7.partial").mkdir()
+        disk.is_full = rank == full
+        done.append(checkpoints.save(disk, NOW))
+        latest = checkpoints.tell(checkpoints.latest() if rank == 0 else None)
+        disk.is_full = False
+        done.append(checkpoints.save(disk, NOW))
+        return done, latest.file(rank)
+
+    with ThreadPoolExecutor(3) as threads:
+        for rank, (done, file) in enumerate(threads.map(process, range(3))):
+            assert done == [True, True, False, True]
+            assert file == folder / "2" / f"{rank}.snapshot"
+    assert told == ["the run could not be saved, and goes on: No space left on device"]
+    assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) == [
+        "3",
+        "3/0.snapshot",
+        "3/1.snapshot",
+        "3/2.snapshot",
+        "3/progress.json",
+    ]
 
 
 def test_a_lock_is_held_by_one_and_let_go_with_its_file(tmp_path):
@@ -387,13 +414,7 @@ def test_a_run_that_is_killed_at_random_moments_loses_nothing(shell, whole, requ
     while kills < request.config.getoption("--kills") or ends == 0:
         resumed += bool(snapshots(shell))
         process = start(shell, "--resume")
-        over = time.monotonic() + lot.uniform(0.0, 2.5)
-        # Some die at any moment, some in the midst of a snapshot, some while the results are written.
-        aim = lot.choice(["", "", "checkpoint/run/*.partial/*", "results/*.parquet"])
-        while process.poll() is None and time.monotonic() < over:
-            if aim and any(place(shell).glob(aim)):
-                break
-            time.sleep(0.0005)
+        await_fate(shell, process, lot, within_s=2.5)
         process.kill()
         _, err = process.communicate(timeout=60)
         out = shell.folder / "out"

@@ -26,6 +26,14 @@ fn check(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>, seed: O
     json_text(&report.map_err(input_error)?)
 }
 
+/// A scenario with all its settings, as JSON.
+#[pyfunction]
+#[pyo3(signature = (text, path, overrides=Vec::new(), seed=None))]
+fn resolve(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>, seed: Option<u64>) -> PyResult<String> {
+    let loaded = py.detach(|| scenario::load(text, path, &overrides, seed, simulation::folder_of(path)));
+    json_text(&loaded.map_err(input_error)?.resolved)
+}
+
 /// The JSON Schema of a scenario, as text.
 #[pyfunction]
 fn schema() -> String {
@@ -65,6 +73,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", module.py().get_type::<InputError>())?;
     module.add_class::<simulation::PySimulation>()?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(table_docs, module)?)?;
     module.add_function(wrap_pyfunction!(bench_names, module)?)?;

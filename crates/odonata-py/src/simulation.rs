@@ -31,27 +31,43 @@ enum State {
     Broken,
 }
 
-/// Loads a scenario for a run that all processes of MPI share.
+/// Loads a scenario for a run that all processes of MPI share, and that goes on from `snapshot` if there is one.
 #[cfg(feature = "mpi")]
-fn shared_run(text: &str, path: &str, overrides: &[String], seed: Option<u64>) -> PyResult<Simulation> {
-    use odonata_system::{Company, Others};
+fn shared_run(
+    text: &str,
+    path: &str,
+    overrides: &[String],
+    seed: Option<u64>,
+    snapshot: Option<&Path>,
+) -> PyResult<Simulation> {
+    use odonata_system::{Company, Others, Snapshot};
     let connect = || odonata_mpi::Mpi::connect().map_err(PyRuntimeError::new_err);
     let mut others = Others {
         transport: Box::new(connect()?),
         company: Company::new(Box::new(connect()?)),
     };
-    let loaded = scenario::load(text, path, overrides, seed, folder_of(path));
+    let loaded = scenario::load(text, path, overrides, seed, folder_of(path)).and_then(|scenario| {
+        let open = |path| Snapshot::open(path, &scenario, &others.company);
+        let snapshot = snapshot.map(open).transpose()?;
+        Ok((scenario, snapshot))
+    });
     // If one has nothing to run, the others must not wait for it.
     let all = others.company.all(loaded.is_ok()).map_err(PyRuntimeError::new_err)?;
-    let loaded = loaded.map_err(input_error)?;
-    match all {
-        true => Simulation::shared(loaded, others).map_err(input_error),
-        false => Err(PyRuntimeError::new_err("another process cannot read the scenario")),
+    let (scenario, snapshot) = loaded.map_err(input_error)?;
+    if !all {
+        return Err(PyRuntimeError::new_err(
+            "another process cannot read the scenario, or its snapshot",
+        ));
     }
+    match snapshot {
+        Some(snapshot) => Simulation::resume_shared(scenario, snapshot, others),
+        None => Simulation::shared(scenario, others),
+    }
+    .map_err(input_error)
 }
 
 #[cfg(not(feature = "mpi"))]
-fn shared_run(_: &str, _: &str, _: &[String], _: Option<u64>) -> PyResult<Simulation> {
+fn shared_run(_: &str, _: &str, _: &[String], _: Option<u64>, _: Option<&Path>) -> PyResult<Simulation> {
     Err(PyRuntimeError::new_err("this build does not speak MPI"))
 }
 
@@ -66,8 +82,8 @@ pub(crate) struct PySimulation {
 impl PySimulation {
     /// Loads a scenario and builds the machine. With `only`, that job has it for itself, on the nodes that it has
     /// beside the others; `sends_for_s` is how long its traffic lasts if that depends on others. With `snapshot`, the
-    /// run goes on from that file. `shared`: all processes of MPI share the run, and all do what follows together; the
-    /// first of them has the results. Raises `InputError`, or `KeyError` if no job is called so; nothing has been
+    /// run goes on from that file. `shared`: all processes of MPI share the run, each with its own snapshot, and all do
+    /// what follows together; the first of them has the results. Raises `InputError`, or `KeyError` if no job is called so; nothing has been
     /// written then.
     #[new]
     #[pyo3(signature = (text, path, overrides=Vec::new(), seed=None, only=None, sends_for_s=None, snapshot=None, shared=false))]
@@ -89,7 +105,7 @@ impl PySimulation {
         let sends_for = sends_for_s.map(Time::from_seconds);
         if shared {
             return py
-                .detach(|| shared_run(text, path, &overrides, seed))
+                .detach(|| shared_run(text, path, &overrides, seed, snapshot.as_deref()))
                 .map(PySimulation::running_now);
         }
         let simulation = py.detach(|| {
@@ -135,8 +151,8 @@ impl PySimulation {
         Ok(self.running()?.earlier_wall().as_secs_f64())
     }
 
-    /// Saves the run, as it stands, to `path`, where an older snapshot stays until the new one is whole; its size in
-    /// bytes. Raises `OSError`.
+    /// Saves the run, or what this process has of it, to `path`, where an older snapshot stays until the new one is
+    /// whole; its size in bytes. Raises `OSError`.
     fn save(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
         let simulation = self.running()?;
         Ok(py.detach(|| simulation.save_to(&path))?)

@@ -31,3 +31,4 @@ pub use odonata_units::Time;
 pub use outcome::Outcome;
 pub use scenario::InputError;
 pub use simulation::{Others, Progress, Results, Simulation};
+pub use snapshot::Snapshot;

@@ -11,17 +11,22 @@
 //! before or the new one, whole. It is read twice: for the checksum first, so that nothing of a damaged file is
 //! believed. It belongs to one program, told apart by a hash of its sources, and to one scenario; all else is refused.
 //! Snapshots are for going on with a run, not for keeping: what is to be kept is in the results.
+//!
+//! Each of several processes that share a run has a file of its own, with its parts of the machine. The files of one
+//! moment are a set, and know it: those of two moments make no run. Which set is the newest whole one is the business of
+//! whoever names the files.
 
+use crate::company::Company;
 use crate::cost::Spent;
 use crate::placement::Placement;
 use crate::scenario::resolved::{ListedParts, Parallel, Parts, Scheduler};
-use crate::scenario::{InputError, Resolved};
+use crate::scenario::{InputError, Resolved, Scenario};
 use odonata_engine::Digest;
 use odonata_engine::saved::{Damaged, Loader, Saver};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The beginning of every snapshot.
 const MAGIC: [u8; 16] = *b"odonata snapshot";
@@ -35,13 +40,16 @@ const PROGRAM: (&str, &str) = (env!("CARGO_PKG_VERSION"), env!("ODONATA_SOURCES"
 /// What a snapshot belongs to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Header {
-    /// Hash of the scenario and its placement.
-    scenario: u128,
+    /// [Hash](identity) of the scenario and its placement.
+    pub(crate) scenario: u128,
     /// Which of how many processes of the run this is.
-    process: (u32, u32),
+    pub(crate) process: (usize, usize),
+    /// When the run was saved, nanoseconds since 1970 by the clock of one of its processes: the same in all files of
+    /// a set, and in no other.
+    pub(crate) saved_at: u64,
     /// How the run is divided.
     pub(crate) layout: Layout,
-    /// What the run has cost until then.
+    /// What the run has cost this process until then.
     pub(crate) spent: Spent,
 }
 
@@ -65,38 +73,9 @@ impl Layout {
     }
 }
 
-impl Header {
-    /// That of this process of a run.
-    pub(crate) fn new(
-        scenario: &Resolved,
-        placement: &Placement,
-        process: (u32, u32),
-        layout: Layout,
-        spent: Spent,
-    ) -> Header {
-        Header {
-            scenario: identity(scenario, placement),
-            process,
-            layout,
-            spent,
-        }
-    }
-
-    /// Whether a run of `self` can go on from a snapshot of `other`.
-    fn accept(&self, other: &Header) -> Result<(), Refused> {
-        if other.scenario != self.scenario {
-            return Err(Refused::OtherScenario);
-        }
-        if other.process != self.process {
-            return Err(Refused::OtherProcess(other.process));
-        }
-        Ok(())
-    }
-}
-
 /// All that decides how a run goes: a hash of the scenario without what only says how it is carried out, and of where
 /// everything is.
-fn identity(scenario: &Resolved, placement: &Placement) -> u128 {
+pub(crate) fn identity(scenario: &Resolved, placement: &Placement) -> u128 {
     let mut scenario = scenario.clone();
     scenario.run.checkpoint_interval = None;
     scenario.run.parallel = Parallel::default();
@@ -119,8 +98,13 @@ pub(crate) enum Refused {
     OtherProgram(String),
     /// It is of another scenario.
     OtherScenario,
-    /// It is of another process, or of a run on another number of them.
-    OtherProcess((u32, u32)),
+    /// It is that of a process, of so many, and another one asks for it.
+    OtherProcess {
+        saved: (usize, usize),
+        asking: (usize, usize),
+    },
+    /// Another process has one of another moment.
+    OtherMoment,
 }
 
 impl From<io::Error> for Refused {
@@ -168,11 +152,32 @@ impl Refused {
                 "the scenario is not the one that was saved".into(),
                 "the same scenario, placement, overrides and seed".into(),
             ),
-            Refused::OtherProcess((process, processes)) => (
-                format!("the snapshot is that of process {process} of {processes}"),
-                "the same number of processes".into(),
+            Refused::OtherProcess {
+                saved: (_, saved),
+                asking: (_, asking),
+            } if saved != asking => (
+                format!("{} saved the run, and {asking} would go on with it", processes(*saved)),
+                match saved {
+                    1 => "one process".into(),
+                    _ => format!("{saved} processes, as with mpirun -n {saved}"),
+                },
+            ),
+            Refused::OtherProcess { saved, asking } => (
+                format!("the snapshot is that of process {} of {}", saved.0, saved.1),
+                format!("that of process {}", asking.0),
+            ),
+            Refused::OtherMoment => (
+                "the snapshots of the processes were not saved together".into(),
+                "a set as it was saved".into(),
             ),
         }
+    }
+}
+
+fn processes(number: usize) -> String {
+    match number {
+        1 => "one process".into(),
+        _ => format!("{number} processes"),
     }
 }
 
@@ -218,29 +223,77 @@ fn write_whole(path: &Path, header: &Header, state: impl FnOnce(&mut Saver<'_>))
     Ok(sum.bytes + TRAILER)
 }
 
-/// Reads the snapshot at `path`, if it belongs to `wanted`: `state` takes the state, given how it is divided.
-///
-/// # Errors
-/// It cannot be read, is damaged, or belongs to something else.
-pub(crate) fn read<T>(
-    path: &Path,
-    wanted: &Header,
-    state: impl FnOnce(&Header, &mut Loader<'_>) -> Result<T, Damaged>,
-) -> Result<T, Refused> {
-    let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
-    let length = check(&mut file)?;
+/// A snapshot that is whole, and belongs to a run.
+pub struct Snapshot {
+    path: PathBuf,
+    file: BufReader<File>,
+    /// Where its state ends.
+    end: u64,
+    pub(crate) header: Header,
+}
+
+impl Snapshot {
+    /// Opens the one at `path`, which is to be of `scenario` and of this process of `company`.
+    ///
+    /// # Errors
+    /// It cannot be read, is damaged, or belongs to something else.
+    pub fn open(path: &Path, scenario: &Scenario, company: &Company) -> Result<Snapshot, InputError> {
+        Snapshot::read(path, scenario, company.place()).map_err(|refused| refused.error(path))
+    }
+
+    fn read(path: &Path, scenario: &Scenario, asking: (usize, usize)) -> Result<Snapshot, Refused> {
+        let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
+        let end = check(&mut file)?;
+        let header = header(&mut Loader::new(&mut content(&mut file, end)?))?;
+        if header.process != asking {
+            let saved = header.process;
+            return Err(Refused::OtherProcess { saved, asking });
+        }
+        if header.scenario != identity(&scenario.resolved, &scenario.placement) {
+            return Err(Refused::OtherScenario);
+        }
+        Ok(Snapshot {
+            path: path.to_owned(),
+            file,
+            end,
+            header,
+        })
+    }
+
+    /// Lets `state` take the state.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no state of that kind.
+    pub(crate) fn load(mut self, state: impl FnOnce(&mut Loader<'_>) -> Result<(), Damaged>) -> Result<(), InputError> {
+        let load = || {
+            let mut content = content(&mut self.file, self.end)?;
+            let mut loader = Loader::new(&mut content);
+            header(&mut loader)?;
+            state(&mut loader)?;
+            Ok(loader.finish()?)
+        };
+        load().map_err(|refused: Refused| refused.error(&self.path))
+    }
+
+    /// The error that this one cannot be gone on from, because of `refused`.
+    pub(crate) fn error(&self, refused: &Refused) -> InputError {
+        refused.error(&self.path)
+    }
+}
+
+/// What stands between the beginning and `end` of a file.
+fn content(file: &mut BufReader<File>, end: u64) -> io::Result<impl Read> {
     file.seek(SeekFrom::Start(MAGIC.len() as u64))?;
-    let mut content = file.take(length - MAGIC.len() as u64);
-    let mut loader = Loader::new(&mut content);
-    let (version, sources): (String, String) = loader.value()?;
+    Ok(file.take(end - MAGIC.len() as u64))
+}
+
+/// The header, if this program has written it.
+fn header(from: &mut Loader<'_>) -> Result<Header, Refused> {
+    let (version, sources): (String, String) = from.value()?;
     if (version.as_str(), sources.as_str()) != PROGRAM {
         return Err(Refused::OtherProgram(version));
     }
-    let header: Header = loader.value()?;
-    wanted.accept(&header)?;
-    let state = state(&header, &mut loader)?;
-    loader.finish()?;
-    Ok(state)
+    Ok(from.value()?)
 }
 
 /// Whether a file is whole; the number of its bytes up to the trailer.

@@ -1,61 +1,69 @@
 //! A run saved on the way, and gone on with.
 
 use super::{Others, Simulation};
-use crate::cost::Spent;
-use crate::scenario::{InputError, Scenario};
-use crate::snapshot::{self, Header, Layout, Refused};
+use crate::scenario::{InputError, Problem, Scenario};
+use crate::snapshot::{self, Header, Layout, Refused, Snapshot};
 use odonata_engine::Pause;
-use odonata_engine::saved::Damaged;
+use std::io;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 impl Simulation {
     /// Goes on with the run of `scenario` that was [saved](Self::save_to) to `path`.
     ///
     /// # Errors
-    /// The file cannot be read or is damaged, or another scenario or program has saved it; and those of
-    /// [`new`](Self::new).
+    /// Those of [`Snapshot::open`], and of [`new`](Self::new).
     pub fn resume(scenario: Scenario, path: &Path) -> Result<Self, InputError> {
-        let wanted = Header::new(
-            &scenario.resolved,
-            &scenario.placement,
-            (0, 1),
-            Layout::default(),
-            Spent::default(),
-        );
-        let resumed = snapshot::read(path, &wanted, |header, from| {
-            let run = Simulation::with(scenario, Others::default(), Some(&header.layout));
-            let mut run = run.map_err(|error| Damaged(error.message))?;
+        let others = Others::default();
+        let snapshot = Snapshot::open(path, &scenario, &others.company)?;
+        Simulation::resume_shared(scenario, snapshot, others)
+    }
+
+    /// The same in one of several processes that share the run, each with its `snapshot`. Collective.
+    ///
+    /// # Errors
+    /// Those of [`shared`](Self::shared), or that the snapshots were not saved together.
+    pub fn resume_shared(scenario: Scenario, snapshot: Snapshot, mut others: Others) -> Result<Self, InputError> {
+        let saved_at = others.company.share(snapshot.header.saved_at);
+        let saved_at = saved_at.map_err(|text| scenario.document.locate(Problem::new("", text, "")))?;
+        if saved_at.iter().any(|&other| other != saved_at[0]) {
+            return Err(snapshot.error(&Refused::OtherMoment));
+        }
+        let mut run = Simulation::with(scenario, others, Some(&snapshot.header.layout))?;
+        run.meter.resume(snapshot.header.spent);
+        snapshot.load(|from| {
             run.pause = from.value()?;
             run.checked = from.value()?;
-            run.scheduler.load(from)?;
-            run.meter.resume(header.spent);
-            run.progress = run.look().progress(&run);
-            Ok(run)
-        });
-        resumed.map_err(|refused: Refused| refused.error(path))
+            run.scheduler.load(from)
+        })?;
+        run.progress = run.look().progress(&run);
+        Ok(run)
     }
 
     /// Saves the run, as it stands, to `path`; an older snapshot there stays until the new one is whole. Returns its
-    /// size in bytes.
+    /// size in bytes. Collective; each of several processes has a file of its own.
     ///
     /// # Errors
-    /// It cannot be written, or a process of the run is lost, and its state with it; the older one is still there.
-    pub fn save_to(&mut self, path: &Path) -> std::io::Result<u64> {
+    /// It cannot be written here, or a process of the run is lost, and its state with it; the older one is still there.
+    pub fn save_to(&mut self, path: &Path) -> io::Result<u64> {
         if let Some(Pause::Lost(text)) = &self.pause {
-            return Err(std::io::Error::other(text.clone()));
+            return Err(io::Error::other(text.clone()));
         }
-        snapshot::write(path, &self.header(), |to| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let header = Header {
+            scenario: snapshot::identity(&self.scenario, &self.placement),
+            process: self.company.place(),
+            saved_at: self.company.least(now.as_nanos() as u64).map_err(io::Error::other)?,
+            layout: Layout {
+                scheduler: self.schedule.scheduler,
+                bounds: self.schedule.partition.bounds().to_vec(),
+            },
+            spent: self.meter.spent(),
+        };
+        snapshot::write(path, &header, |to| {
             to.value(&self.pause);
             to.value(&self.checked);
             self.scheduler.save(to);
         })
-    }
-
-    fn header(&self) -> Header {
-        let layout = Layout {
-            scheduler: self.schedule.scheduler,
-            bounds: self.schedule.partition.bounds().to_vec(),
-        };
-        Header::new(&self.scenario, &self.placement, (0, 1), layout, self.meter.spent())
     }
 }

@@ -1,5 +1,7 @@
 //! The central promise: what comes out does not depend on who runs the events, on how many threads, over which parts.
 
+#[path = "../crowd/mod.rs"]
+mod crowd;
 mod random;
 mod shared;
 

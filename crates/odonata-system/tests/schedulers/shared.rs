@@ -1,32 +1,18 @@
 //! Runs that several processes share; here they are threads, each of which has only its own parts.
 
+use super::crowd::{of_first, together};
 use super::{MACHINE, MIX, PARALLEL, RULES, TIES, results, tables};
-use odonata_engine::transport::Crowd;
-use odonata_system::{Company, Others, Outcome, Results, Simulation, scenario};
+use odonata_system::{Outcome, Results, Simulation, scenario};
 use std::time::Duration;
 
 /// What the first of `processes` processes has at the end.
 fn shared(text: &str, overrides: &[String], processes: usize) -> Results {
-    let (for_schedulers, for_runs) = (Crowd::new(processes), Crowd::new(processes));
-    std::thread::scope(|scope| {
-        let start = |(one, other): (Crowd, Crowd)| {
-            scope.spawn(move || {
-                let others = Others {
-                    transport: Box::new(one),
-                    company: Company::new(Box::new(other)),
-                };
-                let scenario = scenario::load(text, "test.toml", overrides, None, ".").unwrap();
-                let mut simulation = Simulation::shared(scenario, others).unwrap();
-                while !simulation.advance(Duration::from_millis(1)).finished {}
-                simulation.finish_shared(false).unwrap()
-            })
-        };
-        let threads: Vec<_> = for_schedulers.into_iter().zip(for_runs).map(start).collect();
-        let mut all = threads.into_iter().map(|thread| thread.join().unwrap());
-        let first = all.next().flatten().expect("the first process has the results");
-        assert!(all.all(|other| other.is_none()), "all others have none");
-        first
-    })
+    of_first(together(processes, |_, others| {
+        let scenario = scenario::load(text, "test.toml", overrides, None, ".").unwrap();
+        let mut simulation = Simulation::shared(scenario, others).unwrap();
+        while !simulation.advance(Duration::from_millis(1)).finished {}
+        simulation.finish_shared(false).unwrap()
+    }))
 }
 
 fn assert_equal_when_shared(text: &str, more: &[&str], outcome: &Outcome) {

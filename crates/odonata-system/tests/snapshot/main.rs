@@ -1,5 +1,9 @@
 //! A run goes on from its snapshot to the results that it would have had, and from nothing else.
 
+#[path = "../crowd/mod.rs"]
+mod crowd;
+mod shared;
+
 use odonata_engine::random::Purpose;
 use odonata_engine::{Digest, Model, Stream, relay};
 use odonata_system::scenario::{self, Scenario};

@@ -1,0 +1,32 @@
+//! Threads that behave as processes which share a run.
+
+use odonata_engine::transport::Crowd;
+use odonata_system::{Company, Others, Results};
+
+/// What `each` of `processes` processes, in order of their numbers, makes of its way to the others.
+pub(crate) fn together<T: Send>(processes: usize, each: impl Fn(usize, Others) -> T + Sync) -> Vec<T> {
+    let (for_schedulers, for_runs) = (Crowd::new(processes), Crowd::new(processes));
+    let each = &each;
+    std::thread::scope(|scope| {
+        let start = |(process, (one, other)): (usize, (Crowd, Crowd))| {
+            scope.spawn(move || {
+                let others = Others {
+                    transport: Box::new(one),
+                    company: Company::new(Box::new(other)),
+                };
+                each(process, others)
+            })
+        };
+        let ways = for_schedulers.into_iter().zip(for_runs).enumerate();
+        let threads: Vec<_> = ways.map(start).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// The results of a run, which the first of its processes has.
+pub(crate) fn of_first(results: Vec<Option<Results>>) -> Results {
+    let mut results = results.into_iter();
+    let first = results.next().flatten().expect("the first process has the results");
+    assert!(results.all(|other| other.is_none()), "all others have none");
+    first
+}

@@ -1,0 +1,50 @@
+"""Runs that are saved on their way, to be killed and resumed."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import time
+from pathlib import Path
+
+from conftest import PATIENCE_S, SMALL, Shell
+
+#: Three jobs that are simulated in two or three seconds and saved ten times in each of them.
+LONG = (
+    SMALL.replace("iterations = 5,", "iterations = 450,")
+    .replace("iterations = 2, elements", "iterations = 80, elements")
+    .replace('iterations = 2, total = "16 MB"', 'iterations = 80, total = "16 MB"')
+    + '\n[run]\ncheckpoint_interval = "0.1 s"\nmessage_rows = 2000\n'
+)
+
+#: The same without an end in reach.
+LONGER = LONG.replace("iterations = 450,", "iterations = 100000,")
+
+
+def place(shell: Shell) -> Path:
+    """Where the run `out` is while it is unfinished."""
+    return shell.folder / ".out.unfinished"
+
+
+def snapshots(shell: Shell, process: int = 0) -> list[Path]:
+    """What a process of the run has saved, in whole snapshots."""
+    files = place(shell).glob(f"checkpoint/run/[0-9]*/{process}.snapshot")
+    return [path for path in files if path.parent.name.isdecimal()]
+
+
+def await_snapshot(shell: Shell, process: subprocess.Popen[str]) -> None:
+    began = time.monotonic()
+    while not snapshots(shell):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() - began < PATIENCE_S
+        time.sleep(0.01)
+
+
+def await_fate(shell: Shell, process: subprocess.Popen[str], lot: random.Random, within_s: float) -> None:
+    """Waits for the moment to kill a run: any, in the midst of a snapshot, or while results are written."""
+    over = time.monotonic() + lot.uniform(0.0, within_s)
+    aim = lot.choice(["", "", "checkpoint/run/*.partial/*", "results/*.parquet"])
+    while process.poll() is None and time.monotonic() < over:
+        if aim and any(place(shell).glob(aim)):
+            break
+        time.sleep(0.0005)

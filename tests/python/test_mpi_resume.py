@@ -1,0 +1,189 @@
+"""A run that several processes share goes on from the snapshots of all of them, and from nothing less."""
+
+import json
+import random
+import resource
+import shutil
+import signal
+import time
+
+import pytest
+from long_runs import LONG, LONGER, await_fate, await_snapshot, place, snapshots
+from mpi_library import Underway, run
+
+import odonata
+
+pytestmark = pytest.mark.slow
+
+SCHEDULERS = ["conservative", "optimistic"]
+
+
+def killed(mpi, shell, processes, *options):
+    """A run without end in reach, one process of which was killed when all had saved it."""
+    shell.write(LONGER)
+    underway = Underway(mpi, shell, processes, "-q", *options)
+    await_snapshot(shell, underway.mpirun)
+    underway.send(signal.SIGKILL, processes - 1)
+    code, said = underway.end()
+    assert code in {9, 137}, said
+
+
+def files_of_the_newest(shell):
+    newest = max(snapshots(shell), key=lambda path: int(path.parent.name)).parent
+    return sorted(path.name for path in newest.glob("*.snapshot"))
+
+
+def digest(shell):
+    return json.loads((shell.folder / "out" / "run.json").read_text())["digest"]
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_a_killed_run_goes_on_to_the_results_of_one_without_a_break(mpi, shell, whole, scheduler):
+    shell.write(LONG)
+    underway = Underway(mpi, shell, 2, "-q", "--scheduler", scheduler, "--threads", "2")
+    await_snapshot(shell, underway.mpirun)
+    underway.send(signal.SIGKILL, 0)
+    code, said = underway.end()
+    assert code in {9, 137}, said
+    assert files_of_the_newest(shell) == ["0.snapshot", "1.snapshot"]
+    before = shell.files()
+    refused = run(mpi, shell, 2)
+    assert refused.code == 2
+    assert refused.err.count("error: a run of this name is unfinished") == 1
+    assert "go on with --resume" in refused.err
+    assert shell.files() == before
+    done = run(mpi, shell, 2, "--resume", "--json")
+    assert done.code == 0, done.err
+    assert done.err.count("goes on: saved at") == 1
+    answer = json.loads(done.out)
+    assert (answer["digest"], answer["scheduler"]) == (whole.run["digest"], scheduler)
+    assert sorted(path.name for path in shell.folder.iterdir()) == ["out", "scenario.toml"]
+    resumed = odonata.load(shell.folder / "out")
+    assert resumed.tables == whole.tables
+    for name in whole.tables:
+        assert resumed.table(name).equals(whole.table(name)), name
+
+
+def test_resume_begins_where_there_is_nothing_to_go_on_from(mpi, shell, whole):
+    shell.write(LONG)
+    done = run(mpi, shell, 2, "--resume")
+    assert done.code == 0, done.err
+    assert done.err.count("begins: nothing to go on from") == 1
+    assert digest(shell) == whole.run["digest"]
+
+
+def test_another_number_of_processes_is_refused(mpi, shell):
+    killed(mpi, shell, 2)
+    before = shell.files()
+    for processes in (1, 3):
+        refused = run(mpi, shell, processes, "--resume")
+        assert (refused.code, refused.out) == (2, "")
+        assert refused.err.count("error: ") == 1
+        assert f"2 processes saved the run, and {processes} would go on with it" in refused.err
+        assert "2 processes, as with mpirun -n 2" in refused.err
+        assert shell.files() == before
+
+
+def test_a_run_of_one_process_is_not_resumed_by_several(mpi, shell):
+    killed(mpi, shell, 1)
+    before = shell.files()
+    refused = run(mpi, shell, 2, "--resume")
+    assert refused.code == 2
+    assert refused.err.count("error: ") == 1
+    assert "one process saved the run, and 2 would go on with it" in refused.err
+    assert shell.files() == before
+
+
+def test_a_snapshot_that_one_process_lacks_is_refused(mpi, shell, whole):
+    killed(mpi, shell, 2)
+    (file,) = snapshots(shell, process=1)
+    content = file.read_bytes()
+    changed = bytearray(content)
+    changed[len(changed) // 2] ^= 4
+    for spoil, said in [
+        (lambda: file.write_bytes(changed), "the snapshot is damaged: its checksum is wrong"),
+        (lambda: file.write_bytes(content[:-9]), "the snapshot is damaged"),
+        (file.unlink, "the snapshot cannot be read: No such file"),
+    ]:
+        spoil()
+        before = shell.files()
+        refused = run(mpi, shell, 2, "--resume")
+        assert (refused.code, refused.out) == (2, "")
+        assert refused.err.count("error: ") == 1
+        assert said in refused.err
+        assert "1.snapshot" in refused.err
+        assert "begin anew with --force" in refused.err
+        assert shell.files() == before
+    shell.write(LONG)
+    assert run(mpi, shell, 2, "--force", "-q").code == 0
+    assert digest(shell) == whole.run["digest"]
+
+
+def test_another_setting_is_refused_by_name(mpi, shell):
+    killed(mpi, shell, 2)
+    refused = run(mpi, shell, 2, "--resume", "--set", "network.packet=2 KiB")
+    assert refused.code == 2
+    assert refused.err.count("error: ") == 1
+    assert "network.packet (4 KiB -> 2 KiB)" in refused.err
+
+
+@pytest.mark.parametrize("process", [0, 1])
+def test_sigterm_of_one_process_saves_the_run_and_stops_all(mpi, shell, whole, process):
+    shell.write(LONG.replace("0.1 s", "1 h"))
+    underway = Underway(mpi, shell, 2, "-q")
+    while not (place(shell) / "about.json").exists():
+        assert underway.mpirun.poll() is None, underway.end()
+        time.sleep(0.01)
+    time.sleep(0.5)
+    underway.send(signal.SIGTERM, process)
+    code, said = underway.end()
+    assert code == 130, said
+    assert said.count("the run was saved, and stopped by SIGTERM; the run is saved at") == 1
+    assert not (shell.folder / "out").exists()
+    assert run(mpi, shell, 2, "--resume", "-q").code == 0
+    assert digest(shell) == whole.run["digest"]
+
+
+def test_a_snapshot_that_does_not_fit_on_the_disk_of_one_process_costs_a_warning(mpi, shell, whole):
+    shell.write(LONG)
+    underway = Underway(mpi, shell, 2, "-q")
+    await_snapshot(shell, underway.mpirun)
+    # Not sooner: the memory that processes share counts as a file.
+    resource.prlimit(underway.pid(1), resource.RLIMIT_FSIZE, (65536, 65536))
+    code, said = underway.end()
+    assert code == 0, said
+    assert "the run could not be saved, and goes on: File too large" in said
+    assert digest(shell) == whole.run["digest"]
+    assert sorted(path.name for path in shell.folder.iterdir()) == ["out", "scenario.toml"]
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_processes_that_are_killed_at_random_moments_lose_nothing(mpi, shell, whole, request, scheduler):
+    """With `--kills N`, N times; a run that comes to its end in between is begun anew."""
+    shell.write(LONG)
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    lot = random.Random(seed)
+    kills, resumed, ends = 0, 0, 0
+    while kills < request.config.getoption("--kills") or ends == 0:
+        resumed += bool(snapshots(shell))
+        underway = Underway(mpi, shell, 2, "--resume", "--scheduler", scheduler, "--threads", "1")
+        await_fate(shell, underway.mpirun, lot, within_s=6.0)
+        # One of them, for whose death the others are ended, or all at once.
+        for process in lot.choice([[0], [1], [0, 1], [1, 0]]):
+            underway.kill(process)
+        code, said = underway.end()
+        assert "error: " not in said, said
+        out = shell.folder / "out"
+        if code != 0:
+            kills += 1
+            if not out.exists():
+                continue
+        results = odonata.load(out)
+        assert results.run["digest"] == whole.run["digest"]
+        assert results.tables == whole.tables
+        ends += 1
+        shutil.rmtree(out)
+        shutil.rmtree(place(shell), ignore_errors=True)
+    print(f"{kills} kills, {resumed} resumed, {ends} complete")
+    assert resumed > kills / 8
