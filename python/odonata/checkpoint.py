@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import shutil
 import time
 import warnings
@@ -96,7 +95,8 @@ class Checkpoints:
     def save(self, simulation: _core.Simulation, now: Progress | None) -> bool:
         """Saves the run; whether that was possible. The snapshot before stays until this one is whole."""
         number = self._group.tell(1 + max(self._numbers(), default=0) if self._group.first else 0)
-        partial = self.folder / f"{number}.{self._group.tell(secrets.randbits(32)):08x}.partial"
+        token = self._group.tell(int.from_bytes(os.urandom(4)))
+        partial = self.folder / f"{number}.{token:08x}.partial"
         try:
             if (
                 self._first_can(lambda: self._make(partial))
