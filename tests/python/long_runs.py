@@ -11,14 +11,14 @@ from conftest import PATIENCE_S, SMALL, Shell
 
 #: Three jobs that are simulated in two or three seconds and saved ten times in each of them.
 LONG = (
-    SMALL.replace("iterations = 5,", "iterations = 450,")
-    .replace("iterations = 2, elements", "iterations = 80, elements")
+    SMALL.replace("iterations = 5,", "iterations = 1200,")
+    .replace("iterations = 2, elements", "iterations = 210, elements")
     .replace('iterations = 2, total = "16 MB"', 'iterations = 80, total = "16 MB"')
     + '\n[run]\ncheckpoint_interval = "0.1 s"\nmessage_rows = 2000\n'
 )
 
 #: The same without an end in reach.
-LONGER = LONG.replace("iterations = 450,", "iterations = 100000,")
+LONGER = LONG.replace("iterations = 1200,", "iterations = 100000,")
 
 
 def place(shell: Shell) -> Path:
