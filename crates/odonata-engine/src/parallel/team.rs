@@ -10,9 +10,9 @@ use std::thread::{Builder, JoinHandle, available_parallelism};
 use std::time::Duration;
 
 /// Rounds of fewer events than this, as a mean over the last ones, the leader does alone.
-const WORTHWHILE: u64 = 40;
+const WORTHWHILE: u64 = 12;
 /// How long a thread spins for the next round before it sleeps: about what it costs to sleep and to wake up.
-const PATIENCE: Duration = Duration::from_micros(50);
+const PATIENCE: Duration = Duration::from_micros(200);
 
 /// The threads besides the one that calls [`Scheduler::run`](crate::Scheduler::run). They live as long as this does.
 pub(super) struct Team {

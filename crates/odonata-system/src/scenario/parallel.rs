@@ -87,7 +87,7 @@ pub struct Optimism {
 impl Default for Optimism {
     fn default() -> Self {
         Optimism {
-            events_per_round: 4_096,
+            events_per_round: 128,
             journal: Bytes::mib(256),
         }
     }
