@@ -326,10 +326,9 @@ fn thousands_of_rollbacks_make_no_difference() {
     }
 }
 
-/// With far fewer rounds than there are windows, which is what it is for.
-#[test]
-fn optimists_need_fewer_rounds_where_windows_are_short_and_little_is_remote() {
-    let params = Params {
+/// A picosecond of lookahead, and jobs that hardly ever leave their LP.
+fn short_windows() -> Params {
+    Params {
         lps: 64,
         district: 1,
         near: Time(1),
@@ -338,7 +337,13 @@ fn optimists_need_fewer_rounds_where_windows_are_short_and_little_is_remote() {
         jobs: 4,
         remote: 0.002,
         ..SMALLEST
-    };
+    }
+}
+
+/// With far fewer rounds than there are windows, which is what it is for.
+#[test]
+fn optimists_need_fewer_rounds_where_windows_are_short_and_little_is_remote() {
+    let params = short_windows();
     let [patient, daring] = [None, Some(DARING)].map(|optimism| {
         let options = Options { threads: 1, optimism };
         let mut run = start(&params, params.partition(vec![0, 32, 64]), options);
@@ -352,16 +357,7 @@ fn optimists_need_fewer_rounds_where_windows_are_short_and_little_is_remote() {
 /// It waits where there is no memory, and ends all the same.
 #[test]
 fn memory_for_taking_back_is_bounded() {
-    let params = Params {
-        lps: 64,
-        district: 1,
-        near: Time(1),
-        far: Time::ZERO,
-        reach: 64,
-        jobs: 4,
-        remote: 0.002,
-        ..SMALLEST
-    };
+    let params = short_windows();
     let peak = |journal: u64| -> Figures {
         let optimism = Optimism { journal, ..DARING };
         let options = Options {
