@@ -55,6 +55,7 @@ use sync::{AtomicBool, AtomicU64, Mutex, Padded, lock};
 use team::Team;
 
 pub use ahead::Optimism;
+pub use quiet::is_speculating;
 
 /// Buckets of all event queues of a process together, as long as each has at least [`FEWEST_BUCKETS`].
 const ALL_BUCKETS: usize = 8 * BUCKETS;

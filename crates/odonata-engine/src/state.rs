@@ -315,6 +315,11 @@ impl<T: Slot> Pool<T> {
     pub fn give<M: Mode>(&mut self, i: u32) {
         let free = self.free.edit::<M>(0);
         let head = free.head;
+        // A state that can never be, which a speculation may come to: better a panic than a list in a circle.
+        assert!(
+            !M::JOURNAL || (head != i && free.live > 0),
+            "a slot is given back twice"
+        );
         free.head = i;
         free.live -= 1;
         self.slots.edit::<M>(i).set_next(head);

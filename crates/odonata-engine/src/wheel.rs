@@ -296,14 +296,8 @@ impl<E: Copy> Wheel<E> {
             }
             self.len -= 1;
         }
-        if !far.is_empty() {
-            self.len -= far.len();
-            self.far.retain(|item| {
-                let at = far.iter().position(|&gone| gone == (item.rank(), item.lp));
-                at.map(|at| far.swap_remove(at)).is_none()
-            });
-            assert!(far.is_empty(), "what is taken out is there");
-        }
+        self.len -= far.len();
+        self.far.remove_all(far);
     }
 
     /// The absolute number of the first occupied bucket after the open one.

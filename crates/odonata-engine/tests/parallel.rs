@@ -354,6 +354,34 @@ fn optimists_need_fewer_rounds_where_windows_are_short_and_little_is_remote() {
     assert!(daring.efficiency() > 0.9, "{daring:?}");
 }
 
+/// What was done ahead of windows when a run pauses counts as well. With jobs that need no credits, and go on at once,
+/// nobody looks again, so that every scheduler has the same events.
+#[test]
+fn every_event_counts_once() {
+    let params = Params {
+        paying: 0.0,
+        service: Time::ZERO,
+        near: Time(3_000),
+        ..SMALLEST
+    };
+    let whole = || toy::divide(&params, &Partition::whole(params.lps)).remove(0);
+    for threads in [1, 2] {
+        let options = Options {
+            threads,
+            optimism: Some(DARING),
+        };
+        let (mut run, mut expected) = (start(&params, halves(&params), options), Sequential::new(whole()));
+        for until in [10_000, 20_000, 30_000, u64::MAX].map(Time) {
+            assert_eq!(run.run(until, u64::MAX), expected.run(until, u64::MAX));
+            assert_eq!(
+                (run.events(), run.figures().events),
+                (expected.events(), expected.events())
+            );
+        }
+        assert!(run.figures().speculated > 0);
+    }
+}
+
 /// It waits where there is no memory, and ends all the same.
 #[test]
 fn memory_for_taking_back_is_bounded() {

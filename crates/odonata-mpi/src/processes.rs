@@ -98,11 +98,14 @@ pub(crate) fn rank() -> usize {
     usize::try_from(world().rank()).expect("MPI numbers processes from 0")
 }
 
-/// Has a panic of any thread end all processes, after the usual report.
+/// Has a panic of any thread end all processes, after the usual report; not one that the engine takes back.
 fn abort_on_panic() {
     let (rank, size) = (rank(), size());
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
+        if odonata_engine::parallel::is_speculating() {
+            return;
+        }
         report(panic);
         eprintln!("odonata: process {rank} of {size} has panicked (its report is above); all processes are ended");
         abort(1);

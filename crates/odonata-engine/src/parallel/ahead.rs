@@ -102,6 +102,7 @@ impl<M: Model> Ahead<M> {
     pub(super) fn clear(&mut self) {
         assert!(self.is_final(), "nothing is loaded into the middle of a speculation");
         self.inputs.clear();
+        self.doubted = None;
     }
 
     /// Takes in `letters` in the order in which they were sent, and leaves them empty. What counts before `safe` is not
@@ -307,7 +308,7 @@ impl<M: Model> Ahead<M> {
         let history = &mut self.history;
         model.handle(&mut Daring { core, history }, lp, event);
         if !model.outbox().is_empty() {
-            body.export(partition, carrier, |part, recall| self.history.sent(part, recall));
+            body.export(partition, carrier, true, |part, recall| self.history.sent(part, recall));
         }
         true
     }

@@ -66,30 +66,36 @@ impl<M: Model> Body<M> {
         let before = self.core.events;
         self.core.bound = bound;
         while self.core.run(&mut self.model, u64::MAX) == Stop::Export {
-            self.export(partition, carrier, |_, _| ());
+            self.export(partition, carrier, cfg!(debug_assertions), |_, _| ());
         }
         self.core.events - before
     }
 
-    /// Sends what the event that was just handled has for other parts; `note` is told what would take it back.
+    /// Sends what the event that was just handled has for other parts; `note` is told what would take it back. A model
+    /// that sends something sooner than its partition says is wrong, or in a state that can never be; with `checked` it panics.
     pub(super) fn export(
         &mut self,
         partition: &Partition,
         carrier: &mut impl Carrier<M>,
+        checked: bool,
         mut note: impl FnMut(usize, Recall<M::Token>),
     ) {
         let (lp, now) = (self.core.lp, self.core.now);
         let outbox = self.model.outbox();
         for (to, at, parcel) in outbox.parcels.drain(..) {
             let part = partition.part_of(to);
-            debug_assert_ahead(partition, self.number, part, now, at);
+            if checked {
+                assert_lookahead(partition, self.number, part, now, at);
+            }
             let key = self.core.sequences.key(lp, at);
             note(part, Recall::Parcel(to, key));
             carrier.parcel(part, to, key, parcel);
         }
         for (to, at, token) in outbox.tokens.drain(..) {
             let part = partition.part_of(to);
-            debug_assert_ahead(partition, self.number, part, now, at);
+            if checked {
+                assert_lookahead(partition, self.number, part, now, at);
+            }
             note(part, Recall::Token(to, at, token));
             carrier.token(part, to, at, token);
         }
@@ -111,20 +117,13 @@ impl<M: Model> Saved for Body<M> {
     }
 }
 
-/// A model that sends something sooner than its partition says is wrong, and its results depend on the scheduler.
-#[inline]
-fn debug_assert_ahead(partition: &Partition, from: usize, to: usize, now: Time, at: Time) {
-    if cfg!(debug_assertions) {
-        let delay = partition
-            .senders(to)
-            .iter()
-            .find(|&&(sender, _)| sender as usize == from);
-        let Some(&(_, delay)) = delay else {
-            panic!("part {from} sends to part {to}, which does not hear from it");
-        };
-        assert!(
-            at >= now + delay,
-            "lookahead: part {from} sends to part {to} at {now:?} for {at:?}, sooner than {delay:?} ahead"
-        );
-    }
+fn assert_lookahead(partition: &Partition, from: usize, to: usize, now: Time, at: Time) {
+    let mut senders = partition.senders(to).iter();
+    let Some(&(_, delay)) = senders.find(|&&(sender, _)| sender as usize == from) else {
+        panic!("part {from} sends to part {to}, which does not hear from it");
+    };
+    assert!(
+        at >= now + delay,
+        "lookahead: part {from} sends to part {to} at {now:?} for {at:?}, sooner than {delay:?} ahead"
+    );
 }

@@ -9,6 +9,11 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
+/// Whether this thread handles events that may be taken back: a panic is no news then, and no hook should make it one.
+pub fn is_speculating() -> bool {
+    QUIET.get()
+}
+
 /// Runs `act`, which may panic. Unlike with [`catch_unwind`] alone, nothing is then written to standard error.
 ///
 /// The first call puts a hook before the one that the program has.

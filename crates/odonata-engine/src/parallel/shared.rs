@@ -260,12 +260,15 @@ impl<M: Model> Shared<M> {
 
     /// Takes in all letters, so that nothing is under way within this process.
     pub(super) fn settle(&self, hand: &mut Hand<M>) {
+        // What was done ahead of windows in the last round is final now, and counts.
+        let mut events = 0;
         for (index, seat) in self.seats.iter().enumerate() {
             let mut part = lock(&seat.part);
             self.office.fetch(self.first + index, &mut hand.letters);
             part.settle(&mut hand.letters, &mut hand.bag);
-            seat.news.publish(&part);
+            events += seat.news.publish(&part);
         }
+        add(&self.tallies[0].events, events);
     }
 
     /// Lets others know how far all parts are, after these have become others.

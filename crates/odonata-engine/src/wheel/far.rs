@@ -6,7 +6,7 @@
 //! list is poured into the wheel.
 
 use super::Scheduled;
-use crate::Time;
+use crate::{Lp, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -117,14 +117,29 @@ impl<E: Copy> Far<E> {
         self.lists.iter().flatten().chain(beyond)
     }
 
-    /// Drops the events that are not to be kept.
-    pub(super) fn retain(&mut self, mut keep: impl FnMut(&Scheduled<E>) -> bool) {
-        for (number, list) in self.lists.iter_mut().enumerate() {
-            list.retain(&mut keep);
+    /// Takes out the events `gone`, each once, all of which are here.
+    pub(super) fn remove_all(&mut self, gone: Vec<((Time, u64), Lp)>) {
+        let mut beyond = Vec::new();
+        for (rank, lp) in gone {
+            let stretch = rank.0.0 >> self.shift;
+            if stretch - self.first >= LISTS {
+                beyond.push((rank, lp));
+                continue;
+            }
+            let list = &mut self.lists[(stretch % LISTS) as usize];
+            let at = list.iter().position(|item| (item.rank(), item.lp) == (rank, lp));
+            list.swap_remove(at.expect("what is taken out is there"));
             if list.is_empty() {
-                self.occupied &= !(1 << number);
+                *list = Vec::new();
+                self.occupied &= !(1 << (stretch % LISTS));
             }
         }
-        self.beyond.retain(|Reverse(item)| keep(&item.0));
+        if !beyond.is_empty() {
+            self.beyond.retain(|Reverse(ByKey(item))| {
+                let at = beyond.iter().position(|&gone| gone == (item.rank(), item.lp));
+                at.map(|at| beyond.swap_remove(at)).is_none()
+            });
+            assert!(beyond.is_empty(), "what is taken out is there");
+        }
     }
 }
