@@ -9,16 +9,25 @@ from pathlib import Path
 
 from conftest import PATIENCE_S, SMALL, Shell
 
-#: Three jobs that are simulated in two or three seconds and saved ten times in each of them.
-LONG = (
-    SMALL.replace("iterations = 5,", "iterations = 1200,")
-    .replace("iterations = 2, elements", "iterations = 210, elements")
-    .replace('iterations = 2, total = "16 MB"', 'iterations = 80, total = "16 MB"')
-    + '\n[run]\ncheckpoint_interval = "0.1 s"\nmessage_rows = 2000\n'
-)
 
-#: The same without an end in reach.
-LONGER = LONG.replace("iterations = 1200,", "iterations = 100000,")
+def lasting(sweeps: int, steps: int) -> str:
+    """Three jobs, the lengths of two of them, saved ten times in a second."""
+    return (
+        SMALL.replace("iterations = 5,", f"iterations = {sweeps},")
+        .replace("iterations = 2, elements", f"iterations = {steps}, elements")
+        .replace('iterations = 2, total = "16 MB"', 'iterations = 80, total = "16 MB"')
+        + '\n[run]\ncheckpoint_interval = "0.1 s"\nmessage_rows = 2000\n'
+    )
+
+
+#: Simulated in two or three seconds.
+LONG = lasting(1200, 210)
+
+#: As long by two processes of a program that was built for tests.
+LONG_SHARED = lasting(450, 80)
+
+#: Without an end in reach.
+LONGER = lasting(100_000, 210)
 
 
 def place(shell: Shell) -> Path:

@@ -8,7 +8,7 @@ import signal
 import time
 
 import pytest
-from long_runs import LONG, LONGER, await_fate, await_snapshot, place, snapshots
+from long_runs import LONG_SHARED, LONGER, await_fate, await_snapshot, place, snapshots
 from mpi_library import Underway, run
 
 import odonata
@@ -39,7 +39,7 @@ def digest(shell):
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_a_killed_run_goes_on_to_the_results_of_one_without_a_break(mpi, shell, whole, scheduler):
-    shell.write(LONG)
+    shell.write(LONG_SHARED)
     underway = Underway(mpi, shell, 2, "-q", "--scheduler", scheduler, "--threads", "2")
     await_snapshot(shell, underway.mpirun)
     underway.send(signal.SIGKILL, 0)
@@ -65,7 +65,7 @@ def test_a_killed_run_goes_on_to_the_results_of_one_without_a_break(mpi, shell, 
 
 
 def test_resume_begins_where_there_is_nothing_to_go_on_from(mpi, shell, whole):
-    shell.write(LONG)
+    shell.write(LONG_SHARED)
     done = run(mpi, shell, 2, "--resume")
     assert done.code == 0, done.err
     assert done.err.count("begins: nothing to go on from") == 1
@@ -114,7 +114,7 @@ def test_a_snapshot_that_one_process_lacks_is_refused(mpi, shell, whole):
         assert "1.snapshot" in refused.err
         assert "begin anew with --force" in refused.err
         assert shell.files() == before
-    shell.write(LONG)
+    shell.write(LONG_SHARED)
     assert run(mpi, shell, 2, "--force", "-q").code == 0
     assert digest(shell) == whole.run["digest"]
 
@@ -129,7 +129,7 @@ def test_another_setting_is_refused_by_name(mpi, shell):
 
 @pytest.mark.parametrize("process", [0, 1])
 def test_sigterm_of_one_process_saves_the_run_and_stops_all(mpi, shell, whole, process):
-    shell.write(LONG.replace("0.1 s", "1 h"))
+    shell.write(LONG_SHARED.replace("0.1 s", "1 h"))
     underway = Underway(mpi, shell, 2, "-q")
     while not (place(shell) / "about.json").exists():
         assert underway.mpirun.poll() is None, underway.end()
@@ -145,7 +145,7 @@ def test_sigterm_of_one_process_saves_the_run_and_stops_all(mpi, shell, whole, p
 
 
 def test_a_snapshot_that_does_not_fit_on_the_disk_of_one_process_costs_a_warning(mpi, shell, whole):
-    shell.write(LONG)
+    shell.write(LONG_SHARED)
     underway = Underway(mpi, shell, 2, "-q")
     await_snapshot(shell, underway.mpirun)
     # Not sooner: the memory that processes share counts as a file.
@@ -159,13 +159,13 @@ def test_a_snapshot_that_does_not_fit_on_the_disk_of_one_process_costs_a_warning
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_processes_that_are_killed_at_random_moments_lose_nothing(mpi, shell, whole, request, scheduler):
-    """With `--kills N`, N times; a run that comes to its end in between is begun anew."""
-    shell.write(LONG)
+    """With `--kills N`, N / 4 times; a run that comes to its end in between is begun anew."""
+    shell.write(LONG_SHARED)
     seed = random.randrange(2**32)
     print(f"seed {seed}")
     lot = random.Random(seed)
     kills, resumed, ends = 0, 0, 0
-    while kills < request.config.getoption("--kills") or ends == 0:
+    while kills < request.config.getoption("--kills") / 4 or ends == 0:
         resumed += bool(snapshots(shell))
         underway = Underway(mpi, shell, 2, "--resume", "--scheduler", scheduler, "--threads", "1")
         await_fate(shell, underway.mpirun, lot, within_s=6.0)

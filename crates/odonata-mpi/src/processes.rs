@@ -9,6 +9,7 @@ use mpi::environment::{self, Universe};
 use mpi::traits::Communicator;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 /// The MPI that was started here; dropping it ends MPI.
 static UNIVERSE: Mutex<Option<Universe>> = Mutex::new(None);
@@ -53,9 +54,14 @@ pub fn finish() {
     drop(universe);
 }
 
-/// Ends all processes of the run at once, this one with `code`; `mpirun` ends with the same, or says it.
+/// How long a process lives on after its last words. A launcher that hears of the end before it has read them may lose them:
+/// MPICH's does, on a busy computer.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+
+/// Ends all processes of the run, this one with `code`; `mpirun` ends with the same, or says it.
 pub fn abort(code: i32) -> ! {
     if environment::is_initialized() && !environment::is_finalized() {
+        thread::sleep(LAST_WORDS);
         world().abort(code);
     }
     std::process::exit(code)
