@@ -137,11 +137,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> odonata.Results:
     """The results of the long scenario without a break, and without a snapshot."""
-    from long_runs import LONG
+    from long_runs import LONG, unbroken
 
-    folder = tmp_path_factory.mktemp("whole")
-    (folder / "scenario.toml").write_text(LONG.replace('checkpoint_interval = "0.1 s"', ""), encoding="utf-8")
-    return odonata.run(folder / "scenario.toml", folder / "out")
+    return unbroken(LONG, tmp_path_factory.mktemp("whole"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from conftest import PATIENCE_S, SMALL, Shell
 
+import odonata
+
 
 def lasting(sweeps: int, steps: int) -> str:
     """Three jobs, the lengths of two of them, saved ten times in a second."""
@@ -28,6 +30,13 @@ LONG_SHARED = lasting(450, 80)
 
 #: Without an end in reach.
 LONGER = lasting(100_000, 210)
+
+
+def unbroken(text: str, folder: Path) -> odonata.Results:
+    """The results of a run of `text` in `folder` without a break, and without a snapshot."""
+    scenario = folder / "scenario.toml"
+    scenario.write_text(text.replace('checkpoint_interval = "0.1 s"', ""), encoding="utf-8")
+    return odonata.run(scenario, folder / "out")
 
 
 def place(shell: Shell) -> Path:

@@ -8,7 +8,7 @@ import signal
 import time
 
 import pytest
-from long_runs import LONG_SHARED, LONGER, await_fate, await_snapshot, place, snapshots
+from long_runs import LONG_SHARED, LONGER, await_fate, await_snapshot, place, snapshots, unbroken
 from mpi_library import Underway, run
 
 import odonata
@@ -16,6 +16,11 @@ import odonata
 pytestmark = pytest.mark.slow
 
 SCHEDULERS = ["conservative", "optimistic"]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return unbroken(LONG_SHARED, tmp_path_factory.mktemp("whole"))
 
 
 def killed(mpi, shell, processes, *options):
