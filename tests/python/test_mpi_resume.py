@@ -172,6 +172,7 @@ def test_processes_that_are_killed_at_random_moments_lose_nothing(mpi, shell, wh
     kills, resumed, ends = 0, 0, 0
     wanted = request.config.getoption("--kills") / 4
     while kills < wanted or resumed < wanted / 4 or ends == 0:
+        assert kills < 10 * wanted, f"{kills} kills, only {resumed} resumed, {ends} complete"
         resumed += bool(snapshots(shell))
         underway = Underway(mpi, shell, 2, "--resume", "--scheduler", scheduler, "--threads", "1")
         await_fate(shell, underway.mpirun, lot, within_s=3.0)

@@ -413,6 +413,7 @@ def test_a_run_that_is_killed_at_random_moments_loses_nothing(shell, whole, requ
     kills, resumed, ends = 0, 0, 0
     wanted = request.config.getoption("--kills")
     while kills < wanted or resumed < wanted / 4 or ends == 0:
+        assert kills < 10 * wanted, f"{kills} kills, only {resumed} resumed, {ends} complete"
         resumed += bool(snapshots(shell))
         process = start(shell, "--resume")
         await_fate(shell, process, lot, within_s=2.5)

@@ -1,5 +1,4 @@
-//! What runs the events of one part for good: its queue, the counters of its LPs, and the time. The schedulers that
-//! never take anything back share it.
+//! What runs the events of one part for good: its queue, the counters of its LPs, and the time. All schedulers share it.
 
 use crate::saved::{Damaged, Loader, Saver};
 use crate::wheel::{Scheduled, Wheel};

@@ -15,7 +15,7 @@
 use super::body::Body;
 use super::history::{Daring, History, InputOf, Undone};
 use super::inputs::{Input, Inputs, Place};
-use super::letters::{LettersOf, Recall};
+use super::letters::{LettersOf, Recall, Sent};
 use super::office::Carrier;
 use super::quiet::catch;
 use crate::{Lp, Model, Outbox, Partition, Time};
@@ -123,24 +123,11 @@ impl<M: Model> Ahead<M> {
             true => safe,
             false => Time::ZERO,
         };
-        let (mut parcels, mut tokens) = (letters.parcels.drain(..), letters.tokens.drain(..));
-        let (mut parcels_in, mut tokens_in) = (0, 0);
-        for (recall, parcels_before, tokens_before) in letters.recalls.drain(..) {
-            for (lp, key, parcel) in parcels.by_ref().take(parcels_before - parcels_in) {
-                self.add(body, Input::Parcel(lp, key, parcel), known, carrier);
-            }
-            for (lp, at, token) in tokens.by_ref().take(tokens_before - tokens_in) {
-                self.add(body, Input::Token(lp, at, token), known, carrier);
-            }
-            (parcels_in, tokens_in) = (parcels_before, tokens_before);
-            self.recall(body, &recall, carrier);
-        }
-        for (lp, key, parcel) in parcels {
-            self.add(body, Input::Parcel(lp, key, parcel), known, carrier);
-        }
-        for (lp, at, token) in tokens {
-            self.add(body, Input::Token(lp, at, token), known, carrier);
-        }
+        letters.in_order(|sent| match sent {
+            Sent::Parcel(lp, key, parcel) => self.add(body, Input::Parcel(lp, key, parcel), known, carrier),
+            Sent::Token(lp, at, token) => self.add(body, Input::Token(lp, at, token), known, carrier),
+            Sent::Recall(recall) => self.recall(body, &recall, carrier),
+        });
         self.inputs.sort();
     }
 

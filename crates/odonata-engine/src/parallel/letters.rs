@@ -21,6 +21,14 @@ pub(super) enum Recall<T> {
     Token(Lp, Time, T),
 }
 
+/// One of all that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sent<P, T> {
+    Parcel(Lp, Key, P),
+    Token(Lp, Time, T),
+    Recall(Recall<T>),
+}
+
 impl<T> Recall<T> {
     /// When what is taken back would have had an effect.
     pub(super) fn time(&self) -> Time {
@@ -50,6 +58,25 @@ impl<P, T> Letters<P, T> {
     /// Adds a recall of something that was sent before.
     pub(super) fn recall(&mut self, recall: Recall<T>) {
         self.recalls.push((recall, self.parcels.len(), self.tokens.len()));
+    }
+
+    /// Hands all to `each`, every recall behind what was sent before it, and leaves nothing here.
+    #[inline]
+    pub(super) fn in_order(&mut self, mut each: impl FnMut(Sent<P, T>)) {
+        let (mut parcels, mut tokens) = (self.parcels.drain(..), self.tokens.drain(..));
+        let (mut parcels_gone, mut tokens_gone) = (0, 0);
+        for (recall, parcels_before, tokens_before) in self.recalls.drain(..) {
+            for (lp, key, parcel) in parcels.by_ref().take(parcels_before - parcels_gone) {
+                each(Sent::Parcel(lp, key, parcel));
+            }
+            for (lp, at, token) in tokens.by_ref().take(tokens_before - tokens_gone) {
+                each(Sent::Token(lp, at, token));
+            }
+            (parcels_gone, tokens_gone) = (parcels_before, tokens_before);
+            each(Sent::Recall(recall));
+        }
+        parcels.for_each(|(lp, key, parcel)| each(Sent::Parcel(lp, key, parcel)));
+        tokens.for_each(|(lp, at, token)| each(Sent::Token(lp, at, token)));
     }
 
     /// Moves all of `other` here; nothing is copied if there was nothing here.

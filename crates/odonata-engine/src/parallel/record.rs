@@ -4,7 +4,7 @@
 //! receiver (4 bytes), the time (8), for parcels the sender and its sequence number (4 each), and what the model
 //! [writes](Wire), unless a parcel is taken back. Numbers are little-endian.
 
-use super::letters::{Letters, Recall};
+use super::letters::{Letters, Recall, Sent};
 use super::office::Carrier;
 use crate::{Key, Lp, Model, Time, Wire};
 
@@ -53,24 +53,11 @@ pub(super) fn recall(bytes: &mut Vec<u8>, recall: &Recall<impl Wire>) {
 
 /// Appends all `letters`, each recall behind what was sent before it, and leaves them empty.
 pub(super) fn all<P: Wire, T: Wire>(bytes: &mut Vec<u8>, letters: &mut Letters<P, T>) {
-    let (mut parcels, mut tokens) = (letters.parcels.drain(..), letters.tokens.drain(..));
-    let (mut parcels_gone, mut tokens_gone) = (0, 0);
-    for (what, parcels_before, tokens_before) in letters.recalls.drain(..) {
-        for (lp, key, content) in parcels.by_ref().take(parcels_before - parcels_gone) {
-            parcel(bytes, lp, key, &content);
-        }
-        for (lp, at, content) in tokens.by_ref().take(tokens_before - tokens_gone) {
-            token(bytes, lp, at, &content);
-        }
-        (parcels_gone, tokens_gone) = (parcels_before, tokens_before);
-        recall(bytes, &what);
-    }
-    for (lp, key, content) in parcels {
-        parcel(bytes, lp, key, &content);
-    }
-    for (lp, at, content) in tokens {
-        token(bytes, lp, at, &content);
-    }
+    letters.in_order(|sent| match sent {
+        Sent::Parcel(lp, key, content) => parcel(bytes, lp, key, &content),
+        Sent::Token(lp, at, content) => token(bytes, lp, at, &content),
+        Sent::Recall(what) => recall(bytes, &what),
+    });
 }
 
 fn u32_of(bytes: &mut &[u8]) -> Option<u32> {

@@ -3,7 +3,7 @@
 use super::Parallel;
 use super::shared::News;
 use super::sync::lock;
-use crate::core::{HALT_GRID, halt_end};
+use crate::core::{after, halt_end};
 use crate::scheduler::Pause;
 use crate::{Model, Time};
 use std::sync::Arc;
@@ -79,8 +79,8 @@ impl<M: Model> Parallel<M> {
         if first > last {
             return Ok(Some(Pause::TimeLimit));
         }
-        let grid = Time((first.0 / HALT_GRID.0 + 1).saturating_mul(HALT_GRID.0));
-        shared.limit.store(grid.min(last + Time(1)).0, Ordering::Relaxed);
+        let limit = after(halt_end(first).min(last));
+        shared.limit.store(limit.0, Ordering::Relaxed);
         for (time, &value) in shared.times.iter().zip(&self.values[NEXT..]) {
             time.store(value, Ordering::Relaxed);
         }
