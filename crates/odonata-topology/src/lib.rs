@@ -32,9 +32,12 @@
 
 mod arrangement;
 mod dragonfly;
+mod dragonfly2d;
+mod dragonfly_plus;
 mod fault;
 mod gateways;
 mod graph;
+mod hyperx;
 mod measure;
 pub mod partition;
 mod sizes;
@@ -42,8 +45,11 @@ mod torus;
 
 pub use arrangement::Arrangement;
 pub use dragonfly::{Dragonfly, DragonflyShape};
+pub use dragonfly_plus::{DragonflyPlus, DragonflyPlusShape};
+pub use dragonfly2d::{Dragonfly2d, Dragonfly2dShape};
 pub use fault::{Effect, Fault};
 pub use gateways::Gateway;
 pub use graph::{Cable, LinkClass, Peer, Topology};
+pub use hyperx::{HyperX, HyperXShape};
 pub use measure::{CutOff, Diameter};
 pub use torus::{Torus, TorusShape};
