@@ -1,6 +1,7 @@
 //! The resolved scenario: every default filled in, every check passed. A simulation is built from it
 //! and nothing else, and it is saved with the results.
 
+use odonata_topology::LinkClass;
 use odonata_units::{Bandwidth, Bytes, PerByte, Time, WallTime};
 use serde::Serialize;
 
@@ -145,6 +146,20 @@ pub struct Links {
     pub local: Link,
     /// Between groups.
     pub global: Link,
+    /// The second kind between routers of a group.
+    pub column: Link,
+}
+
+impl Links {
+    /// The parameters of links of `class`.
+    pub fn of(&self, class: LinkClass) -> &Link {
+        match class {
+            LinkClass::Terminal => &self.terminal,
+            LinkClass::Local => &self.local,
+            LinkClass::Global => &self.global,
+            LinkClass::Column => &self.column,
+        }
+    }
 }
 
 /// One class of links.
