@@ -126,7 +126,7 @@ impl FatTree {
             }
         };
         let mut all_ports = 0u64;
-        for (level, &tops_here) in tops.iter().enumerate().skip(1) {
+        for level in 1..=levels {
             let of_one = sizes::product([m[level - 1], p[level - 1]]).saturating_add(above(level));
             sizes::check(routers_of(level), of_one)?;
             all_ports += routers_of(level) * of_one;
@@ -203,10 +203,11 @@ impl FatTree {
             nodes.extend((0..m[0]).map(|node| (router, node)));
             let mut subtree = leaf;
             for level in 1..=levels {
-                let child = if level < levels { subtree % m[level] } else { 0 };
-                let first = first_of(level, subtree);
+                // The top level has no siblings.
+                let siblings = m.get(level).copied().unwrap_or(1);
+                let (first, child) = (first_of(level, subtree), subtree % siblings);
                 ways.push(Way { first, child });
-                subtree = if level < levels { subtree / m[level] } else { 0 };
+                subtree /= siblings;
             }
         }
         let blocks: Vec<u32> = if levels == 1 {
