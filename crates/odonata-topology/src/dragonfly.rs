@@ -8,14 +8,11 @@
 //! the group in ascending order), then the `h` global ports.
 //!
 //! Global ports of a group are numbered `k = h i + j` (router `i`, its global port `j`). With `c`
-//! cables per pair of groups, `k = q (g - 1) + d` carries cable `q` in direction `d`:
-//!
-//! | arrangement | direction `d` of group `x` leads to | source |
-//! |---|---|---|
-//! | absolute | group `d`, or `d + 1` where `d >= x` | Hastings et al., CLUSTER 2015 |
-//! | relative | group `(x + d + 1) mod g` | ibid.; the rule of the MFNetSim runs |
+//! cables per pair of groups, `k = q (g - 1) + d` carries cable `q` in direction `d`; where a direction leads to is the
+//! [`Arrangement`].
 
-use crate::{Cable, LinkClass, Topology};
+use crate::gateways::Gateways;
+use crate::{Arrangement, Cable, Fault, Gateway, LinkClass, Topology};
 
 /// The sizes of a dragonfly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,27 +29,6 @@ pub struct DragonflyShape {
     pub cables: Option<u32>,
 }
 
-/// How the global ports of a group are assigned to the other groups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrangement {
-    /// By the other group's number.
-    Absolute,
-    /// By the distance to the other group.
-    Relative,
-}
-
-/// A global port that leads from one group to another: the router it is at, the port (numbered over
-/// the machine), and the router at the far end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gateway {
-    /// Router on this side.
-    pub router: u32,
-    /// Its global port.
-    pub port: u32,
-    /// Router on the far side.
-    pub far_router: u32,
-}
-
 /// A dragonfly: its graph and the tables that its routing needs (size groups², not nodes²).
 #[derive(Clone, Debug)]
 pub struct Dragonfly {
@@ -62,15 +38,8 @@ pub struct Dragonfly {
     /// Group of each router and its place there; tables, because routing asks at every hop and a
     /// division by a number known at run time only costs more than all the rest of a decision.
     places: Vec<(u32, u32)>,
-    /// `cables` gateways for each ordered pair of groups.
-    gateways: Vec<Gateway>,
+    gateways: Gateways,
 }
-
-const NOWHERE: Gateway = Gateway {
-    router: u32::MAX,
-    port: u32::MAX,
-    far_router: u32::MAX,
-};
 
 impl Dragonfly {
     /// Builds a dragonfly.
@@ -124,16 +93,11 @@ impl Dragonfly {
                 });
             }
         }
-        let far_side = |x: u32, d: u32| match arrangement {
-            Arrangement::Absolute if d < x => (d, x - 1),
-            Arrangement::Absolute => (d + 1, x),
-            Arrangement::Relative => ((x + d + 1) % g, g - 2 - d),
-        };
         let place = |x: u32, k: u32| (x * a + k / h, p + a - 1 + k % h);
         for x in 0..g {
             for q in 0..cables {
                 for d in 0..g - 1 {
-                    let (y, back) = far_side(x, d);
+                    let (y, back) = arrangement.far_side(x, d, g);
                     if x < y {
                         list.push(Cable {
                             a: place(x, q * (g - 1) + d),
@@ -147,21 +111,7 @@ impl Dragonfly {
         let topology = Topology::new(&vec![p + a - 1 + h; (g * a) as usize], &nodes, &list)?
             .with_blocks((0..=g).map(|group| group * a).collect())?;
 
-        let mut gateways = vec![NOWHERE; g as usize * g as usize * cables as usize];
-        for x in 0..g {
-            for q in 0..cables {
-                for d in 0..g - 1 {
-                    let (y, back) = far_side(x, d);
-                    let (router, port) = place(x, q * (g - 1) + d);
-                    let at = (x as usize * g as usize + y as usize) * cables as usize + q as usize;
-                    gateways[at] = Gateway {
-                        router,
-                        port: topology.first_port(router) + port,
-                        far_router: place(y, q * (g - 1) + back).0,
-                    };
-                }
-            }
-        }
+        let gateways = Gateways::new(&topology, g, a);
         let places = (0..g * a).map(|router| (router / a, router % a)).collect();
         Ok(Dragonfly {
             shape,
@@ -193,12 +143,54 @@ impl Dragonfly {
         self.places[router as usize].0
     }
 
-    /// The cables from group `from` to another group `to`.
+    /// The cables from group `from` to another group `to`, in the order of their ports; failed ones are left out.
     #[inline]
     pub fn gateways(&self, from: u32, to: u32) -> &[Gateway] {
-        let c = self.cables as usize;
-        let at = (from as usize * self.shape.groups as usize + to as usize) * c;
-        &self.gateways[at..at + c]
+        self.gateways.between(from, to)
+    }
+
+    /// Those of [`gateways`](Self::gateways) to group `to` that are at `router`, in another group.
+    #[inline]
+    pub fn own_gateways(&self, router: u32, to: u32) -> &[Gateway] {
+        self.gateways.own(router, self.group_of(router), to)
+    }
+
+    /// Applies faults of cables; see [`Topology::impair`].
+    ///
+    /// # Errors
+    /// See there.
+    pub fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
+        self.topology.impair(faults)?;
+        self.gateways = Gateways::new(&self.topology, self.shape.groups, self.shape.routers);
+        Ok(())
+    }
+
+    /// Whether every packet can go by way of local, global, local cables: a pair of groups may have lost all cables
+    /// but one, a pair of routers of a group has only one.
+    ///
+    /// # Errors
+    /// A text naming what is missing.
+    pub fn check_ways(&self) -> Result<(), String> {
+        if let Some(&(a, b)) = self.topology.failed().iter().find(|cable| self.topology.class(cable.0) == LinkClass::Local)
+        {
+            let (a, b) = (self.topology.router_of_port(a), self.topology.router_of_port(b));
+            return Err(format!(
+                "the cable between routers {a} and {b} failed: inside a group there is no other way by this routing"
+            ));
+        }
+        match self.gateways.missing() {
+            Some((a, b)) => Err(format!("no cable is left between groups {a} and {b}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Cables between the first half of the groups and the rest; between the halves of the only group, if there is one.
+    pub fn bisection(&self) -> u64 {
+        let halves = |n: u32| u64::from(n / 2) * u64::from(n - n / 2);
+        match self.shape.groups {
+            1 => halves(self.shape.routers),
+            g => halves(g) * u64::from(self.cables),
+        }
     }
 
     /// The port of `router` towards `other`, another router of the same group.
@@ -236,7 +228,7 @@ mod tests {
 
     fn dragonflies() -> impl Iterator<Item = Dragonfly> {
         shapes().into_iter().flat_map(|shape| {
-            [Arrangement::Absolute, Arrangement::Relative].map(|rule| Dragonfly::new(shape, rule).unwrap())
+            Arrangement::ALL.map(|rule| Dragonfly::new(shape, rule).unwrap())
         })
     }
 

@@ -67,6 +67,10 @@ pub struct Topology {
     node_router: Vec<u32>,
     /// First router of each block, and the number of routers at the end.
     blocks: Vec<u32>,
+    /// Bandwidth of each port as a multiple of its class's; empty if all are 1.
+    factors: Vec<f64>,
+    /// The two ports of each failed cable; they are free now.
+    failed: Vec<(u32, u32)>,
 }
 
 impl Topology {
@@ -74,10 +78,11 @@ impl Topology {
     /// (`(router, port of that router)`), and the cables.
     ///
     /// # Errors
-    /// A text naming the port that is out of range or used twice.
+    /// A text naming the port that is out of range or used twice, or that there are more than 2^28 ports.
     pub fn new(ports: &[u32], nodes: &[(u32, u32)], cables: &[Cable]) -> Result<Self, String> {
         let mut first_port = Vec::with_capacity(ports.len() + 1);
         let mut port_router = Vec::new();
+        crate::sizes::check_ports(ports.iter().map(|&count| u64::from(count)).sum())?;
         let mut total = 0u32;
         for (router, &count) in ports.iter().enumerate() {
             first_port.push(total);
@@ -93,6 +98,8 @@ impl Topology {
             node_port: Vec::with_capacity(nodes.len()),
             node_router: nodes.iter().map(|&(router, _)| router).collect(),
             blocks: vec![0, ports.len() as u32],
+            factors: Vec::new(),
+            failed: Vec::new(),
         };
         for (node, &at) in nodes.iter().enumerate() {
             let port = this.free_port(at)?;
@@ -225,5 +232,86 @@ impl Topology {
     #[inline]
     pub fn node_router(&self, node: u32) -> u32 {
         self.node_router[node as usize]
+    }
+
+    /// The bandwidth of `port` as a multiple of what its class has; 1 unless [set](Self::set_factor).
+    #[inline]
+    pub fn factor(&self, port: u32) -> f64 {
+        self.factors.get(port as usize).copied().unwrap_or(1.0)
+    }
+
+    /// Whether some port's [`factor`](Self::factor) is not 1.
+    pub fn has_factors(&self) -> bool {
+        !self.factors.is_empty()
+    }
+
+    /// Sets the bandwidth of `port` and of the port at the other end of its cable, as a multiple of what its class has.
+    ///
+    /// # Errors
+    /// The factor is not a number above 0.
+    pub fn set_factor(&mut self, port: u32, factor: f64) -> Result<(), String> {
+        if !factor.is_finite() || factor <= 0.0 {
+            return Err(format!("a bandwidth factor of {factor}: a number above 0 is expected"));
+        }
+        if self.factors.is_empty() {
+            if factor == 1.0 {
+                return Ok(());
+            }
+            self.factors = vec![1.0; self.peers.len()];
+        }
+        self.factors[port as usize] = factor;
+        if let Peer::Router { port: far, .. } = self.peer(port) {
+            self.factors[far as usize] = factor;
+        }
+        Ok(())
+    }
+
+    /// Takes away the cable at `port`: both its ports are free from now on.
+    pub(crate) fn disconnect(&mut self, port: u32) {
+        if let Peer::Router { port: far, .. } = self.peer(port) {
+            self.peers[port as usize] = Peer::Free;
+            self.peers[far as usize] = Peer::Free;
+            self.failed.push((port, far));
+        }
+    }
+
+    /// The two ports of each cable that [failed](crate::Fault); their peers are [`Peer::Free`].
+    pub fn failed(&self) -> &[(u32, u32)] {
+        &self.failed
+    }
+
+    /// Whether `port` is connected.
+    #[inline]
+    pub fn is_live(&self, port: u32) -> bool {
+        self.peer(port) != Peer::Free
+    }
+
+    /// How many of `ports` are connected. Meant for ports that are all connected unless a cable failed: as long as
+    /// none has, none is looked at.
+    #[inline]
+    pub fn live(&self, ports: std::ops::Range<u32>) -> u32 {
+        if self.failed.is_empty() {
+            return ports.end - ports.start;
+        }
+        ports.filter(|&port| self.is_live(port)).count() as u32
+    }
+
+    /// The `n`-th connected one of `ports`; `n` is below what [`live`](Self::live) says.
+    #[inline]
+    pub fn nth_live(&self, mut ports: std::ops::Range<u32>, n: u32) -> u32 {
+        if self.failed.is_empty() {
+            return ports.start + n;
+        }
+        let last = ports.end - 1;
+        ports.by_ref().filter(|&port| self.is_live(port)).nth(n as usize).unwrap_or(last)
+    }
+
+    /// The router at the other end of `port`'s cable, if there is one.
+    #[inline]
+    pub fn neighbour(&self, port: u32) -> Option<u32> {
+        match self.peer(port) {
+            Peer::Router { router, .. } => Some(router),
+            _ => None,
+        }
     }
 }

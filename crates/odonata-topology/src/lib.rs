@@ -1,11 +1,24 @@
 //! Graphs of routers, ports, links and nodes. Topology knows no time and no traffic.
 //!
 //! A network is data: [`Topology`] lists for every router port what it is connected to and the
-//! *class* of the link ([`LinkClass`]): terminal, local or global. Ports are numbered over the whole
+//! *class* of the link ([`LinkClass`]): terminal, local, column or global. Ports are numbered over the whole
 //! machine, router by router, so that per-port state anywhere is one flat array.
 //!
 //! A family of networks is one file with a structure that builds its `Topology` and answers the
-//! questions its routing asks (which group, which gateway): [`Dragonfly`].
+//! questions its routing asks (which group, which gateway, which port leads there):
+//!
+//! | family | type |
+//! |---|---|
+//! | torus, mesh | [`Torus`] |
+//! | dragonfly, one-dimensional groups | [`Dragonfly`] |
+//! | dragonfly, two-dimensional groups (Cray XC) | [`Dragonfly2d`] |
+//! | dragonfly+ (megafly) | [`DragonflyPlus`] |
+//! | fat tree (XGFT, k-ary n-tree) | [`FatTree`] |
+//! | Slim Fly | [`SlimFly`] |
+//! | HyperX, flattened butterfly | [`HyperX`] |
+//! | any graph from a file | [`GraphFile`] |
+//!
+//! [`Fault`]s take cables away or slow them down; [what is left](Topology::cut_off) can be measured.
 //!
 //! [`partition`] divides a machine for schedulers that run several parts, along the topology's
 //! [blocks](Topology::blocks).
@@ -17,9 +30,20 @@
 //! assert_eq!(dragonfly.topology().nodes(), 72);
 //! ```
 
+mod arrangement;
 mod dragonfly;
+mod fault;
+mod gateways;
 mod graph;
+mod measure;
 pub mod partition;
+mod sizes;
+mod torus;
 
-pub use dragonfly::{Arrangement, Dragonfly, DragonflyShape, Gateway};
+pub use arrangement::Arrangement;
+pub use dragonfly::{Dragonfly, DragonflyShape};
+pub use fault::{Effect, Fault};
+pub use gateways::Gateway;
 pub use graph::{Cable, LinkClass, Peer, Topology};
+pub use measure::{CutOff, Diameter};
+pub use torus::{Torus, TorusShape};

@@ -1,0 +1,63 @@
+//! Bounds of what is built: sizes come from outside.
+
+use crate::{Cable, LinkClass, Peer, Topology};
+
+/// Most ports of all routers of a machine.
+const MOST_PORTS: u64 = 1 << 28;
+
+/// Most ports of one router.
+const MOST_PORTS_OF_A_ROUTER: u64 = 4096;
+
+/// # Errors
+/// More ports than a machine may have.
+pub(crate) fn check_ports(ports: u64) -> Result<(), String> {
+    if ports > MOST_PORTS {
+        return Err(format!("{ports} ports in all: at most 2^28 = {MOST_PORTS} are possible"));
+    }
+    Ok(())
+}
+
+/// # Errors
+/// More ports than a machine or one router may have.
+pub(crate) fn check(routers: u64, ports_per_router: u64) -> Result<(), String> {
+    if ports_per_router > MOST_PORTS_OF_A_ROUTER {
+        return Err(format!(
+            "{ports_per_router} ports per router: at most {MOST_PORTS_OF_A_ROUTER} are possible"
+        ));
+    }
+    check_ports(routers.saturating_mul(ports_per_router.max(1)))
+}
+
+/// The product, or the largest number if it is larger: above every bound all the same.
+pub(crate) fn product(factors: impl IntoIterator<Item = u32>) -> u64 {
+    factors
+        .into_iter()
+        .fold(1, |product: u64, factor| product.saturating_mul(u64::from(factor)))
+}
+
+/// Whether every cable has two ends of the same class that name each other: for tests of families.
+#[cfg(test)]
+pub(crate) fn assert_perfect_matching(topology: &Topology) {
+    for port in 0..topology.ports() {
+        if let Peer::Router { router, port: far } = topology.peer(port) {
+            assert_eq!(topology.router_of_port(far), router);
+            let back = Peer::Router {
+                router: topology.router_of_port(port),
+                port,
+            };
+            assert_eq!(topology.peer(far), back);
+            assert_eq!(topology.class(far), topology.class(port));
+            assert_ne!(far, port);
+        }
+    }
+    let homes: Vec<u32> = (0..topology.nodes()).map(|node| topology.node_router(node)).collect();
+    assert!(homes.is_sorted(), "nodes are not numbered in the order of routers");
+    for node in 0..topology.nodes() {
+        assert_eq!(topology.peer(topology.node_port(node)), Peer::Node(node));
+    }
+}
+
+/// A cable of `class` between two (router, port of that router).
+pub(crate) fn cable(a: (u32, u32), b: (u32, u32), class: LinkClass) -> Cable {
+    Cable { a, b, class }
+}
