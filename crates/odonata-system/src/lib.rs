@@ -12,6 +12,7 @@ mod check;
 mod company;
 mod cost;
 mod estimate;
+pub mod family;
 pub mod host;
 pub mod machine;
 mod outcome;

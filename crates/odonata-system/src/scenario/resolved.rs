@@ -10,6 +10,8 @@ pub use super::choices::{
     CheckpointOffset, CosmoflowIo, Divert, Gather, InputQueues, Library, Position, Progress, Reach, Reduce,
     ReduceScatter, RouterModel, Scan, Scatter, Switching, Turn, VcRule, Via,
 };
+use super::clock::Clock;
+use super::layout::Layout;
 pub use super::parallel::{ListedParts, Optimism, Parallel, Parts, Scheduler, Threads};
 pub use super::workload::{Checkpoint, Cosmoflow, Milc, Nekbone, Stencil};
 
@@ -26,6 +28,9 @@ pub struct Resolved {
     pub run: Run,
     /// The machine's graph.
     pub machine: Machine,
+    /// Where its nodes are; follows from `machine`.
+    #[serde(skip)]
+    pub layout: Layout,
     /// Links, routers, routing.
     pub network: Network,
     /// The interface between a node and its router.
@@ -86,39 +91,19 @@ pub struct Dragonfly {
 }
 
 impl Machine {
-    /// Number of nodes, compute nodes and servers together.
-    pub fn nodes(&self) -> u32 {
-        self.groups() * self.nodes_per_group()
-    }
-
-    /// Number of routers.
-    pub fn routers(&self) -> u32 {
-        let Machine::Dragonfly(d) = self;
-        d.groups * d.routers_per_group
-    }
-
-    /// Number of groups.
-    pub fn groups(&self) -> u32 {
-        let Machine::Dragonfly(d) = self;
-        d.groups
-    }
-
-    /// Nodes per router; router `i` has the nodes `i * nodes_per_router ..`.
-    pub fn nodes_per_router(&self) -> u32 {
-        let Machine::Dragonfly(d) = self;
-        d.nodes_per_router
-    }
-
-    /// Nodes per group; group `i` has the nodes `i * nodes_per_group ..`.
-    pub fn nodes_per_group(&self) -> u32 {
-        let Machine::Dragonfly(d) = self;
-        d.routers_per_group * d.nodes_per_router
+    /// The key of its kind in a scenario.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Machine::Dragonfly(_) => "dragonfly",
+        }
     }
 }
 
 /// Links, routers, routing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Network {
+    /// Length of a cycle, where the scenario counts in cycles; nothing depends on it any more.
+    pub clock: Option<Clock>,
     /// Largest packet; at least one flit.
     pub packet: Bytes,
     /// Unit of buffer space and of cut-through.

@@ -75,7 +75,7 @@ fn pattern(
                 Some(r::ServerNodes::PerGroup { count, .. }) => *count,
                 _ => 0,
             };
-            let room = (machine.machine.nodes_per_group() - servers).saturating_mul(size.ranks_per_node);
+            let room = (machine.layout.group_sizes().1 - servers).saturating_mul(size.ranks_per_node);
             let ranks_per_group = w.ranks_per_group.unwrap_or(room);
             (r::Pattern::NextGroup { ranks_per_group }, w.traffic())
         }

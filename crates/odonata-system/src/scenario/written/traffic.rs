@@ -33,8 +33,9 @@ macro_rules! synthetic {
         #[serde(default, deny_unknown_fields)]
         pub struct $name {
             $($(#[$field_doc])* pub $field: $type,)*
-            /// What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. This or
-            /// `mean_interval` is required.
+            /// What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one rank
+            /// per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or `mean_interval`
+            /// is required.
             #[schemars(range(min = 0, max = 1))]
             pub load: Option<f64>,
             /// Mean time between the messages of a rank, e.g. "500 us"; instead of `load`.
