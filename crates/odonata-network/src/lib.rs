@@ -42,6 +42,7 @@ mod params;
 mod port;
 mod report;
 pub mod routing;
+mod sampling;
 mod stats;
 
 pub use blame::{LinkCharge, PLACES, RESOURCES, WaitSeries};
@@ -52,4 +53,5 @@ pub use measured::Measured;
 pub use message::{Content, Message, Traffic};
 pub use odonata_blame::Waited;
 pub use params::{InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels};
+pub use sampling::{CYCLE_BINS, Sample, Sampled, Sampling};
 pub use stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};
