@@ -26,6 +26,8 @@ pub struct Sampling {
     pub period: Time,
     /// Periods that are kept; what is created or arrives later is not counted.
     pub periods: u32,
+    /// How many of them, the first ones, have a histogram of latencies.
+    pub histograms: u32,
     /// Length of a clock cycle: latencies are then counted in bins of one cycle, exactly up to [`CYCLE_BINS`] of them.
     /// Without, in bins that are 0.8 % wide.
     pub cycle: Option<Time>,
@@ -190,6 +192,9 @@ impl Sampler {
         };
         let sample = self.samples.edit::<M>(period);
         *sample = sample.plus(one);
+        if period >= sampling.histograms as usize {
+            return;
+        }
         *self
             .counts
             .edit::<M>(period * sampling.bins() as usize + sampling.bin(latency) as usize) += 1;
@@ -317,6 +322,7 @@ mod tests {
                 traffic: 2,
                 period: Time(1_000_000),
                 periods: 3,
+                histograms: 3,
                 cycle,
             }),
             ..Sampler::default()

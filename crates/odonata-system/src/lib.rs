@@ -13,6 +13,7 @@ mod company;
 mod cost;
 mod estimate;
 pub mod host;
+pub mod load_sweep;
 pub mod machine;
 mod outcome;
 pub mod placement;
