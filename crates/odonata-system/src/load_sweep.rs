@@ -21,11 +21,15 @@ pub use point::{Latency, Outcome, Point, PointProgress, PointResult};
 pub use steady::Steady;
 
 use crate::scenario::resolved::{Resolved, Workload};
-use crate::scenario::{InputError, Problem, Scenario};
+use crate::scenario::{self, InputError, Problem, Scenario};
 use odonata_units::Time;
+use std::path::Path;
 
 /// Loads that a sweep has at most.
 pub const MOST_LOADS: usize = 1_000;
+
+/// Longer than any point takes.
+const FOR_EVER: Time = Time(Time::LONGEST.0 / 1_000_000_000_000 * 1_000_000_000_000);
 
 /// A scenario whose traffic is to be measured at different loads.
 #[derive(Clone, Debug)]
@@ -41,6 +45,25 @@ pub struct LoadSweep {
 }
 
 impl LoadSweep {
+    /// A sweep over the load of a job of a scenario that is read as [`scenario::load`] does, except that its traffic need not
+    /// have an end.
+    ///
+    /// # Errors
+    /// Those of [`scenario::load`] and of [`new`](Self::new).
+    pub fn load(
+        text: &str,
+        name: &str,
+        overrides: &[String],
+        seed: Option<u64>,
+        folder: impl AsRef<Path>,
+        job: Option<&str>,
+        method: Method,
+    ) -> Result<LoadSweep, InputError> {
+        let mut overrides = overrides.to_vec();
+        overrides.push(format!("run.time_limit={} s", FOR_EVER.seconds()));
+        LoadSweep::new(scenario::load(text, name, &overrides, seed, folder)?, job, method)
+    }
+
     /// A sweep over the load of job `job` of `scenario`, or of its only job. What that job leaves open is its load; how it
     /// ends does not matter.
     ///

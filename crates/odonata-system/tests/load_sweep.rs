@@ -1,11 +1,12 @@
 //! Latency-load curves against closed forms, and sampling periods against the tables of the same run.
 
-use odonata_engine::{Digest, Options, Parallel, Partition, Scheduler, Sequential};
+use odonata_engine::{Alone, Digest, Optimism, Options, Parallel, Pause, Scheduler, Sequential};
 use odonata_network::{Sampled, Sampling};
 use odonata_system::build::Plan;
 use odonata_system::load_sweep::{BookSim, LoadSweep, Method, PointResult, Steady};
 use odonata_system::machine::MachineMeasured;
-use odonata_system::{Time, scenario};
+use odonata_system::schedule::{self, Resources};
+use odonata_system::{InputError, Time, scenario};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,10 +17,11 @@ seed = 3
 scheduler = "sequential"
 [mpi]
 send_delay = "0 s"
-send_per_byte = "0 s/B"
+send_per_byte = "0 ps/B"
 [nic]
 message_delay = "0 s"
 [network]
+INPUT_QUEUES
 packet = "64 B"
 flit = "64 B"
 router_delay = "3 ns"
@@ -46,16 +48,17 @@ nodes_per_router = 32
 global_ports_per_router = 1
 "#;
 
-fn load(text: &str) -> scenario::Scenario {
-    scenario::load(text, "sweep.toml", &[], None, "").unwrap_or_else(|error| panic!("{error}"))
+fn load(text: &str, job: Option<&str>, method: Method) -> Result<LoadSweep, InputError> {
+    LoadSweep::load(text, "sweep.toml", &[], None, "", job, method)
 }
 
 fn text(machine: &str, network: &str, ranks: u32, workload: &str) -> String {
-    format!("{NETWORK}{network}{machine}[[jobs]]\nname = \"traffic\"\nranks = {ranks}\nworkload.{workload}\n")
+    let network = NETWORK.replace("INPUT_QUEUES", network);
+    format!("{network}{machine}[[jobs]]\nname = \"traffic\"\nranks = {ranks}\nworkload.{workload}\n")
 }
 
 fn sweep(text: &str, method: Method) -> LoadSweep {
-    LoadSweep::new(load(text), None, method).unwrap_or_else(|error| panic!("{error}"))
+    load(text, None, method).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn measure(sweep: &LoadSweep, load: f64) -> PointResult {
@@ -172,45 +175,41 @@ fn an_output_queue_of_a_switch_waits_as_long_as_theory_says() {
     }
 }
 
-/// The scenario's run to its end, in `parts` parts, sampled in periods of 1 us or not at all.
-fn run(scenario: &scenario::Scenario, parts: u32, sampled: bool) -> MachineMeasured {
+/// The run of `text` to its end under a scheduler, sampled in periods of 1 us or not at all.
+fn run(text: &str, scheduler: &str, sampled: bool) -> MachineMeasured {
+    let mut overrides = vec![format!("run.scheduler={scheduler}")];
+    if scheduler != "sequential" {
+        overrides.extend(["run.parts=3".to_string(), "run.threads=2".to_string()]);
+    }
+    let scenario = scenario::load(text, "sweep.toml", &overrides, None, "").unwrap_or_else(|error| panic!("{error}"));
     let plan = Plan::new(&scenario.resolved, &scenario.placement).unwrap();
-    let routers = plan.topology().routers();
-    let partition = Partition::even(routers, parts as usize);
+    let resources = Resources { cores: 2, processes: 1 };
+    let schedule = schedule::plan(&scenario.resolved, &scenario.placement, plan.topology(), resources).unwrap();
+    let partition = schedule.partition;
     let ranges: Vec<_> = (0..partition.len()).map(|part| partition.range(part)).collect();
     let mut machines = plan.parts(&ranges);
-    if sampled {
-        for machine in &mut machines {
-            machine.fabric.sample(Sampling {
-                traffic: 0,
-                period: Time::from_ns(1_000),
-                periods: 50,
-                histograms: 50,
-                cycle: Some(Time::from_ns(1)),
-            });
-        }
+    for machine in machines.iter_mut().filter(|_| sampled) {
+        machine.fabric.sample(Sampling {
+            traffic: 0,
+            period: Time::from_ns(1_000),
+            periods: 50,
+            histograms: 50,
+            cycle: Some(Time::from_ns(1)),
+        });
     }
-    let mut run: Box<dyn Scheduler<_>> = match parts {
-        1 => Box::new(Sequential::new(machines.remove(0))),
-        _ => {
-            let options = Options {
-                threads: 2,
-                optimism: None,
-            };
-            Box::new(
-                Parallel::new(
-                    machines,
-                    Arc::new(partition),
-                    0,
-                    options,
-                    Box::new(odonata_engine::Alone),
-                )
-                .unwrap(),
-            )
-        }
+    let mut run: Box<dyn Scheduler<_>> = if scheduler == "sequential" {
+        Box::new(Sequential::new(machines.remove(0)))
+    } else {
+        assert_eq!(machines.len(), 3);
+        let optimism = (scheduler == "optimistic").then_some(Optimism {
+            events_per_round: 300,
+            journal: 1 << 24,
+        });
+        let options = Options { threads: 2, optimism };
+        Box::new(Parallel::new(machines, Arc::new(partition), 0, options, Box::new(Alone)).unwrap())
     };
     let pause = run.run(Time::LONGEST, u64::MAX);
-    assert_eq!(pause, odonata_engine::Pause::Idle);
+    assert_eq!(pause, Pause::Idle);
     let end = run.now();
     MachineMeasured::join(run.into_parts().into_iter().map(|part| part.measured(end))).unwrap()
 }
@@ -224,11 +223,12 @@ fn digest(measured: &MachineMeasured) -> String {
 #[test]
 fn sampling_periods_add_up_to_the_tables_and_disturb_nothing() {
     let traffic = "uniform = { load = 0.6, messages = 300, bytes = \"160 B\" }";
-    let scenario = load(&text(DRAGONFLY, "", 72, traffic));
-    let plain = run(&scenario, 1, false);
-    let mut whole = run(&scenario, 1, true);
-    let mut divided = run(&scenario, 3, true);
+    let text = text(DRAGONFLY, "", 72, traffic);
+    let plain = run(&text, "sequential", false);
+    let mut whole = run(&text, "sequential", true);
+    let mut divided = run(&text, "conservative", true);
     assert_eq!(digest(&whole), digest(&divided));
+    assert_eq!(digest(&whole), digest(&run(&text, "optimistic", true)));
     assert_ne!(digest(&plain), digest(&whole), "what is sampled is a result");
     let sampled: Sampled = whole.fabric.sampled.take().expect("it was sampled");
     assert_eq!(Some(&sampled), divided.fabric.sampled.take().as_ref());
@@ -255,7 +255,7 @@ fn sampling_periods_add_up_to_the_tables_and_disturb_nothing() {
 
 #[test]
 fn what_cannot_be_swept_is_refused() {
-    let refused = |text: &str, job: Option<&str>, method: Method| match LoadSweep::new(load(text), job, method) {
+    let refused = |text: &str, job: Option<&str>, method: Method| match load(text, job, method) {
         Ok(_) => panic!("it was taken"),
         Err(error) => error.to_string(),
     };
