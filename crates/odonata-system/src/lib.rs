@@ -14,6 +14,7 @@ mod cost;
 mod estimate;
 pub mod family;
 pub mod host;
+pub mod load_sweep;
 pub mod machine;
 mod outcome;
 pub mod placement;
