@@ -7,12 +7,13 @@ use serde::Serialize;
 
 pub use super::choices::{
     Algorithm, Allgather, Allreduce, Alltoall, Alltoallv, Arrangement, Arrival, Assignment, Barrier, Broadcast,
-    CheckpointOffset, CosmoflowIo, Divert, Gather, GridStep, InputQueues, Library, Position, Progress, Reach, Reduce,
-    ReduceScatter, RouterModel, Scan, Scatter, Switching, Turn, VcRule, Via,
+    CheckpointOffset, Comparison, CosmoflowIo, Divert, Gather, GridStep, InputQueues, Library, Position, Progress,
+    Reach, Reduce, ReduceScatter, RouterModel, Scan, Scatter, Switching, Turn, VcRule, Via,
 };
 use super::clock::Clock;
 use super::layout::Layout;
 pub use super::parallel::{ListedParts, Optimism, Parallel, Parts, Scheduler, Threads};
+pub use super::pipeline::{Allocator, Arbitration, Pipeline};
 pub use super::workload::{Checkpoint, Cosmoflow, Milc, Nekbone, Stencil};
 
 /// A scenario, ready to be simulated.
@@ -116,6 +117,8 @@ pub struct Network {
     pub input_queues: InputQueues,
     /// Latency of a router's pipeline.
     pub router_delay: Time,
+    /// The stages of pipelined routers.
+    pub pipeline: Pipeline,
     /// The link classes.
     pub links: Links,
     /// How paths are chosen.
@@ -171,6 +174,10 @@ pub struct Routing {
     pub threshold: Bytes,
     /// Factor on the load of the non-minimal port; above 1 favours minimal paths.
     pub bias: f64,
+    /// How threshold and bias are taken together.
+    pub comparison: Comparison,
+    /// Whether loads count times hops.
+    pub weigh_hops: bool,
     /// Non-minimal paths that are compared.
     pub candidates: u32,
     /// Virtual channels per port of every class; `None`: as many as the algorithm needs.
@@ -188,6 +195,8 @@ pub struct Nic {
     pub message_delay: Time,
     /// Packets prepared ahead of the terminal link, 1 to 16.
     pub queue: u32,
+    /// What the interface sends at most; `None`: what its link can.
+    pub rate: Option<Bandwidth>,
     /// Random delay of each hand-off between host software and interface.
     pub handoff: Option<Jitter>,
 }

@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::scenario::Clock;
-use crate::scenario::choices::{Algorithm, Divert, InputQueues, RouterModel, Switching, VcRule, Via};
+use crate::scenario::choices::{Algorithm, Comparison, Divert, InputQueues, RouterModel, Switching, VcRule, Via};
+use crate::scenario::pipeline::Pipeline;
 
 /// Links, routers, routing. The defaults are a virtual cut-through network of input-queued routers.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +27,8 @@ pub struct Network {
     pub input_queues: InputQueues,
     /// Latency of a router's pipeline; it limits no rate.
     pub router_delay: Time,
+    /// The stages of pipelined routers.
+    pub pipeline: Pipeline,
     /// The classes of links.
     pub links: Links,
     /// How paths are chosen.
@@ -42,6 +45,7 @@ impl Default for Network {
             router: RouterModel::InputQueued,
             input_queues: InputQueues::VirtualOutput,
             router_delay: Time::from_ns(100),
+            pipeline: Pipeline::default(),
             links: Links::default(),
             routing: Routing::default(),
         }
@@ -108,6 +112,10 @@ pub struct Routing {
     /// the other path; 0 to 1000.
     #[schemars(range(min = 0, max = 1000))]
     pub bias: f64,
+    /// Adaptive routing: how `threshold` and `bias` are taken together.
+    pub comparison: Comparison,
+    /// Adaptive routing: whether the load of a path counts times the hops of the path.
+    pub weigh_hops: bool,
     /// Adaptive routing: random non-minimal paths that are compared, 1 to 64.
     #[schemars(range(min = 1, max = 64))]
     pub candidates: u32,
@@ -128,6 +136,8 @@ impl Default for Routing {
             via: Via::Group,
             threshold: Bytes(16 * 1024),
             bias: 2.0,
+            comparison: Comparison::Both,
+            weigh_hops: false,
             candidates: 2,
             vcs: None,
             divert: Divert::Any,
