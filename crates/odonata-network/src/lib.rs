@@ -26,6 +26,7 @@
 
 mod blame;
 mod border;
+mod clocked;
 mod credit;
 pub mod deadlock;
 mod event;
@@ -43,6 +44,7 @@ mod params;
 mod port;
 mod report;
 pub mod routing;
+mod sampling;
 mod stats;
 
 pub use blame::{LinkCharge, PLACES, RESOURCES, WaitSeries};
@@ -53,6 +55,8 @@ pub use measured::Measured;
 pub use message::{Content, Message, Traffic};
 pub use odonata_blame::Waited;
 pub use params::{
-    Detour, DetourRule, InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels,
+    Allocator, Arbitration, Detour, DetourRule, InputQueues, LinkParams, NetworkParams, NicParams, Pipeline,
+    RouterModel, Switching, VirtualChannels,
 };
+pub use sampling::{CYCLE_BINS, Sample, Sampled, Sampling};
 pub use stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};

@@ -44,6 +44,15 @@ pub struct Header {
 }
 
 impl Header {
+    /// The header of no packet.
+    pub(crate) const NONE: Header = Header {
+        target: NOWHERE,
+        via: NOWHERE,
+        via_reached: false,
+        level: 0,
+        notes: 0,
+    };
+
     /// The header of a new packet for node `target`.
     pub fn new(target: u32) -> Self {
         Header {
@@ -149,6 +158,14 @@ impl Routing {
             Routing::SlimFly(routing) => routing.decide(router, header, choice),
             Routing::Torus(routing) => routing.decide(router, header, choice),
             Routing::UpDown(routing) => routing.decide(router, header, choice),
+        }
+    }
+
+    /// Whether a packet that waits is decided upon again and again until it can go ([`Decision::retry`]). Such a decision
+    /// draws nothing.
+    pub fn decides_again(&self) -> bool {
+        match self {
+            Routing::Dragonfly(_) => false,
         }
     }
 

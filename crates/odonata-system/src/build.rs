@@ -1,5 +1,6 @@
 //! From a resolved scenario to a machine that is ready to run.
 
+use crate::family::Family;
 use crate::host::{
     HostParams, HostPlan, IoParams, Job, JobProgram, MpiParams, Progress, RecordParams, Standing, WaitingJob,
 };
@@ -14,7 +15,7 @@ use odonata_network::{
     VirtualChannels,
 };
 use odonata_storage::{DeviceModel, DrainParams, RateDevice, ServerParams, Servers};
-use odonata_topology::{Arrangement, Dragonfly, DragonflyShape, LinkClass, Topology};
+use odonata_topology::{LinkClass, Topology};
 use odonata_units::Time;
 use odonata_workload::collective::{Kind, Library, Rules};
 use std::ops::Range;
@@ -24,21 +25,10 @@ use std::ops::Range;
 /// # Errors
 /// A text saying which size of the machine is impossible.
 pub fn routing(scenario: &Resolved) -> Result<Routing, String> {
-    let resolved::Machine::Dragonfly(d) = &scenario.machine;
-    let shape = DragonflyShape {
-        groups: d.groups,
-        routers: d.routers_per_group,
-        nodes: d.nodes_per_router,
-        global_ports: d.global_ports_per_router,
-        cables: d.cables,
-    };
-    let arrangement = match d.arrangement {
-        resolved::Arrangement::Absolute => Arrangement::Absolute,
-        resolved::Arrangement::Relative => Arrangement::Relative,
-    };
+    let Family::Dragonfly(dragonfly) = Family::new(&scenario.machine)?;
     let r = &scenario.network.routing;
     Ok(Routing::Dragonfly(DragonflyRouting::new(
-        Dragonfly::new(shape, arrangement)?,
+        dragonfly,
         match r.algorithm {
             resolved::Algorithm::Minimal => routing::Algorithm::Minimal,
             resolved::Algorithm::Valiant => routing::Algorithm::Valiant,
@@ -182,9 +172,11 @@ fn network(scenario: &Resolved) -> NetworkParams {
             resolved::InputQueues::Fifo => InputQueues::Fifo,
         },
         router_delay: n.router_delay,
+        pipeline: odonata_network::Pipeline::default(),
         links: LinkClass::ALL.map(|class| link(n.links.of(class))),
         nic: NicParams {
             queue: scenario.nic.queue,
+            rate: None,
         },
         detour: Detour {
             rule: DetourRule::Both,

@@ -124,14 +124,13 @@ fn report(scenario: &Resolved, placement: &Placement) -> Result<Report, Problem>
     let routing = build::routing(scenario).map_err(misfit)?;
     let topology = routing.topology();
     let estimate = Estimate::new(scenario, placement, topology).map_err(misfit)?;
-    let per_group = scenario.machine.nodes_per_group();
     let mut jobs = Vec::new();
     for ((job, place), expected) in scenario.jobs.iter().zip(&placement.jobs).zip(&estimate.jobs) {
         jobs.push(JobReport {
             name: job.name.clone(),
             ranks: job.ranks,
             nodes: distinct(place.nodes.iter().copied()),
-            groups: distinct(place.nodes.iter().map(|node| node / per_group)),
+            groups: distinct(place.nodes.iter().map(|&node| scenario.layout.group_of(node))),
             servers: distinct(place.servers.iter().copied()),
             workload: describe(job).map_err(misfit)?,
             rules: rules(job, scenario),
@@ -173,7 +172,7 @@ fn machine_report(scenario: &Resolved, topology: &Topology, placement: &Placemen
         nodes: topology.nodes(),
         compute_nodes: topology.nodes() - placement.servers.len() as u32,
         routers: topology.routers(),
-        groups: scenario.machine.groups(),
+        groups: scenario.layout.groups(),
         cables,
         free_ports,
         global_to_terminal_bandwidth: f64::from(cables[2]) * links.global.bandwidth.0

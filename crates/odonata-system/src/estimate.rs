@@ -253,14 +253,14 @@ fn job_estimate(scenario: &Resolved, placement: &Placement, number: usize, job: 
 
 /// Shares of a job's messages and of its I/O that leave their group: as if everybody sent to everybody.
 fn leaving(scenario: &Resolved, placement: &Placement, place: &JobPlacement) -> (f64, f64) {
-    let per_group = scenario.machine.nodes_per_group();
+    let group_of = |node| scenario.layout.group_of(node);
     let ranks = place.nodes.len().max(1) as f64;
-    let mut in_group = vec![0.0; scenario.machine.groups() as usize];
+    let mut in_group = vec![0.0; scenario.layout.groups() as usize];
     for &node in &place.nodes {
-        in_group[(node / per_group) as usize] += 1.0 / ranks;
+        in_group[group_of(node) as usize] += 1.0 / ranks;
     }
     let staying: f64 = in_group.iter().map(|share| share * share).sum();
-    let far = |(&node, &server): (&u32, &u32)| node / per_group != placement.servers[server as usize] / per_group;
+    let far = |(&node, &server): (&u32, &u32)| group_of(node) != group_of(placement.servers[server as usize]);
     let io = place.nodes.iter().zip(&place.servers).filter(|&pair| far(pair)).count();
     (1.0 - staying, io as f64 / ranks)
 }

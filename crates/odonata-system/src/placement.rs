@@ -39,13 +39,13 @@ pub struct JobPlacement {
 /// # Errors
 /// A job does not fit, two jobs are given the same node, or a list or file of nodes is wrong.
 pub fn place(scenario: &Resolved) -> Result<Placement, Problem> {
-    let machine = &scenario.machine;
+    let layout = &scenario.layout;
     let servers = servers::nodes(scenario);
-    let mut compute = vec![true; machine.nodes() as usize];
+    let mut compute = vec![true; layout.nodes() as usize];
     for &server in &servers {
         compute[server as usize] = false;
     }
-    let clients: Vec<u32> = (0..machine.nodes()).filter(|&node| compute[node as usize]).collect();
+    let clients: Vec<u32> = (0..layout.nodes()).filter(|&node| compute[node as usize]).collect();
     let server_of = servers::assignment(scenario, &clients, &servers);
     let jobs = nodes::place(scenario, &clients)?;
     let jobs = jobs

@@ -6,8 +6,10 @@
 
 mod alone;
 pub mod choices;
+mod clock;
 mod document;
 mod error;
+pub mod layout;
 pub mod parallel;
 pub mod presets;
 mod reader;
@@ -20,6 +22,7 @@ pub mod written;
 
 use std::path::Path;
 
+pub use clock::Clock;
 pub use document::Document;
 pub use error::{InputError, Problem};
 pub use resolved::Resolved;

@@ -5,6 +5,7 @@ use odonata_engine::random::Purpose;
 
 use super::file;
 use crate::scenario::Problem;
+use crate::scenario::layout::Layout;
 use crate::scenario::resolved::{Job, PlacementRule, Resolved};
 
 /// Nobody's node.
@@ -14,7 +15,7 @@ const SERVER: u32 = u32::MAX - 1;
 
 /// The node of each rank of each job; `clients` are the compute nodes in ascending order.
 pub(super) fn place(scenario: &Resolved, clients: &[u32]) -> Result<Vec<Vec<u32>>, Problem> {
-    let mut owner = vec![SERVER; scenario.machine.nodes() as usize];
+    let mut owner = vec![SERVER; scenario.layout.nodes() as usize];
     for &node in clients {
         owner[node as usize] = FREE;
     }
@@ -31,7 +32,7 @@ pub(super) fn place(scenario: &Resolved, clients: &[u32]) -> Result<Vec<Vec<u32>
             let error = Problem::new(format!("jobs.{}.ranks", job.entry), problem, format!("at most {most}"));
             return Err(error.hint("storage servers do not count; ranks_per_node puts several ranks on a node"));
         }
-        if let Some(nodes) = named(job, clients, scenario.machine.nodes())? {
+        if let Some(nodes) = named(job, clients, scenario.layout.nodes())? {
             claim(scenario, index, &nodes, &mut owner)?;
             placed[index] = match job.placement {
                 PlacementRule::File { .. } => nodes.iter().map(|&(node, _)| node).collect(),
@@ -41,12 +42,13 @@ pub(super) fn place(scenario: &Resolved, clients: &[u32]) -> Result<Vec<Vec<u32>
     }
     let mut stream = Stream::new(scenario.seed, 0, Purpose::Placement);
     for (index, job) in scenario.jobs.iter().enumerate() {
-        // Nodes that are taken together, in order, before the next ones are; `None`: in order, all of them.
-        let unit = match job.placement {
+        // The number of the unit that a node is in: nodes of a unit are taken together, in order, before those of the
+        // next are; `None`: in order, all of them.
+        let unit: Option<fn(&Layout, u32) -> u32> = match job.placement {
             PlacementRule::Contiguous => None,
-            PlacementRule::Random => Some(1),
-            PlacementRule::RandomRouter => Some(scenario.machine.nodes_per_router()),
-            PlacementRule::RandomGroup => Some(scenario.machine.nodes_per_group()),
+            PlacementRule::Random => Some(|_, node| node),
+            PlacementRule::RandomRouter => Some(Layout::router_of),
+            PlacementRule::RandomGroup => Some(Layout::group_of),
             PlacementRule::Nodes(_) | PlacementRule::Clients(_) | PlacementRule::File { .. } => continue,
         };
         let mut free: Vec<u32> = clients
@@ -71,7 +73,7 @@ pub(super) fn place(scenario: &Resolved, clients: &[u32]) -> Result<Vec<Vec<u32>
             });
         }
         if let Some(unit) = unit {
-            free = shuffled(&free, unit, &mut stream);
+            free = shuffled(&free, |node| unit(&scenario.layout, node), &mut stream);
         }
         free.truncate(wanted);
         for &node in &free {
@@ -82,10 +84,10 @@ pub(super) fn place(scenario: &Resolved, clients: &[u32]) -> Result<Vec<Vec<u32>
     Ok(placed)
 }
 
-/// The nodes of `free`, which are ascending, with those of a unit (`unit` consecutive numbers of the machine)
-/// side by side and in order, and the units in random order.
-fn shuffled(free: &[u32], unit: u32, stream: &mut Stream) -> Vec<u32> {
-    let mut units: Vec<&[u32]> = free.chunk_by(|a, b| a / unit == b / unit).collect();
+/// The nodes of `free`, which are ascending, with those of a unit side by side and in order, and the units in random
+/// order.
+fn shuffled(free: &[u32], unit: impl Fn(u32) -> u32, stream: &mut Stream) -> Vec<u32> {
+    let mut units: Vec<&[u32]> = free.chunk_by(|&a, &b| unit(a) == unit(b)).collect();
     stream.shuffle(&mut units);
     units.concat()
 }

@@ -7,15 +7,16 @@ use crate::scenario::resolved::{Assignment, Position, Resolved, ServerNodes};
 
 /// The node of each server.
 pub(super) fn nodes(scenario: &Resolved) -> Vec<u32> {
-    let size = scenario.machine.nodes_per_group();
+    let layout = &scenario.layout;
     match scenario.storage.as_ref().map(|storage| &storage.nodes) {
         None => Vec::new(),
         Some(ServerNodes::List(list)) => list.clone(),
-        Some(ServerNodes::PerGroup { count, position }) => (0..scenario.machine.groups())
-            .flat_map(|group| (0..*count).map(move |server| (group, server)))
-            .map(|(group, server)| match position {
-                Position::First => group * size + server,
-                Position::Last => group * size + size - 1 - server,
+        Some(ServerNodes::PerGroup { count, position }) => layout
+            .groups_with_nodes()
+            .flat_map(|group| (0..*count).map(move |server| (layout.nodes_of_group(group), server)))
+            .map(|(nodes, server)| match position {
+                Position::First => nodes.start + server,
+                Position::Last => nodes.end - 1 - server,
             })
             .collect(),
     }
@@ -39,8 +40,8 @@ pub(super) fn assignment(scenario: &Resolved, clients: &[u32], servers: &[u32]) 
 /// Of `n` compute nodes of a group with `s` servers, the `j`-th uses the group's server `j s / n`; a group without
 /// servers turns to those of the next group that has some.
 fn nearest(scenario: &Resolved, clients: &[u32], servers: &[u32]) -> Vec<u32> {
-    let groups = scenario.machine.groups();
-    let group_of = |node: u32| (node / scenario.machine.nodes_per_group()) as usize;
+    let groups = scenario.layout.groups();
+    let group_of = |node: u32| scenario.layout.group_of(node) as usize;
     let mut of_group: Vec<Vec<u32>> = vec![Vec::new(); groups as usize];
     for (server, &node) in servers.iter().enumerate() {
         of_group[group_of(node)].push(server as u32);

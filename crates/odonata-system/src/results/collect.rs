@@ -184,11 +184,10 @@ pub(super) fn ends(topology: &Topology, link: u32) -> Option<LinkEnds> {
 
 fn routers(from: &Sources<'_>) -> Vec<RouterRow> {
     let topology = from.topology;
-    let per_group = topology.routers() / from.scenario.machine.groups().max(1);
     let row = |router: u32| {
         let mut row = RouterRow {
             router: u64::from(router),
-            group: u64::from(router / per_group.max(1)),
+            group: u64::from(from.scenario.layout.group_of_router(router)),
             ..RouterRow::default()
         };
         for port in topology.ports_of(router) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::clock::Measure;
 use super::error::{InputError, Problem, nearest, quoted};
 use super::presets;
 use super::reader::{Path, ReadError, Reader};
@@ -76,9 +77,11 @@ impl Document {
 
     /// The written form.
     pub(super) fn read(&self) -> Result<Written, InputError> {
+        let measure = Measure::of(&self.root);
         let reader = Reader {
             node: &self.root,
             path: Path::Root,
+            measure: &measure,
         };
         serde::Deserialize::deserialize(reader).map_err(|error: ReadError| {
             let (key, place) = error.at.unwrap_or_else(|| (String::new(), self.root.place));

@@ -7,6 +7,7 @@ use serde::de::value::StrDeserializer;
 use serde::de::{self, DeserializeSeed, Expected, IntoDeserializer, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 
+use super::clock::Measure;
 use super::error::{nearest, quoted};
 use super::tree::{Node, Place, Value};
 
@@ -138,6 +139,8 @@ impl fmt::Display for Path<'_> {
 pub(super) struct Reader<'a> {
     pub(super) node: &'a Node,
     pub(super) path: Path<'a>,
+    /// What cycles and flits are.
+    pub(super) measure: &'a Measure,
 }
 
 impl<'a> Reader<'a> {
@@ -148,6 +151,22 @@ impl<'a> Reader<'a> {
     fn wrong(&self, expected: &str) -> ReadError {
         let error = ReadError::mismatch("wrong type of value:", Some(self.node.shown()), expected);
         error.at(&self.path, self.node.place)
+    }
+
+    /// A text where a quantity may be meant; cycles and flits become seconds and bytes.
+    fn text<'de, V: Visitor<'de>>(self, text: &str, visitor: V) -> Result<V::Value, ReadError> {
+        match self.measure.convert(text) {
+            None => visitor.visit_str(text),
+            Some(Ok(converted)) => visitor.visit_str(&converted).map_err(|error: ReadError| ReadError {
+                problem: format!("invalid value {}", quoted(text)),
+                value: Some(quoted(text)),
+                hint: error
+                    .hint
+                    .or_else(|| Some(format!("{} is \"{converted}\"", quoted(text)))),
+                ..error
+            }),
+            Some(Err(none)) => Err(ReadError::plain(none.problem, Some(quoted(text)), none.expected, None)),
+        }
     }
 
     fn integer<'de, T, V>(
@@ -188,7 +207,7 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let result = match &self.node.value {
-            Value::String(text) => visitor.visit_str(text),
+            Value::String(text) => self.text(text, visitor),
             Value::Integer(number) => visitor.visit_i64(*number),
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Boolean(flag) => visitor.visit_bool(*flag),
@@ -198,6 +217,7 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
                     items,
                     next: 0,
                     path: &self.path,
+                    measure: self.measure,
                 };
                 let length = items.len();
                 visitor.visit_seq(&mut reader).and_then(|value| {
@@ -222,6 +242,7 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
                     entries,
                     next: 0,
                     path: &self.path,
+                    measure: self.measure,
                 })
             }
         };
@@ -284,6 +305,7 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
                 content: None,
                 place: self.node.place,
                 path: &self.path,
+                measure: self.measure,
             },
             Value::Table(table) if table.len() == 1 => {
                 let Some((name, entry)) = table.first_key_value() else {
@@ -294,6 +316,7 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
                     content: Some(&entry.node),
                     place: entry.key,
                     path: &self.path,
+                    measure: self.measure,
                 }
             }
             Value::Table(table) => {
@@ -310,8 +333,20 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
         self.located(visitor.visit_enum(choice))
     }
 
+    /// Names and file names are not quantities, whatever they look like.
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        match &self.node.value {
+            Value::String(text) => self.located(visitor.visit_str(text)),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        self.deserialize_str(visitor)
+    }
+
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u128 f32 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map
+        bool i8 i16 i32 i64 i128 u128 f32 char bytes byte_buf unit unit_struct seq tuple tuple_struct map
         identifier ignored_any
     }
 }
@@ -320,6 +355,7 @@ struct Items<'a> {
     items: &'a [Node],
     next: usize,
     path: &'a Path<'a>,
+    measure: &'a Measure,
 }
 
 impl<'de> de::SeqAccess<'de> for &mut Items<'_> {
@@ -331,7 +367,8 @@ impl<'de> de::SeqAccess<'de> for &mut Items<'_> {
         };
         let path = Path::Index(self.path, self.next);
         self.next += 1;
-        seed.deserialize(Reader { node, path }).map(Some)
+        let measure = self.measure;
+        seed.deserialize(Reader { node, path, measure }).map(Some)
     }
 }
 
@@ -339,6 +376,7 @@ struct Entries<'a> {
     entries: Vec<(&'a str, Place, &'a Node)>,
     next: usize,
     path: &'a Path<'a>,
+    measure: &'a Measure,
 }
 
 impl<'de> de::MapAccess<'de> for Entries<'_> {
@@ -360,6 +398,7 @@ impl<'de> de::MapAccess<'de> for Entries<'_> {
         seed.deserialize(Reader {
             node,
             path: Path::Key(self.path, key),
+            measure: self.measure,
         })
     }
 }
@@ -370,6 +409,7 @@ struct Choice<'a> {
     content: Option<&'a Node>,
     place: Place,
     path: &'a Path<'a>,
+    measure: &'a Measure,
 }
 
 impl<'de, 'a> de::EnumAccess<'de> for Choice<'a> {
@@ -392,6 +432,7 @@ impl Choice<'_> {
             Some(node) => Ok(Reader {
                 node,
                 path: Path::Key(self.path, self.name),
+                measure: self.measure,
             }),
             None => {
                 let expected = format!("{{ {} = ... }}; \"{}\" has keys of its own", self.name, self.name);

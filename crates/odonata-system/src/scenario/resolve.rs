@@ -9,12 +9,15 @@ mod rules;
 mod storage;
 mod traffic;
 mod workload;
+mod worst_case;
 
 use odonata_units::{Bandwidth, Bytes, Time};
 
 use super::error::Problem;
+use super::layout::Layout;
 use super::resolved as r;
 use super::written as w;
+use crate::family::Family;
 
 /// Flits of a packet are counted in 16 bits.
 const MOST_FLITS: u64 = u16::MAX as u64;
@@ -28,19 +31,21 @@ const MOST_PORTS: u64 = 1 << 28;
 /// Resolves `written`. `stem` is the name of a scenario without one; relative files start from `folder`.
 pub(super) fn resolve(written: w::Written, stem: &str, folder: &std::path::Path) -> Result<r::Resolved, Problem> {
     let machine = machine(written.machine)?;
+    let layout = layout(&machine)?;
     let network = network(&written.network)?;
     let nic = nic(&written.nic)?;
     let mpi = mpi(&written.mpi)?;
     let storage = match &written.storage {
-        Some(storage) => Some(storage::storage(storage, &machine)?),
+        Some(storage) => Some(storage::storage(storage, &layout)?),
         None => None,
     };
     let mut resolved = r::Resolved {
         name: name("name", written.name.unwrap_or_else(|| stem.into()))?,
         seed: written.seed,
         preset: written.preset,
-        run: run(&written.run, &machine)?,
+        run: run(&written.run, &layout)?,
         machine,
+        layout,
         network,
         nic,
         mpi,
@@ -86,7 +91,7 @@ fn within<T: PartialOrd + std::fmt::Display>(key: &str, value: T, least: T, most
     ))
 }
 
-fn run(run: &w::Run, machine: &r::Machine) -> Result<r::Run, Problem> {
+fn run(run: &w::Run, layout: &Layout) -> Result<r::Run, Problem> {
     if let Some(limit) = run.time_limit {
         positive("run.time_limit", limit)?;
     }
@@ -111,7 +116,7 @@ fn run(run: &w::Run, machine: &r::Machine) -> Result<r::Run, Problem> {
         // The default depends on the jobs, which come later.
         blame: run.blame.unwrap_or(false),
         baselines: run.baselines,
-        parallel: parallel::parallel(run, machine)?,
+        parallel: parallel::parallel(run, layout.routers())?,
         checkpoint_interval: run.checkpoint_interval,
     })
 }
@@ -181,6 +186,13 @@ fn machine(machine: Option<w::Machine>) -> Result<r::Machine, Problem> {
     }))
 }
 
+/// Where the nodes of `machine` are.
+fn layout(machine: &r::Machine) -> Result<Layout, Problem> {
+    let refuse = |problem| Problem::new(format!("machine.{}", machine.kind()), problem, "");
+    let family = Family::new(machine).map_err(refuse)?;
+    Layout::new(family.topology()).map_err(refuse)
+}
+
 fn network(n: &w::Network) -> Result<r::Network, Problem> {
     if n.packet == Bytes::ZERO || n.packet.0 > LARGEST_PACKET {
         let problem = format!("a packet of {} is not possible", n.packet);
@@ -222,6 +234,7 @@ fn network(n: &w::Network) -> Result<r::Network, Problem> {
         return Err(error.hint("two local hops in the intermediate group would share virtual channel 2"));
     }
     Ok(r::Network {
+        clock: n.clock,
         packet: n.packet,
         flit: n.flit,
         switching: n.switching,

@@ -7,9 +7,11 @@ use serde::Serialize;
 
 pub use super::choices::{
     Algorithm, Allgather, Allreduce, Alltoall, Alltoallv, Arrangement, Arrival, Assignment, Barrier, Broadcast,
-    CheckpointOffset, CosmoflowIo, Divert, Gather, InputQueues, Library, Position, Progress, Reach, Reduce,
+    CheckpointOffset, CosmoflowIo, Divert, Gather, GridStep, InputQueues, Library, Position, Progress, Reach, Reduce,
     ReduceScatter, RouterModel, Scan, Scatter, Switching, Turn, VcRule, Via,
 };
+use super::clock::Clock;
+use super::layout::Layout;
 pub use super::parallel::{ListedParts, Optimism, Parallel, Parts, Scheduler, Threads};
 pub use super::workload::{Checkpoint, Cosmoflow, Milc, Nekbone, Stencil};
 
@@ -26,6 +28,9 @@ pub struct Resolved {
     pub run: Run,
     /// The machine's graph.
     pub machine: Machine,
+    /// Where its nodes are; follows from `machine`.
+    #[serde(skip)]
+    pub layout: Layout,
     /// Links, routers, routing.
     pub network: Network,
     /// The interface between a node and its router.
@@ -86,39 +91,19 @@ pub struct Dragonfly {
 }
 
 impl Machine {
-    /// Number of nodes, compute nodes and servers together.
-    pub fn nodes(&self) -> u32 {
-        self.groups() * self.nodes_per_group()
-    }
-
-    /// Number of routers.
-    pub fn routers(&self) -> u32 {
-        let Machine::Dragonfly(d) = self;
-        d.groups * d.routers_per_group
-    }
-
-    /// Number of groups.
-    pub fn groups(&self) -> u32 {
-        let Machine::Dragonfly(d) = self;
-        d.groups
-    }
-
-    /// Nodes per router; router `i` has the nodes `i * nodes_per_router ..`.
-    pub fn nodes_per_router(&self) -> u32 {
-        let Machine::Dragonfly(d) = self;
-        d.nodes_per_router
-    }
-
-    /// Nodes per group; group `i` has the nodes `i * nodes_per_group ..`.
-    pub fn nodes_per_group(&self) -> u32 {
-        let Machine::Dragonfly(d) = self;
-        d.routers_per_group * d.nodes_per_router
+    /// The key of its kind in a scenario.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Machine::Dragonfly(_) => "dragonfly",
+        }
     }
 }
 
 /// Links, routers, routing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Network {
+    /// Length of a cycle, where the scenario counts in cycles; nothing depends on it any more.
+    pub clock: Option<Clock>,
     /// Largest packet; at least one flit.
     pub packet: Bytes,
     /// Unit of buffer space and of cut-through.
@@ -477,12 +462,30 @@ pub struct Synthetic {
     pub mean_interval: Time,
     /// How these times are distributed.
     pub arrival: Arrival,
+    /// Length of a cycle, with arrivals at the starts of cycles.
+    pub period: Option<Time>,
+    /// What is set of a Markov chain, with arrivals while it is on.
+    pub on_off: Option<OnOff>,
     /// Bursts; `None`: never silent.
     pub bursts: Option<Bursts>,
+    /// Whether ranks send to themselves, and within their node, through the router.
+    #[serde(rename = "self")]
+    pub itself: bool,
     /// Messages per rank; `None`: until something else ends it.
     pub messages: Option<u64>,
     /// No message starts at or after this simulated time; `None`: until something else ends it.
     pub stop: Option<Time>,
+}
+
+/// Probabilities per cycle of a source that is modulated by a Markov chain, two of three.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct OnOff {
+    /// From off to on.
+    pub alpha: Option<f64>,
+    /// From on to off.
+    pub beta: Option<f64>,
+    /// Of a message while it is on.
+    pub r1: Option<f64>,
 }
 
 /// Bursts of synthetic traffic, from the start of the job on.
@@ -550,4 +553,22 @@ pub enum Pattern {
     BitReverse,
     /// Bits rotated left by one.
     Shuffle,
+    /// Bits rotated right by one.
+    BitRotation,
+    /// To the same place in either half.
+    Asymmetric,
+    /// To the rank so many further on.
+    Shift {
+        /// How many.
+        by: u32,
+    },
+    /// To the same place at another router of a grid.
+    Grid {
+        /// Which router.
+        step: GridStep,
+        /// Routers along each dimension; `None`: a square.
+        dims: Option<Vec<u32>>,
+        /// Consecutive ranks of a router.
+        ranks_per_router: u32,
+    },
 }

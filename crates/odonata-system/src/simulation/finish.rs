@@ -108,7 +108,7 @@ impl Simulation {
             progress,
             bytes_delivered: measured.fabric.traffic.iter().map(|t| t.bytes).sum(),
             state_bytes: measured.fabric.memory,
-            nodes: self.scenario.machine.nodes(),
+            nodes: self.scenario.layout.nodes(),
             cost,
             schedule: self.schedule,
             figures,

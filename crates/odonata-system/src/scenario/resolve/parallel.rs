@@ -3,7 +3,6 @@
 use super::within;
 use crate::scenario::error::Problem;
 use crate::scenario::parallel::{Parallel, Parts, Threads};
-use crate::scenario::resolved as r;
 use crate::scenario::written as w;
 use odonata_units::Bytes;
 
@@ -13,12 +12,11 @@ const MOST_THREADS: u32 = 4_096;
 /// Least memory for taking events back.
 const LEAST_JOURNAL: Bytes = Bytes::mib(1);
 
-pub(super) fn parallel(run: &w::Run, machine: &r::Machine) -> Result<Parallel, Problem> {
+pub(super) fn parallel(run: &w::Run, routers: u32) -> Result<Parallel, Problem> {
     let threads = match run.threads {
         Threads::Auto => Threads::Auto,
         Threads::Count(count) => Threads::Count(within("run.threads", count, 1, MOST_THREADS)?),
     };
-    let routers = machine.routers();
     match &run.parts {
         Parts::Auto => {}
         Parts::Count(count) if *count > routers => {

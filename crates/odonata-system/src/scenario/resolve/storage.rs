@@ -6,19 +6,20 @@ use odonata_units::Bytes;
 
 use crate::scenario::choices::Assignment;
 use crate::scenario::error::Problem;
+use crate::scenario::layout::Layout;
 use crate::scenario::resolved as r;
 use crate::scenario::written as w;
 
 /// Most blocks of a server's memory: each takes a few bytes of ours.
 const MOST_BLOCKS: u64 = 1 << 24;
 
-pub(super) fn storage(storage: &w::Storage, machine: &r::Machine) -> Result<r::Storage, Problem> {
-    let nodes = nodes(&storage.nodes, machine)?;
+pub(super) fn storage(storage: &w::Storage, layout: &Layout) -> Result<r::Storage, Problem> {
+    let nodes = nodes(&storage.nodes, layout)?;
     let servers = match &nodes {
-        r::ServerNodes::PerGroup { count, .. } => count * machine.groups(),
+        r::ServerNodes::PerGroup { count, .. } => count * layout.groups_with_nodes().count() as u32,
         r::ServerNodes::List(list) => list.len() as u32,
     };
-    let compute = machine.nodes() - servers;
+    let compute = layout.nodes() - servers;
     if let Assignment::List(list) = &storage.assignment {
         let key = "storage.assignment.list";
         if list.len() as u64 != u64::from(compute) {
@@ -60,7 +61,7 @@ pub(super) fn storage(storage: &w::Storage, machine: &r::Machine) -> Result<r::S
     })
 }
 
-fn nodes(nodes: &w::Nodes, machine: &r::Machine) -> Result<r::ServerNodes, Problem> {
+fn nodes(nodes: &w::Nodes, layout: &Layout) -> Result<r::ServerNodes, Problem> {
     const KEY: &str = "storage.nodes";
     if let Some(list) = &nodes.list {
         let key = format!("{KEY}.list");
@@ -77,12 +78,12 @@ fn nodes(nodes: &w::Nodes, machine: &r::Machine) -> Result<r::ServerNodes, Probl
         }
         let mut seen = BTreeSet::new();
         for (at, &node) in list.iter().enumerate() {
-            if node >= machine.nodes() {
+            if node >= layout.nodes() {
                 let problem = format!("there is no node {node}");
                 return Err(Problem::new(
                     format!("{key}.{at}"),
                     problem,
-                    format!("0 to {}", machine.nodes() - 1),
+                    format!("0 to {}", layout.nodes() - 1),
                 ));
             }
             if !seen.insert(node) {
@@ -90,13 +91,13 @@ fn nodes(nodes: &w::Nodes, machine: &r::Machine) -> Result<r::ServerNodes, Probl
                 return Err(Problem::new(format!("{key}.{at}"), problem, "every node once"));
             }
         }
-        if list.len() as u64 >= u64::from(machine.nodes()) {
+        if list.len() as u64 >= u64::from(layout.nodes()) {
             return Err(Problem::new(key, "every node is a server", "at least one compute node"));
         }
         return Ok(r::ServerNodes::List(list.clone()));
     }
     let count = nodes.per_group.unwrap_or(2);
-    let group = machine.nodes_per_group();
+    let (group, _) = layout.group_sizes();
     if count == 0 || count >= group {
         let problem = format!("{count} servers in a group of {group} nodes");
         let key = format!("{KEY}.per_group");

@@ -4,15 +4,19 @@ use odonata_units::{Bandwidth, Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::scenario::Clock;
 use crate::scenario::choices::{Algorithm, Divert, InputQueues, RouterModel, Switching, VcRule, Via};
 
 /// Links, routers, routing. The defaults are a virtual cut-through network of input-queued routers.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Network {
+    /// Length of a cycle, as its period ("1 ns") or its frequency ("1 GHz"). Where it is given, every time of the
+    /// scenario may be written in cycles ("3 cycles"), every rate in flits ("1 flit/cycle"). Default: none.
+    pub clock: Option<Clock>,
     /// Largest packet, 1 B to 1 MiB; messages are cut into packets. At least one flit.
     pub packet: Bytes,
-    /// Unit of buffer space and of cut-through.
+    /// Unit of buffer space and of cut-through. Every size of the scenario may be written in flits ("8 flits").
     pub flit: Bytes,
     /// How a packet crosses a router.
     pub switching: Switching,
@@ -31,6 +35,7 @@ pub struct Network {
 impl Default for Network {
     fn default() -> Self {
         Network {
+            clock: None,
             packet: Bytes::kib(4),
             flit: Bytes(32),
             switching: Switching::CutThrough,

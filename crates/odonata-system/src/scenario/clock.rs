@@ -1,0 +1,332 @@
+//! Cycles and flits: the units of simulators that advance by a clock.
+//!
+//! A scenario that says how long a cycle is (`network.clock`) may write any time as "3 cycles"; any size may be written
+//! as "8 flits", any rate as "1 flit/cycle". They are turned into seconds and bytes while the merged document is read,
+//! so that every key of such a type takes them, and nothing behind knows them.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use odonata_units::{Bytes, Time};
+use schemars::JsonSchema;
+use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+use super::error::quoted;
+use super::tree::{Node, Value};
+use super::written::Network;
+
+/// Units of frequencies, in hertz.
+const FREQUENCIES: [(&str, f64); 4] = [("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0)];
+
+/// What a clock has to be.
+const CLOCK: &str = "the period of a cycle such as \"1 ns\", or a frequency such as \"1 GHz\"";
+
+/// How far from a whole number of picoseconds or bytes a product may be, relative to it: the rounding of its factors.
+const ROUNDING: f64 = 1e-12;
+
+/// How long a cycle is; positive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Clock {
+    /// So long.
+    Period(Time),
+    /// One of so many in a second.
+    Hertz(f64),
+}
+
+impl Clock {
+    /// Length of a cycle in picoseconds, not rounded.
+    pub fn ps(self) -> f64 {
+        match self {
+            Clock::Period(time) => time.0 as f64,
+            Clock::Hertz(hertz) => 1e12 / hertz,
+        }
+    }
+
+    /// Length of so many cycles in picoseconds, rounded once.
+    fn cycles(self, count: f64) -> f64 {
+        match self {
+            Clock::Period(time) => count * time.0 as f64,
+            Clock::Hertz(hertz) => count * 1e12 / hertz,
+        }
+    }
+}
+
+impl fmt::Display for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Clock::Period(time) => time.fmt(f),
+            Clock::Hertz(hertz) => {
+                let fits = |&&(_, scale): &&(&str, f64)| *hertz >= scale && hertz / scale * scale == *hertz;
+                let (unit, scale) = FREQUENCIES.iter().find(fits).unwrap_or(&("Hz", 1.0));
+                write!(f, "{} {unit}", hertz / scale)
+            }
+        }
+    }
+}
+
+impl FromStr for Clock {
+    type Err = String;
+
+    /// From a time or a frequency; the error says what is wrong.
+    fn from_str(text: &str) -> Result<Clock, String> {
+        let trimmed = text.trim();
+        for (unit, scale) in FREQUENCIES {
+            let Some(number) = trimmed.strip_suffix(unit) else {
+                continue;
+            };
+            return match number.trim_end().parse::<f64>() {
+                Ok(number) if number > 0.0 && (number * scale).is_finite() => Ok(Clock::Hertz(number * scale)),
+                _ => Err("it must be positive".into()),
+            };
+        }
+        match trimmed.parse::<Time>() {
+            Ok(Time::ZERO) => Err("it must be positive".into()),
+            Ok(time) => Ok(Clock::Period(time)),
+            Err(error) => Err(error.hint.unwrap_or_default()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Clock {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ClockVisitor;
+        impl Visitor<'_> for ClockVisitor {
+            type Value = Clock;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(CLOCK)
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Clock, E> {
+                text.parse().map_err(|hint: String| {
+                    let expected = match hint.as_str() {
+                        "" => CLOCK.into(),
+                        hint => format!("{CLOCK}; {hint}"),
+                    };
+                    let seen: String = text.chars().take(60).collect();
+                    E::invalid_value(Unexpected::Str(&seen), &expected.as_str())
+                })
+            }
+        }
+        deserializer.deserialize_str(ClockVisitor)
+    }
+}
+
+impl Serialize for Clock {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for Clock {
+    fn schema_name() -> Cow<'static, str> {
+        "Clock".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "description": "The length of a cycle: a time, or a number and one of Hz, kHz, MHz, GHz.",
+            "pattern": "^\\s*\\+?[0-9]*\\.?[0-9]*([eE][+-]?[0-9]+)?\\s*(ps|ns|[uµμ]s|ms|s|Hz|kHz|MHz|GHz)\\s*$",
+            "examples": ["1 ns", "1 GHz"],
+        })
+    }
+}
+
+/// A quantity in cycles or flits that has no value here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NoValue {
+    pub(super) problem: String,
+    pub(super) expected: String,
+}
+
+/// What a cycle and a flit are in a document.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measure {
+    clock: Option<Clock>,
+    /// Bytes of a flit; `None`: what the document says is no size.
+    flit: Option<Bytes>,
+}
+
+impl Measure {
+    /// That of a merged document. What is wrong with the two keys themselves is found when they are read.
+    pub(super) fn of(root: &Node) -> Measure {
+        let network = root.get("network");
+        let text = |key: &str| network.and_then(|network| network.get(key)).map(|node| &node.value);
+        let clock = match text("clock") {
+            Some(Value::String(text)) => text.parse().ok(),
+            _ => None,
+        };
+        let flit = match text("flit") {
+            None => Some(Network::default().flit),
+            Some(Value::String(text)) => text.parse().ok().filter(|&flit| flit > Bytes::ZERO),
+            Some(_) => None,
+        };
+        Measure { clock, flit }
+    }
+
+    /// `text` in seconds or bytes if it is in cycles or flits; `None` if it is anything else.
+    pub(super) fn convert(&self, text: &str) -> Option<Result<String, NoValue>> {
+        let trimmed = text.trim();
+        // The longest first: "flits/cycle" ends like "cycle".
+        const UNITS: [(&str, Unit); 8] = [
+            ("flits/cycle", Unit::Rate),
+            ("flit/cycle", Unit::Rate),
+            ("flits per cycle", Unit::Rate),
+            ("flit per cycle", Unit::Rate),
+            ("cycles", Unit::Time),
+            ("cycle", Unit::Time),
+            ("flits", Unit::Size),
+            ("flit", Unit::Size),
+        ];
+        let (number, unit) = UNITS
+            .iter()
+            .find_map(|(name, unit)| Some((trimmed.strip_suffix(name)?.trim_end(), *unit)))?;
+        let count = number.parse::<f64>().ok().filter(|count| count.is_finite())?;
+        Some(match unit {
+            Unit::Time => self.time(text, count),
+            Unit::Size => self.size(text, count),
+            Unit::Rate => self.rate(text, count),
+        })
+    }
+
+    fn clock(&self, text: &str) -> Result<Clock, NoValue> {
+        self.clock.ok_or_else(|| NoValue {
+            problem: format!("{} without network.clock, the length of a cycle", quoted(text)),
+            expected: format!("a unit of time, or network.clock: {CLOCK}"),
+        })
+    }
+
+    fn flit(&self, text: &str) -> Result<Bytes, NoValue> {
+        self.flit.ok_or_else(|| NoValue {
+            problem: format!("{} where network.flit is no size in bytes", quoted(text)),
+            expected: "network.flit such as \"32 B\"".into(),
+        })
+    }
+
+    fn time(&self, text: &str, count: f64) -> Result<String, NoValue> {
+        let clock = self.clock(text)?;
+        let ps = clock.cycles(count);
+        match whole(ps) {
+            Some(ps) => Ok(format!("{ps} ps")),
+            None => Err(NoValue {
+                problem: format!("{} of {clock} are {ps} ps", quoted(text)),
+                expected: "a whole number of ps".into(),
+            }),
+        }
+    }
+
+    fn size(&self, text: &str, count: f64) -> Result<String, NoValue> {
+        let flit = self.flit(text)?;
+        match whole(count * flit.0 as f64) {
+            Some(bytes) => Ok(format!("{bytes} B")),
+            None => Err(NoValue {
+                problem: format!("{} of {flit} are {} B", quoted(text), count * flit.0 as f64),
+                expected: "a whole number of bytes".into(),
+            }),
+        }
+    }
+
+    fn rate(&self, text: &str, count: f64) -> Result<String, NoValue> {
+        let (clock, flit) = (self.clock(text)?, self.flit(text)?);
+        let bytes = count * flit.0 as f64;
+        Ok(match clock {
+            Clock::Period(time) => format!("{} B/s", bytes * 1e12 / time.0 as f64),
+            Clock::Hertz(hertz) => format!("{} B/s", bytes * hertz),
+        })
+    }
+}
+
+/// `value` where it is whole but for the rounding of its factors.
+fn whole(value: f64) -> Option<f64> {
+    let rounded = value.round();
+    ((value - rounded).abs() <= ROUNDING * rounded.abs()).then_some(rounded)
+}
+
+#[derive(Clone, Copy)]
+enum Unit {
+    Time,
+    Size,
+    Rate,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measure(clock: &str, flit: u64) -> Measure {
+        Measure {
+            clock: clock.parse().ok(),
+            flit: Some(Bytes(flit)),
+        }
+    }
+
+    #[test]
+    fn clocks_are_periods_or_frequencies() {
+        assert_eq!("1 ns".parse(), Ok(Clock::Period(Time(1_000))));
+        assert_eq!(" 1.25 GHz ".parse(), Ok(Clock::Hertz(1.25e9)));
+        assert_eq!("800MHz".parse::<Clock>().unwrap().ps(), 1_250.0);
+        for wrong in ["0 ns", "0 GHz", "-1 GHz", "GHz", "inf Hz", "1e999 Hz"] {
+            assert_eq!(wrong.parse::<Clock>(), Err("it must be positive".into()), "{wrong}");
+        }
+        for wrong in ["", "1", "1 parsec", "3 cycles", "0.1 ps"] {
+            assert!(wrong.parse::<Clock>().is_err(), "{wrong}");
+        }
+        for text in ["1 ns", "1.419 ns", "1 GHz", "1.5 GHz", "850 MHz", "0.5 Hz"] {
+            assert_eq!(text.parse::<Clock>().unwrap().to_string(), text);
+        }
+    }
+
+    /// n cycles are n / f seconds, n flits n times the width of one, n flits a cycle n times that times f.
+    #[test]
+    fn products_are_exact() {
+        let ns = measure("1 ns", 32);
+        let converted = |measure: &Measure, text: &str| measure.convert(text).unwrap().unwrap();
+        assert_eq!(converted(&ns, "3 cycles"), "3000 ps");
+        assert_eq!(converted(&ns, " 0.5 cycle "), "500 ps");
+        assert_eq!(converted(&ns, "1cycle"), "1000 ps");
+        assert_eq!(converted(&ns, "8 flits"), "256 B");
+        assert_eq!(converted(&ns, "1 flit/cycle"), "32000000000 B/s");
+        assert_eq!(converted(&ns, "2 flits per cycle"), "64000000000 B/s");
+        // 666.67 ps: only every third cycle ends with a picosecond.
+        let odd = measure("1.5 GHz", 5);
+        assert_eq!(converted(&odd, "3 cycles"), "2000 ps");
+        assert_eq!(
+            odd.convert("1 cycle").unwrap().unwrap_err().expected,
+            "a whole number of ps"
+        );
+        assert_eq!(
+            odd.convert("0.5 flits").unwrap().unwrap_err().expected,
+            "a whole number of bytes"
+        );
+        assert_eq!(converted(&odd, "1 flit/cycle"), "7500000000 B/s");
+        assert_eq!(converted(&ns, "-3 cycles"), "-3000 ps");
+    }
+
+    #[test]
+    fn other_texts_stay_as_they_are() {
+        for text in [
+            "",
+            "3 ns",
+            "cycles",
+            "three cycles",
+            "motorcycle",
+            "nan cycles",
+            "3 flats",
+            "1 B/cycle",
+        ] {
+            assert!(measure("1 ns", 32).convert(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_defined_is_named() {
+        let none = Measure {
+            clock: None,
+            flit: None,
+        };
+        let problem = |text: &str| none.convert(text).unwrap().unwrap_err().problem;
+        assert!(problem("3 cycles").contains("without network.clock"));
+        assert!(problem("3 flits").contains("network.flit"));
+        assert!(problem("3 flits/cycle").contains("network.clock"));
+    }
+}

@@ -1,0 +1,136 @@
+//! Where the nodes of a machine are: which router and which group each is in.
+//!
+//! Routers may have different numbers of nodes, none included, and groups different numbers of routers. Groups are the
+//! [blocks](odonata_topology::Topology::blocks) of the graph: the groups of a dragonfly, the planes of a torus, the pods
+//! of a fat tree.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use odonata_topology::Topology;
+
+/// Numbers of nodes, routers and groups, and which is part of which; cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// First node of each router, and the number of nodes at the end.
+    first_node: Arc<[u32]>,
+    /// First router of each group, and the number of routers at the end.
+    first_router: Arc<[u32]>,
+}
+
+impl Layout {
+    /// That of a graph.
+    ///
+    /// # Errors
+    /// Nodes are not numbered in the order of their routers, or there are none.
+    pub fn new(topology: &Topology) -> Result<Layout, String> {
+        let (routers, nodes) = (topology.routers(), topology.nodes());
+        if nodes == 0 {
+            return Err("a machine without nodes".into());
+        }
+        let mut first_node = vec![0; routers as usize + 1];
+        let mut last = 0;
+        for node in 0..nodes {
+            let router = topology.node_router(node);
+            if router < last {
+                return Err(format!(
+                    "node {node} is on router {router}, the node before it on router {last}: nodes have to be in the \
+                     order of their routers"
+                ));
+            }
+            last = router;
+            first_node[router as usize + 1] += 1;
+        }
+        for router in 0..routers as usize {
+            first_node[router + 1] += first_node[router];
+        }
+        Ok(Layout {
+            first_node: first_node.into(),
+            first_router: topology.blocks().into(),
+        })
+    }
+
+    /// Number of nodes, compute nodes and servers together.
+    pub fn nodes(&self) -> u32 {
+        self.first_node[self.routers() as usize]
+    }
+
+    /// Number of routers.
+    pub fn routers(&self) -> u32 {
+        self.first_node.len() as u32 - 1
+    }
+
+    /// Number of groups.
+    pub fn groups(&self) -> u32 {
+        self.first_router.len() as u32 - 1
+    }
+
+    /// The nodes of `group`; may be empty.
+    pub fn nodes_of_group(&self, group: u32) -> Range<u32> {
+        let group = group as usize;
+        let node = |router: u32| self.first_node[router as usize];
+        node(self.first_router[group])..node(self.first_router[group + 1])
+    }
+
+    /// The router of `node`.
+    pub fn router_of(&self, node: u32) -> u32 {
+        // Routers without nodes begin where the next one does: the last that begins there has the node.
+        self.first_node.partition_point(|&first| first <= node) as u32 - 1
+    }
+
+    /// The group of `router`.
+    pub fn group_of_router(&self, router: u32) -> u32 {
+        self.first_router.partition_point(|&first| first <= router) as u32 - 1
+    }
+
+    /// The group of `node`.
+    pub fn group_of(&self, node: u32) -> u32 {
+        self.group_of_router(self.router_of(node))
+    }
+
+    /// Nodes of the smallest and of the largest group that has some.
+    pub fn group_sizes(&self) -> (u32, u32) {
+        let sizes = (0..self.groups()).map(|group| self.nodes_of_group(group).len() as u32);
+        let sizes = sizes.filter(|&size| size > 0);
+        sizes.fold((u32::MAX, 0), |(least, most), size| (least.min(size), most.max(size)))
+    }
+
+    /// Groups that have nodes.
+    pub fn groups_with_nodes(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.groups()).filter(|&group| !self.nodes_of_group(group).is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Five routers with 0, 2, 0, 1, 0 nodes in groups of two, two and one.
+    fn layout() -> Layout {
+        let topology = Topology::new(&[2; 5], &[(1, 0), (1, 1), (3, 0)], &[]).unwrap();
+        Layout::new(&topology.with_blocks(vec![0, 2, 4, 5]).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn routers_without_nodes_are_passed_over() {
+        let layout = layout();
+        assert_eq!((layout.nodes(), layout.routers(), layout.groups()), (3, 5, 3));
+        assert_eq!([0, 1, 2].map(|node| layout.router_of(node)), [1, 1, 3]);
+        assert_eq!([0, 1, 2].map(|node| layout.group_of(node)), [0, 0, 1]);
+        assert_eq!([0, 1, 2].map(|group| layout.nodes_of_group(group)), [0..2, 2..3, 3..3]);
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(|router| layout.group_of_router(router)),
+            [0, 0, 1, 1, 2]
+        );
+        assert_eq!(layout.group_sizes(), (1, 2));
+        assert_eq!(layout.groups_with_nodes().collect::<Vec<_>>(), [0, 1]);
+    }
+
+    #[test]
+    fn nodes_out_of_order_are_refused() {
+        let topology = Topology::new(&[2; 2], &[(1, 0), (0, 0)], &[]).unwrap();
+        assert!(Layout::new(&topology).unwrap_err().contains("node 1 is on router 0"));
+        let topology = Topology::new(&[2; 2], &[], &[]).unwrap();
+        assert!(Layout::new(&topology).unwrap_err().contains("without nodes"));
+    }
+}
