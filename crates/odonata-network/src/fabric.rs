@@ -353,10 +353,6 @@ impl Fabric {
     #[inline]
     pub(crate) fn route<M: Mode>(&mut self, router: u32, packet: u32, flits: u32, now: Time) -> (u32, u8, Wants) {
         let (decision, header) = self.decide::<M>(router, packet, flits, now);
-        debug_assert!(
-            !decision.retry || header == self.packets.get(packet).header,
-            "a way that may be given up has left a note"
-        );
         self.packets.edit::<M>(packet).header = header;
         let port = self.flow.links.port(decision.port);
         (port, self.channel(port, decision.level), Wants::of(&decision))

@@ -87,6 +87,10 @@ impl TorusRouting {
         [1, levels, 0, 0]
     }
 
+    pub(super) fn decides_again(&self) -> bool {
+        self.algorithm == TorusAlgorithm::MinimalAdaptive
+    }
+
     #[inline]
     pub(super) fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
         let topology = self.torus.topology();
