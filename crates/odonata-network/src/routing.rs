@@ -74,8 +74,8 @@ pub struct Decision {
     /// channels than levels, a level is a range of channels.
     pub level: u8,
     /// Whether this is only good for now: a packet that finds no room there is decided upon again, and does not wait.
-    /// Nobody ever waits for such a channel, so that it takes no part in a deadlock. The header stays as it was, or the
-    /// same router's next decision takes back what was noted.
+    /// Nobody ever waits for such a channel, so that it takes no part in a deadlock. The next decision begins with the
+    /// header of this one or, where it has not been taken, with the one before; both have to be right.
     pub retry: bool,
     /// Whether there must be room for one more packet of full size than this one, because a ring is entered (bubble
     /// flow control).
@@ -162,18 +162,12 @@ impl Routing {
         }
     }
 
-    /// Whether a packet that waits is decided upon again and again until it can go ([`Decision::retry`]). Such a decision
-    /// draws nothing.
+    /// Whether a packet that waits is decided upon again and again until it can go ([`Decision::retry`]).
     pub fn decides_again(&self) -> bool {
         match self {
-            Routing::HyperX(routing) => routing.decides_again(),
             Routing::Torus(routing) => routing.decides_again(),
-            Routing::Dragonfly(_)
-            | Routing::Dragonfly2d(_)
-            | Routing::DragonflyPlus(_)
-            | Routing::FatTree(_)
-            | Routing::SlimFly(_)
-            | Routing::UpDown(_) => false,
+            Routing::HyperX(routing) => routing.decides_again(),
+            _ => false,
         }
     }
 
@@ -255,31 +249,6 @@ fn lightest(topology: &Topology, ports: Range<u32>, live: u32, choice: &mut impl
         let port = topology.nth_live(ports.clone(), n);
         if choice.lighter(port, best) {
             best = port;
-        }
-    }
-    best
-}
-
-/// The lightest of `count` candidates, at least one, without drawing: of equal ones the first from a place on that
-/// `spread`, any number, determines. The deadlock check takes each of them.
-#[inline]
-fn lightest_still<C: Choice>(count: u32, spread: u32, choice: &mut C, mut port: impl FnMut(u32, &mut C) -> u32) -> u32 {
-    if choice.draws(count) < count {
-        let any = choice.pick(count);
-        return port(any, choice);
-    }
-    // Knuth's multiplicative hash, scaled to 0..count.
-    let start = ((u64::from(spread.wrapping_mul(0x9e37_79b1)) * u64::from(count)) >> 32) as u32;
-    let mut best = port(start, choice);
-    for step in 1..count {
-        let n = if start + step < count {
-            start + step
-        } else {
-            start + step - count
-        };
-        let other = port(n, choice);
-        if choice.lighter(other, best) {
-            best = other;
         }
     }
     best

@@ -5,7 +5,7 @@
 //! - **UGAL**: at the source router, by load, minimal or over a random router (A. Singh, "Load-balanced routing in
 //!   interconnection networks", PhD thesis, Stanford 2005; J. Kim, W. Dally, D. Abts, ISCA 2007);
 //! - **DAL**, dimensionally-adaptive load-balanced: at every router, by load, to the destination's place in a dimension
-//!   or, once in each dimension, to another place of it (J. Ahn, N. Binkert, A. Davis, M. McLaren, R. Schreiber,
+//!   or, once in each dimension, to a random other place of it (J. Ahn, N. Binkert, A. Davis, M. McLaren, R. Schreiber,
 //!   "HyperX", SC 2009). A packet that finds no room goes over to minimal routing on a level of its own and stays there.
 //!
 //! | algorithm | levels |
@@ -14,8 +14,7 @@
 //! | Valiant, UGAL | 2: before and behind the random router; minimal packets take the second |
 //! | DAL | 2: escape, adaptive |
 //!
-//! Of parallel cables a random one is taken; adaptive algorithms take the lightest. DAL draws no random numbers: of equally
-//! loaded places the router and the destination determine which one is first.
+//! Of parallel cables a random one is taken; adaptive algorithms take the lightest.
 
 use super::{Choice, Decision, Header, NOWHERE, Path};
 use odonata_topology::HyperX;
@@ -37,8 +36,8 @@ pub enum HyperXAlgorithm {
 const ESCAPED: u8 = u8::MAX;
 
 /// A routing algorithm on a HyperX. [`Header::notes`]: of UGAL, whether it is decided; of DAL, a bit for each dimension in
-/// which the packet was derouted. [`Header::via`]: of DAL, the router that derouted it last, reached from the start. A
-/// packet never comes back to that router, so that one that is found there still waits, and the deroute is taken back.
+/// which the packet was derouted. [`Header::via`]: of DAL, the router that derouted it last, counted as reached. A packet
+/// never comes back to that router, so that one that is found there still waits, and the deroute is taken back.
 #[derive(Debug)]
 pub struct HyperXRouting {
     hyperx: HyperX,
@@ -66,6 +65,10 @@ impl HyperXRouting {
         &self.hyperx
     }
 
+    pub(super) fn decides_again(&self) -> bool {
+        self.algorithm == HyperXAlgorithm::Dal
+    }
+
     pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
         let levels = if self.algorithm == HyperXAlgorithm::Minimal {
             1
@@ -80,10 +83,6 @@ impl HyperXRouting {
             used(extents[1..].iter().any(|&extent| extent > 1)),
             0,
         ]
-    }
-
-    pub(super) fn decides_again(&self) -> bool {
-        self.algorithm == HyperXAlgorithm::Dal
     }
 
     #[inline]
@@ -129,13 +128,9 @@ impl HyperXRouting {
     /// One of the cables to the router at another place of a dimension.
     #[inline]
     fn cable(&self, router: u32, dimension: u32, to: u32, choice: &mut impl Choice) -> u32 {
-        let topology = self.hyperx.topology();
+        let adaptive = matches!(self.algorithm, HyperXAlgorithm::Ugal | HyperXAlgorithm::Dal);
         let ports = self.hyperx.ports(router, dimension, to);
-        if self.algorithm == HyperXAlgorithm::Dal {
-            let live = topology.live(ports.clone());
-            return super::lightest_still(live, 0, choice, |n, _| topology.nth_live(ports.clone(), n));
-        }
-        super::parallel(topology, ports, self.algorithm == HyperXAlgorithm::Ugal, choice)
+        super::parallel(self.hyperx.topology(), ports, adaptive, choice)
     }
 
     fn distance(&self, a: u32, b: u32) -> u32 {
@@ -194,15 +189,10 @@ impl HyperXRouting {
         if header.level != ESCAPED {
             let (here, goal) = (self.hyperx.coordinates(router), self.hyperx.coordinates(home));
             let mut direct = None;
-            // Other places of the dimensions that are not done and in which the packet was not derouted.
-            let mut deroutes = 0;
+            let mut may_deroute = 0;
             for dimension in (0..here.len()).filter(|&d| here[d] != goal[d]) {
                 let derouted = header.notes & 1 << dimension != 0;
-                deroutes += if derouted {
-                    0
-                } else {
-                    self.hyperx.extent(dimension as u32) - 2
-                };
+                may_deroute += u32::from(!derouted && self.hyperx.extent(dimension as u32) > 2);
                 let port = self.cable(router, dimension as u32, goal[dimension], choice);
                 if choice.room(port, 1) {
                     direct = match direct {
@@ -211,7 +201,7 @@ impl HyperXRouting {
                     };
                 }
             }
-            let deroute = self.deroute(router, home, header, deroutes, choice);
+            let deroute = self.deroute(router, (here, goal), header.notes, may_deroute, choice);
             let deroute = deroute.filter(|&(port, _)| choice.room(port, 1));
             let left = self.distance(router, home);
             let path = |port, hops| Path {
@@ -242,46 +232,29 @@ impl HyperXRouting {
         Decision::new(self.minimal(router, home, choice), 0)
     }
 
-    /// The lightest port to a place that is neither here nor the destination's, in a dimension that is not done and in
-    /// which the packet was not derouted, and the dimension; `count` is the number of such places. Nothing is drawn,
-    /// since a packet may be decided upon many times.
+    /// A random port to a place that is neither here nor the destination's, in one of the `count` dimensions that are
+    /// not done and in which the packet was not derouted.
     fn deroute(
         &self,
         router: u32,
-        home: u32,
-        header: &Header,
+        (here, goal): (&[u32], &[u32]),
+        notes: u16,
         count: u32,
         choice: &mut impl Choice,
     ) -> Option<(u32, usize)> {
         if count == 0 {
             return None;
         }
-        let (here, goal) = (self.hyperx.coordinates(router), self.hyperx.coordinates(home));
-        let place = |mut n: u32| {
-            let open = |&d: &usize| here[d] != goal[d] && header.notes & 1 << d == 0;
-            for dimension in (0..here.len()).filter(open) {
-                let others = self.hyperx.extent(dimension as u32) - 2;
-                if n < others {
-                    let (low, high) = (
-                        here[dimension].min(goal[dimension]),
-                        here[dimension].max(goal[dimension]),
-                    );
-                    n += u32::from(n >= low);
-                    n += u32::from(n >= high);
-                    return (dimension, n);
-                }
-                n -= others;
-            }
-            (0, 0)
-        };
-        let spread = router.rotate_left(16) ^ header.target;
-        let port = super::lightest_still(count, spread, choice, |n, choice| {
-            let (dimension, to) = place(n);
-            self.cable(router, dimension as u32, to, choice)
-        });
-        let topology = self.hyperx.topology();
-        let far = self.hyperx.coordinates(topology.neighbour(port)?);
-        let dimension = here.iter().zip(far).position(|(a, b)| a != b)?;
-        Some((port, dimension))
+        let n = if count > 1 { choice.pick(count) } else { 0 };
+        let open = |&d: &usize| here[d] != goal[d] && notes & 1 << d == 0 && self.hyperx.extent(d as u32) > 2;
+        let dimension = (0..here.len()).filter(open).nth(n as usize)?;
+        let (low, high) = (
+            here[dimension].min(goal[dimension]),
+            here[dimension].max(goal[dimension]),
+        );
+        let mut to = choice.pick(self.hyperx.extent(dimension as u32) - 2);
+        to += u32::from(to >= low);
+        to += u32::from(to >= high);
+        Some((self.cable(router, dimension as u32, to, choice), dimension))
     }
 }
