@@ -4,6 +4,10 @@
 //! run they are answered by the router's random stream and its port counters; the deadlock check
 //! ([`crate::deadlock`]) answers them in every possible way. So the dependency graph is
 //! enumerated from the very function that runs.
+//!
+//! One file per family of networks: [`DragonflyRouting`], [`Dragonfly2dRouting`], [`DragonflyPlusRouting`],
+//! [`FatTreeRouting`], [`HyperXRouting`], [`SlimFlyRouting`], [`TorusRouting`] for meshes too, and [`UpDownRouting`] for any
+//! graph. Each says which levels its paths go through, and refuses networks whose failed cables it knows no way around.
 
 mod dragonfly;
 mod dragonfly2d;

@@ -839,10 +839,7 @@ fn the_smallest_buffers_under_the_worst_load_run_to_completion() {
         let nodes = routing.topology().nodes();
         let net = Net::round(shape(1, 1, 1, 0)).smallest_buffers();
         let mut params = net.params;
-        if matches!(
-            routing.topology().ports_of(0).find_map(|port| routing.ring(port)),
-            Some(_)
-        ) {
+        if routing.topology().ports_of(0).any(|port| routing.ring(port).is_some()) {
             params.links.iter_mut().for_each(|link| link.buffer *= 2);
         }
         let levels = routing.virtual_channels();

@@ -84,11 +84,13 @@ impl Dragonfly2d {
                 "{rows} rows need at least one cable per pair of routers of a column"
             ));
         }
+        let local = u64::from(columns - 1) + u64::from(rows - 1) * u64::from(black);
+        let ports = local + u64::from(shape.global_ports);
+        let routers = sizes::product([g, rows, columns]);
+        sizes::check(routers, ports)?;
         let nodes = nodes_of_a_group(&shape)?;
         let most_nodes = nodes.iter().copied().max().unwrap_or(0);
-        let local = u64::from(columns - 1) + u64::from(rows - 1) * u64::from(black);
-        let ports = u64::from(most_nodes) + local + u64::from(shape.global_ports);
-        sizes::check(sizes::product([g, rows, columns]), ports)?;
+        sizes::check(routers, ports + u64::from(most_nodes))?;
         let cables = cables_per_pair(&shape)?;
 
         let routers = rows * columns;
@@ -600,7 +602,7 @@ mod tests {
                 columns: u32::MAX,
                 ..base()
             })
-            .contains("2^28")
+            .contains("4096")
         );
         assert!(
             new(Dragonfly2dShape {

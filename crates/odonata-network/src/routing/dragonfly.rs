@@ -113,6 +113,8 @@ impl Levels {
 impl DragonflyRouting {
     /// A routing on `dragonfly`; `candidates` (at least 1) random non-minimal paths are compared
     /// before the lightest is held against the minimal one.
+    ///
+    /// [`Dragonfly::check_ways`] has to hold: packets know no way around more failed cables than that allows.
     pub fn new(
         dragonfly: Dragonfly,
         algorithm: Algorithm,

@@ -8,7 +8,8 @@
 //!   ring is ever full (V. Puente, C. Izu, R. Beivide, J. Gregorio, F. Vallejo, J. Prellezo, "The adaptive bubble
 //!   router", Journal of Parallel and Distributed Computing 61(9), 2001);
 //! - **Valiant**: by dimension order to a random router, then to the destination (L. Valiant, G. Brebner, "Universal
-//!   schemes for parallel communication", STOC 1981), the second half on levels of its own;
+//!   schemes for parallel communication", STOC 1981), the second half on levels of its own. Packets between nodes of
+//!   one router go over the random router too, as in BookSim;
 //! - **minimal adaptive**: the lightest port on a shortest path with room on the adaptive level; where none has, the
 //!   packet goes over to dimension order on the other levels and stays there (J. Duato, "A new theory of deadlock-free
 //!   adaptive routing in wormhole networks", IEEE TPDS 4(12), 1993). Of two equally short directions minus is taken, as

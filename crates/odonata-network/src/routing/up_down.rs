@@ -7,7 +7,7 @@
 //! one level is enough, whatever the graph and whichever cables failed.
 //!
 //! Packets take shortest ways among those; of several ports a random one, or the lightest. Distances are kept for every
-//! router to every router with nodes: up to 8,192 routers.
+//! router to every router with nodes, 4 bytes each: up to 8,192 routers, which take 256 MiB and some seconds.
 
 use super::{Choice, Decision, Header};
 use odonata_topology::{LinkClass, Peer, Topology};
