@@ -626,6 +626,8 @@ impl Fabric {
         let stages = u64::from(switch_allocation - 1 + crossbar) - u64::from(again);
         let ready = Time(cycle.0 + stages * clock.0);
 
+        // Counted while they are few: they would fill the caches.
+        self.flow.harvest_flits::<C>(vc.port, cycle);
         self.flow.claim::<C>(vc.port, vc.vc, 1);
         let out = self.flow.ports.edit::<C>(vc.port);
         let departure = ready.max(out.free_at);
@@ -704,7 +706,9 @@ impl Fabric {
         C: Context<E>,
     {
         let ports = plan.first_port..plan.first_port + u32::from(plan.ports);
-        let due = ports.filter_map(|port| self.flow.next_in_order::<C>(port, cycle)).min();
+        let due = ports
+            .filter_map(|port| self.flow.next_flit_credit::<C>(port, cycle))
+            .min();
         if let Some(due) = due {
             self.clocked.wake::<E, C>(ctx, router, due);
         }

@@ -31,6 +31,7 @@ mod credit;
 pub mod deadlock;
 mod event;
 mod fabric;
+mod flit_credit;
 mod input_queued;
 mod levels;
 mod link;
