@@ -373,7 +373,9 @@ impl Fabric {
             FabricEvent::Nic { nic } => return self.serve_nic::<E, C>(ctx, nic),
             FabricEvent::Submit { message } => return self.enqueue_message::<E, C>(ctx, message),
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
-            FabricEvent::Flit { .. } | FabricEvent::Tick => debug_assert!(false, "there is no pipeline"),
+            FabricEvent::Head { .. } | FabricEvent::Flit { .. } | FabricEvent::Tick => {
+                debug_assert!(false, "there is no pipeline")
+            }
         }
         None
     }

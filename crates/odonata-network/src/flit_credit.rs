@@ -137,7 +137,7 @@ impl FlitCredits {
     #[inline]
     pub(crate) fn harvest<M: Mode>(&mut self, link: u32, now: Time, mut count: impl FnMut(u8)) {
         let mut queue = *self.queues.get(link);
-        while queue.first <= now {
+        while queue.head != NIL && queue.first <= now {
             let slot = queue.head;
             let bundle = self.bundles.edit::<M>(slot);
             let mut from = usize::from(bundle.from);
