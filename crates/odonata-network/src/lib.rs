@@ -44,6 +44,7 @@ mod report;
 pub mod routing;
 mod sampling;
 mod stats;
+mod watch;
 
 pub use blame::{LinkCharge, PLACES, RESOURCES, WaitSeries};
 pub use border::{Parcel, Token};
@@ -55,3 +56,4 @@ pub use odonata_blame::Waited;
 pub use params::{InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels};
 pub use sampling::{CYCLE_BINS, Sample, Sampled, Sampling};
 pub use stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};
+pub use watch::{Channel, Deadlock, PacketView, Waiting, find_deadlock};
