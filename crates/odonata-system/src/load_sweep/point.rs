@@ -344,10 +344,10 @@ impl Point {
         (first..end).fold(Sample::default(), |sum, k| sum.plus(self.run.model().fabric.sampled(k)))
     }
 
-    /// The measured periods; of a run that was ended before there were any, the last one.
+    /// The measured periods; of a run that was ended before there were any, the last three.
     fn measured(&self) -> (u32, u32) {
         let last = self.ended.saturating_sub(1);
-        let first = self.window.first.unwrap_or(last).min(last);
+        let first = self.window.first.unwrap_or(self.ended.saturating_sub(3)).min(last);
         (first, self.window.end.unwrap_or(self.ended).max(first))
     }
 
