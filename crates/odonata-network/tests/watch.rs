@@ -15,7 +15,7 @@ fn unsafe_net() -> Net {
         rule: VcRule::Codes,
         ..Net::round(shape(9, 4, 2, 2)).routed(Algorithm::Valiant, Intermediate::Router)
     };
-    net.params.links = [link(1, 1, 8, 1), link(1, 1, 8, 1), link(1, 1, 8, 1)];
+    net.params.links = [link(1, 1, 8, 1); 4];
     net
 }
 
