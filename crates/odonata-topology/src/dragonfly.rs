@@ -171,7 +171,11 @@ impl Dragonfly {
     /// # Errors
     /// A text naming what is missing.
     pub fn check_ways(&self) -> Result<(), String> {
-        if let Some(&(a, b)) = self.topology.failed().iter().find(|cable| self.topology.class(cable.0) == LinkClass::Local)
+        if let Some(&(a, b)) = self
+            .topology
+            .failed()
+            .iter()
+            .find(|cable| self.topology.class(cable.0) == LinkClass::Local)
         {
             let (a, b) = (self.topology.router_of_port(a), self.topology.router_of_port(b));
             return Err(format!(
@@ -227,9 +231,9 @@ mod tests {
     }
 
     fn dragonflies() -> impl Iterator<Item = Dragonfly> {
-        shapes().into_iter().flat_map(|shape| {
-            Arrangement::ALL.map(|rule| Dragonfly::new(shape, rule).unwrap())
-        })
+        shapes()
+            .into_iter()
+            .flat_map(|shape| Arrangement::ALL.map(|rule| Dragonfly::new(shape, rule).unwrap()))
     }
 
     #[test]

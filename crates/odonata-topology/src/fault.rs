@@ -40,7 +40,10 @@ impl Topology {
             if let Some(wrong) = [a, b].into_iter().find(|&router| router >= self.routers()) {
                 return Err(format!("no router {wrong}: there are {}", self.routers()));
             }
-            let cables: Vec<u32> = self.ports_of(a).filter(|&port| self.neighbour(port) == Some(b)).collect();
+            let cables: Vec<u32> = self
+                .ports_of(a)
+                .filter(|&port| self.neighbour(port) == Some(b))
+                .collect();
             let chosen = match fault.index {
                 None => &cables[..],
                 Some(index) => cables.get(index as usize).map_or(&[][..], std::slice::from_ref),

@@ -303,7 +303,11 @@ impl Topology {
             return ports.start + n;
         }
         let last = ports.end - 1;
-        ports.by_ref().filter(|&port| self.is_live(port)).nth(n as usize).unwrap_or(last)
+        ports
+            .by_ref()
+            .filter(|&port| self.is_live(port))
+            .nth(n as usize)
+            .unwrap_or(last)
     }
 
     /// The router at the other end of `port`'s cable, if there is one.

@@ -116,7 +116,9 @@ impl Topology {
     pub fn cut_off(&self, examples: usize) -> CutOff {
         let component = self.components();
         let with_nodes = self.with_nodes();
-        let routers: Vec<u32> = (0..self.routers()).filter(|&router| with_nodes[router as usize]).collect();
+        let routers: Vec<u32> = (0..self.routers())
+            .filter(|&router| with_nodes[router as usize])
+            .collect();
         let mut sizes = vec![0u64; component.iter().max().map_or(0, |&last| last as usize + 1)];
         for &router in &routers {
             sizes[component[router as usize] as usize] += 1;

@@ -12,7 +12,9 @@ const MOST_PORTS_OF_A_ROUTER: u64 = 4096;
 /// More ports than a machine may have.
 pub(crate) fn check_ports(ports: u64) -> Result<(), String> {
     if ports > MOST_PORTS {
-        return Err(format!("{ports} ports in all: at most 2^28 = {MOST_PORTS} are possible"));
+        return Err(format!(
+            "{ports} ports in all: at most 2^28 = {MOST_PORTS} are possible"
+        ));
     }
     Ok(())
 }

@@ -253,7 +253,12 @@ mod tests {
     fn impossible_sizes_are_refused_with_the_bound() {
         let new = |extents: &[u32], nodes| {
             let extents = extents.to_vec();
-            Torus::new(TorusShape { extents, wrap: true, nodes }).unwrap_err()
+            Torus::new(TorusShape {
+                extents,
+                wrap: true,
+                nodes,
+            })
+            .unwrap_err()
         };
         assert!(new(&[], 1).contains("1 to 16"));
         assert!(new(&[2; 17], 1).contains("1 to 16"));

@@ -20,6 +20,8 @@ pub enum Arrangement {
     /// the MFNetSim runs.
     #[default]
     Relative,
+    /// By the distance in turns: one group forward, one back, two forward, two back, and so on (Hastings et al.).
+    Circulant,
 }
 
 /// How a packet crosses a router.

@@ -4,6 +4,7 @@
 //! those between values, and the bounds.
 
 mod jobs;
+mod machine;
 mod parallel;
 mod rules;
 mod storage;
@@ -16,7 +17,6 @@ use super::error::Problem;
 use super::layout::Layout;
 use super::resolved as r;
 use super::written as w;
-use crate::family::Family;
 
 /// Flits of a packet are counted in 16 bits.
 const MOST_FLITS: u64 = u16::MAX as u64;
@@ -24,13 +24,9 @@ const MOST_FLITS: u64 = u16::MAX as u64;
 /// Largest packet, in bytes: a whole one has to fit into every buffer.
 const LARGEST_PACKET: u64 = 1 << 20;
 
-/// Most ports of a machine; the topology's own bound.
-const MOST_PORTS: u64 = 1 << 28;
-
 /// Resolves `written`. `stem` is the name of a scenario without one; relative files start from `folder`.
 pub(super) fn resolve(written: w::Written, stem: &str, folder: &std::path::Path) -> Result<r::Resolved, Problem> {
-    let machine = machine(written.machine)?;
-    let layout = layout(&machine)?;
+    let (machine, layout) = machine::machine(written.machine, folder)?;
     let network = network(&written.network)?;
     let nic = nic(&written.nic)?;
     let mpi = mpi(&written.mpi)?;
@@ -118,78 +114,6 @@ fn run(run: &w::Run, layout: &Layout) -> Result<r::Run, Problem> {
         parallel: parallel::parallel(run, layout.routers())?,
         checkpoint_interval: run.checkpoint_interval,
     })
-}
-
-fn machine(machine: Option<w::Machine>) -> Result<r::Machine, Problem> {
-    let Some(w::Machine::Dragonfly(d)) = machine else {
-        let missing = Problem::new("machine", "the machine is missing", "a table [machine.dragonfly]");
-        return Err(missing.hint("or a preset that has a machine, such as preset = \"codes-compatible\""));
-    };
-    let key = |name: &str| format!("machine.dragonfly.{name}");
-    let size = |name: &str, value: Option<u32>, least: u32| match value {
-        None => Err(Problem::new(key(name), "the key is missing", "a whole number")),
-        Some(value) => within(&key(name), value, least, 1 << 20),
-    };
-    let g = size("groups", d.groups, 1)?;
-    let a = size("routers_per_group", d.routers_per_group, 1)?;
-    let p = size("nodes_per_router", d.nodes_per_router, 1)?;
-    let h = size("global_ports_per_router", d.global_ports_per_router, 0)?;
-    // The product of two numbers up to 2^20 fits into u64 with room to spare.
-    let ports = u64::from(a) * u64::from(h);
-    if u64::from(g) > ports + 1 {
-        let problem = Problem::new(
-            key("groups"),
-            format!("{g} groups need more global ports than there are"),
-            format!("at most {} groups", ports + 1),
-        );
-        return Err(problem.hint(format!(
-            "{a} routers_per_group x {h} global_ports_per_router reach {ports} other groups"
-        )));
-    }
-    let per_router = u64::from(p) + u64::from(a - 1) + u64::from(h);
-    if per_router > 4096 {
-        let problem = format!("a router would have {per_router} ports");
-        return Err(Problem::new(
-            "machine.dragonfly",
-            problem,
-            "at most 4096 ports per router",
-        ));
-    }
-    let all = u64::from(g) * u64::from(a) * per_router;
-    if all > MOST_PORTS {
-        let problem = format!("the machine would have {all} ports");
-        return Err(Problem::new("machine.dragonfly", problem, "at most 2^28 ports"));
-    }
-    let cables = match d.cables {
-        w::Cables::All => None,
-        w::Cables::Count(count) => {
-            let fit = if g > 1 { ports / u64::from(g - 1) } else { 0 };
-            if g > 1 && u64::from(count) > fit {
-                let problem = format!("{count} cables between any two of {g} groups need more global ports");
-                return Err(Problem::new(
-                    key("cables"),
-                    problem,
-                    format!("at most {fit}, or \"all\""),
-                ));
-            }
-            Some(count).filter(|_| g > 1)
-        }
-    };
-    Ok(r::Machine::Dragonfly(r::Dragonfly {
-        groups: g,
-        routers_per_group: a,
-        nodes_per_router: p,
-        global_ports_per_router: h,
-        arrangement: d.arrangement,
-        cables,
-    }))
-}
-
-/// Where the nodes of `machine` are.
-fn layout(machine: &r::Machine) -> Result<Layout, Problem> {
-    let refuse = |problem| Problem::new(format!("machine.{}", machine.kind()), problem, "");
-    let family = Family::new(machine).map_err(refuse)?;
-    Layout::new(family.topology()).map_err(refuse)
 }
 
 fn network(n: &w::Network) -> Result<r::Network, Problem> {

@@ -1,6 +1,8 @@
 //! The resolved scenario: every default filled in, every check passed. A simulation is built from it
 //! and nothing else, and it is saved with the results.
 
+mod machine;
+
 use odonata_units::{Bandwidth, Bytes, PerByte, Time, WallTime};
 use serde::Serialize;
 
@@ -11,6 +13,9 @@ pub use super::choices::{
 };
 use super::clock::Clock;
 use super::layout::Layout;
+pub use machine::{
+    DegradedLink, Dragonfly, Dragonfly2d, DragonflyPlus, Exception, FailedLink, FatTree, Graph, HyperX, Kind, Machine, SlimFly, Torus,
+};
 pub use super::parallel::{ListedParts, Optimism, Parallel, Parts, Scheduler, Threads};
 pub use super::workload::{Checkpoint, Cosmoflow, Milc, Nekbone, Stencil};
 
@@ -31,6 +36,40 @@ pub struct Resolved {
     #[serde(skip)]
     pub layout: Layout,
     /// Links, routers, routing.
+    pub network: Network,
+    /// The interface between a node and its router.
+    pub nic: Nic,
+    /// Costs of MPI calls, algorithms of collectives.
+    pub mpi: Mpi,
+    /// Storage servers; `None`: the machine has none, and no job does I/O.
+    pub storage: Option<Storage>,
+    /// The jobs, in the order of the file; at least one.
+    pub jobs: Vec<Job>,
+}
+
+/// How long to run and what to record.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// The run ends here even if jobs have not; `None`: when all jobs have ended.
+    pub time_limit: Option<Time>,
+    /// Most messages that are recorded one by one; above, histograms.
+    pub message_rows: u64,
+    /// Most I/O operations that are recorded one by one; above, histograms.
+    pub io_rows: u64,
+    /// Interval of the time series; `None`: no series.
+    pub series_interval: Option<Time>,
+    /// Whether every wait of a packet or I/O request is charged to the job it waited for.
+    pub blame: bool,
+    /// Whether each job also runs alone; whoever starts the runs looks at it, a single run does not.
+    pub baselines: bool,
+    /// How the run is spread over cores; nothing that is measured depends on it.
+    #[serde(flatten)]
+    pub parallel: Parallel,
+    /// Wall time between two snapshots; `None`: there are none. Whoever advances the run looks at it.
+    pub checkpoint_interval: Option<WallTime>,
+}
+
+/// Links, routers, routing.
     pub network: Network,
     /// The interface between a node and its router.
     pub nic: Nic,
