@@ -7,7 +7,7 @@ from typing import Any, TextIO
 from odonata.terminal import console, explain, say, show_table, table
 from odonata.wording import digits, duration, factor, rate, share, size
 
-_CLASSES = ("terminal", "local", "global")
+_CLASSES = ("terminal", "local", "global", "column")
 _LIMITS = {"credit_delay": "credits", "latency": "packets"}
 
 
@@ -129,4 +129,4 @@ def _cost(cost: dict[str, Any]) -> list[str]:
 
 
 def _by_class(values: list[int]) -> str:
-    return ", ".join(f"{value} {name}" for value, name in zip(values, _CLASSES, strict=True))
+    return ", ".join(f"{value} {name}" for value, name in zip(values, _CLASSES, strict=True) if value)

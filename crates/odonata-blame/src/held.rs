@@ -85,6 +85,27 @@ impl Ledger {
         }
     }
 
+    /// A waiter of `owner` leaves `line` at `now` without the resource, which was free since `free_at`: he goes to wait
+    /// elsewhere. `lacked` is who has what he lacked, and what kind of thing that is.
+    pub fn leave_held<M: Mode>(
+        &mut self,
+        line: u32,
+        (free_at, now): (Time, Time),
+        owner: Owner,
+        lacked: (Owner, Cause),
+    ) {
+        if let Some(waiters) = self.find(line, owner) {
+            let idle = now.saturating_sub(free_at).0;
+            self.claims.edit::<M>(waiters.claim).defer(idle);
+            // Others of the same owner settle the account for him.
+            if waiters.count == 1 {
+                self.clear::<M>(line, waiters, now, lacked.0, lacked.1);
+            }
+            self.depart::<M>(line, waiters);
+        }
+        self.waited.edit::<M>(u32::from(owner)).end(now);
+    }
+
     /// Ends the books of `line` at `now`, in the middle of waits: what was charged in advance for later is taken back,
     /// and idle time is deferred.
     pub fn close_held(&mut self, line: u32, now: Time, hold: Hold) {

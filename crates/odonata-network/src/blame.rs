@@ -34,8 +34,8 @@ const INPUT: Cause = 2;
 pub const RESOURCES: [&str; 3] = ["link", "credit", "input"];
 
 /// Names of the places where packets wait, by number: the routers' ports by the class of their link, then the NICs.
-pub const PLACES: [&str; 4] = ["terminal", "local", "global", "nic"];
-const NIC: u8 = 3;
+pub const PLACES: [&str; 5] = ["terminal", "local", "global", "column", "nic"];
+const NIC: u8 = 4;
 
 /// The books of the fabric; empty where none are kept.
 ///
@@ -163,6 +163,13 @@ impl Flow {
     pub(crate) fn join_output<M: Mode>(&mut self, link: u32, owner: Traffic, now: Time) {
         let hold = self.ports.get(link).hold();
         self.books.ledger.join_held::<M>(link, now, owner, hold);
+    }
+
+    /// A packet of `owner` gives up waiting for virtual channel `vc` of router port `link`, which is idle.
+    pub(crate) fn leave_output<M: Mode>(&mut self, link: u32, vc: u8, owner: Traffic, now: Time) {
+        let free_at = self.ports.get(link).free_at;
+        let lacked = self.taker(link, vc, false).lacked;
+        self.books.ledger.leave_held::<M>(link, (free_at, now), owner, lacked);
     }
 
     /// A waiter takes `link` now that virtual channel `vc` has room.

@@ -15,7 +15,7 @@
 
 use crate::fabric::Fabric;
 use crate::message::Message;
-use crate::packet::Packet;
+use crate::packet::{Packet, Wants};
 use crate::routing::Header;
 use crate::{FabricEvent, Traffic};
 use odonata_engine::{Context, Mode, NIL, Pool, Store, Time, Wire};
@@ -279,17 +279,12 @@ impl Wire for Parcel {
         }
         bytes.extend_from_slice(&p.traffic.to_le_bytes());
         bytes.extend_from_slice(&p.hops.to_le_bytes());
-        let Header {
-            via_reached,
-            moved,
-            globals,
-            ..
-        } = p.header;
+        bytes.extend_from_slice(&p.header.notes.to_le_bytes());
+        let Header { via_reached, level, .. } = p.header;
         bytes.extend_from_slice(&[
             p.vc,
-            globals,
+            level,
             u8::from(via_reached),
-            u8::from(moved),
             u8::from(m.notify_sent),
             u8::from(m.notify_arrived),
         ]);
@@ -305,14 +300,14 @@ impl Wire for Parcel {
         for word in &mut content {
             *word = f.word()?;
         }
-        let (traffic, hops) = (f.short()?, f.short()?);
-        let (vc, globals) = (f.byte()?, f.byte()?);
+        let (traffic, hops, notes) = (f.short()?, f.short()?, f.short()?);
+        let (vc, level) = (f.byte()?, f.byte()?);
         let header = Header {
             target: goal,
             via,
             via_reached: f.flag()?,
-            moved: f.flag()?,
-            globals,
+            level,
+            notes,
         };
         let message = Message {
             bytes: length,
@@ -342,6 +337,7 @@ impl Wire for Parcel {
             traffic,
             vc,
             hops,
+            wants: Wants::default(),
         };
         *bytes = f.0;
         Some(Parcel { packet, message })
@@ -364,8 +360,8 @@ mod tests {
                 target: 9,
                 via: 4,
                 via_reached: true,
-                moved: false,
-                globals: 2,
+                level: 2,
+                notes: 3,
             },
             message: NIL,
             bytes: 4096,
@@ -375,6 +371,7 @@ mod tests {
             traffic: 3,
             vc: 2,
             hops: 6,
+            wants: Wants::default(),
         };
         let parcel = Parcel { packet, message };
         let token = Token {

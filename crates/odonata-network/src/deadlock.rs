@@ -7,7 +7,7 @@
 //! routing's own decision function from every source to every destination with all outcomes of
 //! its choices. NICs always sink what arrives, so terminal channels depend on nothing.
 
-use crate::routing::{Choice, Decision, Header, NOWHERE, Routing};
+use crate::routing::{Choice, Decision, Header, NOWHERE, Path, Routing};
 use odonata_topology::{Peer, Topology};
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -83,7 +83,10 @@ impl Choice for Script<'_> {
     fn lighter(&mut self, _: u32, _: u32) -> bool {
         self.answer(2) == 1
     }
-    fn divert(&mut self, _: u32, _: u32) -> bool {
+    fn divert(&mut self, _: Path, _: Path) -> bool {
+        self.answer(2) == 1
+    }
+    fn room(&mut self, _: u32, _: u8) -> bool {
         self.answer(2) == 1
     }
 }
@@ -136,10 +139,11 @@ impl Explorer<'_> {
         let topology = self.routing.topology();
         outcomes(self.routing, state.router, state.header, |decision, header| {
             let class = topology.class(decision.port) as usize;
-            self.used[class] = self.used[class].max(decision.vc + 1);
-            let channel = (decision.port, decision.vc);
+            self.used[class] = self.used[class].max(decision.level + 1);
+            let channel = (decision.port, decision.level);
             self.graph.channel(channel);
-            if let Some(held) = state.held {
+            // Where there is another way out, nobody waits.
+            if let Some(held) = state.held.filter(|_| !decision.retry) {
                 self.graph.depend(held, channel);
             }
             if let Peer::Router { router, .. } = topology.peer(decision.port) {
@@ -165,7 +169,7 @@ pub fn check(routing: &Routing) -> Proof {
     let mut explorer = Explorer {
         routing,
         graph: Graph::default(),
-        used: [0; 3],
+        used: [0; odonata_topology::LinkClass::COUNT],
     };
     let on_the_way = |header: &Header| header.via != NOWHERE && !header.via_reached;
 

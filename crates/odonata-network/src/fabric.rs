@@ -3,11 +3,12 @@
 use crate::blame::Books;
 use crate::border::{Arrivals, Parcel, Token};
 use crate::credit::Flow;
+use crate::levels::Spans;
 use crate::link::{Links, VcNumbers};
-use crate::packet::Packet;
-use crate::params::{InputQueues, NetworkParams, RouterModel, Switching, VirtualChannels};
+use crate::packet::{Packet, Wants};
+use crate::params::{Detour, InputQueues, NetworkParams, RouterModel, Switching, VirtualChannels};
 use crate::port::InBuffer;
-use crate::routing::{Choice, Header, Routing};
+use crate::routing::{Choice, Header, Path, Routing};
 use crate::stats::{Histogram, LinkStats, MOST_SERIES_CELLS, NodeStats, SeriesCell, TrafficStats};
 use crate::{FabricEvent, Message, Notice, nic::Nic};
 use odonata_engine::random::Purpose;
@@ -24,8 +25,10 @@ pub struct Fabric {
     /// The routers whose part this is, and whether there are others.
     pub(crate) routers: Range<u32>,
     pub(crate) divided: bool,
-    pub(crate) threshold: u64,
-    pub(crate) bias: f64,
+    /// Flits of a packet of full size: what [`Wants::spare`](crate::packet::Wants::spare) is more.
+    pub(crate) spare: u32,
+    /// The virtual channels of each level of the routing.
+    pub(crate) spans: Spans,
     /// Flits that every packet counts as, where the router model counts all as full ones.
     pub(crate) full_packet: Option<u32>,
     /// The pipeline's latency, before a packet is routed or after it has been sent: a virtual-channel
@@ -76,8 +79,10 @@ struct View<'a, M: Mode> {
     router: u32,
     now: Time,
     flit: u64,
-    threshold: u64,
-    bias: f64,
+    /// Flits of the packet that is decided upon.
+    flits: u32,
+    spans: &'a Spans,
+    detour: Detour,
     mode: std::marker::PhantomData<M>,
 }
 
@@ -98,9 +103,19 @@ impl<M: Mode> Choice for View<'_, M> {
         self.load(a) < self.load(b)
     }
 
-    fn divert(&mut self, minimal: u32, other: u32) -> bool {
-        let minimal = self.load(minimal);
-        minimal > self.threshold && minimal as f64 > self.bias * self.load(other) as f64
+    fn divert(&mut self, minimal: Path, other: Path) -> bool {
+        let (m, o) = (self.load(minimal.port), self.load(other.port));
+        self.detour.decide((m, minimal.hops), (o, other.hops))
+    }
+
+    fn room(&mut self, port: u32, level: u8) -> bool {
+        let port = self.flow.links.port(port);
+        self.flow.harvest::<M>(port, self.now);
+        let link = *self.flow.links.get(port);
+        self.spans.of(link.class, level).any(|vc| {
+            let cell = self.flow.vcs.get(link.first_vc + u32::from(vc));
+            cell.queue.is_empty() && cell.overflow.is_empty() && cell.used + self.flits <= link.capacity
+        })
     }
 }
 
@@ -111,18 +126,14 @@ pub struct Blueprint {
     routing: Arc<Routing>,
     vcs: VirtualChannels,
     numbers: VcNumbers,
-    threshold: u64,
-    bias: f64,
 }
 
 impl Blueprint {
-    /// `vcs` are the virtual channels per link class (at least what the routing needs); `threshold` (bytes) and `bias`
-    /// decide when a packet diverts: the minimal port's load must exceed both `threshold` and `bias` times the other
-    /// port's.
+    /// `vcs` are the virtual channels per link class (at least what the routing needs).
     ///
     /// # Panics
     /// If `vcs` are too few, if a packet has more flits than a credit counts, or if a buffer cannot hold one.
-    pub fn new(params: NetworkParams, routing: Routing, vcs: VirtualChannels, threshold: u64, bias: f64) -> Self {
+    pub fn new(params: NetworkParams, routing: Routing, vcs: VirtualChannels) -> Self {
         let needed = routing.virtual_channels();
         assert!(
             vcs.iter().zip(needed).all(|(&have, need)| have >= need),
@@ -134,7 +145,7 @@ impl Blueprint {
             u16::MAX
         );
         assert!(
-            params.links.iter().all(|link| link.buffer >= params.packet),
+            (params.links.iter().zip(needed)).all(|(link, levels)| levels == 0 || link.buffer >= params.packet),
             "a buffer does not hold one packet"
         );
         Blueprint {
@@ -142,8 +153,6 @@ impl Blueprint {
             params,
             routing: Arc::new(routing),
             vcs,
-            threshold,
-            bias,
         }
     }
 
@@ -187,8 +196,8 @@ impl Blueprint {
         Fabric {
             ingress,
             egress,
-            threshold: self.threshold,
-            bias: self.bias,
+            spare: params.flits(params.packet) as u32,
+            spans: Spans::new(self.routing.virtual_channels(), self.vcs),
             full_packet: (params.router == RouterModel::OutputQueued).then(|| params.flits(params.packet) as u32),
             flow: Flow::new(links, books),
             inputs: Store::filled(inputs, InBuffer::EMPTY),
@@ -311,9 +320,10 @@ impl Fabric {
         None
     }
 
-    /// Routes `packet` at `router`: the own number of its output port, and the virtual channel.
+    /// Routes `packet`, of so many `flits`, at `router`: the own number of its output port, the virtual channel, and on
+    /// what terms it waits if it has to.
     #[inline]
-    pub(crate) fn route<M: Mode>(&mut self, router: u32, packet: u32, now: Time) -> (u32, u8) {
+    pub(crate) fn route<M: Mode>(&mut self, router: u32, packet: u32, flits: u32, now: Time) -> (u32, u8, Wants) {
         let mut header = self.packets.get(packet).header;
         let mut view = View::<M> {
             flow: &mut self.flow,
@@ -321,13 +331,35 @@ impl Fabric {
             router,
             now,
             flit: self.params.flit,
-            threshold: self.threshold,
-            bias: self.bias,
+            flits,
+            spans: &self.spans,
+            detour: self.params.detour,
             mode: std::marker::PhantomData,
         };
         let decision = self.routing.decide(router, &mut header, &mut view);
+        debug_assert!(
+            !decision.retry || header == self.packets.get(packet).header,
+            "a way that may be given up has left a note"
+        );
         self.packets.edit::<M>(packet).header = header;
-        (self.flow.links.port(decision.port), decision.vc)
+        let port = self.flow.links.port(decision.port);
+        (port, self.channel(port, decision.level), Wants::of(&decision))
+    }
+
+    /// The virtual channel of `level` on router port `port` that a packet takes or waits for: of several the one for
+    /// which nobody waits, then the one with the most room.
+    #[inline]
+    fn channel(&self, port: u32, level: u8) -> u8 {
+        let link = self.flow.links.get(port);
+        let span = self.spans.of(link.class, level);
+        if span.len() == 1 {
+            return span.start;
+        }
+        let state = |vc: &u8| {
+            let cell = self.flow.vcs.get(link.first_vc + u32::from(*vc));
+            (!cell.queue.is_empty(), !cell.overflow.is_empty(), cell.used)
+        };
+        span.clone().min_by_key(state).unwrap_or(span.start)
     }
 
     /// Flits of buffer space that a packet of `bytes` takes.
@@ -501,6 +533,7 @@ impl Fabric {
             traffic: m.traffic,
             vc: 0,
             hops: 0,
+            wants: Wants::default(),
         };
         self.packets.take::<M>(packet)
     }

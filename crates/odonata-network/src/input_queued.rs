@@ -9,6 +9,7 @@
 
 use crate::FabricEvent;
 use crate::fabric::Fabric;
+use crate::packet::Wants;
 use odonata_engine::{Context, NIL, Time};
 
 /// Distinguishes canonical events of input buffers from those of ports.
@@ -79,9 +80,9 @@ impl Fabric {
         C: Context<E>,
     {
         let now = ctx.now();
-        let (port, vc) = self.route::<C>(router, packet, now);
+        let flits = self.flits(self.packets.get(packet).bytes);
+        let (port, vc, wants) = self.route::<C>(router, packet, flits, now);
         let p = *self.packets.get(packet);
-        let flits = self.flits(p.bytes);
         let out = *self.flow.ports.get(port);
         let at = self.flow.links.get(port).first_vc + u32::from(vc);
         if self.fifo && self.flow.books.is_on() {
@@ -89,7 +90,8 @@ impl Fabric {
         }
         // A port that others wait for is passed by only if it has looked at them and can serve none.
         let idle = out.free_at <= now && (out.waiting == 0 || out.hungry);
-        if idle && self.flow.vcs.get(at).queue.is_empty() && self.flow.has_room::<C>(port, vc, flits, now) {
+        let wanted = self.wanted(flits, wants);
+        if idle && self.flow.vcs.get(at).queue.is_empty() && self.flow.has_room::<C>(port, vc, wanted, now) {
             if in_fifo {
                 self.pop_input::<C>(p.buffer);
             }
@@ -110,7 +112,8 @@ impl Fabric {
         if self.flow.books.is_on() {
             self.flow.join_output::<C>(port, p.traffic, now);
         }
-        self.packets.edit::<C>(packet).next_waiting = NIL;
+        let waiting = self.packets.edit::<C>(packet);
+        (waiting.next_waiting, waiting.wants) = (NIL, wants);
         let tail = self.flow.vcs.get(at).queue.tail;
         if tail != NIL {
             self.packets.edit::<C>(tail).next_waiting = packet;
@@ -156,24 +159,38 @@ impl Fabric {
             return;
         }
         let link = *self.flow.links.get(port);
+        let mut again = false;
         for turn in 1..=link.vcs {
             let vc = out.last_vc + turn;
             let vc = if vc < link.vcs { vc } else { vc - link.vcs };
             let at = link.first_vc + u32::from(vc);
-            let packet = self.flow.vcs.get(at).queue.head;
+            let mut packet = self.flow.vcs.get(at).queue.head;
             if packet == NIL {
                 continue;
             }
-            let p = *self.packets.get(packet);
-            let flits = self.flits(p.bytes);
-            if !self.flow.has_room::<C>(port, vc, flits, now) {
-                continue;
+            let mut previous = NIL;
+            let mut p = *self.packets.get(packet);
+            let mut flits = self.flits(p.bytes);
+            if !self.flow.has_room::<C>(port, vc, self.wanted(flits, p.wants), now) {
+                if p.wants.retry() {
+                    again = true;
+                }
+                if !p.wants.spare() {
+                    continue;
+                }
+                // Packets that go on in a ring do not wait behind those that want to enter it.
+                while packet != NIL && p.wants.spare() {
+                    (previous, packet) = (packet, p.next_waiting);
+                    if packet != NIL {
+                        p = *self.packets.get(packet);
+                    }
+                }
+                flits = self.flits(p.bytes);
+                if packet == NIL || !self.flow.has_room::<C>(port, vc, flits, now) {
+                    continue;
+                }
             }
-            let queue = &mut self.flow.vcs.edit::<C>(at).queue;
-            queue.head = p.next_waiting;
-            if queue.head == NIL {
-                queue.tail = NIL;
-            }
+            self.unlink_waiting::<C>(at, previous, packet, p.next_waiting);
             let out_port = self.flow.ports.edit::<C>(port);
             out_port.waiting -= 1;
             out_port.waiting_flits -= flits;
@@ -191,6 +208,66 @@ impl Fabric {
             self.links.edit::<C>(port).stalled += 1;
         }
         self.flow.starve::<E, C>(ctx, port);
+        if again {
+            self.decide_again::<E, C>(ctx, port);
+        }
+    }
+
+    /// Flits of room without which a packet of `flits` does not go.
+    #[inline]
+    fn wanted(&self, flits: u32, wants: Wants) -> u32 {
+        match wants.spare() {
+            true => flits + self.spare,
+            false => flits,
+        }
+    }
+
+    /// Takes `packet`, which stands behind `previous` and before `next`, out of the queue of virtual channel `at`.
+    #[inline]
+    fn unlink_waiting<M: odonata_engine::Mode>(&mut self, at: u32, previous: u32, packet: u32, next: u32) {
+        if previous != NIL {
+            self.packets.edit::<M>(previous).next_waiting = next;
+        }
+        let queue = &mut self.flow.vcs.edit::<M>(at).queue;
+        if previous == NIL {
+            queue.head = next;
+        }
+        if queue.tail == packet {
+            queue.tail = previous;
+        }
+    }
+
+    /// Sends those elsewhere who wait at `port` for room that they do not insist on.
+    #[cold]
+    fn decide_again<E, C>(&mut self, ctx: &mut C, port: u32)
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        let now = ctx.now();
+        let link = *self.flow.links.get(port);
+        for at in link.first_vc..link.first_vc + u32::from(link.vcs) {
+            loop {
+                let packet = self.flow.vcs.get(at).queue.head;
+                if packet == NIL {
+                    break;
+                }
+                let p = *self.packets.get(packet);
+                if !p.wants.retry() {
+                    break;
+                }
+                self.unlink_waiting::<C>(at, NIL, packet, p.next_waiting);
+                let flits = self.flits(p.bytes);
+                let out = self.flow.ports.edit::<C>(port);
+                out.waiting -= 1;
+                out.waiting_flits -= flits;
+                if self.flow.books.is_on() {
+                    let vc = (at - link.first_vc) as u8;
+                    self.flow.leave_output::<C>(port, vc, p.traffic, now);
+                }
+                self.request::<E, C>(ctx, link.lp, packet, self.fifo);
+            }
+        }
     }
 
     /// Sends a head that has its output: its buffer's credit returns when the tail has left.

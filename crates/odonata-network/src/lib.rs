@@ -31,6 +31,7 @@ pub mod deadlock;
 mod event;
 mod fabric;
 mod input_queued;
+mod levels;
 mod link;
 pub mod lookahead;
 mod measured;
@@ -51,5 +52,7 @@ pub use fabric::{Blueprint, Fabric};
 pub use measured::Measured;
 pub use message::{Content, Message, Traffic};
 pub use odonata_blame::Waited;
-pub use params::{InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels};
+pub use params::{
+    Detour, DetourRule, InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels,
+};
 pub use stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};

@@ -23,14 +23,14 @@ use odonata_topology::{LinkClass, Peer, Topology};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkDelays {
     /// From the start of a packet to the moment its head has been routed at the far end, at least.
-    pub packet: [Time; 3],
+    pub packet: [Time; LinkClass::COUNT],
     /// From leaving a buffer to the credit's counting.
-    pub credit: [Time; 3],
+    pub credit: [Time; LinkClass::COUNT],
 }
 
 impl LinkDelays {
     /// Those of links with a latency and a credit delay each, and of routers with this pipeline.
-    pub fn new(links: [(Time, Time); 3], router_delay: Time) -> LinkDelays {
+    pub fn new(links: [(Time, Time); LinkClass::COUNT], router_delay: Time) -> LinkDelays {
         LinkDelays {
             packet: links.map(|(latency, _)| latency + router_delay),
             credit: links.map(|(_, credit_delay)| credit_delay),
@@ -123,9 +123,9 @@ pub fn partition(topology: &Topology, delays: &LinkDelays, bounds: &[u32]) -> Re
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
     /// All cables; of the terminal class one per node.
-    pub cables: [u32; 3],
+    pub cables: [u32; LinkClass::COUNT],
     /// Those whose ends are in different parts.
-    pub cut: [u32; 3],
+    pub cut: [u32; LinkClass::COUNT],
 }
 
 /// Counts what the parts that begin at `bounds` cut.
@@ -195,8 +195,8 @@ mod tests {
     use odonata_topology::{Arrangement, Cable, Dragonfly, DragonflyShape};
 
     const DELAYS: LinkDelays = LinkDelays {
-        packet: [Time(7), Time(50), Time(900)],
-        credit: [Time(1), Time(30), Time(400)],
+        packet: [Time(7), Time(50), Time(900), Time(60)],
+        credit: [Time(1), Time(30), Time(400), Time(20)],
     };
 
     fn dragonfly() -> Topology {
@@ -255,17 +255,17 @@ mod tests {
     fn cut_cables_are_counted_once() {
         let topology = dragonfly();
         let groups = cut(&topology, &[0, 4, 8, 12, 16, 20]);
-        assert_eq!((groups.cables, groups.cut), ([40, 30, 20], [0, 0, 20]));
-        assert_eq!(cut(&topology, &[0, 20]).cut, [0, 0, 0]);
+        assert_eq!((groups.cables, groups.cut), ([40, 30, 20, 0], [0, 0, 20, 0]));
+        assert_eq!(cut(&topology, &[0, 20]).cut, [0; 4]);
         // Two routers of group 0 are apart from the other two: 2 x 2 of its cables, and 2 x 2 to other groups.
-        assert_eq!(cut(&topology, &[0, 2, 20]).cut, [0, 4, 4]);
+        assert_eq!(cut(&topology, &[0, 2, 20]).cut, [0, 4, 4, 0]);
     }
 
     #[test]
     fn a_cable_over_which_something_takes_no_time_is_not_cut() {
         let topology = dragonfly();
         let free = LinkDelays {
-            credit: [Time::ZERO, Time::ZERO, Time(9)],
+            credit: [Time::ZERO, Time::ZERO, Time(9), Time(9)],
             ..DELAYS
         };
         // Between groups there is lookahead, inside them none.
@@ -276,10 +276,7 @@ mod tests {
             error.to_string(),
             "routers 4 and 5 cannot be in different parts: a credit takes no time over the local link between them"
         );
-        let at_once = LinkDelays::new(
-            [(Time(1), Time(1)), (Time(1), Time(1)), (Time::ZERO, Time(1))],
-            Time::ZERO,
-        );
+        let at_once = LinkDelays::new([1, 1, 0, 1].map(|latency| (Time(latency), Time(1))), Time::ZERO);
         let error = partition(&topology, &at_once, &[0, 4, 20]).unwrap_err();
         assert_eq!((error.class, error.credit), (LinkClass::Global, false));
         assert!(
@@ -292,11 +289,11 @@ mod tests {
 
     #[test]
     fn a_pipeline_delays_packets_and_no_credits() {
-        let links = [(Time(10), Time(20)), (Time(10), Time(500)), (Time(10), Time(110))];
+        let links = [20, 500, 110, 70].map(|credit_delay| (Time(10), Time(credit_delay)));
         let delays = LinkDelays::new(links, Time(100));
         assert_eq!(
             LinkClass::ALL.map(|class| delays.lookahead(class)),
-            [20, 110, 110].map(Time)
+            [20, 110, 110, 70].map(Time)
         );
     }
 

@@ -19,8 +19,8 @@ impl Fabric {
     {
         self.visit::<C>(packet);
         let now = ctx.now();
-        let (port, vc) = self.route::<C>(router, packet, now);
         let flits = self.flits(self.packets.get(packet).bytes);
+        let (port, vc, _) = self.route::<C>(router, packet, flits, now);
         let at = self.flow.links.get(port).first_vc + u32::from(vc);
         let mut overflow = self.flow.vcs.get(at).overflow;
         // Room that comes at this very instant belongs to those who have waited for it.

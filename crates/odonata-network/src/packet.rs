@@ -1,6 +1,6 @@
 //! Packets.
 
-use crate::routing::Header;
+use crate::routing::{Decision, Header};
 use odonata_engine::{Slot, Time};
 
 /// A packet on its way; one cache line.
@@ -26,6 +26,33 @@ pub(crate) struct Packet {
     pub(crate) vc: u8,
     /// Routers visited.
     pub(crate) hops: u16,
+    /// What it wants of the buffer it waits for, see [`Wants`].
+    pub(crate) wants: Wants,
+}
+
+/// On what terms a packet waits for room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Wants(u8);
+
+impl Wants {
+    const RETRY: u8 = 1;
+    const SPARE: u8 = 2;
+
+    pub(crate) fn of(decision: &Decision) -> Wants {
+        Wants(Self::RETRY * u8::from(decision.retry) + Self::SPARE * u8::from(decision.spare))
+    }
+
+    /// It does not wait for room there: it is decided upon again ([`Decision::retry`]).
+    #[inline]
+    pub(crate) fn retry(self) -> bool {
+        self.0 & Self::RETRY != 0
+    }
+
+    /// It wants room for one more full packet ([`Decision::spare`]).
+    #[inline]
+    pub(crate) fn spare(self) -> bool {
+        self.0 & Self::SPARE != 0
+    }
 }
 
 impl Slot for Packet {

@@ -57,7 +57,59 @@ pub struct NicParams {
 }
 
 /// Virtual channels of each link class, by [`LinkClass`] number.
-pub type VirtualChannels = [u8; 3];
+pub type VirtualChannels = [u8; LinkClass::COUNT];
+
+/// When a packet leaves its minimal path for another one. Loads are bytes waiting for a port or on their way through it,
+/// m on the minimal and o on the other path; h are the hops of either, 1 unless [`hops`](Self::hops).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Detour {
+    /// How the two are compared.
+    pub rule: DetourRule,
+    /// T, bytes.
+    pub threshold: u64,
+    /// b.
+    pub bias: f64,
+    /// Whether loads count times the hops of their path (UGAL: Singh, "Load-balanced routing in interconnection
+    /// networks", 2005).
+    pub hops: bool,
+}
+
+/// How the loads of two paths are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DetourRule {
+    /// Detour if m > T and m h > b o h'.
+    Both,
+    /// Detour if m h > b o h' + T.
+    Sum,
+}
+
+impl Default for Detour {
+    /// To the path with less than half the load.
+    fn default() -> Self {
+        Detour {
+            rule: DetourRule::Both,
+            threshold: 0,
+            bias: 2.0,
+            hops: false,
+        }
+    }
+}
+
+impl Detour {
+    /// Whether a packet takes the other path, given (load, hops) of the minimal and of the other.
+    #[inline]
+    pub fn decide(&self, minimal: (u64, u32), other: (u64, u32)) -> bool {
+        let weight = |(load, hops): (u64, u32)| match self.hops {
+            true => load as f64 * f64::from(hops),
+            false => load as f64,
+        };
+        let (m, o) = (weight(minimal), weight(other));
+        match self.rule {
+            DetourRule::Both => minimal.0 > self.threshold && m > self.bias * o,
+            DetourRule::Sum => m > self.bias * o + self.threshold as f64,
+        }
+    }
+}
 
 /// A fabric's parameters.
 #[derive(Clone, Debug)]
@@ -75,9 +127,11 @@ pub struct NetworkParams {
     /// Latency of a router's pipeline; it limits no rate.
     pub router_delay: Time,
     /// Links by [`LinkClass`] number.
-    pub links: [LinkParams; 3],
+    pub links: [LinkParams; LinkClass::COUNT],
     /// The NICs.
     pub nic: NicParams,
+    /// When packets leave their minimal path, under adaptive routing.
+    pub detour: Detour,
     /// Number of (job, MPI or I/O) kinds of traffic to keep statistics for.
     pub traffics: u16,
     /// Interval of the time series, if one is wanted.

@@ -21,10 +21,10 @@ pub struct Header {
     pub via: u32,
     /// Whether `via` has been reached.
     pub via_reached: bool,
-    /// Whether it has taken a local link in the source group.
-    pub moved: bool,
-    /// Global links taken.
-    pub globals: u8,
+    /// How far it has come on the ladder of virtual channels; what counts as a step is the algorithm's business.
+    pub level: u8,
+    /// For the algorithm: what else it has to know of the way so far.
+    pub notes: u16,
 }
 
 impl Header {
@@ -34,8 +34,8 @@ impl Header {
             target,
             via: NOWHERE,
             via_reached: false,
-            moved: false,
-            globals: 0,
+            level: 0,
+            notes: 0,
         }
     }
 }
@@ -45,8 +45,40 @@ impl Header {
 pub struct Decision {
     /// Output port, numbered over the machine.
     pub port: u32,
-    /// Virtual channel on it.
-    pub vc: u8,
+    /// Level on it: which of the virtual channels that the routing needs on links of that class. Where there are more
+    /// channels than levels, a level is a range of channels.
+    pub level: u8,
+    /// Whether this is only good for now: a packet that finds no room there is decided upon again, and does not wait.
+    /// Nobody ever waits for such a channel, so that it takes no part in a deadlock. The header stays as it was.
+    pub retry: bool,
+    /// Whether there must be room for one more packet of full size than this one, because a ring is entered (bubble
+    /// flow control).
+    pub spare: bool,
+}
+
+impl Decision {
+    /// To wait for `port` on `level`.
+    #[inline]
+    pub fn new(port: u32, level: u8) -> Self {
+        Decision {
+            port,
+            level,
+            retry: false,
+            spare: false,
+        }
+    }
+}
+
+/// A path that is held against another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// Its first port, at the router that decides.
+    pub port: u32,
+    /// Routers on it, from the one that decides to the destination's.
+    pub hops: u32,
+    /// A port of another router of the group on it whose load matters as well, for algorithms that know it; or
+    /// [`NOWHERE`].
+    pub remote: u32,
 }
 
 /// Answers the questions a routing algorithm has besides the header.
@@ -60,9 +92,10 @@ pub trait Choice {
     }
     /// Whether port `a` is less loaded than port `b`.
     fn lighter(&mut self, a: u32, b: u32) -> bool;
-    /// Whether a packet should leave its minimal path through port `minimal` for a non-minimal one
-    /// through port `other`.
-    fn divert(&mut self, minimal: u32, other: u32) -> bool;
+    /// Whether a packet should leave its path `minimal` for the non-minimal path `other`.
+    fn divert(&mut self, minimal: Path, other: Path) -> bool;
+    /// Whether a packet could have a channel of `level` on `port` now.
+    fn room(&mut self, port: u32, level: u8) -> bool;
 }
 
 /// The routing of a machine.

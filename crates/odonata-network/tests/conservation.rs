@@ -6,7 +6,7 @@ use common::{CYCLE, FLIT, Net, Play, ROUTERS, ROUTINGS, SIZES, Scripted, every_f
 use odonata_engine::random::Purpose;
 use odonata_engine::{Stream, Time};
 use odonata_network::deadlock::outcomes;
-use odonata_network::routing::{Algorithm, Choice, Header};
+use odonata_network::routing::{Algorithm, Choice, Header, Path};
 use odonata_topology::Peer;
 
 fn packets(m: &Scripted, packet: u64) -> u64 {
@@ -109,7 +109,10 @@ impl Choice for Dice {
     fn lighter(&mut self, _: u32, _: u32) -> bool {
         self.0.below(2) == 1
     }
-    fn divert(&mut self, _: u32, _: u32) -> bool {
+    fn divert(&mut self, _: Path, _: Path) -> bool {
+        self.0.below(2) == 1
+    }
+    fn room(&mut self, _: u32, _: u8) -> bool {
         self.0.below(2) == 1
     }
 }
@@ -138,7 +141,7 @@ fn walks_end_at_their_target_and_the_check_knows_every_step() {
                     let before = header;
                     let decision = routing.decide(at, &mut header, &mut dice);
                     assert_eq!(topology.router_of_port(decision.port), at);
-                    assert!(decision.vc < net.vcs()[topology.class(decision.port) as usize]);
+                    assert!(decision.level < net.vcs()[topology.class(decision.port) as usize]);
                     if i < 300 {
                         let mut known = false;
                         outcomes(&routing, at, before, |d, h| known |= (d, h) == (decision, header));

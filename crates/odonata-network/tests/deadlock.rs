@@ -37,7 +37,7 @@ fn check_table(shape: DragonflyShape, candidates: u32) {
             let proof = check(&net.routing());
             let context = format!("{algorithm:?} {intermediate:?} {divert:?}");
             assert_eq!(proof.cycle, None, "{context}");
-            assert_eq!(net.vcs(), [1, local, global], "{context}");
+            assert_eq!(net.vcs(), [1, local, global, 0], "{context}");
             if shape.routers > 1 {
                 assert_eq!(proof.used, net.vcs(), "{context}: declared, but never used");
             }
@@ -152,12 +152,12 @@ fn minimal_routing_on_one_channel_is_caught() {
                 let (decision, after) = next.expect("a decision has an outcome");
                 if let Some((port, vc)) = held {
                     forced.depend((port, 0), (decision.port, 0));
-                    real.depend((port, vc), (decision.port, decision.vc));
+                    real.depend((port, vc), (decision.port, decision.level));
                 }
                 let Peer::Router { router: far, .. } = topology.peer(decision.port) else {
                     break;
                 };
-                (router, header, held) = (far, after, Some((decision.port, decision.vc)));
+                (router, header, held) = (far, after, Some((decision.port, decision.level)));
             }
         }
     }

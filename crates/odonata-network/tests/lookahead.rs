@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Net, link, shape};
+use common::{Net, link, links, shape};
 use odonata_engine::Time;
 use odonata_network::lookahead::{LinkDelays, partition};
 
@@ -10,7 +10,7 @@ use odonata_network::lookahead::{LinkDelays, partition};
 fn parts_of_one_router_have_the_lookahead_of_the_fabric() {
     let mut credits_late = Net::round(shape(5, 3, 2, 2));
     // A packet comes first over these, a credit over those of `round` and `codes`.
-    credits_late.params.links = [link(1, 2, 32, 1), link(1, 5, 32, 9), link(1, 20, 64, 30)];
+    credits_late.params.links = links([link(1, 2, 32, 1), link(1, 5, 32, 9), link(1, 20, 64, 30)]);
     for net in [Net::round(shape(5, 3, 2, 2)), Net::codes(), credits_late] {
         let fabric = net.fabric();
         let routers: Vec<u32> = (0..=fabric.processes().end).collect();

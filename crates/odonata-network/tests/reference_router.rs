@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{CYCLE, FLIT, INPUT_QUEUES, Net, Scripted, cycle, link, message, named, play, random_messages, shape};
+use common::{
+    CYCLE, FLIT, INPUT_QUEUES, Net, Scripted, cycle, link, links, message, named, play, random_messages, shape,
+};
 use odonata_engine::Time;
 use odonata_topology::DragonflyShape;
 
@@ -50,11 +52,11 @@ const RATES: [[u64; 3]; 6] = [[1, 1, 1], [1, 2, 3], [3, 2, 1], [2, 1, 3], [1, 3,
 
 fn rated(shape: DragonflyShape, [t, l, g]: [u64; 3], buffers: [u64; 3]) -> Net {
     let mut net = Net::round(shape);
-    net.params.links = [
+    net.params.links = links([
         link(t, 2, buffers[0], 1),
         link(l, 5, buffers[1], 2),
         link(g, 20, buffers[2], 4),
-    ];
+    ]);
     net
 }
 

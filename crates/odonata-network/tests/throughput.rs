@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{CYCLE, FLIT, INPUT_QUEUES, Net, Play, ROUTERS, Scripted, link, message, named, play, shape};
+use common::{CYCLE, FLIT, INPUT_QUEUES, Net, Play, ROUTERS, Scripted, link, links, message, named, play, shape};
 use odonata_engine::random::Purpose;
 use odonata_engine::{Sequential, Stream, Time};
 use odonata_network::routing::{Algorithm, Intermediate};
@@ -36,11 +36,11 @@ fn a_stream_is_bound_by_its_slowest_link_and_reaches_it() {
                 let mut net = Net::round(shape(3, 2, 2, 1)).with(router);
                 net.params.switching = switching;
                 // More than a round trip's worth of buffer everywhere.
-                net.params.links = [
+                net.params.links = links([
                     link(rates[0], 2, 200, 1),
                     link(rates[1], 5, 200, 2),
                     link(rates[2], 20, 200, 4),
-                ];
+                ]);
                 // Node 0 to its neighbour, to the other router, and to the group that router 0 has no cable to.
                 let within = steady_gap(&net, 0, 1);
                 assert_eq!(
@@ -74,7 +74,7 @@ fn with_one_packet_of_buffer_a_link_carries_one_packet_per_credit_round_trip() {
     for (b, b_terminal) in [(1, 1), (2, 1), (1, 2), (3, 1)] {
         let (lat, pipe, credit) = (25, 3, 4);
         let mut net = Net::round(shape(1, 2, 1, 0));
-        net.params.links = [link(b_terminal, 2, 64, 1), link(b, lat, 8, credit), link(1, 1, 64, 1)];
+        net.params.links = links([link(b_terminal, 2, 64, 1), link(b, lat, 8, credit), link(1, 1, 64, 1)]);
 
         let head_first = b + lat + pipe + 8 * b_terminal;
         let tail_last = 8 * b + lat + pipe + b_terminal;
@@ -110,7 +110,7 @@ fn more_buffer_carries_more_until_the_link_is_full() {
     let round_trip = 8 + lat + pipe + 1 + credit;
     for n in 1..=12 {
         let mut net = Net::round(shape(1, 2, 1, 0));
-        net.params.links = [link(1, 2, 64, 1), link(1, lat, 8 * n, credit), link(1, 1, 64, 1)];
+        net.params.links = links([link(1, 2, 64, 1), link(1, lat, 8 * n, credit), link(1, 1, 64, 1)]);
         // The packets of one round trip do not come in even steps: the mean over whole rounds counts.
         let gap = steady_gap(&net, 0, 1) / CYCLE.0 as f64;
         let expected = f64::max(8.0, round_trip as f64 / n as f64);
@@ -171,11 +171,11 @@ fn traffic_to_the_next_group_reaches_the_bound_of_the_cables_and_never_passes_it
         for router in ROUTERS {
             for cycles_per_global_flit in [1, 2] {
                 let mut net = Net::round(shape).with(router);
-                net.params.links = [
+                net.params.links = links([
                     link(1, 2, 64, 1),
                     link(1, 5, 64, 2),
                     link(cycles_per_global_flit, 20, 128, 4),
-                ];
+                ]);
                 assert_eq!(net.dragonfly().cables(), k);
                 let offered = f64::from(shape.routers * shape.nodes) * cycles_per_global_flit as f64;
                 let bound = f64::min(1.0, f64::from(k) / offered);
@@ -251,7 +251,7 @@ fn valiant_beats_the_minimal_bound_and_respects_its_own() {
     let minimal_bound = 1.0 / 8.0;
     for intermediate in [Intermediate::Group, Intermediate::Router] {
         let mut net = Net::round(shape(9, 4, 2, 2)).routed(Algorithm::Valiant, intermediate);
-        net.params.links = [link(1, 2, 64, 1), link(1, 5, 128, 2), link(1, 20, 256, 4)];
+        net.params.links = links([link(1, 2, 64, 1), link(1, 5, 128, 2), link(1, 20, 256, 4)]);
         let got = accepted(&net, next_group(&net, 2_500), 20_000);
         assert!(got <= 0.5, "{got} passes h / 2p");
         assert!(got >= 1.5 * minimal_bound, "{got} is no better than minimal routing");

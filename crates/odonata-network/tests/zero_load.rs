@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{CYCLE, FLIT, INPUT_QUEUES, Net, ROUTERS, link, message, named, play, shape};
+use common::{CYCLE, FLIT, INPUT_QUEUES, Net, ROUTERS, link, links, message, named, play, shape};
 use odonata_engine::Time;
 use odonata_network::{LinkParams, RouterModel, Switching};
 use odonata_topology::{LinkClass, Peer};
@@ -222,7 +222,7 @@ fn a_fast_link_behind_a_slow_one_waits_for_the_tail() {
     for queues in INPUT_QUEUES {
         for (terminal, local) in [(1, 4), (4, 1)] {
             let mut net = Net::round(shape(1, 2, 1, 0)).with((RouterModel::InputQueued, queues));
-            net.params.links = [link(terminal, 2, 64, 1), link(local, 5, 64, 1), link(1, 1, 64, 1)];
+            net.params.links = links([link(terminal, 2, 64, 1), link(local, 5, 64, 1), link(1, 1, 64, 1)]);
             // Head: 1 flit per link; then 7 more flits at 4 cycles each; 2 + 5 + 2 of flight; 2 pipelines of 3.
             let expected = 2 * terminal + local + 7 * 4 + 9 + 6;
             assert_eq!(latency(&net, 1, 8 * FLIT), (expected * CYCLE.0) as f64);

@@ -11,10 +11,11 @@ use crate::scenario::choices::AlgorithmSizes;
 use crate::scenario::resolved::{self, Resolved};
 use odonata_network::routing::{self, DragonflyRouting, Routing};
 use odonata_network::{
-    Blueprint, InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels,
+    Blueprint, Detour, DetourRule, InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching,
+    VirtualChannels,
 };
 use odonata_storage::{DeviceModel, DrainParams, RateDevice, ServerParams, Servers};
-use odonata_topology::Topology;
+use odonata_topology::{LinkClass, Topology};
 use odonata_units::Time;
 use odonata_workload::collective::{Kind, Library, Rules};
 use std::ops::Range;
@@ -77,8 +78,7 @@ impl Plan {
     pub fn new(scenario: &Resolved, placement: &Placement) -> Result<Plan, String> {
         let routing = routing(scenario)?;
         let vcs = virtual_channels(scenario, &routing);
-        let (threshold, bias) = (scenario.network.routing.threshold.0, scenario.network.routing.bias);
-        let fabric = Blueprint::new(network(scenario), routing, vcs, threshold, bias);
+        let fabric = Blueprint::new(network(scenario), routing, vcs);
         let servers = servers(scenario, placement.servers.len());
         Servers::new(servers.clone()).map_err(|(server, error)| format!("server {server}: {error}"))?;
         let jobs = scenario
@@ -172,9 +172,15 @@ fn network(scenario: &Resolved) -> NetworkParams {
             resolved::InputQueues::Fifo => InputQueues::Fifo,
         },
         router_delay: n.router_delay,
-        links: [link(&n.links.terminal), link(&n.links.local), link(&n.links.global)],
+        links: LinkClass::ALL.map(|class| link(n.links.of(class))),
         nic: NicParams {
             queue: scenario.nic.queue,
+        },
+        detour: Detour {
+            rule: DetourRule::Both,
+            threshold: n.routing.threshold.0,
+            bias: n.routing.bias,
+            hops: false,
         },
         traffics: 2 * scenario.jobs.len() as u16,
         series: scenario.run.series_interval,

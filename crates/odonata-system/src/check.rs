@@ -9,7 +9,7 @@ use crate::estimate::{Estimate, distinct};
 use crate::placement::Placement;
 use crate::scenario::resolved::{Bursts, Job, Machine, Resolved, Workload};
 use crate::scenario::{InputError, Problem, Scenario};
-use odonata_network::deadlock;
+use odonata_network::{VirtualChannels, deadlock};
 use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::Time;
 use serde::Serialize;
@@ -52,8 +52,8 @@ pub struct MachineReport {
     pub routers: u32,
     /// Groups.
     pub groups: u32,
-    /// Cables per class: terminal, local, global.
-    pub cables: [u32; 3],
+    /// Cables per class: terminal, local, global, column.
+    pub cables: [u32; LinkClass::COUNT],
     /// Ports that are connected to nothing.
     pub free_ports: u32,
     /// Bandwidth of all global cables, both directions, over that of all terminal cables.
@@ -84,10 +84,10 @@ pub struct JobReport {
 /// Virtual channels and freedom from deadlock.
 #[derive(Clone, Debug, Serialize)]
 pub struct RoutingReport {
-    /// Virtual channels that the routing needs per class: terminal, local, global.
-    pub virtual_channels_needed: [u8; 3],
+    /// Virtual channels that the routing needs per class: terminal, local, global, column.
+    pub virtual_channels_needed: VirtualChannels,
     /// Virtual channels that the scenario gives.
-    pub virtual_channels: [u8; 3],
+    pub virtual_channels: VirtualChannels,
     /// Whether the channel dependency graph is free of cycles.
     pub deadlock_free: bool,
     /// Channels and dependencies enumerated.
@@ -153,7 +153,7 @@ fn report(scenario: &Resolved, placement: &Placement) -> Result<Report, Problem>
 }
 
 fn machine_report(scenario: &Resolved, topology: &Topology, placement: &Placement) -> MachineReport {
-    let mut ends = [0; 3];
+    let mut ends = [0; LinkClass::COUNT];
     let mut free_ports = 0;
     for port in 0..topology.ports() {
         match topology.peer(port) {
@@ -166,6 +166,7 @@ fn machine_report(scenario: &Resolved, topology: &Topology, placement: &Placemen
         ends[LinkClass::Terminal as usize],
         ends[LinkClass::Local as usize] / 2,
         ends[LinkClass::Global as usize] / 2,
+        ends[LinkClass::Column as usize] / 2,
     ];
     MachineReport {
         nodes: topology.nodes(),

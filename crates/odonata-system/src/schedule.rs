@@ -118,7 +118,7 @@ impl<'a> Survey<'a> {
         resources: Resources,
     ) -> Result<Survey<'a>, Problem> {
         let links = &scenario.network.links;
-        let delays = [&links.terminal, &links.local, &links.global].map(|link| (link.latency, link.credit_delay));
+        let delays = LinkClass::ALL.map(|class| (links.of(class).latency, links.of(class).credit_delay));
         let mut survey = Survey {
             topology,
             estimate,
@@ -210,15 +210,18 @@ impl<'a> Survey<'a> {
         let counts = lookahead::cut(self.topology, &bounds);
         let share =
             |class: LinkClass| f64::from(counts.cut[class as usize]) / f64::from(counts.cables[class as usize].max(1));
+        // Links inside a group are of two classes in some machines.
+        let of = |counts: [u32; LinkClass::COUNT]| {
+            f64::from(counts[LinkClass::Local as usize]) + f64::from(counts[LinkClass::Column as usize])
+        };
+        let inside = of(counts.cut) / of(counts.cables).max(1.0);
         let mut division = Division {
             bounds,
             candidate: Candidate {
                 parts: 0,
                 lookahead: Time::NEVER,
                 parallelism: sum as f64 / heaviest.max(1) as f64,
-                crossings: self
-                    .estimate
-                    .crossings(share(LinkClass::Local), share(LinkClass::Global)),
+                crossings: self.estimate.crossings(inside, share(LinkClass::Global)),
             },
         };
         let partition = self.partition(&division)?;

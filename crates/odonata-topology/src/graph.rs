@@ -6,15 +6,25 @@
 pub enum LinkClass {
     /// Between a node's NIC and its router.
     Terminal = 0,
-    /// Between routers of one group (green and black cables of a Cray XC).
+    /// Between routers of one group (green cables of a Cray XC).
     Local = 1,
     /// Between groups (blue cables of a Cray XC).
     Global = 2,
+    /// The second kind inside a group, where there are two (black cables of a Cray XC: the columns of a group).
+    Column = 3,
 }
 
 impl LinkClass {
     /// All classes, in the order of their numbers.
-    pub const ALL: [LinkClass; 3] = [LinkClass::Terminal, LinkClass::Local, LinkClass::Global];
+    pub const ALL: [LinkClass; LinkClass::COUNT] = [
+        LinkClass::Terminal,
+        LinkClass::Local,
+        LinkClass::Global,
+        LinkClass::Column,
+    ];
+
+    /// How many there are.
+    pub const COUNT: usize = 4;
 
     /// The name used in scenarios and tables.
     pub const fn name(self) -> &'static str {
@@ -22,6 +32,7 @@ impl LinkClass {
             LinkClass::Terminal => "terminal",
             LinkClass::Local => "local",
             LinkClass::Global => "global",
+            LinkClass::Column => "column",
         }
     }
 }

@@ -21,7 +21,7 @@
 //! | PAR by group | source, source after diverting there, intermediate, destination | 4/2 |
 //! | PAR by router | source, source after diverting there, to via, from via, destination | 5/2 |
 
-use super::{Choice, Decision, Header, NOWHERE};
+use super::{Choice, Decision, Header, NOWHERE, Path};
 use odonata_topology::{Dragonfly, Gateway, LinkClass, Peer};
 
 /// How paths are chosen.
@@ -62,6 +62,9 @@ pub enum VcRule {
     /// intermediate group 2; destination group 3.
     Codes,
 }
+
+/// In [`Header::notes`]: a local link has been taken. [`Header::level`] counts global links.
+const MOVED: u16 = 1;
 
 /// A routing algorithm on a dragonfly.
 #[derive(Debug)]
@@ -131,11 +134,12 @@ impl DragonflyRouting {
 
     pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
         match self.rule {
-            VcRule::Codes => [4, 4, 4],
+            VcRule::Codes => [4, 4, 4, 0],
             VcRule::Stage => [
                 1,
                 self.levels.destination + 1,
                 if self.algorithm == Algorithm::Minimal { 1 } else { 2 },
+                0,
             ],
         }
     }
@@ -146,14 +150,11 @@ impl DragonflyRouting {
         let home = topology.node_router(header.target);
         if router == home {
             let port = topology.node_port(header.target);
-            return Decision {
-                port,
-                vc: self.vc(router, header, LinkClass::Terminal),
-            };
+            return Decision::new(port, self.level(router, header, LinkClass::Terminal));
         }
         let (here, goal) = (self.dragonfly.group_of(router), self.dragonfly.group_of(home));
         if header.via == NOWHERE {
-            if header.globals == 0 && here != goal && self.algorithm != Algorithm::Minimal {
+            if header.level == 0 && here != goal && self.algorithm != Algorithm::Minimal {
                 // The port whose load decided is the one that is taken, not another of the same group.
                 if let Some(port) = self.choose_via(router, here, goal, home, header, choice) {
                     return self.take(router, port, header);
@@ -173,35 +174,35 @@ impl DragonflyRouting {
         self.take(router, port, header)
     }
 
-    /// The virtual channel on `port`, and the header as it is at the port's far end.
+    /// The level on `port`, and the header as it is at the port's far end.
     #[inline]
     fn take(&self, router: u32, port: u32, header: &mut Header) -> Decision {
         let class = self.dragonfly.topology().class(port);
-        let vc = self.vc(router, header, class);
+        let level = self.level(router, header, class);
         match class {
-            LinkClass::Global => header.globals += 1,
-            _ => header.moved = true,
+            LinkClass::Global => header.level += 1,
+            _ => header.notes |= MOVED,
         }
-        Decision { port, vc }
+        Decision::new(port, level)
     }
 
     #[inline]
-    fn vc(&self, router: u32, header: &Header, class: LinkClass) -> u8 {
+    fn level(&self, router: u32, header: &Header, class: LinkClass) -> u8 {
         let at_destination = || {
             let home = self.dragonfly.topology().node_router(header.target);
             self.dragonfly.group_of(router) == self.dragonfly.group_of(home)
         };
         match self.rule {
-            VcRule::Codes => match header.globals {
-                0 => u8::from(header.moved),
+            VcRule::Codes => match header.level {
+                0 => u8::from(header.notes & MOVED != 0),
                 _ if at_destination() => 3,
                 _ => 2,
             },
             VcRule::Stage => match class {
                 LinkClass::Terminal => 0,
-                LinkClass::Global => header.globals,
-                LinkClass::Local if header.globals == 0 => {
-                    if header.moved {
+                LinkClass::Global => header.level,
+                LinkClass::Local if header.level == 0 => {
+                    if header.notes & MOVED != 0 {
                         self.levels.second_in_source
                     } else {
                         0
@@ -209,7 +210,7 @@ impl DragonflyRouting {
                 }
                 LinkClass::Local if at_destination() => self.levels.destination,
                 LinkClass::Local if header.via_reached => self.levels.from_via,
-                LinkClass::Local => self.levels.to_via,
+                LinkClass::Local | LinkClass::Column => self.levels.to_via,
             },
         }
     }
@@ -271,12 +272,12 @@ impl DragonflyRouting {
             return None;
         }
         if self.algorithm == Algorithm::Valiant {
-            if !header.moved {
+            if header.notes & MOVED == 0 {
                 header.via = self.random_via(here, goal, choice);
             }
             return None;
         }
-        let own_only = header.moved && self.divert == Divert::OwnGlobalPorts;
+        let own_only = header.notes & MOVED != 0 && self.divert == Divert::OwnGlobalPorts;
         let mut best: Option<(u32, u32)> = None;
         for _ in 0..choice.draws(self.candidates) {
             let candidate = if own_only {
@@ -293,7 +294,16 @@ impl DragonflyRouting {
         }
         let (via, port) = best?;
         let minimal = self.towards_router(router, here, home, goal, choice);
-        if port == minimal || !choice.divert(minimal, port) {
+        if port == minimal {
+            return Some(minimal);
+        }
+        let path = |port, hops| Path {
+            port,
+            hops,
+            remote: NOWHERE,
+        };
+        // The longest minimal path and the longest detour, whichever are taken.
+        if !choice.divert(path(minimal, 4), path(port, 6)) {
             return Some(minimal);
         }
         header.via = via;

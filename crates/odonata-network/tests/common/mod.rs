@@ -12,9 +12,10 @@ pub(crate) use play::*;
 use odonata_engine::Time;
 use odonata_network::routing::{Algorithm, Divert, DragonflyRouting, Intermediate, Routing, VcRule};
 use odonata_network::{
-    Blueprint, Fabric, InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels,
+    Blueprint, Detour, Fabric, InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching,
+    VirtualChannels,
 };
-use odonata_topology::{Arrangement, Dragonfly, DragonflyShape};
+use odonata_topology::{Arrangement, Dragonfly, DragonflyShape, LinkClass};
 use odonata_units::Bandwidth;
 
 /// A network to be built.
@@ -46,6 +47,11 @@ pub(crate) const CYCLE: Time = Time::from_ns(1);
 pub(crate) const FLIT: u64 = 16;
 
 /// A link that sends one flit in `cycles_per_flit` cycles.
+/// Parameters of terminal, local and global links; columns are as local links.
+pub(crate) fn links([terminal, local, global]: [LinkParams; 3]) -> [LinkParams; LinkClass::COUNT] {
+    [terminal, local, global, local]
+}
+
 pub(crate) fn link(cycles_per_flit: u64, latency: u64, buffer_flits: u64, credit_delay: u64) -> LinkParams {
     LinkParams {
         bandwidth: Bandwidth(FLIT as f64 * 1e9 / cycles_per_flit as f64),
@@ -74,7 +80,13 @@ impl Net {
                 router: RouterModel::InputQueued,
                 input_queues: InputQueues::VirtualOutput,
                 router_delay: Time(3 * CYCLE.0),
-                links: [link(1, 2, 32, 1), link(1, 5, 32, 2), link(1, 20, 64, 4)],
+                links: [
+                    link(1, 2, 32, 1),
+                    link(1, 5, 32, 2),
+                    link(1, 20, 64, 4),
+                    link(1, 5, 32, 2),
+                ],
+                detour: Detour::default(),
                 nic: NicParams { queue: 8 },
                 traffics: 1,
                 series: None,
@@ -104,7 +116,7 @@ impl Net {
                 switching: Switching::StoreAndForward,
                 router: RouterModel::OutputQueued,
                 router_delay: Time::from_ns(100),
-                links: [link(16.0, 8), link(5.25, 4), link(4.7, 4)],
+                links: links([link(16.0, 8), link(5.25, 4), link(4.7, 4)]),
                 ..Net::round(shape(1, 1, 1, 0)).params
             },
             ..Net::round(shape(1, 1, 1, 0))
@@ -154,7 +166,7 @@ impl Net {
 
     /// What all parts of the fabric have in common.
     pub(crate) fn blueprint(&self) -> Blueprint {
-        Blueprint::new(self.params.clone(), self.routing(), self.vcs(), 0, 2.0)
+        Blueprint::new(self.params.clone(), self.routing(), self.vcs())
     }
 
     /// The fabric; packets divert where the minimal port has more than twice the other's load.

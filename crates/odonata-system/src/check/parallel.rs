@@ -131,7 +131,8 @@ fn division(survey: &Survey<'_>, division: &Division, topology: &Topology, threa
         }
     });
     let counts = lookahead::cut(topology, bounds);
-    let cuts = [LinkClass::Local, LinkClass::Global].map(|class| {
+    let present = |class: &LinkClass| *class != LinkClass::Terminal && counts.cables[*class as usize] > 0;
+    let cuts = LinkClass::ALL.into_iter().filter(present).map(|class| {
         let (cables, cut) = (counts.cables[class as usize], counts.cut[class as usize]);
         CutReport {
             class: class.name(),
@@ -154,7 +155,7 @@ fn division(survey: &Survey<'_>, division: &Division, topology: &Topology, threa
         used,
         threads,
         parts: parts.collect(),
-        cuts: cuts.to_vec(),
+        cuts: cuts.collect(),
         lookahead_s: divided.then(|| one.lookahead.seconds()),
         events_per_window: divided.then_some(events),
         events_per_window_and_thread: divided.then(|| events / busy.max(1.0)),

@@ -243,7 +243,11 @@ impl World {
             switching: Switching::StoreAndForward,
             router: RouterModel::InputQueued,
             router_delay: ROUTER_DELAY,
-            links: [link(8.0, 20), link(10.0, 40), link(5.0, 300)],
+            links: [link(8.0, 20), link(10.0, 40), link(5.0, 300), link(10.0, 40)],
+            detour: odonata_network::Detour {
+                bias: 1.0,
+                ..Default::default()
+            },
             nic: NicParams { queue: 4 },
             traffics: 2 * self.jobs.len() as u16,
             series: None,
@@ -264,7 +268,7 @@ impl World {
             2,
         ));
         let vcs = routing.virtual_channels();
-        let blueprint = Blueprint::new(self.network(), routing, vcs, 0, 1.0);
+        let blueprint = Blueprint::new(self.network(), routing, vcs);
         let servers = Servers::new(self.servers.clone()).unwrap();
         let topology = blueprint.routing().topology();
         let plan = HostPlan::new(self.params.clone(), self.jobs.clone(), &self.server_nodes, topology);

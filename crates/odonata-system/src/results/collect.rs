@@ -196,7 +196,7 @@ fn routers(from: &Sources<'_>) -> Vec<RouterRow> {
             row.packets += s.packets;
             let (busy, saturation) = match topology.class(port) {
                 LinkClass::Terminal => (&mut row.busy_terminal_s, &mut row.saturation_terminal_s),
-                LinkClass::Local => (&mut row.busy_local_s, &mut row.saturation_local_s),
+                LinkClass::Local | LinkClass::Column => (&mut row.busy_local_s, &mut row.saturation_local_s),
                 LinkClass::Global => (&mut row.busy_global_s, &mut row.saturation_global_s),
             };
             *busy += s.busy.seconds();

@@ -144,6 +144,7 @@ fn network(n: &w::Network) -> Result<r::Network, Problem> {
         terminal: link("terminal", &l.terminal, n.packet, (16.0, 30, 32))?,
         local: link("local", &l.local, n.packet, (5.25, 50, 16))?,
         global: link("global", &l.global, n.packet, (4.7, 300, 16))?,
+        column: link("column", &l.column.or(&l.local), n.packet, (5.25, 50, 16))?,
     };
     let routing = &n.routing;
     if let Some(vcs) = routing.vcs {

@@ -3,6 +3,7 @@
 
 mod machine;
 
+use odonata_topology::LinkClass;
 use odonata_units::{Bandwidth, Bytes, PerByte, Time, WallTime};
 use serde::Serialize;
 
@@ -13,11 +14,12 @@ pub use super::choices::{
 };
 use super::clock::Clock;
 use super::layout::Layout;
-pub use machine::{
-    DegradedLink, Dragonfly, Dragonfly2d, DragonflyPlus, Exception, FailedLink, FatTree, Graph, HyperX, Kind, Machine, SlimFly, Torus,
-};
 pub use super::parallel::{ListedParts, Optimism, Parallel, Parts, Scheduler, Threads};
 pub use super::workload::{Checkpoint, Cosmoflow, Milc, Nekbone, Stencil};
+pub use machine::{
+    DegradedLink, Dragonfly, Dragonfly2d, DragonflyPlus, Exception, FailedLink, FatTree, Graph, HyperX, Kind, Machine,
+    SlimFly, Torus,
+};
 
 /// A scenario, ready to be simulated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -70,74 +72,6 @@ pub struct Run {
 }
 
 /// Links, routers, routing.
-    pub network: Network,
-    /// The interface between a node and its router.
-    pub nic: Nic,
-    /// Costs of MPI calls, algorithms of collectives.
-    pub mpi: Mpi,
-    /// Storage servers; `None`: the machine has none, and no job does I/O.
-    pub storage: Option<Storage>,
-    /// The jobs, in the order of the file; at least one.
-    pub jobs: Vec<Job>,
-}
-
-/// How long to run and what to record.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Run {
-    /// The run ends here even if jobs have not; `None`: when all jobs have ended.
-    pub time_limit: Option<Time>,
-    /// Most messages that are recorded one by one; above, histograms.
-    pub message_rows: u64,
-    /// Most I/O operations that are recorded one by one; above, histograms.
-    pub io_rows: u64,
-    /// Interval of the time series; `None`: no series.
-    pub series_interval: Option<Time>,
-    /// Whether every wait of a packet or I/O request is charged to the job it waited for.
-    pub blame: bool,
-    /// Whether each job also runs alone; whoever starts the runs looks at it, a single run does not.
-    pub baselines: bool,
-    /// How the run is spread over cores; nothing that is measured depends on it.
-    #[serde(flatten)]
-    pub parallel: Parallel,
-    /// Wall time between two snapshots; `None`: there are none. Whoever advances the run looks at it.
-    pub checkpoint_interval: Option<WallTime>,
-}
-
-/// The machine's graph.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Machine {
-    /// A dragonfly with one-dimensional groups.
-    Dragonfly(Dragonfly),
-}
-
-/// A dragonfly with one-dimensional groups.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Dragonfly {
-    /// Number of groups, g.
-    pub groups: u32,
-    /// Routers per group, a.
-    pub routers_per_group: u32,
-    /// Nodes per router, p.
-    pub nodes_per_router: u32,
-    /// Global ports per router, h.
-    pub global_ports_per_router: u32,
-    /// How global ports are assigned to groups.
-    pub arrangement: Arrangement,
-    /// Cables per pair of groups; `None`: as many as the ports allow.
-    pub cables: Option<u32>,
-}
-
-impl Machine {
-    /// The key of its kind in a scenario.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Machine::Dragonfly(_) => "dragonfly",
-        }
-    }
-}
-
-/// Links, routers, routing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Network {
     /// Length of a cycle, where the scenario counts in cycles; nothing depends on it any more.
@@ -169,6 +103,20 @@ pub struct Links {
     pub local: Link,
     /// Between groups.
     pub global: Link,
+    /// The second kind between routers of a group.
+    pub column: Link,
+}
+
+impl Links {
+    /// The parameters of links of `class`.
+    pub fn of(&self, class: LinkClass) -> &Link {
+        match class {
+            LinkClass::Terminal => &self.terminal,
+            LinkClass::Local => &self.local,
+            LinkClass::Global => &self.global,
+            LinkClass::Column => &self.column,
+        }
+    }
 }
 
 /// One class of links.

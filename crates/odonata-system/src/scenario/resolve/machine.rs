@@ -194,7 +194,11 @@ fn faults(
     for (key, count) in [("failed_links", failed.len()), ("degraded_links", degraded.len())] {
         if count > MOST_FAULTS {
             let problem = format!("{count} broken cables");
-            return Err(Problem::new(format!("machine.{key}"), problem, format!("at most {MOST_FAULTS}")));
+            return Err(Problem::new(
+                format!("machine.{key}"),
+                problem,
+                format!("at most {MOST_FAULTS}"),
+            ));
         }
     }
     for (at, link) in failed.iter().enumerate() {

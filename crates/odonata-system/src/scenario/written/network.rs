@@ -58,6 +58,9 @@ pub struct Links {
     pub local: Link,
     /// Between groups. Defaults: bandwidth "4.7 GiB/s", latency "300 ns", buffer "16 KiB".
     pub global: Link,
+    /// Between routers of a group that has two kinds of links: the columns of a two-dimensional dragonfly group. What is
+    /// left out is as for `local`.
+    pub column: Link,
 }
 
 /// One class of links; both directions alike.
@@ -72,6 +75,23 @@ pub struct Link {
     pub buffer: Option<Bytes>,
     /// How long a credit takes back; positive. Default: the latency.
     pub credit_delay: Option<Time>,
+}
+
+impl Link {
+    /// These keys, and those of `other` for what is left out.
+    pub fn or(&self, other: &Link) -> Link {
+        Link {
+            bandwidth: self.bandwidth.or(other.bandwidth),
+            latency: self.latency.or(other.latency),
+            buffer: self.buffer.or(other.buffer),
+            // A delay of its own goes with a latency of its own.
+            credit_delay: self.credit_delay.or(if self.latency.is_none() {
+                other.credit_delay
+            } else {
+                None
+            }),
+        }
+    }
 }
 
 /// How paths are chosen.

@@ -34,7 +34,10 @@ pub(super) fn dragonfly_2d(table: Table, d: w::Dragonfly2d) -> Result<r::Dragonf
     let reach = format!("{rows} x {columns} routers with {h} global_ports_per_router reach {ports} other groups");
     table.groups(g, ports, reach)?;
     let local = u64::from(columns - 1) + u64::from(rows - 1) * u64::from(column_cables);
-    table.ports(u64::from(g).saturating_mul(routers), u64::from(most_nodes) + local + u64::from(h))?;
+    table.ports(
+        u64::from(g).saturating_mul(routers),
+        u64::from(most_nodes) + local + u64::from(h),
+    )?;
     let cables = table.cables(d.cables, g, ports)?;
     let bundle = table.size("bundle", Some(d.bundle), 1)?;
     if let Some(cables) = cables.filter(|cables| cables % bundle != 0) {

@@ -17,8 +17,11 @@ pub(super) fn graph(table: Table, graph: w::Graph, folder: &Path) -> Result<r::G
     };
     let path = folder.join(file);
     let shown = path.display().to_string();
-    let text = read_text(&path, LONGEST)
-        .map_err(|problem| table.problem("file", problem, "a file with a graph").within(&shown, None))?;
+    let text = read_text(&path, LONGEST).map_err(|problem| {
+        table
+            .problem("file", problem, "a file with a graph")
+            .within(&shown, None)
+    })?;
     Ok(r::Graph {
         file: shown,
         hash: fnv(text.as_bytes()),

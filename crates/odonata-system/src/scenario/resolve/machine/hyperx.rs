@@ -23,7 +23,9 @@ pub(super) fn hyperx(table: Table, hyperx: w::HyperX) -> Result<r::HyperX, Probl
             list
         }
     };
-    let routers = dims.iter().fold(1u64, |product, &k| product.saturating_mul(u64::from(k)));
+    let routers = dims
+        .iter()
+        .fold(1u64, |product, &k| product.saturating_mul(u64::from(k)));
     let others = dims.iter().zip(&cables);
     let ports: u64 = others.map(|(&k, &count)| u64::from(k - 1) * u64::from(count)).sum();
     table.ports(routers, u64::from(nodes) + ports)?;

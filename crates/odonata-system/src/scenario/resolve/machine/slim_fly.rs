@@ -24,7 +24,11 @@ pub(super) fn slim_fly(table: Table, fly: &w::SlimFly) -> Result<r::SlimFly, Pro
             return Err(table.problem("q", problem, "a prime power of the form 4 w - 1, 4 w or 4 w + 1"));
         }
     };
-    let nodes = table.size("nodes_per_router", Some(fly.nodes_per_router.unwrap_or(degree.div_ceil(2))), 1)?;
+    let nodes = table.size(
+        "nodes_per_router",
+        Some(fly.nodes_per_router.unwrap_or(degree.div_ceil(2))),
+        1,
+    )?;
     table.ports(2 * u64::from(q) * u64::from(q), u64::from(nodes) + u64::from(degree))?;
     Ok(r::SlimFly {
         q,
