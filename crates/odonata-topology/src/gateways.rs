@@ -66,6 +66,14 @@ impl Gateways {
         }
     }
 
+    /// With the gateways of each pair in the order of `key`; those of one key keep their order.
+    pub(crate) fn sorted_by_key(mut self, key: impl Fn(&Gateway) -> u32) -> Self {
+        for pair in self.first.windows(2) {
+            self.gateways[pair[0] as usize..pair[1] as usize].sort_by_key(&key);
+        }
+        self
+    }
+
     /// The gateways from group `from` to group `to`.
     #[inline]
     pub(crate) fn between(&self, from: u32, to: u32) -> &[Gateway] {

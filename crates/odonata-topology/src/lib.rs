@@ -32,18 +32,29 @@
 
 mod arrangement;
 mod dragonfly;
+mod dragonfly2d;
+mod dragonfly_plus;
+mod fat_tree;
 mod fault;
+mod galois;
 mod gateways;
 mod graph;
+mod hyperx;
 mod measure;
 pub mod partition;
 mod sizes;
+mod slim_fly;
 mod torus;
 
 pub use arrangement::Arrangement;
 pub use dragonfly::{Dragonfly, DragonflyShape};
+pub use dragonfly_plus::{DragonflyPlus, DragonflyPlusShape};
+pub use dragonfly2d::{Dragonfly2d, Dragonfly2dShape};
+pub use fat_tree::{FatTree, FatTreeShape};
 pub use fault::{Effect, Fault};
 pub use gateways::Gateway;
 pub use graph::{Cable, LinkClass, Peer, Topology};
+pub use hyperx::{HyperX, HyperXShape};
 pub use measure::{CutOff, Diameter};
+pub use slim_fly::{SlimFly, SlimFlyShape};
 pub use torus::{Torus, TorusShape};
