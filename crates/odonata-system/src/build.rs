@@ -1,6 +1,7 @@
 //! From a resolved scenario to a machine that is ready to run.
 
-use crate::family::Family;
+mod routing;
+
 use crate::host::{
     HostParams, HostPlan, IoParams, Job, JobProgram, MpiParams, Progress, RecordParams, Standing, WaitingJob,
 };
@@ -9,7 +10,7 @@ use crate::placement::Placement;
 use crate::scenario::Scenario;
 use crate::scenario::choices::AlgorithmSizes;
 use crate::scenario::resolved::{self, Resolved};
-use odonata_network::routing::{self, DragonflyRouting, Routing};
+use odonata_network::routing::Routing;
 use odonata_network::{
     Blueprint, Detour, DetourRule, InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching,
     VirtualChannels,
@@ -23,40 +24,16 @@ use std::ops::Range;
 /// The routing of the scenario on its machine.
 ///
 /// # Errors
-/// A text saying which size of the machine is impossible.
+/// A text saying which size of the machine is impossible, or which broken cable leaves it no way.
 pub fn routing(scenario: &Resolved) -> Result<Routing, String> {
-    let Family::Dragonfly(dragonfly) = Family::new(&scenario.machine)?;
-    let r = &scenario.network.routing;
-    Ok(Routing::Dragonfly(DragonflyRouting::new(
-        dragonfly,
-        match r.algorithm {
-            resolved::Algorithm::Minimal => routing::Algorithm::Minimal,
-            resolved::Algorithm::Valiant => routing::Algorithm::Valiant,
-            resolved::Algorithm::ProgressiveAdaptive => routing::Algorithm::ProgressiveAdaptive,
-        },
-        match r.via {
-            resolved::Via::Group => routing::Intermediate::Group,
-            resolved::Via::Router => routing::Intermediate::Router,
-        },
-        match r.divert {
-            resolved::Divert::Any => routing::Divert::Anywhere,
-            resolved::Divert::OwnGlobalPorts => routing::Divert::OwnGlobalPorts,
-        },
-        match r.vc_rule {
-            resolved::VcRule::Stage => routing::VcRule::Stage,
-            resolved::VcRule::Codes => routing::VcRule::Codes,
-        },
-        r.candidates,
-    )))
+    routing::new(&scenario.machine, &scenario.network.routing)
 }
 
 /// Virtual channels per link class: what the routing needs, or more where the scenario says so.
 pub fn virtual_channels(scenario: &Resolved, routing: &Routing) -> VirtualChannels {
     let need = routing.virtual_channels();
-    match scenario.network.routing.vcs {
-        None => need,
-        Some(n) => need.map(|least| least.max(n)),
-    }
+    let vcs = scenario.network.routing.vcs;
+    LinkClass::ALL.map(|class| need[class as usize].max(vcs.and_then(|vcs| vcs.of(class)).unwrap_or(0)))
 }
 
 /// A machine with its jobs, to be built whole or in parts.
@@ -150,6 +127,7 @@ pub fn whole(scenario: &Scenario) -> Result<Machine, String> {
 
 fn network(scenario: &Resolved) -> NetworkParams {
     let n = &scenario.network;
+    let ugal = n.routing.algorithm == resolved::Algorithm::Ugal;
     let link = |l: &resolved::Link| LinkParams {
         bandwidth: l.bandwidth,
         latency: l.latency,
@@ -177,10 +155,10 @@ fn network(scenario: &Resolved) -> NetworkParams {
             queue: scenario.nic.queue,
         },
         detour: Detour {
-            rule: DetourRule::Both,
+            rule: if ugal { DetourRule::Sum } else { DetourRule::Both },
             threshold: n.routing.threshold.0,
             bias: n.routing.bias,
-            hops: false,
+            hops: ugal,
         },
         traffics: 2 * scenario.jobs.len() as u16,
         series: scenario.run.series_interval,

@@ -7,7 +7,7 @@ pub use parallel::{CutReport, DivisionReport, ParallelReport, PartReport};
 use crate::build;
 use crate::estimate::{Estimate, distinct};
 use crate::placement::Placement;
-use crate::scenario::resolved::{Bursts, Job, Machine, Resolved, Workload};
+use crate::scenario::resolved::{Bursts, Job, Kind, Resolved, Workload};
 use crate::scenario::{InputError, Problem, Scenario};
 use odonata_network::{VirtualChannels, deadlock};
 use odonata_topology::{LinkClass, Peer, Topology};
@@ -184,7 +184,9 @@ fn machine_report(scenario: &Resolved, topology: &Topology, placement: &Placemen
 /// to enumerate.
 fn routing_report(scenario: &Resolved) -> Result<RoutingReport, String> {
     let mut small = scenario.clone();
-    let Machine::Dragonfly(d) = &mut small.machine;
+    let Kind::Dragonfly(d) = &mut small.machine.kind else {
+        return Err(String::new());
+    };
     let whole = d.groups * d.routers_per_group <= LARGEST_PROOF;
     if !whole {
         // Levels of virtual channels follow from the kinds of hops, not from the number of groups; five
@@ -218,7 +220,9 @@ fn routing_report(scenario: &Resolved) -> Result<RoutingReport, String> {
         proved_on: if whole {
             "this machine".into()
         } else {
-            let Machine::Dragonfly(d) = &small.machine;
+            let Kind::Dragonfly(d) = &small.machine.kind else {
+                return Err(String::new());
+            };
             format!(
                 "the same dragonfly with {} groups of {} routers",
                 d.groups, d.routers_per_group

@@ -6,6 +6,7 @@
 mod jobs;
 mod machine;
 mod parallel;
+mod routing;
 mod rules;
 mod storage;
 mod traffic;
@@ -27,7 +28,7 @@ const LARGEST_PACKET: u64 = 1 << 20;
 /// Resolves `written`. `stem` is the name of a scenario without one; relative files start from `folder`.
 pub(super) fn resolve(written: w::Written, stem: &str, folder: &std::path::Path) -> Result<r::Resolved, Problem> {
     let (machine, layout) = machine::machine(written.machine, folder)?;
-    let network = network(&written.network)?;
+    let network = network(&written.network, &machine.kind)?;
     let nic = nic(&written.nic)?;
     let mpi = mpi(&written.mpi)?;
     let storage = match &written.storage {
@@ -50,6 +51,19 @@ pub(super) fn resolve(written: w::Written, stem: &str, folder: &std::path::Path)
     resolved.jobs = jobs::jobs(written.jobs, &resolved, folder)?;
     resolved.run.blame = written.run.blame.unwrap_or(resolved.jobs.len() > 1);
     Ok(resolved)
+}
+
+/// Resolves the machine of `written` and its network, whatever else there is.
+pub(super) fn hardware(written: w::Written, stem: &str, folder: &std::path::Path) -> Result<r::Hardware, Problem> {
+    let (machine, layout) = machine::machine(written.machine, folder)?;
+    let network = network(&written.network, &machine.kind)?;
+    Ok(r::Hardware {
+        name: name("name", written.name.unwrap_or_else(|| stem.into()))?,
+        preset: written.preset,
+        machine,
+        layout,
+        network,
+    })
 }
 
 /// A name that fits into titles and tables.
@@ -116,7 +130,7 @@ fn run(run: &w::Run, layout: &Layout) -> Result<r::Run, Problem> {
     })
 }
 
-fn network(n: &w::Network) -> Result<r::Network, Problem> {
+fn network(n: &w::Network, kind: &r::Kind) -> Result<r::Network, Problem> {
     if n.packet == Bytes::ZERO || n.packet.0 > LARGEST_PACKET {
         let problem = format!("a packet of {} is not possible", n.packet);
         return Err(Problem::new("network.packet", problem, "1 B to 1 MiB"));
@@ -146,18 +160,7 @@ fn network(n: &w::Network) -> Result<r::Network, Problem> {
         global: link("global", &l.global, n.packet, (4.7, 300, 16))?,
         column: link("column", &l.column.or(&l.local), n.packet, (5.25, 50, 16))?,
     };
-    let routing = &n.routing;
-    if let Some(vcs) = routing.vcs {
-        within("network.routing.vcs", vcs, 1, 16)?;
-    }
-    let nonminimal = routing.algorithm != r::Algorithm::Minimal;
-    if routing.vc_rule == r::VcRule::Codes && routing.via == r::Via::Router && nonminimal {
-        let problem = "virtual channels by the rule of CODES on detours over a router can deadlock";
-        let error = Problem::new("network.routing.vc_rule", problem, "\"stage\", or via = \"group\"");
-        return Err(error.hint("two local hops in the intermediate group would share virtual channel 2"));
-    }
     Ok(r::Network {
-        clock: n.clock,
         packet: n.packet,
         flit: n.flit,
         switching: n.switching,
@@ -165,16 +168,8 @@ fn network(n: &w::Network) -> Result<r::Network, Problem> {
         input_queues: n.input_queues,
         router_delay: n.router_delay,
         links,
-        routing: r::Routing {
-            algorithm: routing.algorithm,
-            via: routing.via,
-            threshold: routing.threshold,
-            bias: within("network.routing.bias", routing.bias, 0.0, 1_000.0)?,
-            candidates: within("network.routing.candidates", routing.candidates, 1, 64)?,
-            vcs: routing.vcs,
-            divert: routing.divert,
-            vc_rule: routing.vc_rule,
-        },
+        routing: routing::routing(&n.routing, kind)?,
+        clock: n.clock,
     })
 }
 

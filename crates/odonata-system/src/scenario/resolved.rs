@@ -9,8 +9,8 @@ use serde::Serialize;
 
 pub use super::choices::{
     Algorithm, Allgather, Allreduce, Alltoall, Alltoallv, Arrangement, Arrival, Assignment, Barrier, Broadcast,
-    CheckpointOffset, CosmoflowIo, Divert, Gather, InputQueues, Library, Position, Progress, Reach, Reduce,
-    ReduceScatter, RouterModel, Scan, Scatter, Switching, Turn, VcRule, Via,
+    CheckpointOffset, ClassVcs, CosmoflowIo, DeadlockCheck, Divert, Gather, InputQueues, Knowledge, Library, Position,
+    Progress, Reach, Reduce, ReduceScatter, RouterModel, Scan, Scatter, Switching, Turn, Up, VcRule, Vcs, Via,
 };
 use super::clock::Clock;
 use super::layout::Layout;
@@ -49,6 +49,22 @@ pub struct Resolved {
     pub jobs: Vec<Job>,
 }
 
+/// The part of a scenario that is there without jobs: a machine and its network.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Hardware {
+    /// Name of the scenario; the file's stem if it has none.
+    pub name: String,
+    /// The preset below the user's keys.
+    pub preset: Option<String>,
+    /// The machine's graph.
+    pub machine: Machine,
+    /// Where its nodes are; follows from `machine`.
+    #[serde(skip)]
+    pub layout: Layout,
+    /// Links, routers, routing.
+    pub network: Network,
+}
+
 /// How long to run and what to record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Run {
@@ -74,8 +90,6 @@ pub struct Run {
 /// Links, routers, routing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Network {
-    /// Length of a cycle, where the scenario counts in cycles; nothing depends on it any more.
-    pub clock: Option<Clock>,
     /// Largest packet; at least one flit.
     pub packet: Bytes,
     /// Unit of buffer space and of cut-through.
@@ -92,6 +106,8 @@ pub struct Network {
     pub links: Links,
     /// How paths are chosen.
     pub routing: Routing,
+    /// Length of a cycle, where the scenario counts in cycles; nothing depends on it any more.
+    pub clock: Option<Clock>,
 }
 
 /// The link classes of a machine.
@@ -137,6 +153,12 @@ pub struct Link {
 pub struct Routing {
     /// The algorithm.
     pub algorithm: Algorithm,
+    /// Which loads the source router knows; only of UGAL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub knowledge: Option<Knowledge>,
+    /// How the way up is chosen; only of fat trees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub up: Option<Up>,
     /// What a non-minimal path goes through.
     pub via: Via,
     /// Load of the minimal port up to which no packet leaves it.
@@ -145,12 +167,14 @@ pub struct Routing {
     pub bias: f64,
     /// Non-minimal paths that are compared.
     pub candidates: u32,
-    /// Virtual channels per port of every class; `None`: as many as the algorithm needs.
-    pub vcs: Option<u8>,
+    /// Virtual channels per port; `None`: as many as the algorithm needs.
+    pub vcs: Option<Vcs>,
     /// Over what a second router of the source group may divert.
     pub divert: Divert,
     /// How virtual channels are assigned to hops.
     pub vc_rule: VcRule,
+    /// What happens to a routing that can deadlock.
+    pub deadlock_check: DeadlockCheck,
 }
 
 /// The interface between a node and its router.

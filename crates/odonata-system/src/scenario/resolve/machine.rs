@@ -76,8 +76,7 @@ pub(super) fn machine(machine: Option<w::Machine>, folder: &Path) -> Result<(r::
     let layout = Layout::new(family.topology()).map_err(|problem| table.refuse(&machine.kind, problem))?;
     faults(&mut machine, &failed, &degraded, layout.routers())?;
     if !machine.faults().is_empty() {
-        // What one cable has wrong was checked; what they have together is that a way is missing.
-        Family::new(&machine).map_err(|problem| Problem::new("machine", problem, ""))?;
+        impaired(&machine)?;
     }
     Ok((machine, layout))
 }
@@ -172,6 +171,34 @@ impl Table {
             _ => self.whole(problem, ""),
         }
     }
+}
+
+/// Checks that the broken cables exist, and that the rest still connects all nodes.
+fn impaired(machine: &r::Machine) -> Result<(), Problem> {
+    const SHOWN: usize = 4;
+    let key = match machine.failed_links.is_empty() {
+        true => "machine.degraded_links",
+        false => "machine.failed_links",
+    };
+    let family = Family::new(machine).map_err(|problem| Problem::new(key, problem, "cables that there are"))?;
+    let apart = family.topology().cut_off(SHOWN);
+    if apart.pairs == 0 {
+        return Ok(());
+    }
+    let mut list: Vec<String> = apart.examples.iter().map(|(a, b)| format!("{a} and {b}")).collect();
+    if apart.pairs > SHOWN as u64 {
+        list.push("...".into());
+    }
+    let problem = format!(
+        "{} pairs of routers with nodes are cut off from each other: {}",
+        apart.pairs,
+        list.join(", ")
+    );
+    Err(Problem::new(
+        key,
+        problem,
+        "cables that leave a way between any two nodes",
+    ))
 }
 
 /// Checks the list of broken cables.

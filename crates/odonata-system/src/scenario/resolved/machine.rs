@@ -159,6 +159,8 @@ pub struct FatTree {
     pub down: Vec<u32>,
     /// Parents of a member of each level below, from the nodes up.
     pub up: Vec<u32>,
+    /// Parallel cables between a member of each level below and a parent.
+    pub parallel: Vec<u32>,
 }
 
 /// A Slim Fly.

@@ -43,7 +43,12 @@ pub(super) fn fat_tree(table: Table, tree: w::FatTree) -> Result<r::FatTree, Pro
         let problem = format!("{} numbers for {} levels", up.len(), down.len());
         return Err(table.problem("up", problem, format!("{} numbers, as in down", down.len())));
     }
-    for (name, list) in [("down", &down), ("up", &up)] {
+    let parallel = tree.parallel.unwrap_or_else(|| vec![1; down.len()]);
+    if parallel.len() != down.len() {
+        let problem = format!("{} numbers for {} levels", parallel.len(), down.len());
+        return Err(table.problem("parallel", problem, format!("{} numbers, as in down", down.len())));
+    }
+    for (name, list) in [("down", &down), ("up", &up), ("parallel", &parallel)] {
         for (at, &number) in list.iter().enumerate() {
             within(&table.key(&format!("{name}.{at}")), number, 1, MOST)?;
         }
@@ -52,5 +57,9 @@ pub(super) fn fat_tree(table: Table, tree: w::FatTree) -> Result<r::FatTree, Pro
         let problem = format!("a node with {} parents", up[0]);
         return Err(table.problem("up.0", problem, "1: a node has one link"));
     }
-    Ok(r::FatTree { down, up })
+    if parallel[0] != 1 {
+        let problem = format!("a node with {} cables", parallel[0]);
+        return Err(table.problem("parallel.0", problem, "1: a node has one link"));
+    }
+    Ok(r::FatTree { down, up, parallel })
 }

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// A fat tree: a k-ary n-tree (`k` and `n`; F. Petrini, M. Vanneschi, IPPS 1997), or an extended generalised fat tree
-/// XGFT(h; m_1, ..., m_h; w_1, ..., w_h) (`down` and `up`; S. Öhring et al., IPPS 1995). Nodes are level 0; the pods of
+/// XGFT(h; m_1, ..., m_h; w_1, ..., w_h) (`down` and `up`; S. Öhring et al., IPPS 1995), with
+/// parallel cables where `parallel` says so (E. Zahavi, 2010). Nodes are level 0; the pods of
 /// the top level are its groups.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -19,4 +20,7 @@ pub struct FatTree {
     pub down: Option<Vec<u32>>,
     /// w: parents of a member of each level below, from the nodes up, e.g. [1, 4, 4]. Nodes have one parent.
     pub up: Option<Vec<u32>>,
+    /// Parallel cables between a member of each level below and a parent, from the nodes up; those of nodes are 1.
+    /// Default: 1 everywhere.
+    pub parallel: Option<Vec<u32>>,
 }

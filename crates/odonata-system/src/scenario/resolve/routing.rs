@@ -1,0 +1,90 @@
+//! How paths are chosen.
+
+use odonata_topology::LinkClass;
+use odonata_units::Bytes;
+
+use super::within;
+use crate::scenario::error::Problem;
+use crate::scenario::resolved as r;
+use crate::scenario::written as w;
+
+/// The algorithms of a kind of machine, its default first.
+pub(crate) fn algorithms(kind: &r::Kind) -> &'static [r::Algorithm] {
+    use r::Algorithm as A;
+    match kind {
+        r::Kind::Dragonfly(_) | r::Kind::Dragonfly2d(_) | r::Kind::DragonflyPlus(_) => {
+            &[A::Minimal, A::Valiant, A::Ugal, A::ProgressiveAdaptive]
+        }
+        r::Kind::Torus(_) => &[A::DimensionOrder, A::Bubble, A::MinimalAdaptive, A::Valiant],
+        r::Kind::Mesh(_) => &[A::DimensionOrder, A::MinimalAdaptive, A::Valiant],
+        r::Kind::FatTree(_) => &[A::NearestCommonAncestor],
+        r::Kind::SlimFly(_) => &[A::Minimal, A::Valiant, A::Ugal],
+        r::Kind::HyperX(_) => &[A::DimensionOrder, A::MinimalAdaptive, A::Valiant, A::Ugal, A::Dal],
+        r::Kind::Graph(_) => &[A::Minimal, A::UpDown],
+    }
+}
+
+pub(super) fn routing(routing: &w::Routing, kind: &r::Kind) -> Result<r::Routing, Problem> {
+    const KEY: &str = "network.routing";
+    let known = algorithms(kind);
+    let algorithm = routing.algorithm.unwrap_or(known[0]);
+    if !known.contains(&algorithm) {
+        let problem = format!(
+            "machines of kind {} have no routing \"{}\"",
+            kind.name(),
+            algorithm.name()
+        );
+        let names: Vec<&str> = known.iter().map(|algorithm| algorithm.name()).collect();
+        let expected = format!("one of {}", names.join(", "));
+        return Err(Problem::new(format!("{KEY}.algorithm"), problem, expected));
+    }
+    let only = |key: &str, given: bool, has: bool, whose: &str| {
+        if given && !has {
+            let problem = format!("the routing is {}", algorithm.name());
+            return Err(Problem::new(
+                format!("{KEY}.{key}"),
+                problem,
+                format!("algorithm = \"{whose}\""),
+            ));
+        }
+        Ok(())
+    };
+    let ugal = algorithm == r::Algorithm::Ugal;
+    let tree = algorithm == r::Algorithm::NearestCommonAncestor;
+    only("knowledge", routing.knowledge.is_some(), ugal, "ugal")?;
+    only("up", routing.up.is_some(), tree, "nearest-common-ancestor")?;
+    match routing.vcs {
+        Some(r::Vcs::All(count)) => {
+            within(&format!("{KEY}.vcs"), count, 1, 16)?;
+        }
+        Some(vcs @ r::Vcs::Classes(_)) => {
+            for class in LinkClass::ALL {
+                let key = format!("{KEY}.vcs.{}", class.name());
+                vcs.of(class).map(|count| within(&key, count, 1, 16)).transpose()?;
+            }
+        }
+        None => {}
+    }
+    let nonminimal = algorithm != r::Algorithm::Minimal;
+    let refuse = routing.deadlock_check == r::DeadlockCheck::Refuse;
+    if routing.vc_rule == r::VcRule::Codes && routing.via == r::Via::Router && nonminimal && refuse {
+        let problem = "virtual channels by the rule of CODES on detours over a router can deadlock";
+        let error = Problem::new(format!("{KEY}.vc_rule"), problem, "\"stage\", or via = \"group\"");
+        return Err(error.hint("two local hops in the intermediate group would share virtual channel 2"));
+    }
+    let bias = routing.bias.unwrap_or(if ugal { 1.0 } else { 2.0 });
+    let threshold = if ugal { Bytes::ZERO } else { Bytes::kib(16) };
+    Ok(r::Routing {
+        algorithm,
+        knowledge: ugal.then(|| routing.knowledge.unwrap_or_default()),
+        up: tree.then(|| routing.up.unwrap_or_default()),
+        via: routing.via,
+        threshold: routing.threshold.unwrap_or(threshold),
+        bias: within(&format!("{KEY}.bias"), bias, 0.0, 1_000.0)?,
+        candidates: within(&format!("{KEY}.candidates"), routing.candidates, 1, 64)?,
+        vcs: routing.vcs,
+        divert: routing.divert,
+        vc_rule: routing.vc_rule,
+        deadlock_check: routing.deadlock_check,
+    })
+}
