@@ -33,7 +33,7 @@ impl Arrangement {
             Arrangement::Absolute => (d + 1, x),
             Arrangement::Relative => ((x + d + 1) % g, g - 2 - d),
             // With an even number of groups the last direction leads to the opposite group, and so does its own.
-            Arrangement::Circulant if d % 2 == 0 => ((x + d / 2 + 1) % g, if d == g - 2 { d } else { d + 1 }),
+            Arrangement::Circulant if d.is_multiple_of(2) => ((x + d / 2 + 1) % g, if d == g - 2 { d } else { d + 1 }),
             Arrangement::Circulant => ((x + g - d.div_ceil(2)) % g, d - 1),
         }
     }

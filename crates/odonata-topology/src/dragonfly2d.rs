@@ -22,9 +22,6 @@ use crate::sizes::{self, cable};
 use crate::{Arrangement, Fault, Gateway, LinkClass, Topology};
 use std::ops::Range;
 
-/// The class of black cables.
-const COLUMN: LinkClass = LinkClass::Local;
-
 /// The sizes of a dragonfly with two-dimensional groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dragonfly2dShape {
@@ -124,7 +121,7 @@ impl Dragonfly2d {
                 for lane in 0..black {
                     let a = port(router, columns - 1 + (to - 1) * black + lane);
                     let b = port(other, columns - 1 + row * black + lane);
-                    list.push(cable(a, b, COLUMN));
+                    list.push(cable(a, b, LinkClass::Column));
                 }
             }
         }
@@ -330,7 +327,7 @@ fn cables_per_pair(shape: &Dragonfly2dShape) -> Result<u32, String> {
         0
     };
     let wanted = shape.cables.unwrap_or(fit);
-    if wanted % b != 0 {
+    if !wanted.is_multiple_of(b) {
         return Err(format!(
             "{wanted} cables per pair of groups are not whole bundles of {b}"
         ));
@@ -428,7 +425,10 @@ mod tests {
                     let ports = d.column_ports(router, to);
                     assert_eq!(ports.len() as u32, s.column_cables);
                     for port in ports {
-                        assert_eq!((t.neighbour(port), t.class(port)), (Some(at(to, column)), COLUMN));
+                        assert_eq!(
+                            (t.neighbour(port), t.class(port)),
+                            (Some(at(to, column)), LinkClass::Column)
+                        );
                     }
                 }
             }

@@ -162,27 +162,32 @@ impl FatTree {
         let mut places = vec![nowhere; routers as usize];
         let mut ports = vec![0; routers as usize];
         let mut list = Vec::new();
-        for level in 1..=levels {
+        for (level, &tops_here) in tops.iter().enumerate().skip(1) {
             let subtrees: u32 = m[level..].iter().product();
             let down = m[level - 1] * p[level - 1];
+            // Parents, cables to each, and siblings below them.
+            let (parents, lanes, siblings) = if level < levels {
+                (w[level], p[level], m[level])
+            } else {
+                (0, 0, 1)
+            };
+            let class = if level == 1 {
+                LinkClass::Local
+            } else {
+                LinkClass::Global
+            };
             for subtree in 0..subtrees {
                 let first = first_of(level, subtree);
-                for u in 0..tops[level] {
+                for u in 0..tops_here {
                     let router = first + u;
                     ports[router as usize] = down + above(level) as u32;
-                    let parents = if level < levels { w[level] } else { 0 };
                     let place = &mut places[router as usize];
                     (place.level, place.first, place.parents) = (level as u32, first, parents);
                     for d in 0..parents {
-                        let parent = first_of(level + 1, subtree / m[level]) + u + tops[level] * d;
-                        let class = if level == 1 {
-                            LinkClass::Local
-                        } else {
-                            LinkClass::Global
-                        };
-                        for lane in 0..p[level] {
-                            let here = (router, down + d * p[level] + lane);
-                            let there = (parent, subtree % m[level] * p[level] + lane);
+                        let parent = first_of(level + 1, subtree / siblings) + u + tops_here * d;
+                        for lane in 0..lanes {
+                            let here = (router, down + d * lanes + lane);
+                            let there = (parent, subtree % siblings * lanes + lane);
                             list.push(cable(here, there, class));
                         }
                     }
@@ -198,10 +203,11 @@ impl FatTree {
             nodes.extend((0..m[0]).map(|node| (router, node)));
             let mut subtree = leaf;
             for level in 1..=levels {
-                let child = if level < levels { subtree % m[level] } else { 0 };
-                let first = first_of(level, subtree);
+                // The top level has no siblings.
+                let siblings = m.get(level).copied().unwrap_or(1);
+                let (first, child) = (first_of(level, subtree), subtree % siblings);
                 ways.push(Way { first, child });
-                subtree = if level < levels { subtree / m[level] } else { 0 };
+                subtree /= siblings;
             }
         }
         let blocks: Vec<u32> = if levels == 1 {

@@ -1,6 +1,8 @@
 //! Bounds of what is built: sizes come from outside.
 
-use crate::{Cable, LinkClass, Peer, Topology};
+use crate::{Cable, LinkClass};
+#[cfg(test)]
+use crate::{Peer, Topology};
 
 /// Most ports of all routers of a machine.
 const MOST_PORTS: u64 = 1 << 28;

@@ -309,7 +309,7 @@ mod tests {
             assert_eq!((t.routers(), t.free_ports()), (2 * q * q, 0));
             let degree = match q % 4 {
                 1 => (3 * q - 1) / 2,
-                3 => (3 * q + 1) / 2,
+                3 => (3 * q).div_ceil(2),
                 _ => 3 * q / 2,
             };
             assert_eq!(fly.nodes_per_router(), degree.div_ceil(2));

@@ -1,0 +1,340 @@
+//! Any graph, from a file: GraphML or a list of edges.
+//!
+//! Both forms say the same: routers with a name and a number of nodes, cables with a class and a bandwidth factor.
+//! Routers are numbered as they appear, nodes in the order of routers. Ports of a router: its nodes, then its cables
+//! in the order of the file, unless GraphML gives port numbers.
+//!
+//! **List of edges.** One item per line; `#` starts a comment; words are separated by blanks:
+//!
+//! ```text
+//! nodes 4                     # nodes of each router that is not given others
+//! router r0 nodes=2 block=0   # a router; all settings may be left out
+//! r0 r1                       # a cable; a router that was not named yet is made
+//! r0 r2 cables=3 class=global bandwidth=0.5
+//! ```
+//!
+//! `nodes` and `router` can therefore not be names. `cables` is the number of parallel cables, `class` one of the names
+//! of [`LinkClass`](crate::LinkClass) but terminal (default local), `bandwidth` a multiple of what the class has. `ports`
+//! of a router is how many it has at least; those left over are free. `block` (see [`Topology::blocks`]) is given for
+//! all routers or for none and never falls.
+//!
+//! **GraphML** (U. Brandes et al., "GraphML progress report", Graph Drawing 2001; graphml.graphdrawing.org): the same
+//! settings are `data` of nodes (`nodes`, `ports`, `block`) and edges (`cables`, `class`, `bandwidth`), known by the
+//! `attr.name` of their keys; a key's `default` counts where nothing is given. The `id` of a node is the router's name.
+//! An edge's `sourceport` and `targetport` are numbers of ports of the two routers. Other data and elements are passed
+//! over; hyperedges, nested or directed graphs and document type declarations are refused, so that no entity but the
+//! five of XML can be meant.
+
+mod draft;
+mod edge_list;
+mod graphml;
+
+use crate::{Fault, Topology};
+pub use graphml::to_graphml;
+
+/// Longest text that is read, in bytes.
+const LONGEST: usize = 1 << 28;
+
+/// A graph from a file.
+#[derive(Clone, Debug)]
+pub struct GraphFile {
+    topology: Topology,
+    names: Vec<String>,
+}
+
+impl GraphFile {
+    /// Reads a list of edges; `nodes` is the number of nodes of a router that the text gives none.
+    ///
+    /// # Errors
+    /// The line and what is wrong with it.
+    pub fn from_edge_list(text: &str, nodes: u32) -> Result<Self, String> {
+        bounded(text)?;
+        edge_list::read(text, nodes)?.finish()
+    }
+
+    /// Reads GraphML; `nodes` is the number of nodes of a router that the text gives none.
+    ///
+    /// # Errors
+    /// The line and what is wrong with it.
+    pub fn from_graphml(text: &str, nodes: u32) -> Result<Self, String> {
+        bounded(text)?;
+        graphml::read(text, nodes)?.finish()
+    }
+
+    /// The graph.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The routers' names.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Applies faults of cables; see [`Topology::impair`].
+    ///
+    /// # Errors
+    /// See there.
+    pub fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
+        self.topology.impair(faults)
+    }
+}
+
+fn bounded(text: &str) -> Result<(), String> {
+    if text.len() > LONGEST {
+        return Err(format!(
+            "a graph of {} bytes of text: at most 2^28 = {LONGEST} are read",
+            text.len()
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Arrangement, Cable, Dragonfly, Dragonfly2d, Dragonfly2dShape, DragonflyPlus, DragonflyPlusShape,
+        DragonflyShape, Effect, FatTree, FatTreeShape, HyperX, HyperXShape, LinkClass, SlimFly, SlimFlyShape, Torus,
+        TorusShape,
+    };
+
+    fn assert_same(a: &Topology, b: &Topology) {
+        assert_eq!((a.routers(), a.nodes(), a.ports()), (b.routers(), b.nodes(), b.ports()));
+        for router in 0..a.routers() {
+            assert_eq!(a.ports_of(router), b.ports_of(router));
+        }
+        for port in 0..a.ports() {
+            assert_eq!((a.peer(port), a.factor(port)), (b.peer(port), b.factor(port)));
+            if a.is_live(port) {
+                assert_eq!(a.class(port), b.class(port));
+            }
+        }
+        assert_eq!(a.blocks(), b.blocks());
+    }
+
+    fn families() -> Vec<Topology> {
+        let torus = TorusShape {
+            extents: vec![4, 2, 3],
+            wrap: false,
+            nodes: 2,
+        };
+        let dragonfly = DragonflyShape {
+            groups: 5,
+            routers: 4,
+            nodes: 2,
+            global_ports: 2,
+            cables: None,
+        };
+        let two = Dragonfly2dShape {
+            groups: 4,
+            rows: 2,
+            columns: 3,
+            column_cables: 2,
+            global_ports: 2,
+            cables: Some(2),
+            bundle: 2,
+            nodes: 2,
+            exceptions: vec![(2, 0), (4, 5)],
+        };
+        let plus = DragonflyPlusShape {
+            groups: 4,
+            leaves: 3,
+            spines: 3,
+            nodes: 2,
+            local_cables: 2,
+            global_ports: 2,
+            cables: None,
+        };
+        let hyperx = HyperXShape {
+            extents: vec![3, 4],
+            cables: vec![1, 2],
+            nodes: 2,
+        };
+        let mut broken = Torus::new(torus.clone()).unwrap();
+        let fault = |b, effect| Fault {
+            routers: (0, b),
+            index: None,
+            effect,
+        };
+        broken
+            .impair(&[fault(1, Effect::Failed), fault(4, Effect::Degraded(0.1))])
+            .unwrap();
+        vec![
+            Torus::new(torus).unwrap().topology().clone(),
+            broken.topology().clone(),
+            Dragonfly::new(dragonfly, Arrangement::Circulant)
+                .unwrap()
+                .topology()
+                .clone(),
+            Dragonfly2d::new(two, Arrangement::Absolute).unwrap().topology().clone(),
+            DragonflyPlus::new(plus, Arrangement::Relative)
+                .unwrap()
+                .topology()
+                .clone(),
+            FatTree::new(FatTreeShape::k_ary(3, 3)).unwrap().topology().clone(),
+            SlimFly::new(SlimFlyShape { q: 5, nodes: None })
+                .unwrap()
+                .topology()
+                .clone(),
+            HyperX::new(hyperx).unwrap().topology().clone(),
+        ]
+    }
+
+    #[test]
+    fn every_family_reads_back_as_it_was_written() {
+        for topology in families() {
+            let text = to_graphml(&topology, &[]).unwrap();
+            let read = GraphFile::from_graphml(&text, 77).unwrap();
+            assert_same(read.topology(), &topology);
+            assert_eq!(read.names()[1], "1");
+        }
+    }
+
+    #[test]
+    fn names_are_escaped() {
+        let file = GraphFile::from_edge_list("a&\"<b c'd>\n", 1).unwrap();
+        let text = to_graphml(file.topology(), file.names()).unwrap();
+        let read = GraphFile::from_graphml(&text, 0).unwrap();
+        assert_eq!(read.names(), ["a&\"<b", "c'd>"]);
+        assert_same(read.topology(), file.topology());
+    }
+
+    #[test]
+    fn a_list_of_edges_says_routers_nodes_and_cables() {
+        let text = "nodes 4 # each\n\n# two routers\nrouter x nodes=2 block=0 ports=9\nrouter y block=0\nrouter z block=7\n\
+                    x y\nx z cables=3 class=global bandwidth=0.5\n";
+        let file = GraphFile::from_edge_list(text, 1).unwrap();
+        let t = file.topology();
+        assert_eq!(file.names(), ["x", "y", "z"]);
+        assert_eq!((t.routers(), t.nodes(), t.blocks()), (3, 10, &[0, 2, 3][..]));
+        assert_eq!(t.ports_of(0).len(), 9);
+        assert_eq!(
+            (t.neighbour(2), t.class(2), t.factor(2)),
+            (Some(1), LinkClass::Local, 1.0)
+        );
+        for port in 3..6 {
+            assert_eq!(
+                (t.neighbour(port), t.class(port), t.factor(port)),
+                (Some(2), LinkClass::Global, 0.5)
+            );
+        }
+        assert_eq!((t.free_ports(), t.nodes_of_routers(1..2)), (3, Some(2..6)));
+    }
+
+    #[test]
+    fn graphml_as_other_tools_write_it_is_read() {
+        let text = r#"<?xml version='1.0' encoding='utf-8'?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="d1" for="edge" attr.name="class" attr.type="string"><default>global</default></key>
+  <key id="d0" for="node" attr.name="nodes" attr.type="int" />
+  <key id="d2" for="node" attr.name="colour" attr.type="string" />
+  <graph edgedefault="undirected">
+    <desc>two &amp; one</desc>
+    <edge source="n&#49;" target="n0"><data key="d1">local</data></edge>
+    <node id="n0"><data key="d0"> 3 </data><data key="d2">&lt;red&gt;</data><port name="a"/></node>
+    <node id="n1"/>
+    <edge source="n1" target="n0"/>
+  </graph>
+</graphml>"#;
+        let file = GraphFile::from_graphml(text, 1).unwrap();
+        let t = file.topology();
+        assert_eq!((t.routers(), t.nodes(), file.names()[1].as_str()), (2, 4, "n1"));
+        assert_eq!((t.class(3), t.class(4)), (LinkClass::Local, LinkClass::Global));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        let list = |text: &str| GraphFile::from_edge_list(text, 1).unwrap_err();
+        for (text, line, part) in [
+            ("a b\na\n", 2, "two routers"),
+            ("a a\n", 1, "itself"),
+            ("\na b speed=1\n", 2, "speed"),
+            ("a b cables=0\n", 1, "cables"),
+            ("a b cables=x\n", 1, "\"x\""),
+            ("a b cables=4294967295\n", 1, "2^28"),
+            ("a b class=terminal\n", 1, "terminal"),
+            ("a b bandwidth=-1\n", 1, "above 0"),
+            ("a b bandwidth=nan\n", 1, "above 0"),
+            ("router a\nrouter a\n", 2, "twice"),
+            ("nodes 1\nnodes 2\n", 2, "twice"),
+            ("nodes 1 2\n", 1, "one number"),
+            ("router\n", 1, "name"),
+            ("a nodes\n", 1, "cannot be a name"),
+            ("router a nodes=99999999999\n", 1, "99999999999"),
+            ("router a nodes=4294967295\n", 1, "2^28"),
+            ("a b c\n", 1, "\"c\""),
+            ("a b cables=1 cables=2\n", 1, "twice"),
+        ] {
+            let error = list(text);
+            assert!(
+                error.starts_with(&format!("line {line}: ")) && error.contains(part),
+                "{text:?}: {error}"
+            );
+        }
+        assert!(list("# nothing\n").contains("no router"));
+        assert!(list("router a block=0\nrouter b\n").contains("block"));
+        assert!(list("router a block=1\nrouter b block=0\n").contains("block"));
+
+        let xml = |inside: &str| {
+            let text = format!(
+                "<graphml><key id=\"n\" for=\"node\" attr.name=\"nodes\"/>\n<graph edgedefault=\"undirected\">\n{inside}\n</graph></graphml>"
+            );
+            GraphFile::from_graphml(&text, 1).unwrap_err()
+        };
+        for (text, part) in [
+            ("<node/>", "id"),
+            ("<node id=\"a\"/><node id=\"a\"/>", "twice"),
+            ("<node id=\"a\"/><edge source=\"a\" target=\"b\"/>", "\"b\""),
+            ("<node id=\"a\"/><edge source=\"a\"/>", "target"),
+            ("<node id=\"a\"><data key=\"q\">1</data></node>", "\"q\""),
+            ("<node id=\"a\"><data key=\"n\">&evil;</data></node>", "evil"),
+            ("<node id=\"a\"><data key=\"n\">many</data></node>", "many"),
+            ("<node id=\"a\"><graph/></node>", "nested"),
+            ("<hyperedge/>", "hyperedge"),
+            ("<node id=\"a\"></edge>", "edge"),
+            ("<node id=\"&evil;\"/>", "evil"),
+            (
+                "<node id=\"a\"/><node id=\"b\"/><edge source=\"a\" target=\"b\" sourceport=\"0\" targetport=\"1\"/>",
+                "port 0",
+            ),
+        ] {
+            let error = xml(text);
+            assert!(
+                error.starts_with("line 3: ") && error.contains(part),
+                "{text:?}: {error}"
+            );
+        }
+        let raw = |text: &str| GraphFile::from_graphml(text, 1).unwrap_err();
+        assert!(raw("<!DOCTYPE x [<!ENTITY a \"b\">]><graphml/>").contains("document type"));
+        assert!(raw("<graphml><graph edgedefault=\"directed\"/></graphml>").contains("directed"));
+        assert!(raw("<graphml/>").contains("no router"));
+        assert!(raw("").contains("no router"));
+        assert!(raw("<graphml>").contains("ends"));
+        assert!(raw(&"<a>".repeat(1000)).contains("deep"));
+    }
+
+    #[test]
+    fn two_cables_cannot_have_one_port() {
+        let edge = "<edge source=\"a\" target=\"b\" sourceport=\"1\" targetport=\"1\"/>";
+        let text = format!("<graphml><graph>\n<node id=\"a\"/><node id=\"b\"/>\n{edge}\n{edge}</graph></graphml>");
+        let error = GraphFile::from_graphml(&text, 1).unwrap_err();
+        assert!(
+            error.starts_with("line 4: ") && error.contains("port 1 of router a"),
+            "{error}"
+        );
+        let far = text.replace("sourceport=\"1\"", "sourceport=\"4000000000\"");
+        assert!(GraphFile::from_graphml(&far, 1).unwrap_err().contains("2^28"));
+    }
+
+    #[test]
+    fn only_nodes_at_the_first_ports_can_be_written() {
+        let cable = Cable {
+            a: (0, 0),
+            b: (1, 0),
+            class: LinkClass::Local,
+        };
+        let topology = Topology::new(&[2, 1], &[(0, 1)], &[cable]).unwrap();
+        assert!(to_graphml(&topology, &[]).unwrap_err().contains("router 0"));
+    }
+}
