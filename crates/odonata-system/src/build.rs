@@ -26,13 +26,25 @@ use std::ops::Range;
 /// # Errors
 /// A text saying which size of the machine is impossible, or which broken cable leaves it no way.
 pub fn routing(scenario: &Resolved) -> Result<Routing, String> {
-    routing::new(&scenario.machine, &scenario.network.routing)
+    routing_on(&scenario.machine, &scenario.network.routing)
+}
+
+/// The routing that `r` describes on `machine`.
+///
+/// # Errors
+/// As [`routing()`].
+pub fn routing_on(machine: &resolved::Machine, r: &resolved::Routing) -> Result<Routing, String> {
+    routing::new(machine, r)
 }
 
 /// Virtual channels per link class: what the routing needs, or more where the scenario says so.
 pub fn virtual_channels(scenario: &Resolved, routing: &Routing) -> VirtualChannels {
-    let need = routing.virtual_channels();
-    let vcs = scenario.network.routing.vcs;
+    virtual_channels_of(&scenario.network.routing, routing)
+}
+
+/// The same, from the scenario's keys of routing.
+pub(crate) fn virtual_channels_of(r: &resolved::Routing, routing: &Routing) -> VirtualChannels {
+    let (need, vcs) = (routing.virtual_channels(), r.vcs);
     LinkClass::ALL.map(|class| need[class as usize].max(vcs.and_then(|vcs| vcs.of(class)).unwrap_or(0)))
 }
 

@@ -3,7 +3,7 @@
 use crate::scenario::resolved::{self, Kind, Machine};
 use odonata_topology::{
     Arrangement, Dragonfly, Dragonfly2d, Dragonfly2dShape, DragonflyPlus, DragonflyPlusShape, DragonflyShape, FatTree,
-    FatTreeShape, Fault, HyperX, HyperXShape, SlimFly, SlimFlyShape, Topology, Torus, TorusShape,
+    FatTreeShape, Fault, GraphFile, HyperX, HyperXShape, SlimFly, SlimFlyShape, Topology, Torus, TorusShape,
 };
 
 /// A machine of one of the families, with the tables that its routing needs.
@@ -23,6 +23,8 @@ pub enum Family {
     SlimFly(SlimFly),
     /// A HyperX.
     HyperX(HyperX),
+    /// A graph from a file.
+    Graph(GraphFile),
 }
 
 impl Family {
@@ -97,7 +99,11 @@ impl Family {
                 cables: x.cables.clone(),
                 nodes: x.nodes_per_router,
             })?),
-            Kind::Graph(_) => return Err("graphs from files cannot be read yet".into()),
+            // A list of edges has no such character at its start: names of routers are words.
+            Kind::Graph(g) if g.text.trim_start().starts_with('<') => {
+                Family::Graph(GraphFile::from_graphml(&g.text, g.nodes_per_router)?)
+            }
+            Kind::Graph(g) => Family::Graph(GraphFile::from_edge_list(&g.text, g.nodes_per_router)?),
         })
     }
 
@@ -110,6 +116,7 @@ impl Family {
             Family::FatTree(family) => family.impair(faults),
             Family::SlimFly(family) => family.impair(faults),
             Family::HyperX(family) => family.impair(faults),
+            Family::Graph(family) => family.impair(faults),
         }
     }
 
@@ -123,6 +130,15 @@ impl Family {
             Family::FatTree(family) => family.topology(),
             Family::SlimFly(family) => family.topology(),
             Family::HyperX(family) => family.topology(),
+            Family::Graph(family) => family.topology(),
+        }
+    }
+
+    /// The names of its routers; empty: they have none but their numbers.
+    pub fn names(&self) -> &[String] {
+        match self {
+            Family::Graph(graph) => graph.names(),
+            _ => &[],
         }
     }
 
@@ -135,7 +151,7 @@ impl Family {
             Family::DragonflyPlus(family) => Some(family.bisection()),
             Family::Torus(family) => Some(family.bisection()),
             Family::FatTree(family) => Some(family.bisection()),
-            Family::SlimFly(_) => None,
+            Family::SlimFly(_) | Family::Graph(_) => None,
             Family::HyperX(family) => Some(family.bisection()),
         }
     }

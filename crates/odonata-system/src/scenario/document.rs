@@ -294,7 +294,10 @@ fn merge(path: &mut Vec<String>, node: &mut Node, below: Node) {
 fn excludes(path: &[String], key: &str, other: &str) -> bool {
     const ALTERNATIVES: [(&[&str], &[&[&str]]); 4] = [
         (&["machine", "fat-tree"], &[&["k", "n"], &["down", "up"]]),
-        (&["storage", "nodes"], &[&["list"], &["per_group", "position"]]),
+        (
+            &["storage", "nodes"],
+            &[&["list"], &["routers"], &["per_group", "position"]],
+        ),
         (
             &["jobs", "*", "placement"],
             &[&["nodes"], &["clients"], &["file", "slot"]],

@@ -29,6 +29,10 @@ const LARGEST_PACKET: u64 = 1 << 20;
 pub(super) fn resolve(written: w::Written, stem: &str, folder: &std::path::Path) -> Result<r::Resolved, Problem> {
     let (machine, layout) = machine::machine(written.machine, folder)?;
     let network = network(&written.network, &machine.kind)?;
+    if !machine.failed_links.is_empty() {
+        let refuse = |problem| Problem::new("machine.failed_links", problem, "cables that leave the routing a way");
+        crate::build::routing_on(&machine, &network.routing).map_err(refuse)?;
+    }
     let nic = nic(&written.nic)?;
     let mpi = mpi(&written.mpi)?;
     let storage = match &written.storage {

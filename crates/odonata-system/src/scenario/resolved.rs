@@ -299,8 +299,28 @@ pub enum ServerNodes {
         /// Which nodes of the group.
         position: Position,
     },
+    /// All nodes of these routers of every group, numbered in the group; in the order of nodes.
+    Routers(Vec<u32>),
     /// Node numbers; server `s` is the `s`-th of the list.
     List(Vec<u32>),
+}
+
+impl ServerNodes {
+    /// The node of each server.
+    pub fn nodes(&self, layout: &Layout) -> Vec<u32> {
+        match self {
+            ServerNodes::List(list) => list.clone(),
+            ServerNodes::Routers(routers) => layout.nodes_of_routers_of_groups(routers),
+            ServerNodes::PerGroup { count, position } => layout
+                .groups_with_nodes()
+                .flat_map(|group| (0..*count).map(move |server| (layout.nodes_of_group(group), server)))
+                .map(|(nodes, server)| match position {
+                    Position::First => nodes.start + server,
+                    Position::Last => nodes.end - 1 - server,
+                })
+                .collect(),
+        }
+    }
 }
 
 /// What a server does with a request.

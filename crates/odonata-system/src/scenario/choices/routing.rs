@@ -19,13 +19,13 @@ pub enum Algorithm {
     /// Always over a random intermediate group or router (L. Valiant, "A scheme for fast parallel
     /// communication", 1982).
     Valiant,
-    /// The source router compares the minimal path with random non-minimal ones (UGAL: A. Singh, "Load-balanced routing in
-    /// interconnection networks", 2005); `knowledge` says by which loads.
-    Ugal,
     /// Minimal until a router of the source group finds the way over a random intermediate group or router
     /// less loaded (PAR: N. Jiang, J. Kim, W. Dally, "Indirect adaptive routing on large scale
     /// interconnection networks", ISCA 2009).
     ProgressiveAdaptive,
+    /// The source router compares the minimal path with random non-minimal ones (UGAL: A. Singh, "Load-balanced routing in
+    /// interconnection networks", 2005); `knowledge` says by which loads.
+    Ugal,
     /// One dimension after the other, the first one first.
     DimensionOrder,
     /// One dimension after the other, with bubble flow control on the rings of a torus (V. Puente et al., ICPP 1999): no

@@ -12,6 +12,7 @@ mod hyperx;
 mod slim_fly;
 mod torus;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::family::Family;
@@ -45,7 +46,7 @@ pub(super) fn machine(machine: Option<w::Machine>, folder: &Path) -> Result<(r::
         let expected = format!("exactly one of {}", w::Machine::KINDS.join(", "));
         return Err(Problem::new("machine", problem, expected));
     };
-    let (failed, degraded) = (machine.failed_links, machine.degraded_links);
+    let (failed, degraded, service) = (machine.failed_links, machine.degraded_links, machine.service_routers);
     let table = Table(name);
     // Exactly one of them is there.
     let kind = if let Some(dragonfly) = machine.dragonfly {
@@ -69,11 +70,13 @@ pub(super) fn machine(machine: Option<w::Machine>, folder: &Path) -> Result<(r::
     };
     let mut machine = r::Machine {
         kind,
+        service_routers: Vec::new(),
         failed_links: Vec::new(),
         degraded_links: Vec::new(),
     };
     let family = Family::new(&machine).map_err(|problem| table.refuse(&machine.kind, problem))?;
     let layout = Layout::new(family.topology()).map_err(|problem| table.refuse(&machine.kind, problem))?;
+    let layout = service_routers(&mut machine, service, layout)?;
     faults(&mut machine, &failed, &degraded, layout.routers())?;
     if !machine.faults().is_empty() {
         impaired(&machine)?;
@@ -171,6 +174,43 @@ impl Table {
             _ => self.whole(problem, ""),
         }
     }
+}
+
+/// Checks the list of service routers and leaves compute nodes.
+fn service_routers(machine: &mut r::Machine, list: Vec<u32>, layout: Layout) -> Result<Layout, Problem> {
+    const KEY: &str = "machine.service_routers";
+    if list.is_empty() {
+        return Ok(layout);
+    }
+    routers_of_a_group(KEY, &list, &layout)?;
+    let layout = layout.with_service_routers(&list);
+    if layout.service_nodes() == layout.nodes() {
+        return Err(Problem::new(
+            KEY,
+            "every node is a service node",
+            "at least one compute node",
+        ));
+    }
+    machine.service_routers = list;
+    Ok(layout)
+}
+
+/// Checks a list of routers that are numbered in a group.
+pub(super) fn routers_of_a_group(key: &str, list: &[u32], layout: &Layout) -> Result<(), Problem> {
+    let routers = layout.routers_of_a_group();
+    let mut seen = BTreeSet::new();
+    for (at, &router) in list.iter().enumerate() {
+        let key = format!("{key}.{at}");
+        if router >= routers {
+            let problem = format!("there is no router {router} in a group");
+            return Err(Problem::new(key, problem, format!("0 to {}", routers - 1)));
+        }
+        if !seen.insert(router) {
+            let problem = format!("router {router} is listed twice");
+            return Err(Problem::new(key, problem, "every router once"));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that the broken cables exist, and that the rest still connects all nodes.

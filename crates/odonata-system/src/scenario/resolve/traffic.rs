@@ -9,6 +9,7 @@ use odonata_workload::synthetic;
 
 use super::workload::{Size, misfit};
 use crate::scenario::error::Problem;
+use crate::scenario::layout::Layout;
 use crate::scenario::resolved as r;
 use crate::scenario::written as w;
 
@@ -71,11 +72,16 @@ fn pattern(
     };
     Ok(match workload {
         w::Workload::NextGroup(w) => {
+            let layout = &machine.layout;
+            // Servers that are listed one by one are not in every group.
             let servers = match machine.storage.as_ref().map(|storage| &storage.nodes) {
                 Some(r::ServerNodes::PerGroup { count, .. }) => *count,
+                Some(nodes @ r::ServerNodes::Routers(_)) => per_group(nodes.nodes(layout).len() as u32, layout),
                 _ => 0,
             };
-            let room = (machine.layout.group_sizes().1 - servers).saturating_mul(size.ranks_per_node);
+            let service = per_group(layout.service_nodes(), layout);
+            let nodes = layout.group_sizes().1.saturating_sub(servers + service).max(1);
+            let room = nodes.saturating_mul(size.ranks_per_node);
             let ranks_per_group = w.ranks_per_group.unwrap_or(room);
             (r::Pattern::NextGroup { ranks_per_group }, w.traffic())
         }
@@ -138,6 +144,11 @@ fn pattern(
         | w::Workload::Cosmoflow(_)
         | w::Workload::Stencil(_) => return Err(Problem::new(at, "not synthetic traffic", "a pattern")),
     })
+}
+
+/// The share of so many nodes that a group has.
+fn per_group(nodes: u32, layout: &Layout) -> u32 {
+    nodes / (layout.groups_with_nodes().count() as u32).max(1)
 }
 
 /// Size of a message, and mean time between the messages of a rank.

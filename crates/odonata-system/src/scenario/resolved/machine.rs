@@ -12,6 +12,9 @@ pub struct Machine {
     /// Its kind and sizes.
     #[serde(flatten)]
     pub kind: Kind,
+    /// Routers of every group whose nodes neither jobs nor storage servers get.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub service_routers: Vec<u32>,
     /// Cables that carry nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_links: Vec<FailedLink>,
@@ -188,6 +191,8 @@ pub struct HyperX {
 pub struct Graph {
     /// Path of the file, as found from the scenario's folder.
     pub file: String,
+    /// Nodes of each router that the file gives none.
+    pub nodes_per_router: u32,
     /// Its text; with the path alone nobody could say later which graph it was.
     #[serde(skip)]
     pub text: std::sync::Arc<str>,

@@ -48,6 +48,10 @@ pub struct Machine {
     pub hyperx: Option<HyperX>,
     /// Any graph, from a file.
     pub graph: Option<Graph>,
+    /// Routers of every group, numbered from 0 in the group, whose nodes are service nodes, such as those that forward I/O
+    /// to a file system outside: neither jobs nor storage servers get them.
+    #[serde(rename = "service_routers")]
+    pub service_routers: Vec<u32>,
     /// Cables between routers that carry nothing.
     #[serde(rename = "failed_links")]
     pub failed_links: Vec<FailedLink>,

@@ -15,6 +15,7 @@ pub(super) fn graph(table: Table, graph: w::Graph, folder: &Path) -> Result<r::G
     let Some(file) = graph.file else {
         return Err(table.problem("file", "the key is missing", "the path of a file"));
     };
+    let nodes_per_router = table.size("nodes_per_router", Some(graph.nodes_per_router), 0)?;
     let path = folder.join(file);
     let shown = path.display().to_string();
     let text = read_text(&path, LONGEST).map_err(|problem| {
@@ -24,6 +25,7 @@ pub(super) fn graph(table: Table, graph: w::Graph, folder: &Path) -> Result<r::G
     })?;
     Ok(r::Graph {
         file: shown,
+        nodes_per_router,
         hash: fnv(text.as_bytes()),
         text: text.into(),
     })
