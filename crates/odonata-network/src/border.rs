@@ -16,6 +16,7 @@
 use crate::fabric::Fabric;
 use crate::message::Message;
 use crate::packet::{Packet, Wants};
+use crate::params::RouterModel;
 use crate::routing::Header;
 use crate::{FabricEvent, Traffic};
 use odonata_engine::{Context, Mode, NIL, Pool, Store, Time, Wire};
@@ -28,6 +29,27 @@ pub struct Parcel {
 }
 
 impl Parcel {
+    /// A body flit for buffer `buffer` of the machine: only that counts.
+    fn flit(buffer: u32) -> Parcel {
+        let message = Message::new(0, 0, 0, 0, Time::ZERO, crate::Content::default());
+        let packet = Packet {
+            created: Time::ZERO,
+            injected: Time::ZERO,
+            tail_in: Time::ZERO,
+            header: Header::NONE,
+            message: NIL,
+            bytes: 0,
+            buffer,
+            next: NIL,
+            next_waiting: NIL,
+            traffic: 0,
+            vc: 0,
+            hops: 0,
+            wants: Wants::NONE,
+        };
+        Parcel { packet, message }
+    }
+
     /// The message that the packet belongs to.
     pub fn message(&self) -> &Message {
         &self.message
@@ -131,6 +153,10 @@ impl Fabric {
     /// Takes in a packet from another part; the event that lets it arrive.
     pub fn receive<M: Mode>(&mut self, parcel: Parcel) -> FabricEvent {
         let Parcel { packet, message: copy } = parcel;
+        if packet.header == Header::NONE {
+            let buffer = self.flow.links.buffer(packet.buffer);
+            return FabricEvent::Flit { buffer };
+        }
         let message = if !self.flow.links.holds(copy.target) {
             // On its way through: a copy of the message for this packet alone.
             self.messages.take::<M>(Message {
@@ -167,7 +193,7 @@ impl Fabric {
     {
         let Token { link, flits, owner, vc } = token;
         let link = self.flow.links.port(link);
-        self.flow.return_credit::<E, C>(ctx, link, vc, (flits, owner), due);
+        self.return_credit::<E, C>(ctx, link, vc, (flits, owner), due);
     }
 
     /// Gives the space of a packet of `owner` in input buffer `buffer`, of virtual channel `vc`, back to whoever
@@ -187,13 +213,33 @@ impl Fabric {
         match self.flow.links.feeder(buffer) {
             crate::link::Feeder::Own(link) => {
                 let due = leaves + self.flow.links.get(link).credit_delay;
-                self.flow.return_credit::<E, C>(ctx, link, vc, (flits, owner), due);
+                self.return_credit::<E, C>(ctx, link, vc, (flits, owner), due);
             }
             crate::link::Feeder::Other(link, lp, delay) => {
                 let token = Token { link, flits, owner, vc };
                 self.export_credit(lp, leaves + delay, token);
             }
         }
+    }
+
+    /// Counts the space of a packet of `owner` for the sender of `link` from `due` on.
+    #[inline(always)]
+    pub(crate) fn return_credit<E, C>(&mut self, ctx: &mut C, link: u32, vc: u8, space: (u16, Traffic), due: Time)
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        self.flow.return_credit::<E, C>(ctx, link, vc, space, due);
+        if self.params.router == RouterModel::Pipelined && link < self.flow.links.ports {
+            let lp = self.flow.links.get(link).lp;
+            self.clocked.credited::<E, C>(ctx, lp, due);
+        }
+    }
+
+    /// Puts a body flit for `buffer`, by its number in the machine, of router `to` into the outbox; it is there at `at`.
+    #[cold]
+    pub(crate) fn export_flit(&mut self, to: u32, at: Time, buffer: u32) {
+        self.outbox.parcels.push((to, at, Parcel::flit(buffer)));
     }
 
     /// Puts a credit for router `to` that counts from `due` on into the outbox.

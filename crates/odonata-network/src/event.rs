@@ -8,6 +8,13 @@ pub enum FabricEvent {
         /// Packet slot.
         packet: u32,
     },
+    /// A body flit of the packet that came last is in input buffer `buffer` (pipelined routers).
+    Flit {
+        /// Input buffer, by its own number in the part.
+        buffer: u32,
+    },
+    /// A cycle of the router (pipelined routers). Canonical.
+    Tick,
     /// Look at output port `port` again: it became free or got a credit. Canonical.
     Port {
         /// Output port, by its own number in the part.

@@ -2,13 +2,14 @@
 
 use crate::blame::Books;
 use crate::border::{Arrivals, Parcel, Token};
+use crate::clocked::Clocked;
 use crate::credit::Flow;
 use crate::levels::Spans;
 use crate::link::{Links, VcNumbers};
 use crate::packet::{Packet, Wants};
 use crate::params::{Detour, InputQueues, NetworkParams, RouterModel, Switching, VirtualChannels};
 use crate::port::InBuffer;
-use crate::routing::{Choice, Header, Path, Routing};
+use crate::routing::{Choice, Decision, Header, Path, Routing};
 use crate::stats::{Histogram, LinkStats, MOST_SERIES_CELLS, NodeStats, SeriesCell, TrafficStats};
 use crate::{FabricEvent, Message, Notice, nic::Nic};
 use odonata_engine::random::Purpose;
@@ -40,6 +41,7 @@ pub struct Fabric {
     pub(crate) fifo: bool,
     pub(crate) flow: Flow,
     pub(crate) inputs: Store<InBuffer>,
+    pub(crate) clocked: Clocked,
     pub(crate) packets: Pool<Packet>,
     pub(crate) messages: Pool<Message>,
     pub(crate) arrivals: Arrivals,
@@ -59,6 +61,7 @@ pub struct Fabric {
 odonata_engine::journalled!(Fabric {
     flow,
     inputs,
+    clocked,
     packets,
     messages,
     arrivals,
@@ -82,6 +85,7 @@ struct View<'a, M: Mode> {
     /// Flits of the packet that is decided upon.
     flits: u32,
     spans: &'a Spans,
+    clocked: Option<&'a Clocked>,
     detour: Detour,
     mode: std::marker::PhantomData<M>,
 }
@@ -110,8 +114,15 @@ impl<M: Mode> Choice for View<'_, M> {
 
     fn room(&mut self, port: u32, level: u8) -> bool {
         let port = self.flow.links.port(port);
-        self.flow.harvest::<M>(port, self.now);
         let link = *self.flow.links.get(port);
+        if let Some(clocked) = self.clocked {
+            let wanted = clocked.room(self.flits);
+            return self.spans.of(link.class, level).any(|vc| {
+                clocked.is_free(link.first_vc + u32::from(vc))
+                    && (wanted == 0 || self.flow.has_room::<M>(port, vc, wanted, self.now))
+            });
+        }
+        self.flow.harvest::<M>(port, self.now);
         self.spans.of(link.class, level).any(|vc| {
             let cell = self.flow.vcs.get(link.first_vc + u32::from(vc));
             cell.queue.is_empty() && cell.overflow.is_empty() && cell.used + self.flits <= link.capacity
@@ -145,7 +156,8 @@ impl Blueprint {
             u16::MAX
         );
         assert!(
-            (params.links.iter().zip(needed)).all(|(link, levels)| levels == 0 || link.buffer >= params.packet),
+            params.switching == Switching::Wormhole
+                || (params.links.iter().zip(needed)).all(|(link, levels)| levels == 0 || link.buffer >= params.packet),
             "a buffer does not hold one packet"
         );
         Blueprint {
@@ -189,9 +201,11 @@ impl Blueprint {
         let (ingress, egress) = match params.router {
             RouterModel::InputQueued => (params.router_delay, Time::ZERO),
             RouterModel::OutputQueued => (Time::ZERO, params.router_delay),
+            RouterModel::Pipelined => (Time::ZERO, Time::ZERO),
         };
         let inputs = if fifo { links.buffers as usize } else { 0 };
         let n_links = links.len() as usize;
+        let clocked = Clocked::new(&links, &params, &self.routing, routers.clone());
         let stream = |router| Stream::new(params.seed, u64::from(router), Purpose::Routing);
         Fabric {
             ingress,
@@ -199,9 +213,10 @@ impl Blueprint {
             spare: params.flits(params.packet) as u32,
             spans: Spans::new(self.routing.virtual_channels(), self.vcs),
             full_packet: (params.router == RouterModel::OutputQueued).then(|| params.flits(params.packet) as u32),
-            flow: Flow::new(links, books),
+            flow: Flow::new(links, books, params.router == RouterModel::Pipelined),
             inputs: Store::filled(inputs, InBuffer::EMPTY),
             fifo,
+            clocked,
             packets: Pool::new(),
             messages: Pool::new(),
             arrivals: Arrivals::new(nodes.len() as u32, divided),
@@ -243,7 +258,7 @@ impl Fabric {
         let topology = self.routing.topology();
         let delay = |port: u32| {
             let link = self.flow.links.get(self.flow.links.port(port));
-            (link.latency + self.params.router_delay).min(link.credit_delay)
+            (link.latency + self.params.routing_delay()).min(link.credit_delay)
         };
         topology
             .ports_of(from)
@@ -307,6 +322,9 @@ impl Fabric {
         C: Context<E>,
     {
         let input_queued = self.params.router == RouterModel::InputQueued;
+        if self.params.router == RouterModel::Pipelined {
+            return self.handle_clocked::<E, C>(ctx, lp, event);
+        }
         match event {
             FabricEvent::Arrive { packet } if input_queued => self.arrive_input_queued::<E, C>(ctx, lp, packet),
             FabricEvent::Arrive { packet } => self.arrive_output_queued::<E, C>(ctx, lp, packet),
@@ -316,6 +334,7 @@ impl Fabric {
             FabricEvent::Nic { nic } => return self.serve_nic::<E, C>(ctx, nic),
             FabricEvent::Submit { message } => return self.enqueue_message::<E, C>(ctx, message),
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
+            FabricEvent::Flit { .. } | FabricEvent::Tick => debug_assert!(false, "there is no pipeline"),
         }
         None
     }
@@ -324,6 +343,19 @@ impl Fabric {
     /// what terms it waits if it has to.
     #[inline]
     pub(crate) fn route<M: Mode>(&mut self, router: u32, packet: u32, flits: u32, now: Time) -> (u32, u8, Wants) {
+        let (decision, header) = self.decide::<M>(router, packet, flits, now);
+        debug_assert!(
+            !decision.retry || header == self.packets.get(packet).header,
+            "a way that may be given up has left a note"
+        );
+        self.packets.edit::<M>(packet).header = header;
+        let port = self.flow.links.port(decision.port);
+        (port, self.channel(port, decision.level), Wants::of(&decision))
+    }
+
+    /// The decision of the routing for `packet` at `router`, and the header behind the port.
+    #[inline]
+    pub(crate) fn decide<M: Mode>(&mut self, router: u32, packet: u32, flits: u32, now: Time) -> (Decision, Header) {
         let mut header = self.packets.get(packet).header;
         let mut view = View::<M> {
             flow: &mut self.flow,
@@ -333,17 +365,12 @@ impl Fabric {
             flit: self.params.flit,
             flits,
             spans: &self.spans,
+            clocked: (self.params.router == RouterModel::Pipelined).then_some(&self.clocked),
             detour: self.params.detour,
             mode: std::marker::PhantomData,
         };
         let decision = self.routing.decide(router, &mut header, &mut view);
-        debug_assert!(
-            !decision.retry || header == self.packets.get(packet).header,
-            "a way that may be given up has left a note"
-        );
-        self.packets.edit::<M>(packet).header = header;
-        let port = self.flow.links.port(decision.port);
-        (port, self.channel(port, decision.level), Wants::of(&decision))
+        (decision, header)
     }
 
     /// The virtual channel of `level` on router port `port` that a packet takes or waits for: of several the one for
@@ -415,7 +442,7 @@ impl Fabric {
         }
         if self.params.series.is_some() {
             let class = self.params.traffics as usize + link.class as usize;
-            self.count_series::<C>(now, class, bytes, tail_out - now);
+            self.count_series::<C>(now, class, (1, bytes), tail_out - now);
         }
         if link.to_node {
             let arrival = tail_out + link.latency + self.egress;
@@ -440,7 +467,7 @@ impl Fabric {
 
     /// Books the delivery of `packet`, whose tail will be at its node at `arrival`. Known when its
     /// last link starts to send, since nothing can delay it any more: no event is needed per packet.
-    fn deliver<E, C>(&mut self, ctx: &mut C, packet: u32, arrival: Time)
+    pub(crate) fn deliver<E, C>(&mut self, ctx: &mut C, packet: u32, arrival: Time)
     where
         E: Copy + From<FabricEvent>,
         C: Context<E>,
@@ -470,7 +497,7 @@ impl Fabric {
             .rotate_left(29)
             ^ p.created.0;
         if self.params.series.is_some() {
-            self.count_series::<C>(arrival, which, p.bytes, latency);
+            self.count_series::<C>(arrival, which, (1, p.bytes), latency);
         }
         let message = self.messages.edit::<C>(p.message);
         message.undelivered -= u64::from(p.bytes);
@@ -490,7 +517,7 @@ impl Fabric {
         }
     }
 
-    fn count_series<M: Mode>(&mut self, at: Time, column: usize, bytes: u32, time: Time) {
+    pub(crate) fn count_series<M: Mode>(&mut self, at: Time, column: usize, (packets, bytes): (u64, u32), time: Time) {
         let Some(interval) = self.params.series else { return };
         let width = usize::from(self.params.traffics) + LinkClass::ALL.len();
         let row = (at.0 / interval.0) as usize;
@@ -498,7 +525,7 @@ impl Fabric {
             return;
         }
         let cell = self.series.edit::<M>(row * width + column);
-        cell.packets += 1;
+        cell.packets += packets;
         cell.bytes += u64::from(bytes);
         cell.time += time;
     }

@@ -26,6 +26,7 @@
 
 mod blame;
 mod border;
+mod clocked;
 mod credit;
 pub mod deadlock;
 mod event;
@@ -53,6 +54,7 @@ pub use measured::Measured;
 pub use message::{Content, Message, Traffic};
 pub use odonata_blame::Waited;
 pub use params::{
-    Detour, DetourRule, InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching, VirtualChannels,
+    Allocator, Arbitration, Detour, DetourRule, InputQueues, LinkParams, NetworkParams, NicParams, Pipeline,
+    RouterModel, Switching, VirtualChannels,
 };
 pub use stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};

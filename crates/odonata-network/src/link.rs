@@ -23,7 +23,7 @@ pub(crate) struct Link {
     pub(crate) latency: Time,
     pub(crate) credit_delay: Time,
     /// Time of one flit, for the head and the tail of a cut-through packet.
-    flit: Time,
+    pub(crate) flit: Time,
     /// Flits per virtual channel at the far end.
     pub(crate) capacity: u32,
     /// Own number of virtual channel 0 among all output virtual channels.
@@ -93,8 +93,9 @@ pub(crate) struct Links {
     links: Vec<Link>,
     /// Router ports of this part: the own number of the first NIC's link.
     pub(crate) ports: u32,
-    /// Virtual channels of router ports, as outputs and as input buffers. As outputs those of NICs follow, one each.
+    /// Virtual channels of router ports, as outputs and as input buffers. As outputs those of NICs follow.
     pub(crate) buffers: u32,
+    nic_vcs: u8,
     /// The machine's numbers of this part's nodes, of its first router port and of that one's first buffer, and the number of
     /// router ports of the machine.
     nodes: Range<u32>,
@@ -129,7 +130,7 @@ impl Links {
             let p = params.link(class);
             let flits = match params.router {
                 // Up, as a packet's flits are: a buffer of one packet holds one, whatever the flit.
-                RouterModel::InputQueued => params.flits(p.buffer),
+                RouterModel::InputQueued | RouterModel::Pipelined => params.flits(p.buffer),
                 // Whole packets only: every packet counts as a full one.
                 RouterModel::OutputQueued => p.buffer / params.packet * packet_flits,
             };
@@ -138,8 +139,8 @@ impl Links {
                 latency: p.latency,
                 credit_delay: p.credit_delay,
                 flit: match params.switching {
-                    Switching::CutThrough => p.bandwidth.time_for(odonata_units::Bytes(params.flit)),
-                    Switching::StoreAndForward => Time::NEVER,
+                    Switching::StoreAndForward if params.router != RouterModel::Pipelined => Time::NEVER,
+                    _ => p.bandwidth.time_for(odonata_units::Bytes(params.flit)),
                 },
                 capacity: u32::try_from(flits).unwrap_or(u32::MAX / 2),
                 first_vc,
@@ -151,6 +152,11 @@ impl Links {
                 to_node,
                 leaves: !routers.contains(&far_lp),
             }
+        };
+        // The routers that do not work cycle by cycle have no use for more.
+        let nic_vcs = match params.router {
+            RouterModel::Pipelined => vcs[LinkClass::Terminal as usize],
+            _ => 1,
         };
         let mut links = Vec::with_capacity(ports.len() + nodes.len());
         let mut feeding = Vec::with_capacity(buffers as usize);
@@ -190,13 +196,14 @@ impl Links {
         for (nic, node) in (0..).zip(nodes.clone()) {
             let port = topology.node_port(node);
             let router = topology.router_of_port(port);
-            let (far, at) = (numbers.of(port) - first_buffer, buffers + nic);
-            links.push(link(LinkClass::Terminal, router, router, far, at, 1, false));
+            let (far, at) = (numbers.of(port) - first_buffer, buffers + nic * u32::from(nic_vcs));
+            links.push(link(LinkClass::Terminal, router, router, far, at, nic_vcs, false));
         }
         Links {
             links,
             ports: ports.len() as u32,
             buffers,
+            nic_vcs,
             nodes,
             first_port,
             first_buffer,
@@ -211,6 +218,11 @@ impl Links {
         &self.links[link as usize]
     }
 
+    /// Virtual channels of `link`.
+    pub(crate) fn channels(&self, link: u32) -> u8 {
+        self.get(link).vcs
+    }
+
     /// Number of links of this part.
     pub(crate) fn len(&self) -> u32 {
         self.links.len() as u32
@@ -218,7 +230,7 @@ impl Links {
 
     /// Virtual channels of this part as outputs, those of NICs included.
     pub(crate) fn vcs(&self) -> u32 {
-        self.buffers + self.nodes.len() as u32
+        self.buffers + self.nodes.len() as u32 * u32::from(self.nic_vcs)
     }
 
     /// Whether `node` belongs to this part.

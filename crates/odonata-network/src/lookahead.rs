@@ -46,7 +46,7 @@ impl LinkDelays {
 impl From<&NetworkParams> for LinkDelays {
     fn from(params: &NetworkParams) -> LinkDelays {
         let links = params.links.map(|link| (link.latency, link.credit_delay));
-        LinkDelays::new(links, params.router_delay)
+        LinkDelays::new(links, params.routing_delay())
     }
 }
 

@@ -10,7 +10,7 @@
 //! ```
 
 use crate::fabric::Fabric;
-use crate::params::Switching;
+use crate::params::{RouterModel, Switching};
 use crate::{FabricEvent, Notice};
 use odonata_engine::{Context, List, NIL, Time};
 
@@ -21,15 +21,19 @@ pub(crate) const MOST_QUEUED: usize = 16;
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Nic {
     /// Messages in order of arrival.
-    queue: List,
+    pub(crate) queue: List,
     /// Bytes of the first message that are not yet in packets.
-    unsent: u64,
+    pub(crate) unsent: u64,
     /// Earliest time at which the next packet can enter the packet queue.
-    next_entry: Time,
+    pub(crate) next_entry: Time,
     /// When the last packets started on the link, a ring by packet number.
     started: [Time; MOST_QUEUED],
     /// The place of the next packet in the ring.
     place: u8,
+    /// In front of a pipelined router: flits of the packet on the link that have not been sent, and the virtual channel
+    /// of the last one.
+    pub(crate) flits: u16,
+    pub(crate) vc: u8,
     /// Messages so far.
     count: u32,
 }
@@ -41,6 +45,8 @@ impl Nic {
         next_entry: Time::ZERO,
         started: [Time::ZERO; MOST_QUEUED],
         place: 0,
+        flits: 0,
+        vc: 0,
         count: 0,
     };
 }
@@ -74,7 +80,10 @@ impl Fabric {
         if !first {
             return None;
         }
-        self.serve_nic::<E, C>(ctx, nic)
+        match self.params.router {
+            RouterModel::Pipelined => self.serve_nic_clocked::<E, C>(ctx, nic),
+            _ => self.serve_nic::<E, C>(ctx, nic),
+        }
     }
 
     /// Sends the next packet, if there is one, the link is free and the router has room.
@@ -104,18 +113,23 @@ impl Fabric {
         let serialisation = link.serialisation(bytes);
         let tail_out = now + serialisation;
         let head_out = match self.params.switching {
-            Switching::CutThrough => now + link.flit_time(serialisation),
+            Switching::CutThrough | Switching::Wormhole => now + link.flit_time(serialisation),
             Switching::StoreAndForward => tail_out,
+        };
+        // A NIC that may not send as fast as its link can does so in whole packets.
+        let slowed = match self.params.nic.rate {
+            Some(rate) => now + rate.time_for(odonata_units::Bytes(u64::from(bytes))),
+            None => Time::ZERO,
         };
         if self.flow.books.is_on() {
             let owner = self.messages.get(message).traffic;
             let last = self.nics.get(nic).unsent == u64::from(bytes);
-            let until = tail_out.max(Time(now.0 + 1));
+            let until = tail_out.max(Time(now.0 + 1)).max(slowed);
             self.flow.hold_nic::<C>(number, owner, (now, until), last);
         }
         let port = self.flow.ports.edit::<C>(number);
         port.hungry = false;
-        port.free_at = tail_out.max(Time(now.0 + 1));
+        port.free_at = tail_out.max(Time(now.0 + 1)).max(slowed);
         self.flow.claim::<C>(number, 0, flits);
 
         let length = self.params.nic.queue as u8;
@@ -161,7 +175,7 @@ impl Fabric {
             FabricEvent::Arrive { packet }.into(),
         );
         if more {
-            self.look_ahead::<E, C>(ctx, nic, number, tail_out.max(Time(now.0 + 1)));
+            self.look_ahead::<E, C>(ctx, nic, number, tail_out.max(Time(now.0 + 1)).max(slowed));
         }
         (done && self.messages.get(message).notify_sent).then_some(Notice::Sent { message })
     }

@@ -35,6 +35,7 @@ pub(crate) struct Packet {
 pub(crate) struct Wants(u8);
 
 impl Wants {
+    pub(crate) const NONE: Wants = Wants(0);
     const RETRY: u8 = 1;
     const SPARE: u8 = 2;
 

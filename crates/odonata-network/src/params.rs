@@ -11,6 +11,9 @@ pub enum Switching {
     CutThrough,
     /// The packet moves on when all of it is in.
     StoreAndForward,
+    /// Every flit moves on when there is room for it; its packet keeps the virtual channel until the tail has gone
+    /// (W. Dally, C. Seitz, 1986). Pipelined routers only.
+    Wormhole,
 }
 
 /// Where packets wait inside a router.
@@ -23,6 +26,79 @@ pub enum RouterModel {
     /// room; its credit returns then. The budget of a queue covers packets waiting here and packets
     /// sent and not yet credited. Every packet counts as a full one; the lowest virtual channel goes first.
     OutputQueued,
+    /// Flit by flit and cycle by cycle through a [`Pipeline`]: routing, virtual-channel allocation, switch
+    /// allocation, crossbar.
+    Pipelined,
+}
+
+/// The pipeline of a [`Pipelined`](RouterModel::Pipelined) router (W. Dally, B. Towles, "Principles and practices of
+/// interconnection networks", 2004, chapters 16 to 19). Stages take whole cycles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pipeline {
+    /// Period of the clock.
+    pub clock: Time,
+    /// Cycles from a packet's coming to the front of its buffer to its asking for a virtual channel; 0: it has been
+    /// routed on its way there (lookahead routing).
+    pub routing: u32,
+    /// Cycles of virtual-channel allocation, at least 1.
+    pub vc_allocation: u32,
+    /// Cycles of switch allocation, at least 1.
+    pub switch_allocation: u32,
+    /// Cycles of crossbar traversal, at least 1; the link follows.
+    pub crossbar: u32,
+    /// Flits that an input port can send in a step, from different virtual channels: channel `v` goes through switch
+    /// input `v mod input_speedup`.
+    pub input_speedup: u32,
+    /// Steps of allocation and crossbar in a cycle of the links, 1 to 4; a fraction is spread over the cycles.
+    pub internal_speedup: f64,
+    /// Which side of an allocator chooses first.
+    pub allocator: Allocator,
+    /// Rounds in which an allocator tries to match who is left, at least 1.
+    pub iterations: u32,
+    /// Who is chosen.
+    pub arbitration: Arbitration,
+    /// Whether a virtual channel without a free flit cannot be allocated.
+    pub busy_when_full: bool,
+}
+
+/// A separable allocator: each side chooses for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allocator {
+    /// Inputs choose what to ask for, then outputs choose among those who ask.
+    InputFirst,
+    /// Outputs choose among all who might ask, then inputs choose among those who chose them (one round of iSLIP:
+    /// N. McKeown, IEEE/ACM Trans. Networking 1999).
+    OutputFirst,
+}
+
+/// Who is chosen of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arbitration {
+    /// The next one after who was served last.
+    RoundRobin,
+    /// The lowest number.
+    LowestFirst,
+    /// The packet that was created first; of several the next one after who was served last.
+    Age,
+}
+
+impl Default for Pipeline {
+    /// Three cycles of 1 ns: virtual-channel allocation, switch allocation, crossbar.
+    fn default() -> Self {
+        Pipeline {
+            clock: Time::from_ns(1),
+            routing: 0,
+            vc_allocation: 1,
+            switch_allocation: 1,
+            crossbar: 1,
+            input_speedup: 1,
+            internal_speedup: 1.0,
+            allocator: Allocator::InputFirst,
+            iterations: 1,
+            arbitration: Arbitration::RoundRobin,
+            busy_when_full: false,
+        }
+    }
 }
 
 /// Which packets of an input buffer compete for outputs (input-queued routers).
@@ -54,6 +130,8 @@ pub struct NicParams {
     /// Packets that the NIC prepares ahead of the terminal link, 1 to 16. The queue's being full
     /// is what counts as the NIC's saturation.
     pub queue: u32,
+    /// What the NIC sends at most, if that is less than what its link can.
+    pub rate: Option<Bandwidth>,
 }
 
 /// Virtual channels of each link class, by [`LinkClass`] number.
@@ -124,8 +202,10 @@ pub struct NetworkParams {
     pub router: RouterModel,
     /// Which of them compete, in an input-queued router.
     pub input_queues: InputQueues,
-    /// Latency of a router's pipeline; it limits no rate.
+    /// Latency of a router's pipeline; it limits no rate. Pipelined routers have their own.
     pub router_delay: Time,
+    /// The stages of pipelined routers.
+    pub pipeline: Pipeline,
     /// Links by [`LinkClass`] number.
     pub links: [LinkParams; LinkClass::COUNT],
     /// The NICs.
@@ -146,6 +226,15 @@ impl NetworkParams {
     /// The parameters of links of `class`.
     pub fn link(&self, class: LinkClass) -> &LinkParams {
         &self.links[class as usize]
+    }
+
+    /// What the pipeline of a router adds to a link's latency before it is noticed that a packet has come: nothing where
+    /// pipelines are worked off cycle by cycle.
+    pub fn routing_delay(&self) -> Time {
+        match self.router {
+            RouterModel::Pipelined => Time::ZERO,
+            RouterModel::InputQueued | RouterModel::OutputQueued => self.router_delay,
+        }
     }
 
     /// Flits of a packet of `bytes` (at least one: the header).

@@ -138,6 +138,7 @@ impl Fabric {
             + self.flow.credits.memory()
             + self.flow.books.memory()
             + self.inputs.memory()
+            + self.clocked.memory()
             + self.packets.memory()
             + self.messages.memory()
             + self.arrivals.memory()

@@ -28,6 +28,15 @@ pub struct Header {
 }
 
 impl Header {
+    /// The header of no packet.
+    pub(crate) const NONE: Header = Header {
+        target: NOWHERE,
+        via: NOWHERE,
+        via_reached: false,
+        level: 0,
+        notes: 0,
+    };
+
     /// The header of a new packet for node `target`.
     pub fn new(target: u32) -> Self {
         Header {
@@ -112,6 +121,14 @@ impl Routing {
     pub fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
         match self {
             Routing::Dragonfly(routing) => routing.decide(router, header, choice),
+        }
+    }
+
+    /// Whether a packet that waits is decided upon again and again until it can go ([`Decision::retry`]). Such a decision
+    /// draws nothing.
+    pub fn decides_again(&self) -> bool {
+        match self {
+            Routing::Dragonfly(_) => false,
         }
     }
 

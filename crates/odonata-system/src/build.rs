@@ -162,9 +162,11 @@ fn network(scenario: &Resolved) -> NetworkParams {
             resolved::InputQueues::Fifo => InputQueues::Fifo,
         },
         router_delay: n.router_delay,
+        pipeline: odonata_network::Pipeline::default(),
         links: LinkClass::ALL.map(|class| link(n.links.of(class))),
         nic: NicParams {
             queue: scenario.nic.queue,
+            rate: None,
         },
         detour: Detour {
             rule: if ugal { DetourRule::Sum } else { DetourRule::Both },

@@ -12,7 +12,7 @@ pub(crate) use play::*;
 use odonata_engine::Time;
 use odonata_network::routing::{Algorithm, Divert, DragonflyRouting, Intermediate, Routing, VcRule};
 use odonata_network::{
-    Blueprint, Detour, Fabric, InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching,
+    Blueprint, Detour, Fabric, InputQueues, LinkParams, NetworkParams, NicParams, Pipeline, RouterModel, Switching,
     VirtualChannels,
 };
 use odonata_topology::{Arrangement, Dragonfly, DragonflyShape, LinkClass};
@@ -80,6 +80,7 @@ impl Net {
                 router: RouterModel::InputQueued,
                 input_queues: InputQueues::VirtualOutput,
                 router_delay: Time(3 * CYCLE.0),
+                pipeline: Pipeline::default(),
                 links: [
                     link(1, 2, 32, 1),
                     link(1, 5, 32, 2),
@@ -87,7 +88,7 @@ impl Net {
                     link(1, 5, 32, 2),
                 ],
                 detour: Detour::default(),
-                nic: NicParams { queue: 8 },
+                nic: NicParams { queue: 8, rate: None },
                 traffics: 1,
                 series: None,
                 blame: true,

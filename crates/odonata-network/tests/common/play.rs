@@ -62,6 +62,8 @@ pub(crate) struct Play {
     script: Vec<Scripted>,
     /// Instants at which every port and NIC is asked to look again, needed or not.
     looks: Vec<Time>,
+    /// Instants at which every pipelined router gets a cycle, needed or not.
+    ticks: Vec<Time>,
     fates: Store<Fate>,
 }
 odonata_engine::journalled!(Play { fabric, fates });
@@ -73,6 +75,7 @@ impl Play {
             fabric: net.fabric(),
             script,
             looks: Vec::new(),
+            ticks: Vec::new(),
             fates,
         }
     }
@@ -80,6 +83,12 @@ impl Play {
     /// Adds a needless look at every port and NIC, every cycle until `until`.
     pub(crate) fn eager(mut self, until: Time) -> Self {
         self.looks = (1..=until.0 / CYCLE.0).map(|i| Time(i * CYCLE.0)).collect();
+        self
+    }
+
+    /// Adds a needless cycle of every pipelined router, every cycle until `until`.
+    pub(crate) fn ticking(mut self, until: Time) -> Self {
+        self.ticks = (1..=until.0 / CYCLE.0).map(|i| Time(i * CYCLE.0 + 1)).collect();
         self
     }
 
@@ -127,6 +136,9 @@ impl Model for Play {
                 let message = Message::new(m.source, m.target, m.bytes, m.traffic, m.at, content);
                 self.fabric.submit(ctx, m.at, message);
             }
+        }
+        for &at in &self.ticks {
+            ctx.look_again(lp, at, u32::MAX, FabricEvent::Tick);
         }
         let topology = self.fabric.routing().topology();
         for &at in &self.looks {

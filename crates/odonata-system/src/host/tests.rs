@@ -248,7 +248,8 @@ impl World {
                 bias: 1.0,
                 ..Default::default()
             },
-            nic: NicParams { queue: 4 },
+            pipeline: odonata_network::Pipeline::default(),
+            nic: NicParams { queue: 4, rate: None },
             traffics: 2 * self.jobs.len() as u16,
             series: None,
             blame: false,
