@@ -215,7 +215,8 @@ fn broken_cables_have_to_exist_and_to_leave_a_way() {
 
 #[test]
 fn a_machine_of_the_file_replaces_that_of_the_preset_but_not_its_faults() {
-    let text = "preset = \"mfnetsim\"\n[machine]\nfailed_links = [{ routers = [0, 1] }]\n[machine.torus]\ndims = [4]\n";
+    let text = "preset = \"mfnetsim\"\nnetwork.routing.algorithm = \"up-down\"\n[machine]\n\
+                failed_links = [{ routers = [0, 1] }]\n[machine.torus]\ndims = [4]\n";
     let hardware = load(text);
     assert!(matches!(hardware.machine.kind, Kind::Torus(_)));
     let text = "preset = \"mfnetsim\"\n[machine]\nfailed_links = [{ routers = [0, 8] }]\n";
@@ -278,7 +279,7 @@ fn an_algorithm_of_another_family_is_refused_with_those_that_it_has() {
         ("hyperx = { dims = [3, 3] }", "bubble", "dal"),
         (
             "dragonfly = { groups = 3, routers_per_group = 2, nodes_per_router = 1, global_ports_per_router = 1 }",
-            "up-down",
+            "dal",
             "minimal, valiant",
         ),
     ];

@@ -75,17 +75,39 @@ pub enum Knowledge {
     Piggyback,
 }
 
-/// How the way up a fat tree is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+impl Knowledge {
+    /// Its name in a scenario.
+    pub fn name(self) -> &'static str {
+        match self {
+            Knowledge::Local => "local",
+            Knowledge::Global => "global",
+            Knowledge::Piggyback => "piggyback",
+        }
+    }
+}
+
+/// How the way up is chosen where several lead to the destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Up {
     /// At random.
     Random,
     /// By the number of the destination (E. Zahavi, "D-Mod-K routing", 2010): all packets to a node share one way down.
-    #[default]
+    /// Fat trees only.
     DModK,
-    /// The least loaded parent.
+    /// The least loaded one.
     Adaptive,
+}
+
+impl Up {
+    /// Its name in a scenario.
+    pub fn name(self) -> &'static str {
+        match self {
+            Up::Random => "random",
+            Up::DModK => "d-mod-k",
+            Up::Adaptive => "adaptive",
+        }
+    }
 }
 
 /// What happens to a routing whose dependency graph has a cycle.

@@ -13,14 +13,23 @@ pub(crate) fn algorithms(kind: &r::Kind) -> &'static [r::Algorithm] {
     use r::Algorithm as A;
     match kind {
         r::Kind::Dragonfly(_) | r::Kind::Dragonfly2d(_) | r::Kind::DragonflyPlus(_) => {
-            &[A::Minimal, A::Valiant, A::Ugal, A::ProgressiveAdaptive]
+            &[A::Minimal, A::Valiant, A::Ugal, A::ProgressiveAdaptive, A::UpDown]
         }
-        r::Kind::Torus(_) => &[A::DimensionOrder, A::Bubble, A::MinimalAdaptive, A::Valiant],
-        r::Kind::Mesh(_) => &[A::DimensionOrder, A::MinimalAdaptive, A::Valiant],
-        r::Kind::FatTree(_) => &[A::NearestCommonAncestor],
-        r::Kind::SlimFly(_) => &[A::Minimal, A::Valiant, A::Ugal],
-        r::Kind::HyperX(_) => &[A::DimensionOrder, A::MinimalAdaptive, A::Valiant, A::Ugal, A::Dal],
-        r::Kind::Graph(_) => &[A::Minimal, A::UpDown],
+        r::Kind::Torus(_) => &[A::DimensionOrder, A::Bubble, A::MinimalAdaptive, A::Valiant, A::UpDown],
+        r::Kind::Mesh(_) => &[A::DimensionOrder, A::MinimalAdaptive, A::Valiant, A::UpDown],
+        r::Kind::FatTree(_) => &[A::NearestCommonAncestor, A::UpDown],
+        r::Kind::SlimFly(_) => &[A::Minimal, A::Valiant, A::Ugal, A::UpDown],
+        r::Kind::HyperX(_) => &[A::Minimal, A::Valiant, A::Ugal, A::Dal, A::UpDown],
+        r::Kind::Graph(_) => &[A::UpDown],
+    }
+}
+
+/// How the way up can be chosen, the default first.
+fn ways_up(algorithm: r::Algorithm) -> &'static [r::Up] {
+    match algorithm {
+        r::Algorithm::NearestCommonAncestor => &[r::Up::DModK, r::Up::Random, r::Up::Adaptive],
+        r::Algorithm::UpDown => &[r::Up::Random, r::Up::Adaptive],
+        _ => &[],
     }
 }
 
@@ -38,21 +47,31 @@ pub(super) fn routing(routing: &w::Routing, kind: &r::Kind) -> Result<r::Routing
         let expected = format!("one of {}", names.join(", "));
         return Err(Problem::new(format!("{KEY}.algorithm"), problem, expected));
     }
+    let ugal = algorithm == r::Algorithm::Ugal;
+    let ways_up = ways_up(algorithm);
     let only = |key: &str, given: bool, has: bool, whose: &str| {
         if given && !has {
             let problem = format!("the routing is {}", algorithm.name());
-            return Err(Problem::new(
-                format!("{KEY}.{key}"),
-                problem,
-                format!("algorithm = \"{whose}\""),
-            ));
+            return Err(Problem::new(format!("{KEY}.{key}"), problem, format!("algorithm = {whose}")));
         }
         Ok(())
     };
-    let ugal = algorithm == r::Algorithm::Ugal;
-    let tree = algorithm == r::Algorithm::NearestCommonAncestor;
-    only("knowledge", routing.knowledge.is_some(), ugal, "ugal")?;
-    only("up", routing.up.is_some(), tree, "nearest-common-ancestor")?;
+    only("knowledge", routing.knowledge.is_some(), ugal, "\"ugal\"")?;
+    only(
+        "up",
+        routing.up.is_some(),
+        !ways_up.is_empty(),
+        "\"nearest-common-ancestor\" or \"up-down\"",
+    )?;
+    if let Some(up) = routing.up.filter(|up| !ways_up.contains(up)) {
+        let problem = format!("{} by {}", algorithm.name(), up.name());
+        let names: Vec<&str> = ways_up.iter().map(|up| up.name()).collect();
+        return Err(Problem::new(format!("{KEY}.up"), problem, format!("one of {}", names.join(", "))));
+    }
+    if let Some(knowledge) = routing.knowledge.filter(|&knowledge| knowledge != r::Knowledge::Local) {
+        let problem = format!("source routers know no {} loads", knowledge.name());
+        return Err(Problem::new(format!("{KEY}.knowledge"), problem, "one of local"));
+    }
     match routing.vcs {
         Some(r::Vcs::All(count)) => {
             within(&format!("{KEY}.vcs"), count, 1, 16)?;
@@ -77,7 +96,7 @@ pub(super) fn routing(routing: &w::Routing, kind: &r::Kind) -> Result<r::Routing
     Ok(r::Routing {
         algorithm,
         knowledge: ugal.then(|| routing.knowledge.unwrap_or_default()),
-        up: tree.then(|| routing.up.unwrap_or_default()),
+        up: routing.up.or(ways_up.first().copied()),
         via: routing.via,
         threshold: routing.threshold.unwrap_or(threshold),
         bias: within(&format!("{KEY}.bias"), bias, 0.0, 1_000.0)?,
