@@ -6,6 +6,9 @@
 //! networks", IEEE Trans. Computers 1987). The dependencies are enumerated by running the
 //! routing's own decision function from every source to every destination with all outcomes of
 //! its choices. NICs always sink what arrives, so terminal channels depend on nothing.
+//!
+//! A ring that every entering packet leaves room for another one in (bubble flow control, V. Puente et al. 2001) always
+//! moves, so that it counts as one channel.
 
 use crate::routing::{Choice, Decision, Header, NOWHERE, Path, Routing};
 use odonata_topology::{Peer, Topology};
@@ -140,11 +143,17 @@ impl Explorer<'_> {
         outcomes(self.routing, state.router, state.header, |decision, header| {
             let class = topology.class(decision.port) as usize;
             self.used[class] = self.used[class].max(decision.level + 1);
-            let channel = (decision.port, decision.level);
+            let ring = self.routing.ring(decision.port);
+            let channel = (ring.unwrap_or(decision.port), decision.level);
             self.graph.channel(channel);
-            // Where there is another way out, nobody waits.
-            if let Some(held) = state.held.filter(|_| !decision.retry) {
+            // Where there is another way out, nobody waits; nor do those in a ring for each other, if all who enter it
+            // leave it room to turn.
+            let inside = ring.is_some() && state.held == Some(channel);
+            if let Some(held) = state.held.filter(|_| !decision.retry && !inside) {
                 self.graph.depend(held, channel);
+            }
+            if ring.is_some() && !inside && !decision.spare {
+                self.graph.depend(channel, channel);
             }
             if let Peer::Router { router, .. } = topology.peer(decision.port) {
                 visit(State {

@@ -10,6 +10,7 @@ use crate::packet::{Packet, Wants};
 use crate::params::{Detour, InputQueues, NetworkParams, RouterModel, Switching, VirtualChannels};
 use crate::port::InBuffer;
 use crate::routing::{Choice, Decision, Header, Path, Routing};
+use crate::sampling::{Delivery, Sampler, Sampling};
 use crate::stats::{Histogram, LinkStats, MOST_SERIES_CELLS, NodeStats, SeriesCell, TrafficStats};
 use crate::{FabricEvent, Message, Notice, nic::Nic};
 use odonata_engine::random::Purpose;
@@ -55,6 +56,7 @@ pub struct Fabric {
     pub(crate) latency_created: Histogram,
     /// Per interval: one cell per traffic, then one per link class.
     pub(crate) series: Growing<SeriesCell>,
+    pub(crate) sampler: Sampler,
     /// What goes to other parts; empty between events.
     pub(crate) outbox: Outbox<Parcel, Token>,
 }
@@ -73,6 +75,7 @@ odonata_engine::journalled!(Fabric {
     latency,
     latency_created,
     series,
+    sampler,
 });
 
 /// Answers a routing's questions from the state of the router's ports.
@@ -228,6 +231,7 @@ impl Blueprint {
             latency: Histogram::new(traffics),
             latency_created: Histogram::new(traffics),
             series: Growing::new(),
+            sampler: Sampler::default(),
             outbox: Outbox::new(),
             routing: self.routing.clone(),
             routers,
@@ -268,17 +272,22 @@ impl Fabric {
             .unwrap_or(Time::NEVER)
     }
 
+    /// Counts packets in sampling periods from now on, which is before the first event.
+    ///
+    /// # Panics
+    /// A period takes no time.
+    pub fn sample(&mut self, sampling: Sampling) {
+        assert!(sampling.period > Time::ZERO, "a sampling period takes no time");
+        self.sampler.on = Some(sampling);
+    }
+
     /// Hands a message to the NIC of its source, where it joins the queue at `at` (later than now).
-    /// Returns its slot.
+    /// Returns its slot. A node's message to itself goes through its router and back.
     pub fn submit<E, C>(&mut self, ctx: &mut C, at: Time, message: Message) -> u32
     where
         E: Copy + From<FabricEvent>,
         C: Context<E>,
     {
-        debug_assert_ne!(
-            message.source, message.target,
-            "a node's messages to itself do not use the fabric"
-        );
         let lp = self.process_of(message.source);
         let slot = self.messages.take::<C>(Message { queued: at, ..message });
         ctx.send(lp, at, FabricEvent::Submit { message: slot }.into());
@@ -498,6 +507,16 @@ impl Fabric {
             ^ p.created.0;
         if self.params.series.is_some() {
             self.count_series::<C>(arrival, which, (1, p.bytes), latency);
+        }
+        if self.sampler.on.is_some() {
+            self.sampler.delivered::<C>(&Delivery {
+                traffic: p.traffic,
+                created: p.created,
+                injected: p.injected,
+                arrival,
+                bytes: p.bytes,
+                hops: p.hops,
+            });
         }
         let message = self.messages.edit::<C>(p.message);
         message.undelivered -= u64::from(p.bytes);

@@ -44,6 +44,7 @@ mod params;
 mod port;
 mod report;
 pub mod routing;
+mod sampling;
 mod stats;
 
 pub use blame::{LinkCharge, PLACES, RESOURCES, WaitSeries};
@@ -57,4 +58,5 @@ pub use params::{
     Allocator, Arbitration, Detour, DetourRule, InputQueues, LinkParams, NetworkParams, NicParams, Pipeline,
     RouterModel, Switching, VirtualChannels,
 };
+pub use sampling::{CYCLE_BINS, Sample, Sampled, Sampling};
 pub use stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};

@@ -2,6 +2,7 @@
 
 use crate::blame::{LinkCharge, WaitSeries};
 use crate::fabric::Fabric;
+use crate::sampling::Sampled;
 use crate::stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};
 use odonata_engine::{Digest, Time};
 use std::collections::BTreeMap;
@@ -31,6 +32,8 @@ pub struct Measured {
     pub blame: Vec<LinkCharge>,
     /// The same over time: start of interval, place, resource, victim, culprit.
     waits: BTreeMap<(Time, u8, u8, u16, u16), Time>,
+    /// What was sampled in periods, if it was.
+    pub sampled: Option<Sampled>,
     /// Bytes of memory that the state held.
     pub memory: u64,
 }
@@ -51,6 +54,7 @@ impl Fabric {
             series: self.series.iter().map(|(cell, &value)| (cell, value)).collect(),
             blame: self.flow.charges(),
             waits: self.blame_series().map(|wait| (name(&wait), wait.time)).collect(),
+            sampled: self.sampler.sampled(),
             memory: self.memory() as u64,
         }
     }
@@ -90,6 +94,10 @@ impl Measured {
             *sum = Time(sum.0.wrapping_add(time.0));
         }
         self.blame.extend(next.blame);
+        match (&mut self.sampled, next.sampled) {
+            (Some(sum), Some(part)) => sum.absorb(part),
+            (sum, part) => *sum = sum.take().or(part),
+        }
         self.memory += next.memory;
     }
 
@@ -176,6 +184,9 @@ impl Measured {
             for word in [cell as u64, value.packets, value.bytes, value.time.0] {
                 digest.word(word);
             }
+        }
+        if let Some(sampled) = &self.sampled {
+            sampled.results(digest);
         }
         for charge in &self.blame {
             let culprit = charge.culprit.map_or(u64::MAX, u64::from);

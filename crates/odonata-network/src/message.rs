@@ -19,7 +19,7 @@ pub struct Message {
     pub created: Time,
     /// Sending node.
     pub source: u32,
-    /// Receiving node; differs from `source`.
+    /// Receiving node; if it is `source`, the message goes through the router and back.
     pub target: u32,
     /// Whose traffic it is.
     pub traffic: Traffic,

@@ -61,6 +61,10 @@ impl Fabric {
         let m = *self.messages.get(message);
         let nic = self.flow.links.nic(m.source);
         self.traffic.edit::<C>(u32::from(m.traffic)).bytes_sent += m.bytes;
+        if self.sampler.on.is_some() {
+            let packets = m.bytes.div_ceil(self.params.packet).max(1);
+            self.sampler.created::<C>(m.traffic, m.created, packets, m.bytes);
+        }
         if self.flow.books.is_on() {
             let link = self.flow.links.ports + nic;
             self.flow.join_output::<C>(link, m.traffic, ctx.now());

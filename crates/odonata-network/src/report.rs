@@ -3,6 +3,7 @@
 use crate::blame::{LinkCharge, WaitSeries};
 use crate::params::NetworkParams;
 use crate::routing::Routing;
+use crate::sampling::Sample;
 use crate::stats::{Histogram, LinkStats, MOST_SERIES_CELLS, NodeStats, SeriesCell, TrafficStats};
 use crate::{Fabric, Message, Waited};
 use odonata_engine::{Store, Time, Windowed};
@@ -81,6 +82,11 @@ impl Fabric {
     /// Cells in which nothing was counted are left out.
     pub fn series(&self) -> impl Iterator<Item = (usize, &SeriesCell)> + '_ {
         self.series.iter()
+    }
+
+    /// What was counted in sampling period `period`; nothing unless [`Fabric::sample`] has been called.
+    pub fn sampled(&self, period: u32) -> Sample {
+        self.sampler.sample(period)
     }
 
     /// Until when the time series is kept: an interval that is short for the length of a run must not

@@ -6,8 +6,24 @@
 //! enumerated from the very function that runs.
 
 mod dragonfly;
+mod dragonfly2d;
+mod dragonfly_plus;
+mod fat_tree;
+mod hyperx;
+mod slim_fly;
+mod torus;
+mod up_down;
 
 pub use dragonfly::{Algorithm, Divert, DragonflyRouting, Intermediate, VcRule};
+pub use dragonfly_plus::{DragonflyPlusAlgorithm, DragonflyPlusRouting};
+pub use dragonfly2d::Dragonfly2dRouting;
+pub use fat_tree::{FatTreeAlgorithm, FatTreeRouting};
+pub use hyperx::{HyperXAlgorithm, HyperXRouting};
+use odonata_topology::Topology;
+pub use slim_fly::{SlimFlyAlgorithm, SlimFlyRouting};
+use std::ops::Range;
+pub use torus::{TorusAlgorithm, TorusRouting};
+pub use up_down::UpDownRouting;
 
 /// No intermediate destination.
 pub const NOWHERE: u32 = u32::MAX;
@@ -112,6 +128,20 @@ pub trait Choice {
 pub enum Routing {
     /// On a dragonfly.
     Dragonfly(DragonflyRouting),
+    /// On a dragonfly with two-dimensional groups.
+    Dragonfly2d(Dragonfly2dRouting),
+    /// On a dragonfly+.
+    DragonflyPlus(DragonflyPlusRouting),
+    /// On a fat tree.
+    FatTree(FatTreeRouting),
+    /// On a HyperX.
+    HyperX(HyperXRouting),
+    /// On a Slim Fly.
+    SlimFly(SlimFlyRouting),
+    /// On a torus or mesh.
+    Torus(TorusRouting),
+    /// On any graph.
+    UpDown(UpDownRouting),
 }
 
 impl Routing {
@@ -121,6 +151,13 @@ impl Routing {
     pub fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
         match self {
             Routing::Dragonfly(routing) => routing.decide(router, header, choice),
+            Routing::Dragonfly2d(routing) => routing.decide(router, header, choice),
+            Routing::DragonflyPlus(routing) => routing.decide(router, header, choice),
+            Routing::FatTree(routing) => routing.decide(router, header, choice),
+            Routing::HyperX(routing) => routing.decide(router, header, choice),
+            Routing::SlimFly(routing) => routing.decide(router, header, choice),
+            Routing::Torus(routing) => routing.decide(router, header, choice),
+            Routing::UpDown(routing) => routing.decide(router, header, choice),
         }
     }
 
@@ -136,13 +173,81 @@ impl Routing {
     pub fn virtual_channels(&self) -> crate::VirtualChannels {
         match self {
             Routing::Dragonfly(routing) => routing.virtual_channels(),
+            Routing::Dragonfly2d(routing) => routing.virtual_channels(),
+            Routing::DragonflyPlus(routing) => routing.virtual_channels(),
+            Routing::FatTree(routing) => routing.virtual_channels(),
+            Routing::HyperX(routing) => routing.virtual_channels(),
+            Routing::SlimFly(routing) => routing.virtual_channels(),
+            Routing::Torus(routing) => routing.virtual_channels(),
+            Routing::UpDown(routing) => routing.virtual_channels(),
         }
     }
 
     /// The graph it routes on.
-    pub fn topology(&self) -> &odonata_topology::Topology {
+    pub fn topology(&self) -> &Topology {
         match self {
             Routing::Dragonfly(routing) => routing.dragonfly().topology(),
+            Routing::Dragonfly2d(routing) => routing.dragonfly().topology(),
+            Routing::DragonflyPlus(routing) => routing.dragonfly_plus().topology(),
+            Routing::FatTree(routing) => routing.tree().topology(),
+            Routing::HyperX(routing) => routing.hyperx().topology(),
+            Routing::SlimFly(routing) => routing.fly().topology(),
+            Routing::Torus(routing) => routing.torus().topology(),
+            Routing::UpDown(routing) => routing.topology(),
         }
     }
+
+    /// The ring that `port` is part of, named by one of its ports, where bubble flow control keeps a packet's room free
+    /// in each ring: packets in it never wait for each other in a circle, and it counts as one channel.
+    pub fn ring(&self, port: u32) -> Option<u32> {
+        match self {
+            Routing::Torus(routing) => routing.ring(port),
+            _ => None,
+        }
+    }
+}
+
+/// # Errors
+/// A cable of `family` failed, which its algorithms need.
+fn refuse_failed(topology: &Topology, family: &str) -> Result<(), String> {
+    match topology.failed().first() {
+        None => Ok(()),
+        Some(&(a, b)) => Err(format!(
+            "the cable between routers {} and {} failed: this routing on {family} knows no way around it, up*/down* does",
+            topology.router_of_port(a),
+            topology.router_of_port(b)
+        )),
+    }
+}
+
+/// One of the parallel cables at `ports`: the only one that is left, a random one, or the lightest.
+#[inline]
+fn parallel(topology: &Topology, ports: Range<u32>, adaptive: bool, choice: &mut impl Choice) -> u32 {
+    let live = topology.live(ports.clone());
+    if live < 2 {
+        return topology.nth_live(ports, 0);
+    }
+    if adaptive {
+        return lightest(topology, ports, live, choice);
+    }
+    topology.nth_live(ports, choice.pick(live))
+}
+
+/// The lightest of the `live` ports among `ports`; from a random one on, so that equal loads are shared out.
+#[inline]
+fn lightest(topology: &Topology, ports: Range<u32>, live: u32, choice: &mut impl Choice) -> u32 {
+    let start = choice.pick(live);
+    let mut best = topology.nth_live(ports.clone(), start);
+    for step in 1..choice.draws(live) {
+        let n = if start + step < live {
+            start + step
+        } else {
+            start + step - live
+        };
+        let port = topology.nth_live(ports.clone(), n);
+        if choice.lighter(port, best) {
+            best = port;
+        }
+    }
+    best
 }

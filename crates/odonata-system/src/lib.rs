@@ -15,6 +15,7 @@ pub mod describe;
 mod estimate;
 pub mod family;
 pub mod host;
+pub mod load_sweep;
 pub mod machine;
 mod outcome;
 pub mod placement;

@@ -87,4 +87,6 @@ pub use group::Group;
 pub use op::{After, Comm, Counts, Op, OpId, OpKind, PROC_NULL, Request, Source, Tag};
 pub use phases::{PhaseCursor, Phases};
 pub use program::{Cursor, Program, operations};
-pub use synthetic::{Arrival, Bursts, Neighbours, Pattern, Reach, Synthetic, Tornado, Turn};
+pub use synthetic::{
+    Arrival, Bursts, GridShift, Neighbours, OnOff, Pattern, Reach, Step, Synthetic, Tornado, Turn, WorstCase,
+};

@@ -3,6 +3,8 @@
 //! - **minimal**: local, global, local (Kim et al., ISCA 2008);
 //! - **Valiant**: minimal to a random intermediate group or router, then minimal (Valiant and
 //!   Brebner 1981; Kim et al.);
+//! - **UGAL-L**: at the source router one or the other, comparing the load of the two output ports (A. Singh,
+//!   "Load-balanced routing in interconnection networks", PhD thesis, Stanford 2005; Kim et al.);
 //! - **progressive adaptive (PAR)**: every router of the source group may still divert a packet from
 //!   its minimal path to a non-minimal one, comparing the load of the two output ports (Jiang, Kim,
 //!   Dally, "Indirect adaptive routing on large scale interconnection networks", ISCA 2009).
@@ -18,6 +20,7 @@
 //! | minimal | source, destination | 2/1 |
 //! | Valiant by group | source, intermediate, destination | 3/2 |
 //! | Valiant by router | source, to via, from via, destination | 4/2 |
+//! | UGAL-L | as Valiant | |
 //! | PAR by group | source, source after diverting there, intermediate, destination | 4/2 |
 //! | PAR by router | source, source after diverting there, to via, from via, destination | 5/2 |
 
@@ -31,6 +34,8 @@ pub enum Algorithm {
     Minimal,
     /// Always over a random intermediate.
     Valiant,
+    /// Decided by load at the source router (UGAL-L).
+    Ugal,
     /// Decided by load, anew at each router of the source group.
     ProgressiveAdaptive,
 }
@@ -80,15 +85,15 @@ pub struct DragonflyRouting {
 
 /// Level of a local link by its place on the path.
 #[derive(Clone, Copy, Debug)]
-struct Levels {
-    second_in_source: u8,
-    to_via: u8,
-    from_via: u8,
-    destination: u8,
+pub(super) struct Levels {
+    pub(super) second_in_source: u8,
+    pub(super) to_via: u8,
+    pub(super) from_via: u8,
+    pub(super) destination: u8,
 }
 
 impl Levels {
-    fn new(algorithm: Algorithm, intermediate: Intermediate) -> Self {
+    pub(super) fn new(algorithm: Algorithm, intermediate: Intermediate) -> Self {
         // Level 0 is the first local link in the source group; places that do not exist take no level.
         let mut level = 0;
         let mut place = |exists: bool| {
@@ -275,6 +280,9 @@ impl DragonflyRouting {
             if header.notes & MOVED == 0 {
                 header.via = self.random_via(here, goal, choice);
             }
+            return None;
+        }
+        if self.algorithm == Algorithm::Ugal && header.notes & MOVED != 0 {
             return None;
         }
         let own_only = header.notes & MOVED != 0 && self.divert == Divert::OwnGlobalPorts;

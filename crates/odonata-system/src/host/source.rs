@@ -11,7 +11,6 @@ use super::params::JobProgram;
 use super::post::{Shipment, draw};
 use odonata_engine::{Stream, Time};
 use odonata_network::Message;
-use odonata_workload::Arrival;
 
 /// The state of a source.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -27,9 +26,8 @@ pub(crate) struct SourceCell {
 }
 
 impl Hosts {
-    /// Starts the source of `rank`. Its first message comes after a gap like any other if gaps are
-    /// exponential, which have no memory; if they are fixed, after a random share of one, so that the
-    /// sources of a job do not send in step. A rank whose pattern has no destination for it ends at once.
+    /// Starts the source of `rank`, as [`Arrival::first`](odonata_workload::Arrival::first) says. A rank whose pattern
+    /// has no destination for it ends at once.
     pub(crate) fn start_source<X: Outside>(&mut self, x: &mut X, rank: u32) {
         let job = &self.jobs[usize::from(self.places[rank as usize].job)];
         let JobProgram::Synthetic { source, mean_gap } = &job.program else {
@@ -37,15 +35,9 @@ impl Hosts {
         };
         let local = rank - job.first_rank;
         let cell = self.sources.edit::<X>(rank);
-        let gap = match source.arrival {
-            Arrival::Exponential => source.arrival.gap(*mean_gap, cell.arrival.bits()),
-            Arrival::Fixed => {
-                let before = (cell.arrival.unit() * mean_gap.0 as f64) as u64;
-                Time(mean_gap.0.saturating_sub(before).max(1))
-            }
-        };
-        let none = source.messages == Some(0) || !source.pattern.sends(local, job.ranks);
         let now = x.now();
+        let gap = source.arrival.first(now, *mean_gap, cell.arrival.bits());
+        let none = source.messages == Some(0) || !source.sends(local, job.ranks);
         let at = match source.bursts {
             None => now + gap,
             Some(bursts) => bursts.after(now, now, gap),
@@ -72,13 +64,12 @@ impl Hosts {
         let start = self.metrics.get(rank).start.unwrap_or(Time::ZERO);
         let cell = self.sources.edit::<X>(rank);
         let local = rank - job.first_rank;
-        let target = source
-            .pattern
-            .destination(local, job.ranks, cell.destination.bits(), cell.sent);
+        let target = source.destination(local, job.ranks, cell.destination.bits(), cell.sent);
         let gap = source.arrival.gap(*mean_gap, cell.arrival.bits());
         cell.sent += 1;
         let last = source.messages.is_some_and(|most| cell.sent >= most);
         let (bytes, stop, target) = (source.bytes, source.stop, job.first_rank + target);
+        let over_the_network = source.itself;
         let created = cell.next;
         let next = match source.bursts {
             None => created + gap,
@@ -96,7 +87,7 @@ impl Hosts {
         let (here, there) = (self.end_of_rank(rank), self.end_of_rank(target));
         let traffic = Self::traffic(place.job, false);
         let notify_arrived = self.params.records.source_arrivals;
-        if here.node == there.node {
+        if here.node == there.node && !over_the_network {
             let shipment = Shipment {
                 source: here,
                 target: there,

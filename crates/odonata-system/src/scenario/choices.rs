@@ -107,6 +107,10 @@ pub enum Arrival {
     /// Exponential: messages arrive as a Poisson process.
     #[default]
     Exponential,
+    /// In every cycle of length `period` with the same probability, at the cycle's start (a Bernoulli process, as in BookSim).
+    Bernoulli,
+    /// The same, but only while a Markov chain is on; see `alpha` (the on/off process of BookSim).
+    OnOff,
 }
 
 /// Where the ranks write in a checkpoint file.
@@ -140,6 +144,24 @@ pub enum Reach {
     Faces,
     /// Those across a face, an edge or a corner: up to 26 in three dimensions.
     Box,
+}
+
+/// Where a rank at a router with coordinates c of a grid with extents k sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GridStep {
+    /// To c + 1 (modulo k) in every dimension.
+    Neighbour,
+    /// To c + k / 2, rounded down (modulo k), in every dimension: the far end of the diagonal, across the bisection.
+    Diagonal,
+    /// To c + k / 2, rounded up, - 1 (modulo k) in every dimension.
+    Tornado,
+    /// To c + 1 (modulo k) in the first dimension that is longer than 1, nowhere else.
+    Next,
+    /// Coordinates in reverse order, (x, y) to (y, x).
+    Transpose,
+    /// Coordinates complemented and in reverse order, (x, y) to (k - 1 - y, k - 1 - x): DCR of the HyperX.
+    ComplementReverse,
 }
 
 /// Which neighbour gets the next message.

@@ -11,6 +11,7 @@ mod rules;
 mod storage;
 mod traffic;
 mod workload;
+mod worst_case;
 
 use odonata_units::{Bandwidth, Bytes, Time};
 

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 pub use super::choices::{
     Algorithm, Allgather, Allreduce, Alltoall, Alltoallv, Arrangement, Arrival, Assignment, Barrier, Broadcast,
-    CheckpointOffset, ClassVcs, CosmoflowIo, DeadlockCheck, Divert, Gather, InputQueues, Knowledge, Library, Position,
-    Progress, Reach, Reduce, ReduceScatter, RouterModel, Scan, Scatter, Switching, Turn, Up, VcRule, Vcs, Via,
+    CheckpointOffset, ClassVcs, CosmoflowIo, DeadlockCheck, Divert, Gather, GridStep, InputQueues, Knowledge, Library,
+    Position, Progress, Reach, Reduce, ReduceScatter, RouterModel, Scan, Scatter, Switching, Turn, Up, VcRule, Vcs, Via,
 };
 use super::clock::Clock;
 use super::layout::Layout;
@@ -478,12 +478,30 @@ pub struct Synthetic {
     pub mean_interval: Time,
     /// How these times are distributed.
     pub arrival: Arrival,
+    /// Length of a cycle, with arrivals at the starts of cycles.
+    pub period: Option<Time>,
+    /// What is set of a Markov chain, with arrivals while it is on.
+    pub on_off: Option<OnOff>,
     /// Bursts; `None`: never silent.
     pub bursts: Option<Bursts>,
+    /// Whether ranks send to themselves, and within their node, through the router.
+    #[serde(rename = "self")]
+    pub itself: bool,
     /// Messages per rank; `None`: until something else ends it.
     pub messages: Option<u64>,
     /// No message starts at or after this simulated time; `None`: until something else ends it.
     pub stop: Option<Time>,
+}
+
+/// Probabilities per cycle of a source that is modulated by a Markov chain, two of three.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct OnOff {
+    /// From off to on.
+    pub alpha: Option<f64>,
+    /// From on to off.
+    pub beta: Option<f64>,
+    /// Of a message while it is on.
+    pub r1: Option<f64>,
 }
 
 /// Bursts of synthetic traffic, from the start of the job on.
@@ -551,4 +569,22 @@ pub enum Pattern {
     BitReverse,
     /// Bits rotated left by one.
     Shuffle,
+    /// Bits rotated right by one.
+    BitRotation,
+    /// To the same place in either half.
+    Asymmetric,
+    /// To the rank so many further on.
+    Shift {
+        /// How many.
+        by: u32,
+    },
+    /// To the same place at another router of a grid.
+    Grid {
+        /// Which router.
+        step: GridStep,
+        /// Routers along each dimension; `None`: a square.
+        dims: Option<Vec<u32>>,
+        /// Consecutive ranks of a router.
+        ranks_per_router: u32,
+    },
 }

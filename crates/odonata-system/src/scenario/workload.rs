@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use odonata_units::{Bytes, Time};
+use odonata_units::{Bandwidth, Bytes, Time};
 use odonata_workload::skeletons as programs;
 use odonata_workload::{Neighbours, Phases, Program, synthetic};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::choices::{Arrival, CheckpointOffset, CosmoflowIo, Reach, Turn};
-use super::resolved::{Bursts, Job, Pattern, Synthetic, Workload};
+use super::choices::{Arrival, CheckpointOffset, CosmoflowIo, GridStep, Reach, Turn};
+use super::resolved::{Bursts, Job, OnOff, Pattern, Synthetic, Workload};
 
 /// Communication of MILC's solver: per iteration, twice an exchange with 8 neighbours in a 4-D torus, then two
 /// all-reduces of 8 B. The defaults are the MFNetSim case study.
@@ -326,6 +326,25 @@ impl Pattern {
             Pattern::BitComplement => synthetic::Pattern::BitComplement,
             Pattern::BitReverse => synthetic::Pattern::BitReverse,
             Pattern::Shuffle => synthetic::Pattern::Shuffle,
+            Pattern::BitRotation => synthetic::Pattern::BitRotation,
+            Pattern::Asymmetric => synthetic::Pattern::Asymmetric,
+            Pattern::Shift { by } => synthetic::Pattern::Shift { by: *by },
+            Pattern::Grid {
+                step,
+                dims,
+                ranks_per_router,
+            } => {
+                let step = match step {
+                    GridStep::Neighbour => synthetic::Step::Neighbour,
+                    GridStep::Diagonal => synthetic::Step::Diagonal,
+                    GridStep::Tornado => synthetic::Step::Tornado,
+                    GridStep::Next => synthetic::Step::Next,
+                    GridStep::Transpose => synthetic::Step::Transpose,
+                    GridStep::ComplementReverse => synthetic::Step::ComplementReverse,
+                };
+                let shift = synthetic::GridShift::new(ranks, dims.as_deref(), *ranks_per_router, step)?;
+                synthetic::Pattern::GridShift(shift)
+            }
         })
     }
 
@@ -344,8 +363,20 @@ impl Pattern {
             Pattern::BitComplement => "bit-complement",
             Pattern::BitReverse => "bit-reverse",
             Pattern::Shuffle => "shuffle",
+            Pattern::BitRotation => "bit-rotation",
+            Pattern::Asymmetric => "asymmetric",
+            Pattern::Shift { .. } => "shift",
+            Pattern::Grid { .. } => "grid",
         }
     }
+}
+
+/// Mean time between messages of `bytes` that offer `load` of `bandwidth`; `None` where none does: a message without
+/// payload still takes a header, but no payload that a load could be measured in.
+pub(super) fn interval(load: f64, bytes: Bytes, bandwidth: Bandwidth) -> Option<Time> {
+    let time = bytes.0 as f64 * bandwidth.ps_per_byte() / load;
+    let possible = bytes > Bytes::ZERO && time > 0.0 && time <= Time::LONGEST.0 as f64;
+    possible.then(|| Time((time.round() as u64).max(1)))
 }
 
 impl Synthetic {
@@ -357,16 +388,51 @@ impl Synthetic {
         let traffic = synthetic::Synthetic {
             pattern: self.pattern.pattern(ranks)?,
             bytes: self.bytes.0,
-            arrival: match self.arrival {
-                Arrival::Fixed => synthetic::Arrival::Fixed,
-                Arrival::Exponential => synthetic::Arrival::Exponential,
-            },
+            arrival: self.arrival()?,
             bursts: self.bursts.map(|Bursts { on, off }| synthetic::Bursts { on, off }),
             messages: self.messages,
             stop: self.stop,
             told,
+            itself: self.itself,
         };
         traffic.check(ranks)?;
         Ok(traffic)
+    }
+
+    /// How the times between messages are distributed.
+    ///
+    /// # Errors
+    /// A cycle is missing or has more than one message, or the Markov chain is impossible.
+    fn arrival(&self) -> Result<synthetic::Arrival, String> {
+        let period = || self.period.ok_or("arrivals in cycles: expected a period".to_string());
+        let rate = |period: Time| match period.0 as f64 / self.mean_interval.0.max(1) as f64 {
+            rate if rate > 1.0 => Err(format!(
+                "{rate:.6} messages per cycle of {period}: expected at most 1 (a shorter period, or longer messages)"
+            )),
+            rate => Ok(rate),
+        };
+        Ok(match self.arrival {
+            Arrival::Fixed => synthetic::Arrival::Fixed,
+            Arrival::Exponential => synthetic::Arrival::Exponential,
+            Arrival::Bernoulli => {
+                let period = period()?;
+                rate(period)?;
+                synthetic::Arrival::Bernoulli { period }
+            }
+            Arrival::OnOff => {
+                let (period, OnOff { alpha, beta, r1 }) = (period()?, self.on_off.unwrap_or_default());
+                let process = synthetic::OnOff::with_rate(period, rate(period)?, alpha, beta, r1)?;
+                synthetic::Arrival::OnOff(process)
+            }
+        })
+    }
+
+    /// The same traffic at another load, as a fraction of `bandwidth`, that of the terminal link; `None` where no
+    /// message interval gives it.
+    pub fn with_load(&self, load: f64, bandwidth: Bandwidth) -> Option<Synthetic> {
+        Some(Synthetic {
+            mean_interval: interval(load, self.bytes, bandwidth)?,
+            ..self.clone()
+        })
     }
 }

@@ -29,8 +29,8 @@ pub use machine::{
 pub use network::{Link, Links, Network, Routing};
 pub use storage::{Device, Drain, Manager, Nodes, Rate, Storage};
 pub use traffic::{
-    AllToAll, BitComplement, BitReverse, HotSpot, Incast, Neighbours, NextGroup, Permutation, Shuffle, Tornado,
-    Traffic, Transpose, Uniform,
+    AllToAll, Asymmetric, BitComplement, BitReverse, BitRotation, Grid, HotSpot, Incast, Neighbours, NextGroup,
+    Permutation, Shift, Shuffle, Tornado, Traffic, Transpose, Uniform, WorstCase,
 };
 
 /// A scenario: a machine, its network and storage, and the jobs that share it.

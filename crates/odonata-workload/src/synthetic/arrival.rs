@@ -2,30 +2,185 @@
 
 use odonata_units::Time;
 
+use super::draws::Draws;
+
 /// How the times between the messages of a rank are distributed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Arrival {
     /// All the same.
     Fixed,
     /// Exponential: messages arrive as a Poisson process.
     #[default]
     Exponential,
+    /// In every cycle a message is created with probability `period / mean`, independently of all others
+    /// (a Bernoulli process; BookSim 2, `injection.cpp`). Messages are created at multiples of the period.
+    Bernoulli {
+        /// Length of a cycle; positive.
+        period: Time,
+    },
+    /// A Markov chain of two states, looked at in every cycle: messages are created while it is on.
+    OnOff(OnOff),
+}
+
+/// A source that is modulated by a Markov chain (the on/off process of BookSim 2, `injection.cpp`).
+///
+/// At the start of every cycle the chain goes from off to on with probability `alpha`, or from on to off with probability
+/// `beta`; if it is on then, a message is created with probability `r1`. Messages per cycle: `r1 alpha / (alpha + beta)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OnOff {
+    /// Length of a cycle; positive.
+    pub period: Time,
+    /// From off to on, per cycle: above 0, at most 1.
+    pub alpha: f64,
+    /// From on to off, per cycle: 0 to 1.
+    pub beta: f64,
+    /// A message, per cycle that is on: above 0, at most 1.
+    pub r1: f64,
+}
+
+impl OnOff {
+    /// Most times that the chain may go off between two messages, on average: each is drawn.
+    const MOST_SILENCES: f64 = 1_000.0;
+
+    /// The process with `rate` messages per cycle, given two of its three parameters.
+    ///
+    /// # Errors
+    /// Not two are given, one is no probability, or there is no third one with which the rate comes out.
+    pub fn with_rate(
+        period: Time,
+        rate: f64,
+        alpha: Option<f64>,
+        beta: Option<f64>,
+        r1: Option<f64>,
+    ) -> Result<OnOff, String> {
+        let (alpha, beta, r1) = match (alpha, beta, r1) {
+            (Some(alpha), Some(beta), None) => (alpha, beta, rate * (alpha + beta) / alpha),
+            (Some(alpha), None, Some(r1)) => (alpha, alpha * (r1 - rate) / rate, r1),
+            (None, Some(beta), Some(r1)) => (beta * rate / (r1 - rate), beta, r1),
+            _ => {
+                return Err(
+                    "on-off arrivals: expected two of alpha, beta and r1; the third follows from the rate".into(),
+                );
+            }
+        };
+        let process = OnOff {
+            period,
+            alpha,
+            beta,
+            r1,
+        };
+        process
+            .check()
+            .map_err(|problem| format!("{problem} at {rate:.6} messages per cycle"))?;
+        Ok(process)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let OnOff { alpha, beta, r1, .. } = *self;
+        if !(alpha > 0.0 && alpha <= 1.0 && (0.0..=1.0).contains(&beta) && r1 > 0.0 && r1 <= 1.0) {
+            return Err(format!(
+                "alpha = {alpha}, beta = {beta}, r1 = {r1}: expected alpha and r1 above 0, at most 1, and beta from 0 to 1"
+            ));
+        }
+        // Off with probability o = beta / (beta + (1 - beta) r1), then a message with r1: o / (1 - o (1 - r1)) times off.
+        let silences = beta / r1;
+        if silences > Self::MOST_SILENCES {
+            return Err(format!(
+                "beta = {beta}, r1 = {r1}: about {silences:.0} bursts without a message for each with one, expected at most {}",
+                Self::MOST_SILENCES
+            ));
+        }
+        Ok(())
+    }
+
+    /// Cycles from one that was on to that of the next message.
+    fn cycles(&self, draws: &mut Draws) -> u64 {
+        let OnOff { alpha, beta, r1, .. } = *self;
+        // What can happen in a cycle after one that was on: off, a message, or nothing; the last again and again.
+        let something = beta + (1.0 - beta) * r1;
+        let mut cycles = 0u64;
+        loop {
+            cycles = cycles.saturating_add(geometric(something, draws.bits()));
+            if draws.unit() * something >= beta {
+                return cycles;
+            }
+            // Off from here on; the cycle in which it comes on again may have a message.
+            cycles = cycles.saturating_add(geometric(alpha, draws.bits()));
+            if draws.unit() < r1 {
+                return cycles;
+            }
+        }
+    }
+}
+
+/// How many trials there are up to the first success, if each succeeds with probability `p`: 1 at least. `draw` is
+/// 64 random bits, used up.
+fn geometric(p: f64, draw: u64) -> u64 {
+    if p >= 1.0 {
+        return 1;
+    }
+    // P(more than k trials) = (1 - p)^k; inverted. For a small p, 1 - p as a number has lost its digits.
+    let none = if p < 1e-4 {
+        -p - p * p / 2.0 - p * p * p / 3.0
+    } else {
+        ln(1.0 - p)
+    };
+    let trials = ln(positive_unit(draw)) / none;
+    // The quotient is 0 for a draw of 1, and may exceed all whole numbers for a tiny `p`.
+    1u64.saturating_add(trials as u64)
+}
+
+/// Uniform in (0, 1].
+fn positive_unit(draw: u64) -> f64 {
+    ((draw >> 11) + 1) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
 impl Arrival {
     /// The time to the next message, 1 ps at least, for gaps of `mean` on average; `draw` is 64
-    /// random bits, used up.
+    /// random bits, used up. At most [`Time::LONGEST`].
     #[inline]
     pub fn gap(self, mean: Time, draw: u64) -> Time {
         let gap = match self {
             Arrival::Fixed => mean.0,
             Arrival::Exponential => {
                 // In (0, 1], so that the logarithm is finite: a gap is 36.7 means at most.
-                let uniform = ((draw >> 11) + 1) as f64 * (1.0 / (1u64 << 53) as f64);
-                (-ln(uniform) * mean.0 as f64 + 0.5) as u64
+                (-ln(positive_unit(draw)) * mean.0 as f64 + 0.5) as u64
+            }
+            Arrival::Bernoulli { period } => {
+                let p = period.0 as f64 / mean.0.max(1) as f64;
+                period.0.saturating_mul(geometric(p, draw))
+            }
+            Arrival::OnOff(process) => process.period.0.saturating_mul(process.cycles(&mut Draws::new(draw))),
+        };
+        Time(gap.clamp(1, Time::LONGEST.0))
+    }
+
+    /// The time from the start of a source at `start` to its first message. Fixed gaps begin with a random share of one,
+    /// so that sources do not send in step; the others have no memory, and cycles are those of the whole run.
+    pub fn first(self, start: Time, mean: Time, draw: u64) -> Time {
+        let edge = |period: Time| Time(start.0.next_multiple_of(period.0.max(1)) - start.0);
+        let first = match self {
+            Arrival::Fixed => {
+                let before = ((draw >> 11) as f64 * (1.0 / (1u64 << 53) as f64) * mean.0 as f64) as u64;
+                mean.0.saturating_sub(before).max(1)
+            }
+            Arrival::Exponential => self.gap(mean, draw).0,
+            Arrival::Bernoulli { period } => edge(period).0.saturating_add(self.gap(mean, draw).0),
+            Arrival::OnOff(process) => {
+                // On or off as in the long run.
+                let mut draws = Draws::new(draw);
+                let (alpha, beta) = (process.alpha, process.beta);
+                let mut cycles = 0u64;
+                if draws.unit() * (alpha + beta) >= alpha {
+                    cycles = geometric(alpha, draws.bits());
+                }
+                let cycles = cycles.saturating_add(process.cycles(&mut draws));
+                edge(process.period)
+                    .0
+                    .saturating_add(process.period.0.saturating_mul(cycles))
             }
         };
-        Time(gap.max(1))
+        Time(first.min(Time::LONGEST.0))
     }
 }
 
@@ -143,5 +298,124 @@ mod tests {
         // A gap of many bursts is one of them.
         assert_eq!(bursts.after(start, start, ns(25)), start + ns(85));
         assert_eq!(bursts.after(start, start, Time::LONGEST), Time::LONGEST);
+    }
+
+    /// Gaps in cycles, of 1 ns each.
+    fn cycles(arrival: Arrival, mean: Time, count: usize) -> Vec<f64> {
+        let gap = |draw| arrival.gap(mean, draw).0;
+        let gaps: Vec<u64> = draws().take(count).map(gap).collect();
+        assert!(gaps.iter().all(|gap| gap % 1_000 == 0), "gaps are whole cycles");
+        gaps.into_iter().map(|gap| gap as f64 / 1e3).collect()
+    }
+
+    fn mean_and_variance(values: &[f64]) -> (f64, f64) {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        (mean, values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n)
+    }
+
+    #[test]
+    fn bernoulli_gaps_are_geometric() {
+        for p in [0.02, 0.3, 0.9] {
+            let period = Time::from_ns(1);
+            let mean = Time((1_000.0 / p) as u64);
+            let gaps = cycles(Arrival::Bernoulli { period }, mean, 100_000);
+            // Mean 1/p, variance (1 - p)/p^2, and P(gap = 1) = p.
+            let (average, variance) = mean_and_variance(&gaps);
+            let expected = (1.0 - p) / (p * p);
+            assert!((average * p - 1.0).abs() < 0.02, "{p}: mean {average}");
+            assert!(
+                (variance / expected - 1.0).abs() < 0.06,
+                "{p}: variance {variance}, not {expected}"
+            );
+            let ones = gaps.iter().filter(|&&gap| gap == 1.0).count() as f64 / 1e5;
+            assert!((ones - p).abs() < 5.0 * (p * (1.0 - p) / 1e5).sqrt(), "{p}: {ones}");
+        }
+        // As many messages as cycles: one in each.
+        let always = Arrival::Bernoulli {
+            period: Time::from_ns(2),
+        };
+        assert!(
+            draws()
+                .take(1_000)
+                .all(|draw| always.gap(Time::from_ns(2), draw) == Time::from_ns(2))
+        );
+        // The first one falls on an edge of the clock too.
+        let start = Time::from_ps(12_345);
+        for draw in draws().take(1_000) {
+            assert_eq!((start + always.first(start, Time::from_ns(9), draw)).0 % 2_000, 0);
+        }
+    }
+
+    #[test]
+    fn geometric_draws_keep_their_mean_where_the_probability_is_tiny() {
+        for p in [1e-3f64, 9.9e-5, 1e-7, 1e-12] {
+            let sum: f64 = draws().take(40_000).map(|draw| geometric(p, draw) as f64).sum();
+            assert!((sum / 4e4 * p - 1.0).abs() < 0.025, "{p}: {}", sum / 4e4);
+        }
+        assert_eq!(geometric(1.0, 0), 1);
+        assert_eq!(geometric(0.5, u64::MAX), 1);
+    }
+
+    #[test]
+    fn on_off_sources_have_the_rate_and_the_burstiness_of_their_chain() {
+        let period = Time::from_ns(1);
+        let rate = 0.05;
+        let process = OnOff::with_rate(period, rate, Some(0.01), Some(0.04), None).unwrap();
+        // r1 = rate (alpha + beta) / alpha
+        assert!((process.r1 - 0.25).abs() < 1e-12);
+        let gaps = cycles(Arrival::OnOff(process), Time::from_ns(20), 200_000);
+        let (average, variance) = mean_and_variance(&gaps);
+        assert!((average * rate - 1.0).abs() < 0.03, "{average}");
+        // The same chain, cycle by cycle, as BookSim has it.
+        let mut random = draws().map(|draw| (draw >> 11) as f64 / (1u64 << 53) as f64);
+        let mut unit = || random.next().unwrap();
+        let (mut on, mut since) = (true, 0.0);
+        let mut reference = Vec::new();
+        while reference.len() < 50_000 {
+            on = if on {
+                unit() >= process.beta
+            } else {
+                unit() < process.alpha
+            };
+            since += 1.0;
+            if on && unit() < process.r1 {
+                reference.push(since);
+                since = 0.0;
+            }
+        }
+        let (expected_mean, expected_variance) = mean_and_variance(&reference);
+        assert!(
+            (average / expected_mean - 1.0).abs() < 0.04,
+            "{average} {expected_mean}"
+        );
+        assert!(
+            (variance / expected_variance - 1.0).abs() < 0.1,
+            "{variance} {expected_variance}"
+        );
+        assert!(
+            variance > 3.0 * (1.0 - rate) / (rate * rate),
+            "burstier than a Bernoulli process"
+        );
+    }
+
+    #[test]
+    fn two_parameters_of_an_on_off_source_give_the_third() {
+        let of = |alpha, beta, r1| OnOff::with_rate(Time::from_ns(1), 0.2, alpha, beta, r1);
+        for process in [
+            of(Some(0.1), Some(0.1), None),
+            of(Some(0.1), None, Some(0.4)),
+            of(None, Some(0.1), Some(0.4)),
+        ] {
+            let OnOff { alpha, beta, r1, .. } = process.unwrap();
+            assert!((alpha - 0.1).abs() + (beta - 0.1).abs() + (r1 - 0.4).abs() < 1e-9);
+        }
+        assert!(of(Some(0.1), None, None).is_err() && of(Some(0.1), Some(0.1), Some(0.4)).is_err());
+        let error = of(Some(0.1), Some(0.9), None).unwrap_err();
+        assert!(error.contains("r1 = 2") && error.contains("at most 1"), "{error}");
+        assert!(of(None, Some(0.1), Some(0.1)).is_err(), "less than the rate");
+        assert!(of(Some(f64::NAN), Some(0.1), None).is_err() && of(Some(0.0), Some(0.1), None).is_err());
+        let process = OnOff::with_rate(Time::from_ns(1), 1e-6, Some(0.5), Some(0.5), None);
+        assert!(process.unwrap_err().contains("bursts without a message"));
     }
 }

@@ -12,17 +12,21 @@
 //! | bit complement | all bits inverted | none |
 //! | bit reverse | bits in reverse order | palindromes, `2^ceil(b / 2)` of `2^b` ranks |
 //! | shuffle | bits rotated left by one | `0` and `n - 1` |
+//! | bit rotation | bits rotated right by one | `0` and `n - 1` |
+//! | asymmetric | `s mod n/2`, or that plus `n/2`, alike | none |
+//! | shift | `s + by` (modulo `n`) | none |
+//! | steps on a grid | see [`Step`](super::Step) | those that a step leaves where they are |
 //! | next group, permutation | see [`Pattern`] | none |
 //!
 //! Definitions: W. J. Dally, B. Towles, "Principles and Practices of Interconnection Networks" (2004),
 //! chapter 3, table 3.1; hot spots and the reading of the others as in BookSim 2 (`traffic.cpp`). There
 //! they are between nodes; here they are between the ranks of a job, wherever those are. Bits are the
-//! lowest `log2 n` of the rank. A rank whose destination would be itself sends nothing, since such a
-//! message would load no network.
+//! lowest `log2 n` of the rank. A rank whose destination would be itself sends nothing, unless
+//! [`Synthetic::itself`](super::Synthetic::itself) lets it send to itself, as all do in BookSim.
 
 use std::sync::Arc;
 
-use super::{Neighbours, Tornado, below};
+use super::{GridShift, Neighbours, Tornado, below};
 
 /// Where messages go.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +74,18 @@ pub enum Pattern {
     BitReverse,
     /// The bits rotated left by one place: a perfect shuffle.
     Shuffle,
+    /// The bits rotated right by one place.
+    BitRotation,
+    /// To one of the two ranks that have the own place in their half, alike: to the other half only if it may not be the
+    /// rank itself.
+    Asymmetric,
+    /// To the rank so many further on, around the end.
+    Shift {
+        /// How many; not a multiple of the ranks.
+        by: u32,
+    },
+    /// To one other on a grid of routers.
+    GridShift(GridShift),
 }
 
 impl Pattern {
@@ -98,6 +114,19 @@ impl Pattern {
         })
     }
 
+    /// A random permutation, drawn uniformly from all: ranks may send to themselves (Fisher-Yates; BookSim 2, `randperm`).
+    /// `random(n)` gives a number below `n`.
+    pub fn any_permutation(ranks: u32, mut random: impl FnMut(u32) -> u32) -> Pattern {
+        let mut targets: Vec<u32> = (0..ranks).collect();
+        for last in (1..ranks).rev() {
+            let other = random(last + 1) % (last + 1);
+            targets.swap(last as usize, other as usize);
+        }
+        Pattern::Permutation {
+            targets: targets.into(),
+        }
+    }
+
     /// Checks that it is defined on `ranks` ranks, and that every destination exists.
     ///
     /// # Errors
@@ -113,16 +142,11 @@ impl Pattern {
             )),
             Pattern::NextGroup { .. } => Ok(()),
             Pattern::Permutation { targets } => {
-                if targets.len() as u64 != u64::from(ranks) {
-                    return Err(format!(
-                        "the permutation has {} entries for {ranks} ranks",
-                        targets.len()
-                    ));
+                permutes(targets, ranks)?;
+                match (0..ranks).find(|&rank| targets[rank as usize] == rank) {
+                    Some(rank) => Err(format!("rank {rank} sends to itself")),
+                    None => Ok(()),
                 }
-                if let Some(rank) = (0..ranks).find(|&rank| targets[rank as usize] == rank) {
-                    return Err(format!("rank {rank} sends to itself"));
-                }
-                distinct(targets, ranks)
             }
             Pattern::HotSpot { share, .. } if !(*share > 0.0 && *share <= 1.0) => {
                 Err(format!("a share of {share}: expected above 0, at most 1"))
@@ -142,14 +166,25 @@ impl Pattern {
                     u64::from(side + 1).pow(2)
                 )),
             },
-            Pattern::BitComplement | Pattern::BitReverse | Pattern::Shuffle if !ranks.is_power_of_two() => {
+            Pattern::BitComplement | Pattern::BitReverse | Pattern::Shuffle | Pattern::BitRotation
+                if !ranks.is_power_of_two() =>
+            {
                 Err(format!(
                     "a pattern of bits needs a power of two of ranks, such as {} or {}, not {ranks}",
                     1u64 << ranks.ilog2(),
                     2u64 << ranks.ilog2()
                 ))
             }
-            Pattern::BitComplement | Pattern::BitReverse | Pattern::Shuffle => Ok(()),
+            Pattern::BitComplement | Pattern::BitReverse | Pattern::Shuffle | Pattern::BitRotation => Ok(()),
+            Pattern::Asymmetric if !ranks.is_multiple_of(2) => {
+                Err(format!("two halves need an even number of ranks, not {ranks}"))
+            }
+            Pattern::Asymmetric => Ok(()),
+            Pattern::Shift { by } if by.is_multiple_of(ranks) => Err(format!(
+                "a shift by {by} leads {ranks} ranks to themselves: expected no multiple of {ranks}"
+            )),
+            Pattern::Shift { .. } => Ok(()),
+            Pattern::GridShift(shift) => same_ranks(shift.ranks(), ranks),
         }
     }
 
@@ -157,9 +192,12 @@ impl Pattern {
     pub fn sends(&self, rank: u32, ranks: u32) -> bool {
         match self {
             Pattern::Incast { targets } => !targets.contains(&rank),
-            Pattern::Transpose | Pattern::BitComplement | Pattern::BitReverse | Pattern::Shuffle => {
-                self.destination(rank, ranks, 0, 0) != rank
-            }
+            Pattern::Transpose
+            | Pattern::BitComplement
+            | Pattern::BitReverse
+            | Pattern::Shuffle
+            | Pattern::BitRotation
+            | Pattern::GridShift(_) => self.destination(rank, ranks, 0, 0) != rank,
             _ => true,
         }
     }
@@ -205,8 +243,55 @@ impl Pattern {
                 0 | 1 => 0,
                 _ => (((rank << 1) | (rank >> (bits(ranks) - 1)) & 1) & last).min(last),
             },
+            Pattern::BitRotation => match ranks {
+                0 | 1 => 0,
+                _ => (((rank & last) >> 1) | (rank & 1) << (bits(ranks) - 1)).min(last),
+            },
+            Pattern::Asymmetric => {
+                let half = (ranks / 2).max(1);
+                ((u64::from(rank) + u64::from(half)) % u64::from(ranks.max(1))) as u32
+            }
+            Pattern::Shift { by } => ((u64::from(rank) + u64::from(*by)) % u64::from(ranks.max(1))) as u32,
+            Pattern::GridShift(shift) => shift.destination(rank).min(last),
         }
     }
+
+    /// The same where a rank may send to itself: among all instead of among all others.
+    pub(super) fn destination_or_itself(&self, rank: u32, ranks: u32, draw: u64, sequence: u64) -> u32 {
+        match self {
+            Pattern::Uniform => below(ranks, draw),
+            Pattern::HotSpot { targets, share } => {
+                // As `hot_spot`, with nobody left out.
+                let whole = 1u128 << 64;
+                let threshold = ((share * whole as f64) as u128).min(whole);
+                let draw = u128::from(draw);
+                if draw < threshold {
+                    let chosen = (draw * targets.len() as u128 / threshold) as usize;
+                    return targets
+                        .get(chosen)
+                        .map_or(0, |&target| target.min(ranks.saturating_sub(1)));
+                }
+                below(ranks, (((draw - threshold) << 64) / (whole - threshold)) as u64)
+            }
+            Pattern::AllToAll => {
+                let step = 1 + sequence % u64::from(ranks.max(1));
+                ((u64::from(rank) + step) % u64::from(ranks.max(1))) as u32
+            }
+            Pattern::Asymmetric => rank % (ranks / 2).max(1) + below(2, draw) * (ranks / 2),
+            _ => self.destination(rank, ranks, draw, sequence),
+        }
+    }
+}
+
+/// Checks that `targets` are a permutation of `ranks` ranks.
+pub(super) fn permutes(targets: &[u32], ranks: u32) -> Result<(), String> {
+    if targets.len() as u64 != u64::from(ranks) {
+        return Err(format!(
+            "the permutation has {} entries for {ranks} ranks",
+            targets.len()
+        ));
+    }
+    distinct(targets, ranks)
 }
 
 /// How many bits number `ranks` ranks, of which there are at least 2.

@@ -14,6 +14,7 @@ fn traffic(pattern: Pattern, messages: Option<u64>, told: bool) -> Synthetic {
         messages,
         stop: None,
         told,
+        itself: false,
     }
 }
 

@@ -81,6 +81,7 @@ fn everything() -> World {
         pattern: Pattern::Uniform,
         bursts: None,
         told: false,
+        itself: false,
         bytes: 10_000,
         arrival: Arrival::Exponential,
         messages: Some(5),

@@ -8,6 +8,7 @@ fn synthetic(messages: Option<u64>, stop: Option<u64>, arrival: Arrival, bytes: 
         pattern: Pattern::Uniform,
         bursts: None,
         told: false,
+        itself: false,
         bytes,
         arrival,
         messages,

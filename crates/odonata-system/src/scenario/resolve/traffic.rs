@@ -8,9 +8,12 @@ use odonata_units::{Bytes, Time};
 use odonata_workload::synthetic;
 
 use super::workload::{Size, misfit};
+use super::worst_case;
+use crate::scenario::choices::Arrival;
 use crate::scenario::error::Problem;
 use crate::scenario::layout::Layout;
 use crate::scenario::resolved as r;
+use crate::scenario::workload::interval;
 use crate::scenario::written as w;
 
 /// The synthetic traffic of `workload`, which is at key `at`.
@@ -20,8 +23,9 @@ pub(super) fn synthetic(
     workload: w::Workload,
     machine: &r::Resolved,
 ) -> Result<r::Synthetic, Problem> {
+    let worst = matches!(workload, w::Workload::WorstCase(_));
     let (pattern, common) = pattern(at, size, workload, machine)?;
-    let at = &format!("{at}.{}", pattern.name());
+    let at = &format!("{at}.{}", if worst { "worst-case" } else { pattern.name() });
     let (bytes, mean_interval) = rate(at, &common, machine)?;
     if common.messages == Some(0) {
         return Err(Problem::new(format!("{at}.messages"), "no messages", "at least 1"));
@@ -31,7 +35,10 @@ pub(super) fn synthetic(
         bytes,
         mean_interval,
         arrival: common.arrival,
+        period: period(at, &common)?,
+        on_off: on_off(at, &common)?,
         bursts: bursts(at, &common)?,
+        itself: common.itself,
         messages: common.messages,
         // The run's limit is a stop for those that have no other end; who waits to be told does so until then.
         stop: common.stop.or(machine.run.time_limit.filter(|_| !size.told)),
@@ -41,7 +48,9 @@ pub(super) fn synthetic(
     };
     let mut other = resolved.clone();
     let given = match &mut other.pattern {
-        r::Pattern::Neighbours { dims, .. } | r::Pattern::Tornado { dims } => dims.take().is_some(),
+        r::Pattern::Neighbours { dims, .. } | r::Pattern::Tornado { dims } | r::Pattern::Grid { dims, .. } => {
+            dims.take().is_some()
+        }
         _ => false,
     };
     if given && other.traffic(size.ranks, size.told).is_ok() {
@@ -64,6 +73,13 @@ fn pattern(
     machine: &r::Resolved,
 ) -> Result<(r::Pattern, w::Traffic), Problem> {
     let ranks = size.ranks;
+    let missing = |kind: &str, key: &str, expected: &str| {
+        Problem::new(
+            format!("{at}.{kind}"),
+            format!("the key \"{key}\" is missing"),
+            expected,
+        )
+    };
     // The first rank is as good as any other where nobody cares.
     let targets = |kind: &str, targets: Option<Vec<u32>>| -> Result<Vec<u32>, Problem> {
         let targets = targets.unwrap_or_else(|| vec![0]);
@@ -72,17 +88,9 @@ fn pattern(
     };
     Ok(match workload {
         w::Workload::NextGroup(w) => {
-            let layout = &machine.layout;
-            // Servers that are listed one by one are not in every group.
-            let servers = match machine.storage.as_ref().map(|storage| &storage.nodes) {
-                Some(r::ServerNodes::PerGroup { count, .. }) => *count,
-                Some(nodes @ r::ServerNodes::Routers(_)) => per_group(nodes.nodes(layout).len() as u32, layout),
-                _ => 0,
-            };
-            let service = per_group(layout.service_nodes(), layout);
-            let nodes = layout.group_sizes().1.saturating_sub(servers + service).max(1);
-            let room = nodes.saturating_mul(size.ranks_per_node);
-            let ranks_per_group = w.ranks_per_group.unwrap_or(room);
+            let ranks_per_group = w
+                .ranks_per_group
+                .unwrap_or_else(|| worst_case::ranks_per_group(size, machine));
             (r::Pattern::NextGroup { ranks_per_group }, w.traffic())
         }
         w::Workload::Permutation(w) => {
@@ -92,7 +100,7 @@ fn pattern(
                     distinct(&format!("{at}.permutation.targets"), &targets, u32::MAX)?;
                     targets
                 }
-                None => permutation(at, size, machine.seed)?,
+                None => permutation(at, size, w.seed.unwrap_or(machine.seed), common.itself)?,
             };
             (r::Pattern::Permutation { targets }, common)
         }
@@ -110,11 +118,7 @@ fn pattern(
         w::Workload::HotSpot(w) => {
             let common = w.traffic();
             let Some(share) = w.share else {
-                return Err(Problem::new(
-                    format!("{at}.hot-spot"),
-                    "the key \"share\" is missing",
-                    "a probability above 0, at most 1",
-                ));
+                return Err(missing("hot-spot", "share", "a probability above 0, at most 1"));
             };
             if !(share > 0.0 && share <= 1.0) {
                 let key = format!("{at}.hot-spot.share");
@@ -138,6 +142,29 @@ fn pattern(
         w::Workload::BitComplement(w) => (r::Pattern::BitComplement, w.traffic()),
         w::Workload::BitReverse(w) => (r::Pattern::BitReverse, w.traffic()),
         w::Workload::Shuffle(w) => (r::Pattern::Shuffle, w.traffic()),
+        w::Workload::BitRotation(w) => (r::Pattern::BitRotation, w.traffic()),
+        w::Workload::Asymmetric(w) => (r::Pattern::Asymmetric, w.traffic()),
+        w::Workload::Shift(w) => {
+            let by =
+                w.by.ok_or_else(|| missing("shift", "by", "how many ranks further on"))?;
+            (r::Pattern::Shift { by }, w.traffic())
+        }
+        w::Workload::Grid(w) => {
+            let common = w.traffic();
+            let expected = "one of neighbour, diagonal, tornado, next, transpose, complement-reverse";
+            let pattern = r::Pattern::Grid {
+                step: w.step.ok_or_else(|| missing("grid", "step", expected))?,
+                dims: w.dims,
+                ranks_per_router: w.ranks_per_router.unwrap_or(1),
+            };
+            (pattern, common)
+        }
+        w::Workload::WorstCase(w) => {
+            let shape = worst_case::shape(size, machine);
+            let pattern = worst_case::pattern(&shape, ranks)
+                .map_err(|problem| Problem::new(format!("{at}.worst-case"), problem, "a job that fills the machine"))?;
+            (pattern, w.traffic())
+        }
         w::Workload::Milc(_)
         | w::Workload::Nekbone(_)
         | w::Workload::Checkpoint(_)
@@ -161,16 +188,9 @@ fn rate(at: &str, common: &w::Traffic, machine: &r::Resolved) -> Result<(Bytes, 
             if !(load > 0.0 && load <= 1.0) {
                 return Err(Problem::new(key, format!("a load of {load}"), "above 0, at most 1"));
             }
-            // A message without payload still takes a header, but no payload that a load could be measured in.
-            let time = bytes.0 as f64 * machine.network.links.terminal.bandwidth.ps_per_byte() / load;
-            if bytes == Bytes::ZERO || time > Time::LONGEST.0 as f64 {
-                return Err(Problem::new(
-                    key,
-                    format!("messages of {bytes} at a load of {load}"),
-                    "mean_interval instead",
-                ));
-            }
-            Time((time.round() as u64).max(1))
+            let problem = format!("messages of {bytes} at a load of {load}");
+            interval(load, bytes, machine.network.links.terminal.bandwidth)
+                .ok_or_else(|| Problem::new(key, problem, "mean_interval instead"))?
         }
         _ => {
             let problem = Problem::new(at, "the rate is not defined", "exactly one of load and mean_interval");
@@ -178,6 +198,43 @@ fn rate(at: &str, common: &w::Traffic, machine: &r::Resolved) -> Result<(Bytes, 
         }
     };
     Ok((bytes, mean_interval))
+}
+
+/// The length of a cycle, for arrivals that need one.
+fn period(at: &str, common: &w::Traffic) -> Result<Option<Time>, Problem> {
+    match (common.arrival, common.period) {
+        (Arrival::Bernoulli | Arrival::OnOff, None) => Err(Problem::new(
+            at,
+            "arrivals in cycles whose length is not defined",
+            "the key \"period\", such as \"1 ns\"",
+        )),
+        (Arrival::Bernoulli | Arrival::OnOff, Some(period)) => {
+            super::positive(&format!("{at}.period"), period).map(Some)
+        }
+        (Arrival::Fixed | Arrival::Exponential, None) => Ok(None),
+        (Arrival::Fixed | Arrival::Exponential, Some(_)) => Err(Problem::new(
+            format!("{at}.period"),
+            "a period, but no cycles",
+            "arrival = \"bernoulli\" or \"on-off\"",
+        )),
+    }
+}
+
+/// What is set of the Markov chain of a source.
+fn on_off(at: &str, common: &w::Traffic) -> Result<Option<r::OnOff>, Problem> {
+    let w::Traffic { alpha, beta, r1, .. } = *common;
+    if common.arrival == Arrival::OnOff {
+        return Ok(Some(r::OnOff { alpha, beta, r1 }));
+    }
+    let given = [("alpha", alpha), ("beta", beta), ("r1", r1)];
+    match given.iter().find(|(_, value)| value.is_some()) {
+        Some((key, _)) => Err(Problem::new(
+            format!("{at}.{key}"),
+            "a Markov chain without a use",
+            "arrival = \"on-off\"",
+        )),
+        None => Ok(None),
+    }
 }
 
 fn bursts(at: &str, common: &w::Traffic) -> Result<Option<r::Bursts>, Problem> {
@@ -220,9 +277,17 @@ fn distinct(key: &str, list: &[u32], ranks: u32) -> Result<(), Problem> {
     Ok(())
 }
 
-fn permutation(at: &str, size: Size, seed: u64) -> Result<Vec<u32>, Problem> {
+fn permutation(at: &str, size: Size, seed: u64, itself: bool) -> Result<Vec<u32>, Problem> {
     // Apart from the streams of nodes, whose numbers are below 2^32, and different for every job.
     let mut stream = Stream::new(seed, (1 << 32) + size.number as u64, Purpose::Destination);
+    if itself {
+        return Ok(
+            match synthetic::Pattern::any_permutation(size.ranks, |n| stream.below(n)) {
+                synthetic::Pattern::Permutation { targets } => targets.to_vec(),
+                _ => Vec::new(),
+            },
+        );
+    }
     match synthetic::Pattern::permutation(size.ranks, |n| stream.below(n)) {
         Ok(synthetic::Pattern::Permutation { targets }) => Ok(targets.to_vec()),
         Ok(_) => Ok(Vec::new()),

@@ -10,8 +10,8 @@ use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, MapAccess, V
 
 use super::list::OneOrMany;
 use super::traffic::{
-    AllToAll, BitComplement, BitReverse, HotSpot, Incast, Neighbours, NextGroup, Permutation, Shuffle, Tornado,
-    Transpose, Uniform,
+    AllToAll, Asymmetric, BitComplement, BitReverse, BitRotation, Grid, HotSpot, Incast, Neighbours, NextGroup,
+    Permutation, Shift, Shuffle, Tornado, Transpose, Uniform, WorstCase,
 };
 use crate::scenario::workload::{Checkpoint, Cosmoflow, Milc, Nekbone, Stencil};
 
@@ -189,4 +189,14 @@ pub enum Workload {
     BitReverse(BitReverse),
     /// Synthetic traffic: to the rank with the bits rotated left by one.
     Shuffle(Shuffle),
+    /// Synthetic traffic: to the rank with the bits rotated right by one.
+    BitRotation(BitRotation),
+    /// Synthetic traffic: to the two ranks of the same place in the lower and the upper half.
+    Asymmetric(Asymmetric),
+    /// Synthetic traffic: to the rank so many further on.
+    Shift(Shift),
+    /// Synthetic traffic: to the same place at another router of a grid: neighbour, diagonal, transpose, ...
+    Grid(Grid),
+    /// Synthetic traffic: what is worst for minimal routing on this machine.
+    WorstCase(WorstCase),
 }

@@ -3,7 +3,7 @@
 use odonata_units::{Bytes, Time};
 use schemars::JsonSchema;
 
-use crate::scenario::choices::{Arrival, Reach, Turn};
+use crate::scenario::choices::{Arrival, GridStep, Reach, Turn};
 
 /// The keys that all synthetic workloads share.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +24,16 @@ pub struct Traffic {
     pub on: Option<Time>,
     /// Silence between bursts.
     pub off: Option<Time>,
+    /// Length of a cycle.
+    pub period: Option<Time>,
+    /// On/off: from off to on.
+    pub alpha: Option<f64>,
+    /// On/off: from on to off.
+    pub beta: Option<f64>,
+    /// On/off: a message in a cycle that is on.
+    pub r1: Option<f64>,
+    /// Whether ranks send to themselves.
+    pub itself: bool,
 }
 
 macro_rules! synthetic {
@@ -54,13 +64,31 @@ macro_rules! synthetic {
             pub on: Option<Time>,
             /// Silence between bursts, e.g. "200 us".
             pub off: Option<Time>,
+            /// Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off", which need it.
+            pub period: Option<Time>,
+            /// With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at most 1.
+            /// Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is
+            /// r1 alpha / (alpha + beta) messages per cycle.
+            #[schemars(range(min = 0, max = 1))]
+            pub alpha: Option<f64>,
+            /// With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+            #[schemars(range(min = 0, max = 1))]
+            pub beta: Option<f64>,
+            /// With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+            #[schemars(range(min = 0, max = 1))]
+            pub r1: Option<f64>,
+            /// Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other, through
+            /// their router: as in BookSim. Default: false (such messages go through the node's memory, if there are any).
+            #[serde(rename = "self")]
+            pub itself: Option<bool>,
         }
 
         impl $name {
             /// The keys that it shares with other patterns.
             pub fn traffic(&self) -> Traffic {
-                let $name { load, mean_interval, bytes, arrival, messages, stop, on, off, .. } = *self;
-                Traffic { load, mean_interval, bytes, arrival, messages, stop, on, off }
+                let $name { load, mean_interval, bytes, arrival, messages, stop, on, off, period, alpha, beta, r1, .. } = *self;
+                let itself = self.itself.unwrap_or(false);
+                Traffic { load, mean_interval, bytes, arrival, messages, stop, on, off, period, alpha, beta, r1, itself }
             }
         }
     };
@@ -84,8 +112,11 @@ synthetic! {
 synthetic! {
     /// Synthetic traffic of each rank to one other, all different; sources do not wait for the network.
     Permutation {
-        /// The target of each rank. Default: drawn from the seed, uniformly from the cyclic permutations.
+        /// The target of each rank. Default: drawn from the seed, uniformly from the cyclic permutations, or from all
+        /// where ranks may send to themselves.
         targets: Option<Vec<u32>>,
+        /// The seed that they are drawn from, 0 to 2^63 - 1. Default: that of the scenario, different for every job.
+        seed: Option<u64>,
     }
 }
 
@@ -162,4 +193,44 @@ synthetic! {
     /// Synthetic traffic to the rank with the bits rotated left by one; the first and the last rank send nothing. Needs a
     /// power of two of ranks. Sources do not wait for the network.
     Shuffle {}
+}
+
+synthetic! {
+    /// Synthetic traffic to the rank with the bits rotated right by one; the first and the last rank send nothing. Needs a
+    /// power of two of ranks. Sources do not wait for the network.
+    BitRotation {}
+}
+
+synthetic! {
+    /// Synthetic traffic from rank s of n to rank s mod n/2 and to that plus n/2, alike; to the one of them that is not the
+    /// rank itself unless `self` is set. Needs an even number of ranks. Sources do not wait for the network.
+    Asymmetric {}
+}
+
+synthetic! {
+    /// Synthetic traffic from rank s to rank s + by, around the end; sources do not wait for the network.
+    Shift {
+        /// How far; no multiple of the ranks. Required.
+        by: Option<u32>,
+    }
+}
+
+synthetic! {
+    /// Synthetic traffic of each rank to the rank of the same place at another router of a grid; sources do not wait for
+    /// the network.
+    Grid {
+        /// Where to. Required.
+        step: Option<GridStep>,
+        /// Routers along each dimension (1 to 4 of them), the first fastest; with `ranks_per_router`, their product is
+        /// `ranks`. Default: a square.
+        dims: Option<Vec<u32>>,
+        /// Consecutive ranks of a router. Default: 1.
+        ranks_per_router: Option<u32>,
+    }
+}
+
+synthetic! {
+    /// Synthetic traffic that is worst for minimal routing on this machine, on a job that fills it. A dragonfly: to the next
+    /// group. Sources do not wait for the network.
+    WorstCase {}
 }

@@ -213,6 +213,7 @@ fn patterns_of_bits_are_permutations_with_as_many_fixed_points_as_said() {
             (Pattern::BitComplement, 0),
             (Pattern::BitReverse, 1 << ((b + 1) / 2)),
             (Pattern::Shuffle, 2),
+            (Pattern::BitRotation, 2),
             (Pattern::Transpose, 1 << (b / 2)),
         ] {
             if pattern == Pattern::Transpose && b % 2 == 1 {
@@ -226,7 +227,12 @@ fn patterns_of_bits_are_permutations_with_as_many_fixed_points_as_said() {
             assert!(hit.into_iter().eq(0..n), "{pattern:?} on {n}");
         }
     }
-    for pattern in [Pattern::BitComplement, Pattern::BitReverse, Pattern::Shuffle] {
+    for pattern in [
+        Pattern::BitComplement,
+        Pattern::BitReverse,
+        Pattern::Shuffle,
+        Pattern::BitRotation,
+    ] {
         let error = pattern.check(12).unwrap_err();
         assert!(
             error.contains("a power of two of ranks, such as 8 or 16, not 12"),
@@ -235,4 +241,56 @@ fn patterns_of_bits_are_permutations_with_as_many_fixed_points_as_said() {
     }
     let error = Pattern::Transpose.check(8).unwrap_err();
     assert!(error.contains("such as 4 or 9, not 8"), "{error}");
+}
+
+#[test]
+fn rotation_shift_and_halves_are_their_formulas() {
+    // BookSim 2, bitrot: d = s >> 1 | (s & 1) << (b - 1); it undoes the shuffle.
+    for rank in 0..64 {
+        let rotated = Pattern::BitRotation.destination(rank, 64, 0, 0);
+        assert_eq!(rotated, rank >> 1 | (rank & 1) << 5);
+        assert_eq!(Pattern::Shuffle.destination(rotated, 64, 0, 0), rank);
+        assert_eq!(Pattern::Shift { by: 50 }.destination(rank, 64, 0, 0), (rank + 50) % 64);
+        // asymmetric: d = s mod n/2 + (0 or n/2), half of the messages each.
+        assert_eq!(Pattern::Asymmetric.destination(rank, 64, 9, 0), (rank + 32) % 64);
+        let mut high = 0;
+        for draw in draws().take(1_000) {
+            let target = Pattern::Asymmetric.destination_or_itself(rank, 64, draw, 0);
+            assert_eq!(target % 32, rank % 32);
+            high += target / 32;
+        }
+        // Standard deviation 16.
+        assert!(high.abs_diff(500) < 90, "{high}");
+    }
+    assert!(Pattern::Asymmetric.check(7).is_err() && Pattern::Asymmetric.check(8).is_ok());
+    assert!(Pattern::Shift { by: 0 }.check(8).is_err() && Pattern::Shift { by: 24 }.check(8).is_err());
+}
+
+#[test]
+fn a_permutation_from_all_of_them_has_one_fixed_point_on_average() {
+    let mut random = draws();
+    let mut fixed = 0;
+    for _ in 0..2_000 {
+        let pattern = Pattern::any_permutation(20, |n| below(n, random.next().unwrap_or(0)));
+        let mut hit: Vec<u32> = (0..20).map(|rank| pattern.destination(rank, 20, 0, 0)).collect();
+        fixed += (0..20).zip(&hit).filter(|(from, to)| from == *to).count();
+        hit.sort_unstable();
+        assert!(hit.into_iter().eq(0..20));
+    }
+    // Mean 1, variance 1: 2,000 with a standard deviation of 45.
+    assert!(fixed.abs_diff(2_000) < 230, "{fixed}");
+}
+
+#[test]
+fn a_share_to_hot_ranks_of_which_the_sender_is_one() {
+    // With itself: 0.4 / 2 to each hot rank and 0.6 / 10 to everybody, of 90,000.
+    let pattern = hot(&[2, 7], 0.4);
+    let mut counts = [0u32; 10];
+    for draw in draws().take(90_000) {
+        counts[pattern.destination_or_itself(2, 10, draw, 0) as usize] += 1;
+    }
+    for (rank, &count) in counts.iter().enumerate() {
+        let expected = if rank == 2 || rank == 7 { 23_400 } else { 5_400 };
+        assert!(count.abs_diff(expected) < 700, "{counts:?}");
+    }
 }

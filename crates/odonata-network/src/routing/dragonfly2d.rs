@@ -1,0 +1,360 @@
+//! Routing on a dragonfly with two-dimensional groups (Cray XC).
+//!
+//! Inside a group a packet goes along the row first, then along the column: at most two cables. From group to group:
+//!
+//! - **minimal**: to a gateway, over the global cable, to the destination: at most 2 + 1 + 2 cables. An own gateway is
+//!   taken if there is one, else a random one of row and column, else a random one of all;
+//! - **Valiant**: minimal to a random intermediate group or router, then minimal;
+//! - **UGAL-L**: at the source router one or the other, by the load of the two output ports;
+//! - **progressive adaptive (PAR)**: every router of the source group may still divert a packet (G. Faanes et al., "Cray
+//!   Cascade", SC 2012; N. Jiang, J. Kim, W. Dally, "Indirect adaptive routing on large scale interconnection networks",
+//!   ISCA 2009).
+//!
+//! Source and destination in one group: minimal; by Valiant over a random router of the group; by the adaptive ones over
+//! a random router if the source router finds that less loaded.
+//!
+//! Levels are those of the [one-dimensional dragonfly](super::DragonflyRouting), with "a local link" read as "a row cable,
+//! then a column cable": both classes have the same levels, and on one level rows come before columns. A detour inside a
+//! group takes level 0 before its router and the destination's level behind it. Minimal packets inside a group take
+//! level 0.
+
+use super::{Algorithm, Choice, Decision, Header, Intermediate, NOWHERE, Path, dragonfly::Levels};
+use odonata_topology::{Dragonfly2d, Gateway, LinkClass};
+
+/// In [`Header::notes`]: moved along the row, or the column, of the part of the way in this group.
+const ROW: u16 = 1;
+const COLUMN: u16 = 2;
+/// Diverted behind the first local cable.
+const LATE: u16 = 4;
+/// On the way to a router of the own group, whose number there is in the upper bits.
+const INSIDE: u16 = 8;
+/// Decided whether to make such a detour.
+const DECIDED: u16 = 16;
+/// That router is reached.
+const PASSED: u16 = 32;
+const NUMBER_SHIFT: u32 = 6;
+/// Routers of a group whose numbers fit.
+const MOST_ROUTERS: u32 = 1 << (16 - NUMBER_SHIFT);
+
+/// Routers on the longest minimal path and on the longest detour; inside a group likewise.
+const HOPS: (u32, u32) = (6, 9);
+const HOPS_INSIDE: (u32, u32) = (3, 5);
+
+/// A routing algorithm on a dragonfly with two-dimensional groups. [`Header::level`] is the number of global cables taken.
+#[derive(Debug)]
+pub struct Dragonfly2dRouting {
+    dragonfly: Dragonfly2d,
+    algorithm: Algorithm,
+    intermediate: Intermediate,
+    candidates: u32,
+    levels: Levels,
+}
+
+impl Dragonfly2dRouting {
+    /// A routing on `dragonfly`; `candidates` (at least 1) random non-minimal paths are compared before the lightest is
+    /// held against the minimal one.
+    ///
+    /// # Errors
+    /// A group of more than 1,024 routers for a non-minimal algorithm; or all cables between two routers of a row or
+    /// column, or between two groups, failed.
+    pub fn new(
+        dragonfly: Dragonfly2d,
+        algorithm: Algorithm,
+        intermediate: Intermediate,
+        candidates: u32,
+    ) -> Result<Self, String> {
+        dragonfly.check_ways()?;
+        let routers = dragonfly.routers_of_a_group();
+        if algorithm != Algorithm::Minimal && routers > MOST_ROUTERS {
+            return Err(format!(
+                "{routers} routers in a group: non-minimal routing is possible up to {MOST_ROUTERS}"
+            ));
+        }
+        Ok(Dragonfly2dRouting {
+            dragonfly,
+            algorithm,
+            intermediate,
+            candidates: candidates.max(1),
+            levels: Levels::new(algorithm, intermediate),
+        })
+    }
+
+    /// The dragonfly it routes on.
+    pub fn dragonfly(&self) -> &Dragonfly2d {
+        &self.dragonfly
+    }
+
+    pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
+        let shape = self.dragonfly.shape();
+        let minimal = self.algorithm == Algorithm::Minimal;
+        let local = match (shape.groups, minimal) {
+            (1, true) => 1,
+            _ => self.levels.destination + 1,
+        };
+        let global = match (shape.groups, minimal) {
+            (1, _) => 0,
+            (2, _) | (_, true) => 1,
+            _ => 2,
+        };
+        let used = |extent: u32| if extent > 1 { local } else { 0 };
+        [1, used(shape.columns), global, used(shape.rows)]
+    }
+
+    fn is_adaptive(&self) -> bool {
+        matches!(self.algorithm, Algorithm::Ugal | Algorithm::ProgressiveAdaptive)
+    }
+
+    #[inline]
+    pub(super) fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+        let topology = self.dragonfly.topology();
+        let home = topology.node_router(header.target);
+        if router == home && header.notes & INSIDE == 0 {
+            return Decision::new(topology.node_port(header.target), 0);
+        }
+        let (here, goal) = (self.dragonfly.group_of(router), self.dragonfly.group_of(home));
+        if here == goal && header.level == 0 {
+            return self.inside(router, home, header, choice);
+        }
+        if header.via == NOWHERE {
+            if header.level == 0
+                && self.algorithm != Algorithm::Minimal
+                && let Some(port) = self.choose_via(router, here, goal, header, choice)
+            {
+                return self.take(router, port, header);
+            }
+        } else if !header.via_reached {
+            header.via_reached = match self.intermediate {
+                Intermediate::Group => here == header.via,
+                Intermediate::Router => router == header.via,
+            };
+            if header.via_reached && self.intermediate == Intermediate::Router {
+                header.notes &= !(ROW | COLUMN);
+            }
+        }
+        let port = if header.via == NOWHERE || header.via_reached {
+            if here == goal {
+                self.towards_router(router, home, choice)
+            } else {
+                self.towards_group(router, here, goal, header.notes, choice)
+            }
+        } else {
+            self.towards_via(router, here, header.via, header.notes, choice)
+        };
+        self.take(router, port, header)
+    }
+
+    /// The level on `port`, and the header as it is at the port's far end.
+    #[inline]
+    fn take(&self, router: u32, port: u32, header: &mut Header) -> Decision {
+        let class = self.dragonfly.topology().class(port);
+        if class == LinkClass::Global {
+            header.level += 1;
+            header.notes = 0;
+            return Decision::new(port, header.level - 1);
+        }
+        let level = if header.level == 0 {
+            match header.notes {
+                notes if notes & PASSED != 0 => self.levels.destination,
+                notes if notes & LATE != 0 => self.levels.second_in_source,
+                _ => 0,
+            }
+        } else {
+            let home = self.dragonfly.topology().node_router(header.target);
+            match self.dragonfly.group_of(router) == self.dragonfly.group_of(home) {
+                // A packet on its way to its intermediate is in another group than its destination.
+                true if header.via == NOWHERE || header.via_reached => self.levels.destination,
+                _ if header.via_reached => self.levels.from_via,
+                _ => self.levels.to_via,
+            }
+        };
+        header.notes |= if class == LinkClass::Column { COLUMN } else { ROW };
+        Decision::new(port, level)
+    }
+
+    /// The next port in the group of source and destination.
+    fn inside(&self, router: u32, home: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+        let routers = self.dragonfly.routers_of_a_group();
+        let first = self.dragonfly.group_of(router) * routers;
+        if header.notes & DECIDED == 0 {
+            header.notes |= DECIDED;
+            let over = |via: u32| INSIDE | ((via - first) as u16) << NUMBER_SHIFT;
+            match self.algorithm {
+                Algorithm::Minimal => {}
+                Algorithm::Valiant => header.notes |= over(first + choice.pick(routers)),
+                _ => {
+                    let minimal = self.towards_router(router, home, choice);
+                    let mut best: Option<(u32, u32)> = None;
+                    for _ in 0..choice.draws(self.candidates) {
+                        let via = first + choice.pick(routers);
+                        if via == router || via == home {
+                            continue;
+                        }
+                        let port = self.towards_router(router, via, choice);
+                        best = match best {
+                            Some((_, other)) if other == port || !choice.lighter(port, other) => best,
+                            _ => Some((via, port)),
+                        };
+                    }
+                    let Some((via, port)) = best else {
+                        return self.take(router, minimal, header);
+                    };
+                    if port == minimal || !choice.divert(path(minimal, HOPS_INSIDE.0), path(port, HOPS_INSIDE.1)) {
+                        return self.take(router, minimal, header);
+                    }
+                    header.notes |= over(via);
+                    return self.take(router, port, header);
+                }
+            }
+        }
+        if header.notes & INSIDE != 0 {
+            let via = first + u32::from(header.notes >> NUMBER_SHIFT);
+            if router != via {
+                let port = self.towards_router(router, via, choice);
+                return self.take(router, port, header);
+            }
+            header.notes = DECIDED | PASSED;
+            if router == home {
+                return Decision::new(self.dragonfly.topology().node_port(header.target), 0);
+            }
+        }
+        let port = self.towards_router(router, home, choice);
+        self.take(router, port, header)
+    }
+
+    /// One of the black cables to another row.
+    #[inline]
+    fn column_port(&self, router: u32, row: u32, choice: &mut impl Choice) -> u32 {
+        let ports = self.dragonfly.column_ports(router, row);
+        super::parallel(self.dragonfly.topology(), ports, self.is_adaptive(), choice)
+    }
+
+    /// The next port towards another router of the same group.
+    #[inline]
+    fn towards_router(&self, router: u32, to: u32, choice: &mut impl Choice) -> u32 {
+        let column = self.dragonfly.column_of(to);
+        if column == self.dragonfly.column_of(router) {
+            self.column_port(router, self.dragonfly.row_of(to), choice)
+        } else {
+            self.dragonfly.row_port(router, column)
+        }
+    }
+
+    #[inline]
+    fn towards_via(&self, router: u32, here: u32, via: u32, notes: u16, choice: &mut impl Choice) -> u32 {
+        let group = match self.intermediate {
+            Intermediate::Group => via,
+            Intermediate::Router => self.dragonfly.group_of(via),
+        };
+        if group == here {
+            self.towards_router(router, via, choice)
+        } else {
+            self.towards_group(router, here, group, notes, choice)
+        }
+    }
+
+    /// The next port towards another group. Behind a row cable only a column is left, behind a column cable nothing:
+    /// the gateway that the row or column was taken for is there.
+    #[inline]
+    fn towards_group(&self, router: u32, here: u32, group: u32, notes: u16, choice: &mut impl Choice) -> u32 {
+        let d = &self.dragonfly;
+        let one = |gateways: &[Gateway], choice: &mut _| {
+            let n = gateways.len() as u32;
+            let index = if n > 1 { Choice::pick(choice, n) } else { 0 };
+            gateways[index as usize]
+        };
+        let own = d.own_gateways(router, group);
+        if !own.is_empty() {
+            return one(own, choice).port;
+        }
+        let column = d.column_gateways(router, group);
+        let row = if notes & ROW == 0 {
+            d.row_gateways(router, group)
+        } else {
+            &[]
+        };
+        let near = (row.len() + column.len()) as u32;
+        let n = if near > 1 { choice.pick(near) } else { 0 };
+        if let Some(gateway) = row.get(n as usize) {
+            return d.row_port(router, d.column_of(gateway.router));
+        }
+        if let Some(gateway) = column.get(n as usize - row.len()) {
+            return self.column_port(router, d.row_of(gateway.router), choice);
+        }
+        let gateway = one(d.gateways(here, group), choice);
+        d.row_port(router, d.column_of(gateway.router))
+    }
+
+    /// Draws intermediates and decides whether the packet goes over one. Returns the next port if the decision was about
+    /// ports.
+    fn choose_via(
+        &self,
+        router: u32,
+        here: u32,
+        goal: u32,
+        header: &mut Header,
+        choice: &mut impl Choice,
+    ) -> Option<u32> {
+        if self.dragonfly.shape().groups < 3 {
+            return None;
+        }
+        let moved = header.notes & (ROW | COLUMN) != 0;
+        if self.algorithm == Algorithm::Valiant {
+            if !moved {
+                header.via = self.random_via(here, goal, choice);
+            }
+            return None;
+        }
+        if moved && self.algorithm == Algorithm::Ugal {
+            return None;
+        }
+        let mut best: Option<(u32, u32)> = None;
+        for _ in 0..choice.draws(self.candidates) {
+            let via = self.random_via(here, goal, choice);
+            // A diverted packet may go along the row again: it is on a level of its own.
+            let port = self.towards_via(router, here, via, 0, choice);
+            best = match best {
+                Some((_, other)) if other == port || !choice.lighter(port, other) => best,
+                _ => Some((via, port)),
+            };
+        }
+        let (via, port) = best?;
+        let minimal = self.towards_group(router, here, goal, header.notes, choice);
+        let behind = u32::from(header.notes & ROW != 0) + u32::from(header.notes & COLUMN != 0);
+        let longest = HOPS.1
+            + if self.intermediate == Intermediate::Router {
+                2
+            } else {
+                0
+            };
+        if port == minimal || !choice.divert(path(minimal, HOPS.0 - behind), path(port, longest)) {
+            return Some(minimal);
+        }
+        header.via = via;
+        header.notes = if moved { LATE } else { 0 };
+        Some(port)
+    }
+
+    /// A random group other than two given ones (or a random router of it).
+    #[inline]
+    fn random_via(&self, here: u32, goal: u32, choice: &mut impl Choice) -> u32 {
+        let (low, high) = (here.min(goal), here.max(goal));
+        let mut group = choice.pick(self.dragonfly.shape().groups - 2);
+        group += u32::from(group >= low);
+        group += u32::from(group >= high);
+        match self.intermediate {
+            Intermediate::Group => group,
+            Intermediate::Router => {
+                let routers = self.dragonfly.routers_of_a_group();
+                group * routers + choice.pick(routers)
+            }
+        }
+    }
+}
+
+fn path(port: u32, hops: u32) -> Path {
+    Path {
+        port,
+        hops,
+        remote: NOWHERE,
+    }
+}

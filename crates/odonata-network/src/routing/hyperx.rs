@@ -1,0 +1,245 @@
+//! Routing on HyperX and flattened butterfly.
+//!
+//! - **minimal**: one cable per dimension, the lower dimension first (BookSim's `ran_min` of its flattened butterfly);
+//! - **Valiant**: so to a random router, then so to the destination (L. Valiant, G. Brebner, STOC 1981);
+//! - **UGAL**: at the source router, by load, minimal or over a random router (A. Singh, "Load-balanced routing in
+//!   interconnection networks", PhD thesis, Stanford 2005; J. Kim, W. Dally, D. Abts, ISCA 2007);
+//! - **DAL**, dimensionally-adaptive load-balanced: at every router, by load, to the destination's place in a dimension
+//!   or, once in each dimension, to a random other place of it (J. Ahn, N. Binkert, A. Davis, M. McLaren, R. Schreiber,
+//!   "HyperX", SC 2009). A packet that finds no room goes over to minimal routing on a level of its own and stays there.
+//!
+//! | algorithm | levels |
+//! |---|---|
+//! | minimal | 1 |
+//! | Valiant, UGAL | 2: before and behind the random router; minimal packets take the second |
+//! | DAL | 2: escape, adaptive |
+//!
+//! Of parallel cables a random one is taken; adaptive algorithms take the lightest.
+
+use super::{Choice, Decision, Header, NOWHERE, Path};
+use odonata_topology::HyperX;
+
+/// How paths on a HyperX are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HyperXAlgorithm {
+    /// Dimension order.
+    Minimal,
+    /// Over a random router.
+    Valiant,
+    /// Minimal or over a random router, decided by load at the source.
+    Ugal,
+    /// By load at every router, with one deroute per dimension.
+    Dal,
+}
+
+/// On the escape level of DAL, in [`Header::level`].
+const ESCAPED: u8 = 1;
+
+/// A routing algorithm on a HyperX. [`Header::notes`]: of DAL, a bit for each dimension in which the packet was derouted;
+/// of UGAL, whether it is decided.
+#[derive(Debug)]
+pub struct HyperXRouting {
+    hyperx: HyperX,
+    algorithm: HyperXAlgorithm,
+    candidates: u32,
+}
+
+impl HyperXRouting {
+    /// A routing on `hyperx`; `candidates` (at least 1) random non-minimal paths are compared before the lightest is
+    /// held against the minimal one.
+    ///
+    /// # Errors
+    /// All cables between two routers failed.
+    pub fn new(hyperx: HyperX, algorithm: HyperXAlgorithm, candidates: u32) -> Result<Self, String> {
+        hyperx.check_ways()?;
+        Ok(HyperXRouting {
+            hyperx,
+            algorithm,
+            candidates: candidates.max(1),
+        })
+    }
+
+    /// The HyperX it routes on.
+    pub fn hyperx(&self) -> &HyperX {
+        &self.hyperx
+    }
+
+    pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
+        let levels = if self.algorithm == HyperXAlgorithm::Minimal {
+            1
+        } else {
+            2
+        };
+        let extents = &self.hyperx.shape().extents;
+        let used = |there: bool| if there { levels } else { 0 };
+        [
+            1,
+            used(extents[0] > 1),
+            used(extents[1..].iter().any(|&extent| extent > 1)),
+            0,
+        ]
+    }
+
+    #[inline]
+    pub(super) fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+        let topology = self.hyperx.topology();
+        let home = topology.node_router(header.target);
+        match self.algorithm {
+            HyperXAlgorithm::Valiant if header.via == NOWHERE => header.via = choice.pick(topology.routers()),
+            HyperXAlgorithm::Ugal if header.notes == 0 => {
+                header.notes = 1;
+                if router != home
+                    && let Some(port) = self.choose_via(router, home, header, choice)
+                {
+                    return Decision::new(port, u8::from(header.via == NOWHERE));
+                }
+            }
+            _ => {}
+        }
+        if header.via != NOWHERE && !header.via_reached {
+            if router != header.via {
+                return Decision::new(self.minimal(router, header.via, choice), 0);
+            }
+            header.via_reached = true;
+        }
+        if router == home {
+            return Decision::new(topology.node_port(header.target), 0);
+        }
+        match self.algorithm {
+            HyperXAlgorithm::Minimal => Decision::new(self.minimal(router, home, choice), 0),
+            HyperXAlgorithm::Valiant | HyperXAlgorithm::Ugal => Decision::new(self.minimal(router, home, choice), 1),
+            HyperXAlgorithm::Dal => self.dimensionally_adaptive(router, home, header, choice),
+        }
+    }
+
+    /// The next port by dimension order towards another router.
+    #[inline]
+    fn minimal(&self, router: u32, to: u32, choice: &mut impl Choice) -> u32 {
+        let (here, goal) = (self.hyperx.coordinates(router), self.hyperx.coordinates(to));
+        let dimension = (0..here.len()).find(|&d| here[d] != goal[d]).unwrap_or(0);
+        self.cable(router, dimension as u32, goal[dimension], choice)
+    }
+
+    /// One of the cables to the router at another place of a dimension.
+    #[inline]
+    fn cable(&self, router: u32, dimension: u32, to: u32, choice: &mut impl Choice) -> u32 {
+        let adaptive = matches!(self.algorithm, HyperXAlgorithm::Ugal | HyperXAlgorithm::Dal);
+        let ports = self.hyperx.ports(router, dimension, to);
+        super::parallel(self.hyperx.topology(), ports, adaptive, choice)
+    }
+
+    fn distance(&self, a: u32, b: u32) -> u32 {
+        let pairs = self.hyperx.coordinates(a).iter().zip(self.hyperx.coordinates(b));
+        pairs.filter(|(x, y)| x != y).count() as u32
+    }
+
+    /// Decides whether a packet goes over a random router, and its first port.
+    fn choose_via(&self, router: u32, home: u32, header: &mut Header, choice: &mut impl Choice) -> Option<u32> {
+        let routers = self.hyperx.topology().routers();
+        let mut best: Option<(u32, u32)> = None;
+        for _ in 0..choice.draws(self.candidates) {
+            let via = choice.pick(routers);
+            if via == router || via == home {
+                continue;
+            }
+            let port = self.minimal(router, via, choice);
+            best = match best {
+                Some((_, other)) if other == port || !choice.lighter(port, other) => best,
+                _ => Some((via, port)),
+            };
+        }
+        let (via, port) = best?;
+        let minimal = self.minimal(router, home, choice);
+        let path = |port, links| Path {
+            port,
+            hops: links + 1,
+            remote: NOWHERE,
+        };
+        let direct = path(minimal, self.distance(router, home));
+        let detour = path(port, self.distance(router, via) + self.distance(via, home));
+        if !choice.divert(direct, detour) {
+            return Some(minimal);
+        }
+        header.via = via;
+        Some(port)
+    }
+
+    fn dimensionally_adaptive(
+        &self,
+        router: u32,
+        home: u32,
+        header: &mut Header,
+        choice: &mut impl Choice,
+    ) -> Decision {
+        let adaptive = |port| Decision {
+            retry: true,
+            ..Decision::new(port, 1)
+        };
+        if header.level != ESCAPED {
+            let (here, goal) = (self.hyperx.coordinates(router), self.hyperx.coordinates(home));
+            let mut direct = None;
+            let mut may_deroute = 0;
+            for dimension in (0..here.len()).filter(|&d| here[d] != goal[d]) {
+                let derouted = header.notes & 1 << dimension != 0;
+                may_deroute += u32::from(!derouted && self.hyperx.extent(dimension as u32) > 2);
+                let port = self.cable(router, dimension as u32, goal[dimension], choice);
+                if choice.room(port, 1) {
+                    direct = match direct {
+                        Some(other) if !choice.lighter(port, other) => Some(other),
+                        _ => Some(port),
+                    };
+                }
+            }
+            let deroute = self.deroute(router, (here, goal), header.notes, may_deroute, choice);
+            let deroute = deroute.filter(|&(port, _)| choice.room(port, 1));
+            let left = self.distance(router, home);
+            let path = |port, hops| Path {
+                port,
+                hops,
+                remote: NOWHERE,
+            };
+            match (direct, deroute) {
+                (Some(port), Some((other, dimension))) => {
+                    if choice.divert(path(port, left + 1), path(other, left + 2)) {
+                        header.notes |= 1 << dimension;
+                        return adaptive(other);
+                    }
+                    return adaptive(port);
+                }
+                (Some(port), None) => return adaptive(port),
+                (None, Some((other, dimension))) => {
+                    header.notes |= 1 << dimension;
+                    return adaptive(other);
+                }
+                (None, None) => header.level = ESCAPED,
+            }
+        }
+        Decision::new(self.minimal(router, home, choice), 0)
+    }
+
+    /// A random port to a place that is neither here nor the destination's, in one of the `count` dimensions that are
+    /// not done and in which the packet was not derouted.
+    fn deroute(
+        &self,
+        router: u32,
+        (here, goal): (&[u32], &[u32]),
+        notes: u16,
+        count: u32,
+        choice: &mut impl Choice,
+    ) -> Option<(u32, usize)> {
+        if count == 0 {
+            return None;
+        }
+        let n = if count > 1 { choice.pick(count) } else { 0 };
+        let open = |&d: &usize| here[d] != goal[d] && notes & 1 << d == 0 && self.hyperx.extent(d as u32) > 2;
+        let dimension = (0..here.len()).filter(open).nth(n as usize)?;
+        let (low, high) = (
+            here[dimension].min(goal[dimension]),
+            here[dimension].max(goal[dimension]),
+        );
+        let mut to = choice.pick(self.hyperx.extent(dimension as u32) - 2);
+        to += u32::from(to >= low);
+        to += u32::from(to >= high);
+        Some((self.cable(router, dimension as u32, to, choice), dimension))
+    }
+}

@@ -1,0 +1,194 @@
+//! Routing on torus and mesh.
+//!
+//! - **dimension order**: the lowest dimension that is not done first, the shorter way around; of two equally short ones
+//!   one is drawn on entering the dimension. Rings are broken by a *dateline* (W. Dally, C. Seitz, "Deadlock-free message
+//!   routing in multiprocessor interconnection networks", IEEE Trans. Computers 1987): a packet whose way in a dimension
+//!   uses the wrap-around cable takes level 1 in it, any other level 0;
+//! - **bubble**: dimension order on one level; a packet that enters a ring wants room for one more packet, so that no
+//!   ring is ever full (V. Puente, C. Izu, R. Beivide, J. Gregorio, F. Vallejo, J. Prellezo, "The adaptive bubble
+//!   router", Journal of Parallel and Distributed Computing 61(9), 2001);
+//! - **Valiant**: by dimension order to a random router, then to the destination (L. Valiant, G. Brebner, "Universal
+//!   schemes for parallel communication", STOC 1981), the second half on levels of its own;
+//! - **minimal adaptive**: the lightest port on a shortest path with room on the adaptive level; where none has, the
+//!   packet goes over to dimension order on the other levels and stays there (J. Duato, "A new theory of deadlock-free
+//!   adaptive routing in wormhole networks", IEEE TPDS 4(12), 1993). Of two equally short directions minus is taken, as
+//!   in BookSim's `min_adapt`.
+//!
+//! | algorithm | levels of a torus | of a mesh |
+//! |---|---|---|
+//! | dimension order | 2 | 1 |
+//! | bubble | 1 | – |
+//! | Valiant | 4 | 2 |
+//! | minimal adaptive | 3: two of escape, then the adaptive one | 2 |
+//!
+//! All cables are needed: these algorithms know no way around a failed one.
+
+use super::{Choice, Decision, Header, NOWHERE};
+use odonata_topology::Torus;
+
+/// How paths on a torus or mesh are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TorusAlgorithm {
+    /// Dimension order with datelines.
+    DimensionOrder,
+    /// Dimension order with bubble flow control; on a torus only.
+    Bubble,
+    /// Dimension order to a random router, then on.
+    Valiant,
+    /// Shortest paths by load, with dimension order as the escape.
+    MinimalAdaptive,
+}
+
+/// A routing algorithm on a torus or mesh. [`Header::notes`]: the dimension that the packet is in by dimension order,
+/// counted from 1; 0 if it is in none. [`Header::level`]: its level there, without the phase.
+#[derive(Debug)]
+pub struct TorusRouting {
+    torus: Torus,
+    algorithm: TorusAlgorithm,
+    /// Levels of dimension order: two where there are wrap-around cables.
+    datelines: u8,
+}
+
+impl TorusRouting {
+    /// A routing on `torus`.
+    ///
+    /// # Errors
+    /// Cables failed, or bubble flow control on a mesh.
+    pub fn new(torus: Torus, algorithm: TorusAlgorithm) -> Result<Self, String> {
+        super::refuse_failed(torus.topology(), "a torus or mesh")?;
+        if algorithm == TorusAlgorithm::Bubble && !torus.shape().wrap {
+            return Err(
+                "bubble flow control on a mesh, which has no rings: dimension order needs one level there".into(),
+            );
+        }
+        let datelines = if torus.shape().wrap && algorithm != TorusAlgorithm::Bubble {
+            2
+        } else {
+            1
+        };
+        Ok(TorusRouting {
+            torus,
+            algorithm,
+            datelines,
+        })
+    }
+
+    /// The torus or mesh it routes on.
+    pub fn torus(&self) -> &Torus {
+        &self.torus
+    }
+
+    pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
+        let levels = match self.algorithm {
+            TorusAlgorithm::DimensionOrder | TorusAlgorithm::Bubble => self.datelines,
+            TorusAlgorithm::Valiant => 2 * self.datelines,
+            TorusAlgorithm::MinimalAdaptive => self.datelines + 1,
+        };
+        [1, levels, 0, 0]
+    }
+
+    #[inline]
+    pub(super) fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+        let topology = self.torus.topology();
+        let home = topology.node_router(header.target);
+        let valiant = self.algorithm == TorusAlgorithm::Valiant;
+        if valiant && !header.via_reached {
+            if header.via == NOWHERE {
+                header.via = choice.pick(topology.routers());
+            }
+            if router != header.via {
+                return self.dimension_order(router, header.via, header, choice);
+            }
+            (header.via_reached, header.notes) = (true, 0);
+        }
+        if router == home {
+            return Decision::new(topology.node_port(header.target), 0);
+        }
+        if self.algorithm == TorusAlgorithm::MinimalAdaptive
+            && header.notes == 0
+            && let Some(port) = self.adaptive(router, home, choice)
+        {
+            return Decision {
+                retry: true,
+                ..Decision::new(port, self.datelines)
+            };
+        }
+        let mut decision = self.dimension_order(router, home, header, choice);
+        if valiant {
+            decision.level += self.datelines;
+        }
+        decision
+    }
+
+    /// The next port by dimension order towards router `to`, another one.
+    #[inline]
+    fn dimension_order(&self, router: u32, to: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+        let (here, goal) = (self.torus.coordinates(router), self.torus.coordinates(to));
+        let dimension = (0..here.len()).find(|&d| here[d] != goal[d]).unwrap_or(0);
+        let (from, to) = (here[dimension], goal[dimension]);
+        let entering = header.notes != dimension as u16 + 1;
+        let plus = match self.shorter(dimension as u32, from, to) {
+            Some(plus) => plus,
+            // Ties are drawn on entering; one step further there is none.
+            None => self.algorithm != TorusAlgorithm::MinimalAdaptive && choice.pick(2) == 0,
+        };
+        if entering {
+            header.notes = dimension as u16 + 1;
+            header.level = u8::from(self.datelines == 2 && plus == (to < from));
+        }
+        Decision {
+            spare: entering && self.algorithm == TorusAlgorithm::Bubble,
+            ..Decision::new(self.torus.port(router, dimension as u32, plus), header.level)
+        }
+    }
+
+    /// Whether the plus direction is the shorter way from coordinate `from` to another one; `None` if both are as long.
+    #[inline]
+    fn shorter(&self, dimension: u32, from: u32, to: u32) -> Option<bool> {
+        if !self.torus.shape().wrap {
+            return Some(to > from);
+        }
+        let extent = self.torus.extent(dimension);
+        let up = if to > from { to - from } else { extent - (from - to) };
+        let down = extent - up;
+        (up != down).then_some(up < down)
+    }
+
+    /// The lightest port on a shortest path that has room on the adaptive level.
+    #[inline]
+    fn adaptive(&self, router: u32, home: u32, choice: &mut impl Choice) -> Option<u32> {
+        let (here, goal) = (self.torus.coordinates(router), self.torus.coordinates(home));
+        let mut best = None;
+        for dimension in (0..here.len()).filter(|&d| here[d] != goal[d]) {
+            let plus = self.shorter(dimension as u32, here[dimension], goal[dimension]);
+            let port = self.torus.port(router, dimension as u32, plus == Some(true));
+            if !choice.room(port, self.datelines) {
+                continue;
+            }
+            best = match best {
+                Some(other) if !choice.lighter(port, other) => Some(other),
+                _ => Some(port),
+            };
+        }
+        best
+    }
+
+    /// The ring of `port` under bubble flow control: the least of the ports that a packet on it goes round by.
+    pub(super) fn ring(&self, port: u32) -> Option<u32> {
+        let topology = self.torus.topology();
+        if self.algorithm != TorusAlgorithm::Bubble {
+            return None;
+        }
+        let offset = |port| port - topology.first_port(topology.router_of_port(port));
+        let own = offset(port);
+        let (mut at, mut least) = (port, port);
+        loop {
+            let next = topology.neighbour(at)?;
+            at = topology.first_port(next) + own;
+            least = least.min(at);
+            if at == port {
+                return Some(least);
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Up*/down* routing on any graph.
+//!
+//! M. Schroeder, A. Birrell, M. Burrows, H. Murray, R. Needham, T. Rodeheffer, E. Satterthwaite, C. Thacker, "Autonet: a
+//! high-speed, self-configuring local area network using point-to-point links", IEEE J. Selected Areas in Communications
+//! 9(8), 1991: routers are ordered by their distance from a root (then by number); the end of a cable at the earlier
+//! router is its *up* end. A way goes up any number of cables, then down any number. No cycle of channels can arise, so
+//! one level is enough, whatever the graph and whichever cables failed.
+//!
+//! Packets take shortest ways among those; of several ports a random one, or the lightest. Distances are kept for every
+//! router to every router with nodes: up to 8,192 routers.
+
+use super::{Choice, Decision, Header};
+use odonata_topology::{LinkClass, Peer, Topology};
+
+/// Most routers for which distances are kept.
+const MOST_ROUTERS: u32 = 8192;
+
+/// No legal way.
+const FAR: u16 = u16::MAX;
+
+/// In [`Header::notes`]: it has gone down and may not go up any more.
+const DOWN: u16 = 1;
+
+/// Up*/down* routing.
+#[derive(Debug)]
+pub struct UpDownRouting {
+    topology: Topology,
+    adaptive: bool,
+    /// Whether the far end of each port is nearer to the root.
+    up: Vec<bool>,
+    /// The router at the far end of each port; [`NONE`] if there is none.
+    far: Vec<u32>,
+    /// Place of each router with nodes among the destinations.
+    destination: Vec<u32>,
+    /// For each destination and router the length of the shortest legal way, and of the shortest that only goes down.
+    distances: Vec<[u16; 2]>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl UpDownRouting {
+    /// A routing on `topology`. The root is `root`, or the first of the routers with most cables of those that the first
+    /// node is connected with. If `adaptive`, the lightest of several ports is taken.
+    ///
+    /// # Errors
+    /// There are more than 8,192 routers, no such root, or routers with nodes that no path connects.
+    pub fn new(topology: Topology, root: Option<u32>, adaptive: bool) -> Result<Self, String> {
+        let routers = topology.routers();
+        if routers > MOST_ROUTERS {
+            return Err(format!(
+                "{routers} routers: up*/down* routing keeps distances for at most {MOST_ROUTERS}"
+            ));
+        }
+        if topology.nodes() == 0 {
+            return Err("there is no node to route to".into());
+        }
+        let apart = topology.cut_off(1);
+        if let Some((a, b)) = apart.examples.first() {
+            return Err(format!(
+                "no path connects routers {a} and {b}, and {} more pairs of routers with nodes",
+                apart.pairs - 1
+            ));
+        }
+        let from_first = topology.distances(topology.node_router(0));
+        let degree = |router: &u32| {
+            let ports = topology.ports_of(*router);
+            ports.filter(|&port| topology.neighbour(port).is_some()).count()
+        };
+        let reached = |router: &u32| from_first[*router as usize] != u32::MAX;
+        let root = match root {
+            Some(root) if root >= routers => return Err(format!("no router {root}: there are {routers}")),
+            Some(root) if !reached(&root) => return Err(format!("router {root} is not connected with the nodes")),
+            Some(root) => root,
+            // `max_by_key` takes the last of several.
+            None => (0..routers).rev().filter(reached).max_by_key(degree).unwrap_or(0),
+        };
+        let depth = topology.distances(root);
+        let rank = |router: u32| (depth[router as usize], router);
+        let far: Vec<u32> = (0..topology.ports())
+            .map(|port| topology.neighbour(port).unwrap_or(NONE))
+            .collect();
+        let up: Vec<bool> = (0..topology.ports())
+            .zip(&far)
+            .map(|(port, &far)| far != NONE && rank(far) < rank(topology.router_of_port(port)))
+            .collect();
+        let mut destination = vec![NONE; routers as usize];
+        let mut count = 0;
+        for node in 0..topology.nodes() {
+            let slot = &mut destination[topology.node_router(node) as usize];
+            if *slot == NONE {
+                *slot = count;
+                count += 1;
+            }
+        }
+        let mut this = UpDownRouting {
+            topology,
+            adaptive,
+            up,
+            far,
+            distances: vec![[FAR; 2]; count as usize * routers as usize],
+            destination,
+        };
+        let mut open = Vec::new();
+        for target in (0..routers)
+            .filter(|&router| this.destination[router as usize] != NONE)
+            .collect::<Vec<_>>()
+        {
+            this.search(target, &mut open);
+        }
+        Ok(this)
+    }
+
+    /// Distances to `target`, by breadth-first search from it over (router, may still go up), backwards.
+    fn search(&mut self, target: u32, open: &mut Vec<(u32, bool)>) {
+        let routers = self.topology.routers() as usize;
+        let at = self.destination[target as usize] as usize * routers;
+        let table = &mut self.distances[at..at + routers];
+        table[target as usize] = [0, 0];
+        open.clear();
+        open.extend([(target, true), (target, false)]);
+        let mut next = 0;
+        while let Some(&(router, free)) = open.get(next) {
+            next += 1;
+            let [any, down] = table[router as usize];
+            let distance = if free { any } else { down } + 1;
+            for port in self.topology.ports_of(router) {
+                let from = self.far[port as usize];
+                if from == NONE {
+                    continue;
+                }
+                // The cable is gone along from its far end: down if this end of it leads up.
+                let goes_down = self.up[port as usize];
+                let entry = &mut table[from as usize];
+                if free && !goes_down && entry[0] == FAR {
+                    entry[0] = distance;
+                    open.push((from, true));
+                }
+                if !free && goes_down {
+                    if entry[1] == FAR {
+                        entry[1] = distance;
+                        open.push((from, false));
+                    }
+                    if entry[0] == FAR {
+                        entry[0] = distance;
+                        open.push((from, true));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The graph it routes on.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// Cables on the way of a packet from `router` to `target`, a router with nodes.
+    pub fn distance(&self, router: u32, target: u32) -> u32 {
+        let at = self.destination[target as usize] as usize * self.topology.routers() as usize;
+        u32::from(self.distances[at + router as usize][0])
+    }
+
+    pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
+        let cables = self.topology.cables_by_class();
+        let mut levels = [0; LinkClass::COUNT];
+        for (level, count) in levels.iter_mut().zip(cables) {
+            *level = u8::from(count > 0);
+        }
+        levels
+    }
+
+    #[inline]
+    pub(super) fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+        let home = self.topology.node_router(header.target);
+        if router == home {
+            return Decision::new(self.topology.node_port(header.target), 0);
+        }
+        let routers = self.topology.routers() as usize;
+        let at = self.destination[home as usize] as usize * routers;
+        let table = &self.distances[at..at + routers];
+        let gone_down = header.notes & DOWN != 0;
+        let left = table[router as usize][usize::from(gone_down)];
+        // Up and any way from there, or down and only down from there.
+        let good = |&port: &u32| {
+            let (far, up) = (self.far[port as usize], self.up[port as usize]);
+            far != NONE && !(up && gone_down) && table[far as usize][usize::from(!up)].wrapping_add(1) == left
+        };
+        let ports = self.topology.ports_of(router);
+        let count = ports.clone().filter(good).count() as u32;
+        let nth = |n: u32| ports.clone().filter(good).nth(n as usize).unwrap_or(ports.start);
+        let start = if count > 1 { choice.pick(count) } else { 0 };
+        let mut best = nth(start);
+        if self.adaptive {
+            for other in 1..choice.draws(count) {
+                let n = if start + other < count {
+                    start + other
+                } else {
+                    start + other - count
+                };
+                let port = nth(n);
+                if choice.lighter(port, best) {
+                    best = port;
+                }
+            }
+        }
+        debug_assert!(matches!(self.topology.peer(best), Peer::Router { .. }));
+        if !self.up[best as usize] {
+            header.notes |= DOWN;
+        }
+        Decision::new(best, 0)
+    }
+}

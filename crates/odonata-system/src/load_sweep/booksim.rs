@@ -1,0 +1,201 @@
+//! The method of BookSim 2 (`trafficmanager.cpp`, `sim_type = latency`).
+
+use super::method::{Judge, Refusal, Verdict, Window};
+use super::periods::{Periods, in_flight, mean, sum};
+use odonata_units::Time;
+use serde::{Deserialize, Serialize};
+
+/// The windows and the stopping rule of BookSim 2.
+///
+/// The first `warmup_periods` are not measured. Then periods are added up until three in a row have changed the mean
+/// latency and the accepted rate by 5 % or less each, or until there are `max_samples` periods in all. Every packet created in
+/// the measured periods is waited for, while further ones are created. The load is too much if, when a period ends, the
+/// mean over packets that have arrived and those still on their way passes `latency_threshold`, or if less than 93 % of
+/// what was offered was accepted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BookSim {
+    /// Length of a period.
+    pub sample_period: Time,
+    /// Periods before the measured ones.
+    pub warmup_periods: u32,
+    /// Most periods in all.
+    pub max_samples: u32,
+    /// The latency, with what is still on its way, above which the run ends.
+    pub latency_threshold: Time,
+}
+
+impl BookSim {
+    /// The largest change of a mean that counts as none (`stopping_thres`, `acc_stopping_thres`).
+    const CHANGE: f64 = 0.05;
+    /// Periods in a row without a change.
+    const CONVERGED: u32 = 3;
+    /// The smallest accepted share of the offered load that is no saturation.
+    pub(super) const ACCEPTED: f64 = 0.93;
+
+    pub(super) fn check(&self) -> Result<(), Refusal> {
+        if self.sample_period == Time::ZERO || self.latency_threshold == Time::ZERO {
+            return Err((
+                "sample-period",
+                "a time of zero".into(),
+                "a sample period and a latency threshold above 0",
+            ));
+        }
+        if self.warmup_periods == 0 || self.warmup_periods >= self.max_samples || self.max_samples > 1_000 {
+            let problem = format!("{} warm-up periods of {} in all", self.warmup_periods, self.max_samples);
+            return Err((
+                "warmup-periods",
+                problem,
+                "at least 1 and fewer than max-samples, which are 1,000 at most",
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn judge(&self) -> BookSimJudge {
+        BookSimJudge {
+            rule: self.clone(),
+            before: None,
+            converged: 0,
+        }
+    }
+}
+
+pub(super) struct BookSimJudge {
+    rule: BookSim,
+    /// Mean latency and accepted rate when the last period ended.
+    before: Option<(f64, f64)>,
+    converged: u32,
+}
+
+impl Judge for BookSimJudge {
+    fn judge(&mut self, periods: &dyn Periods, window: &mut Window) -> Verdict {
+        let ended = periods.ended();
+        // While it warms up, what is added up is forgotten before every second period.
+        let first = window.first.unwrap_or((ended - 1) / 2 * 2);
+        let until = window.end.unwrap_or(ended);
+        let counted = sum(periods, first, until);
+        let (latency, arrived) = match window.first {
+            None => (counted.ejected_latency, counted.ejected),
+            Some(_) => (counted.latency, counted.delivered),
+        };
+        let (waiting, age) = in_flight(periods);
+        let all = (latency.0 as f64 + age) / (arrived as f64 + waiting).max(1.0);
+        if all > self.rule.latency_threshold.0 as f64 {
+            return Verdict::Saturated(format!(
+                "mean latency {:.1} ns with what is on its way, threshold {}",
+                all / 1e3,
+                self.rule.latency_threshold
+            ));
+        }
+        if let Some(end) = window.end {
+            let measured = sum(periods, window.first.unwrap_or(end), end);
+            return if measured.delivered < measured.created {
+                Verdict::GoOn
+            } else {
+                Verdict::Measured
+            };
+        }
+        let now = (
+            mean(latency, arrived),
+            counted.ejected_bytes as f64 / f64::from(until - first),
+        );
+        // A change from nothing, or of nothing, is none for BookSim: the quotient is no number.
+        let steady = |now: f64, before: f64| !(((now - before) / now).abs() > Self::CHANGE);
+        let same = self
+            .before
+            .is_some_and(|(latency, accepted)| steady(now.0, latency) && steady(now.1, accepted));
+        self.before = Some(now);
+        if window.first.is_none() {
+            if ended >= self.rule.warmup_periods {
+                window.first = Some(ended);
+            }
+            return Verdict::GoOn;
+        }
+        self.converged = if same { self.converged + 1 } else { 0 };
+        window.converged = self.converged >= BookSim::CONVERGED;
+        if window.converged || ended >= self.rule.max_samples {
+            window.end = Some(ended);
+            let measured = sum(periods, first, ended);
+            if measured.delivered >= measured.created {
+                return Verdict::Measured;
+            }
+        }
+        Verdict::GoOn
+    }
+}
+
+impl BookSimJudge {
+    const CHANGE: f64 = BookSim::CHANGE;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::periods::tests::{Made, made};
+    use super::*;
+
+    fn rule() -> BookSim {
+        BookSim {
+            sample_period: Time(1_000),
+            warmup_periods: 3,
+            max_samples: 12,
+            latency_threshold: Time(500),
+        }
+    }
+
+    /// The verdict after each period, of so many packets ejected with that latency.
+    fn play(latencies: impl IntoIterator<Item = (u64, u64)>) -> (Vec<Verdict>, Window) {
+        let mut judge = rule().judge();
+        let (mut window, mut periods, mut verdicts) = (Window::default(), Made(Vec::new()), Vec::new());
+        for (k, (ejected, latency)) in (0..).zip(latencies) {
+            periods.0.push(made(1_000 * k, ejected, latency));
+            verdicts.push(judge.judge(&periods, &mut window));
+            if verdicts.last() != Some(&Verdict::GoOn) {
+                break;
+            }
+        }
+        (verdicts, window)
+    }
+
+    #[test]
+    fn a_steady_run_has_three_warm_up_and_three_measured_periods() {
+        let (verdicts, window) = play([(100, 20); 20]);
+        assert_eq!((verdicts.len(), verdicts.last()), (6, Some(&Verdict::Measured)));
+        assert_eq!((window.first, window.end, window.converged), (Some(3), Some(6), true));
+    }
+
+    #[test]
+    fn a_run_that_keeps_changing_ends_after_twelve_periods() {
+        // The mean over k measured periods of doubling latencies never changes by less than 5 %.
+        let (verdicts, window) = play((0..20).map(|k| (100, 1 << (k / 2))));
+        assert_eq!((verdicts.len(), verdicts.last()), (12, Some(&Verdict::Measured)));
+        assert_eq!((window.first, window.end, window.converged), (Some(3), Some(12), false));
+    }
+
+    #[test]
+    fn packets_that_wait_count_towards_the_threshold() {
+        // Half of the packets never arrive: 50 (k + 1) wait for (k + 1) / 2 periods on average when period k ends.
+        let (verdicts, window) = play([(50, 20); 20]);
+        assert!(matches!(verdicts.last(), Some(Verdict::Saturated(_))), "{verdicts:?}");
+        // k = 0: (50 x 20 + 50 x 500) / 100 = 260. k = 1: (100 x 20 + 50 x 1,500 + 50 x 500) / 200 = 510.
+        assert_eq!((verdicts.len(), window.first), (2, None));
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        assert!(rule().check().is_ok());
+        for (warmup_periods, max_samples) in [(0, 12), (12, 12), (3, 1_001)] {
+            let bad = BookSim {
+                warmup_periods,
+                max_samples,
+                ..rule()
+            };
+            assert!(bad.check().is_err());
+        }
+        let bad = BookSim {
+            sample_period: Time::ZERO,
+            ..rule()
+        };
+        assert!(bad.check().is_err());
+    }
+}

@@ -1,0 +1,72 @@
+//! How a point of a latency-load curve is measured.
+
+use super::periods::Periods;
+use super::{BookSim, Steady};
+use serde::{Deserialize, Serialize};
+
+/// How a point is measured: when it is warm, when enough is measured, when it is saturated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "method", deny_unknown_fields)]
+pub enum Method {
+    /// Until the mean is known to a given precision.
+    Steady(Steady),
+    /// As BookSim 2 does.
+    #[serde(rename = "booksim")]
+    BookSim(BookSim),
+}
+
+/// What a method says when a period has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Verdict {
+    /// More periods are needed.
+    GoOn,
+    /// All is measured that is wanted.
+    Measured,
+    /// The network does not take this load; why, in words.
+    Saturated(String),
+}
+
+/// What a method has decided about a point so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Window {
+    /// The first measured period, once the network is warm.
+    pub(super) first: Option<u32>,
+    /// The period after the last measured one, once that is known.
+    pub(super) end: Option<u32>,
+    /// Whether the rule for the end was met, not its bound.
+    pub(super) converged: bool,
+    /// Half-width of the 95 % confidence interval of the mean latency, picoseconds, if the method knows one.
+    pub(super) half_width: Option<f64>,
+}
+
+/// Looks at periods as they end.
+pub(super) trait Judge: Send {
+    /// `periods` is at the end of a period, number `periods.ended() - 1`.
+    fn judge(&mut self, periods: &dyn Periods, window: &mut Window) -> Verdict;
+}
+
+/// A parameter out of range: its option, what is wrong, what is expected.
+pub(super) type Refusal = (&'static str, String, &'static str);
+
+impl Method {
+    /// Checks the parameters.
+    pub(super) fn check(&self) -> Result<(), Refusal> {
+        match self {
+            Method::Steady(steady) => steady.check(),
+            Method::BookSim(booksim) => booksim.check(),
+        }
+    }
+
+    /// Whether it needs the latency at a load near zero.
+    pub(super) fn needs_zero_load(&self) -> bool {
+        matches!(self, Method::Steady(_))
+    }
+
+    /// Its name in results.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Method::Steady(_) => "steady",
+            Method::BookSim(_) => "booksim",
+        }
+    }
+}

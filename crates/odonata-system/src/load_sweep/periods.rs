@@ -1,0 +1,80 @@
+//! The sampling periods of a run, as a method sees them.
+
+use odonata_network::Sample;
+use odonata_units::Time;
+
+/// What has been counted until a sampling period ended.
+pub(super) trait Periods {
+    /// Periods that have ended.
+    fn ended(&self) -> u32;
+    /// Length of a period.
+    fn period(&self) -> Time;
+    /// What was counted in period `k`.
+    fn sample(&self, k: u32) -> Sample;
+}
+
+/// What was counted in periods `from` to `until`, which is not one of them.
+pub(super) fn sum(periods: &dyn Periods, from: u32, until: u32) -> Sample {
+    (from..until).fold(Sample::default(), |sum, k| sum.plus(periods.sample(k)))
+}
+
+/// Packets that are on their way or wait at their source at the end of the last period, and how long they have been so
+/// far, picoseconds in all.
+pub(super) fn in_flight(periods: &dyn Periods) -> (f64, f64) {
+    let all = sum(periods, 0, periods.ended());
+    let now = Time(periods.period().0.saturating_mul(u64::from(periods.ended())));
+    let packets = all.created.saturating_sub(all.ejected);
+    // Sums of times are kept modulo 2^64, and so is the difference, which is small.
+    let created_at = all.created_at.wrapping_sub(all.ejected_created_at);
+    let age = now.0.wrapping_mul(packets).wrapping_sub(created_at);
+    // Counted before their time, when they start on their last link, packets can make it slightly negative.
+    (packets as f64, (age as i64).max(0) as f64)
+}
+
+/// `sum / count`, or 0 where there is nothing.
+pub(super) fn mean(sum: Time, count: u64) -> f64 {
+    if count == 0 { 0.0 } else { sum.0 as f64 / count as f64 }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Periods that were made up.
+    pub(in super::super) struct Made(pub(in super::super) Vec<Sample>);
+
+    impl Periods for Made {
+        fn ended(&self) -> u32 {
+            self.0.len() as u32
+        }
+        fn period(&self) -> Time {
+            Time(1_000)
+        }
+        fn sample(&self, k: u32) -> Sample {
+            self.0[k as usize]
+        }
+    }
+
+    /// A period of 100 packets of 1 B created, of which all that arrive in it took `latency`.
+    pub(in super::super) fn made(start: u64, ejected: u64, latency: u64) -> Sample {
+        Sample {
+            created: 100,
+            created_bytes: 100,
+            created_at: 100 * (start + 500),
+            delivered: 100,
+            latency: Time(100 * latency),
+            ejected,
+            ejected_bytes: ejected,
+            ejected_created_at: ejected * (start + 500),
+            ejected_latency: Time(ejected * latency),
+            ..Sample::default()
+        }
+    }
+
+    #[test]
+    fn packets_in_flight_are_those_created_and_not_ejected() {
+        // 40 of 200 are left, created at 500 and 1,500 on average, 20 each; now is 2,000.
+        let periods = Made(vec![made(0, 80, 7), made(1_000, 80, 7)]);
+        assert_eq!(in_flight(&periods), (40.0, 20.0 * 1_500.0 + 20.0 * 500.0));
+    }
+}

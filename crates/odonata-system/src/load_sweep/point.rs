@@ -1,0 +1,405 @@
+//! One point of a latency-load curve.
+
+use super::LoadSweep;
+use super::booksim::BookSim;
+use super::method::{Judge, Method, Verdict, Window};
+use super::periods::{Periods, mean};
+use crate::build::Plan;
+use crate::machine::Machine;
+use crate::placement::Placement;
+use crate::scenario::resolved::{Resolved, Workload};
+use crate::scenario::{InputError, Problem};
+use cpu_time::ThreadTime;
+use odonata_engine::{Pause, Sequential};
+use odonata_network::{Sample, Sampling};
+use odonata_units::Time;
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+/// Events between two looks at the clock.
+const SLICE: u64 = 1 << 15;
+
+/// Periods in which measured packets are waited for, at most.
+const MOST_DRAINING: u32 = 10_000;
+
+/// Packets that the idle network is measured with, and at which load.
+const FEW: u64 = 200;
+const NEARLY_ZERO: f64 = 0.01;
+
+/// A measurement under way.
+pub struct Point {
+    load: f64,
+    offered_bytes: f64,
+    /// Payload bytes that all senders together can offer in a period.
+    full: f64,
+    sampling: Sampling,
+    method: Method,
+    judge: Box<dyn Judge>,
+    window: Window,
+    run: Sequential<Machine>,
+    ended: u32,
+    outcome: Option<Outcome>,
+    cpu: Duration,
+    wall: Duration,
+}
+
+/// How a measurement has ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// In a steady state.
+    Stable,
+    /// The network does not take this load: why.
+    Saturated(String),
+    /// Something else ended the run: what.
+    Failed(String),
+}
+
+/// How far a measurement is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PointProgress {
+    /// Whether it has ended.
+    pub finished: bool,
+    /// Sampling periods over.
+    pub periods: u32,
+    /// Whether the network is warm.
+    pub warm: bool,
+    /// Simulated time, seconds.
+    pub simulated_s: f64,
+    /// Packets delivered.
+    pub packets: u64,
+}
+
+/// Latencies in one unit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Latency {
+    /// Mean, from the creation of the message to the arrival of the packet's tail.
+    pub mean: f64,
+    /// Smallest.
+    pub min: f64,
+    /// Median; `None`: beyond the histogram (1,000 cycles).
+    pub p50: Option<f64>,
+    /// 99th percentile; likewise.
+    pub p99: Option<f64>,
+    /// Largest.
+    pub max: f64,
+    /// Mean, from the start on the terminal link: without the wait in the source.
+    pub network_mean: f64,
+    /// Half-width of the 95 % confidence interval of the mean, if the method computes one.
+    pub half_width: Option<f64>,
+}
+
+/// What a point has measured. Rates are fractions of the terminal link's bandwidth per sending rank.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PointResult {
+    /// What was asked for.
+    pub offered: f64,
+    /// What was created in the measured periods.
+    pub created: f64,
+    /// What was ejected in them.
+    pub accepted: f64,
+    /// Whether the network is saturated; latencies are then of the packets that had arrived, and no steady state.
+    pub saturated: bool,
+    /// Why it is, or why there is no result.
+    pub reason: Option<String>,
+    /// Whether something other than saturation ended the run.
+    pub failed: bool,
+    /// Whether the method's rule for the end was met, not only its bound on the periods.
+    pub converged: bool,
+    /// Latencies in nanoseconds; `None`: no packet arrived.
+    pub latency_ns: Option<Latency>,
+    /// The same in clock cycles, if there is a clock.
+    pub latency_cycles: Option<Latency>,
+    /// Routers visited per packet, that of the source and that of the destination both counted.
+    pub hops: Option<f64>,
+    /// Packets that were measured.
+    pub packets: u64,
+    /// Periods before the measured ones.
+    pub warmup_periods: u32,
+    /// Measured periods.
+    pub measured_periods: u32,
+    /// Length of a period, nanoseconds.
+    pub period_ns: f64,
+    /// All simulated time, seconds.
+    pub simulated_s: f64,
+    /// The same in clock cycles, if there is a clock.
+    pub simulated_cycles: Option<f64>,
+    /// Events handled.
+    pub events: u64,
+    /// CPU seconds.
+    pub cpu_s: f64,
+    /// Seconds on the clock.
+    pub wall_s: f64,
+}
+
+/// The scenario of `sweep` at `load`.
+fn at_load(sweep: &LoadSweep, load: f64) -> Result<Resolved, InputError> {
+    if !(load > 0.0 && load <= 1.0) {
+        let problem = Problem::new("", format!("a load of {load}"), "above 0, at most 1");
+        return Err(InputError {
+            file: "--loads".into(),
+            ..sweep.scenario.document.locate(problem)
+        });
+    }
+    let mut resolved = sweep.scenario.resolved.clone();
+    let bandwidth = resolved.network.links.terminal.bandwidth;
+    let job = &mut resolved.jobs[sweep.job];
+    let Workload::Synthetic(traffic) = &job.workload else {
+        return Err(sweep.error("no synthetic traffic".into(), "a pattern"));
+    };
+    let Some(traffic) = traffic.with_load(load, bandwidth) else {
+        let problem = format!("messages of {} at a load of {load}", traffic.bytes);
+        return Err(sweep.error(problem, "longer messages, or a higher load"));
+    };
+    traffic
+        .traffic(job.ranks, false)
+        .map_err(|problem| sweep.error(format!("at a load of {load}: {problem}"), ""))?;
+    job.workload = Workload::Synthetic(traffic);
+    Ok(resolved)
+}
+
+/// The machine of `resolved`, with its packets sampled.
+fn build(
+    sweep: &LoadSweep,
+    resolved: &Resolved,
+    placement: &Placement,
+    sampling: Sampling,
+) -> Result<Sequential<Machine>, InputError> {
+    let plan = Plan::new(resolved, placement).map_err(|problem| sweep.error(problem, ""))?;
+    let all = 0..plan.topology().routers();
+    let mut machine = plan.parts(&[all]).remove(0);
+    machine.fabric.sample(sampling);
+    Ok(Sequential::new(machine))
+}
+
+/// Number of the traffic of messages of job `job`.
+fn traffic_of(job: usize) -> u16 {
+    2 * job as u16
+}
+
+/// Mean latency of the first packets of `sweep` in a network that is nearly idle.
+pub(super) fn zero_load(sweep: &LoadSweep) -> Result<Time, InputError> {
+    let resolved = at_load(sweep, NEARLY_ZERO)?;
+    let sampling = Sampling {
+        traffic: traffic_of(sweep.job),
+        period: Time::LONGEST,
+        periods: 1,
+        histograms: 0,
+        cycle: None,
+    };
+    let mut run = build(sweep, &resolved, &sweep.scenario.placement, sampling)?;
+    loop {
+        let pause = run.run(Time::LONGEST, 256);
+        let sample = run.model().fabric.sampled(0);
+        if sample.delivered >= FEW || (pause != Pause::Budget && sample.delivered > 0) {
+            return Ok(Time((mean(sample.latency, sample.delivered) as u64).max(1)));
+        }
+        if pause != Pause::Budget || run.events() > 50_000_000 {
+            return Err(sweep.error("no packet arrives".into(), "traffic over the network"));
+        }
+    }
+}
+
+/// What a run has counted, when a period has ended.
+struct Seen<'a> {
+    run: &'a Sequential<Machine>,
+    ended: u32,
+    period: Time,
+}
+
+impl Periods for Seen<'_> {
+    fn ended(&self) -> u32 {
+        self.ended
+    }
+    fn period(&self) -> Time {
+        self.period
+    }
+    fn sample(&self, k: u32) -> Sample {
+        self.run.model().fabric.sampled(k)
+    }
+}
+
+impl Point {
+    pub(super) fn new(sweep: &LoadSweep, load: f64) -> Result<Point, InputError> {
+        let resolved = at_load(sweep, load)?;
+        let Workload::Synthetic(traffic) = &resolved.jobs[sweep.job].workload else {
+            return Err(sweep.error("no synthetic traffic".into(), "a pattern"));
+        };
+        let packets = (traffic.bytes.0.div_ceil(resolved.network.packet.0)).max(1) as f64;
+        let per_s = f64::from(sweep.senders) * packets / traffic.mean_interval.seconds();
+        let (period, most, judge): (Time, u32, Box<dyn Judge>) = match &sweep.method {
+            Method::Steady(steady) => {
+                let idle = sweep.zero_load.unwrap_or(Time(1));
+                let period = steady.period(idle, per_s);
+                (
+                    period,
+                    steady.max_warmup + steady.max_periods,
+                    Box::new(steady.judge(idle)),
+                )
+            }
+            Method::BookSim(booksim) => (booksim.sample_period, booksim.max_samples, Box::new(booksim.judge())),
+        };
+        let periods = most + MOST_DRAINING;
+        if period
+            .0
+            .checked_mul(u64::from(periods) + 1)
+            .is_none_or(|end| end > Time::LONGEST.0)
+        {
+            return Err(sweep.error(
+                format!("at a load of {load}, {periods} periods of {period} are longer than a run can be"),
+                "shorter periods",
+            ));
+        }
+        let sampling = Sampling {
+            traffic: traffic_of(sweep.job),
+            period,
+            periods,
+            histograms: most,
+            cycle: sweep.cycle(),
+        };
+        let rate = traffic.bytes.0 as f64 / traffic.mean_interval.0 as f64;
+        let offered_bytes = f64::from(sweep.senders) * rate * period.0 as f64;
+        let full = f64::from(sweep.senders) * period.0 as f64 / resolved.network.links.terminal.bandwidth.ps_per_byte();
+        let (begin, cpu) = (Instant::now(), ThreadTime::now());
+        let run = build(sweep, &resolved, &sweep.scenario.placement, sampling)?;
+        Ok(Point {
+            load,
+            offered_bytes,
+            full,
+            sampling,
+            method: sweep.method.clone(),
+            judge,
+            window: Window::default(),
+            run,
+            ended: 0,
+            outcome: None,
+            cpu: cpu.elapsed(),
+            wall: begin.elapsed(),
+        })
+    }
+
+    /// Simulates for about `wall` of real time, or to the end of the measurement.
+    pub fn advance(&mut self, wall: Duration) -> PointProgress {
+        let (begin, cpu) = (Instant::now(), ThreadTime::now());
+        while self.outcome.is_none() && begin.elapsed() < wall {
+            // The last picosecond of the period.
+            let until = Time(self.sampling.period.0 * (u64::from(self.ended) + 1) - 1);
+            match self.run.run(until, SLICE) {
+                Pause::Budget => {}
+                Pause::TimeLimit | Pause::Idle => {
+                    self.ended += 1;
+                    self.outcome = self.look();
+                }
+                Pause::Halted(code) => {
+                    self.outcome = Some(Outcome::Failed(format!("another job ended the run (code {code})")));
+                }
+                Pause::Lost(text) => self.outcome = Some(Outcome::Failed(text)),
+            }
+        }
+        self.cpu += cpu.elapsed();
+        self.wall += begin.elapsed();
+        self.progress()
+    }
+
+    /// A period has ended.
+    fn look(&mut self) -> Option<Outcome> {
+        let seen = Seen {
+            run: &self.run,
+            ended: self.ended,
+            period: self.sampling.period,
+        };
+        match self.judge.judge(&seen, &mut self.window) {
+            Verdict::GoOn if self.ended >= self.sampling.periods => Some(Outcome::Saturated(format!(
+                "measured packets have not arrived after {MOST_DRAINING} periods"
+            ))),
+            Verdict::GoOn => None,
+            Verdict::Saturated(why) => Some(Outcome::Saturated(why)),
+            Verdict::Measured => Some(match &self.method {
+                Method::BookSim(_) => self.accepted_enough(),
+                Method::Steady(_) => Outcome::Stable,
+            }),
+        }
+    }
+
+    /// BookSim's second criterion, of what was asked for.
+    fn accepted_enough(&self) -> Outcome {
+        let (first, end) = self.measured();
+        let accepted = self.sum(first, end).ejected_bytes as f64 / f64::from((end - first).max(1));
+        if accepted >= BookSim::ACCEPTED * self.offered_bytes {
+            return Outcome::Stable;
+        }
+        let share = 100.0 * accepted / self.offered_bytes;
+        Outcome::Saturated(format!("{share:.1} % of what was offered was accepted"))
+    }
+
+    fn sum(&self, first: u32, end: u32) -> Sample {
+        (first..end).fold(Sample::default(), |sum, k| sum.plus(self.run.model().fabric.sampled(k)))
+    }
+
+    /// The measured periods; of a run that was ended before there were any, the last one.
+    fn measured(&self) -> (u32, u32) {
+        let last = self.ended.saturating_sub(1);
+        let first = self.window.first.unwrap_or(last).min(last);
+        (first, self.window.end.unwrap_or(self.ended).max(first))
+    }
+
+    /// How far the measurement is.
+    pub fn progress(&self) -> PointProgress {
+        PointProgress {
+            finished: self.outcome.is_some(),
+            periods: self.ended,
+            warm: self.window.first.is_some(),
+            simulated_s: self.run.now().seconds(),
+            packets: self.run.model().fabric.delivered().0,
+        }
+    }
+
+    /// What was measured; `None` before the end.
+    pub fn result(&self) -> Option<PointResult> {
+        let outcome = self.outcome.as_ref()?;
+        let (first, end) = self.measured();
+        let sample = self.sum(first, end);
+        let periods = f64::from((end - first).max(1));
+        let sampled = self.run.model().fabric.measured().sampled;
+        let quantile = |q| sampled.as_ref().and_then(|sampled| sampled.quantile(first..end, q));
+        let finite = |time: Option<Time>| time.filter(|&time| time != Time::NEVER);
+        let latency = |unit: f64| Latency {
+            mean: mean(sample.latency, sample.delivered) / unit,
+            min: sample.latency_min.0 as f64 / unit,
+            p50: finite(quantile(0.5)).map(|time| time.0 as f64 / unit),
+            p99: finite(quantile(0.99)).map(|time| time.0 as f64 / unit),
+            max: sample.latency_max.0 as f64 / unit,
+            network_mean: mean(sample.network, sample.delivered) / unit,
+            half_width: self.window.half_width.map(|width| width / unit),
+        };
+        let any = sample.delivered > 0;
+        let cycle = self.sampling.cycle.map(|cycle| cycle.0 as f64);
+        let (saturated, reason) = match outcome {
+            Outcome::Stable => (false, None),
+            Outcome::Saturated(why) => (true, Some(why.clone())),
+            Outcome::Failed(why) => (false, Some(why.clone())),
+        };
+        let simulated = self.sampling.period.0 as f64 * f64::from(self.ended);
+        Some(PointResult {
+            offered: self.load,
+            created: sample.created_bytes as f64 / (self.full * periods),
+            accepted: sample.ejected_bytes as f64 / (self.full * periods),
+            saturated,
+            reason,
+            failed: matches!(outcome, Outcome::Failed(_)),
+            converged: self.window.converged && !saturated,
+            latency_ns: any.then(|| latency(1e3)),
+            latency_cycles: cycle.filter(|_| any).map(latency),
+            hops: any.then(|| sample.hops as f64 / sample.delivered as f64),
+            packets: sample.delivered,
+            warmup_periods: first,
+            measured_periods: end - first,
+            period_ns: self.sampling.period.nanoseconds(),
+            simulated_s: simulated / 1e12,
+            simulated_cycles: cycle.map(|cycle| simulated / cycle),
+            events: self.run.events(),
+            cpu_s: self.cpu.as_secs_f64(),
+            wall_s: self.wall.as_secs_f64(),
+        })
+    }
+}
