@@ -33,7 +33,11 @@ class ResultFolder:
     #: The one that the run goes on from.
     resumes: Saved | None = None
 
-    def __init__(self, target: str | os.PathLike[str], *, replace: bool = False) -> None:
+    def __init__(
+        self, target: str | os.PathLike[str], *, replace: bool = False, marker: str = RUN_FILE
+    ) -> None:
+        #: The file by which a result of this kind is known.
+        self.marker = marker
         self.target = Path(target)
         if self.target.name in ("", ".."):
             self.target = self.target.resolve()
@@ -131,12 +135,12 @@ class ResultFolder:
                 expected="a name that is not taken",
                 hint="choose another with -o, or replace it with --force",
             )
-        is_result = target.is_dir() and ((target / RUN_FILE).is_file() or not any(target.iterdir()))
+        is_result = target.is_dir() and ((target / self.marker).is_file() or not any(target.iterdir()))
         if target.is_symlink() or not is_result:
             raise InputError(
                 "what is there is not a result, and will not be replaced",
                 key="--out",
                 value=str(target),
-                expected=f"a folder that holds {RUN_FILE}, or none",
+                expected=f"a folder that holds {self.marker}, or none",
                 hint="choose another name with -o",
             )

@@ -2,11 +2,12 @@
 //!
 //! Python sees the module `odonata._core`: a handful of functions that take and give text (TOML in, JSON out), one
 //! class, [`Simulation`](simulation::PySimulation), that runs a scenario in slices of wall time with the interpreter
-//! released, and one exception, `InputError`. Tables cross as raw little-endian buffers that pyarrow adopts without
+//! released, [`LoadSweep`](load_sweep::PyLoadSweep) for latency-load curves, and one exception, `InputError`. Tables cross as raw little-endian buffers that pyarrow adopts without
 //! looking at single values ([`columns`]). Everything that is decided is decided on one of the two sides, not here.
 
 mod columns;
 mod errors;
+mod load_sweep;
 mod processes;
 mod simulation;
 
@@ -115,6 +116,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("InputError", module.py().get_type::<InputError>())?;
     module.add_class::<simulation::PySimulation>()?;
+    module.add_class::<load_sweep::PyLoadSweep>()?;
+    module.add_class::<load_sweep::PyLoadPoint>()?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(describe, module)?)?;

@@ -12,8 +12,8 @@ use crate::scenario::choices::AlgorithmSizes;
 use crate::scenario::resolved::{self, Resolved};
 use odonata_network::routing::Routing;
 use odonata_network::{
-    Blueprint, Detour, DetourRule, InputQueues, LinkParams, NetworkParams, NicParams, RouterModel, Switching,
-    VirtualChannels,
+    Allocator, Arbitration, Blueprint, Detour, DetourRule, InputQueues, LinkParams, NetworkParams, NicParams, Pipeline,
+    RouterModel, Switching, VirtualChannels,
 };
 use odonata_storage::{DeviceModel, DrainParams, RateDevice, ServerParams, Servers};
 use odonata_topology::{LinkClass, Topology};
@@ -139,7 +139,6 @@ pub fn whole(scenario: &Scenario) -> Result<Machine, String> {
 
 fn network(scenario: &Resolved) -> NetworkParams {
     let n = &scenario.network;
-    let ugal = n.routing.algorithm == resolved::Algorithm::Ugal;
     let link = |l: &resolved::Link| LinkParams {
         bandwidth: l.bandwidth,
         latency: l.latency,
@@ -152,32 +151,63 @@ fn network(scenario: &Resolved) -> NetworkParams {
         switching: match n.switching {
             resolved::Switching::CutThrough => Switching::CutThrough,
             resolved::Switching::StoreAndForward => Switching::StoreAndForward,
+            resolved::Switching::Wormhole => Switching::Wormhole,
         },
         router: match n.router {
             resolved::RouterModel::InputQueued => RouterModel::InputQueued,
             resolved::RouterModel::OutputQueued => RouterModel::OutputQueued,
+            resolved::RouterModel::Pipelined => RouterModel::Pipelined,
         },
         input_queues: match n.input_queues {
             resolved::InputQueues::VirtualOutput => InputQueues::VirtualOutput,
             resolved::InputQueues::Fifo => InputQueues::Fifo,
         },
         router_delay: n.router_delay,
-        pipeline: odonata_network::Pipeline::default(),
+        pipeline: pipeline(n),
         links: LinkClass::ALL.map(|class| link(n.links.of(class))),
         nic: NicParams {
             queue: scenario.nic.queue,
-            rate: None,
+            rate: scenario.nic.rate,
         },
         detour: Detour {
-            rule: if ugal { DetourRule::Sum } else { DetourRule::Both },
+            rule: match n.routing.comparison {
+                resolved::Comparison::Both => DetourRule::Both,
+                resolved::Comparison::Sum => DetourRule::Sum,
+            },
             threshold: n.routing.threshold.0,
             bias: n.routing.bias,
-            hops: ugal,
+            hops: n.routing.weigh_hops,
         },
         traffics: 2 * scenario.jobs.len() as u16,
         series: scenario.run.series_interval,
         blame: scenario.run.blame,
         seed: scenario.seed,
+    }
+}
+
+fn pipeline(n: &resolved::Network) -> Pipeline {
+    let p = &n.pipeline;
+    Pipeline {
+        clock: n
+            .clock
+            .map_or(Pipeline::default().clock, |clock| Time(clock.ps() as u64)),
+        routing: p.routing,
+        vc_allocation: p.vc_allocation,
+        switch_allocation: p.switch_allocation,
+        crossbar: p.crossbar,
+        input_speedup: p.input_speedup,
+        internal_speedup: p.internal_speedup,
+        allocator: match p.allocator {
+            resolved::Allocator::InputFirst => Allocator::InputFirst,
+            resolved::Allocator::OutputFirst => Allocator::OutputFirst,
+        },
+        iterations: p.iterations,
+        arbitration: match p.arbitration {
+            resolved::Arbitration::RoundRobin => Arbitration::RoundRobin,
+            resolved::Arbitration::LowestFirst => Arbitration::LowestFirst,
+            resolved::Arbitration::Age => Arbitration::Age,
+        },
+        busy_when_full: p.busy_when_full,
     }
 }
 

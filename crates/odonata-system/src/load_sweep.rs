@@ -16,7 +16,7 @@ mod point;
 mod steady;
 
 pub use booksim::BookSim;
-pub use method::Method;
+pub use method::{Method, Span};
 pub use point::{Latency, Outcome, Point, PointProgress, PointResult};
 pub use steady::Steady;
 
@@ -87,7 +87,7 @@ impl LoadSweep {
                 ..sweep.scenario.document.locate(problem)
             }
         };
-        sweep.method.check().map_err(refuse)?;
+        sweep.method.check(sweep.cycle()).map_err(refuse)?;
         if sweep.method.needs_zero_load() {
             sweep.zero_load = Some(point::zero_load(&sweep)?);
         }

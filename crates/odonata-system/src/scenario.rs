@@ -11,6 +11,7 @@ mod document;
 mod error;
 pub mod layout;
 pub mod parallel;
+pub mod pipeline;
 pub mod presets;
 mod reader;
 mod resolve;

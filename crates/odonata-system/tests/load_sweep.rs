@@ -3,7 +3,7 @@
 use odonata_engine::{Alone, Digest, Optimism, Options, Parallel, Pause, Scheduler, Sequential};
 use odonata_network::{Sampled, Sampling};
 use odonata_system::build::Plan;
-use odonata_system::load_sweep::{BookSim, LoadSweep, Method, PointResult, Steady};
+use odonata_system::load_sweep::{BookSim, LoadSweep, Method, PointResult, Span, Steady};
 use odonata_system::machine::MachineMeasured;
 use odonata_system::schedule::{self, Resources};
 use odonata_system::{InputError, Time, scenario};
@@ -76,10 +76,10 @@ const BERNOULLI: &str = "arrival = \"bernoulli\", period = \"1 ns\"";
 
 fn booksim(sample_period: u64, latency_threshold: u64) -> Method {
     Method::BookSim(BookSim {
-        sample_period: Time::from_ns(sample_period),
+        sample_period: Span::Cycles(sample_period),
         warmup_periods: 3,
         max_samples: 12,
-        latency_threshold: Time::from_ns(latency_threshold),
+        latency_threshold: Span::Time(Time::from_ns(latency_threshold)),
     })
 }
 

@@ -1,6 +1,6 @@
 //! The method of BookSim 2 (`trafficmanager.cpp`, `sim_type = latency`).
 
-use super::method::{Judge, Refusal, Verdict, Window};
+use super::method::{Judge, Refusal, Span, Verdict, Window};
 use super::periods::{Periods, in_flight, mean, sum};
 use odonata_units::Time;
 use serde::{Deserialize, Serialize};
@@ -16,13 +16,13 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct BookSim {
     /// Length of a period.
-    pub sample_period: Time,
+    pub sample_period: Span,
     /// Periods before the measured ones.
     pub warmup_periods: u32,
     /// Most periods in all.
     pub max_samples: u32,
     /// The latency, with what is still on its way, above which the run ends.
-    pub latency_threshold: Time,
+    pub latency_threshold: Span,
 }
 
 impl BookSim {
@@ -33,14 +33,9 @@ impl BookSim {
     /// The smallest accepted share of the offered load that is no saturation.
     pub(super) const ACCEPTED: f64 = 0.93;
 
-    pub(super) fn check(&self) -> Result<(), Refusal> {
-        if self.sample_period == Time::ZERO || self.latency_threshold == Time::ZERO {
-            return Err((
-                "sample-period",
-                "a time of zero".into(),
-                "a sample period and a latency threshold above 0",
-            ));
-        }
+    pub(super) fn check(&self, cycle: Option<Time>) -> Result<(), Refusal> {
+        self.sample_period.check("sample-period", cycle)?;
+        self.latency_threshold.check("latency-threshold", cycle)?;
         if self.warmup_periods == 0 || self.warmup_periods >= self.max_samples || self.max_samples > 1_000 {
             let problem = format!("{} warm-up periods of {} in all", self.warmup_periods, self.max_samples);
             return Err((
@@ -52,9 +47,11 @@ impl BookSim {
         Ok(())
     }
 
-    pub(super) fn judge(&self) -> BookSimJudge {
+    /// For a threshold of so much time.
+    pub(super) fn judge(&self, threshold: Time) -> BookSimJudge {
         BookSimJudge {
             rule: self.clone(),
+            threshold,
             before: None,
             converged: 0,
         }
@@ -63,6 +60,7 @@ impl BookSim {
 
 pub(super) struct BookSimJudge {
     rule: BookSim,
+    threshold: Time,
     /// Mean latency and accepted rate when the last period ended.
     before: Option<(f64, f64)>,
     converged: u32,
@@ -81,11 +79,11 @@ impl Judge for BookSimJudge {
         };
         let (waiting, age) = in_flight(periods);
         let all = (latency.0 as f64 + age) / (arrived as f64 + waiting).max(1.0);
-        if all > self.rule.latency_threshold.0 as f64 {
+        if all > self.threshold.0 as f64 {
             return Verdict::Saturated(format!(
                 "mean latency {:.1} ns with what is on its way, threshold {}",
                 all / 1e3,
-                self.rule.latency_threshold
+                self.threshold
             ));
         }
         if let Some(end) = window.end {
@@ -136,16 +134,16 @@ mod tests {
 
     fn rule() -> BookSim {
         BookSim {
-            sample_period: Time(1_000),
+            sample_period: Span::Time(Time(1_000)),
             warmup_periods: 3,
             max_samples: 12,
-            latency_threshold: Time(500),
+            latency_threshold: Span::Cycles(500),
         }
     }
 
     /// The verdict after each period, of so many packets ejected with that latency.
     fn play(latencies: impl IntoIterator<Item = (u64, u64)>) -> (Vec<Verdict>, Window) {
-        let mut judge = rule().judge();
+        let mut judge = rule().judge(Time(500));
         let (mut window, mut periods, mut verdicts) = (Window::default(), Made(Vec::new()), Vec::new());
         for (k, (ejected, latency)) in (0..).zip(latencies) {
             periods.0.push(made(1_000 * k, ejected, latency));
@@ -183,19 +181,21 @@ mod tests {
 
     #[test]
     fn parameters_out_of_range_are_refused() {
-        assert!(rule().check().is_ok());
+        let cycle = Some(Time(1));
+        assert!(rule().check(cycle).is_ok());
+        assert!(rule().check(None).unwrap_err().1.contains("no clock"));
         for (warmup_periods, max_samples) in [(0, 12), (12, 12), (3, 1_001)] {
             let bad = BookSim {
                 warmup_periods,
                 max_samples,
                 ..rule()
             };
-            assert!(bad.check().is_err());
+            assert!(bad.check(cycle).is_err());
         }
         let bad = BookSim {
-            sample_period: Time::ZERO,
+            sample_period: Span::Time(Time::ZERO),
             ..rule()
         };
-        assert!(bad.check().is_err());
+        assert!(bad.check(cycle).is_err());
     }
 }

@@ -2,6 +2,7 @@
 
 use super::periods::Periods;
 use super::{BookSim, Steady};
+use odonata_units::Time;
 use serde::{Deserialize, Serialize};
 
 /// How a point is measured: when it is warm, when enough is measured, when it is saturated.
@@ -13,6 +14,39 @@ pub enum Method {
     /// As BookSim 2 does.
     #[serde(rename = "booksim")]
     BookSim(BookSim),
+}
+
+/// A time, as one or in clock cycles of the traffic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Span {
+    /// So many cycles.
+    Cycles(u64),
+    /// So long.
+    Time(Time),
+}
+
+impl Span {
+    /// The time, given the length of a cycle; `None` where there is none, or where it is too long for a run.
+    pub fn time(self, cycle: Option<Time>) -> Option<Time> {
+        match self {
+            Span::Time(time) => Some(time),
+            Span::Cycles(n) => cycle?.0.checked_mul(n).map(Time).filter(|&time| time <= Time::LONGEST),
+        }
+    }
+
+    /// The time, positive, of option `key`.
+    pub(super) fn check(self, key: &'static str, cycle: Option<Time>) -> Result<Time, Refusal> {
+        let expected = "a positive time such as \"500 ns\", or cycles of traffic that arrives in cycles";
+        let problem = match self {
+            Span::Time(time) => format!("{time}"),
+            Span::Cycles(n) if cycle.is_none() => format!("{n} cycles, but the traffic has no clock"),
+            Span::Cycles(n) => format!("{n} cycles"),
+        };
+        self.time(cycle)
+            .filter(|&time| time > Time::ZERO)
+            .ok_or((key, problem, expected))
+    }
 }
 
 /// What a method says when a period has ended.
@@ -49,11 +83,11 @@ pub(super) trait Judge: Send {
 pub(super) type Refusal = (&'static str, String, &'static str);
 
 impl Method {
-    /// Checks the parameters.
-    pub(super) fn check(&self) -> Result<(), Refusal> {
+    /// Checks the parameters, for traffic with this length of a cycle.
+    pub(super) fn check(&self, cycle: Option<Time>) -> Result<(), Refusal> {
         match self {
-            Method::Steady(steady) => steady.check(),
-            Method::BookSim(booksim) => booksim.check(),
+            Method::Steady(steady) => steady.check(cycle),
+            Method::BookSim(booksim) => booksim.check(cycle),
         }
     }
 

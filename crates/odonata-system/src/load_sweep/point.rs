@@ -2,7 +2,7 @@
 
 use super::LoadSweep;
 use super::booksim::BookSim;
-use super::method::{Judge, Method, Verdict, Window};
+use super::method::{Judge, Method, Span, Verdict, Window};
 use super::periods::{Periods, mean};
 use crate::build::Plan;
 use crate::machine::Machine;
@@ -230,14 +230,19 @@ impl Point {
         let (period, most, judge): (Time, u32, Box<dyn Judge>) = match &sweep.method {
             Method::Steady(steady) => {
                 let idle = sweep.zero_load.unwrap_or(Time(1));
-                let period = steady.period(idle, per_s);
+                let set = steady.sample_period.and_then(|period| period.time(sweep.cycle()));
+                let period = set.unwrap_or_else(|| steady.period(idle, per_s));
                 (
                     period,
                     steady.max_warmup + steady.max_periods,
                     Box::new(steady.judge(idle)),
                 )
             }
-            Method::BookSim(booksim) => (booksim.sample_period, booksim.max_samples, Box::new(booksim.judge())),
+            Method::BookSim(booksim) => {
+                let time = |span: Span| span.time(sweep.cycle()).unwrap_or(Time(1));
+                let judge = booksim.judge(time(booksim.latency_threshold));
+                (time(booksim.sample_period), booksim.max_samples, Box::new(judge))
+            }
         };
         let periods = most + MOST_DRAINING;
         if period

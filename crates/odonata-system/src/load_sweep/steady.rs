@@ -1,6 +1,6 @@
 //! The default method: batch means until the confidence interval is small enough.
 
-use super::method::{Judge, Refusal, Verdict, Window};
+use super::method::{Judge, Refusal, Span, Verdict, Window};
 use super::periods::{Periods, in_flight, mean, sum};
 use odonata_units::Time;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct Steady {
     /// Length of a period; `None`: from the packets.
-    pub sample_period: Option<Time>,
+    pub sample_period: Option<Span>,
     /// Packets of a period, on average.
     pub packets_per_period: u32,
     /// Largest relative change of a steady mean.
@@ -72,7 +72,10 @@ impl Steady {
     const KEEPS_UP: f64 = 0.93;
     const ACCEPTED: f64 = 0.95;
 
-    pub(super) fn check(&self) -> Result<(), Refusal> {
+    pub(super) fn check(&self, cycle: Option<Time>) -> Result<(), Refusal> {
+        if let Some(period) = self.sample_period {
+            period.check("sample-period", cycle)?;
+        }
         let fraction = |value: f64| value > 0.0 && value < 1.0;
         if !fraction(self.change) {
             return Err(("change", format!("a change of {}", self.change), "above 0, below 1"));
@@ -92,13 +95,9 @@ impl Steady {
                 "above 1, at most 1e6 (times the latency of the idle network)",
             ));
         }
-        if self.sample_period == Some(Time::ZERO) || !(10..=10_000_000).contains(&self.packets_per_period) {
-            let problem = format!("a period of no time, or of {} packets", self.packets_per_period);
-            return Err((
-                "sample-period",
-                problem,
-                "a positive time, and 10 to 10,000,000 packets",
-            ));
+        if !(10..=10_000_000).contains(&self.packets_per_period) {
+            let problem = format!("{} packets in a period", self.packets_per_period);
+            return Err(("packets-per-period", problem, "10 to 10,000,000"));
         }
         let periods = 1..=1_000;
         let enough = (Self::FEWEST..=1_000).contains(&self.max_periods);
@@ -112,12 +111,11 @@ impl Steady {
         Ok(())
     }
 
-    /// Length of a period at which so many packets are created per second, where the idle network takes `zero_load`.
+    /// Length of a period where none is set: so many packets are created per second, and the idle network takes
+    /// `zero_load`.
     pub(super) fn period(&self, zero_load: Time, packets_per_s: f64) -> Time {
-        self.sample_period.unwrap_or_else(|| {
-            let packets = Time::from_seconds(f64::from(self.packets_per_period) / packets_per_s.max(1e-3));
-            packets.max(Time(zero_load.0.saturating_mul(3))).max(Time(1))
-        })
+        let packets = Time::from_seconds(f64::from(self.packets_per_period) / packets_per_s.max(1e-3));
+        packets.max(Time(zero_load.0.saturating_mul(3))).max(Time(1))
     }
 
     pub(super) fn judge(&self, zero_load: Time) -> SteadyJudge {
@@ -341,7 +339,7 @@ mod tests {
                 ..rule
             },
         ] {
-            assert!(bad.check().is_err(), "{bad:?}");
+            assert!(bad.check(None).is_err(), "{bad:?}");
         }
     }
 }

@@ -35,6 +35,9 @@ pub enum Switching {
     CutThrough,
     /// The packet moves on when all of it has come in.
     StoreAndForward,
+    /// Every flit moves on when there is room for it; its packet keeps the virtual channel until its tail has gone.
+    /// Pipelined routers only.
+    Wormhole,
 }
 
 /// Which packets of an input buffer compete for outputs.
@@ -57,6 +60,20 @@ pub enum RouterModel {
     InputQueued,
     /// In a queue per output port and virtual channel, routed on arrival: the router of CODES.
     OutputQueued,
+    /// Flit by flit and cycle by cycle through virtual-channel and switch allocation, see `network.pipeline`: the router
+    /// of cycle-accurate simulators. Needs `network.clock`; waits are not charged to jobs (`run.blame`).
+    Pipelined,
+}
+
+/// How the loads of a minimal and of another path, m and o, are compared; b is `bias`, T `threshold`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Comparison {
+    /// The packet leaves its minimal path if m > T and m > b o.
+    #[default]
+    Both,
+    /// The packet leaves its minimal path if m > b o + T.
+    Sum,
 }
 
 /// When the MPI library of a rank does what the protocol asks of it: answers a message that wants to be sent, sends

@@ -54,7 +54,16 @@ pub(super) fn resolve(written: w::Written, stem: &str, folder: &std::path::Path)
         jobs: Vec::new(),
     };
     resolved.jobs = jobs::jobs(written.jobs, &resolved, folder)?;
-    resolved.run.blame = written.run.blame.unwrap_or(resolved.jobs.len() > 1);
+    let pipelined = resolved.network.router == r::RouterModel::Pipelined;
+    if pipelined && written.run.blame == Some(true) {
+        let error = Problem::new(
+            "run.blame",
+            "waits in pipelined routers are not charged to jobs",
+            "false",
+        );
+        return Err(error);
+    }
+    resolved.run.blame = written.run.blame.unwrap_or(resolved.jobs.len() > 1 && !pipelined);
     Ok(resolved)
 }
 
@@ -158,12 +167,19 @@ fn network(n: &w::Network, kind: &r::Kind) -> Result<r::Network, Problem> {
         );
         return Err(error.hint("make flits larger or packets smaller"));
     }
+    pipelined(n)?;
+    // A worm is held by several buffers together.
+    let least = if n.switching == r::Switching::Wormhole {
+        n.flit
+    } else {
+        n.packet
+    };
     let l = &n.links;
     let links = r::Links {
-        terminal: link("terminal", &l.terminal, n.packet, (16.0, 30, 32))?,
-        local: link("local", &l.local, n.packet, (5.25, 50, 16))?,
-        global: link("global", &l.global, n.packet, (4.7, 300, 16))?,
-        column: link("column", &l.column.or(&l.local), n.packet, (5.25, 50, 16))?,
+        terminal: link("terminal", &l.terminal, least, (16.0, 30, 32))?,
+        local: link("local", &l.local, least, (5.25, 50, 16))?,
+        global: link("global", &l.global, least, (4.7, 300, 16))?,
+        column: link("column", &l.column.or(&l.local), least, (5.25, 50, 16))?,
     };
     Ok(r::Network {
         packet: n.packet,
@@ -171,11 +187,45 @@ fn network(n: &w::Network, kind: &r::Kind) -> Result<r::Network, Problem> {
         switching: n.switching,
         router: n.router,
         input_queues: n.input_queues,
-        router_delay: n.router_delay,
+        // Pipelined routers have their stages instead.
+        router_delay: if n.router == r::RouterModel::Pipelined {
+            Time::ZERO
+        } else {
+            n.router_delay
+        },
+        pipeline: n.pipeline,
         links,
         routing: routing::routing(&n.routing, kind)?,
         clock: n.clock,
     })
+}
+
+/// What goes with pipelined routers, and with them only.
+fn pipelined(n: &w::Network) -> Result<(), Problem> {
+    n.pipeline.check()?;
+    if n.router != r::RouterModel::Pipelined {
+        if n.switching == r::Switching::Wormhole {
+            let error = Problem::new(
+                "network.switching",
+                "only pipelined routers know of flits that are apart from their packet",
+                "\"cut-through\", \"store-and-forward\", or network.router = \"pipelined\"",
+            );
+            return Err(error);
+        }
+        return Ok(());
+    }
+    let expected = "the period of a cycle, a whole number of picoseconds, such as \"1 ns\"";
+    match n.clock.map(|clock| clock.ps()) {
+        None => Err(Problem::new(
+            "network.clock",
+            "a pipelined router without a clock",
+            expected,
+        )),
+        Some(ps) if ps != ps.round() || ps < 10.0 || ps > 1e12 => {
+            Err(Problem::new("network.clock", format!("a cycle of {ps} ps"), expected))
+        }
+        Some(_) => Ok(()),
+    }
 }
 
 /// A link class, with default bandwidth in GiB/s, latency in ns, buffer in KiB.
@@ -207,6 +257,7 @@ fn nic(nic: &w::Nic) -> Result<r::Nic, Problem> {
     Ok(r::Nic {
         message_delay: nic.message_delay,
         queue: within("nic.queue", nic.queue, 1, 16)?,
+        rate: nic.rate,
         handoff: jitter("nic.handoff", nic.handoff)?,
     })
 }

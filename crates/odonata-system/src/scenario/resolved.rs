@@ -9,12 +9,14 @@ use serde::Serialize;
 
 pub use super::choices::{
     Algorithm, Allgather, Allreduce, Alltoall, Alltoallv, Arrangement, Arrival, Assignment, Barrier, Broadcast,
-    CheckpointOffset, ClassVcs, CosmoflowIo, DeadlockCheck, Divert, Gather, GridStep, InputQueues, Knowledge, Library,
-    Position, Progress, Reach, Reduce, ReduceScatter, RouterModel, Scan, Scatter, Switching, Turn, Up, VcRule, Vcs, Via,
+    CheckpointOffset, ClassVcs, Comparison, CosmoflowIo, DeadlockCheck, Divert, Gather, GridStep, InputQueues,
+    Knowledge, Library, Position, Progress, Reach, Reduce, ReduceScatter, RouterModel, Scan, Scatter, Switching, Turn,
+    Up, VcRule, Vcs, Via,
 };
 use super::clock::Clock;
 use super::layout::Layout;
 pub use super::parallel::{ListedParts, Optimism, Parallel, Parts, Scheduler, Threads};
+pub use super::pipeline::{Allocator, Arbitration, Pipeline};
 pub use super::workload::{Checkpoint, Cosmoflow, Milc, Nekbone, Stencil};
 pub use machine::{
     DegradedLink, Dragonfly, Dragonfly2d, DragonflyPlus, Exception, FailedLink, FatTree, Graph, HyperX, Kind, Machine,
@@ -102,6 +104,8 @@ pub struct Network {
     pub input_queues: InputQueues,
     /// Latency of a router's pipeline.
     pub router_delay: Time,
+    /// The stages of pipelined routers.
+    pub pipeline: Pipeline,
     /// The link classes.
     pub links: Links,
     /// How paths are chosen.
@@ -165,6 +169,10 @@ pub struct Routing {
     pub threshold: Bytes,
     /// Factor on the load of the non-minimal port; above 1 favours minimal paths.
     pub bias: f64,
+    /// How threshold and bias are taken together.
+    pub comparison: Comparison,
+    /// Whether loads count times hops.
+    pub weigh_hops: bool,
     /// Non-minimal paths that are compared.
     pub candidates: u32,
     /// Virtual channels per port; `None`: as many as the algorithm needs.
@@ -184,6 +192,8 @@ pub struct Nic {
     pub message_delay: Time,
     /// Packets prepared ahead of the terminal link, 1 to 16.
     pub queue: u32,
+    /// What the interface sends at most; `None`: what its link can.
+    pub rate: Option<Bandwidth>,
     /// Random delay of each hand-off between host software and interface.
     pub handoff: Option<Jitter>,
 }

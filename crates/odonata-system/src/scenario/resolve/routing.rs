@@ -52,7 +52,11 @@ pub(super) fn routing(routing: &w::Routing, kind: &r::Kind) -> Result<r::Routing
     let only = |key: &str, given: bool, has: bool, whose: &str| {
         if given && !has {
             let problem = format!("the routing is {}", algorithm.name());
-            return Err(Problem::new(format!("{KEY}.{key}"), problem, format!("algorithm = {whose}")));
+            return Err(Problem::new(
+                format!("{KEY}.{key}"),
+                problem,
+                format!("algorithm = {whose}"),
+            ));
         }
         Ok(())
     };
@@ -66,7 +70,11 @@ pub(super) fn routing(routing: &w::Routing, kind: &r::Kind) -> Result<r::Routing
     if let Some(up) = routing.up.filter(|up| !ways_up.contains(up)) {
         let problem = format!("{} by {}", algorithm.name(), up.name());
         let names: Vec<&str> = ways_up.iter().map(|up| up.name()).collect();
-        return Err(Problem::new(format!("{KEY}.up"), problem, format!("one of {}", names.join(", "))));
+        return Err(Problem::new(
+            format!("{KEY}.up"),
+            problem,
+            format!("one of {}", names.join(", ")),
+        ));
     }
     if let Some(knowledge) = routing.knowledge.filter(|&knowledge| knowledge != r::Knowledge::Local) {
         let problem = format!("source routers know no {} loads", knowledge.name());
@@ -100,6 +108,11 @@ pub(super) fn routing(routing: &w::Routing, kind: &r::Kind) -> Result<r::Routing
         via: routing.via,
         threshold: routing.threshold.unwrap_or(threshold),
         bias: within(&format!("{KEY}.bias"), bias, 0.0, 1_000.0)?,
+        comparison: routing.comparison.unwrap_or(match ugal {
+            true => r::Comparison::Sum,
+            false => r::Comparison::Both,
+        }),
+        weigh_hops: routing.weigh_hops.unwrap_or(ugal),
         candidates: within(&format!("{KEY}.candidates"), routing.candidates, 1, 64)?,
         vcs: routing.vcs,
         divert: routing.divert,

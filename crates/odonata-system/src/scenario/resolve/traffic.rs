@@ -11,7 +11,6 @@ use super::workload::{Size, misfit};
 use super::worst_case;
 use crate::scenario::choices::Arrival;
 use crate::scenario::error::Problem;
-use crate::scenario::layout::Layout;
 use crate::scenario::resolved as r;
 use crate::scenario::workload::interval;
 use crate::scenario::written as w;
@@ -160,8 +159,8 @@ fn pattern(
             (pattern, common)
         }
         w::Workload::WorstCase(w) => {
-            let shape = worst_case::shape(size, machine);
-            let pattern = worst_case::pattern(&shape, ranks)
+            let pattern = worst_case::shape(size, machine)
+                .and_then(|shape| worst_case::pattern(&shape, ranks))
                 .map_err(|problem| Problem::new(format!("{at}.worst-case"), problem, "a job that fills the machine"))?;
             (pattern, w.traffic())
         }
@@ -171,11 +170,6 @@ fn pattern(
         | w::Workload::Cosmoflow(_)
         | w::Workload::Stencil(_) => return Err(Problem::new(at, "not synthetic traffic", "a pattern")),
     })
-}
-
-/// The share of so many nodes that a group has.
-fn per_group(nodes: u32, layout: &Layout) -> u32 {
-    nodes / (layout.groups_with_nodes().count() as u32).max(1)
 }
 
 /// Size of a message, and mean time between the messages of a rank.

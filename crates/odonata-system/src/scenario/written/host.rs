@@ -18,6 +18,8 @@ pub struct Nic {
     /// Packets that the interface prepares ahead of the terminal link, 1 to 16.
     #[schemars(range(min = 1, max = 16))]
     pub queue: u32,
+    /// What the interface sends at most, e.g. "2 GB/s". Default: what its link can.
+    pub rate: Option<Bandwidth>,
     /// Random delay, uniform in a range, of each hand-off between host software and interface. Default: none.
     pub handoff: Option<Jitter>,
 }
@@ -27,6 +29,7 @@ impl Default for Nic {
         Nic {
             message_delay: Time::from_ns(10),
             queue: 8,
+            rate: None,
             handoff: None,
         }
     }

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::scenario::Clock;
 use crate::scenario::choices::{
-    Algorithm, DeadlockCheck, Divert, InputQueues, Knowledge, RouterModel, Switching, Up, VcRule, Vcs, Via,
+    Algorithm, Comparison, DeadlockCheck, Divert, InputQueues, Knowledge, RouterModel, Switching, Up, VcRule, Vcs, Via,
 };
+use crate::scenario::pipeline::Pipeline;
 
 /// Links, routers, routing. The defaults are a virtual cut-through network of input-queued routers.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -25,6 +26,8 @@ pub struct Network {
     pub input_queues: InputQueues,
     /// Latency of a router's pipeline; it limits no rate.
     pub router_delay: Time,
+    /// The stages of pipelined routers.
+    pub pipeline: Pipeline,
     /// The classes of links.
     pub links: Links,
     /// How paths are chosen.
@@ -43,6 +46,7 @@ impl Default for Network {
             router: RouterModel::InputQueued,
             input_queues: InputQueues::VirtualOutput,
             router_delay: Time::from_ns(100),
+            pipeline: Pipeline::default(),
             links: Links::default(),
             routing: Routing::default(),
             clock: None,
@@ -118,6 +122,10 @@ pub struct Routing {
     /// the other path; 0 to 1000. UGAL counts what waits times the routers of the path. Default: 2; UGAL: 1.
     #[schemars(range(min = 0, max = 1000))]
     pub bias: Option<f64>,
+    /// Adaptive routing: how `threshold` and `bias` are taken together. Default: "both"; UGAL: "sum".
+    pub comparison: Option<Comparison>,
+    /// Adaptive routing: whether the load of a path counts times the hops of the path. Default: false; UGAL: true.
+    pub weigh_hops: Option<bool>,
     /// Adaptive routing: random non-minimal paths that are compared, 1 to 64.
     #[schemars(range(min = 1, max = 64))]
     pub candidates: u32,
@@ -142,6 +150,8 @@ impl Default for Routing {
             via: Via::Group,
             threshold: None,
             bias: None,
+            comparison: None,
+            weigh_hops: None,
             candidates: 2,
             vcs: None,
             divert: Divert::Any,
