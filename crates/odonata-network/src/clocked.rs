@@ -234,6 +234,12 @@ impl Clocked {
             + self.turns.memory()
     }
 
+    /// Whether packets are routed anew in every cycle until they get a virtual channel.
+    #[inline]
+    pub(crate) fn decides_again(&self) -> bool {
+        self.again && !self.plans.is_empty()
+    }
+
     /// Flits of room that a packet of `flits` must find to get a virtual channel.
     #[inline]
     pub(crate) fn room(&self, flits: u32) -> u32 {

@@ -90,7 +90,34 @@ struct View<'a, M: Mode> {
     spans: &'a Spans,
     clocked: Option<&'a Clocked>,
     detour: Detour,
+    lot: Option<Lot>,
     mode: std::marker::PhantomData<M>,
+}
+
+/// Draws that are the same whenever a packet is decided upon again at the same router: a look that was not needed must
+/// change nothing.
+#[derive(Clone, Copy)]
+struct Lot(u64);
+
+impl Lot {
+    fn new(seed: u64, router: u32, packet: &Packet) -> Lot {
+        let mut lot = Lot(seed ^ packet.injected.0.rotate_left(17) ^ u64::from(packet.header.target) << 32);
+        lot.next();
+        lot.0 ^= u64::from(router);
+        lot
+    }
+
+    /// SplitMix64 (G. Steele, D. Lea, C. Flood, OOPSLA 2014).
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    fn below(&mut self, n: u32) -> u32 {
+        ((self.next() >> 32) * u64::from(n) >> 32) as u32
+    }
 }
 
 impl<M: Mode> View<'_, M> {
@@ -103,6 +130,9 @@ impl<M: Mode> View<'_, M> {
 
 impl<M: Mode> Choice for View<'_, M> {
     fn pick(&mut self, n: u32) -> u32 {
+        if let Some(state) = &mut self.lot {
+            return state.below(n);
+        }
         self.random.edit::<M>(self.router).below(n)
     }
 
@@ -353,10 +383,6 @@ impl Fabric {
     #[inline]
     pub(crate) fn route<M: Mode>(&mut self, router: u32, packet: u32, flits: u32, now: Time) -> (u32, u8, Wants) {
         let (decision, header) = self.decide::<M>(router, packet, flits, now);
-        debug_assert!(
-            !decision.retry || header == self.packets.get(packet).header,
-            "a way that may be given up has left a note"
-        );
         self.packets.edit::<M>(packet).header = header;
         let port = self.flow.links.port(decision.port);
         (port, self.channel(port, decision.level), Wants::of(&decision))
@@ -376,6 +402,7 @@ impl Fabric {
             spans: &self.spans,
             clocked: (self.params.router == RouterModel::Pipelined).then_some(&self.clocked),
             detour: self.params.detour,
+            lot: (self.clocked.decides_again()).then(|| Lot::new(self.params.seed, router, self.packets.get(packet))),
             mode: std::marker::PhantomData,
         };
         let decision = self.routing.decide(router, &mut header, &mut view);

@@ -74,7 +74,8 @@ pub struct Decision {
     /// channels than levels, a level is a range of channels.
     pub level: u8,
     /// Whether this is only good for now: a packet that finds no room there is decided upon again, and does not wait.
-    /// Nobody ever waits for such a channel, so that it takes no part in a deadlock. The header stays as it was.
+    /// Nobody ever waits for such a channel, so that it takes no part in a deadlock. The next decision begins with the
+    /// header of this one or, where it has not been taken, with the one before; both have to be right.
     pub retry: bool,
     /// Whether there must be room for one more packet of full size than this one, because a ring is entered (bubble
     /// flow control).
@@ -161,11 +162,12 @@ impl Routing {
         }
     }
 
-    /// Whether a packet that waits is decided upon again and again until it can go ([`Decision::retry`]). Such a decision
-    /// draws nothing.
+    /// Whether a packet that waits is decided upon again and again until it can go ([`Decision::retry`]).
     pub fn decides_again(&self) -> bool {
         match self {
-            Routing::Dragonfly(_) => false,
+            Routing::Torus(routing) => routing.decides_again(),
+            Routing::HyperX(routing) => routing.decides_again(),
+            _ => false,
         }
     }
 

@@ -91,7 +91,7 @@ fn no_packet_visits_more_routers_than_its_routing_allows() {
         match net.algorithm {
             Algorithm::Minimal => assert_eq!(nonminimal, 0, "{context}"),
             Algorithm::Valiant => assert_eq!(nonminimal, possible, "{context}"),
-            Algorithm::ProgressiveAdaptive => {
+            Algorithm::Ugal | Algorithm::ProgressiveAdaptive => {
                 assert!(
                     0 < nonminimal && nonminimal < possible,
                     "{context}: {nonminimal} of {possible} diverted"

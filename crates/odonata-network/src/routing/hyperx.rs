@@ -64,6 +64,10 @@ impl HyperXRouting {
         &self.hyperx
     }
 
+    pub(super) fn decides_again(&self) -> bool {
+        self.algorithm == HyperXAlgorithm::Dal
+    }
+
     pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
         let levels = if self.algorithm == HyperXAlgorithm::Minimal {
             1

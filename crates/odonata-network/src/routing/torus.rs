@@ -78,6 +78,10 @@ impl TorusRouting {
         &self.torus
     }
 
+    pub(super) fn decides_again(&self) -> bool {
+        self.algorithm == TorusAlgorithm::MinimalAdaptive
+    }
+
     pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
         let levels = match self.algorithm {
             TorusAlgorithm::DimensionOrder | TorusAlgorithm::Bubble => self.datelines,
