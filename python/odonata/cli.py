@@ -348,7 +348,7 @@ def check(
             from odonata import check_report
 
             check_report.show(report)
-    if not report["routing"]["deadlock_free"]:
+    if not report["routing"]["deadlock_free"] and report["routing"]["deadlock_check"] == "refuse":
         raise typer.Exit(INPUT_WRONG)
 
 

@@ -1,14 +1,14 @@
 //! All that can be known before a run: sizes, placement, virtual channels, deadlock proof, parts, cost.
 
 mod parallel;
-mod proof;
+pub(crate) mod proof;
 
 pub use parallel::{CutReport, DivisionReport, ParallelReport, PartReport};
 
 use crate::build;
 use crate::estimate::{Estimate, distinct};
 use crate::placement::Placement;
-use crate::scenario::resolved::{Bursts, Job, Resolved, Workload};
+use crate::scenario::resolved::{Bursts, DeadlockCheck, Job, Resolved, Workload};
 use crate::scenario::{InputError, Problem, Scenario};
 use odonata_network::VirtualChannels;
 use odonata_topology::{LinkClass, Peer, Topology};
@@ -86,6 +86,8 @@ pub struct RoutingReport {
     pub virtual_channels: VirtualChannels,
     /// Whether the channel dependency graph is free of cycles.
     pub deadlock_free: bool,
+    /// What happens if it is not.
+    pub deadlock_check: DeadlockCheck,
     /// Channels and dependencies enumerated.
     pub channels: usize,
     /// See `channels`.

@@ -204,3 +204,36 @@ fn the_worst_case_runs_on_every_family() {
         assert_eq!(run(&text).outcome(), &Outcome::Completed, "{machine}");
     }
 }
+
+/// Virtual channels as CODES gives them, on detours over routers: two local hops of the intermediate group share one.
+#[test]
+fn a_routing_that_can_deadlock_is_refused_or_says_so() {
+    let text = |check: &str| {
+        format!(
+            "[network.routing]\nalgorithm = \"valiant\"\nvia = \"router\"\nvc_rule = \"codes\"\n{check}\n\
+             [machine.dragonfly]\ngroups = 5\nrouters_per_group = 4\nnodes_per_router = 1\n\
+             global_ports_per_router = 1\n[[jobs]]\nranks = 20\n\
+             workload.uniform = {{ load = 0.1, messages = 5 }}\n"
+        )
+    };
+    let refused = scenario::load(&text(""), "t.toml", &[], None, "").unwrap_err();
+    assert_eq!(refused.key, "network.routing.vc_rule");
+    let warned = text("deadlock_check = \"warn\"");
+    let loaded = scenario::load(&warned, "t.toml", &[], None, "").unwrap();
+    let routing = check(&loaded).unwrap().routing;
+    assert!(!routing.deadlock_free && routing.cycle.len() > 1, "{routing:?}");
+    assert!(
+        routing.cycle.iter().all(|hop| hop.contains("virtual channel 2")),
+        "{routing:?}"
+    );
+    let json = run(&warned).run_json();
+    assert_eq!(
+        json["deadlock_cycle"].as_array().map(Vec::len),
+        Some(routing.cycle.len())
+    );
+    // Asked, and there is none.
+    let sound = warned.replace("\"codes\"", "\"stage\"");
+    assert_eq!(run(&sound).run_json()["deadlock_cycle"], serde_json::json!([]));
+    let unasked = sound.replace("warn", "refuse");
+    assert!(run(&unasked).run_json()["deadlock_cycle"].is_null());
+}

@@ -2,7 +2,7 @@
 
 use super::RoutingReport;
 use crate::build;
-use crate::scenario::resolved::{Kind, Machine, Routing};
+use crate::scenario::resolved::{DeadlockCheck, Kind, Machine, Routing};
 use odonata_network::deadlock;
 use odonata_topology::{Peer, Topology};
 
@@ -41,6 +41,7 @@ pub(super) fn report(machine: &Machine, r: &Routing) -> Result<RoutingReport, St
         virtual_channels_needed: routing.virtual_channels(),
         virtual_channels: build::virtual_channels_of(r, &routing),
         deadlock_free: proof.cycle.is_none(),
+        deadlock_check: r.deadlock_check,
         channels: proof.channels,
         dependencies: proof.dependencies,
         proved_on,
@@ -48,8 +49,17 @@ pub(super) fn report(machine: &Machine, r: &Routing) -> Result<RoutingReport, St
     })
 }
 
+/// A cycle of channels that can fill, hop by hop, of a scenario that is run whether or not there is one; empty if there
+/// is none, `None` where nobody asks.
+pub(crate) fn tolerated_cycle(machine: &Machine, r: &Routing) -> Option<Vec<String>> {
+    match r.deadlock_check {
+        DeadlockCheck::Refuse => None,
+        DeadlockCheck::Warn => report(machine, r).ok().map(|report| report.cycle),
+    }
+}
+
 /// The channels of a cycle, in words.
-pub(crate) fn hops(topology: &Topology, cycle: &[(u32, u8)]) -> Vec<String> {
+fn hops(topology: &Topology, cycle: &[(u32, u8)]) -> Vec<String> {
     let hop = |&(port, vc): &(u32, u8)| {
         let to = match topology.peer(port) {
             Peer::Router { router, .. } => format!("router {router}"),
