@@ -2,6 +2,11 @@
 //! within the stated number of cables, minimal ones by a shortest path; the dependencies of the channels have no cycle,
 //! and have one where levels are taken away.
 
+mod common;
+
+use common::{CYCLE, FLIT, Net, Play, finish, message, named, shape};
+use odonata_engine::Time;
+use odonata_network::Blueprint;
 use odonata_network::deadlock::{Graph, check, outcomes};
 use odonata_network::routing::{
     Algorithm, Decision, Divert, Dragonfly2dRouting, DragonflyPlusAlgorithm, DragonflyPlusRouting, DragonflyRouting,
@@ -34,16 +39,22 @@ fn walk(
 ) -> (u32, u32) {
     let topology = routing.topology();
     type State = (u32, Option<(u32, u8)>, Header);
-    let mut states: HashSet<State> = sources
+    let mut states: Vec<State> = sources
         .iter()
         .map(|&router| (router, None, Header::new(target)))
         .collect();
     let (mut fewest, mut links) = (None, 0);
+    let mut checked = HashSet::new();
     loop {
-        let mut next: HashSet<State> = HashSet::new();
-        for &(router, held, header) in &states {
-            outcomes(routing, router, header, |decision, header| {
+        let mut next: Vec<State> = Vec::new();
+        let mut seen: HashSet<State> = HashSet::new();
+        for (router, held, before) in std::mem::take(&mut states) {
+            let mut again = HashSet::new();
+            outcomes(routing, router, before, |decision, header| {
                 visit(held, &decision);
+                if decision.retry {
+                    again.insert(header);
+                }
                 assert_eq!(topology.router_of_port(decision.port), router);
                 match topology.peer(decision.port) {
                     Peer::Node(node) => {
@@ -51,11 +62,23 @@ fn walk(
                         fewest.get_or_insert(links);
                     }
                     Peer::Router { router, .. } => {
-                        next.insert((router, Some((decision.port, decision.level)), header));
+                        let state = (router, Some((decision.port, decision.level)), header);
+                        if seen.insert(state) {
+                            next.push(state);
+                        }
                     }
                     Peer::Free => panic!("a packet for node {target} goes to a free port of router {router}"),
                 }
             });
+            again.remove(&before);
+            if !again.is_empty() && checked.insert((router, before)) {
+                let expected = ways(routing, router, before);
+                assert!(
+                    again
+                        .into_iter()
+                        .all(|header| ways(routing, router, header) == expected)
+                );
+            }
         }
         if next.is_empty() {
             return (fewest.unwrap_or(0), links);
@@ -64,6 +87,15 @@ fn walk(
         assert!(links <= 64, "a packet for node {target} does not arrive");
         states = next;
     }
+}
+
+/// All outcomes of the decision upon a packet: one that finds no room may be decided upon again.
+fn ways(routing: &Routing, router: u32, header: Header) -> HashSet<(Decision, Header)> {
+    let mut ways = HashSet::new();
+    outcomes(routing, router, header, |decision, header| {
+        ways.insert((decision, header));
+    });
+    ways
 }
 
 /// The most cables of any packet.
@@ -750,4 +782,81 @@ fn algorithms_that_need_every_cable_refuse_failed_ones() {
         error.contains("routers 0 and 1") && error.contains("up*/down*"),
         "{error}"
     );
+}
+
+/// One routing of each kind.
+fn every_routing() -> Vec<(String, Routing)> {
+    let mut all = Vec::new();
+    for wrap in [true, false] {
+        for algorithm in [
+            TorusAlgorithm::DimensionOrder,
+            TorusAlgorithm::Valiant,
+            TorusAlgorithm::MinimalAdaptive,
+        ] {
+            all.push((format!("{algorithm:?} {wrap}"), on_torus(&[4, 5], wrap, algorithm)));
+        }
+    }
+    all.push(("Bubble".into(), on_torus(&[4, 5], true, TorusAlgorithm::Bubble)));
+    for algorithm in TREES {
+        let tree = trees().pop().unwrap();
+        let routing = FatTreeRouting::new(tree, algorithm).unwrap();
+        all.push((format!("{algorithm:?}"), Routing::FatTree(routing)));
+    }
+    for algorithm in [
+        HyperXAlgorithm::Minimal,
+        HyperXAlgorithm::Valiant,
+        HyperXAlgorithm::Ugal,
+        HyperXAlgorithm::Dal,
+    ] {
+        all.push((format!("{algorithm:?}"), on_hyperx(hyperx(&[4, 4], &[1, 2]), algorithm)));
+    }
+    for algorithm in [
+        SlimFlyAlgorithm::Minimal,
+        SlimFlyAlgorithm::Valiant,
+        SlimFlyAlgorithm::Ugal,
+    ] {
+        let fly = SlimFly::new(SlimFlyShape { q: 3, nodes: Some(2) }).unwrap();
+        let routing = SlimFlyRouting::new(fly, algorithm, 2).unwrap();
+        all.push((format!("{algorithm:?}"), Routing::SlimFly(routing)));
+    }
+    for algorithm in PLUS {
+        all.push((format!("{algorithm:?}"), on_plus(plus_shape(5), algorithm)));
+    }
+    for (algorithm, intermediate, ..) in TWO {
+        let name = format!("{algorithm:?} {intermediate:?}");
+        all.push((name, on_two(two_shape(7, 2, 1), algorithm, intermediate)));
+    }
+    for topology in graphs() {
+        all.push(("up*/down*".into(), Routing::UpDown(up_down(&topology, true))));
+    }
+    all
+}
+
+/// Everybody sends to everybody as fast as possible, with room for one packet per channel (for two with bubbles).
+#[test]
+fn the_smallest_buffers_under_the_worst_load_run_to_completion() {
+    for (context, routing) in every_routing() {
+        let nodes = routing.topology().nodes();
+        let net = Net::round(shape(1, 1, 1, 0)).smallest_buffers();
+        let mut params = net.params;
+        if matches!(
+            routing.topology().ports_of(0).find_map(|port| routing.ring(port)),
+            Some(_)
+        ) {
+            params.links.iter_mut().for_each(|link| link.buffer *= 2);
+        }
+        let levels = routing.virtual_channels();
+        let script = (0..nodes * 40).map(|i| {
+            let (source, k) = (i % nodes, i / nodes);
+            let step = if k % 2 == 0 {
+                nodes / 2
+            } else {
+                1 + (k * 7) % (nodes - 1)
+            };
+            let bytes = 8 * FLIT * (1 + u64::from(k % 3));
+            message(Time(CYCLE.0), source, (source + step) % nodes, bytes)
+        });
+        let fabric = Blueprint::new(params, routing, levels).whole();
+        finish(Play::on(fabric, named(script.collect()))).assert_complete(&context);
+    }
 }

@@ -32,11 +32,12 @@ pub enum HyperXAlgorithm {
     Dal,
 }
 
-/// On the escape level of DAL, in [`Header::level`].
-const ESCAPED: u8 = 1;
+/// On the escape level of DAL, in [`Header::level`], which otherwise is the dimension of the last deroute.
+const ESCAPED: u8 = u8::MAX;
 
-/// A routing algorithm on a HyperX. [`Header::notes`]: of DAL, a bit for each dimension in which the packet was derouted;
-/// of UGAL, whether it is decided.
+/// A routing algorithm on a HyperX. [`Header::notes`]: of UGAL, whether it is decided; of DAL, a bit for each dimension in
+/// which the packet was derouted. [`Header::via`]: of DAL, the router that derouted it last, counted as reached. A packet
+/// never comes back to that router, so that one that is found there still waits, and the deroute is taken back.
 #[derive(Debug)]
 pub struct HyperXRouting {
     hyperx: HyperX,
@@ -179,6 +180,12 @@ impl HyperXRouting {
             retry: true,
             ..Decision::new(port, 1)
         };
+        if header.via != NOWHERE {
+            if header.via == router {
+                header.notes &= !(1 << header.level);
+            }
+            (header.via, header.via_reached, header.level) = (NOWHERE, false, 0);
+        }
         if header.level != ESCAPED {
             let (here, goal) = (self.hyperx.coordinates(router), self.hyperx.coordinates(home));
             let mut direct = None;
@@ -202,17 +209,21 @@ impl HyperXRouting {
                 hops,
                 remote: NOWHERE,
             };
+            let note = |header: &mut Header, dimension: usize| {
+                header.notes |= 1 << dimension;
+                (header.via, header.via_reached, header.level) = (router, true, dimension as u8);
+            };
             match (direct, deroute) {
                 (Some(port), Some((other, dimension))) => {
                     if choice.divert(path(port, left + 1), path(other, left + 2)) {
-                        header.notes |= 1 << dimension;
+                        note(header, dimension);
                         return adaptive(other);
                     }
                     return adaptive(port);
                 }
                 (Some(port), None) => return adaptive(port),
                 (None, Some((other, dimension))) => {
-                    header.notes |= 1 << dimension;
+                    note(header, dimension);
                     return adaptive(other);
                 }
                 (None, None) => header.level = ESCAPED,

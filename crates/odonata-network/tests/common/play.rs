@@ -70,9 +70,14 @@ odonata_engine::journalled!(Play { fabric, fates });
 
 impl Play {
     pub(crate) fn new(net: &Net, script: Vec<Scripted>) -> Self {
+        Self::on(net.fabric(), script)
+    }
+
+    /// On a fabric that is no `Net`'s.
+    pub(crate) fn on(fabric: Fabric, script: Vec<Scripted>) -> Self {
         let fates = Store::filled(script.len(), Fate::default());
         Play {
-            fabric: net.fabric(),
+            fabric,
             script,
             looks: Vec::new(),
             ticks: Vec::new(),
