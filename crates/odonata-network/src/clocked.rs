@@ -29,7 +29,7 @@ mod nic;
 use crate::fabric::Fabric;
 use crate::packet::Wants;
 use crate::params::{Arbitration, NetworkParams, Pipeline, RouterModel, Switching};
-use crate::routing::{Header, Routing};
+use crate::routing::{Decision, Header, Routing};
 use crate::{FabricEvent, link::Links};
 use allocator::{Allocation, Pointers, Request, Sides, behind};
 use odonata_engine::{Context, List, Mode, NIL, Store, Time};
@@ -323,15 +323,14 @@ impl Clocked {
 }
 
 impl Fabric {
-    /// The head of `packet` is in its buffer.
+    /// The head of `packet` is in buffer `at`.
     #[inline]
-    pub(crate) fn arrive_clocked<E, C>(&mut self, ctx: &mut C, router: u32, packet: u32)
+    pub(crate) fn arrive_clocked<E, C>(&mut self, ctx: &mut C, router: u32, packet: u32, at: u32)
     where
         E: Copy + From<FabricEvent>,
         C: Context<E>,
     {
         self.visit::<C>(packet);
-        let at = self.packets.get(packet).buffer;
         let mut heads = self.clocked.vcs.get(at).heads;
         heads.push::<C, _>(&mut self.packets, packet);
         let vc = self.clocked.vcs.edit::<C>(at);
@@ -341,7 +340,7 @@ impl Fabric {
             let plan = self.clocked.plans[(router - self.clocked.first_router) as usize];
             self.clocked.edit_occupied::<C>(plan, at, true);
             let cycle = self.clocked.cycle_at(ctx.now());
-            self.come_to_front::<C>(at, packet, cycle);
+            self.come_to_front::<C>(router, at, packet, cycle);
         }
         self.clocked.wake::<E, C>(ctx, router, ctx.now());
     }
@@ -358,19 +357,36 @@ impl Fabric {
     }
 
     /// `packet` is the next one of buffer `at` to go.
-    fn come_to_front<M: Mode>(&mut self, at: u32, packet: u32, cycle: Time) {
+    fn come_to_front<M: Mode>(&mut self, router: u32, at: u32, packet: u32, cycle: Time) {
         let p = self.packets.get(packet);
         let (created, bytes) = (p.created, p.bytes);
         let flits = self.flits(bytes);
-        let ready = self.clocked.after(cycle, self.clocked.pipeline.routing);
+        let routing = self.clocked.pipeline.routing;
+        let ready = self.clocked.after(cycle, routing);
+        // Where routing takes no time it is done while the packet is at hand.
+        let early = routing == 0 && !self.clocked.again;
+        let decision = early.then(|| self.decide_once::<M>(router, packet, flits, cycle));
         let vc = self.clocked.vcs.edit::<M>(at);
         vc.stage = Stage::New;
+        if let Some(decision) = decision {
+            vc.stage = Stage::Routed;
+            (vc.port, vc.level) = (self.flow.links.port(decision.port), decision.level);
+            vc.wants = Wants::of(&decision);
+        }
         vc.created = created;
         vc.ready = ready;
         vc.left = flits as u16;
         vc.last = (u64::from(bytes) - u64::from(flits - 1) * self.params.flit) as u16;
         vc.delivered = NIL;
         vc.headless = false;
+    }
+
+    /// Routes `packet`, once and for all, at `router`.
+    #[inline]
+    fn decide_once<M: Mode>(&mut self, router: u32, packet: u32, flits: u32, now: Time) -> Decision {
+        let (decision, header) = self.decide::<M>(router, packet, flits, now);
+        self.packets.edit::<M>(packet).header = header;
+        decision
     }
 
     /// A cycle of `router`.
@@ -579,7 +595,9 @@ impl Fabric {
                 vc.stage = Stage::Active;
                 vc.vc = granted.channel as u8;
                 vc.ready = ready;
-                self.packets.edit::<C>(vc.heads.head).header = vc.header;
+                if c.again || c.pipeline.routing > 0 {
+                    self.packets.edit::<C>(vc.heads.head).header = vc.header;
+                }
             }
         }
         if !c.switch.requests.is_empty() {
@@ -626,6 +644,8 @@ impl Fabric {
         let stages = u64::from(switch_allocation - 1 + crossbar) - u64::from(again);
         let ready = Time(cycle.0 + stages * clock.0);
 
+        // Counted while they are few: they would fill the caches.
+        self.flow.harvest_flits::<C>(vc.port, cycle);
         self.flow.claim::<C>(vc.port, vc.vc, 1);
         let out = self.flow.ports.edit::<C>(vc.port);
         let departure = ready.max(out.free_at);
@@ -647,7 +667,12 @@ impl Fabric {
         let packet = vc.heads.head;
         let mut next = vc;
         if head {
-            next.heads.pop(&self.packets);
+            // Not worth a look at the packet where it is the only one.
+            if next.heads.head == next.heads.tail {
+                next.heads = List::EMPTY;
+            } else {
+                next.heads.pop(&self.packets);
+            }
             next.headless = true;
         }
         if link.to_node {
@@ -661,12 +686,12 @@ impl Fabric {
                 next.delivered = NIL;
             }
         } else if head {
-            let p = self.packets.edit::<C>(packet);
-            (p.tail_in, p.buffer, p.vc) = (arrival, link.far + u32::from(vc.vc), vc.vc);
+            let buffer = link.far + u32::from(vc.vc);
             if link.leaves {
+                self.packets.edit::<C>(packet).buffer = buffer;
                 self.export::<C>(packet, link.far_lp, arrival);
             } else {
-                ctx.send(link.far_lp, arrival, FabricEvent::Arrive { packet }.into());
+                ctx.send(link.far_lp, arrival, FabricEvent::Head { packet, buffer }.into());
             }
         } else {
             let buffer = link.far + u32::from(vc.vc);
@@ -693,7 +718,7 @@ impl Fabric {
         if following == NIL {
             self.clocked.edit_occupied::<C>(plan, at, false);
         } else {
-            self.come_to_front::<C>(at, following, cycle);
+            self.come_to_front::<C>(link.lp, at, following, cycle);
         }
     }
 
@@ -704,7 +729,9 @@ impl Fabric {
         C: Context<E>,
     {
         let ports = plan.first_port..plan.first_port + u32::from(plan.ports);
-        let due = ports.filter_map(|port| self.flow.next_in_order::<C>(port, cycle)).min();
+        let due = ports
+            .filter_map(|port| self.flow.next_flit_credit::<C>(port, cycle))
+            .min();
         if let Some(due) = due {
             self.clocked.wake::<E, C>(ctx, router, due);
         }

@@ -2,10 +2,11 @@
 
 use crate::FabricEvent;
 use crate::blame::Books;
+use crate::flit_credit::FlitCredits;
 use crate::link::Links;
 use crate::message::Traffic;
 use crate::port::{OutPort, OutVc};
-use odonata_engine::{Context, List, Mode, NIL, Pool, Slot, Store, Time};
+use odonata_engine::{Context, Mode, NIL, Pool, Slot, Store, Time};
 
 /// Flits of a buffer that will be free again at `due`.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -60,8 +61,8 @@ pub(crate) struct Flow {
     pub(crate) shelves: Store<Shelf>,
     /// What found no place on its port's shelf.
     pub(crate) credits: Pool<Credit>,
-    /// Where credits come in the order of their times: those of each link, earliest first. Empty elsewhere.
-    pub(crate) in_order: Store<List>,
+    /// Credits of single flits, where routers are pipelined.
+    pub(crate) flits: FlitCredits,
     pub(crate) books: Books,
 }
 odonata_engine::journalled!(Flow {
@@ -69,17 +70,17 @@ odonata_engine::journalled!(Flow {
     vcs,
     shelves,
     credits,
-    in_order,
+    flits,
     books
 });
 
 impl Flow {
-    pub(crate) fn new(links: Links, books: Books, in_order: bool) -> Self {
+    pub(crate) fn new(links: Links, books: Books, flits: bool) -> Self {
         Flow {
             ports: Store::filled(links.len() as usize, OutPort::IDLE),
             vcs: Store::filled(links.vcs() as usize, OutVc::IDLE),
             shelves: Store::filled(links.len() as usize, Shelf::EMPTY),
-            in_order: Store::filled(if in_order { links.len() as usize } else { 0 }, List::EMPTY),
+            flits: FlitCredits::new(if flits { links.len() as usize } else { 0 }),
             links,
             credits: Pool::new(),
             books,
@@ -142,8 +143,8 @@ impl Flow {
         E: Copy + From<FabricEvent>,
         C: Context<E>,
     {
-        if !self.in_order.is_empty() {
-            self.put_in_order::<C>(link, vc, flits, due);
+        if self.flits.are_used() {
+            self.flits.put::<C>(link, vc, due);
             if self.ports.get(link).hungry {
                 self.wake::<E, C>(ctx, link, due);
             }
@@ -203,8 +204,8 @@ impl Flow {
     /// Counts the credits of `link` that are due.
     #[inline]
     pub(crate) fn harvest<M: Mode>(&mut self, link: u32, now: Time) {
-        if !self.in_order.is_empty() {
-            self.harvest_in_order::<M>(link, now);
+        if self.flits.are_used() {
+            self.harvest_flits::<M>(link, now);
             return;
         }
         let first_vc = self.links.get(link).first_vc;
@@ -277,8 +278,8 @@ impl Flow {
 
     /// When the next credit of `link` comes that is not due yet, if one is on its way.
     pub(crate) fn earliest_credit(&self, link: u32, now: Time) -> Option<Time> {
-        if let Some(list) = (!self.in_order.is_empty()).then(|| self.in_order.get(link)) {
-            return self.first_in_order(list.head, now);
+        if self.flits.are_used() {
+            return self.flits.earliest(link, now);
         }
         let shelf = self.shelves.get(link);
         let due = &shelf.due[..usize::from(shelf.len)];
@@ -295,73 +296,26 @@ impl Flow {
     }
 }
 
-/// Credits of pipelined routers: single flits, many on their way over a long link, each later than the one before.
 impl Flow {
-    fn put_in_order<M: Mode>(&mut self, link: u32, vc: u8, flits: u16, due: Time) {
-        let slot = self.credits.take::<M>(Credit {
-            due,
-            flits,
-            owner: 0,
-            vc,
-            next: NIL,
-        });
-        let mut list = *self.in_order.get(link);
-        if list.tail == NIL || self.credits.get(list.tail).due <= due {
-            list.push::<M, _>(&mut self.credits, slot);
-        } else {
-            // Seldom: one from another part has overtaken.
-            let (mut before, mut at) = (NIL, list.head);
-            while self.credits.get(at).due <= due {
-                (before, at) = (at, self.credits.get(at).next);
-            }
-            self.credits.edit::<M>(slot).next = at;
-            match before {
-                NIL => list.head = slot,
-                before => self.credits.edit::<M>(before).next = slot,
-            }
-        }
-        *self.in_order.edit::<M>(link) = list;
-    }
-
+    /// Counts the credits of single flits of `link` that are due.
     #[inline]
-    fn harvest_in_order<M: Mode>(&mut self, link: u32, now: Time) {
-        let mut list = *self.in_order.get(link);
-        let before = list.head;
+    pub(crate) fn harvest_flits<M: Mode>(&mut self, link: u32, now: Time) {
+        if self.flits.next_due(link) > now {
+            return;
+        }
         let first_vc = self.links.get(link).first_vc;
-        let mut flits = 0;
-        while list.head != NIL {
-            let credit = *self.credits.get(list.head);
-            if credit.due > now {
-                break;
-            }
-            flits += u32::from(credit.flits);
-            self.vcs.edit::<M>(first_vc + u32::from(credit.vc)).used -= u32::from(credit.flits);
-            self.credits.give::<M>(list.head);
-            list.head = credit.next;
-        }
-        if list.head != before {
-            if list.head == NIL {
-                list.tail = NIL;
-            }
-            *self.in_order.edit::<M>(link) = list;
-            self.ports.edit::<M>(link).used -= flits;
-        }
+        let mut count = 0;
+        let vcs = &mut self.vcs;
+        self.flits.harvest::<M>(link, now, |vc| {
+            vcs.edit::<M>(first_vc + u32::from(vc)).used -= 1;
+            count += 1;
+        });
+        self.ports.edit::<M>(link).used -= count;
     }
 
-    fn first_in_order(&self, mut at: u32, now: Time) -> Option<Time> {
-        while at != NIL {
-            let credit = self.credits.get(at);
-            if credit.due > now {
-                return Some(credit.due);
-            }
-            at = credit.next;
-        }
-        None
-    }
-
-    /// When the next credit of `link` comes that is not due yet; those that are get counted.
-    pub(crate) fn next_in_order<M: Mode>(&mut self, link: u32, now: Time) -> Option<Time> {
-        self.harvest_in_order::<M>(link, now);
-        self.first_in_order(self.in_order.get(link).head, now)
+    /// When the next credit of a single flit of `link` comes that is not due yet; those that are get counted.
+    pub(crate) fn next_flit_credit<M: Mode>(&mut self, link: u32, now: Time) -> Option<Time> {
+        self.harvest_flits::<M>(link, now);
+        Some(self.flits.next_due(link)).filter(|&due| due != Time::NEVER)
     }
 }

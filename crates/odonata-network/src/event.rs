@@ -8,6 +8,13 @@ pub enum FabricEvent {
         /// Packet slot.
         packet: u32,
     },
+    /// The head of packet `packet` is in input buffer `buffer` (pipelined routers).
+    Head {
+        /// Packet slot.
+        packet: u32,
+        /// Input buffer, by its own number in the part.
+        buffer: u32,
+    },
     /// A body flit of the packet that came last is in input buffer `buffer` (pipelined routers).
     Flit {
         /// Input buffer, by its own number in the part.

@@ -373,7 +373,9 @@ impl Fabric {
             FabricEvent::Nic { nic } => return self.serve_nic::<E, C>(ctx, nic),
             FabricEvent::Submit { message } => return self.enqueue_message::<E, C>(ctx, message),
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
-            FabricEvent::Flit { .. } | FabricEvent::Tick => debug_assert!(false, "there is no pipeline"),
+            FabricEvent::Head { .. } | FabricEvent::Flit { .. } | FabricEvent::Tick => {
+                debug_assert!(false, "there is no pipeline")
+            }
         }
         None
     }
@@ -579,7 +581,8 @@ impl Fabric {
     /// The header and the buffer of a new packet are the NIC's business; this counts a router visited.
     #[inline]
     pub(crate) fn visit<M: Mode>(&mut self, packet: u32) {
-        self.packets.edit::<M>(packet).hops += 1;
+        let p = self.packets.edit::<M>(packet);
+        p.hops = p.hops.saturating_add(1);
     }
 
     /// A packet at the head of the NIC of `source`.

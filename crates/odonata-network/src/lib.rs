@@ -31,6 +31,7 @@ mod credit;
 pub mod deadlock;
 mod event;
 mod fabric;
+mod flit_credit;
 mod input_queued;
 mod levels;
 mod link;
@@ -46,6 +47,7 @@ mod report;
 pub mod routing;
 mod sampling;
 mod stats;
+mod watch;
 
 pub use blame::{LinkCharge, PLACES, RESOURCES, WaitSeries};
 pub use border::{Parcel, Token};
@@ -60,3 +62,4 @@ pub use params::{
 };
 pub use sampling::{CYCLE_BINS, Sample, Sampled, Sampling};
 pub use stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};
+pub use watch::{Channel, Deadlock, PacketView, Waiting, find_deadlock};

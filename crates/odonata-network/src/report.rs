@@ -142,6 +142,7 @@ impl Fabric {
             + self.flow.vcs.memory()
             + self.flow.shelves.memory()
             + self.flow.credits.memory()
+            + self.flow.flits.memory()
             + self.flow.books.memory()
             + self.inputs.memory()
             + self.clocked.memory()

@@ -74,9 +74,7 @@ impl Sampling {
         }
         let lower = |bin: u32| match bin / SUB {
             0 => u64::from(bin),
-            octave => u64::from(SUB + bin % SUB)
-                .checked_mul(1 << (octave - 1))
-                .unwrap_or(u64::MAX),
+            octave => u64::from(SUB + bin % SUB).saturating_mul(1 << (octave - 1)),
         };
         (Time(lower(bin)), Time(lower(bin + 1)))
     }

@@ -24,6 +24,7 @@ pub mod scenario;
 pub mod schedule;
 mod simulation;
 mod snapshot;
+mod stuck;
 
 pub use check::{
     CostReport, CutReport, DivisionReport, JobReport, MachineReport, ParallelReport, PartReport, Report, RoutingReport,

@@ -15,7 +15,11 @@ impl Fabric {
         C: Context<E>,
     {
         match event {
-            FabricEvent::Arrive { packet } => self.arrive_clocked::<E, C>(ctx, lp, packet),
+            FabricEvent::Head { packet, buffer } => self.arrive_clocked::<E, C>(ctx, lp, packet, buffer),
+            FabricEvent::Arrive { packet } => {
+                let buffer = self.packets.get(packet).buffer;
+                self.arrive_clocked::<E, C>(ctx, lp, packet, buffer);
+            }
             FabricEvent::Flit { buffer } => self.arrive_flit::<E, C>(ctx, lp, buffer),
             FabricEvent::Tick => self.tick::<E, C>(ctx, lp),
             FabricEvent::Nic { nic } => return self.serve_nic_clocked::<E, C>(ctx, nic),
@@ -96,9 +100,9 @@ impl Fabric {
         }
         let mut notice = None;
         if head {
-            let packet = self.new_packet::<C>(message, bytes, now, arrival, link.far + u32::from(vc));
-            self.packets.edit::<C>(packet).vc = vc;
-            ctx.send(link.far_lp, arrival, FabricEvent::Arrive { packet }.into());
+            let buffer = link.far + u32::from(vc);
+            let packet = self.new_packet::<C>(message, bytes, now, arrival, buffer);
+            ctx.send(link.far_lp, arrival, FabricEvent::Head { packet, buffer }.into());
             let mut queue = cell.queue;
             let done = cell.unsent == u64::from(bytes);
             let mut unsent = cell.unsent - u64::from(bytes);

@@ -99,7 +99,10 @@ impl Judge for BookSimJudge {
             counted.ejected_bytes as f64 / f64::from(until - first),
         );
         // A change from nothing, or of nothing, is none for BookSim: the quotient is no number.
-        let steady = |now: f64, before: f64| !(((now - before) / now).abs() > Self::CHANGE);
+        let steady = |now: f64, before: f64| {
+            let change = ((now - before) / now).abs();
+            change <= BookSim::CHANGE || change.is_nan()
+        };
         let same = self
             .before
             .is_some_and(|(latency, accepted)| steady(now.0, latency) && steady(now.1, accepted));
@@ -121,10 +124,6 @@ impl Judge for BookSimJudge {
         }
         Verdict::GoOn
     }
-}
-
-impl BookSimJudge {
-    const CHANGE: f64 = BookSim::CHANGE;
 }
 
 #[cfg(test)]

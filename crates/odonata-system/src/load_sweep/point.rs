@@ -11,7 +11,7 @@ use crate::scenario::resolved::{Resolved, Workload};
 use crate::scenario::{InputError, Problem};
 use cpu_time::ThreadTime;
 use odonata_engine::{Pause, Sequential};
-use odonata_network::{Sample, Sampling};
+use odonata_network::{Sample, Sampling, find_deadlock};
 use odonata_units::Time;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -318,7 +318,10 @@ impl Point {
                 "measured packets have not arrived after {MOST_DRAINING} periods"
             ))),
             Verdict::GoOn => None,
-            Verdict::Saturated(why) => Some(Outcome::Saturated(why)),
+            Verdict::Saturated(why) => Some(match find_deadlock([&self.run.model().fabric]) {
+                Some(deadlock) => Outcome::Failed(format!("{} packets are in a deadlock", deadlock.packets)),
+                None => Outcome::Saturated(why),
+            }),
             Verdict::Measured => Some(match &self.method {
                 Method::BookSim(_) => self.accepted_enough(),
                 Method::Steady(_) => Outcome::Stable,
@@ -341,10 +344,10 @@ impl Point {
         (first..end).fold(Sample::default(), |sum, k| sum.plus(self.run.model().fabric.sampled(k)))
     }
 
-    /// The measured periods; of a run that was ended before there were any, the last one.
+    /// The measured periods; of a run that was ended before there were any, the last three.
     fn measured(&self) -> (u32, u32) {
         let last = self.ended.saturating_sub(1);
-        let first = self.window.first.unwrap_or(last).min(last);
+        let first = self.window.first.unwrap_or(self.ended.saturating_sub(3)).min(last);
         (first, self.window.end.unwrap_or(self.ended).max(first))
     }
 

@@ -48,7 +48,7 @@ impl Default for Steady {
             steady_periods: 3,
             max_warmup: 30,
             precision: 0.02,
-            max_periods: 40,
+            max_periods: 200,
             latency_threshold: 20.0,
         }
     }
@@ -261,6 +261,7 @@ mod tests {
         let rule = |precision| Steady {
             precision,
             change: 0.1,
+            max_periods: 40,
             ..Steady::default()
         };
         let (_, window) = play(rule(0.02), latencies());

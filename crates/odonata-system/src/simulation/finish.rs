@@ -7,6 +7,7 @@ use crate::cost::Cost;
 use crate::machine::{Machine, MachineMeasured};
 use crate::outcome::{self, Outcome};
 use crate::results;
+use crate::stuck;
 use odonata_engine::saved::{Loader, Saver};
 use odonata_engine::{Digest, Figures, Pause, Saved, Time};
 
@@ -40,12 +41,13 @@ impl Simulation {
         let figures = self.company.share(self.scheduler.figures())?;
         let figures = figures.into_iter().reduce(Figures::join).unwrap_or_default();
         let mut parts = self.scheduler.into_parts();
+        let held_up = |parts: &[Machine]| stuck::explain(parts, &self.scenario, self.plan.topology(), now);
         let ending = match self.pause {
             None => {
                 debug_assert!(interrupted, "only an interruption ends a run that could go on");
-                Some((Outcome::Interrupted, None))
+                Some((Outcome::Interrupted, held_up(&parts)))
             }
-            Some(Pause::TimeLimit) => Some((Outcome::TimeLimit, None)),
+            Some(Pause::TimeLimit) => Some((Outcome::TimeLimit, held_up(&parts))),
             Some(_) if self.company.all(outcome::is_complete(&parts))? => None,
             Some(_) => {
                 // Who waits for whom can only be told from all parts together.
@@ -59,7 +61,10 @@ impl Simulation {
                     None => return Ok(None),
                 };
                 self.company = Company::default();
-                Some(outcome::explain_failure(&parts))
+                let (outcome, detail) = outcome::explain_failure(&parts);
+                let detail = [detail, stuck::deadlock(&parts, &self.scenario, self.plan.topology())];
+                let detail: Vec<String> = detail.into_iter().flatten().collect();
+                Some((outcome, (!detail.is_empty()).then(|| detail.join("; "))))
             }
         };
         if ending.is_some() && self.scenario.run.blame {
@@ -72,6 +77,10 @@ impl Simulation {
             None => outcome::audit(&mut parts).err(),
             Some(_) => None,
         };
+        let deadlock = match (&ending, &audit) {
+            (None, Some(_)) => stuck::deadlock(&parts, &self.scenario, self.plan.topology()),
+            _ => None,
+        };
         let cut = cut_series(&parts[0], now);
         let hosts = &parts[0].hosts;
         let starts: Vec<Option<Time>> = (0..hosts.jobs())
@@ -79,16 +88,24 @@ impl Simulation {
             .collect();
         let measured = parts.into_iter().map(|part| part.measured(now));
         let measured = MachineMeasured::join(measured).expect("a process has at least one part");
-        let Some(gathered) = self.company.gather((audit, measured))? else {
+        let Some(gathered) = self.company.gather((audit, deadlock, measured))? else {
             return Ok(None);
         };
-        let (audits, measured): (Vec<_>, Vec<_>) = gathered.into_iter().unzip();
+        let (mut audits, mut deadlocks, mut each) = (Vec::new(), Vec::new(), Vec::new());
+        for (audit, deadlock, measured) in gathered {
+            audits.push(audit);
+            deadlocks.push(deadlock);
+            each.push(measured);
+        }
+        let measured = each;
         let measured = MachineMeasured::join(measured).expect("there is at least one process");
         let (outcome, detail) = ending.unwrap_or_else(|| {
             let violated = audits.into_iter().flatten().next().or(measured.fabric.audit().err());
-            match violated {
-                Some(text) => (Outcome::ConservationViolated, Some(text)),
-                None => (Outcome::Completed, outcome::left_over(look.unmatched)),
+            // Sources have ended when all is handed over, and nobody else waits for packets that never arrive.
+            match (deadlocks.into_iter().flatten().next(), violated) {
+                (Some(text), _) => (Outcome::Stalled, Some(text)),
+                (None, Some(text)) => (Outcome::ConservationViolated, Some(text)),
+                (None, None) => (Outcome::Completed, outcome::left_over(look.unmatched)),
             }
         });
         let mut digest = Digest::new();
