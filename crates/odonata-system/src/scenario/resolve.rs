@@ -221,7 +221,7 @@ fn pipelined(n: &w::Network) -> Result<(), Problem> {
             "a pipelined router without a clock",
             expected,
         )),
-        Some(ps) if ps != ps.round() || ps < 10.0 || ps > 1e12 => {
+        Some(ps) if ps != ps.round() || !(10.0..=1e12).contains(&ps) => {
             Err(Problem::new("network.clock", format!("a cycle of {ps} ps"), expected))
         }
         Some(_) => Ok(()),

@@ -18,7 +18,7 @@ pub(super) fn slim_fly(table: Table, fly: &w::SlimFly) -> Result<r::SlimFly, Pro
     let degree = match q % 4 {
         0 => 3 * q / 2,
         1 => (3 * q - 1) / 2,
-        3 => (3 * q + 1) / 2,
+        3 => (3 * q).div_ceil(2),
         _ => {
             let problem = format!("{q} is 2 more than a multiple of 4");
             return Err(table.problem("q", problem, "a prime power of the form 4 w - 1, 4 w or 4 w + 1"));
