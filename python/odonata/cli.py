@@ -366,8 +366,9 @@ def describe(
 ) -> None:
     """Describe a machine, whatever runs on it.
 
-    Routers, nodes and groups, cables of each class, free ports, the longest of the shortest paths, and the cables
-    between two halves. The scenario needs no jobs. What `--export` writes can be a machine of kind "graph".
+    Routers, nodes and groups, cables of each class, free ports, the longest of the shortest paths, and the
+    cables between two halves. The scenario needs no jobs. What `--export` writes can be a machine of kind
+    "graph".
     """
     with _reported(as_json), input_errors():
         # A file comes first: whoever has one of a preset's name means it.

@@ -23,10 +23,10 @@ def _machine(description: dict[str, Any]) -> list[str]:
         f"{description['nodes']} nodes, {_span(description['nodes_per_router'])} per router",
         f"{description['routers']} routers of {_span(description['ports_per_router'])} ports, "
         f"{description['free_ports']} ports free",
-        f"{groups} group{'s' if groups != 1 else ''} of {_span(description['routers_per_group'])} routers and "
-        f"{_span(description['nodes_per_group'])} nodes",
-        f"diameter: {'' if diameter['exact'] else 'at least '}{diameter['nodes']} cables between routers with nodes, "
-        f"{diameter['routers']} between any two",
+        f"{groups} group{'s' if groups != 1 else ''} of {_span(description['routers_per_group'])} routers "
+        f"and {_span(description['nodes_per_group'])} nodes",
+        f"diameter: {'' if diameter['exact'] else 'at least '}{diameter['nodes']} cables between routers "
+        f"with nodes, {diameter['routers']} between any two",
         f"bisection: {'' if bisection['defined'] else 'at most '}{bisection['cables']} cables",
     ]
     if failed := description["failed_links"]:

@@ -18,7 +18,7 @@ def show(page: dict[str, Any], stream: TextIO | None = None) -> None:
     out = console(stream)
     explain(out, _heading(page))
     if page["can_deadlock"]:
-        explain(out, "The routing can deadlock; it was run because network.routing.deadlock_check is \"warn\".")
+        explain(out, 'The routing can deadlock: network.routing.deadlock_check is "warn".')
     _section(out, "Jobs", _jobs(page["jobs"]))
     if page["slowdown"]:
         _section(out, "Alone and together (x: together / alone)", _slowdowns(page["slowdown"]))
