@@ -348,8 +348,44 @@ def check(
             from odonata import check_report
 
             check_report.show(report)
-    if not report["routing"]["deadlock_free"]:
+    if not report["routing"]["deadlock_free"] and report["routing"]["deadlock_check"] == "refuse":
         raise typer.Exit(INPUT_WRONG)
+
+
+@app.command()
+def describe(
+    scenario: Annotated[
+        Path, typer.Argument(metavar="SCENARIO|PRESET", help="Scenario file (TOML), or the name of a preset.")
+    ],
+    settings: Settings = None,
+    export: Annotated[
+        Path | None,
+        typer.Option("--export", metavar="FILE.graphml", help="Write the graph as GraphML to this file."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Describe a machine, whatever runs on it.
+
+    Routers, nodes and groups, cables of each class, free ports, the longest of the shortest paths, and the
+    cables between two halves. The scenario needs no jobs. What `--export` writes can be a machine of kind
+    "graph".
+    """
+    with _reported(as_json), input_errors():
+        # A file comes first: whoever has one of a preset's name means it.
+        if not scenario.exists() and str(scenario) in _core.preset_names():
+            text = f'preset = "{scenario}"\n'
+        else:
+            text = runner.read_scenario(scenario)
+        description = json.loads(_core.describe(text, str(scenario), settings or []))
+        if export is not None:
+            export.write_text(_core.graphml(text, str(scenario), settings or []), encoding="utf-8")
+    with _open_pipe():
+        if as_json:
+            _print_json(description)
+        else:
+            from odonata import describe_report
+
+            describe_report.show(description)
 
 
 @app.command()

@@ -16,6 +16,7 @@ SUMMARY_KEYS = {
     "name": "Name of the scenario.",
     "outcome": "How the run ended.",
     "detail": "The same in words where there is more to say, else null.",
+    "can_deadlock": "Whether the run was made although its routing can deadlock.",
     "simulated_s": "Simulated time at the end, in seconds.",
     "wall_s": "Time that the run took, in seconds.",
     "packet_hops_per_cpu_s": "Speed of the simulator.",

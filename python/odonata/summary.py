@@ -25,6 +25,7 @@ def collect(results: Results) -> dict[str, Any]:
         "name": run.get("scenario", {}).get("name"),
         "outcome": results.outcome,
         "detail": run.get("detail"),
+        "can_deadlock": bool(run.get("deadlock_cycle")),
         "simulated_s": run["simulated_s"],
         "wall_s": run["wall_s"],
         "packet_hops_per_cpu_s": run["packet_hops"] / run["cpu_s"] if run["cpu_s"] > 0 else None,

@@ -17,6 +17,8 @@ def show(page: dict[str, Any], stream: TextIO | None = None) -> None:
     """Prints a summary, as `summary.collect` made it, to `stream` (default: standard output)."""
     out = console(stream)
     explain(out, _heading(page))
+    if page["can_deadlock"]:
+        explain(out, 'The routing can deadlock: network.routing.deadlock_check is "warn".')
     _section(out, "Jobs", _jobs(page["jobs"]))
     if page["slowdown"]:
         _section(out, "Alone and together (x: together / alone)", _slowdowns(page["slowdown"]))

@@ -42,6 +42,40 @@ def test_check_answers_in_json(shell):
     assert [job["ranks"] for job in report["jobs"]] == [16, 8, 4]
 
 
+def test_describe_says_what_the_machine_is(shell):
+    shell.write(SMALL)
+    done = shell("describe", "scenario.toml")
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0] == "small: a machine of kind dragonfly"
+    assert "40 nodes, 2 per router" in lines
+    # Nodes, the three others of the group, two global ports.
+    assert "20 routers of 7 ports, 0 ports free" in lines
+    assert "diameter: 3 cables between routers with nodes, 3 between any two" in lines
+    assert shell.files() == ["scenario.toml"]
+
+
+def test_describe_takes_scenarios_without_jobs_and_presets(shell):
+    shell.write("[machine.torus]\ndims = [4, 4, 4]\n")
+    report = shell("describe", "scenario.toml", "--json").json
+    assert (report["routers"], report["diameter"]["routers"], report["bisection"]["cables"]) == (64, 6, 32)
+    report = shell("describe", "mfnetsim", "--json").json
+    assert (report["name"], report["nodes"], report["groups"]) == ("mfnetsim", 1056, 33)
+    done = shell("describe", "no-such-preset")
+    assert done.code == 2
+
+
+def test_a_described_machine_can_be_exported_and_read_back(shell):
+    shell.write("[machine.torus]\ndims = [4, 4]\n")
+    shell("describe", "scenario.toml", "--export", "torus.graphml")
+    assert "torus.graphml" in shell.files()
+    report = shell("describe", "scenario.toml", "--json").json
+    shell.write('[machine]\ngraph = { file = "torus.graphml" }\n')
+    copy = shell("describe", "scenario.toml", "--json").json
+    for key in ("routers", "nodes", "links", "free_ports", "diameter", "groups"):
+        assert copy[key] == report[key], key
+
+
 @pytest.mark.slow
 def test_bench_measures_hops_and_memory(shell):
     report = shell("bench", "uniform-minimal-0.3", "--quick", "--json").json

@@ -12,6 +12,7 @@
 use crate::params::{NetworkParams, RouterModel, Switching, VirtualChannels};
 use odonata_engine::Time;
 use odonata_topology::{LinkClass, Peer, Topology};
+use odonata_units::{Bandwidth, Bytes};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -126,8 +127,10 @@ impl Links {
         let (first_port, first_buffer) = (ports.start, numbers.of(ports.start));
         let buffers = numbers.of(ports.end) - first_buffer;
         let packet_flits = params.flits(params.packet);
-        let link = |class: LinkClass, lp, far_lp, far, first_vc, vcs, to_node| {
+        let link = |class: LinkClass, factor: f64, lp, far_lp, far, first_vc, vcs, to_node| {
             let p = params.link(class);
+            // Of a degraded cable; 1 of all others, which changes nothing.
+            let bandwidth = Bandwidth(p.bandwidth.0 * factor);
             let flits = match params.router {
                 // Up, as a packet's flits are: a buffer of one packet holds one, whatever the flit.
                 RouterModel::InputQueued | RouterModel::Pipelined => params.flits(p.buffer),
@@ -135,12 +138,12 @@ impl Links {
                 RouterModel::OutputQueued => p.buffer / params.packet * packet_flits,
             };
             Link {
-                ps_per_byte: p.bandwidth.ps_per_byte(),
+                ps_per_byte: bandwidth.ps_per_byte(),
                 latency: p.latency,
                 credit_delay: p.credit_delay,
                 flit: match params.switching {
                     Switching::StoreAndForward if params.router != RouterModel::Pipelined => Time::NEVER,
-                    _ => p.bandwidth.time_for(odonata_units::Bytes(params.flit)),
+                    _ => bandwidth.time_for(Bytes(params.flit)),
                 },
                 capacity: u32::try_from(flits).unwrap_or(u32::MAX / 2),
                 first_vc,
@@ -163,6 +166,7 @@ impl Links {
         let mut others = Vec::new();
         for port in ports.clone() {
             let class = topology.class(port);
+            let factor = topology.factor(port);
             let n = vcs[class as usize];
             let at = numbers.of(port) - first_buffer;
             let router = topology.router_of_port(port);
@@ -174,20 +178,29 @@ impl Links {
                 } => {
                     let far = numbers.of(far_port);
                     if routers.contains(&far_router) {
-                        links.push(link(class, router, far_router, far - first_buffer, at, n, false));
+                        links.push(link(
+                            class,
+                            factor,
+                            router,
+                            far_router,
+                            far - first_buffer,
+                            at,
+                            n,
+                            false,
+                        ));
                         far_port - first_port
                     } else {
-                        links.push(link(class, router, far_router, far, at, n, false));
+                        links.push(link(class, factor, router, far_router, far, at, n, false));
                         others.push((far_port, far_router, params.link(class).credit_delay, class));
                         OTHER | (others.len() as u32 - 1)
                     }
                 }
                 Peer::Node(node) => {
-                    links.push(link(class, router, router, node, at, n, true));
+                    links.push(link(class, factor, router, router, node, at, n, true));
                     ports.len() as u32 + (node - nodes.start)
                 }
                 Peer::Free => {
-                    links.push(link(class, router, router, u32::MAX, at, n, false));
+                    links.push(link(class, factor, router, router, u32::MAX, at, n, false));
                     NONE
                 }
             };
@@ -197,7 +210,16 @@ impl Links {
             let port = topology.node_port(node);
             let router = topology.router_of_port(port);
             let (far, at) = (numbers.of(port) - first_buffer, buffers + nic * u32::from(nic_vcs));
-            links.push(link(LinkClass::Terminal, router, router, far, at, nic_vcs, false));
+            links.push(link(
+                LinkClass::Terminal,
+                topology.factor(port),
+                router,
+                router,
+                far,
+                at,
+                nic_vcs,
+                false,
+            ));
         }
         Links {
             links,

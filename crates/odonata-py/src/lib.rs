@@ -11,6 +11,7 @@ mod load_sweep;
 mod processes;
 mod simulation;
 
+use odonata_system::describe as machine;
 use odonata_system::{bench, results, scenario};
 use pyo3::prelude::*;
 
@@ -33,6 +34,48 @@ fn check(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>, seed: O
 fn resolve(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>, seed: Option<u64>) -> PyResult<String> {
     let loaded = py.detach(|| scenario::load(text, path, &overrides, seed, simulation::folder_of(path)));
     json_text(&loaded.map_err(input_error)?.resolved)
+}
+
+/// What the machine of a scenario is, whatever runs on it, as JSON. The scenario may have no jobs.
+#[pyfunction]
+#[pyo3(signature = (text, path, overrides=Vec::new()))]
+fn describe(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>) -> PyResult<String> {
+    let description = py.detach(|| {
+        let hardware = scenario::load_hardware(text, path, &overrides, simulation::folder_of(path))?;
+        machine::describe(&hardware).map_err(|problem| whole(path, problem))
+    });
+    json_text(&description.map_err(input_error)?)
+}
+
+/// The graph of a scenario's machine as GraphML.
+#[pyfunction]
+#[pyo3(signature = (text, path, overrides=Vec::new()))]
+fn graphml(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>) -> PyResult<String> {
+    let graph = py.detach(|| {
+        let hardware = scenario::load_hardware(text, path, &overrides, simulation::folder_of(path))?;
+        machine::graphml(&hardware).map_err(|problem| whole(path, problem))
+    });
+    graph.map_err(input_error)
+}
+
+/// An error about all of the scenario at `path`.
+fn whole(path: &str, message: String) -> scenario::InputError {
+    scenario::InputError {
+        file: path.into(),
+        line: None,
+        column: None,
+        key: String::new(),
+        message,
+        value: None,
+        expected: String::new(),
+        hint: None,
+    }
+}
+
+/// Names of the presets.
+#[pyfunction]
+fn preset_names() -> Vec<String> {
+    scenario::presets::names().map(String::from).collect()
 }
 
 /// The JSON Schema of a scenario, as text.
@@ -77,6 +120,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<load_sweep::PyLoadPoint>()?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(describe, module)?)?;
+    module.add_function(wrap_pyfunction!(graphml, module)?)?;
+    module.add_function(wrap_pyfunction!(preset_names, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(table_docs, module)?)?;
     module.add_function(wrap_pyfunction!(bench_names, module)?)?;

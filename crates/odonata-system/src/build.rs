@@ -1,6 +1,7 @@
 //! From a resolved scenario to a machine that is ready to run.
 
-use crate::family::Family;
+mod routing;
+
 use crate::host::{
     HostParams, HostPlan, IoParams, Job, JobProgram, MpiParams, Progress, RecordParams, Standing, WaitingJob,
 };
@@ -9,7 +10,7 @@ use crate::placement::Placement;
 use crate::scenario::Scenario;
 use crate::scenario::choices::AlgorithmSizes;
 use crate::scenario::resolved::{self, Resolved};
-use odonata_network::routing::{self, DragonflyRouting, Routing};
+use odonata_network::routing::Routing;
 use odonata_network::{
     Allocator, Arbitration, Blueprint, Detour, DetourRule, InputQueues, LinkParams, NetworkParams, NicParams, Pipeline,
     RouterModel, Switching, VirtualChannels,
@@ -23,40 +24,28 @@ use std::ops::Range;
 /// The routing of the scenario on its machine.
 ///
 /// # Errors
-/// A text saying which size of the machine is impossible.
+/// A text saying which size of the machine is impossible, or which broken cable leaves it no way.
 pub fn routing(scenario: &Resolved) -> Result<Routing, String> {
-    let Family::Dragonfly(dragonfly) = Family::new(&scenario.machine)?;
-    let r = &scenario.network.routing;
-    Ok(Routing::Dragonfly(DragonflyRouting::new(
-        dragonfly,
-        match r.algorithm {
-            resolved::Algorithm::Minimal => routing::Algorithm::Minimal,
-            resolved::Algorithm::Valiant => routing::Algorithm::Valiant,
-            resolved::Algorithm::ProgressiveAdaptive => routing::Algorithm::ProgressiveAdaptive,
-        },
-        match r.via {
-            resolved::Via::Group => routing::Intermediate::Group,
-            resolved::Via::Router => routing::Intermediate::Router,
-        },
-        match r.divert {
-            resolved::Divert::Any => routing::Divert::Anywhere,
-            resolved::Divert::OwnGlobalPorts => routing::Divert::OwnGlobalPorts,
-        },
-        match r.vc_rule {
-            resolved::VcRule::Stage => routing::VcRule::Stage,
-            resolved::VcRule::Codes => routing::VcRule::Codes,
-        },
-        r.candidates,
-    )))
+    routing_on(&scenario.machine, &scenario.network.routing)
+}
+
+/// The routing that `r` describes on `machine`.
+///
+/// # Errors
+/// As [`routing()`].
+pub fn routing_on(machine: &resolved::Machine, r: &resolved::Routing) -> Result<Routing, String> {
+    routing::new(machine, r)
 }
 
 /// Virtual channels per link class: what the routing needs, or more where the scenario says so.
 pub fn virtual_channels(scenario: &Resolved, routing: &Routing) -> VirtualChannels {
-    let need = routing.virtual_channels();
-    match scenario.network.routing.vcs {
-        None => need,
-        Some(n) => need.map(|least| least.max(n)),
-    }
+    virtual_channels_of(&scenario.network.routing, routing)
+}
+
+/// The same, from the scenario's keys of routing.
+pub(crate) fn virtual_channels_of(r: &resolved::Routing, routing: &Routing) -> VirtualChannels {
+    let (need, vcs) = (routing.virtual_channels(), r.vcs);
+    LinkClass::ALL.map(|class| need[class as usize].max(vcs.and_then(|vcs| vcs.of(class)).unwrap_or(0)))
 }
 
 /// A machine with its jobs, to be built whole or in parts.

@@ -1,24 +1,20 @@
 //! All that can be known before a run: sizes, placement, virtual channels, deadlock proof, parts, cost.
 
 mod parallel;
+pub(crate) mod proof;
 
 pub use parallel::{CutReport, DivisionReport, ParallelReport, PartReport};
 
 use crate::build;
 use crate::estimate::{Estimate, distinct};
 use crate::placement::Placement;
-use crate::scenario::resolved::{Bursts, Job, Machine, Resolved, Workload};
+use crate::scenario::resolved::{Bursts, DeadlockCheck, Job, Resolved, Workload};
 use crate::scenario::{InputError, Problem, Scenario};
-use odonata_network::{VirtualChannels, deadlock};
+use odonata_network::VirtualChannels;
 use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::Time;
 use serde::Serialize;
 
-/// Routers up to which the dependency graph of the whole machine is enumerated: seconds; the time grows with
-/// their cube for detours over routers.
-const LARGEST_PROOF: u32 = 300;
-/// Routers of the smaller machine that stands for a larger one.
-const SMALLER_PROOF: u32 = 120;
 /// Packet-hops per CPU-second that the cost estimate assumes (`odonata bench` measures them).
 const HOPS_PER_CPU_S: f64 = 4e6;
 
@@ -90,6 +86,8 @@ pub struct RoutingReport {
     pub virtual_channels: VirtualChannels,
     /// Whether the channel dependency graph is free of cycles.
     pub deadlock_free: bool,
+    /// What happens if it is not.
+    pub deadlock_check: DeadlockCheck,
     /// Channels and dependencies enumerated.
     pub channels: usize,
     /// See `channels`.
@@ -142,7 +140,7 @@ fn report(scenario: &Resolved, placement: &Placement) -> Result<Report, Problem>
         machine: machine_report(scenario, topology, placement),
         jobs,
         servers: placement.servers.len(),
-        routing: routing_report(scenario).map_err(misfit)?,
+        routing: proof::report(&scenario.machine, &scenario.network.routing).map_err(misfit)?,
         parallel: parallel::report(scenario, placement, topology, &estimate)?,
         cost: CostReport {
             packets: estimate.packets(),
@@ -170,7 +168,7 @@ fn machine_report(scenario: &Resolved, topology: &Topology, placement: &Placemen
     ];
     MachineReport {
         nodes: topology.nodes(),
-        compute_nodes: topology.nodes() - placement.servers.len() as u32,
+        compute_nodes: topology.nodes() - scenario.layout.service_nodes() - placement.servers.len() as u32,
         routers: topology.routers(),
         groups: scenario.layout.groups(),
         cables,
@@ -178,54 +176,6 @@ fn machine_report(scenario: &Resolved, topology: &Topology, placement: &Placemen
         global_to_terminal_bandwidth: f64::from(cables[2]) * links.global.bandwidth.0
             / (f64::from(cables[0]) * links.terminal.bandwidth.0),
     }
-}
-
-/// Proves the routing on the machine, or on a smaller one of the same shape where the machine is too large
-/// to enumerate.
-fn routing_report(scenario: &Resolved) -> Result<RoutingReport, String> {
-    let mut small = scenario.clone();
-    let Machine::Dragonfly(d) = &mut small.machine;
-    let whole = d.groups * d.routers_per_group <= LARGEST_PROOF;
-    if !whole {
-        // Levels of virtual channels follow from the kinds of hops, not from the number of groups; five
-        // groups hold every kind of path: source, two intermediates, destination, and one beside.
-        d.routers_per_group = d.routers_per_group.min(SMALLER_PROOF / 5);
-        let fits = d.routers_per_group * d.global_ports_per_router + 1;
-        d.groups = (SMALLER_PROOF / d.routers_per_group).max(5).min(d.groups).min(fits);
-        d.cables = None;
-    }
-    let routing = build::routing(&small)?;
-    let proof = deadlock::check(&routing);
-    let topology = routing.topology();
-    let hop = |&(port, vc): &(u32, u8)| {
-        let to = match topology.peer(port) {
-            Peer::Router { router, .. } => format!("router {router}"),
-            Peer::Node(node) => format!("node {node}"),
-            Peer::Free => "nothing".into(),
-        };
-        let class = topology.class(port).name();
-        format!(
-            "router {} to {to} ({class}, virtual channel {vc})",
-            topology.router_of_port(port)
-        )
-    };
-    Ok(RoutingReport {
-        virtual_channels_needed: routing.virtual_channels(),
-        virtual_channels: build::virtual_channels(scenario, &routing),
-        deadlock_free: proof.cycle.is_none(),
-        channels: proof.channels,
-        dependencies: proof.dependencies,
-        proved_on: if whole {
-            "this machine".into()
-        } else {
-            let Machine::Dragonfly(d) = &small.machine;
-            format!(
-                "the same dragonfly with {} groups of {} routers",
-                d.groups, d.routers_per_group
-            )
-        },
-        cycle: proof.cycle.unwrap_or_default().iter().map(hop).collect(),
-    })
 }
 
 /// What a job does, in a line.

@@ -9,7 +9,8 @@ mod walk;
 
 use crate::build;
 use crate::placement::{JobPlacement, Placement};
-use crate::scenario::resolved::{Algorithm, DeviceModel, Job, Resolved, Synthetic, Workload};
+use crate::scenario::layout::Layout;
+use crate::scenario::resolved::{Algorithm, DeviceModel, Job, Kind, Resolved, Synthetic, Workload};
 use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::Time;
 use walk::Walk;
@@ -18,19 +19,85 @@ use walk::Walk;
 const SAMPLED_RANKS: u32 = 8;
 /// Ranks that are asked whether their pattern has a destination for them.
 const SAMPLED_SENDERS: u32 = 4_096;
-/// Routers that a packet visits inside a group.
+/// Nodes from which distances are measured.
+const SAMPLED_STARTS: u32 = 16;
+/// Routers that a packet visits inside a group of a dragonfly.
 const HOPS_INSIDE: f64 = 2.0;
 /// Events per router visited (`odonata bench` measures 1.4 to 2.0, applications have some more).
 const EVENTS_PER_HOP: f64 = 2.0;
 
-/// Routers that a packet to another group visits, and the links between groups that it takes: all on a direct way, every packet
-/// or less than half of them on a detour. Measured: 3.6, 4.7 and 5.6 routers.
-fn way(scenario: &Resolved) -> (f64, f64) {
-    match scenario.network.routing.algorithm {
-        Algorithm::Minimal => (3.5, 1.0),
-        Algorithm::ProgressiveAdaptive => (4.7, 1.4),
-        Algorithm::Valiant => (5.6, 2.0),
+/// The way of a packet.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    /// Routers that it visits to a node of its own group.
+    inside: f64,
+    /// Routers that it visits to a node of another group.
+    outside: f64,
+    /// Links between groups that it takes there.
+    globals: f64,
+}
+
+impl Way {
+    /// On dragonflies as measured: 3.6, 4.7 and 5.6 routers, with links between groups on a direct way, every packet or
+    /// less than half of them on a detour. On other machines by distances in the graph, longer in the same proportion.
+    fn new(scenario: &Resolved, topology: &Topology) -> Way {
+        // (routers, links between groups)
+        let (outside, globals) = match scenario.network.routing.algorithm {
+            Algorithm::Minimal
+            | Algorithm::DimensionOrder
+            | Algorithm::Bubble
+            | Algorithm::MinimalAdaptive
+            | Algorithm::NearestCommonAncestor
+            | Algorithm::UpDown => (3.5, 1.0),
+            Algorithm::Ugal | Algorithm::ProgressiveAdaptive | Algorithm::Dal => (4.7, 1.4),
+            Algorithm::Valiant => (5.6, 2.0),
+        };
+        if let Kind::Dragonfly(_) = scenario.machine.kind {
+            return Way {
+                inside: HOPS_INSIDE,
+                outside,
+                globals,
+            };
+        }
+        let detour = outside / 3.5;
+        let (inside, far) = distances(&scenario.layout, topology);
+        let has_globals = (0..topology.ports()).any(|port| topology.class(port) == LinkClass::Global);
+        Way {
+            inside: inside + 1.0,
+            outside: far * detour + 1.0,
+            globals: if has_globals { globals } else { 0.0 },
+        }
     }
+}
+
+/// Mean distances, in cables, of nodes of one group and of nodes of different groups, from a sample of nodes.
+fn distances(layout: &Layout, topology: &Topology) -> (f64, f64) {
+    let (mut sums, mut counts) = ([0.0; 2], [0.0; 2]);
+    let nodes = topology.nodes();
+    let starts = nodes.min(SAMPLED_STARTS);
+    for start in 0..starts {
+        let start = (u64::from(start) * u64::from(nodes) / u64::from(starts)) as u32;
+        let distance = topology.distances(topology.node_router(start));
+        let group = layout.group_of(start);
+        let targets = nodes.min(SAMPLED_SENDERS);
+        for target in 0..targets {
+            let target = (u64::from(target) * u64::from(nodes) / u64::from(targets)) as u32;
+            let cables = distance[topology.node_router(target) as usize];
+            if cables < u32::MAX {
+                let far = usize::from(layout.group_of(target) != group);
+                sums[far] += f64::from(cables);
+                counts[far] += 1.0;
+            }
+        }
+    }
+    let mean = |far: usize| {
+        if counts[far] > 0.0 {
+            sums[far] / counts[far]
+        } else {
+            0.0
+        }
+    };
+    (mean(0), mean(1))
 }
 
 /// What a job will do.
@@ -75,7 +142,7 @@ impl Estimate {
         }
         let mut estimate = Estimate { jobs, busy_s: 0.0 };
         estimate.time(scenario);
-        let (visits, links) = way(scenario);
+        let way = Way::new(scenario, topology);
         let (mut sends_s, mut global_bytes) = (0.0, 0.0);
         for ((job, one), place) in scenario.jobs.iter().zip(&mut estimate.jobs).zip(&placement.jobs) {
             if let Workload::Synthetic(traffic) = &job.workload {
@@ -84,8 +151,8 @@ impl Estimate {
             let packets = one.message_packets + one.io_packets;
             let (messages, io) = leaving(scenario, placement, place);
             let leaving = messages * one.message_packets + io * one.io_packets;
-            one.hops = leaving * visits + (packets - leaving) * HOPS_INSIDE;
-            one.globals = leaving * links;
+            one.hops = leaving * way.outside + (packets - leaving) * way.inside;
+            one.globals = leaving * way.globals;
             sends_s += one.sends_s;
             global_bytes += one.bytes * one.globals / packets.max(1.0);
         }

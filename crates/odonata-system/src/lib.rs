@@ -11,6 +11,7 @@ pub mod build;
 mod check;
 mod company;
 mod cost;
+pub mod describe;
 mod estimate;
 pub mod family;
 pub mod host;

@@ -45,7 +45,8 @@ pub fn place(scenario: &Resolved) -> Result<Placement, Problem> {
     for &server in &servers {
         compute[server as usize] = false;
     }
-    let clients: Vec<u32> = (0..layout.nodes()).filter(|&node| compute[node as usize]).collect();
+    let is_client = |node: &u32| compute[*node as usize] && !layout.is_service(*node);
+    let clients: Vec<u32> = (0..layout.nodes()).filter(is_client).collect();
     let server_of = servers::assignment(scenario, &clients, &servers);
     let jobs = nodes::place(scenario, &clients)?;
     let jobs = jobs

@@ -26,7 +26,7 @@ use std::path::Path;
 pub use clock::Clock;
 pub use document::Document;
 pub use error::{InputError, Problem};
-pub use resolved::Resolved;
+pub use resolved::{Hardware, Resolved};
 pub use schema::schema;
 
 use crate::placement::{self, Placement};
@@ -60,17 +60,35 @@ pub fn load(
     let document = Document::merge(name, text, overrides)?;
     let mut written = document.read()?;
     written.seed = seed.unwrap_or(written.seed);
-    let stem = Path::new(name)
-        .file_stem()
-        .and_then(|stem| stem.to_str())
-        .unwrap_or("scenario");
-    let resolved = resolve::resolve(written, stem, folder.as_ref()).map_err(|problem| document.locate(problem))?;
+    let resolved =
+        resolve::resolve(written, stem(name), folder.as_ref()).map_err(|problem| document.locate(problem))?;
     let placement = placement::place(&resolved).map_err(|problem| document.locate(problem))?;
     Ok(Scenario {
         resolved,
         placement,
         document,
     })
+}
+
+/// Loads the machine and the network of a scenario, which may have no jobs; see [`load`].
+///
+/// # Errors
+/// The first mistake that is found in them.
+pub fn load_hardware(
+    text: &str,
+    name: &str,
+    overrides: &[String],
+    folder: impl AsRef<Path>,
+) -> Result<Hardware, InputError> {
+    let document = Document::merge(name, text, overrides)?;
+    let written = document.read()?;
+    resolve::hardware(written, stem(name), folder.as_ref()).map_err(|problem| document.locate(problem))
+}
+
+/// The name of a scenario that has none of its own.
+fn stem(name: &str) -> &str {
+    let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str());
+    stem.unwrap_or("scenario")
 }
 
 /// Loads a scenario from a file; see [`load`].

@@ -46,7 +46,7 @@ fn an_unknown_key_is_shown_with_its_neighbours_and_the_nearest() {
     assert_eq!(
         error.to_string(),
         "scenario.toml:7:3: network.pakcet: unknown key \"pakcet\"; expected one of packet, flit, switching, router, \
-         input_queues, router_delay, links, routing; did you mean \"packet\"?"
+         input_queues, router_delay, pipeline, links, routing, clock; did you mean \"packet\"?"
     );
 }
 

@@ -1,7 +1,7 @@
 //! The presets, and what they resolve to.
 
 use odonata_system::scenario::resolved::{
-    Algorithm, CheckpointOffset, CosmoflowIo, DeviceModel, Divert, Machine, RouterModel, Switching, Via, Workload,
+    Algorithm, CheckpointOffset, CosmoflowIo, DeviceModel, Divert, Kind, RouterModel, Switching, Via, Workload,
 };
 use odonata_system::scenario::{self, Scenario};
 use odonata_units::{Bandwidth, Bytes, Time};
@@ -17,7 +17,9 @@ fn codes_compatible_is_the_stored_runs_to_the_picosecond() {
     let Scenario {
         resolved, placement, ..
     } = load(&format!("preset = \"codes-compatible\"\n{JOB}"));
-    let Machine::Dragonfly(dragonfly) = &resolved.machine;
+    let Kind::Dragonfly(dragonfly) = &resolved.machine.kind else {
+        panic!("a dragonfly")
+    };
     assert_eq!((dragonfly.groups, dragonfly.cables), (33, Some(1)));
     let links = &resolved.network.links;
     // 4096 B / (16, 5.25, 4.7 GiB/s), rounded to 1 ps.
@@ -59,7 +61,9 @@ fn the_papers_preset_has_none_of_what_only_the_runs_have() {
     let Scenario {
         resolved, placement, ..
     } = load(&format!("preset = \"mfnetsim\"\n{jobs}"));
-    let Machine::Dragonfly(dragonfly) = &resolved.machine;
+    let Kind::Dragonfly(dragonfly) = &resolved.machine.kind else {
+        panic!("a dragonfly")
+    };
     assert_eq!((dragonfly.groups, dragonfly.cables), (33, Some(1)));
     let network = &resolved.network;
     assert_eq!(network.switching, Switching::CutThrough);

@@ -182,10 +182,12 @@ fn claim(scenario: &Resolved, index: usize, nodes: &[Named], owner: &mut [u32]) 
         match *owner {
             FREE => *owner = index as u32,
             SERVER => {
-                return Err(refuse(
-                    format!("node {node} is a storage server"),
-                    "compute nodes".into(),
-                ));
+                let what = if scenario.layout.is_service(*node) {
+                    "service node"
+                } else {
+                    "storage server"
+                };
+                return Err(refuse(format!("node {node} is a {what}"), "compute nodes".into()));
             }
             // How many ranks of a file share a node has been checked when it was read.
             other if other == index as u32 && shared => {}

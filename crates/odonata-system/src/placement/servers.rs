@@ -3,23 +3,12 @@
 use odonata_engine::Stream;
 use odonata_engine::random::Purpose;
 
-use crate::scenario::resolved::{Assignment, Position, Resolved, ServerNodes};
+use crate::scenario::resolved::{Assignment, Resolved};
 
 /// The node of each server.
 pub(super) fn nodes(scenario: &Resolved) -> Vec<u32> {
-    let layout = &scenario.layout;
-    match scenario.storage.as_ref().map(|storage| &storage.nodes) {
-        None => Vec::new(),
-        Some(ServerNodes::List(list)) => list.clone(),
-        Some(ServerNodes::PerGroup { count, position }) => layout
-            .groups_with_nodes()
-            .flat_map(|group| (0..*count).map(move |server| (layout.nodes_of_group(group), server)))
-            .map(|(nodes, server)| match position {
-                Position::First => nodes.start + server,
-                Position::Last => nodes.end - 1 - server,
-            })
-            .collect(),
-    }
+    let storage = scenario.storage.as_ref();
+    storage.map_or(Vec::new(), |storage| storage.nodes.nodes(&scenario.layout))
 }
 
 /// The server of each compute node in `clients` (ascending node numbers); empty without servers.

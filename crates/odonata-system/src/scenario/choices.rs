@@ -1,11 +1,13 @@
 //! The named choices of a scenario; the same in its written and its resolved form.
 
 mod collectives;
+mod routing;
 
 pub use collectives::{
     AlgorithmSizes, Allgather, Allreduce, Alltoall, Alltoallv, Barrier, Broadcast, Gather, Library, Reduce,
     ReduceScatter, Scan, Scatter,
 };
+pub use routing::{Algorithm, ClassVcs, DeadlockCheck, Divert, Knowledge, Up, VcRule, Vcs, Via};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,6 +22,8 @@ pub enum Arrangement {
     /// the MFNetSim runs.
     #[default]
     Relative,
+    /// By the distance in turns: one group forward, one back, two forward, two back, and so on (Hastings et al.).
+    Circulant,
 }
 
 /// How a packet crosses a router.
@@ -70,55 +74,6 @@ pub enum Comparison {
     Both,
     /// The packet leaves its minimal path if m > b o + T.
     Sum,
-}
-
-/// The routing algorithm.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Algorithm {
-    /// Always a shortest path.
-    #[default]
-    Minimal,
-    /// Always over a random intermediate group or router (L. Valiant, "A scheme for fast parallel
-    /// communication", 1982).
-    Valiant,
-    /// Minimal until a router of the source group finds the way over a random intermediate group or router
-    /// less loaded (PAR: N. Jiang, J. Kim, W. Dally, "Indirect adaptive routing on large scale
-    /// interconnection networks", ISCA 2009).
-    ProgressiveAdaptive,
-}
-
-/// What a non-minimal path goes through.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Via {
-    /// A random group, entered at whatever router its cable ends at.
-    #[default]
-    Group,
-    /// A random router of a random group.
-    Router,
-}
-
-/// Over what a second router of the source group may divert a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Divert {
-    /// Over any port.
-    #[default]
-    Any,
-    /// Over its own global ports only, as in CODES.
-    OwnGlobalPorts,
-}
-
-/// How virtual channels are assigned to the hops of a path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum VcRule {
-    /// By the stage of the path: no more channels than freedom from deadlock needs.
-    #[default]
-    Stage,
-    /// By the group the packet is in, as in CODES: source 0 or 1, intermediate 2, destination 3; four channels.
-    Codes,
 }
 
 /// When the MPI library of a rank does what the protocol asks of it: answers a message that wants to be sent, sends

@@ -7,7 +7,7 @@ use super::error::{InputError, Problem, nearest, quoted};
 use super::presets;
 use super::reader::{Path, ReadError, Reader};
 use super::tree::{self, Entry, Node, Place, Source, Value};
-use super::written::Written;
+use super::written::{Machine, Written};
 
 /// Longest override, in bytes.
 const LONGEST_OVERRIDE: usize = 1 << 20;
@@ -292,8 +292,12 @@ fn merge(path: &mut Vec<String>, node: &mut Node, below: Node) {
 /// Whether `key` in the table at `path` rules out that `other`, from a layer below, stays beside it: only one
 /// of them can be there, so that the upper layer would otherwise have to delete what it replaces.
 fn excludes(path: &[String], key: &str, other: &str) -> bool {
-    const ALTERNATIVES: [(&[&str], &[&[&str]]); 3] = [
-        (&["storage", "nodes"], &[&["list"], &["per_group", "position"]]),
+    const ALTERNATIVES: [(&[&str], &[&[&str]]); 4] = [
+        (&["machine", "fat-tree"], &[&["k", "n"], &["down", "up"]]),
+        (
+            &["storage", "nodes"],
+            &[&["list"], &["routers"], &["per_group", "position"]],
+        ),
         (
             &["jobs", "*", "placement"],
             &[&["nodes"], &["clients"], &["file", "slot"]],
@@ -303,7 +307,11 @@ fn excludes(path: &[String], key: &str, other: &str) -> bool {
     let is = |pattern: &[&str]| {
         pattern.len() == path.len() && pattern.iter().zip(path).all(|(p, key)| *p == "*" || p == key)
     };
-    if is(&["machine"]) || is(&["jobs", "*", "workload"]) || is(&["storage", "assignment"]) {
+    let kind = |key: &str| Machine::KINDS.contains(&key);
+    if is(&["machine"]) {
+        return key != other && kind(key) && kind(other);
+    }
+    if is(&["jobs", "*", "workload"]) || is(&["storage", "assignment"]) {
         return key != other;
     }
     ALTERNATIVES

@@ -16,6 +16,8 @@ pub struct Layout {
     first_node: Arc<[u32]>,
     /// First router of each group, and the number of routers at the end.
     first_router: Arc<[u32]>,
+    /// Nodes that neither jobs nor storage servers get, ascending.
+    service: Arc<[u32]>,
 }
 
 impl Layout {
@@ -47,7 +49,48 @@ impl Layout {
         Ok(Layout {
             first_node: first_node.into(),
             first_router: topology.blocks().into(),
+            service: Arc::new([]),
         })
+    }
+
+    /// The same with service nodes: those of these routers of every group, numbered from 0 in the group.
+    pub fn with_service_routers(self, routers: &[u32]) -> Layout {
+        let service = self.nodes_of_routers_of_groups(routers);
+        Layout {
+            service: service.into(),
+            ..self
+        }
+    }
+
+    /// The nodes of these routers of every group that has them, numbered from 0 in the group; ascending.
+    pub fn nodes_of_routers_of_groups(&self, routers: &[u32]) -> Vec<u32> {
+        let mut nodes = Vec::new();
+        for group in self.first_router.windows(2) {
+            for &router in routers {
+                if router < group[1] - group[0] {
+                    let at = (group[0] + router) as usize;
+                    nodes.extend(self.first_node[at]..self.first_node[at + 1]);
+                }
+            }
+        }
+        nodes.sort_unstable();
+        nodes
+    }
+
+    /// Whether neither jobs nor storage servers get `node`.
+    pub fn is_service(&self, node: u32) -> bool {
+        self.service.binary_search(&node).is_ok()
+    }
+
+    /// Number of nodes that neither jobs nor storage servers get.
+    pub fn service_nodes(&self) -> u32 {
+        self.service.len() as u32
+    }
+
+    /// Routers of the largest group.
+    pub fn routers_of_a_group(&self) -> u32 {
+        let sizes = self.first_router.windows(2).map(|group| group[1] - group[0]);
+        sizes.max().unwrap_or(0)
     }
 
     /// Number of nodes, compute nodes and servers together.
@@ -124,6 +167,19 @@ mod tests {
         );
         assert_eq!(layout.group_sizes(), (1, 2));
         assert_eq!(layout.groups_with_nodes().collect::<Vec<_>>(), [0, 1]);
+    }
+
+    #[test]
+    fn routers_of_a_group_are_counted_from_its_first() {
+        let layout = layout();
+        assert_eq!(layout.nodes_of_routers_of_groups(&[1]), [0, 1, 2]);
+        assert!(layout.nodes_of_routers_of_groups(&[0, 7]).is_empty());
+        let layout = layout.with_service_routers(&[1]);
+        assert_eq!(
+            (layout.service_nodes(), layout.is_service(2), layout.is_service(3)),
+            (3, true, false)
+        );
+        assert_eq!(layout.routers_of_a_group(), 2);
     }
 
     #[test]

@@ -1,8 +1,15 @@
 //! The presets that come with the program.
 
-const PRESETS: [(&str, &str); 2] = [
+const PRESETS: [(&str, &str); 9] = [
     ("codes-compatible", include_str!("../../presets/codes-compatible.toml")),
     ("mfnetsim", include_str!("../../presets/mfnetsim.toml")),
+    ("theta", include_str!("../../presets/theta.toml")),
+    ("edison", include_str!("../../presets/edison.toml")),
+    ("cori-like", include_str!("../../presets/cori-like.toml")),
+    ("trinity", include_str!("../../presets/trinity.toml")),
+    ("bluegene-p", include_str!("../../presets/bluegene-p.toml")),
+    ("bluegene-q", include_str!("../../presets/bluegene-q.toml")),
+    ("frontier-like", include_str!("../../presets/frontier-like.toml")),
 ];
 
 /// The names of all presets.

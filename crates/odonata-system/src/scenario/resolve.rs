@@ -4,7 +4,9 @@
 //! those between values, and the bounds.
 
 mod jobs;
+mod machine;
 mod parallel;
+mod routing;
 mod rules;
 mod storage;
 mod traffic;
@@ -17,7 +19,6 @@ use super::error::Problem;
 use super::layout::Layout;
 use super::resolved as r;
 use super::written as w;
-use crate::family::Family;
 
 /// Flits of a packet are counted in 16 bits.
 const MOST_FLITS: u64 = u16::MAX as u64;
@@ -25,14 +26,14 @@ const MOST_FLITS: u64 = u16::MAX as u64;
 /// Largest packet, in bytes: a whole one has to fit into every buffer.
 const LARGEST_PACKET: u64 = 1 << 20;
 
-/// Most ports of a machine; the topology's own bound.
-const MOST_PORTS: u64 = 1 << 28;
-
 /// Resolves `written`. `stem` is the name of a scenario without one; relative files start from `folder`.
 pub(super) fn resolve(written: w::Written, stem: &str, folder: &std::path::Path) -> Result<r::Resolved, Problem> {
-    let machine = machine(written.machine)?;
-    let layout = layout(&machine)?;
-    let network = network(&written.network)?;
+    let (machine, layout) = machine::machine(written.machine, folder)?;
+    let network = network(&written.network, &machine.kind)?;
+    if !machine.failed_links.is_empty() {
+        let refuse = |problem| Problem::new("machine.failed_links", problem, "cables that leave the routing a way");
+        crate::build::routing_on(&machine, &network.routing).map_err(refuse)?;
+    }
     let nic = nic(&written.nic)?;
     let mpi = mpi(&written.mpi)?;
     let storage = match &written.storage {
@@ -64,6 +65,19 @@ pub(super) fn resolve(written: w::Written, stem: &str, folder: &std::path::Path)
     }
     resolved.run.blame = written.run.blame.unwrap_or(resolved.jobs.len() > 1 && !pipelined);
     Ok(resolved)
+}
+
+/// Resolves the machine of `written` and its network, whatever else there is.
+pub(super) fn hardware(written: w::Written, stem: &str, folder: &std::path::Path) -> Result<r::Hardware, Problem> {
+    let (machine, layout) = machine::machine(written.machine, folder)?;
+    let network = network(&written.network, &machine.kind)?;
+    Ok(r::Hardware {
+        name: name("name", written.name.unwrap_or_else(|| stem.into()))?,
+        preset: written.preset,
+        machine,
+        layout,
+        network,
+    })
 }
 
 /// A name that fits into titles and tables.
@@ -130,79 +144,7 @@ fn run(run: &w::Run, layout: &Layout) -> Result<r::Run, Problem> {
     })
 }
 
-fn machine(machine: Option<w::Machine>) -> Result<r::Machine, Problem> {
-    let Some(w::Machine::Dragonfly(d)) = machine else {
-        let missing = Problem::new("machine", "the machine is missing", "a table [machine.dragonfly]");
-        return Err(missing.hint("or a preset that has a machine, such as preset = \"codes-compatible\""));
-    };
-    let key = |name: &str| format!("machine.dragonfly.{name}");
-    let size = |name: &str, value: Option<u32>, least: u32| match value {
-        None => Err(Problem::new(key(name), "the key is missing", "a whole number")),
-        Some(value) => within(&key(name), value, least, 1 << 20),
-    };
-    let g = size("groups", d.groups, 1)?;
-    let a = size("routers_per_group", d.routers_per_group, 1)?;
-    let p = size("nodes_per_router", d.nodes_per_router, 1)?;
-    let h = size("global_ports_per_router", d.global_ports_per_router, 0)?;
-    // The product of two numbers up to 2^20 fits into u64 with room to spare.
-    let ports = u64::from(a) * u64::from(h);
-    if u64::from(g) > ports + 1 {
-        let problem = Problem::new(
-            key("groups"),
-            format!("{g} groups need more global ports than there are"),
-            format!("at most {} groups", ports + 1),
-        );
-        return Err(problem.hint(format!(
-            "{a} routers_per_group x {h} global_ports_per_router reach {ports} other groups"
-        )));
-    }
-    let per_router = u64::from(p) + u64::from(a - 1) + u64::from(h);
-    if per_router > 4096 {
-        let problem = format!("a router would have {per_router} ports");
-        return Err(Problem::new(
-            "machine.dragonfly",
-            problem,
-            "at most 4096 ports per router",
-        ));
-    }
-    let all = u64::from(g) * u64::from(a) * per_router;
-    if all > MOST_PORTS {
-        let problem = format!("the machine would have {all} ports");
-        return Err(Problem::new("machine.dragonfly", problem, "at most 2^28 ports"));
-    }
-    let cables = match d.cables {
-        w::Cables::All => None,
-        w::Cables::Count(count) => {
-            let fit = if g > 1 { ports / u64::from(g - 1) } else { 0 };
-            if g > 1 && u64::from(count) > fit {
-                let problem = format!("{count} cables between any two of {g} groups need more global ports");
-                return Err(Problem::new(
-                    key("cables"),
-                    problem,
-                    format!("at most {fit}, or \"all\""),
-                ));
-            }
-            Some(count).filter(|_| g > 1)
-        }
-    };
-    Ok(r::Machine::Dragonfly(r::Dragonfly {
-        groups: g,
-        routers_per_group: a,
-        nodes_per_router: p,
-        global_ports_per_router: h,
-        arrangement: d.arrangement,
-        cables,
-    }))
-}
-
-/// Where the nodes of `machine` are.
-fn layout(machine: &r::Machine) -> Result<Layout, Problem> {
-    let refuse = |problem| Problem::new(format!("machine.{}", machine.kind()), problem, "");
-    let family = Family::new(machine).map_err(refuse)?;
-    Layout::new(family.topology()).map_err(refuse)
-}
-
-fn network(n: &w::Network) -> Result<r::Network, Problem> {
+fn network(n: &w::Network, kind: &r::Kind) -> Result<r::Network, Problem> {
     if n.packet == Bytes::ZERO || n.packet.0 > LARGEST_PACKET {
         let problem = format!("a packet of {} is not possible", n.packet);
         return Err(Problem::new("network.packet", problem, "1 B to 1 MiB"));
@@ -239,18 +181,7 @@ fn network(n: &w::Network) -> Result<r::Network, Problem> {
         global: link("global", &l.global, least, (4.7, 300, 16))?,
         column: link("column", &l.column.or(&l.local), least, (5.25, 50, 16))?,
     };
-    let routing = &n.routing;
-    if let Some(vcs) = routing.vcs {
-        within("network.routing.vcs", vcs, 1, 16)?;
-    }
-    let nonminimal = routing.algorithm != r::Algorithm::Minimal;
-    if routing.vc_rule == r::VcRule::Codes && routing.via == r::Via::Router && nonminimal {
-        let problem = "virtual channels by the rule of CODES on detours over a router can deadlock";
-        let error = Problem::new("network.routing.vc_rule", problem, "\"stage\", or via = \"group\"");
-        return Err(error.hint("two local hops in the intermediate group would share virtual channel 2"));
-    }
     Ok(r::Network {
-        clock: n.clock,
         packet: n.packet,
         flit: n.flit,
         switching: n.switching,
@@ -264,18 +195,8 @@ fn network(n: &w::Network) -> Result<r::Network, Problem> {
         },
         pipeline: n.pipeline,
         links,
-        routing: r::Routing {
-            algorithm: routing.algorithm,
-            via: routing.via,
-            threshold: routing.threshold,
-            bias: within("network.routing.bias", routing.bias, 0.0, 1_000.0)?,
-            comparison: routing.comparison,
-            weigh_hops: routing.weigh_hops,
-            candidates: within("network.routing.candidates", routing.candidates, 1, 64)?,
-            vcs: routing.vcs,
-            divert: routing.divert,
-            vc_rule: routing.vc_rule,
-        },
+        routing: routing::routing(&n.routing, kind)?,
+        clock: n.clock,
     })
 }
 
@@ -300,7 +221,7 @@ fn pipelined(n: &w::Network) -> Result<(), Problem> {
             "a pipelined router without a clock",
             expected,
         )),
-        Some(ps) if ps != ps.round() || ps < 10.0 || ps > 1e12 => {
+        Some(ps) if ps != ps.round() || !(10.0..=1e12).contains(&ps) => {
             Err(Problem::new("network.clock", format!("a cycle of {ps} ps"), expected))
         }
         Some(_) => Ok(()),

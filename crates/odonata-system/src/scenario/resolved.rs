@@ -1,20 +1,27 @@
 //! The resolved scenario: every default filled in, every check passed. A simulation is built from it
 //! and nothing else, and it is saved with the results.
 
+mod machine;
+
 use odonata_topology::LinkClass;
 use odonata_units::{Bandwidth, Bytes, PerByte, Time, WallTime};
 use serde::Serialize;
 
 pub use super::choices::{
     Algorithm, Allgather, Allreduce, Alltoall, Alltoallv, Arrangement, Arrival, Assignment, Barrier, Broadcast,
-    CheckpointOffset, Comparison, CosmoflowIo, Divert, Gather, GridStep, InputQueues, Library, Position, Progress,
-    Reach, Reduce, ReduceScatter, RouterModel, Scan, Scatter, Switching, Turn, VcRule, Via,
+    CheckpointOffset, ClassVcs, Comparison, CosmoflowIo, DeadlockCheck, Divert, Gather, GridStep, InputQueues,
+    Knowledge, Library, Position, Progress, Reach, Reduce, ReduceScatter, RouterModel, Scan, Scatter, Switching, Turn,
+    Up, VcRule, Vcs, Via,
 };
 use super::clock::Clock;
 use super::layout::Layout;
 pub use super::parallel::{ListedParts, Optimism, Parallel, Parts, Scheduler, Threads};
 pub use super::pipeline::{Allocator, Arbitration, Pipeline};
 pub use super::workload::{Checkpoint, Cosmoflow, Milc, Nekbone, Stencil};
+pub use machine::{
+    DegradedLink, Dragonfly, Dragonfly2d, DragonflyPlus, Exception, FailedLink, FatTree, Graph, HyperX, Kind, Machine,
+    SlimFly, Torus,
+};
 
 /// A scenario, ready to be simulated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,6 +51,22 @@ pub struct Resolved {
     pub jobs: Vec<Job>,
 }
 
+/// The part of a scenario that is there without jobs: a machine and its network.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Hardware {
+    /// Name of the scenario; the file's stem if it has none.
+    pub name: String,
+    /// The preset below the user's keys.
+    pub preset: Option<String>,
+    /// The machine's graph.
+    pub machine: Machine,
+    /// Where its nodes are; follows from `machine`.
+    #[serde(skip)]
+    pub layout: Layout,
+    /// Links, routers, routing.
+    pub network: Network,
+}
+
 /// How long to run and what to record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Run {
@@ -66,45 +89,9 @@ pub struct Run {
     pub checkpoint_interval: Option<WallTime>,
 }
 
-/// The machine's graph.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Machine {
-    /// A dragonfly with one-dimensional groups.
-    Dragonfly(Dragonfly),
-}
-
-/// A dragonfly with one-dimensional groups.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Dragonfly {
-    /// Number of groups, g.
-    pub groups: u32,
-    /// Routers per group, a.
-    pub routers_per_group: u32,
-    /// Nodes per router, p.
-    pub nodes_per_router: u32,
-    /// Global ports per router, h.
-    pub global_ports_per_router: u32,
-    /// How global ports are assigned to groups.
-    pub arrangement: Arrangement,
-    /// Cables per pair of groups; `None`: as many as the ports allow.
-    pub cables: Option<u32>,
-}
-
-impl Machine {
-    /// The key of its kind in a scenario.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Machine::Dragonfly(_) => "dragonfly",
-        }
-    }
-}
-
 /// Links, routers, routing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Network {
-    /// Length of a cycle, where the scenario counts in cycles; nothing depends on it any more.
-    pub clock: Option<Clock>,
     /// Largest packet; at least one flit.
     pub packet: Bytes,
     /// Unit of buffer space and of cut-through.
@@ -123,6 +110,8 @@ pub struct Network {
     pub links: Links,
     /// How paths are chosen.
     pub routing: Routing,
+    /// Length of a cycle, where the scenario counts in cycles; nothing depends on it any more.
+    pub clock: Option<Clock>,
 }
 
 /// The link classes of a machine.
@@ -168,6 +157,12 @@ pub struct Link {
 pub struct Routing {
     /// The algorithm.
     pub algorithm: Algorithm,
+    /// Which loads the source router knows; only of UGAL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub knowledge: Option<Knowledge>,
+    /// How the way up is chosen; only of fat trees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub up: Option<Up>,
     /// What a non-minimal path goes through.
     pub via: Via,
     /// Load of the minimal port up to which no packet leaves it.
@@ -180,12 +175,14 @@ pub struct Routing {
     pub weigh_hops: bool,
     /// Non-minimal paths that are compared.
     pub candidates: u32,
-    /// Virtual channels per port of every class; `None`: as many as the algorithm needs.
-    pub vcs: Option<u8>,
+    /// Virtual channels per port; `None`: as many as the algorithm needs.
+    pub vcs: Option<Vcs>,
     /// Over what a second router of the source group may divert.
     pub divert: Divert,
     /// How virtual channels are assigned to hops.
     pub vc_rule: VcRule,
+    /// What happens to a routing that can deadlock.
+    pub deadlock_check: DeadlockCheck,
 }
 
 /// The interface between a node and its router.
@@ -312,8 +309,28 @@ pub enum ServerNodes {
         /// Which nodes of the group.
         position: Position,
     },
+    /// All nodes of these routers of every group, numbered in the group; in the order of nodes.
+    Routers(Vec<u32>),
     /// Node numbers; server `s` is the `s`-th of the list.
     List(Vec<u32>),
+}
+
+impl ServerNodes {
+    /// The node of each server.
+    pub fn nodes(&self, layout: &Layout) -> Vec<u32> {
+        match self {
+            ServerNodes::List(list) => list.clone(),
+            ServerNodes::Routers(routers) => layout.nodes_of_routers_of_groups(routers),
+            ServerNodes::PerGroup { count, position } => layout
+                .groups_with_nodes()
+                .flat_map(|group| (0..*count).map(move |server| (layout.nodes_of_group(group), server)))
+                .map(|(nodes, server)| match position {
+                    Position::First => nodes.start + server,
+                    Position::Last => nodes.end - 1 - server,
+                })
+                .collect(),
+        }
+    }
 }
 
 /// What a server does with a request.

@@ -7,6 +7,7 @@
 mod host;
 mod jobs;
 mod list;
+mod machine;
 mod network;
 mod storage;
 mod traffic;
@@ -15,13 +16,16 @@ use odonata_units::{Time, WallTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::choices::Arrangement;
 use super::parallel::{Optimism, Parts, Scheduler, Threads};
 
 pub use host::{Collectives, EagerThreshold, Jitter, Mpi, Nic};
 pub use jobs::{Job, Placement, PlacementTable, Workload};
 pub(super) use list::NAME as ONE_OR_MANY;
 pub use list::OneOrMany;
+pub use machine::{
+    Cables, DegradedLink, Dragonfly, Dragonfly2d, DragonflyPlus, Exception, FailedLink, FatTree, Graph, HyperX,
+    Machine, Parallel, SlimFly, Torus,
+};
 pub use network::{Link, Links, Network, Routing};
 pub use storage::{Device, Drain, Manager, Nodes, Rate, Storage};
 pub use traffic::{
@@ -44,7 +48,9 @@ pub struct Written {
     #[schemars(range(max = 9_223_372_036_854_775_807u64))]
     pub seed: u64,
     /// A set of keys to start from: "codes-compatible" (the MFNetSim case study as it was run) or "mfnetsim" (as its
-    /// paper describes it). Keys of this file replace those of the preset one by one. Default: none.
+    /// paper describes it); a machine without jobs: "theta", "edison", "cori-like", "trinity" (Cray XC), "bluegene-p",
+    /// "bluegene-q", "frontier-like" (Slingshot). Keys of this file replace those of the preset one by one. Default:
+    /// none.
     pub preset: Option<String>,
     /// How long to run, what to record, and on how many cores.
     #[serde(default)]
@@ -122,90 +128,5 @@ impl Default for Run {
             optimism: Optimism::default(),
             checkpoint_interval: None,
         }
-    }
-}
-
-/// The machine's graph: exactly one kind.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Machine {
-    /// A dragonfly with one-dimensional groups: all routers of a group are linked with each other, and any two groups
-    /// by at least one cable (J. Kim, W. Dally, S. Scott, D. Abts, ISCA 2008).
-    Dragonfly(Dragonfly),
-}
-
-/// A dragonfly with one-dimensional groups. Balanced: routers_per_group = 2 nodes_per_router = 2
-/// global_ports_per_router. The four sizes are required, here or in the preset.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Dragonfly {
-    /// Number of groups, g; at most routers_per_group x global_ports_per_router + 1.
-    #[schemars(range(min = 1))]
-    pub groups: Option<u32>,
-    /// Routers per group, a.
-    #[schemars(range(min = 1))]
-    pub routers_per_group: Option<u32>,
-    /// Nodes per router, p: compute nodes and storage servers together.
-    #[schemars(range(min = 1))]
-    pub nodes_per_router: Option<u32>,
-    /// Global ports per router, h.
-    pub global_ports_per_router: Option<u32>,
-    /// How the global ports of a group are assigned to the other groups.
-    pub arrangement: Arrangement,
-    /// Cables between any two groups: a number, or "all" for as many as the ports allow (the same for all pairs).
-    pub cables: Cables,
-}
-
-/// Cables between any two groups.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Cables {
-    /// As many as the ports allow.
-    #[default]
-    All,
-    /// So many.
-    Count(u32),
-}
-
-impl<'de> Deserialize<'de> for Cables {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        use serde::de::{Error, Unexpected, Visitor};
-        struct CablesVisitor;
-        impl Visitor<'_> for CablesVisitor {
-            type Value = Cables;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a positive whole number or \"all\"")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Cables, E> {
-                match text {
-                    "all" => Ok(Cables::All),
-                    _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
-                }
-            }
-            fn visit_i64<E: Error>(self, number: i64) -> Result<Cables, E> {
-                match u32::try_from(number) {
-                    Ok(count) if count > 0 => Ok(Cables::Count(count)),
-                    _ => Err(E::invalid_value(Unexpected::Signed(number), &self)),
-                }
-            }
-        }
-        deserializer.deserialize_any(CablesVisitor)
-    }
-}
-
-impl Serialize for Cables {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Cables::All => serializer.serialize_str("all"),
-            Cables::Count(count) => serializer.serialize_u32(*count),
-        }
-    }
-}
-
-impl JsonSchema for Cables {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Cables".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "oneOf": [{ "const": "all" }, { "type": "integer", "minimum": 1 }] })
     }
 }

@@ -1,6 +1,7 @@
 //! What a run leaves behind: its tables, and `run.json`.
 
 use super::Progress;
+use crate::check::proof;
 use crate::cost::Cost;
 use crate::outcome::Outcome;
 use crate::results::{self, Rows, Table};
@@ -127,6 +128,7 @@ impl Results {
             "ranks": self.figures.processes,
             "schedule": self.schedule_json(),
             "blame": self.scenario.run.blame,
+            "deadlock_cycle": proof::tolerated_cycle(&self.scenario.machine, &self.scenario.network.routing),
             "version": env!("CARGO_PKG_VERSION"),
             "scenario": self.scenario,
         })

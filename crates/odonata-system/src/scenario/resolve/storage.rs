@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use odonata_units::Bytes;
 
+use super::machine::routers_of_a_group;
 use crate::scenario::choices::Assignment;
 use crate::scenario::error::Problem;
 use crate::scenario::layout::Layout;
@@ -15,11 +16,21 @@ const MOST_BLOCKS: u64 = 1 << 24;
 
 pub(super) fn storage(storage: &w::Storage, layout: &Layout) -> Result<r::Storage, Problem> {
     let nodes = nodes(&storage.nodes, layout)?;
-    let servers = match &nodes {
-        r::ServerNodes::PerGroup { count, .. } => count * layout.groups_with_nodes().count() as u32,
-        r::ServerNodes::List(list) => list.len() as u32,
-    };
-    let compute = layout.nodes() - servers;
+    let list = nodes.nodes(layout);
+    if let Some(node) = list.iter().find(|&&node| layout.is_service(node)) {
+        let problem = format!("node {node} is a service node");
+        let error = Problem::new("storage.nodes", problem, "nodes of other routers");
+        return Err(error.hint("machine.service_routers lists the routers of service nodes"));
+    }
+    let servers = list.len() as u32;
+    let compute = layout.nodes() - layout.service_nodes() - servers;
+    if compute == 0 {
+        return Err(Problem::new(
+            "storage.nodes",
+            "every node is a server",
+            "at least one compute node",
+        ));
+    }
     if let Assignment::List(list) = &storage.assignment {
         let key = "storage.assignment.list";
         if list.len() as u64 != u64::from(compute) {
@@ -65,12 +76,14 @@ fn nodes(nodes: &w::Nodes, layout: &Layout) -> Result<r::ServerNodes, Problem> {
     const KEY: &str = "storage.nodes";
     if let Some(list) = &nodes.list {
         let key = format!("{KEY}.list");
-        if nodes.per_group.is_some() || nodes.position.is_some() {
-            return Err(Problem::new(
-                KEY,
-                "list beside per_group or position",
-                "one or the other",
-            ));
+        if nodes.per_group.is_some() || nodes.position.is_some() || nodes.routers.is_some() {
+            let other = if nodes.routers.is_some() {
+                "routers"
+            } else {
+                "per_group or position"
+            };
+            let problem = format!("list beside {other}");
+            return Err(Problem::new(KEY, problem, "one or the other"));
         }
         if list.is_empty() {
             let problem = Problem::new(key, "no servers", "at least one node number");
@@ -95,6 +108,18 @@ fn nodes(nodes: &w::Nodes, layout: &Layout) -> Result<r::ServerNodes, Problem> {
             return Err(Problem::new(key, "every node is a server", "at least one compute node"));
         }
         return Ok(r::ServerNodes::List(list.clone()));
+    }
+    if let Some(routers) = &nodes.routers {
+        let key = format!("{KEY}.routers");
+        if nodes.per_group.is_some() || nodes.position.is_some() {
+            let problem = "routers beside per_group or position";
+            return Err(Problem::new(KEY, problem, "one or the other"));
+        }
+        routers_of_a_group(&key, routers, layout)?;
+        if layout.nodes_of_routers_of_groups(routers).is_empty() {
+            return Err(Problem::new(key, "no servers", "routers that have nodes"));
+        }
+        return Ok(r::ServerNodes::Routers(routers.clone()));
     }
     let count = nodes.per_group.unwrap_or(2);
     let (group, _) = layout.group_sizes();

@@ -159,8 +159,8 @@ fn pattern(
             (pattern, common)
         }
         w::Workload::WorstCase(w) => {
-            let shape = worst_case::shape(size, machine);
-            let pattern = worst_case::pattern(&shape, ranks)
+            let pattern = worst_case::shape(size, machine)
+                .and_then(|shape| worst_case::pattern(&shape, ranks))
                 .map_err(|problem| Problem::new(format!("{at}.worst-case"), problem, "a job that fills the machine"))?;
             (pattern, w.traffic())
         }

@@ -1,27 +1,123 @@
 //! The traffic that is worst for minimal routing on a machine.
 
+use std::collections::VecDeque;
+
+use odonata_topology::Topology;
 use odonata_workload::{Pattern, WorstCase};
 
 use super::workload::Size;
+use crate::family::Family;
 use crate::scenario::choices::GridStep;
 use crate::scenario::resolved as r;
 
-/// How many ranks a group of the machine has room for; storage servers are left out.
+/// How many ranks a group of the machine has room for; storage servers and service nodes are left out.
 pub(super) fn ranks_per_group(size: Size, machine: &r::Resolved) -> u32 {
+    let layout = &machine.layout;
+    let groups = (layout.groups_with_nodes().count() as u32).max(1);
+    // Servers that are listed one by one are not in every group.
     let servers = match machine.storage.as_ref().map(|storage| &storage.nodes) {
         Some(r::ServerNodes::PerGroup { count, .. }) => *count,
+        Some(nodes @ r::ServerNodes::Routers(_)) => nodes.nodes(layout).len() as u32 / groups,
         _ => 0,
     };
-    (machine.layout.group_sizes().1 - servers).saturating_mul(size.ranks_per_node)
+    let taken = servers + layout.service_nodes() / groups;
+    let nodes = layout.group_sizes().1.saturating_sub(taken).max(1);
+    nodes.saturating_mul(size.ranks_per_node)
 }
 
 /// What of the machine's topology decides which traffic is worst.
-pub(super) fn shape(size: Size, machine: &r::Resolved) -> WorstCase {
-    match machine.machine {
-        r::Machine::Dragonfly(_) => WorstCase::Groups {
+///
+/// # Errors
+/// Routers of a machine that has no groups have different numbers of nodes, or cannot all have a neighbour of their own.
+pub(super) fn shape(size: Size, machine: &r::Resolved) -> Result<WorstCase, String> {
+    let of_router = |nodes: u32| nodes.saturating_mul(size.ranks_per_node);
+    Ok(match &machine.machine.kind {
+        r::Kind::Dragonfly(_) | r::Kind::Dragonfly2d(_) | r::Kind::DragonflyPlus(_) => WorstCase::Groups {
             ranks_per_group: ranks_per_group(size, machine),
         },
+        r::Kind::Torus(torus) | r::Kind::Mesh(torus) => WorstCase::Torus {
+            extents: torus.dims.clone(),
+            ranks_per_router: of_router(torus.nodes_per_router),
+        },
+        r::Kind::FatTree(tree) => {
+            let below = tree.down[..tree.down.len() - 1].iter();
+            let nodes = below.fold(1u32, |product, &children| product.saturating_mul(children));
+            WorstCase::Tree {
+                ranks_per_subtree: of_router(nodes),
+            }
+        }
+        r::Kind::HyperX(hyperx) => WorstCase::HyperX {
+            extents: hyperx.dims.clone(),
+            ranks_per_router: of_router(hyperx.nodes_per_router),
+        },
+        r::Kind::SlimFly(_) | r::Kind::Graph(_) => {
+            let family = Family::new(&machine.machine)?;
+            let topology = family.topology();
+            let nodes = topology.nodes() / topology.routers();
+            if (0..topology.nodes()).any(|node| topology.node_router(node) != node / nodes.max(1)) {
+                return Err("routers have different numbers of nodes".into());
+            }
+            WorstCase::Neighbours {
+                partners: partners(topology)?.into(),
+                ranks_per_router: of_router(nodes),
+            }
+        }
+    })
+}
+
+/// A neighbour of each router, all different: a perfect matching of routers with neighbours, found by augmenting paths
+/// (H. Kuhn, "The Hungarian method for the assignment problem", 1955), breadth first.
+fn partners(topology: &Topology) -> Result<Vec<u32>, String> {
+    const NOBODY: u32 = u32::MAX;
+    let routers = topology.routers() as usize;
+    let neighbours = |router: u32| topology.ports_of(router).filter_map(|port| topology.neighbour(port));
+    // Who has which neighbour, both ways.
+    let mut partner = vec![NOBODY; routers];
+    let mut taken_by = vec![NOBODY; routers];
+    for start in 0..routers as u32 {
+        if let Some(free) = neighbours(start).find(|&other| taken_by[other as usize] == NOBODY) {
+            (partner[start as usize], taken_by[free as usize]) = (free, start);
+            continue;
+        }
+        // The router that asked for each neighbour in this search, if one did.
+        let mut asked_by = vec![NOBODY; routers];
+        let mut open = VecDeque::from([start]);
+        let mut end = NOBODY;
+        while let Some(router) = open.pop_front() {
+            for other in neighbours(router) {
+                if asked_by[other as usize] != NOBODY {
+                    continue;
+                }
+                asked_by[other as usize] = router;
+                match taken_by[other as usize] {
+                    NOBODY => end = other,
+                    owner => open.push_back(owner),
+                }
+                if end != NOBODY {
+                    break;
+                }
+            }
+            if end != NOBODY {
+                break;
+            }
+        }
+        if end == NOBODY {
+            return Err(format!(
+                "router {start} cannot have a neighbour that is no other router's"
+            ));
+        }
+        // Everybody on the path takes the neighbour asked for, and leaves the former one to who asked before.
+        loop {
+            let router = asked_by[end as usize];
+            let former = partner[router as usize];
+            (partner[router as usize], taken_by[end as usize]) = (end, router);
+            if router == start {
+                break;
+            }
+            end = former;
+        }
     }
+    Ok(partner)
 }
 
 /// The worst traffic on `shape` for `ranks` ranks.
@@ -65,6 +161,34 @@ pub(super) fn pattern(shape: &WorstCase, ranks: u32) -> Result<r::Pattern, Strin
 mod tests {
     use super::*;
     use odonata_units::{Bytes, Time};
+
+    /// In every graph that has such partners they are found: Slim Flies and a ring of three.
+    #[test]
+    fn partners_are_different_neighbours() {
+        let fly = |q| odonata_topology::SlimFly::new(odonata_topology::SlimFlyShape { q, nodes: None }).unwrap();
+        let cable = |a, b| odonata_topology::Cable {
+            a,
+            b,
+            class: odonata_topology::LinkClass::Local,
+        };
+        let ring = [cable((0, 0), (1, 1)), cable((1, 0), (2, 1)), cable((2, 0), (0, 1))];
+        let ring = Topology::new(&[2; 3], &[], &ring).unwrap();
+        for topology in [fly(5).topology(), fly(4).topology(), &ring] {
+            let mut found = partners(topology).unwrap();
+            for (router, &partner) in (0..).zip(&found) {
+                assert!(
+                    topology
+                        .ports_of(router)
+                        .any(|port| topology.neighbour(port) == Some(partner))
+                );
+            }
+            found.sort_unstable();
+            assert!(found.iter().copied().eq(0..topology.routers()));
+        }
+        // The two ends of a line of three want the same neighbour.
+        let line = Topology::new(&[2; 3], &[], &[cable((0, 0), (1, 1)), cable((1, 0), (2, 1))]).unwrap();
+        assert!(partners(&line).unwrap_err().contains("router 2"));
+    }
 
     #[test]
     fn the_resolved_pattern_is_the_worst_case_of_every_shape() {

@@ -5,16 +5,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::scenario::Clock;
-use crate::scenario::choices::{Algorithm, Comparison, Divert, InputQueues, RouterModel, Switching, VcRule, Via};
+use crate::scenario::choices::{
+    Algorithm, Comparison, DeadlockCheck, Divert, InputQueues, Knowledge, RouterModel, Switching, Up, VcRule, Vcs, Via,
+};
 use crate::scenario::pipeline::Pipeline;
 
 /// Links, routers, routing. The defaults are a virtual cut-through network of input-queued routers.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Network {
-    /// Length of a cycle, as its period ("1 ns") or its frequency ("1 GHz"). Where it is given, every time of the
-    /// scenario may be written in cycles ("3 cycles"), every rate in flits ("1 flit/cycle"). Default: none.
-    pub clock: Option<Clock>,
     /// Largest packet, 1 B to 1 MiB; messages are cut into packets. At least one flit.
     pub packet: Bytes,
     /// Unit of buffer space and of cut-through. Every size of the scenario may be written in flits ("8 flits").
@@ -33,12 +32,14 @@ pub struct Network {
     pub links: Links,
     /// How paths are chosen.
     pub routing: Routing,
+    /// Length of a cycle, as its period ("1 ns") or its frequency ("1 GHz"). Where it is given, every time of the
+    /// scenario may be written in cycles ("3 cycles"), every rate in flits ("1 flit/cycle"). Default: none.
+    pub clock: Option<Clock>,
 }
 
 impl Default for Network {
     fn default() -> Self {
         Network {
-            clock: None,
             packet: Bytes::kib(4),
             flit: Bytes(32),
             switching: Switching::CutThrough,
@@ -48,6 +49,7 @@ impl Default for Network {
             pipeline: Pipeline::default(),
             links: Links::default(),
             routing: Routing::default(),
+            clock: None,
         }
     }
 }
@@ -102,46 +104,59 @@ impl Link {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Routing {
-    /// The algorithm. Traffic inside a group is always minimal.
-    pub algorithm: Algorithm,
+    /// The algorithm; an algorithm that the machine's family does not have is refused with a list of those that it has.
+    /// On dragonflies, traffic inside a group is always minimal. Default: the family's deterministic minimal one, which is
+    /// "dimension-order" on tori and meshes, "nearest-common-ancestor" on fat trees, "minimal" on all others but graphs
+    /// from files, which have "up-down". That one goes around failed cables on every machine of up to 8,192 routers.
+    pub algorithm: Option<Algorithm>,
+    /// UGAL: which loads the source router knows. Default: "local".
+    pub knowledge: Option<Knowledge>,
+    /// Fat trees and up*/down* routing: how the way up is chosen. Default: "d-mod-k", and "random".
+    pub up: Option<Up>,
     /// What a non-minimal path goes through.
     pub via: Via,
-    /// Adaptive routing: a packet leaves its minimal path only if more than this waits there.
-    pub threshold: Bytes,
+    /// Adaptive routing: a packet leaves its minimal path only if more than this waits there. UGAL: only if that much more
+    /// waits there than on the other path. Default: "16 KiB"; UGAL: "0 B".
+    pub threshold: Option<Bytes>,
     /// Adaptive routing: a packet leaves its minimal path if more waits there than this factor times what waits on
-    /// the other path; 0 to 1000.
+    /// the other path; 0 to 1000. UGAL counts what waits times the routers of the path. Default: 2; UGAL: 1.
     #[schemars(range(min = 0, max = 1000))]
-    pub bias: f64,
-    /// Adaptive routing: how `threshold` and `bias` are taken together.
-    pub comparison: Comparison,
-    /// Adaptive routing: whether the load of a path counts times the hops of the path.
-    pub weigh_hops: bool,
+    pub bias: Option<f64>,
+    /// Adaptive routing: how `threshold` and `bias` are taken together. Default: "both"; UGAL: "sum".
+    pub comparison: Option<Comparison>,
+    /// Adaptive routing: whether the load of a path counts times the hops of the path. Default: false; UGAL: true.
+    pub weigh_hops: Option<bool>,
     /// Adaptive routing: random non-minimal paths that are compared, 1 to 64.
     #[schemars(range(min = 1, max = 64))]
     pub candidates: u32,
-    /// Virtual channels per port of every class of links, 1 to 16; where the algorithm needs more to be free of
-    /// deadlock, it gets what it needs. Default: as many as it needs.
-    #[schemars(range(min = 1, max = 16))]
-    pub vcs: Option<u8>,
+    /// Virtual channels per port, 1 to 16: a number for every class of links, or a table such as
+    /// { terminal = 4, local = 3 }; where the algorithm needs more to be free of deadlock, it gets what it needs.
+    /// Default: as many as it needs.
+    pub vcs: Option<Vcs>,
     /// Progressive adaptive routing: over what a second router of the source group may divert a packet.
     pub divert: Divert,
     /// How virtual channels are assigned to the hops of a path.
     pub vc_rule: VcRule,
+    /// What happens to a routing that can deadlock.
+    pub deadlock_check: DeadlockCheck,
 }
 
 impl Default for Routing {
     fn default() -> Self {
         Routing {
-            algorithm: Algorithm::Minimal,
+            algorithm: None,
+            knowledge: None,
+            up: None,
             via: Via::Group,
-            threshold: Bytes(16 * 1024),
-            bias: 2.0,
-            comparison: Comparison::Both,
-            weigh_hops: false,
+            threshold: None,
+            bias: None,
+            comparison: None,
+            weigh_hops: None,
             candidates: 2,
             vcs: None,
             divert: Divert::Any,
             vc_rule: VcRule::Stage,
+            deadlock_check: DeadlockCheck::Refuse,
         }
     }
 }

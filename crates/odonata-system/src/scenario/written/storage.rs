@@ -23,7 +23,7 @@ pub struct Storage {
     pub drain: Option<Drain>,
 }
 
-/// Which nodes are servers: `{ per_group = 2, position = "last" }`, or `{ list = [0, 32] }`.
+/// Which nodes are servers: `{ per_group = 2, position = "last" }`, `{ routers = [15] }`, or `{ list = [0, 32] }`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Nodes {
@@ -31,7 +31,10 @@ pub struct Nodes {
     pub per_group: Option<u32>,
     /// Whether these are the first or the last nodes of the group. Default: "first".
     pub position: Option<Position>,
-    /// Node numbers, counted over the machine, instead of the two keys above; server s is the s-th of them.
+    /// Routers of every group, numbered from 0 in the group, all of whose nodes are servers, instead of the two keys
+    /// above; servers are numbered as their nodes are.
+    pub routers: Option<Vec<u32>>,
+    /// Node numbers, counted over the machine, instead of the keys above; server s is the s-th of them.
     pub list: Option<Vec<u32>>,
 }
 

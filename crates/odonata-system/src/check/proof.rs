@@ -1,0 +1,174 @@
+//! Freedom from deadlock: proved on the machine itself, or on a smaller one of the same shape.
+
+use super::RoutingReport;
+use crate::build;
+use crate::scenario::resolved::{DeadlockCheck, Kind, Machine, Routing};
+use odonata_network::deadlock;
+use odonata_topology::{Peer, Topology};
+
+/// Routers up to which the dependency graph of the whole machine is enumerated: seconds; the time grows with
+/// their cube for detours over routers.
+const LARGEST_PROOF: u32 = 300;
+/// Routers of the smaller machine that stands for a larger one.
+const SMALLER_PROOF: u32 = 120;
+
+/// What is known of the routing `r` on `machine`.
+pub(super) fn report(machine: &Machine, r: &Routing) -> Result<RoutingReport, String> {
+    let needed = build::routing_on(machine, r)?;
+    let smaller = match needed.topology().routers() <= LARGEST_PROOF {
+        true => None,
+        false => smaller(&machine.kind),
+    };
+    let (routing, proved_on) = match smaller {
+        None => (needed, "this machine".into()),
+        Some((kind, text)) => {
+            let small = Machine {
+                kind,
+                service_routers: Vec::new(),
+                failed_links: Vec::new(),
+                degraded_links: Vec::new(),
+            };
+            let broken = if machine.failed_links.is_empty() {
+                ""
+            } else {
+                ", none of its cables broken"
+            };
+            (build::routing_on(&small, r)?, format!("the same {text}{broken}"))
+        }
+    };
+    let proof = deadlock::check(&routing);
+    Ok(RoutingReport {
+        virtual_channels_needed: routing.virtual_channels(),
+        virtual_channels: build::virtual_channels_of(r, &routing),
+        deadlock_free: proof.cycle.is_none(),
+        deadlock_check: r.deadlock_check,
+        channels: proof.channels,
+        dependencies: proof.dependencies,
+        proved_on,
+        cycle: hops(routing.topology(), &proof.cycle.unwrap_or_default()),
+    })
+}
+
+/// A cycle of channels that can fill, hop by hop, of a scenario that is run whether or not there is one; empty if there
+/// is none, `None` where nobody asks.
+pub(crate) fn tolerated_cycle(machine: &Machine, r: &Routing) -> Option<Vec<String>> {
+    match r.deadlock_check {
+        DeadlockCheck::Refuse => None,
+        DeadlockCheck::Warn => report(machine, r).ok().map(|report| report.cycle),
+    }
+}
+
+/// The channels of a cycle, in words.
+fn hops(topology: &Topology, cycle: &[(u32, u8)]) -> Vec<String> {
+    let hop = |&(port, vc): &(u32, u8)| {
+        let to = match topology.peer(port) {
+            Peer::Router { router, .. } => format!("router {router}"),
+            Peer::Node(node) => format!("node {node}"),
+            Peer::Free => "nothing".into(),
+        };
+        let class = topology.class(port).name();
+        format!(
+            "router {} to {to} ({class}, virtual channel {vc})",
+            topology.router_of_port(port)
+        )
+    };
+    cycle.iter().map(hop).collect()
+}
+
+/// A machine of the same kind that is small enough, and what it is; `None`: a kind that has no smaller ones.
+///
+/// Which channels depend on which follows from the kinds of hops that paths have, and not from how many there are of a
+/// kind. Grids keep their number of dimensions, trees their levels; five groups hold every kind of path of a dragonfly:
+/// source, two intermediates, destination, and one beside.
+fn smaller(kind: &Kind) -> Option<(Kind, String)> {
+    let routers = |extents: &[u32]| extents.iter().fold(1u64, |all, &k| all.saturating_mul(u64::from(k)));
+    let shown = |extents: &[u32]| extents.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ");
+    // The largest bound on the extents that leaves few enough routers.
+    let grid = |dims: &[u32]| {
+        let cut = |most: u32| -> Vec<u32> { dims.iter().map(|&k| k.min(most)).collect() };
+        let fits = |extents: &Vec<u32>| routers(extents) <= u64::from(SMALLER_PROOF);
+        (2..=6).rev().map(cut).find(fits).unwrap_or_else(|| cut(2))
+    };
+    match kind {
+        Kind::Dragonfly(d) => {
+            let mut small = d.clone();
+            small.routers_per_group = d.routers_per_group.min(SMALLER_PROOF / 5);
+            let fits = small.routers_per_group * d.global_ports_per_router + 1;
+            small.groups = (SMALLER_PROOF / small.routers_per_group).max(5).min(d.groups).min(fits);
+            small.cables = None;
+            let text = format!(
+                "dragonfly with {} groups of {} routers",
+                small.groups, small.routers_per_group
+            );
+            Some((Kind::Dragonfly(small), text))
+        }
+        Kind::Dragonfly2d(d) => {
+            let mut small = d.clone();
+            (small.rows, small.columns) = (d.rows.min(4), d.columns.min(5));
+            let of_a_group = small.rows * small.columns;
+            small.column_cables = d.column_cables.min(2);
+            small.groups = d.groups.min(5).min(of_a_group * d.global_ports_per_router + 1);
+            (small.cables, small.bundle) = (None, 1);
+            small.nodes_per_router = 1;
+            small.exceptions.clear();
+            let text = format!(
+                "dragonfly with {} groups of {} x {} routers",
+                small.groups, small.rows, small.columns
+            );
+            Some((Kind::Dragonfly2d(small), text))
+        }
+        Kind::DragonflyPlus(d) => {
+            let mut small = d.clone();
+            small.leaves_per_group = d.leaves_per_group.min(8);
+            small.spines_per_group = d.spines_per_group.min(8);
+            small.groups = d
+                .groups
+                .min(5)
+                .min(small.spines_per_group * d.global_ports_per_spine + 1);
+            small.cables = None;
+            let text = format!(
+                "dragonfly+ with {} groups of {} leaves and {} spines",
+                small.groups, small.leaves_per_group, small.spines_per_group
+            );
+            Some((Kind::DragonflyPlus(small), text))
+        }
+        Kind::Torus(t) | Kind::Mesh(t) => {
+            let mut small = t.clone();
+            small.dims = grid(&t.dims);
+            let text = format!("{} of {} routers", kind.name(), shown(&small.dims));
+            let small = match kind {
+                Kind::Torus(_) => Kind::Torus(small),
+                _ => Kind::Mesh(small),
+            };
+            Some((small, text))
+        }
+        Kind::HyperX(x) => {
+            let mut small = x.clone();
+            small.dims = grid(&x.dims);
+            small.cables.iter_mut().for_each(|count| *count = (*count).min(2));
+            let text = format!("HyperX of {} routers", shown(&small.dims));
+            Some((Kind::HyperX(small), text))
+        }
+        Kind::FatTree(t) => {
+            let mut small = t.clone();
+            let most = if t.down.len() > 3 { 2 } else { 4 };
+            for list in [&mut small.down, &mut small.up, &mut small.parallel] {
+                list.iter_mut().for_each(|count| *count = (*count).min(most));
+            }
+            let text = format!("fat tree with at most {most} children and parents");
+            Some((Kind::FatTree(small), text))
+        }
+        Kind::SlimFly(f) => {
+            let mut small = f.clone();
+            // The sets of generators differ by the residue.
+            small.q = match f.q % 4 {
+                0 => 4,
+                1 => 5,
+                _ => 7,
+            };
+            let text = format!("Slim Fly with q = {}", small.q);
+            Some((Kind::SlimFly(small), text))
+        }
+        Kind::Graph(_) => None,
+    }
+}

@@ -1,0 +1,239 @@
+//! Runs on machines of every family: everything arrives, and the digest depends neither on scheduler nor on parts.
+
+use odonata_system::{Outcome, Results, Simulation, check, scenario};
+use std::time::Duration;
+
+/// A machine, its nodes, and the algorithms that it is run with.
+const MACHINES: [(&str, u32, &[&str]); 10] = [
+    (
+        "dragonfly = { groups = 5, routers_per_group = 4, nodes_per_router = 2, global_ports_per_router = 2, \
+         arrangement = \"circulant\" }",
+        40,
+        &["minimal", "valiant", "ugal", "progressive-adaptive", "up-down"],
+    ),
+    (
+        "dragonfly-2d = { groups = 4, rows = 2, columns = 3, column_cables = 2, nodes_per_router = 2, \
+         global_ports_per_router = 2, cables = 3, exceptions = [{ router = 1, nodes = 0 }, { router = 5, nodes = 3 }] }",
+        4 * 11,
+        &["minimal", "valiant", "ugal", "progressive-adaptive"],
+    ),
+    (
+        "dragonfly-plus = { groups = 4, leaves_per_group = 3, spines_per_group = 2, nodes_per_leaf = 3, \
+         global_ports_per_spine = 3 }",
+        36,
+        &["minimal", "valiant", "ugal", "progressive-adaptive"],
+    ),
+    (
+        "torus = { dims = [4, 3, 3], nodes_per_router = 1 }",
+        36,
+        &["dimension-order", "bubble", "minimal-adaptive", "valiant", "up-down"],
+    ),
+    (
+        "mesh = { dims = [4, 4], nodes_per_router = 2 }",
+        32,
+        &["dimension-order", "minimal-adaptive", "valiant"],
+    ),
+    (
+        "fat-tree = { k = 3, n = 3 }",
+        27,
+        &["nearest-common-ancestor", "up-down"],
+    ),
+    (
+        "fat-tree = { down = [4, 3, 2], up = [1, 2, 2], parallel = [1, 2, 1] }",
+        24,
+        &["nearest-common-ancestor"],
+    ),
+    (
+        "slim-fly = { q = 4, nodes_per_router = 1 }",
+        32,
+        &["minimal", "valiant", "ugal"],
+    ),
+    (
+        "hyperx = { dims = [3, 4], cables = [1, 2], nodes_per_router = 3 }",
+        36,
+        &["minimal", "valiant", "ugal", "dal"],
+    ),
+    (
+        "graph = { file = \"ring.txt\", nodes_per_router = 2 }",
+        10,
+        &["up-down"],
+    ),
+];
+
+/// Half of the nodes exchange halos and reduce, the others send at random; five cables make a ring.
+fn text(machine: &str, nodes: u32, algorithm: &str, more: &str) -> String {
+    let half = nodes / 2;
+    format!(
+        "[run]\n{more}\n[network]\npacket = \"1 KiB\"\nrouting.algorithm = \"{algorithm}\"\n[machine]\n{machine}\n\
+         [[jobs]]\nname = \"halo\"\nranks = {half}\nplacement = \"random\"\n\
+         workload.stencil = {{ dims = [{half}], message = \"3 KiB\", iterations = 2, compute = \"1 us\" }}\n\
+         [[jobs]]\nname = \"noise\"\nranks = {}\nplacement = \"random-router\"\n\
+         workload.uniform = {{ load = 0.3, messages = 30 }}\n",
+        nodes - half
+    )
+}
+
+fn run(text: &str) -> Results {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machines");
+    let scenario = scenario::load(text, "test.toml", &[], None, folder).unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{error}"));
+    while !simulation.advance(Duration::from_secs(60)).finished {}
+    simulation.finish(false)
+}
+
+#[test]
+fn everything_arrives_on_every_family_by_every_algorithm() {
+    for (machine, nodes, algorithms) in MACHINES {
+        for algorithm in algorithms {
+            let results = run(&text(machine, nodes, algorithm, "scheduler = \"sequential\""));
+            assert_eq!(results.outcome(), &Outcome::Completed, "{machine} {algorithm}");
+            // 30 messages of a packet per rank of the second job.
+            let noise = results.rows().ranks.iter().filter(|rank| rank.job == "noise");
+            let (sent, received, bytes) = noise.fold((0, 0, 0), |(sent, received, bytes), rank| {
+                (
+                    sent + rank.messages_sent,
+                    received + rank.messages_received,
+                    bytes + rank.bytes_received,
+                )
+            });
+            let expected = u64::from(nodes - nodes / 2) * 30;
+            assert_eq!((sent, received), (expected, expected), "{machine} {algorithm}");
+            assert_eq!(bytes, expected * 1024, "{machine} {algorithm}");
+        }
+    }
+}
+
+#[test]
+fn two_parts_give_the_digest_of_one() {
+    for (machine, nodes, algorithms) in MACHINES {
+        for algorithm in algorithms {
+            let digest = |more: &str| run(&text(machine, nodes, algorithm, more)).digest().to_string();
+            assert_eq!(
+                digest("scheduler = \"sequential\""),
+                digest("scheduler = \"conservative\"\nthreads = 2\nparts = 2"),
+                "{machine} {algorithm}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_routing_is_proved_free_of_deadlock_on_its_machine() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machines");
+    for (machine, nodes, algorithms) in MACHINES {
+        for algorithm in algorithms {
+            let text = text(machine, nodes, algorithm, "");
+            let loaded = scenario::load(&text, "test.toml", &[], None, folder).unwrap();
+            let report = check(&loaded).unwrap_or_else(|error| panic!("{error}"));
+            let routing = report.routing;
+            assert!(routing.deadlock_free, "{machine} {algorithm}: {:?}", routing.cycle);
+            assert_eq!(routing.proved_on, "this machine");
+            assert_eq!(report.machine.nodes, nodes);
+        }
+    }
+}
+
+/// A larger machine is proved on a smaller one of the same shape, which the report names.
+#[test]
+fn large_machines_are_proved_on_smaller_ones() {
+    let cases = [
+        (
+            "dragonfly-2d = { groups = 9, nodes_per_router = 1, global_ports_per_router = 4 }",
+            "5 groups of 4 x 5",
+        ),
+        (
+            "dragonfly-plus = { groups = 17, leaves_per_group = 16, spines_per_group = 16, nodes_per_leaf = 1, \
+             global_ports_per_spine = 1 }",
+            "5 groups of 8 leaves and 8 spines",
+        ),
+        ("torus = { dims = [8, 8, 8] }", "torus of 4 x 4 x 4 routers"),
+        ("mesh = { dims = [32, 32] }", "mesh of 6 x 6 routers"),
+        ("fat-tree = { k = 16, n = 3 }", "fat tree with at most 4"),
+        ("slim-fly = { q = 13 }", "Slim Fly with q = 5"),
+        ("hyperx = { dims = [20, 20] }", "HyperX of 6 x 6 routers"),
+    ];
+    for (machine, proved_on) in cases {
+        let text = format!("[machine]\n{machine}\n[[jobs]]\nranks = 2\nworkload.milc = {{}}\n");
+        let loaded = scenario::load(&text, "test.toml", &[], None, "").unwrap_or_else(|error| panic!("{error}"));
+        let routing = check(&loaded).unwrap_or_else(|error| panic!("{error}")).routing;
+        assert!(routing.deadlock_free, "{machine}");
+        assert!(
+            routing.proved_on.contains(proved_on),
+            "{machine}: {}",
+            routing.proved_on
+        );
+    }
+}
+
+#[test]
+fn up_down_goes_around_failed_cables_and_others_say_that_they_cannot() {
+    let machine = "failed_links = [{ routers = [0, 1] }]\ntorus = { dims = [4, 3], nodes_per_router = 2 }";
+    let results = run(&text(machine, 24, "up-down", ""));
+    assert_eq!(results.outcome(), &Outcome::Completed);
+    let refused = scenario::load(&text(machine, 24, "dimension-order", ""), "t.toml", &[], None, "").unwrap_err();
+    assert_eq!(refused.key, "machine.failed_links");
+    assert!(refused.message.contains("routers 0 and 1"), "{refused}");
+}
+
+/// Half the rate on the only way between two routers, and the stream of messages takes twice as long.
+#[test]
+fn degraded_cables_take_longer() {
+    let time = |faults: &str| {
+        let results = run(&format!(
+            "[network.links]\nlocal.bandwidth = \"1 GB/s\"\n[machine]\n{faults}\nmesh = {{ dims = [2] }}\n\
+             [[jobs]]\nranks = 2\nworkload.permutation = {{ targets = [1, 0], load = 1, messages = 100 }}\n"
+        ));
+        assert_eq!(results.outcome(), &Outcome::Completed);
+        results.progress().simulated_s
+    };
+    let (whole, half) = (time(""), time("degraded_links = [{ routers = [0, 1], factor = 0.5 }]"));
+    assert!((half / whole - 2.0).abs() < 0.05, "{whole} {half}");
+}
+
+#[test]
+fn the_worst_case_runs_on_every_family() {
+    for (machine, nodes, algorithms) in MACHINES {
+        if machine.contains("exceptions") {
+            continue;
+        }
+        let text = format!(
+            "[run]\nscheduler = \"sequential\"\n[network]\npacket = \"1 KiB\"\nrouting.algorithm = \"{}\"\n[machine]\n\
+             {machine}\n[[jobs]]\nranks = {nodes}\nworkload.worst-case = {{ load = 0.2, messages = 5 }}\n",
+            algorithms[0]
+        );
+        assert_eq!(run(&text).outcome(), &Outcome::Completed, "{machine}");
+    }
+}
+
+/// Virtual channels as CODES gives them, on detours over routers: two local hops of the intermediate group share one.
+#[test]
+fn a_routing_that_can_deadlock_is_refused_or_says_so() {
+    let text = |check: &str| {
+        format!(
+            "[network.routing]\nalgorithm = \"valiant\"\nvia = \"router\"\nvc_rule = \"codes\"\n{check}\n\
+             [machine.dragonfly]\ngroups = 5\nrouters_per_group = 4\nnodes_per_router = 1\n\
+             global_ports_per_router = 1\n[[jobs]]\nranks = 20\n\
+             workload.uniform = {{ load = 0.1, messages = 5 }}\n"
+        )
+    };
+    let refused = scenario::load(&text(""), "t.toml", &[], None, "").unwrap_err();
+    assert_eq!(refused.key, "network.routing.vc_rule");
+    let warned = text("deadlock_check = \"warn\"");
+    let loaded = scenario::load(&warned, "t.toml", &[], None, "").unwrap();
+    let routing = check(&loaded).unwrap().routing;
+    assert!(!routing.deadlock_free && routing.cycle.len() > 1, "{routing:?}");
+    assert!(
+        routing.cycle.iter().all(|hop| hop.contains("virtual channel 2")),
+        "{routing:?}"
+    );
+    let json = run(&warned).run_json();
+    assert_eq!(
+        json["deadlock_cycle"].as_array().map(Vec::len),
+        Some(routing.cycle.len())
+    );
+    // Asked, and there is none.
+    let sound = warned.replace("\"codes\"", "\"stage\"");
+    assert_eq!(run(&sound).run_json()["deadlock_cycle"], serde_json::json!([]));
+    let unasked = sound.replace("warn", "refuse");
+    assert!(run(&unasked).run_json()["deadlock_cycle"].is_null());
+}

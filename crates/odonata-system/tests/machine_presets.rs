@@ -1,0 +1,114 @@
+//! The presets of real machines: sizes as published.
+
+use odonata_system::describe::{Description, describe};
+use odonata_system::scenario::{self, Scenario, presets};
+use odonata_units::{Bandwidth, Time};
+
+fn machine(preset: &str) -> Description {
+    let text = format!("preset = \"{preset}\"\n");
+    let hardware = scenario::load_hardware(&text, preset, &[], "").unwrap_or_else(|error| panic!("{error}"));
+    describe(&hardware).unwrap()
+}
+
+fn with_job(preset: &str, ranks: u32) -> Scenario {
+    let text = format!("preset = \"{preset}\"\n[[jobs]]\nranks = {ranks}\nworkload.checkpoint = {{}}\n");
+    scenario::load(&text, "s.toml", &[], None, "").unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Cables by class, of those that the machine has.
+fn cables(description: &Description) -> Vec<(&str, u64)> {
+    let links = description.links.iter();
+    links.map(|links| (links.class, links.cables)).collect()
+}
+
+#[test]
+fn every_preset_is_a_machine() {
+    assert_eq!(presets::names().count(), 9);
+    for preset in presets::names() {
+        let found = machine(preset);
+        assert!(found.nodes > 0 && found.diameter.nodes > 0, "{preset}");
+    }
+}
+
+/// A Cray XC group: 6 x 16 x 15 / 2 green cables and 16 x 6 x 5 / 2 x 3 black ones.
+#[test]
+fn cray_xc_groups_have_their_green_and_black_cables() {
+    for (preset, groups, blue) in [
+        ("theta", 9, 12),
+        ("edison", 15, 24),
+        ("cori-like", 25, 12),
+        ("trinity", 57, 4),
+    ] {
+        let found = machine(preset);
+        assert_eq!((found.kind, u64::from(found.groups)), ("dragonfly-2d", groups));
+        assert_eq!(found.routers_per_group, [96, 96]);
+        let expected = [
+            ("terminal", u64::from(found.nodes)),
+            ("local", groups * 720),
+            ("global", groups * (groups - 1) / 2 * blue),
+            ("column", groups * 720),
+        ];
+        assert_eq!(cables(&found), expected, "{preset}");
+    }
+    assert_eq!(machine("theta").nodes, 3_456);
+    assert_eq!(machine("edison").nodes, 5_760);
+}
+
+#[test]
+fn cori_has_9000_compute_nodes_and_300_burst_buffers() {
+    let found = machine("cori-like");
+    // 96 global ports of each group stay free.
+    assert_eq!((found.nodes, found.free_ports), (9_300, 25 * 96));
+    let Scenario {
+        resolved, placement, ..
+    } = with_job("cori-like", 9_000);
+    assert_eq!(placement.servers.len(), 300);
+    // The two burst buffers of the first chassis are the nodes behind its 15 x 4; each serves 30 nodes.
+    assert_eq!(placement.servers[..3], [60, 61, 122]);
+    let served = placement.jobs[0].servers.iter().filter(|&&server| server == 7).count();
+    assert_eq!(served, 30);
+    let links = &resolved.network.links;
+    assert_eq!(links.terminal.bandwidth, Bandwidth::gib_per_s(16.0));
+    assert_eq!(links.local.bandwidth, Bandwidth::gib_per_s(5.25));
+    assert_eq!(links.column.bandwidth, Bandwidth::gib_per_s(5.25));
+    assert_eq!(links.global.bandwidth, Bandwidth::gib_per_s(4.69));
+}
+
+#[test]
+fn trinity_has_20520_compute_nodes_and_570_burst_buffers() {
+    assert_eq!(machine("trinity").nodes, 57 * (360 + 10 + 4));
+    let Scenario {
+        resolved, placement, ..
+    } = with_job("trinity", 20_520);
+    assert_eq!(placement.servers.len(), 570);
+    assert_eq!(resolved.layout.service_nodes(), 57 * 4);
+    // Between groups four links make 18.75 GB/s.
+    assert_eq!(4.0 * resolved.network.links.global.bandwidth.0, 18.75e9);
+    assert_eq!(3.0 * resolved.network.links.column.bandwidth.0, 15.75e9);
+}
+
+/// Σ floor(k / 2) hops to the farthest node, n k^n cables but for the dimension of two routers, which has double ones.
+#[test]
+fn blue_genes_are_tori() {
+    let p = machine("bluegene-p");
+    assert_eq!((p.nodes, p.diameter.routers), (512, 12));
+    assert_eq!(cables(&p), [("terminal", 512), ("local", 3 * 512)]);
+    let q = machine("bluegene-q");
+    assert_eq!((q.nodes, q.diameter.routers), (1_024, 11));
+    assert_eq!(cables(&q), [("terminal", 1_024), ("local", 5 * 1_024)]);
+    // One hop of a rack of Blue Gene/Q takes 40 ns.
+    let text = "preset = \"bluegene-q\"\n";
+    let network = scenario::load_hardware(text, "q", &[], "").unwrap().network;
+    assert_eq!(network.router_delay + network.links.local.latency, Time::from_ns(40));
+}
+
+#[test]
+fn frontier_has_270_tb_per_s_between_its_groups() {
+    let found = machine("frontier-like");
+    // Four interfaces of 9,472 nodes.
+    assert_eq!((found.groups, found.nodes), (74, 4 * 9_472));
+    assert!(found.ports_per_router[1] <= 64);
+    let global = found.links.iter().find(|links| links.class == "global").unwrap();
+    let rate = global.cables as f64 * global.bandwidth_bytes_per_s;
+    assert!((rate / 270e12 - 1.0).abs() < 0.01, "{rate}");
+}
