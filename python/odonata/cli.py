@@ -241,8 +241,8 @@ def load_sweep(
         typer.Option(
             "--latency-threshold",
             metavar="LATENCY",
-            help="Mean latency of a saturated network (booksim: a time or clock cycles; steady: times that of "
-            "the idle network).",
+            help="Mean latency of a saturated network (booksim: a time or clock cycles; steady: times "
+            "that of the idle network).",
         ),
     ] = None,
     precision: Annotated[

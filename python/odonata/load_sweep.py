@@ -1,8 +1,8 @@
 """Latency-load curves: what is accepted and how long it takes, at one offered load after the other.
 
-The core measures a point; here points are chosen and run, several at once. Rates are fractions of the terminal
-link's bandwidth per sending rank: flits per node and cycle, where packets are flits and the link takes one per
-cycle.
+The core measures a point; here points are chosen and run, several at once. Rates are fractions of the
+terminal link's bandwidth per sending rank: flits per node and cycle, where packets are flits and the link
+takes one per cycle.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def method_options(
                 "not a number",
                 key="--latency-threshold",
                 value=latency_threshold,
-                expected="with --method steady, a multiple of the idle network's latency, such as 20",
+                expected="with --method steady, a multiple of the idle network's latency, such as 50",
             ) from None
     given = {
         "sample_period": None if sample_period is None else _span(sample_period),

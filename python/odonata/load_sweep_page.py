@@ -159,7 +159,7 @@ def draw(report: dict[str, Any], file: Path) -> None:
 
 
 class SweepLine:
-    """Shows on standard error how far a sweep has come: a live line on a terminal, a line now and then elsewhere."""
+    """Shows how far a sweep has come: a live line on a terminal, a line now and then elsewhere."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._console = Console(file=stream or sys.stderr, highlight=False)

@@ -97,7 +97,7 @@ def test_the_saturation_point_of_fifo_queues_is_found(shell):
     assert done.code == 0
     report = done.json
     found = report["saturation"]
-    # 0.586 for many ports; 0.60 or so for 16 (Karol, Hluchyj, Morgan 1987, table I: 0.6184 for 8).
+    # 0.586 for many ports, 0.6184 for 8 (Karol, Hluchyj, Morgan 1987, table I): about 0.60 for 16.
     assert 0.56 < found["last_stable"] < found["first_saturated"] < 0.66
     assert found["first_saturated"] - found["last_stable"] <= 0.02 + 1e-9
     # Not all up to 1: two saturated ones are enough, and some may be under way then.
