@@ -104,7 +104,7 @@ impl Decision {
 pub struct Path {
     /// Its first port, at the router that decides.
     pub port: u32,
-    /// Routers on it, from the one that decides to the destination's.
+    /// Links between routers on it, from the one that decides to the destination's.
     pub hops: u32,
     /// A port of another router of the group on it whose load matters as well, for algorithms that know it; or
     /// [`NOWHERE`].

@@ -313,7 +313,7 @@ impl DragonflyRouting {
             remote: NOWHERE,
         };
         // The longest minimal path and the longest detour, whichever are taken.
-        if !choice.divert(path(minimal, 4), path(port, 6)) {
+        if !choice.divert(path(minimal, 3), path(port, 5)) {
             return Some(minimal);
         }
         header.via = via;

@@ -157,7 +157,7 @@ impl HyperXRouting {
         let minimal = self.minimal(router, home, choice);
         let path = |port, links| Path {
             port,
-            hops: links + 1,
+            hops: links,
             remote: NOWHERE,
         };
         let direct = path(minimal, self.distance(router, home));
@@ -215,7 +215,7 @@ impl HyperXRouting {
             };
             match (direct, deroute) {
                 (Some(port), Some((other, dimension))) => {
-                    if choice.divert(path(port, left + 1), path(other, left + 2)) {
+                    if choice.divert(path(port, left), path(other, left + 1)) {
                         note(header, dimension);
                         return adaptive(other);
                     }

@@ -122,7 +122,7 @@ impl SlimFlyRouting {
         let links = |a, b| 2 - u32::from(self.fly.direct_port(a, b).is_some());
         let path = |port, links| Path {
             port,
-            hops: links + 1,
+            hops: links,
             remote: NOWHERE,
         };
         let (direct, detour) = (links(router, home), links(router, via) + links(via, home));

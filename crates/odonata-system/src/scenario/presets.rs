@@ -1,6 +1,6 @@
 //! The presets that come with the program.
 
-const PRESETS: [(&str, &str); 9] = [
+const PRESETS: [(&str, &str); 10] = [
     ("codes-compatible", include_str!("../../presets/codes-compatible.toml")),
     ("mfnetsim", include_str!("../../presets/mfnetsim.toml")),
     ("theta", include_str!("../../presets/theta.toml")),
@@ -9,6 +9,7 @@ const PRESETS: [(&str, &str); 9] = [
     ("trinity", include_str!("../../presets/trinity.toml")),
     ("bluegene-p", include_str!("../../presets/bluegene-p.toml")),
     ("bluegene-q", include_str!("../../presets/bluegene-q.toml")),
+    ("booksim", include_str!("../../presets/booksim.toml")),
     ("frontier-like", include_str!("../../presets/frontier-like.toml")),
 ];
 

@@ -9,6 +9,7 @@ use odonata_workload::synthetic;
 
 use super::workload::{Size, misfit};
 use super::worst_case;
+use crate::scenario::Clock;
 use crate::scenario::choices::Arrival;
 use crate::scenario::error::Problem;
 use crate::scenario::resolved as r;
@@ -34,7 +35,7 @@ pub(super) fn synthetic(
         bytes,
         mean_interval,
         arrival: common.arrival,
-        period: period(at, &common)?,
+        period: period(at, &common, machine.network.clock)?,
         on_off: on_off(at, &common)?,
         bursts: bursts(at, &common)?,
         itself: common.itself,
@@ -195,13 +196,16 @@ fn rate(at: &str, common: &w::Traffic, machine: &r::Resolved) -> Result<(Bytes, 
 }
 
 /// The length of a cycle, for arrivals that need one.
-fn period(at: &str, common: &w::Traffic) -> Result<Option<Time>, Problem> {
+fn period(at: &str, common: &w::Traffic, clock: Option<Clock>) -> Result<Option<Time>, Problem> {
     match (common.arrival, common.period) {
-        (Arrival::Bernoulli | Arrival::OnOff, None) => Err(Problem::new(
-            at,
-            "arrivals in cycles whose length is not defined",
-            "the key \"period\", such as \"1 ns\"",
-        )),
+        (Arrival::Bernoulli | Arrival::OnOff, None) => match clock.map(|clock| clock.ps()) {
+            Some(ps) if ps == ps.round() && ps >= 1.0 => Ok(Some(Time(ps as u64))),
+            _ => Err(Problem::new(
+                at,
+                "arrivals in cycles whose length is not defined",
+                "the key \"period\", such as \"1 ns\", or network.clock",
+            )),
+        },
         (Arrival::Bernoulli | Arrival::OnOff, Some(period)) => {
             super::positive(&format!("{at}.period"), period).map(Some)
         }

@@ -119,7 +119,7 @@ pub struct Routing {
     /// waits there than on the other path. Default: "16 KiB"; UGAL: "0 B".
     pub threshold: Option<Bytes>,
     /// Adaptive routing: a packet leaves its minimal path if more waits there than this factor times what waits on
-    /// the other path; 0 to 1000. UGAL counts what waits times the routers of the path. Default: 2; UGAL: 1.
+    /// the other path; 0 to 1000. UGAL counts what waits times the links of the path. Default: 2; UGAL: 1.
     #[schemars(range(min = 0, max = 1000))]
     pub bias: Option<f64>,
     /// Adaptive routing: how `threshold` and `bias` are taken together. Default: "both"; UGAL: "sum".

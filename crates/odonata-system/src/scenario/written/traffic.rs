@@ -64,7 +64,7 @@ macro_rules! synthetic {
             pub on: Option<Time>,
             /// Silence between bursts, e.g. "200 us".
             pub off: Option<Time>,
-            /// Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off", which need it.
+            /// Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`.
             pub period: Option<Time>,
             /// With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at most 1.
             /// Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is

@@ -1,0 +1,193 @@
+"""Hold our latency-load curves against those of BookSim 2.
+
+`python studies/booksim/validate.py [SWEEP ...]` runs every sweep of the reference, with the reference's own windows, and
+writes validation.json, docs/validation.md and its figures. One set of parameters for all: the preset "booksim".
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import statistics
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+REFERENCE = ROOT.parent / "shared/reference/booksim"
+
+#: Latencies are compared up to this share of the last stable load: above, the curve is steep and its runs are short.
+STEEP = 0.8
+
+#: What BookSim calls saturated, mean latency in cycles; the reference's setting.
+THRESHOLD = {"dragonfly": 2000}
+DEFAULT_THRESHOLD = 500
+
+
+@dataclass(frozen=True)
+class Row:
+    """One offered load, in cycles and flits per node and cycle."""
+
+    load: float
+    mean: float
+    p99: float
+    hops: float
+    accepted: float
+    saturated: bool
+    half_width: float
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A curve of ours beside its reference."""
+
+    name: str
+    reference: list[Row]
+    ours: list[Row]
+    cpu_s: float
+
+    def pairs(self) -> list[tuple[Row, Row]]:
+        """Rows of the same load, the reference's first, as far as both are stable."""
+        ours = {row.load: row for row in self.ours}
+        both = [(row, ours[row.load]) for row in self.reference if row.load in ours]
+        return [(r, o) for r, o in both if not r.saturated and not o.saturated]
+
+    def compared(self) -> list[tuple[Row, Row]]:
+        last = max(row.load for row in self.reference if not row.saturated)
+        return [(r, o) for r, o in self.pairs() if r.load <= STEEP * last + 1e-9]
+
+    def figures(self) -> dict[str, Any]:
+        """What the sweep is judged by."""
+        compared = self.compared()
+        differences = [o.mean / r.mean - 1 for r, o in compared]
+        stable = [row.load for row in self.reference if not row.saturated]
+        saturated = [row.load for row in self.reference if row.saturated]
+        own = {row.load: row.saturated for row in self.ours}
+        return {
+            "points": len(self.pairs()),
+            "points_compared": len(compared),
+            "mean_difference": statistics.fmean(map(abs, differences)),
+            "largest_difference": max(differences, key=abs),
+            "hops_difference": max((o.hops / r.hops - 1 for r, o in compared if r.hops), key=abs),
+            "p99_difference": max((o.p99 / r.p99 - 1 for r, o in compared), key=abs),
+            "confidence": max(o.half_width / o.mean for _, o in compared),
+            "last_stable": max(stable),
+            "first_saturated": min(saturated, default=None),
+            "stable_where_stable": not own[max(stable)],
+            "saturated_where_saturated": all(own[load] for load in saturated if load in own),
+        }
+
+
+def reference_rows(name: str) -> list[tuple[Row, int]]:
+    """The rows of a sweep of the reference, each with its sampling period in cycles."""
+    rows = []
+    with (REFERENCE / f"{name}.csv").open(newline="") as file:
+        for line in csv.DictReader(file):
+            row = Row(
+                load=float(line["offered_load"]),
+                mean=float(line["avg_packet_latency_cycles"]),
+                p99=float(line["p99_latency"].lstrip(">=")),
+                hops=float(line["avg_hops"] or 0),
+                accepted=float(line["accepted_throughput"]),
+                saturated=line["saturated"] == "yes",
+                half_width=0.0,
+            )
+            rows.append((row, int(line["sample_period"])))
+    return rows
+
+
+def our_rows(name: str, loads: list[float], period: int, jobs: int) -> tuple[list[Row], float]:
+    """Our rows at these loads, and the CPU seconds they took."""
+    threshold = THRESHOLD.get(name.split("_")[0], DEFAULT_THRESHOLD)
+    command = [sys.executable, "-m", "odonata", "load-sweep", str(HERE / f"scenarios/{name}.toml")]
+    command += ["--method", "booksim", "--sample-period", str(period), "--warmup-periods", "3"]
+    command += ["--max-samples", "12", "--latency-threshold", str(threshold), "--json", "--quiet"]
+    command += ["--loads", ",".join(map(str, loads)), "--jobs", str(jobs)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{name}: {done.stderr}")
+    points = json.loads(done.stdout)["points"]
+    rows = [
+        Row(
+            load=point["offered"],
+            mean=point["latency_cycles"]["mean"],
+            p99=point["latency_cycles"]["p99"],
+            hops=point["hops"],
+            accepted=point["accepted"],
+            saturated=point["saturated"],
+            half_width=point["latency_cycles"].get("half_width") or 0.0,
+        )
+        for point in points
+    ]
+    return rows, sum(point["cpu_s"] for point in points)
+
+
+def run(name: str, jobs: int) -> Sweep:
+    """Runs a sweep."""
+    rows = reference_rows(name)
+    ours: list[Row] = []
+    cpu_s = 0.0
+    for period in sorted({period for _, period in rows}):
+        loads = [row.load for row, its in rows if its == period]
+        more, seconds = our_rows(name, loads, period, jobs)
+        ours += more
+        cpu_s += seconds
+    return Sweep(name, [row for row, _ in rows], sorted(ours, key=lambda row: row.load), cpu_s)
+
+
+def judge(figures: dict[str, Any]) -> str:
+    """"goal", "floor" or what is missed."""
+    bounds = [
+        ("mean", abs(figures["mean_difference"]), 0.02, 0.04),
+        ("largest", abs(figures["largest_difference"]), 0.05, 0.07),
+        ("hops", abs(figures["hops_difference"]), 0.01, 0.01),
+        ("p99", abs(figures["p99_difference"]), 0.10, 0.10),
+    ]
+    missed = [name for name, value, _, floor in bounds if value > floor]
+    if not figures["stable_where_stable"] or not figures["saturated_where_saturated"]:
+        missed.append("saturation")
+    if missed:
+        return "misses " + ", ".join(missed)
+    return "goal" if all(value <= goal for _, value, goal, _ in bounds) else "floor"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sweeps", nargs="*", help="names of sweeps (default: all)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="loads at the same time")
+    arguments = parser.parse_args()
+    if not REFERENCE.is_dir():
+        raise SystemExit(f"the reference curves are not at {REFERENCE}: nothing to compare with")
+    known = sorted(path.stem for path in REFERENCE.glob("*.csv"))
+    for name in arguments.sweeps:
+        if name not in known:
+            raise SystemExit(f"no sweep {name}; there are {', '.join(known)}")
+    results: dict[str, Any] = {}
+    for name in arguments.sweeps or known:
+        sweep = run(name, arguments.jobs)
+        figures = sweep.figures()
+        figures["verdict"] = judge(figures)
+        results[name] = {
+            "figures": figures,
+            "cpu_s": sweep.cpu_s,
+            "reference": [asdict(row) for row in sweep.reference],
+            "ours": [asdict(row) for row in sweep.ours],
+        }
+        print(
+            f"{name:26} mean {figures['mean_difference']:6.2%}  largest {figures['largest_difference']:+6.2%}  "
+            f"p99 {figures['p99_difference']:+6.1%}  hops {figures['hops_difference']:+5.2%}  {figures['verdict']}",
+            flush=True,
+        )
+    if not arguments.sweeps:
+        from report import write
+
+        write(results, HERE / "validation.json", ROOT / "docs")
+
+
+if __name__ == "__main__":
+    main()
