@@ -26,7 +26,7 @@ pub use hyperx::{HyperXAlgorithm, HyperXRouting};
 use odonata_topology::Topology;
 pub use slim_fly::{SlimFlyAlgorithm, SlimFlyRouting};
 use std::ops::Range;
-pub use torus::{TorusAlgorithm, TorusRouting};
+pub use torus::{Selection, TorusAlgorithm, TorusRouting};
 pub use up_down::UpDownRouting;
 
 /// No intermediate destination.

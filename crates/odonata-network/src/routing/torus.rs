@@ -40,12 +40,23 @@ pub enum TorusAlgorithm {
     MinimalAdaptive,
 }
 
+/// Which of the ports with room an adaptive packet takes (the *selection function* of adaptive routing).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Selection {
+    /// The one with the least load.
+    #[default]
+    Lightest,
+    /// A random one.
+    Random,
+}
+
 /// A routing algorithm on a torus or mesh. [`Header::notes`]: the dimension that the packet is in by dimension order,
 /// counted from 1; 0 if it is in none. [`Header::level`]: its level there, without the phase.
 #[derive(Debug)]
 pub struct TorusRouting {
     torus: Torus,
     algorithm: TorusAlgorithm,
+    selection: Selection,
     /// Levels of dimension order: two where there are wrap-around cables.
     datelines: u8,
 }
@@ -70,8 +81,14 @@ impl TorusRouting {
         Ok(TorusRouting {
             torus,
             algorithm,
+            selection: Selection::default(),
             datelines,
         })
+    }
+
+    /// With this selection of adaptive ports.
+    pub fn with_selection(self, selection: Selection) -> Self {
+        TorusRouting { selection, ..self }
     }
 
     /// The torus or mesh it routes on.
@@ -159,19 +176,23 @@ impl TorusRouting {
         (up != down).then_some(up < down)
     }
 
-    /// The lightest port on a shortest path that has room on the adaptive level.
+    /// A port on a shortest path that has room on the adaptive level.
     #[inline]
     fn adaptive(&self, router: u32, home: u32, choice: &mut impl Choice) -> Option<u32> {
         let (here, goal) = (self.torus.coordinates(router), self.torus.coordinates(home));
         let mut best = None;
+        let mut open = 0;
         for dimension in (0..here.len()).filter(|&d| here[d] != goal[d]) {
             let plus = self.shorter(dimension as u32, here[dimension], goal[dimension]);
             let port = self.torus.port(router, dimension as u32, plus == Some(true));
             if !choice.room(port, self.datelines) {
                 continue;
             }
-            best = match best {
-                Some(other) if !choice.lighter(port, other) => Some(other),
+            open += 1;
+            best = match (best, self.selection) {
+                (Some(other), Selection::Lightest) if !choice.lighter(port, other) => Some(other),
+                // Each of those seen so far with equal probability.
+                (Some(other), Selection::Random) if choice.pick(open) > 0 => Some(other),
                 _ => Some(port),
             };
         }

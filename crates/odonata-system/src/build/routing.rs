@@ -65,7 +65,11 @@ pub(super) fn new(machine: &Machine, r: &resolved::Routing) -> Result<Routing, S
                 Algorithm::Valiant => TorusAlgorithm::Valiant,
                 _ => return Err(missing()),
             };
-            Routing::Torus(TorusRouting::new(torus, algorithm)?)
+            let selection = match r.selection {
+                resolved::Selection::Lightest => routing::Selection::Lightest,
+                resolved::Selection::Random => routing::Selection::Random,
+            };
+            Routing::Torus(TorusRouting::new(torus, algorithm)?.with_selection(selection))
         }
         Family::FatTree(tree) => {
             let algorithm = match (r.algorithm, r.up) {

@@ -65,6 +65,17 @@ pub enum RouterModel {
     Pipelined,
 }
 
+/// Which of several ports with room an adaptive packet takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Selection {
+    /// The one with the least load.
+    #[default]
+    Lightest,
+    /// A random one.
+    Random,
+}
+
 /// How the loads of a minimal and of another path, m and o, are compared; b is `bias`, T `threshold`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -10,8 +10,8 @@ use serde::Serialize;
 pub use super::choices::{
     Algorithm, Allgather, Allreduce, Alltoall, Alltoallv, Arrangement, Arrival, Assignment, Barrier, Broadcast,
     CheckpointOffset, ClassVcs, Comparison, CosmoflowIo, DeadlockCheck, Divert, Gather, GridStep, InputQueues,
-    Knowledge, Library, Position, Progress, Reach, Reduce, ReduceScatter, RouterModel, Scan, Scatter, Switching, Turn,
-    Up, VcRule, Vcs, Via,
+    Knowledge, Library, Position, Progress, Reach, Reduce, ReduceScatter, RouterModel, Scan, Scatter, Selection,
+    Switching, Turn, Up, VcRule, Vcs, Via,
 };
 use super::clock::Clock;
 use super::layout::Layout;
@@ -175,6 +175,8 @@ pub struct Routing {
     pub weigh_hops: bool,
     /// Non-minimal paths that are compared.
     pub candidates: u32,
+    /// Which of several open ports an adaptive packet takes.
+    pub selection: Selection,
     /// Virtual channels per port; `None`: as many as the algorithm needs.
     pub vcs: Option<Vcs>,
     /// Over what a second router of the source group may divert.

@@ -113,6 +113,7 @@ pub(super) fn routing(routing: &w::Routing, kind: &r::Kind) -> Result<r::Routing
             false => r::Comparison::Both,
         }),
         weigh_hops: routing.weigh_hops.unwrap_or(ugal),
+        selection: routing.selection,
         candidates: within(&format!("{KEY}.candidates"), routing.candidates, 1, 64)?,
         vcs: routing.vcs,
         divert: routing.divert,

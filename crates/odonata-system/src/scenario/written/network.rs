@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::scenario::Clock;
 use crate::scenario::choices::{
-    Algorithm, Comparison, DeadlockCheck, Divert, InputQueues, Knowledge, RouterModel, Switching, Up, VcRule, Vcs, Via,
+    Algorithm, Comparison, DeadlockCheck, Divert, InputQueues, Knowledge, RouterModel, Selection, Switching, Up,
+    VcRule, Vcs, Via,
 };
 use crate::scenario::pipeline::Pipeline;
 
@@ -129,6 +130,8 @@ pub struct Routing {
     /// Adaptive routing: random non-minimal paths that are compared, 1 to 64.
     #[schemars(range(min = 1, max = 64))]
     pub candidates: u32,
+    /// Minimal adaptive routing: which of several ports with room a packet takes.
+    pub selection: Selection,
     /// Virtual channels per port, 1 to 16: a number for every class of links, or a table such as
     /// { terminal = 4, local = 3 }; where the algorithm needs more to be free of deadlock, it gets what it needs.
     /// Default: as many as it needs.
@@ -153,6 +156,7 @@ impl Default for Routing {
             comparison: None,
             weigh_hops: None,
             candidates: 2,
+            selection: Selection::Lightest,
             vcs: None,
             divert: Divert::Any,
             vc_rule: VcRule::Stage,
