@@ -100,7 +100,8 @@ def test_an_error_reads_like_this(shell):
         "       |             ^",
         "  key       network.routing.algorithm",
         '  found     "minimum"',
-        "  expected  one of minimal, valiant, progressive-adaptive",
+        "  expected  one of minimal, valiant, progressive-adaptive, ugal, dimension-order, bubble, "
+        "minimal-adaptive, nearest-common-ancestor, dal, up-down",
         '  hint      did you mean "minimal"?',
     ]
 

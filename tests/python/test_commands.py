@@ -37,7 +37,7 @@ def test_check_answers_in_json(shell):
     report = shell("check", "scenario.toml", "--json").json
     assert report["routing"]["deadlock_free"] is True
     # Progressive adaptive by group, Kim's dragonfly: 4 local and 2 global channels.
-    assert report["routing"]["virtual_channels_needed"][1:] == [4, 2]
+    assert report["routing"]["virtual_channels_needed"][1:] == [4, 2, 0]
     assert report["machine"]["compute_nodes"] == 35
     assert [job["ranks"] for job in report["jobs"]] == [16, 8, 4]
 

@@ -147,6 +147,7 @@ fn large_machines_are_proved_on_smaller_ones() {
             "5 groups of 8 leaves and 8 spines",
         ),
         ("torus = { dims = [8, 8, 8] }", "torus of 4 x 4 x 4 routers"),
+        ("torus = { dims = [8, 4, 4, 4, 2] }", "torus of 4 x 4 x 4 routers"),
         ("mesh = { dims = [32, 32] }", "mesh of 6 x 6 routers"),
         ("fat-tree = { k = 16, n = 3 }", "fat tree with at most 4"),
         ("slim-fly = { q = 13 }", "Slim Fly with q = 5"),

@@ -78,16 +78,25 @@ fn hops(topology: &Topology, cycle: &[(u32, u8)]) -> Vec<String> {
 /// A machine of the same kind that is small enough, and what it is; `None`: a kind that has no smaller ones.
 ///
 /// Which channels depend on which follows from the kinds of hops that paths have, and not from how many there are of a
-/// kind. Grids keep their number of dimensions, trees their levels; five groups hold every kind of path of a dragonfly:
+/// kind. Grids keep their dimensions, but no more than three if there are many; trees their levels; five groups hold every kind of path of a dragonfly:
 /// source, two intermediates, destination, and one beside.
 fn smaller(kind: &Kind) -> Option<(Kind, String)> {
     let routers = |extents: &[u32]| extents.iter().fold(1u64, |all, &k| all.saturating_mul(u64::from(k)));
     let shown = |extents: &[u32]| extents.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ");
-    // The largest bound on the extents that leaves few enough routers.
-    let grid = |dims: &[u32]| {
+    // Which dimensions are kept, and how long: all, as long as lines of four routers leave few enough, else the longest
+    // three. In shorter rings no packet takes two hops, and nothing could wait in a circle.
+    let grid = |dims: &[u32]| -> (Vec<usize>, Vec<u32>) {
         let cut = |most: u32| -> Vec<u32> { dims.iter().map(|&k| k.min(most)).collect() };
         let fits = |extents: &Vec<u32>| routers(extents) <= u64::from(SMALLER_PROOF);
-        (2..=6).rev().map(cut).find(fits).unwrap_or_else(|| cut(2))
+        if let Some(extents) = (4..=6).rev().map(cut).find(fits) {
+            return ((0..dims.len()).collect(), extents);
+        }
+        let mut kept: Vec<usize> = (0..dims.len()).collect();
+        kept.sort_by_key(|&dimension| std::cmp::Reverse(dims[dimension]));
+        kept.truncate(3);
+        kept.sort_unstable();
+        let extents = kept.iter().map(|&dimension| dims[dimension].min(4)).collect();
+        (kept, extents)
     };
     match kind {
         Kind::Dragonfly(d) => {
@@ -134,7 +143,7 @@ fn smaller(kind: &Kind) -> Option<(Kind, String)> {
         }
         Kind::Torus(t) | Kind::Mesh(t) => {
             let mut small = t.clone();
-            small.dims = grid(&t.dims);
+            small.dims = grid(&t.dims).1;
             let text = format!("{} of {} routers", kind.name(), shown(&small.dims));
             let small = match kind {
                 Kind::Torus(_) => Kind::Torus(small),
@@ -144,8 +153,9 @@ fn smaller(kind: &Kind) -> Option<(Kind, String)> {
         }
         Kind::HyperX(x) => {
             let mut small = x.clone();
-            small.dims = grid(&x.dims);
-            small.cables.iter_mut().for_each(|count| *count = (*count).min(2));
+            let (kept, dims) = grid(&x.dims);
+            small.dims = dims;
+            small.cables = kept.iter().map(|&dimension| x.cables[dimension].min(2)).collect();
             let text = format!("HyperX of {} routers", shown(&small.dims));
             Some((Kind::HyperX(small), text))
         }
