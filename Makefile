@@ -18,7 +18,7 @@ MPICC_OF_MPI := $(if $(filter mpich openmpi,$(MPI)),mpicc.$(MPI),$(MPI))
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-mpi check check-concurrency format bench docs study-mfnetsim study-mfnetsim-paper clean FORCE
+.PHONY: help setup demo test test-mpi check check-concurrency format bench docs validation study-mfnetsim study-mfnetsim-paper clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -88,6 +88,9 @@ bench: setup ## Measure packet-hops per CPU-second and memory per node (ARGS="--
 docs: setup ## Regenerate docs/scenario.md and docs/results.md from the types
 	$(ODONATA) schema --markdown > docs/scenario.md.new && mv docs/scenario.md.new docs/scenario.md
 	$(ODONATA) schema --tables --markdown > docs/results.md.new && mv docs/results.md.new docs/results.md
+
+validation: setup ## Hold latency-load curves against BookSim 2 (SWEEPS="torus2d_dor_uniform ...")
+	$(PYTHON) studies/booksim/validate.py $(SWEEPS)
 
 study-mfnetsim: setup ## Run the MFNetSim case study beside its stored values (RUNS="cont-min-wkld2 ...")
 	$(BIN)/python studies/mfnetsim/compare.py $(RUNS)

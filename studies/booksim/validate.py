@@ -1,7 +1,8 @@
 """Hold our latency-load curves against those of BookSim 2.
 
-`python studies/booksim/validate.py [SWEEP ...]` runs every sweep of the reference, with the reference's own windows, and
-writes validation.json, docs/validation.md and its figures. One set of parameters for all: the preset "booksim".
+`python studies/booksim/validate.py [SWEEP ...]` runs every sweep of the reference, with the reference's own
+windows, and writes validation.json, docs/validation.md and its figure. One set of parameters for all: the
+preset "booksim".
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 REFERENCE = ROOT.parent / "shared/reference/booksim"
 
-#: Latencies are compared up to this share of the last stable load: above, the curve is steep and its runs are short.
+#: Latencies are compared up to this share of the last stable load: above, the curve is steep and runs are short.
 STEEP = 0.8
 
-#: Packets without which hops and percentiles are not compared: drawn distances alone let the mean of a thousand vary by
-#: one or two percent.
+#: Packets without which hops and percentiles are not compared: drawn distances alone let the mean of a thousand
+#: vary by one or two percent.
 ENOUGH = 4000
 
 #: What BookSim calls saturated, mean latency in cycles; the reference's setting.
@@ -191,15 +192,16 @@ def main() -> None:
             "reference": [asdict(row) for row in sweep.reference],
             "ours": [asdict(row) for row in sweep.ours],
         }
+        f = figures
         print(
-            f"{name:26} mean {figures['mean_difference']:6.2%}  largest {figures['largest_difference']:+6.2%}  "
-            f"p99 {figures['p99_difference']:+6.1%}  hops {figures['hops_difference']:+5.2%}  {figures['verdict']}",
+            f"{name:26} mean {f['mean_difference']:6.2%}  largest {f['largest_difference']:+6.2%}  "
+            f"p99 {f['p99_difference']:+6.1%}  hops {f['hops_difference']:+5.2%}  {f['verdict']}",
             flush=True,
         )
     if not arguments.sweeps:
         from report import write
 
-        write(results, HERE / "validation.json", ROOT / "docs")
+        write(results, HERE / "validation.json", ROOT / "docs", STEEP, ENOUGH)
 
 
 if __name__ == "__main__":

@@ -66,6 +66,10 @@ pub enum VcRule {
     /// As CODES' dragonfly: four on every port. Source group 0 at the first router, then 1;
     /// intermediate group 2; destination group 3.
     Codes,
+    /// By phase, as BookSim's dragonfly: 0 on the way to the intermediate, 1 on the minimal way, 2 from the global link into
+    /// the destination group on; without intermediates one less. Detours can deadlock: a packet that has come into its
+    /// intermediate group shares the local channels with those that leave theirs.
+    Phase,
 }
 
 /// In [`Header::notes`]: a local link has been taken. [`Header::level`] counts global links.
@@ -142,6 +146,8 @@ impl DragonflyRouting {
     pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
         match self.rule {
             VcRule::Codes => [4, 4, 4, 0],
+            VcRule::Phase if self.algorithm == Algorithm::Minimal => [1, 2, 2, 0],
+            VcRule::Phase => [1, 3, 3, 0],
             VcRule::Stage => [
                 1,
                 self.levels.destination + 1,
@@ -205,6 +211,17 @@ impl DragonflyRouting {
                 _ if at_destination() => 3,
                 _ => 2,
             },
+            VcRule::Phase => {
+                let minimal = u8::from(self.algorithm != Algorithm::Minimal);
+                let under_way = header.via != NOWHERE && !header.via_reached;
+                match class {
+                    LinkClass::Terminal => 0,
+                    _ if under_way => 0,
+                    LinkClass::Global => minimal + 1,
+                    _ if at_destination() => minimal + 1,
+                    _ => minimal,
+                }
+            }
             VcRule::Stage => match class {
                 LinkClass::Terminal => 0,
                 LinkClass::Global => header.level,

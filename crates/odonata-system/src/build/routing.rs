@@ -40,6 +40,7 @@ pub(super) fn new(machine: &Machine, r: &resolved::Routing) -> Result<Routing, S
             let rule = match r.vc_rule {
                 resolved::VcRule::Stage => routing::VcRule::Stage,
                 resolved::VcRule::Codes => routing::VcRule::Codes,
+                resolved::VcRule::Phase => routing::VcRule::Phase,
             };
             let routing = DragonflyRouting::new(dragonfly, of_groups()?, via, divert, rule, r.candidates);
             Routing::Dragonfly(routing)

@@ -152,6 +152,9 @@ pub enum VcRule {
     Stage,
     /// By the group the packet is in, as in CODES: source 0 or 1, intermediate 2, destination 3; four channels.
     Codes,
+    /// By phase, as BookSim's dragonfly: 0 on the way to the intermediate, 1 on the minimal way, 2 from the global link into
+    /// the destination group on. Detours can deadlock.
+    Phase,
 }
 
 /// Virtual channels per port.

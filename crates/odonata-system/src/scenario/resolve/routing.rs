@@ -99,6 +99,17 @@ pub(super) fn routing(routing: &w::Routing, kind: &r::Kind) -> Result<r::Routing
         let error = Problem::new(format!("{KEY}.vc_rule"), problem, "\"stage\", or via = \"group\"");
         return Err(error.hint("two local hops in the intermediate group would share virtual channel 2"));
     }
+    if routing.vc_rule == r::VcRule::Phase && nonminimal && refuse {
+        let problem = "virtual channels by phase can deadlock where packets take detours";
+        let error = Problem::new(
+            format!("{KEY}.vc_rule"),
+            problem,
+            "\"stage\", or deadlock_check = \"warn\"",
+        );
+        return Err(
+            error.hint("packets that reach their intermediate group share channels with those that leave theirs")
+        );
+    }
     let bias = routing.bias.unwrap_or(if ugal { 1.0 } else { 2.0 });
     let threshold = if ugal { Bytes::ZERO } else { Bytes::kib(16) };
     Ok(r::Routing {
