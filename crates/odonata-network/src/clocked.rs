@@ -59,7 +59,7 @@ enum Stage {
 pub(crate) struct InVc {
     /// Packets whose head is here.
     heads: List,
-    /// When its front packet may ask for what comes next.
+    /// When its front packet may ask for what comes next, see [`Moment`].
     ready: Time,
     /// When the front packet was created.
     created: Time,
@@ -101,6 +101,32 @@ impl InVc {
         wants: Wants::NONE,
         headless: false,
     };
+}
+
+/// A step of a cycle.
+///
+/// Steps are told apart by picoseconds, of which a period has more: step `s` of cycle `k` is taken at `k T + s - 1`, and
+/// what ends with it is over at `k T + s`.
+#[derive(Clone, Copy)]
+struct Moment {
+    /// When the cycle begins.
+    cycle: Time,
+    /// From 1 on.
+    step: u32,
+    /// Whether the cycle has no other after it.
+    last: bool,
+}
+
+impl Moment {
+    #[inline]
+    fn taken(self) -> Time {
+        Time(self.cycle.0 + u64::from(self.step - 1))
+    }
+
+    #[inline]
+    fn over(self) -> Time {
+        Time(self.cycle.0 + u64::from(self.step))
+    }
 }
 
 /// A router's clock.
@@ -266,12 +292,50 @@ impl Clocked {
         ((number + 1.0) * speedup) as u32 - (number * speedup) as u32
     }
 
-    /// When a stage of so many cycles, begun in `cycle`, lets the next one begin: in the next step after its last, which
-    /// is in the same cycle where a cycle has several.
+    /// When a stage of so many cycles, at least one, that begins in a step lets the next one begin, see [`Moment`]: a stage
+    /// of one cycle takes that step, a longer one ends with the first step of its last cycle, as in BookSim.
     #[inline]
-    fn after(&self, cycle: Time, stages: u32) -> Time {
-        let several = self.pipeline.internal_speedup >= 2.0;
-        Time(cycle.0 + u64::from(stages.saturating_sub(u32::from(several))) * self.pipeline.clock.0)
+    fn after(&self, begin: Moment, stages: u32) -> Time {
+        match stages {
+            1 => begin.over(),
+            _ => Time(begin.cycle.0 + u64::from(stages - 1) * self.pipeline.clock.0 + 1),
+        }
+    }
+
+    /// The step after this one.
+    #[inline]
+    fn following(&self, Moment { cycle, step, last }: Moment) -> Moment {
+        if !last {
+            // Whether that one is the last of its cycle matters to crossbars only.
+            return Moment {
+                cycle,
+                step: step + 1,
+                last,
+            };
+        }
+        Moment {
+            cycle: Time(cycle.0 + self.pipeline.clock.0),
+            step: 1,
+            last,
+        }
+    }
+
+    /// When a flit that has asked for the switch in this step and got it can start on its link: in the last cycle of the
+    /// crossbar, which begins in the step after switch allocation.
+    #[inline]
+    fn crossed(&self, granted: Moment) -> Time {
+        let Pipeline {
+            clock,
+            switch_allocation,
+            crossbar,
+            ..
+        } = self.pipeline;
+        let ends = Time(granted.cycle.0 + u64::from(switch_allocation - 1) * clock.0);
+        let last = match switch_allocation {
+            1 => granted.last,
+            _ => self.steps(ends) == 1,
+        };
+        Time(ends.0 + u64::from(crossbar - 1 + u32::from(last)) * clock.0)
     }
 
     fn edit_occupied<M: Mode>(&mut self, plan: Plan, vc: u32, full: bool) {
@@ -339,8 +403,12 @@ impl Fabric {
         if vc.stage == Stage::Empty {
             let plan = self.clocked.plans[(router - self.clocked.first_router) as usize];
             self.clocked.edit_occupied::<C>(plan, at, true);
-            let cycle = self.clocked.cycle_at(ctx.now());
-            self.come_to_front::<C>(router, at, packet, cycle);
+            let first = Moment {
+                cycle: self.clocked.cycle_at(ctx.now()),
+                step: 1,
+                last: false,
+            };
+            self.come_to_front::<C>(router, at, packet, first);
         }
         self.clocked.wake::<E, C>(ctx, router, ctx.now());
     }
@@ -356,16 +424,19 @@ impl Fabric {
         self.clocked.wake::<E, C>(ctx, router, ctx.now());
     }
 
-    /// `packet` is the next one of buffer `at` to go.
-    fn come_to_front<M: Mode>(&mut self, router: u32, at: u32, packet: u32, cycle: Time) {
+    /// `packet` is the next one of buffer `at` to go, and can be routed in the step `begin`.
+    fn come_to_front<M: Mode>(&mut self, router: u32, at: u32, packet: u32, begin: Moment) {
         let p = self.packets.get(packet);
         let (created, bytes) = (p.created, p.bytes);
         let flits = self.flits(bytes);
         let routing = self.clocked.pipeline.routing;
-        let ready = self.clocked.after(cycle, routing);
+        let ready = match routing {
+            0 => begin.taken(),
+            stages => self.clocked.after(begin, stages),
+        };
         // Where routing takes no time it is done while the packet is at hand.
         let early = routing == 0 && !self.clocked.again;
-        let decision = early.then(|| self.decide_once::<M>(router, packet, flits, cycle));
+        let decision = early.then(|| self.decide_once::<M>(router, packet, flits, begin.cycle));
         let vc = self.clocked.vcs.edit::<M>(at);
         vc.stage = Stage::New;
         if let Some(decision) = decision {
@@ -404,8 +475,10 @@ impl Fabric {
         let mut look = Look::default();
         let steps = self.clocked.steps(cycle);
         for step in 1..=steps {
-            self.gather::<C>(router, plan, cycle, &mut look);
-            self.allocate::<E, C>(ctx, plan, cycle, step < steps, &mut look);
+            let last = step == steps;
+            let moment = Moment { cycle, step, last };
+            self.gather::<C>(router, plan, moment, &mut look);
+            self.allocate::<E, C>(ctx, plan, moment, &mut look);
         }
         let cell = self.clocked.clocks.edit::<C>(clock);
         cell.done = ctx.now();
@@ -423,7 +496,8 @@ impl Fabric {
     }
 
     /// Goes through what is in the router, and gathers who asks for what.
-    fn gather<M: Mode>(&mut self, router: u32, plan: Plan, cycle: Time, look: &mut Look) {
+    fn gather<M: Mode>(&mut self, router: u32, plan: Plan, moment: Moment, look: &mut Look) {
+        let (cycle, now) = (moment.cycle, moment.taken());
         let words = u32::from(plan.vcs).div_ceil(64);
         for word in 0..words {
             let mut bits = *self.clocked.occupied.get(plan.first_word + word);
@@ -432,7 +506,7 @@ impl Fabric {
                 bits &= bits - 1;
                 let at = plan.first_vc + local;
                 let vc = *self.clocked.vcs.get(at);
-                if vc.ready > cycle {
+                if vc.ready > now {
                     look.soon = true;
                 } else if vc.stage == Stage::Active {
                     self.ask_for_switch::<M>(plan, at, &vc, cycle, look);
@@ -564,7 +638,7 @@ impl Fabric {
     }
 
     /// Grants virtual channels and passages to those who have asked.
-    fn allocate<E, C>(&mut self, ctx: &mut C, plan: Plan, cycle: Time, again: bool, look: &mut Look)
+    fn allocate<E, C>(&mut self, ctx: &mut C, plan: Plan, moment: Moment, look: &mut Look)
     where
         E: Copy + From<FabricEvent>,
         C: Context<E>,
@@ -590,7 +664,7 @@ impl Fabric {
                 let granted = c.channels.matches[place];
                 let at = plan.first_vc + u32::from(granted.input);
                 *c.owners.edit::<C>(plan.first_vc + u32::from(granted.output)) = at;
-                let ready = c.after(cycle, vc_allocation);
+                let ready = c.after(moment, vc_allocation);
                 let vc = c.vcs.edit::<C>(at);
                 vc.stage = Stage::Active;
                 vc.vc = granted.channel as u8;
@@ -616,16 +690,16 @@ impl Fabric {
                 let channel = self.clocked.places[request.channel as usize].1;
                 let turn = plan.first_port * input_speedup + u32::from(request.input);
                 if arbitration != Arbitration::LowestFirst {
-                    *self.clocked.turns.edit::<C>(turn) = channel + input_speedup as u8;
+                    *self.clocked.turns.edit::<C>(turn) = channel.saturating_add(input_speedup as u8);
                 }
-                self.pass::<E, C>(ctx, plan, request.channel, cycle, again);
+                self.pass::<E, C>(ctx, plan, request.channel, moment);
             }
             self.clocked.switch.matches = granted;
         }
     }
 
-    /// The next flit of `at` passes the crossbar. `again`: the cycle has another step.
-    fn pass<E, C>(&mut self, ctx: &mut C, plan: Plan, at: u32, cycle: Time, again: bool)
+    /// The next flit of `at` passes the crossbar.
+    fn pass<E, C>(&mut self, ctx: &mut C, plan: Plan, at: u32, moment: Moment)
     where
         E: Copy + From<FabricEvent>,
         C: Context<E>,
@@ -635,14 +709,13 @@ impl Fabric {
         let Pipeline {
             clock,
             switch_allocation,
-            crossbar,
             ..
         } = self.clocked.pipeline;
+        let cycle = moment.cycle;
         let (head, tail) = (!vc.headless, vc.left == 1);
         let bytes = if tail { u64::from(vc.last) } else { self.params.flit } as u32;
         let left_at = Time(cycle.0 + u64::from(switch_allocation) * clock.0);
-        let stages = u64::from(switch_allocation - 1 + crossbar) - u64::from(again);
-        let ready = Time(cycle.0 + stages * clock.0);
+        let ready = self.clocked.crossed(moment);
 
         // Counted while they are few: they would fill the caches.
         self.flow.harvest_flits::<C>(vc.port, cycle);
@@ -718,7 +791,8 @@ impl Fabric {
         if following == NIL {
             self.clocked.edit_occupied::<C>(plan, at, false);
         } else {
-            self.come_to_front::<C>(link.lp, at, following, cycle);
+            let begin = self.clocked.following(moment);
+            self.come_to_front::<C>(link.lp, at, following, begin);
         }
     }
 

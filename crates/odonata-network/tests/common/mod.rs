@@ -5,6 +5,7 @@
 #![allow(dead_code)]
 
 pub(crate) mod cycle;
+pub(crate) mod pipeline;
 mod play;
 
 pub(crate) use play::*;
