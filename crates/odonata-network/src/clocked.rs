@@ -340,7 +340,7 @@ impl Fabric {
             let plan = self.clocked.plans[(router - self.clocked.first_router) as usize];
             self.clocked.edit_occupied::<C>(plan, at, true);
             let cycle = self.clocked.cycle_at(ctx.now());
-            self.come_to_front::<C>(router, at, packet, cycle);
+            self.come_to_front::<C>(router, at, packet, cycle, ctx.now());
         }
         self.clocked.wake::<E, C>(ctx, router, ctx.now());
     }
@@ -356,8 +356,8 @@ impl Fabric {
         self.clocked.wake::<E, C>(ctx, router, ctx.now());
     }
 
-    /// `packet` is the next one of buffer `at` to go.
-    fn come_to_front<M: Mode>(&mut self, router: u32, at: u32, packet: u32, cycle: Time) {
+    /// `packet` is the next one of buffer `at` to go in `cycle`, as is known `now`, which is no later.
+    fn come_to_front<M: Mode>(&mut self, router: u32, at: u32, packet: u32, cycle: Time, now: Time) {
         let p = self.packets.get(packet);
         let (created, bytes) = (p.created, p.bytes);
         let flits = self.flits(bytes);
@@ -365,7 +365,7 @@ impl Fabric {
         let ready = self.clocked.after(cycle, routing);
         // Where routing takes no time it is done while the packet is at hand.
         let early = routing == 0 && !self.clocked.again;
-        let decision = early.then(|| self.decide_once::<M>(router, packet, flits, cycle));
+        let decision = early.then(|| self.decide_once::<M>(router, packet, flits, now));
         let vc = self.clocked.vcs.edit::<M>(at);
         vc.stage = Stage::New;
         if let Some(decision) = decision {
@@ -647,6 +647,7 @@ impl Fabric {
         // Counted while they are few: they would fill the caches.
         self.flow.harvest_flits::<C>(vc.port, cycle);
         self.flow.claim::<C>(vc.port, vc.vc, 1);
+        self.load_changes::<E, C>(ctx, vc.port, ctx.now());
         let out = self.flow.ports.edit::<C>(vc.port);
         let departure = ready.max(out.free_at);
         out.free_at = departure + link.flit;
@@ -718,7 +719,7 @@ impl Fabric {
         if following == NIL {
             self.clocked.edit_occupied::<C>(plan, at, false);
         } else {
-            self.come_to_front::<C>(link.lp, at, following, cycle);
+            self.come_to_front::<C>(link.lp, at, following, cycle, cycle);
         }
     }
 
