@@ -56,15 +56,37 @@ impl Parcel {
     }
 }
 
-/// A credit on its way to another part.
+/// What is on its way to another part and causes no event there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token {
-    /// The machine's number of the router port that gets its space back.
-    link: u32,
-    flits: u16,
-    /// Whose packet held the space.
-    owner: Traffic,
-    vc: u8,
+pub struct Token(Told);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    /// A credit.
+    Credit {
+        /// The machine's number of the router port that gets its space back.
+        link: u32,
+        flits: u16,
+        /// Whose packet held the space.
+        owner: Traffic,
+        vc: u8,
+    },
+    /// What is published of a global port, see [`knowledge`](crate::knowledge).
+    Report {
+        /// Its number in the machine.
+        port: u32,
+        value: u32,
+    },
+}
+
+impl Token {
+    /// Of a report, in the place of a credit's virtual channel.
+    const REPORT: u8 = u8::MAX;
+
+    /// A report of `value` on port `port` of the machine.
+    pub(crate) fn report(port: u32, value: u32) -> Token {
+        Token(Told::Report { port, value })
+    }
 }
 
 /// Messages of which packets have come from other parts and more are to come: a hash table with chains through the
@@ -185,15 +207,19 @@ impl Fabric {
         FabricEvent::Arrive { packet }
     }
 
-    /// Takes in a credit from another part that counts from `due` on.
+    /// Takes in a credit or a report from another part that counts from `due` on.
     pub fn accept<E, C>(&mut self, ctx: &mut C, due: Time, token: Token)
     where
         E: Copy + From<FabricEvent>,
         C: Context<E>,
     {
-        let Token { link, flits, owner, vc } = token;
-        let link = self.flow.links.port(link);
-        self.return_credit::<E, C>(ctx, link, vc, (flits, owner), due);
+        match token.0 {
+            Told::Credit { link, flits, owner, vc } => {
+                let link = self.flow.links.port(link);
+                self.return_credit::<E, C>(ctx, link, vc, (flits, owner), due);
+            }
+            Told::Report { port, value } => self.board.post::<C>(port, due, value, ctx.now()),
+        }
     }
 
     /// Gives the space of a packet of `owner` in input buffer `buffer`, of virtual channel `vc`, back to whoever
@@ -216,7 +242,7 @@ impl Fabric {
                 self.return_credit::<E, C>(ctx, link, vc, (flits, owner), due);
             }
             crate::link::Feeder::Other(link, lp, delay) => {
-                let token = Token { link, flits, owner, vc };
+                let token = Token(Told::Credit { link, flits, owner, vc });
                 self.export_credit(lp, leaves + delay, token);
             }
         }
@@ -230,6 +256,7 @@ impl Fabric {
         C: Context<E>,
     {
         self.flow.return_credit::<E, C>(ctx, link, vc, space, due);
+        self.load_changes::<E, C>(ctx, link, due);
         if self.params.router == RouterModel::Pipelined && link < self.flow.links.ports {
             let lp = self.flow.links.get(link).lp;
             self.clocked.credited::<E, C>(ctx, lp, due);
@@ -284,23 +311,32 @@ impl Fields<'_> {
 
 impl Wire for Token {
     fn write(&self, bytes: &mut Vec<u8>) {
-        let Token { link, flits, owner, vc } = *self;
-        bytes.extend_from_slice(&link.to_le_bytes());
-        bytes.extend_from_slice(&flits.to_le_bytes());
-        bytes.extend_from_slice(&owner.to_le_bytes());
-        bytes.push(vc);
+        match self.0 {
+            Told::Credit { link, flits, owner, vc } => {
+                bytes.extend_from_slice(&link.to_le_bytes());
+                bytes.extend_from_slice(&flits.to_le_bytes());
+                bytes.extend_from_slice(&owner.to_le_bytes());
+                bytes.push(vc);
+            }
+            Told::Report { port, value } => {
+                bytes.extend_from_slice(&port.to_le_bytes());
+                bytes.extend_from_slice(&value.to_le_bytes());
+                bytes.push(Token::REPORT);
+            }
+        }
     }
 
     fn read(bytes: &mut &[u8]) -> Option<Token> {
         let mut fields = Fields(bytes);
-        let token = Token {
-            link: fields.word()?,
-            flits: fields.short()?,
-            owner: fields.short()?,
-            vc: fields.byte()?,
-        };
+        let (link, flits, owner, vc) = (fields.word()?, fields.short()?, fields.short()?, fields.byte()?);
         *bytes = fields.0;
-        Some(token)
+        Some(Token(match vc {
+            Token::REPORT => Told::Report {
+                port: link,
+                value: u32::from(owner) << 16 | u32::from(flits),
+            },
+            vc => Told::Credit { link, flits, owner, vc },
+        }))
     }
 }
 
@@ -420,20 +456,23 @@ mod tests {
             wants: Wants::default(),
         };
         let parcel = Parcel { packet, message };
-        let token = Token {
+        let token = Token(Told::Credit {
             link: 5,
             flits: 64,
             owner: 1,
             vc: 3,
-        };
+        });
+        let report = Token::report(77, 0x1234_5678);
         let mut bytes = Vec::new();
         parcel.write(&mut bytes);
         token.write(&mut bytes);
+        report.write(&mut bytes);
         let mut rest = &bytes[..];
         assert_eq!(Parcel::read(&mut rest), Some(parcel));
         assert_eq!(Token::read(&mut rest), Some(token));
+        assert_eq!(Token::read(&mut rest), Some(report));
         assert!(rest.is_empty());
-        for cut in 0..bytes.len() - 9 {
+        for cut in 0..bytes.len() - 18 {
             assert_eq!(Parcel::read(&mut &bytes[..cut]), None);
         }
     }

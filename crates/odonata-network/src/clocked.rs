@@ -408,7 +408,7 @@ impl Fabric {
                 step: 1,
                 last: false,
             };
-            self.come_to_front::<C>(router, at, packet, first);
+            self.come_to_front::<C>(router, at, packet, first, ctx.now());
         }
         self.clocked.wake::<E, C>(ctx, router, ctx.now());
     }
@@ -424,8 +424,9 @@ impl Fabric {
         self.clocked.wake::<E, C>(ctx, router, ctx.now());
     }
 
-    /// `packet` is the next one of buffer `at` to go, and can be routed in the step `begin`.
-    fn come_to_front<M: Mode>(&mut self, router: u32, at: u32, packet: u32, begin: Moment) {
+    /// `packet` is the next one of buffer `at` to go, and can be routed in the step `begin`, as is known `now`, which is
+    /// no later.
+    fn come_to_front<M: Mode>(&mut self, router: u32, at: u32, packet: u32, begin: Moment, now: Time) {
         let p = self.packets.get(packet);
         let (created, bytes) = (p.created, p.bytes);
         let flits = self.flits(bytes);
@@ -436,7 +437,7 @@ impl Fabric {
         };
         // Where routing takes no time it is done while the packet is at hand.
         let early = routing == 0 && !self.clocked.again;
-        let decision = early.then(|| self.decide_once::<M>(router, packet, flits, begin.cycle));
+        let decision = early.then(|| self.decide_once::<M>(router, packet, flits, now));
         let vc = self.clocked.vcs.edit::<M>(at);
         vc.stage = Stage::New;
         if let Some(decision) = decision {
@@ -720,6 +721,7 @@ impl Fabric {
         // Counted while they are few: they would fill the caches.
         self.flow.harvest_flits::<C>(vc.port, cycle);
         self.flow.claim::<C>(vc.port, vc.vc, 1);
+        self.load_changes::<E, C>(ctx, vc.port, ctx.now());
         let out = self.flow.ports.edit::<C>(vc.port);
         let departure = ready.max(out.free_at);
         out.free_at = departure + link.flit;
@@ -792,7 +794,7 @@ impl Fabric {
             self.clocked.edit_occupied::<C>(plan, at, false);
         } else {
             let begin = self.clocked.following(moment);
-            self.come_to_front::<C>(link.lp, at, following, begin);
+            self.come_to_front::<C>(link.lp, at, following, begin, moment.cycle);
         }
     }
 

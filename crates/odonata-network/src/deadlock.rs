@@ -86,6 +86,9 @@ impl Choice for Script<'_> {
     fn lighter(&mut self, _: u32, _: u32) -> bool {
         self.answer(2) == 1
     }
+    fn knows_beyond(&self) -> bool {
+        true
+    }
     fn divert(&mut self, _: Path, _: Path) -> bool {
         self.answer(2) == 1
     }

@@ -32,6 +32,8 @@ pub enum FabricEvent {
         /// Input buffer (port and virtual channel), likewise.
         buffer: u32,
     },
+    /// Tell the group of what has changed at the global ports. Canonical.
+    Publish,
     /// Look at NIC `nic` again. Canonical.
     Nic {
         /// NIC, counted over the nodes of the part.

@@ -4,12 +4,13 @@ use crate::blame::Books;
 use crate::border::{Arrivals, Parcel, Token};
 use crate::clocked::Clocked;
 use crate::credit::Flow;
+use crate::knowledge::Board;
 use crate::levels::Spans;
 use crate::link::{Links, VcNumbers};
 use crate::packet::{Packet, Wants};
 use crate::params::{Detour, InputQueues, NetworkParams, RouterModel, Switching, VirtualChannels};
 use crate::port::InBuffer;
-use crate::routing::{Choice, Decision, Header, Path, Routing};
+use crate::routing::{Choice, Decision, Header, NOWHERE, Path, Routing};
 use crate::sampling::{Delivery, Sampler, Sampling};
 use crate::stats::{Histogram, LinkStats, MOST_SERIES_CELLS, NodeStats, SeriesCell, TrafficStats};
 use crate::{FabricEvent, Message, Notice, nic::Nic};
@@ -43,6 +44,8 @@ pub struct Fabric {
     pub(crate) flow: Flow,
     pub(crate) inputs: Store<InBuffer>,
     pub(crate) clocked: Clocked,
+    /// What is known of other routers.
+    pub(crate) board: Board,
     pub(crate) packets: Pool<Packet>,
     pub(crate) messages: Pool<Message>,
     pub(crate) arrivals: Arrivals,
@@ -64,6 +67,7 @@ odonata_engine::journalled!(Fabric {
     flow,
     inputs,
     clocked,
+    board,
     packets,
     messages,
     arrivals,
@@ -89,6 +93,7 @@ struct View<'a, M: Mode> {
     flits: u32,
     spans: &'a Spans,
     clocked: Option<&'a Clocked>,
+    board: &'a Board,
     detour: Detour,
     lot: Option<Lot>,
     mode: std::marker::PhantomData<M>,
@@ -126,6 +131,26 @@ impl<M: Mode> View<'_, M> {
         let port = self.flow.links.port(port);
         u64::from(self.flow.load::<M>(port, self.now)) * self.flit
     }
+
+    /// What is known of the load of `path`.
+    fn path_load(&mut self, path: Path) -> u64 {
+        let beyond = match path.remote {
+            NOWHERE => 0,
+            remote => u64::from(self.board.load(remote, self.now)) * self.flit,
+        };
+        self.load(path.port) + beyond
+    }
+
+    /// Whether the global port that `path` goes over in this group is known to be congested.
+    fn is_congested(&mut self, path: Path) -> bool {
+        match path.remote {
+            NOWHERE => {
+                let port = self.flow.links.port(path.port);
+                (self.board).is_own_congested::<M>(self.flow, port, self.flit, self.now)
+            }
+            remote => self.board.is_congested(remote, self.now),
+        }
+    }
 }
 
 impl<M: Mode> Choice for View<'_, M> {
@@ -140,8 +165,23 @@ impl<M: Mode> Choice for View<'_, M> {
         self.load(a) < self.load(b)
     }
 
+    fn lighter_path(&mut self, a: Path, b: Path) -> bool {
+        if !self.board.is_on() {
+            return self.lighter(a.port, b.port);
+        }
+        let mut weight = |path| (self.is_congested(path), self.path_load(path));
+        weight(a) < weight(b)
+    }
+
+    fn knows_beyond(&self) -> bool {
+        self.board.is_on()
+    }
+
     fn divert(&mut self, minimal: Path, other: Path) -> bool {
-        let (m, o) = (self.load(minimal.port), self.load(other.port));
+        if self.board.is_on() && self.is_congested(minimal) {
+            return true;
+        }
+        let (m, o) = (self.path_load(minimal), self.path_load(other));
         self.detour.decide((m, minimal.hops), (o, other.hops))
     }
 
@@ -176,7 +216,8 @@ impl Blueprint {
     /// `vcs` are the virtual channels per link class (at least what the routing needs).
     ///
     /// # Panics
-    /// If `vcs` are too few, if a packet has more flits than a credit counts, or if a buffer cannot hold one.
+    /// If `vcs` are too few, if a packet has more flits than a credit counts, if a buffer cannot hold one, or if routers
+    /// were to publish their loads in no time.
     pub fn new(params: NetworkParams, routing: Routing, vcs: VirtualChannels) -> Self {
         let needed = routing.virtual_channels();
         assert!(
@@ -192,6 +233,11 @@ impl Blueprint {
             params.switching == Switching::Wormhole
                 || (params.links.iter().zip(needed)).all(|(link, levels)| levels == 0 || link.buffer >= params.packet),
             "a buffer does not hold one packet"
+        );
+        let broadcast = params.knowledge.broadcast();
+        assert!(
+            broadcast.is_none_or(|b| b.interval > Time::ZERO && b.delay > Time::ZERO),
+            "{broadcast:?}: both must be positive"
         );
         Blueprint {
             numbers: VcNumbers::new(routing.topology(), vcs),
@@ -239,6 +285,7 @@ impl Blueprint {
         let inputs = if fifo { links.buffers as usize } else { 0 };
         let n_links = links.len() as usize;
         let clocked = Clocked::new(&links, &params, &self.routing, routers.clone());
+        let board = Board::new(&links, &params, &self.routing, routers.clone());
         let stream = |router| Stream::new(params.seed, u64::from(router), Purpose::Routing);
         Fabric {
             ingress,
@@ -250,6 +297,7 @@ impl Blueprint {
             inputs: Store::filled(inputs, InBuffer::EMPTY),
             fifo,
             clocked,
+            board,
             packets: Pool::new(),
             messages: Pool::new(),
             arrivals: Arrivals::new(nodes.len() as u32, divided),
@@ -287,17 +335,20 @@ impl Fabric {
         self.routing.topology().node_router(node)
     }
 
-    /// The smallest delay between two routers: a head's or a credit's way over a cable between them.
+    /// The smallest delay between two routers: a head's or a credit's way over a cable between them, or what they publish
+    /// for their group.
     pub fn lookahead(&self, from: u32, to: u32) -> Time {
         let topology = self.routing.topology();
         let delay = |port: u32| {
             let link = self.flow.links.get(self.flow.links.port(port));
             (link.latency + self.params.routing_delay()).min(link.credit_delay)
         };
+        let told = (self.groups()).filter(|(size, _)| from / size == to / size);
         topology
             .ports_of(from)
             .filter(|&port| matches!(topology.peer(port), Peer::Router { router, .. } if router == to))
             .map(delay)
+            .chain(told.map(|(_, delay)| delay))
             .min()
             .unwrap_or(Time::NEVER)
     }
@@ -371,6 +422,7 @@ impl Fabric {
             FabricEvent::Port { port } => self.serve_output_queued::<E, C>(ctx, port),
             FabricEvent::Input { buffer } => self.next_head::<E, C>(ctx, lp, buffer),
             FabricEvent::Nic { nic } => return self.serve_nic::<E, C>(ctx, nic),
+            FabricEvent::Publish => self.publish::<E, C>(ctx, lp),
             FabricEvent::Submit { message } => return self.enqueue_message::<E, C>(ctx, message),
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
             FabricEvent::Head { .. } | FabricEvent::Flit { .. } | FabricEvent::Tick => {
@@ -403,6 +455,7 @@ impl Fabric {
             flits,
             spans: &self.spans,
             clocked: (self.params.router == RouterModel::Pipelined).then_some(&self.clocked),
+            board: &self.board,
             detour: self.params.detour,
             lot: (self.clocked.decides_again()).then(|| Lot::new(self.params.seed, router, self.packets.get(packet))),
             mode: std::marker::PhantomData,

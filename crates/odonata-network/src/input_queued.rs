@@ -82,6 +82,7 @@ impl Fabric {
         let now = ctx.now();
         let flits = self.flits(self.packets.get(packet).bytes);
         let (port, vc, wants) = self.route::<C>(router, packet, flits, now);
+        self.load_changes::<E, C>(ctx, port, now);
         let p = *self.packets.get(packet);
         let out = *self.flow.ports.get(port);
         let at = self.flow.links.get(port).first_vc + u32::from(vc);

@@ -33,6 +33,7 @@ mod event;
 mod fabric;
 mod flit_credit;
 mod input_queued;
+mod knowledge;
 mod levels;
 mod link;
 pub mod lookahead;
@@ -57,8 +58,8 @@ pub use measured::Measured;
 pub use message::{Content, Message, Traffic};
 pub use odonata_blame::Waited;
 pub use params::{
-    Allocator, Arbitration, Detour, DetourRule, InputQueues, LinkParams, NetworkParams, NicParams, Pipeline,
-    RouterModel, Switching, VirtualChannels,
+    Allocator, Arbitration, Broadcast, Detour, DetourRule, InputQueues, Knowledge, LinkParams, NetworkParams,
+    NicParams, Pipeline, RouterModel, Switching, VirtualChannels,
 };
 pub use sampling::{CYCLE_BINS, Sample, Sampled, Sampling};
 pub use stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};

@@ -12,7 +12,9 @@
 //! min(latency + router_delay, credit_delay)
 //! ```
 //!
-//! and two parts after the smallest of that over the cables between them. Nodes are never cut from their router, so
+//! and two parts after the smallest of that over the cables between them. Where the routers of a group publish their loads
+//! ([`Knowledge`](crate::Knowledge)), two parts with routers of one group can influence each other after the delay of that
+//! as well, whether there is a cable between them or not. Nodes are never cut from their router, so
 //! terminal links do not count.
 
 use crate::NetworkParams;
@@ -26,6 +28,8 @@ pub struct LinkDelays {
     pub packet: [Time; LinkClass::COUNT],
     /// From leaving a buffer to the credit's counting.
     pub credit: [Time; LinkClass::COUNT],
+    /// The number of routers of a group, and the delay with which they tell each other of their ports; if they do.
+    pub groups: Option<(u32, Time)>,
 }
 
 impl LinkDelays {
@@ -34,7 +38,13 @@ impl LinkDelays {
         LinkDelays {
             packet: links.map(|(latency, _)| latency + router_delay),
             credit: links.map(|(_, credit_delay)| credit_delay),
+            groups: None,
         }
+    }
+
+    /// With groups whose routers tell each other of their ports, as [`Fabric::groups`](crate::Fabric::groups) says.
+    pub fn with_groups(self, groups: Option<(u32, Time)>) -> LinkDelays {
+        LinkDelays { groups, ..self }
     }
 
     /// The lookahead over a cut cable of `class`.
@@ -111,6 +121,22 @@ pub fn partition(topology: &Topology, delays: &LinkDelays, bounds: &[u32]) -> Re
                 found.push(sender);
             }
             *entry = (*entry).min(lookahead);
+        }
+        if let Some((size, delay)) = delays.groups {
+            // Only the first and the last group of a part can have routers elsewhere.
+            for router in [bounds[part], bounds[part + 1] - 1] {
+                let group = router / size * size..((router / size + 1) * size).min(topology.routers());
+                for &sender in part_of[group.start as usize..group.end as usize].iter() {
+                    if sender as usize == part {
+                        continue;
+                    }
+                    let entry = &mut smallest[sender as usize];
+                    if *entry == Time::NEVER {
+                        found.push(sender);
+                    }
+                    *entry = (*entry).min(delay);
+                }
+            }
         }
         found.sort_unstable();
         let take = |sender| (sender, std::mem::replace(&mut smallest[sender as usize], Time::NEVER));
@@ -197,6 +223,7 @@ mod tests {
     const DELAYS: LinkDelays = LinkDelays {
         packet: [Time(7), Time(50), Time(900), Time(60)],
         credit: [Time(1), Time(30), Time(400), Time(20)],
+        groups: None,
     };
 
     fn dragonfly() -> Topology {

@@ -21,6 +21,7 @@ impl Fabric {
         let now = ctx.now();
         let flits = self.flits(self.packets.get(packet).bytes);
         let (port, vc, _) = self.route::<C>(router, packet, flits, now);
+        self.load_changes::<E, C>(ctx, port, now);
         let at = self.flow.links.get(port).first_vc + u32::from(vc);
         let mut overflow = self.flow.vcs.get(at).overflow;
         // Room that comes at this very instant belongs to those who have waited for it.

@@ -189,6 +189,55 @@ impl Detour {
     }
 }
 
+/// Which loads a router knows when it decides over its ports ([`routers_of_a_group`] says on which networks it can know
+/// more than its own). Loads are bytes as in [`Detour`].
+///
+/// [`routers_of_a_group`]: crate::routing::Routing::routers_of_a_group
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Knowledge {
+    /// Those of its own ports (UGAL-L).
+    #[default]
+    Local,
+    /// Those of all global ports of its group as well: a path that goes over one of them has its load in addition to that
+    /// of its first port (UGAL-G: J. Kim, W. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly
+    /// topology", ISCA 2008; there at once, here as published).
+    Global {
+        /// How they become known.
+        broadcast: Broadcast,
+    },
+    /// Whether each global port of the group is congested, a bit: a packet whose minimal path goes over a congested one
+    /// leaves it; for others the router's own ports decide (piggybacking: N. Jiang, J. Kim, W. Dally, "Indirect adaptive
+    /// routing on large scale interconnection networks", ISCA 2009). A port with load q is congested if q > T and
+    /// q > f m, with m the mean load of its router's global ports.
+    Piggyback {
+        /// How it becomes known.
+        broadcast: Broadcast,
+        /// f. With n ports the load of one is at most n times their mean: a factor of n or more lets none be congested.
+        factor: f64,
+        /// T, bytes. What a link has on its way at full rate counts as load, and is no congestion.
+        threshold: u64,
+    },
+}
+
+impl Knowledge {
+    /// How more than a router's own loads becomes known, if it does.
+    pub fn broadcast(&self) -> Option<Broadcast> {
+        match *self {
+            Knowledge::Local => None,
+            Knowledge::Global { broadcast } | Knowledge::Piggyback { broadcast, .. } => Some(broadcast),
+        }
+    }
+}
+
+/// How routers tell the others of their group about their ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Broadcast {
+    /// A router publishes at multiples of this time, if something has changed; positive.
+    pub interval: Time,
+    /// From then until the group knows it; positive.
+    pub delay: Time,
+}
+
 /// A fabric's parameters.
 #[derive(Clone, Debug)]
 pub struct NetworkParams {
@@ -212,6 +261,8 @@ pub struct NetworkParams {
     pub nic: NicParams,
     /// When packets leave their minimal path, under adaptive routing.
     pub detour: Detour,
+    /// Which loads routers know then.
+    pub knowledge: Knowledge,
     /// Number of (job, MPI or I/O) kinds of traffic to keep statistics for.
     pub traffics: u16,
     /// Interval of the time series, if one is wanted.

@@ -149,6 +149,7 @@ impl Fabric {
             + self.packets.memory()
             + self.messages.memory()
             + self.arrivals.memory()
+            + self.board.memory()
             + self.nics.memory()
             + self.links.memory()
             + self.nodes.memory()

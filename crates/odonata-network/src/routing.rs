@@ -106,9 +106,18 @@ pub struct Path {
     pub port: u32,
     /// Links between routers on it, from the one that decides to the destination's.
     pub hops: u32,
-    /// A port of another router of the group on it whose load matters as well, for algorithms that know it; or
-    /// [`NOWHERE`].
+    /// The global port of another router of the group that it goes over, if it does: its load matters as well where it
+    /// is known ([`Knowledge`](crate::Knowledge)). Where the router there has several that lead to the same group, one of
+    /// them. Else [`NOWHERE`].
     pub remote: u32,
+}
+
+impl Path {
+    /// Whether `other` begins at the same port and, if what lies beyond it counts, goes over the same remote one.
+    #[inline]
+    pub(crate) fn is_like(&self, other: &Path, beyond: bool) -> bool {
+        self.port == other.port && (!beyond || self.remote == other.remote)
+    }
 }
 
 /// Answers the questions a routing algorithm has besides the header.
@@ -122,6 +131,14 @@ pub trait Choice {
     }
     /// Whether port `a` is less loaded than port `b`.
     fn lighter(&mut self, a: u32, b: u32) -> bool;
+    /// Whether path `a` is less loaded than path `b`, as far as is known.
+    fn lighter_path(&mut self, a: Path, b: Path) -> bool {
+        self.lighter(a.port, b.port)
+    }
+    /// Whether two paths that begin at the same port can differ in load.
+    fn knows_beyond(&self) -> bool {
+        false
+    }
     /// Whether a packet should leave its path `minimal` for the non-minimal path `other`.
     fn divert(&mut self, minimal: Path, other: Path) -> bool;
     /// Whether a packet could have a channel of `level` on `port` now.
@@ -172,6 +189,19 @@ impl Routing {
             Routing::Torus(routing) => routing.decides_again(),
             Routing::HyperX(routing) => routing.decides_again(),
             _ => false,
+        }
+    }
+
+    /// Routers of a group, where source routers hold paths over global ports of other routers of their group against each
+    /// other; the routers of a group have consecutive numbers. `None` where nobody has a use for the loads of such ports.
+    pub fn routers_of_a_group(&self) -> Option<u32> {
+        match self {
+            Routing::Dragonfly(routing) => routing.routers_of_a_group(),
+            Routing::Dragonfly2d(routing) => routing.routers_of_a_group(),
+            Routing::DragonflyPlus(routing) => routing.routers_of_a_group(),
+            Routing::FatTree(_) | Routing::HyperX(_) | Routing::SlimFly(_) | Routing::Torus(_) | Routing::UpDown(_) => {
+                None
+            }
         }
     }
 

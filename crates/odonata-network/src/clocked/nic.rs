@@ -23,6 +23,7 @@ impl Fabric {
             FabricEvent::Flit { buffer } => self.arrive_flit::<E, C>(ctx, lp, buffer),
             FabricEvent::Tick => self.tick::<E, C>(ctx, lp),
             FabricEvent::Nic { nic } => return self.serve_nic_clocked::<E, C>(ctx, nic),
+            FabricEvent::Publish => self.publish::<E, C>(ctx, lp),
             FabricEvent::Submit { message } => return self.enqueue_message::<E, C>(ctx, message),
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
             FabricEvent::Port { .. } | FabricEvent::Input { .. } => debug_assert!(false, "there is nothing to look at"),

@@ -9,6 +9,8 @@
 //!   its minimal path to a non-minimal one, comparing the load of the two output ports (Jiang, Kim,
 //!   Dally, "Indirect adaptive routing on large scale interconnection networks", ISCA 2009).
 //!
+//! Adaptive ones may know the loads of the global ports of their group as well ([`Knowledge`](crate::Knowledge)).
+//!
 //! Traffic inside a group is minimal.
 //!
 //! **Virtual channels.** Deadlock is avoided by levels that never fall along a path. Under
@@ -143,6 +145,12 @@ impl DragonflyRouting {
         &self.dragonfly
     }
 
+    pub(super) fn routers_of_a_group(&self) -> Option<u32> {
+        let shape = self.dragonfly.shape();
+        let adaptive = matches!(self.algorithm, Algorithm::Ugal | Algorithm::ProgressiveAdaptive);
+        (adaptive && shape.groups > 2).then_some(shape.routers)
+    }
+
     pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
         match self.rule {
             VcRule::Codes => [4, 4, 4, 0],
@@ -180,9 +188,9 @@ impl DragonflyRouting {
             };
         }
         let port = if header.via == NOWHERE || header.via_reached {
-            self.towards_router(router, here, home, goal, choice)
+            self.towards_router(router, here, home, goal, choice).0
         } else {
-            self.towards_via(router, here, header.via, choice)
+            self.towards_via(router, here, header.via, choice).0
         };
         self.take(router, port, header)
     }
@@ -239,18 +247,18 @@ impl DragonflyRouting {
         }
     }
 
-    /// The next port of a shortest path to router `to`.
+    /// The next port of a shortest path to router `to`, and the global port behind it as in [`Path::remote`].
     #[inline]
-    fn towards_router(&self, router: u32, here: u32, to: u32, to_group: u32, choice: &mut impl Choice) -> u32 {
+    fn towards_router(&self, router: u32, here: u32, to: u32, to_group: u32, choice: &mut impl Choice) -> (u32, u32) {
         if here == to_group {
-            self.dragonfly.local_port(router, to)
+            (self.dragonfly.local_port(router, to), NOWHERE)
         } else {
             self.towards_group(router, here, to_group, choice)
         }
     }
 
     #[inline]
-    fn towards_via(&self, router: u32, here: u32, via: u32, choice: &mut impl Choice) -> u32 {
+    fn towards_via(&self, router: u32, here: u32, via: u32, choice: &mut impl Choice) -> (u32, u32) {
         match self.intermediate {
             Intermediate::Group => self.towards_group(router, here, via, choice),
             Intermediate::Router => self.towards_router(router, here, via, self.dragonfly.group_of(via), choice),
@@ -258,15 +266,15 @@ impl DragonflyRouting {
     }
 
     /// The next port towards another group: an own global port if one leads there, else the local
-    /// port to a random router that has one.
+    /// port to a random router that has one; and that router's global port.
     #[inline]
-    fn towards_group(&self, router: u32, here: u32, group: u32, choice: &mut impl Choice) -> u32 {
+    fn towards_group(&self, router: u32, here: u32, group: u32, choice: &mut impl Choice) -> (u32, u32) {
         let gateways = self.dragonfly.gateways(here, group);
         let step = |gateway: &Gateway| {
             if gateway.router == router {
-                gateway.port
+                (gateway.port, NOWHERE)
             } else {
-                self.dragonfly.local_port(router, gateway.router)
+                (self.dragonfly.local_port(router, gateway.router), gateway.port)
             }
         };
         if let [only] = gateways {
@@ -276,7 +284,8 @@ impl DragonflyRouting {
         if own > 0 {
             let n = if own > 1 { choice.pick(own) } else { 0 };
             let mut mine = gateways.iter().filter(|gateway| gateway.router == router);
-            return mine.nth(n as usize).map_or(gateways[0].port, |gateway| gateway.port);
+            let port = mine.nth(n as usize).map_or(gateways[0].port, |gateway| gateway.port);
+            return (port, NOWHERE);
         }
         step(&gateways[choice.pick(gateways.len() as u32) as usize])
     }
@@ -304,37 +313,34 @@ impl DragonflyRouting {
         if self.algorithm == Algorithm::Ugal && header.notes & MOVED != 0 {
             return None;
         }
+        // The longest minimal path and the longest detour, whichever are taken.
+        let path = |(port, remote), hops| Path { port, hops, remote };
+        let beyond = choice.knows_beyond();
         let own_only = header.notes & MOVED != 0 && self.divert == Divert::OwnGlobalPorts;
-        let mut best: Option<(u32, u32)> = None;
+        let mut best: Option<(u32, Path)> = None;
         for _ in 0..choice.draws(self.candidates) {
             let candidate = if own_only {
-                self.via_of_own_port(router, goal, choice)
+                let own = self.via_of_own_port(router, goal, choice);
+                own.map(|(via, port)| (via, (port, NOWHERE)))
             } else {
                 let via = self.random_via(here, goal, choice);
                 Some((via, self.towards_via(router, here, via, choice)))
             };
-            let (via, port) = candidate?;
+            let (via, step) = candidate?;
+            // The longest minimal path and the longest detour, whichever are taken.
+            let found = path(step, 5);
             best = match best {
-                Some((_, other)) if other == port || !choice.lighter(port, other) => best,
-                _ => Some((via, port)),
+                Some((_, other)) if other.is_like(&found, beyond) || !choice.lighter_path(found, other) => best,
+                _ => Some((via, found)),
             };
         }
-        let (via, port) = best?;
-        let minimal = self.towards_router(router, here, home, goal, choice);
-        if port == minimal {
-            return Some(minimal);
-        }
-        let path = |port, hops| Path {
-            port,
-            hops,
-            remote: NOWHERE,
-        };
-        // The longest minimal path and the longest detour, whichever are taken.
-        if !choice.divert(path(minimal, 3), path(port, 5)) {
-            return Some(minimal);
+        let (via, other) = best?;
+        let minimal = path(self.towards_router(router, here, home, goal, choice), 3);
+        if other.is_like(&minimal, beyond) || !choice.divert(minimal, other) {
+            return Some(minimal.port);
         }
         header.via = via;
-        Some(port)
+        Some(other.port)
     }
 
     /// A random group other than two given ones (or a random router of it).

@@ -10,6 +10,8 @@
 //!   Cascade", SC 2012; N. Jiang, J. Kim, W. Dally, "Indirect adaptive routing on large scale interconnection networks",
 //!   ISCA 2009).
 //!
+//! Adaptive ones may know the loads of the global ports of their group as well ([`Knowledge`](crate::Knowledge)).
+//!
 //! Source and destination in one group: minimal; by Valiant over a random router of the group; by the adaptive ones over
 //! a random router if the source router finds that less loaded.
 //!
@@ -84,6 +86,11 @@ impl Dragonfly2dRouting {
         &self.dragonfly
     }
 
+    pub(super) fn routers_of_a_group(&self) -> Option<u32> {
+        let several = self.dragonfly.shape().groups > 2;
+        (self.is_adaptive() && several).then_some(self.dragonfly.routers_of_a_group())
+    }
+
     pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
         let shape = self.dragonfly.shape();
         let minimal = self.algorithm == Algorithm::Minimal;
@@ -135,10 +142,10 @@ impl Dragonfly2dRouting {
             if here == goal {
                 self.towards_router(router, home, choice)
             } else {
-                self.towards_group(router, here, goal, header.notes, choice)
+                self.towards_group(router, here, goal, header.notes, choice).0
             }
         } else {
-            self.towards_via(router, here, header.via, header.notes, choice)
+            self.towards_via(router, here, header.via, header.notes, choice).0
         };
         self.take(router, port, header)
     }
@@ -198,7 +205,9 @@ impl Dragonfly2dRouting {
                     let Some((via, port)) = best else {
                         return self.take(router, minimal, header);
                     };
-                    if port == minimal || !choice.divert(path(minimal, HOPS_INSIDE.0), path(port, HOPS_INSIDE.1)) {
+                    let inside = |port, hops| path((port, NOWHERE), hops);
+                    let (short, long) = (inside(minimal, HOPS_INSIDE.0), inside(port, HOPS_INSIDE.1));
+                    if port == minimal || !choice.divert(short, long) {
                         return self.take(router, minimal, header);
                     }
                     header.notes |= over(via);
@@ -239,23 +248,25 @@ impl Dragonfly2dRouting {
         }
     }
 
+    /// The next port towards an intermediate, and the global port behind it as in [`Path::remote`].
     #[inline]
-    fn towards_via(&self, router: u32, here: u32, via: u32, notes: u16, choice: &mut impl Choice) -> u32 {
+    fn towards_via(&self, router: u32, here: u32, via: u32, notes: u16, choice: &mut impl Choice) -> (u32, u32) {
         let group = match self.intermediate {
             Intermediate::Group => via,
             Intermediate::Router => self.dragonfly.group_of(via),
         };
         if group == here {
-            self.towards_router(router, via, choice)
+            (self.towards_router(router, via, choice), NOWHERE)
         } else {
             self.towards_group(router, here, group, notes, choice)
         }
     }
 
     /// The next port towards another group. Behind a row cable only a column is left, behind a column cable nothing:
-    /// the gateway that the row or column was taken for is there.
+    /// the gateway that the row or column was taken for is there. And that gateway's port, which is where the packet will go
+    /// if no router on the way has a cable of its own or a nearer one.
     #[inline]
-    fn towards_group(&self, router: u32, here: u32, group: u32, notes: u16, choice: &mut impl Choice) -> u32 {
+    fn towards_group(&self, router: u32, here: u32, group: u32, notes: u16, choice: &mut impl Choice) -> (u32, u32) {
         let d = &self.dragonfly;
         let one = |gateways: &[Gateway], choice: &mut _| {
             let n = gateways.len() as u32;
@@ -264,7 +275,7 @@ impl Dragonfly2dRouting {
         };
         let own = d.own_gateways(router, group);
         if !own.is_empty() {
-            return one(own, choice).port;
+            return (one(own, choice).port, NOWHERE);
         }
         let column = d.column_gateways(router, group);
         let row = if notes & ROW == 0 {
@@ -275,13 +286,13 @@ impl Dragonfly2dRouting {
         let near = (row.len() + column.len()) as u32;
         let n = if near > 1 { choice.pick(near) } else { 0 };
         if let Some(gateway) = row.get(n as usize) {
-            return d.row_port(router, d.column_of(gateway.router));
+            return (d.row_port(router, d.column_of(gateway.router)), gateway.port);
         }
         if let Some(gateway) = column.get(n as usize - row.len()) {
-            return self.column_port(router, d.row_of(gateway.router), choice);
+            return (self.column_port(router, d.row_of(gateway.router), choice), gateway.port);
         }
         let gateway = one(d.gateways(here, group), choice);
-        d.row_port(router, d.column_of(gateway.router))
+        (d.row_port(router, d.column_of(gateway.router)), gateway.port)
     }
 
     /// Draws intermediates and decides whether the packet goes over one. Returns the next port if the decision was about
@@ -307,18 +318,6 @@ impl Dragonfly2dRouting {
         if moved && self.algorithm == Algorithm::Ugal {
             return None;
         }
-        let mut best: Option<(u32, u32)> = None;
-        for _ in 0..choice.draws(self.candidates) {
-            let via = self.random_via(here, goal, choice);
-            // A diverted packet may go along the row again: it is on a level of its own.
-            let port = self.towards_via(router, here, via, 0, choice);
-            best = match best {
-                Some((_, other)) if other == port || !choice.lighter(port, other) => best,
-                _ => Some((via, port)),
-            };
-        }
-        let (via, port) = best?;
-        let minimal = self.towards_group(router, here, goal, header.notes, choice);
         let behind = u32::from(header.notes & ROW != 0) + u32::from(header.notes & COLUMN != 0);
         let longest = HOPS.1
             + if self.intermediate == Intermediate::Router {
@@ -326,12 +325,26 @@ impl Dragonfly2dRouting {
             } else {
                 0
             };
-        if port == minimal || !choice.divert(path(minimal, HOPS.0 - behind), path(port, longest)) {
-            return Some(minimal);
+        let beyond = choice.knows_beyond();
+        let mut best: Option<(u32, Path)> = None;
+        for _ in 0..choice.draws(self.candidates) {
+            let via = self.random_via(here, goal, choice);
+            // A diverted packet may go along the row again: it is on a level of its own.
+            let found = path(self.towards_via(router, here, via, 0, choice), longest);
+            best = match best {
+                Some((_, other)) if other.is_like(&found, beyond) || !choice.lighter_path(found, other) => best,
+                _ => Some((via, found)),
+            };
+        }
+        let (via, other) = best?;
+        let minimal = self.towards_group(router, here, goal, header.notes, choice);
+        let minimal = path(minimal, HOPS.0 - behind);
+        if other.is_like(&minimal, beyond) || !choice.divert(minimal, other) {
+            return Some(minimal.port);
         }
         header.via = via;
         header.notes = if moved { LATE } else { 0 };
-        Some(port)
+        Some(other.port)
     }
 
     /// A random group other than two given ones (or a random router of it).
@@ -351,10 +364,6 @@ impl Dragonfly2dRouting {
     }
 }
 
-fn path(port: u32, hops: u32) -> Path {
-    Path {
-        port,
-        hops,
-        remote: NOWHERE,
-    }
+fn path((port, remote): (u32, u32), hops: u32) -> Path {
+    Path { port, hops, remote }
 }

@@ -8,6 +8,8 @@
 //! - **PAR**: besides, the spine of the source group that a minimal packet comes to may still send it over another of its
 //!   own global ports (A. Shpiner et al., "Dragonfly+", HiPINEB 2017; N. Jiang, J. Kim, W. Dally, ISCA 2009).
 //!
+//! Adaptive ones may know the loads of the global ports of the spines as well ([`Knowledge`](crate::Knowledge)).
+//!
 //! Up cables lead from leaf to spine, down cables back. The order of channels is: up on level 0, global 0, down 0, up 1,
 //! global 1, down 1. Minimal packets end with down on level 0, so that they need one level; the others need two in both
 //! classes.
@@ -61,6 +63,11 @@ impl DragonflyPlusRouting {
     /// The dragonfly+ it routes on.
     pub fn dragonfly_plus(&self) -> &DragonflyPlus {
         &self.plus
+    }
+
+    pub(super) fn routers_of_a_group(&self) -> Option<u32> {
+        let shape = self.plus.shape();
+        (self.is_adaptive() && shape.groups > 2).then_some(shape.leaves + shape.spines)
     }
 
     pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
@@ -197,13 +204,14 @@ impl DragonflyPlusRouting {
 
     /// Decides at the source leaf whether a packet goes over another group; its first port.
     fn choose_at_leaf(&self, leaf: u32, here: u32, goal: u32, header: &mut Header, choice: &mut impl Choice) -> u32 {
+        let beyond = choice.knows_beyond();
         let minimal = self.path(leaf, here, goal, HOPS.0, choice);
         let mut best: Option<(u32, Path)> = None;
         for _ in 0..choice.draws(self.candidates) {
             let group = self.other_group(here, goal, choice);
             let path = self.path(leaf, here, group, HOPS.1, choice);
             best = match best {
-                Some((_, other)) if other.port == path.port || !choice.lighter(path.port, other.port) => best,
+                Some((_, other)) if other.is_like(&path, beyond) || !choice.lighter_path(path, other) => best,
                 _ => Some((group, path)),
             };
         }

@@ -89,6 +89,7 @@ impl Net {
                     link(1, 5, 32, 2),
                 ],
                 detour: Detour::default(),
+                knowledge: odonata_network::Knowledge::Local,
                 nic: NicParams { queue: 8, rate: None },
                 traffics: 1,
                 series: None,
