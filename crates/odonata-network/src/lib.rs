@@ -39,6 +39,7 @@ pub mod lookahead;
 mod measured;
 mod message;
 mod nic;
+mod nic_choice;
 mod output_queued;
 mod packet;
 mod params;
@@ -46,6 +47,7 @@ mod port;
 mod report;
 pub mod routing;
 mod sampling;
+mod shares;
 mod stats;
 mod watch;
 
@@ -57,8 +59,8 @@ pub use measured::Measured;
 pub use message::{Content, Message, Traffic};
 pub use odonata_blame::Waited;
 pub use params::{
-    Allocator, Arbitration, Detour, DetourRule, InputQueues, LinkParams, NetworkParams, NicParams, Pipeline,
-    RouterModel, Switching, VirtualChannels,
+    Allocator, Arbitration, Detour, DetourRule, InputQueues, LinkParams, MOST_CLASSES, NetworkParams, NicParams,
+    Pipeline, RouterModel, Switching, TrafficClass, TrafficClasses, VirtualChannels,
 };
 pub use sampling::{CYCLE_BINS, Sample, Sampled, Sampling};
 pub use stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};

@@ -150,6 +150,7 @@ impl Fabric {
             + self.messages.memory()
             + self.arrivals.memory()
             + self.nics.memory()
+            + self.shares.memory()
             + self.links.memory()
             + self.nodes.memory()
     }

@@ -89,6 +89,7 @@ impl Net {
                 ],
                 detour: Detour::default(),
                 nic: NicParams { queue: 8, rate: None },
+                classes: odonata_network::TrafficClasses::default(),
                 traffics: 1,
                 series: None,
                 blame: true,
