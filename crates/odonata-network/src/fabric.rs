@@ -251,6 +251,10 @@ impl Blueprint {
         let inputs = if fifo { links.buffers as usize } else { 0 };
         let n_links = links.len() as usize;
         let clocked = Clocked::new(&links, &params, &self.routing, routers.clone());
+        let mut flow = Flow::new(links, books, params.router == RouterModel::Pipelined);
+        if fifo && params.classes.count() > 1 {
+            flow.names = crate::input_queued::PORTS_LAST;
+        }
         let stream = |router| Stream::new(params.seed, u64::from(router), Purpose::Routing);
         Fabric {
             ingress,
@@ -258,7 +262,7 @@ impl Blueprint {
             spare: params.flits(params.packet) as u32,
             spans: Spans::new(self.routing.virtual_channels(), self.vcs),
             full_packet: (params.router == RouterModel::OutputQueued).then(|| params.flits(params.packet) as u32),
-            flow: Flow::new(links, books, params.router == RouterModel::Pipelined),
+            flow,
             inputs: Store::filled(inputs, InBuffer::EMPTY),
             fifo,
             clocked,
@@ -321,6 +325,12 @@ impl Fabric {
             .map(delay)
             .min()
             .unwrap_or(Time::NEVER)
+    }
+
+    /// The name by which looks at the sending port of `link`, by its own number in the part, are asked for (see
+    /// [`Context::look_again`]).
+    pub fn name_of_look(&self, link: u32) -> u32 {
+        self.flow.names | link
     }
 
     /// Counts packets in sampling periods from now on, which is before the first event.

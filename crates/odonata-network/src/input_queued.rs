@@ -16,6 +16,11 @@ use odonata_engine::{Context, NIL, Time};
 /// Distinguishes canonical events of input buffers from those of ports.
 const INPUT: u32 = 1 << 31;
 
+/// Where FIFOs hold packets of several classes, looks at ports have names behind those of looks at input buffers: the next
+/// packet of the FIFO that was served last competes with the others. It could not if the port chose before the FIFO had moved
+/// up, and two classes with one FIFO each would take turns, whatever their shares.
+pub(crate) const PORTS_LAST: u32 = 3 << 30;
+
 impl Fabric {
     /// The head of `packet` has come through the pipeline of `router`.
     #[inline]

@@ -5,8 +5,10 @@
 #![allow(dead_code)]
 
 pub(crate) mod cycle;
+mod divided;
 mod play;
 
+pub(crate) use divided::*;
 pub(crate) use play::*;
 
 use odonata_engine::Time;
