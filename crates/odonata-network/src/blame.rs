@@ -205,16 +205,22 @@ impl Flow {
         self.books.ledger.pass::<M>(port, (free_at, now), next, taker);
     }
 
-    /// The same at NIC `link` for a packet of its first message, which waits again when the packet is out unless it
-    /// was the `last`.
-    pub(crate) fn hold_nic<M: Mode>(&mut self, link: u32, owner: Traffic, (now, until): (Time, Time), last: bool) {
+    /// The same at NIC `link` for a packet of a message on virtual channel `vc`, which waits again when the packet is out
+    /// unless it was the `last`.
+    pub(crate) fn hold_nic<M: Mode>(
+        &mut self,
+        (link, vc): (u32, u8),
+        owner: Traffic,
+        (now, until): (Time, Time),
+        last: bool,
+    ) {
         let free_at = self.ports.get(link).free_at;
         let next = Hold {
             free_at: until,
             holder: owner,
             cause: LINK,
         };
-        let taker = self.taker(link, 0, !last);
+        let taker = self.taker(link, vc, !last);
         self.books.ledger.pass::<M>(link, (free_at, now), next, Some(taker));
         self.ports.edit::<M>(link).holder = owner;
     }

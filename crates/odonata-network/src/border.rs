@@ -44,6 +44,7 @@ impl Parcel {
             next_waiting: NIL,
             traffic: 0,
             vc: 0,
+            class: 0,
             hops: 0,
             wants: Wants::NONE,
         };
@@ -365,6 +366,7 @@ impl Wire for Parcel {
         let Header { via_reached, level, .. } = p.header;
         bytes.extend_from_slice(&[
             p.vc,
+            p.class,
             level,
             u8::from(via_reached),
             u8::from(m.notify_sent),
@@ -383,7 +385,7 @@ impl Wire for Parcel {
             *word = f.word()?;
         }
         let (traffic, hops, notes) = (f.short()?, f.short()?, f.short()?);
-        let (vc, level) = (f.byte()?, f.byte()?);
+        let (vc, class, level) = (f.byte()?, f.byte()?, f.byte()?);
         let header = Header {
             target: goal,
             via,
@@ -418,6 +420,7 @@ impl Wire for Parcel {
             next_waiting: NIL,
             traffic,
             vc,
+            class,
             hops,
             wants: Wants::default(),
         };
@@ -452,6 +455,7 @@ mod tests {
             next_waiting: NIL,
             traffic: 3,
             vc: 2,
+            class: 5,
             hops: 6,
             wants: Wants::default(),
         };

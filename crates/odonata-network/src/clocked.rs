@@ -556,7 +556,7 @@ impl Fabric {
         let pointer = *self.clocked.vc_inputs.get(at);
         let first = (link.first_vc - plan.first_vc) as u16;
         let mut best: Option<(u16, u8)> = None;
-        for channel in self.spans.of(link.class, vc.level) {
+        for channel in self.spans.of(link.class, vc.level, 0) {
             if !self.clocked.is_free(link.first_vc + u32::from(channel)) {
                 continue;
             }

@@ -64,6 +64,8 @@ pub(crate) struct Flow {
     /// Credits of single flits, where routers are pipelined.
     pub(crate) flits: FlitCredits,
     pub(crate) books: Books,
+    /// What is added to the number of a link to name looks at it.
+    pub(crate) names: u32,
 }
 odonata_engine::journalled!(Flow {
     ports,
@@ -84,6 +86,7 @@ impl Flow {
             links,
             credits: Pool::new(),
             books,
+            names: 0,
         }
     }
 
@@ -198,7 +201,7 @@ impl Flow {
                 nic: link - self.links.ports,
             }
         };
-        ctx.look_again(lp, at, link, event.into());
+        ctx.look_again(lp, at, self.names | link, event.into());
     }
 
     /// Counts the credits of `link` that are due.

@@ -12,6 +12,7 @@ use crate::params::{Detour, InputQueues, NetworkParams, RouterModel, Switching, 
 use crate::port::InBuffer;
 use crate::routing::{Choice, Decision, Header, NOWHERE, Path, Routing};
 use crate::sampling::{Delivery, Sampler, Sampling};
+use crate::shares::Shares;
 use crate::stats::{Histogram, LinkStats, MOST_SERIES_CELLS, NodeStats, SeriesCell, TrafficStats};
 use crate::{FabricEvent, Message, Notice, nic::Nic};
 use odonata_engine::random::Purpose;
@@ -49,7 +50,9 @@ pub struct Fabric {
     pub(crate) packets: Pool<Packet>,
     pub(crate) messages: Pool<Message>,
     pub(crate) arrivals: Arrivals,
+    /// One per NIC and traffic class.
     pub(crate) nics: Store<Nic>,
+    pub(crate) shares: Shares,
     pub(crate) random: Windowed<Stream>,
     pub(crate) links: Store<LinkStats>,
     pub(crate) nodes: Windowed<NodeStats>,
@@ -72,6 +75,7 @@ odonata_engine::journalled!(Fabric {
     messages,
     arrivals,
     nics,
+    shares,
     random,
     links,
     nodes,
@@ -92,6 +96,8 @@ struct View<'a, M: Mode> {
     /// Flits of the packet that is decided upon.
     flits: u32,
     spans: &'a Spans,
+    /// Its traffic class.
+    class: u8,
     clocked: Option<&'a Clocked>,
     board: &'a Board,
     detour: Detour,
@@ -190,13 +196,13 @@ impl<M: Mode> Choice for View<'_, M> {
         let link = *self.flow.links.get(port);
         if let Some(clocked) = self.clocked {
             let wanted = clocked.room(self.flits);
-            return self.spans.of(link.class, level).any(|vc| {
+            return self.spans.of(link.class, level, self.class).any(|vc| {
                 clocked.is_free(link.first_vc + u32::from(vc))
                     && (wanted == 0 || self.flow.has_room::<M>(port, vc, wanted, self.now))
             });
         }
         self.flow.harvest::<M>(port, self.now);
-        self.spans.of(link.class, level).any(|vc| {
+        self.spans.of(link.class, level, self.class).any(|vc| {
             let cell = self.flow.vcs.get(link.first_vc + u32::from(vc));
             cell.queue.is_empty() && cell.overflow.is_empty() && cell.used + self.flits <= link.capacity
         })
@@ -208,16 +214,18 @@ impl<M: Mode> Choice for View<'_, M> {
 pub struct Blueprint {
     params: NetworkParams,
     routing: Arc<Routing>,
+    /// Of each traffic class.
     vcs: VirtualChannels,
     numbers: VcNumbers,
 }
 
 impl Blueprint {
-    /// `vcs` are the virtual channels per link class (at least what the routing needs).
+    /// `vcs` are the virtual channels per link class (at least what the routing needs); each traffic class gets as many.
     ///
     /// # Panics
-    /// If `vcs` are too few, if a packet has more flits than a credit counts, if a buffer cannot hold one, or if routers
-    /// were to publish their loads in no time.
+    /// If `vcs` are too few, or more than 255 in all, if a packet has more flits than a credit counts, if a buffer cannot
+    /// hold one, if there are several traffic classes and routers are not input-queued, or if routers were to publish
+    /// their loads in no time.
     pub fn new(params: NetworkParams, routing: Routing, vcs: VirtualChannels) -> Self {
         let needed = routing.virtual_channels();
         assert!(
@@ -239,8 +247,12 @@ impl Blueprint {
             broadcast.is_none_or(|b| b.interval > Time::ZERO && b.delay > Time::ZERO),
             "{broadcast:?}: both must be positive"
         );
+        assert!(
+            params.classes.count() == 1 || params.router == RouterModel::InputQueued,
+            "only input-queued routers tell traffic classes apart"
+        );
         Blueprint {
-            numbers: VcNumbers::new(routing.topology(), vcs),
+            numbers: VcNumbers::new(routing.topology(), all_channels(vcs, &params)),
             params,
             routing: Arc::new(routing),
             vcs,
@@ -266,7 +278,7 @@ impl Blueprint {
         let links = Links::new(
             topology,
             &params,
-            self.vcs,
+            all_channels(self.vcs, &params),
             &self.numbers,
             routers.clone(),
             nodes.clone(),
@@ -286,6 +298,10 @@ impl Blueprint {
         let n_links = links.len() as usize;
         let clocked = Clocked::new(&links, &params, &self.routing, routers.clone());
         let board = Board::new(&links, &params, &self.routing, routers.clone());
+        let mut flow = Flow::new(links, books, params.router == RouterModel::Pipelined);
+        if fifo && params.classes.count() > 1 {
+            flow.names = crate::input_queued::PORTS_LAST;
+        }
         let stream = |router| Stream::new(params.seed, u64::from(router), Purpose::Routing);
         Fabric {
             ingress,
@@ -293,7 +309,7 @@ impl Blueprint {
             spare: params.flits(params.packet) as u32,
             spans: Spans::new(self.routing.virtual_channels(), self.vcs),
             full_packet: (params.router == RouterModel::OutputQueued).then(|| params.flits(params.packet) as u32),
-            flow: Flow::new(links, books, params.router == RouterModel::Pipelined),
+            flow,
             inputs: Store::filled(inputs, InBuffer::EMPTY),
             fifo,
             clocked,
@@ -301,7 +317,8 @@ impl Blueprint {
             packets: Pool::new(),
             messages: Pool::new(),
             arrivals: Arrivals::new(nodes.len() as u32, divided),
-            nics: Store::filled(nodes.len(), Nic::IDLE),
+            nics: Store::filled(nodes.len() * usize::from(params.classes.count()), Nic::IDLE),
+            shares: Shares::new(&params.classes, n_links as u32),
             random: Windowed::with(routers.clone(), stream),
             links: Store::filled(n_links, LinkStats::default()),
             nodes: Windowed::filled(nodes, NodeStats::NONE),
@@ -322,6 +339,14 @@ impl Blueprint {
     pub fn whole(&self) -> Fabric {
         self.part(0..self.routing.topology().routers())
     }
+}
+
+/// The virtual channels of all traffic classes together.
+fn all_channels(vcs: VirtualChannels, params: &NetworkParams) -> VirtualChannels {
+    vcs.map(|n| {
+        n.checked_mul(params.classes.count())
+            .expect("a port has at most 255 virtual channels")
+    })
 }
 
 impl Fabric {
@@ -351,6 +376,12 @@ impl Fabric {
             .chain(told.map(|(_, delay)| delay))
             .min()
             .unwrap_or(Time::NEVER)
+    }
+
+    /// The name by which looks at the sending port of `link`, by its own number in the part, are asked for (see
+    /// [`Context::look_again`]).
+    pub fn name_of_look(&self, link: u32) -> u32 {
+        self.flow.names | link
     }
 
     /// Counts packets in sampling periods from now on, which is before the first event.
@@ -439,7 +470,8 @@ impl Fabric {
         let (decision, header) = self.decide::<M>(router, packet, flits, now);
         self.packets.edit::<M>(packet).header = header;
         let port = self.flow.links.port(decision.port);
-        (port, self.channel(port, decision.level), Wants::of(&decision))
+        let class = self.packets.get(packet).class;
+        (port, self.channel(port, decision.level, class), Wants::of(&decision))
     }
 
     /// The decision of the routing for `packet` at `router`, and the header behind the port.
@@ -454,6 +486,7 @@ impl Fabric {
             flit: self.params.flit,
             flits,
             spans: &self.spans,
+            class: self.packets.get(packet).class,
             clocked: (self.params.router == RouterModel::Pipelined).then_some(&self.clocked),
             board: &self.board,
             detour: self.params.detour,
@@ -464,12 +497,12 @@ impl Fabric {
         (decision, header)
     }
 
-    /// The virtual channel of `level` on router port `port` that a packet takes or waits for: of several the one for
-    /// which nobody waits, then the one with the most room.
+    /// The virtual channel of `level` on router port `port` that a packet of traffic class `class` takes or waits for: of
+    /// several the one for which nobody waits, then the one with the most room.
     #[inline]
-    fn channel(&self, port: u32, level: u8) -> u8 {
+    fn channel(&self, port: u32, level: u8, class: u8) -> u8 {
         let link = self.flow.links.get(port);
-        let span = self.spans.of(link.class, level);
+        let span = self.spans.of(link.class, level, class);
         if span.len() == 1 {
             return span.start;
         }
@@ -638,15 +671,15 @@ impl Fabric {
         p.hops = p.hops.saturating_add(1);
     }
 
-    /// A packet at the head of the NIC of `source`.
+    /// A packet of traffic class `class` at the head of its NIC.
     #[inline]
     pub(crate) fn new_packet<M: Mode>(
         &mut self,
         message: u32,
         bytes: u32,
-        injected: Time,
-        tail_in: Time,
+        (injected, tail_in): (Time, Time),
         buffer: u32,
+        class: u8,
     ) -> u32 {
         let m = self.messages.get(message);
         let packet = Packet {
@@ -660,7 +693,9 @@ impl Fabric {
             next: NIL,
             next_waiting: NIL,
             traffic: m.traffic,
-            vc: 0,
+            // A NIC has one channel for each class, but in front of pipelined routers, which have no classes.
+            vc: class,
+            class,
             hops: 0,
             wants: Wants::default(),
         };

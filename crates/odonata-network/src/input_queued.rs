@@ -5,7 +5,8 @@
 //! alone is routed and competes, and its successor when its tail has left. Every buffer has read ports
 //! enough (full input speed-up), so a packet waits for nothing inside the router but the output and a
 //! credit for all of it. An output takes virtual channels in turn (round robin), and inside one the
-//! request that came first.
+//! request that came first. Where there are several traffic classes, an output first takes the class whose turn it is
+//! ([`Shares`](crate::shares::Shares)), then the virtual channels of that class in turn.
 
 use crate::FabricEvent;
 use crate::fabric::Fabric;
@@ -14,6 +15,11 @@ use odonata_engine::{Context, NIL, Time};
 
 /// Distinguishes canonical events of input buffers from those of ports.
 const INPUT: u32 = 1 << 31;
+
+/// Where FIFOs hold packets of several classes, looks at ports have names behind those of looks at input buffers: the next
+/// packet of the FIFO that was served last competes with the others. It could not if the port chose before the FIFO had moved
+/// up, and two classes with one FIFO each would take turns, whatever their shares.
+pub(crate) const PORTS_LAST: u32 = 3 << 30;
 
 impl Fabric {
     /// The head of `packet` has come through the pipeline of `router`.
@@ -161,9 +167,61 @@ impl Fabric {
         }
         let link = *self.flow.links.get(port);
         let mut again = false;
-        for turn in 1..=link.vcs {
-            let vc = out.last_vc + turn;
-            let vc = if vc < link.vcs { vc } else { vc - link.vcs };
+        let sent = if self.shares.is_on() {
+            self.serve_classes::<E, C>(ctx, port, &mut again)
+        } else {
+            self.serve_channels::<E, C>(ctx, port, (0, link.vcs), out.last_vc, &mut again)
+        };
+        if let Some(free_at) = sent {
+            if out.waiting > 1 {
+                self.flow.wake::<E, C>(ctx, port, free_at);
+            }
+            return;
+        }
+        if out.full_since == Time::NEVER {
+            self.links.edit::<C>(port).stalled += 1;
+        }
+        self.flow.starve::<E, C>(ctx, port);
+        if again {
+            self.decide_again::<E, C>(ctx, port);
+        }
+    }
+
+    /// Sends the next packet that can go of the traffic class whose turn it is at `port`; returns when the port is free
+    /// again, if one goes.
+    fn serve_classes<E, C>(&mut self, ctx: &mut C, port: u32, again: &mut bool) -> Option<Time>
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        let width = self.spans.width(self.flow.links.get(port).class);
+        let order = self.shares.order(port);
+        order[..usize::from(self.shares.classes)].iter().find_map(|&class| {
+            let last = self.shares.last_vc(port, class);
+            self.serve_channels::<E, C>(ctx, port, (class * width, width), last, again)
+        })
+    }
+
+    /// Sends the next packet that can go on `port`, by the channels from `first` on, of which `last` was served last; returns
+    /// when the port is free again, if one goes. `again`: one that could not go wants to be decided upon again.
+    #[inline]
+    fn serve_channels<E, C>(
+        &mut self,
+        ctx: &mut C,
+        port: u32,
+        (first, channels): (u8, u8),
+        last: u8,
+        again: &mut bool,
+    ) -> Option<Time>
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        let now = ctx.now();
+        let link = *self.flow.links.get(port);
+        for turn in 1..=channels {
+            let vc = last + turn;
+            let vc = first + if vc < channels { vc } else { vc - channels };
             let at = link.first_vc + u32::from(vc);
             let mut packet = self.flow.vcs.get(at).queue.head;
             if packet == NIL {
@@ -174,7 +232,7 @@ impl Fabric {
             let mut flits = self.flits(p.bytes);
             if !self.flow.has_room::<C>(port, vc, self.wanted(flits, p.wants), now) {
                 if p.wants.retry() {
-                    again = true;
+                    *again = true;
                 }
                 if !p.wants.spare() {
                     continue;
@@ -199,19 +257,36 @@ impl Fabric {
             if self.fifo {
                 self.pop_input::<C>(p.buffer);
             }
-            let free_at = self.send_from_input::<E, C>(ctx, link.lp, packet, (port, vc), flits, Some(vc));
-            if out.waiting > 1 {
-                self.flow.wake::<E, C>(ctx, port, free_at);
+            return Some(self.send_from_input::<E, C>(ctx, link.lp, packet, (port, vc), flits, Some(vc)));
+        }
+        None
+    }
+
+    /// Notes that `packet` takes its class's turn at `port` on virtual channel `vc`.
+    fn take_turn<M: odonata_engine::Mode>(&mut self, port: u32, vc: u8, packet: u32, now: Time) {
+        let p = *self.packets.get(packet);
+        let link = *self.flow.links.get(port);
+        let width = self.spans.width(link.class);
+        // Other classes that wait, but not for the link.
+        let mut blocked = 0;
+        if self.flow.ports.get(port).waiting > 0 {
+            for class in (0..self.shares.classes).filter(|&class| class != p.class) {
+                let mut fits = false;
+                let mut waits = false;
+                for vc in class * width..(class + 1) * width {
+                    let head = self.flow.vcs.get(link.first_vc + u32::from(vc)).queue.head;
+                    if head != NIL {
+                        let head = *self.packets.get(head);
+                        let wanted = self.wanted(self.flits(head.bytes), head.wants);
+                        (waits, fits) = (true, fits || self.flow.has_room::<M>(port, vc, wanted, now));
+                    }
+                }
+                blocked |= u8::from(waits && !fits) << class;
             }
-            return;
         }
-        if out.full_since == Time::NEVER {
-            self.links.edit::<C>(port).stalled += 1;
-        }
-        self.flow.starve::<E, C>(ctx, port);
-        if again {
-            self.decide_again::<E, C>(ctx, port);
-        }
+        let room = self.room_behind(port);
+        self.shares
+            .sent::<M>(port, (p.class, vc - p.class * width), p.bytes, blocked, room);
     }
 
     /// Flits of room without which a packet of `flits` does not go.
@@ -286,6 +361,9 @@ impl Fabric {
         C: Context<E>,
     {
         let p = *self.packets.get(packet);
+        if self.shares.is_on() {
+            self.take_turn::<C>(port, vc, packet, ctx.now());
+        }
         self.flow.claim::<C>(port, vc, flits);
         let done = self.transmit::<E, C>(ctx, packet, port, vc, waited);
         self.give_back::<E, C>(ctx, p.buffer, p.vc, (flits as u16, p.traffic), done);

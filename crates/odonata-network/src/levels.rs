@@ -6,6 +6,10 @@
 //! ```text
 //! level l:  floor(l V / K) .. floor((l + 1) V / K)
 //! ```
+//!
+//! Each traffic class has all of this for itself: the channels of class `c` are those of the first, plus `c V`. A packet never
+//! changes its class, so the dependencies between channels are those of one class, as many times as there are classes, with
+//! none in between: what is free of deadlock with one class is so with several.
 
 use crate::params::VirtualChannels;
 use odonata_topology::LinkClass;
@@ -13,22 +17,36 @@ use std::ops::Range;
 
 /// The channels of each level, per link class.
 #[derive(Clone, Debug)]
-pub(crate) struct Spans([Vec<Range<u8>>; LinkClass::COUNT]);
+pub(crate) struct Spans {
+    /// Those of the first traffic class.
+    levels: [Vec<Range<u8>>; LinkClass::COUNT],
+    /// Channels of a traffic class.
+    width: VirtualChannels,
+}
 
 impl Spans {
-    /// For a routing that needs `levels` on links with `vcs` channels, of which there are not fewer.
+    /// For a routing that needs `levels` on links with `vcs` channels per traffic class, of which there are not fewer.
     pub(crate) fn new(levels: VirtualChannels, vcs: VirtualChannels) -> Spans {
-        Spans(std::array::from_fn(|class| {
+        let levels = std::array::from_fn(|class| {
             let (k, v) = (u32::from(levels[class]), u32::from(vcs[class]));
             let bound = |level: u32| (level * v / k.max(1)) as u8;
             (0..k).map(|level| bound(level)..bound(level + 1)).collect()
-        }))
+        });
+        Spans { levels, width: vcs }
     }
 
-    /// The channels of `level` on links of `class`.
+    /// The channels of `level` on links of `class` for packets of traffic class `traffic_class`.
     #[inline]
-    pub(crate) fn of(&self, class: LinkClass, level: u8) -> Range<u8> {
-        self.0[class as usize][usize::from(level)].clone()
+    pub(crate) fn of(&self, class: LinkClass, level: u8, traffic_class: u8) -> Range<u8> {
+        let range = &self.levels[class as usize][usize::from(level)];
+        let shift = self.width[class as usize] * traffic_class;
+        range.start + shift..range.end + shift
+    }
+
+    /// Channels of a traffic class on links of `class`.
+    #[inline]
+    pub(crate) fn width(&self, class: LinkClass) -> u8 {
+        self.width[class as usize]
     }
 }
 
@@ -37,17 +55,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_share_the_channels_in_order_and_none_is_empty() {
+    fn classes_and_levels_share_the_channels_in_order_and_none_is_empty() {
         for levels in 1..=6 {
             for vcs in levels..=20 {
                 let spans = Spans::new([levels; LinkClass::COUNT], [vcs; LinkClass::COUNT]);
                 let mut next = 0;
-                for level in 0..levels {
-                    let span = spans.of(LinkClass::Local, level);
-                    assert!(span.start == next && span.end > span.start);
-                    next = span.end;
+                for traffic_class in 0..8 {
+                    for level in 0..levels {
+                        let span = spans.of(LinkClass::Local, level, traffic_class);
+                        assert!(span.start == next && span.end > span.start);
+                        next = span.end;
+                    }
+                    assert_eq!(next, (traffic_class + 1) * vcs);
                 }
-                assert_eq!(next, vcs);
             }
         }
     }

@@ -40,6 +40,7 @@ pub mod lookahead;
 mod measured;
 mod message;
 mod nic;
+mod nic_choice;
 mod output_queued;
 mod packet;
 mod params;
@@ -47,6 +48,7 @@ mod port;
 mod report;
 pub mod routing;
 mod sampling;
+mod shares;
 mod stats;
 mod watch;
 
@@ -58,8 +60,8 @@ pub use measured::Measured;
 pub use message::{Content, Message, Traffic};
 pub use odonata_blame::Waited;
 pub use params::{
-    Allocator, Arbitration, Broadcast, Detour, DetourRule, InputQueues, Knowledge, LinkParams, NetworkParams,
-    NicParams, Pipeline, RouterModel, Switching, VirtualChannels,
+    Allocator, Arbitration, Broadcast, Detour, DetourRule, InputQueues, Knowledge, LinkParams, MOST_CLASSES,
+    NetworkParams, NicParams, Pipeline, RouterModel, Switching, TrafficClass, TrafficClasses, VirtualChannels,
 };
 pub use sampling::{CYCLE_BINS, Sample, Sampled, Sampling};
 pub use stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};

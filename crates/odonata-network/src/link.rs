@@ -114,7 +114,7 @@ const OTHER: u32 = 1 << 31;
 const NONE: u32 = u32::MAX;
 
 impl Links {
-    /// The links of `routers` and `nodes`, their nodes.
+    /// The links of `routers` and `nodes`, their nodes; `vcs` are the channels of all traffic classes together.
     pub(crate) fn new(
         topology: &Topology,
         params: &NetworkParams,
@@ -156,10 +156,10 @@ impl Links {
                 leaves: !routers.contains(&far_lp),
             }
         };
-        // The routers that do not work cycle by cycle have no use for more.
+        // The routers that do not work cycle by cycle have no use for more than one for each traffic class.
         let nic_vcs = match params.router {
             RouterModel::Pipelined => vcs[LinkClass::Terminal as usize],
-            _ => 1,
+            _ => params.classes.count(),
         };
         let mut links = Vec::with_capacity(ports.len() + nodes.len());
         let mut feeding = Vec::with_capacity(buffers as usize);

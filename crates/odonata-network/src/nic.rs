@@ -8,16 +8,19 @@
 //! ```text
 //! entered[k] = max(message queued, entered[k-1] + serialisation[k-1], sent[k - queue])
 //! ```
+//!
+//! Each traffic class has these queues for itself; which of them sends is in [`nic_choice`](crate::nic_choice).
 
 use crate::fabric::Fabric;
 use crate::params::{RouterModel, Switching};
 use crate::{FabricEvent, Notice};
-use odonata_engine::{Context, List, NIL, Time};
+use odonata_engine::{Context, List, Mode, NIL, Time};
+use odonata_topology::LinkClass;
 
 /// Longest packet queue.
 pub(crate) const MOST_QUEUED: usize = 16;
 
-/// State of a NIC's sending side; its link's state is an [`OutPort`](crate::port::OutPort).
+/// State of a NIC's sending side for one traffic class; its link's state is an [`OutPort`](crate::port::OutPort).
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Nic {
     /// Messages in order of arrival.
@@ -34,7 +37,7 @@ pub(crate) struct Nic {
     /// of the last one.
     pub(crate) flits: u16,
     pub(crate) vc: u8,
-    /// Messages so far.
+    /// Messages so far, of all classes; kept with the first.
     count: u32,
 }
 
@@ -52,6 +55,12 @@ impl Nic {
 }
 
 impl Fabric {
+    /// The number of the queues of `class` at `nic`.
+    #[inline(always)]
+    pub(crate) fn lane(&self, nic: u32, class: u8) -> u32 {
+        nic * u32::from(self.shares.classes) + u32::from(class)
+    }
+
     /// A message joins the queue of its source's NIC.
     pub(crate) fn enqueue_message<E, C>(&mut self, ctx: &mut C, message: u32) -> Option<Notice>
     where
@@ -69,17 +78,19 @@ impl Fabric {
             let link = self.flow.links.ports + nic;
             self.flow.join_output::<C>(link, m.traffic, ctx.now());
         }
-        let mut queue = self.nics.get(nic).queue;
+        let lane = self.lane(nic, self.params.classes.of(m.traffic));
+        let mut queue = self.nics.get(lane).queue;
         let first = queue.is_empty();
         queue.push::<C, _>(&mut self.messages, message);
-        let cell = self.nics.edit::<C>(nic);
+        let cell = self.nics.edit::<C>(lane);
         cell.queue = queue;
-        cell.count = cell.count.wrapping_add(1);
         if first {
             cell.unsent = m.bytes;
         }
+        let counter = self.nics.edit::<C>(self.lane(nic, 0));
+        counter.count = counter.count.wrapping_add(1);
         if self.divided {
-            self.messages.edit::<C>(message).number = cell.count;
+            self.messages.edit::<C>(message).number = counter.count;
         }
         if !first {
             return None;
@@ -96,6 +107,9 @@ impl Fabric {
         E: Copy + From<FabricEvent>,
         C: Context<E>,
     {
+        if self.shares.is_on() {
+            return self.serve_nic_classes::<E, C>(ctx, nic);
+        }
         let now = ctx.now();
         let number = self.flow.links.ports + nic;
         let message = self.nics.get(nic).queue.head;
@@ -113,6 +127,51 @@ impl Fabric {
             self.flow.await_credits::<E, C>(ctx, number);
             return None;
         }
+        let last = self.nics.get(nic).unsent == u64::from(bytes);
+        let free_at = self.send_from_nic::<E, C>(ctx, nic, 0, message, (bytes, flits, last));
+        self.advance_lane::<C>(nic, bytes);
+        if !self.nics.get(nic).queue.is_empty() {
+            self.look_ahead::<E, C>(ctx, nic, number, free_at);
+        }
+        (last && self.messages.get(message).notify_sent).then_some(Notice::Sent { message })
+    }
+
+    /// A packet of `bytes` of the first message of `lane` has been sent.
+    #[inline]
+    pub(crate) fn advance_lane<M: Mode>(&mut self, lane: u32, bytes: u32) {
+        let cell = self.nics.edit::<M>(lane);
+        cell.unsent -= u64::from(bytes);
+        if cell.unsent > 0 {
+            return;
+        }
+        let mut queue = cell.queue;
+        queue.pop(&self.messages);
+        let unsent = if queue.is_empty() {
+            0
+        } else {
+            self.messages.get(queue.head).bytes
+        };
+        let cell = self.nics.edit::<M>(lane);
+        (cell.queue, cell.unsent) = (queue, unsent);
+    }
+
+    /// Sends a packet of `message`, which is of traffic class `class`, now: of so many bytes, in so many flits, and whether
+    /// it is the last one. Returns when the link is free again.
+    #[inline]
+    pub(crate) fn send_from_nic<E, C>(
+        &mut self,
+        ctx: &mut C,
+        nic: u32,
+        class: u8,
+        message: u32,
+        (bytes, flits, last): (u32, u32, bool),
+    ) -> Time
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        let now = ctx.now();
+        let number = self.flow.links.ports + nic;
         let link = *self.flow.links.get(number);
         let serialisation = link.serialisation(bytes);
         let tail_out = now + serialisation;
@@ -125,20 +184,20 @@ impl Fabric {
             Some(rate) => now + rate.time_for(odonata_units::Bytes(u64::from(bytes))),
             None => Time::ZERO,
         };
+        let free_at = tail_out.max(Time(now.0 + 1)).max(slowed);
         if self.flow.books.is_on() {
             let owner = self.messages.get(message).traffic;
-            let last = self.nics.get(nic).unsent == u64::from(bytes);
-            let until = tail_out.max(Time(now.0 + 1)).max(slowed);
-            self.flow.hold_nic::<C>(number, owner, (now, until), last);
+            self.flow.hold_nic::<C>((number, class), owner, (now, free_at), last);
         }
         let port = self.flow.ports.edit::<C>(number);
         port.hungry = false;
-        port.free_at = tail_out.max(Time(now.0 + 1)).max(slowed);
-        self.flow.claim::<C>(number, 0, flits);
+        port.free_at = free_at;
+        self.flow.claim::<C>(number, class, flits);
 
         let length = self.params.nic.queue as u8;
         let queued = self.messages.get(message).queued;
-        let cell = self.nics.edit::<C>(nic);
+        let lane = self.lane(nic, class);
+        let cell = self.nics.edit::<C>(lane);
         let place = usize::from(cell.place);
         let following = if cell.place + 1 == length { 0 } else { cell.place + 1 };
         let room_since = cell.started[place] + serialisation;
@@ -149,20 +208,6 @@ impl Fabric {
         // packet `length - 1` before it.
         let full_until = cell.started[usize::from(following)];
         cell.place = following;
-        cell.unsent -= u64::from(bytes);
-        let done = cell.unsent == 0;
-        if done {
-            let mut queue = cell.queue;
-            queue.pop(&self.messages);
-            let unsent = if queue.is_empty() {
-                0
-            } else {
-                self.messages.get(queue.head).bytes
-            };
-            let cell = self.nics.edit::<C>(nic);
-            (cell.queue, cell.unsent) = (queue, unsent);
-        }
-        let more = !self.nics.get(nic).queue.is_empty();
 
         let stats = self.links.edit::<C>(number);
         stats.bytes += u64::from(bytes);
@@ -172,16 +217,14 @@ impl Fabric {
             stats.saturation += full_until - entered;
             stats.stalled += 1;
         }
-        let packet = self.new_packet::<C>(message, bytes, now, tail_out + link.latency, link.far);
+        let buffer = link.far + u32::from(class) * u32::from(self.spans.width(LinkClass::Terminal));
+        let packet = self.new_packet::<C>(message, bytes, (now, tail_out + link.latency), buffer, class);
         ctx.send(
             link.far_lp,
             head_out + link.latency + self.ingress,
             FabricEvent::Arrive { packet }.into(),
         );
-        if more {
-            self.look_ahead::<E, C>(ctx, nic, number, tail_out.max(Time(now.0 + 1)).max(slowed));
-        }
-        (done && self.messages.get(message).notify_sent).then_some(Notice::Sent { message })
+        free_at
     }
 
     /// Asks for the look at which the next packet of `nic` can go: when the link is free, or later if

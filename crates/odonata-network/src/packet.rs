@@ -22,8 +22,10 @@ pub(crate) struct Packet {
     /// Next packet that waits for the same output and virtual channel.
     pub(crate) next_waiting: u32,
     pub(crate) traffic: u16,
-    /// Virtual channel of that buffer.
+    /// Virtual channel of that buffer, as its sender counts them.
     pub(crate) vc: u8,
+    /// Its traffic class.
+    pub(crate) class: u8,
     /// Routers visited.
     pub(crate) hops: u16,
     /// What it wants of the buffer it waits for, see [`Wants`].

@@ -238,6 +238,85 @@ pub struct Broadcast {
     pub delay: Time,
 }
 
+/// Most traffic classes.
+pub const MOST_CLASSES: u8 = 8;
+
+/// A traffic class: packets with virtual channels and a share of every link of their own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrafficClass {
+    /// Share of a link that it gets at least while it has something to send, against the others of its priority; only the
+    /// proportions count. 0.001 to 1.
+    pub share: f64,
+    /// Classes of a higher priority always go first.
+    pub priority: i32,
+}
+
+impl Default for TrafficClass {
+    /// All of a link.
+    fn default() -> Self {
+        TrafficClass {
+            share: 1.0,
+            priority: 0,
+        }
+    }
+}
+
+/// The traffic classes of a network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrafficClasses {
+    list: Vec<TrafficClass>,
+    /// The class of each traffic; those that are missing have the first.
+    of: Vec<u8>,
+}
+
+impl Default for TrafficClasses {
+    /// One for all.
+    fn default() -> Self {
+        TrafficClasses {
+            list: vec![TrafficClass::default()],
+            of: Vec::new(),
+        }
+    }
+}
+
+impl TrafficClasses {
+    /// The classes of `list`, and that of each traffic, by its number; traffic that is not named has the first.
+    ///
+    /// # Errors
+    /// There are not 1 to [`MOST_CLASSES`] classes, a share is not between 0.001 and 1, or a class does not exist.
+    pub fn new(list: Vec<TrafficClass>, of: Vec<u8>) -> Result<Self, String> {
+        if list.is_empty() || list.len() > usize::from(MOST_CLASSES) {
+            return Err(format!("{} traffic classes, not 1 to {MOST_CLASSES}", list.len()));
+        }
+        if let Some(class) = list.iter().find(|class| !(0.001..=1.0).contains(&class.share)) {
+            return Err(format!(
+                "a traffic class with a share of {}, not 0.001 to 1",
+                class.share
+            ));
+        }
+        if let Some(&class) = of.iter().find(|&&class| usize::from(class) >= list.len()) {
+            return Err(format!("traffic class {class} of {}", list.len()));
+        }
+        Ok(TrafficClasses { list, of })
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u8 {
+        self.list.len() as u8
+    }
+
+    /// All of them.
+    pub fn list(&self) -> &[TrafficClass] {
+        &self.list
+    }
+
+    /// The class of traffic `traffic`.
+    #[inline]
+    pub fn of(&self, traffic: crate::Traffic) -> u8 {
+        self.of.get(usize::from(traffic)).copied().unwrap_or(0)
+    }
+}
+
 /// A fabric's parameters.
 #[derive(Clone, Debug)]
 pub struct NetworkParams {
@@ -263,6 +342,8 @@ pub struct NetworkParams {
     pub detour: Detour,
     /// Which loads routers know then.
     pub knowledge: Knowledge,
+    /// The traffic classes. More than one: input-queued routers only.
+    pub classes: TrafficClasses,
     /// Number of (job, MPI or I/O) kinds of traffic to keep statistics for.
     pub traffics: u16,
     /// Interval of the time series, if one is wanted.

@@ -151,6 +151,7 @@ impl Fabric {
             + self.arrivals.memory()
             + self.board.memory()
             + self.nics.memory()
+            + self.shares.memory()
             + self.links.memory()
             + self.nodes.memory()
     }

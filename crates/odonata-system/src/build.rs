@@ -169,6 +169,8 @@ fn network(scenario: &Resolved) -> NetworkParams {
             queue: scenario.nic.queue,
             rate: scenario.nic.rate,
         },
+        knowledge: odonata_network::Knowledge::Local,
+        classes: odonata_network::TrafficClasses::default(),
         detour: Detour {
             rule: match n.routing.comparison {
                 resolved::Comparison::Both => DetourRule::Both,

@@ -102,7 +102,7 @@ impl Fabric {
         let mut notice = None;
         if head {
             let buffer = link.far + u32::from(vc);
-            let packet = self.new_packet::<C>(message, bytes, now, arrival, buffer);
+            let packet = self.new_packet::<C>(message, bytes, (now, arrival), buffer, 0);
             ctx.send(link.far_lp, arrival, FabricEvent::Head { packet, buffer }.into());
             let mut queue = cell.queue;
             let done = cell.unsent == u64::from(bytes);

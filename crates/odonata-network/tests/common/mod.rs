@@ -5,9 +5,12 @@
 #![allow(dead_code)]
 
 pub(crate) mod cycle;
+mod divided;
 pub(crate) mod pipeline;
 mod play;
 
+#[allow(unused_imports)]
+pub(crate) use divided::*;
 pub(crate) use play::*;
 
 use odonata_engine::Time;
@@ -91,6 +94,7 @@ impl Net {
                 detour: Detour::default(),
                 knowledge: odonata_network::Knowledge::Local,
                 nic: NicParams { queue: 8, rate: None },
+                classes: odonata_network::TrafficClasses::default(),
                 traffics: 1,
                 series: None,
                 blame: true,

@@ -148,10 +148,11 @@ impl Model for Play {
         let topology = self.fabric.routing().topology();
         for &at in &self.looks {
             for port in topology.ports_of(lp) {
-                ctx.look_again(lp, at, port, FabricEvent::Port { port });
+                ctx.look_again(lp, at, self.fabric.name_of_look(port), FabricEvent::Port { port });
             }
             for node in (0..topology.nodes()).filter(|&node| topology.node_router(node) == lp) {
-                ctx.look_again(lp, at, topology.ports() + node, FabricEvent::Nic { nic: node });
+                let name = self.fabric.name_of_look(topology.ports() + node);
+                ctx.look_again(lp, at, name, FabricEvent::Nic { nic: node });
             }
         }
     }

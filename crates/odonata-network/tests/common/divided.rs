@@ -1,0 +1,47 @@
+//! A network run in parts, by the schedulers that divide it.
+
+use super::{Net, Play, Scripted, play};
+use odonata_engine::transport::Alone;
+use odonata_engine::{Digest, Optimism, Options, Parallel, Pause, Scheduler, Time};
+use odonata_network::Measured;
+use odonata_network::lookahead::{LinkDelays, partition};
+use std::sync::Arc;
+
+/// Plays `script` on `net` in parts, conservatively and optimistically, and holds the results against those of the sequential
+/// run.
+pub(crate) fn assert_equal_divided(net: &Net, script: &[Scripted], context: &str) {
+    let whole = play(net, script.to_vec()).digest();
+    let blueprint = net.blueprint();
+    let topology = blueprint.routing().topology();
+    let routers = topology.routers();
+    for parts in [2, 3, routers] {
+        let bounds: Vec<u32> = (0..=parts).map(|part| part * routers / parts).collect();
+        let division = Arc::new(partition(topology, &LinkDelays::from(&net.params), &bounds).unwrap());
+        let optimism = Optimism {
+            events_per_round: 300,
+            journal: 1 << 24,
+        };
+        for optimism in [None, Some(optimism)] {
+            let models = bounds
+                .windows(2)
+                .map(|range| Play::on(blueprint.part(range[0]..range[1]), script.to_vec()));
+            let options = Options { threads: 2, optimism };
+            let mut run = Parallel::new(models.collect(), division.clone(), 0, options, Box::new(Alone)).unwrap();
+            assert_eq!(
+                Scheduler::run(&mut run, Time::NEVER, u64::MAX),
+                Pause::Idle,
+                "{context}"
+            );
+            let models = Box::new(run).into_parts();
+            let mut digest = Digest::new();
+            Measured::join(models.iter().map(|model| model.fabric.measured()))
+                .unwrap()
+                .results(&mut digest);
+            for name in 0..script.len() {
+                // A message arrives in one part.
+                digest.word(models.iter().map(|model| model.fates()[name].at.0).max().unwrap());
+            }
+            assert_eq!(digest.value(), whole, "{context}: {parts} parts, {optimism:?}");
+        }
+    }
+}
