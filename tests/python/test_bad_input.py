@@ -1,5 +1,7 @@
 """Bad input: exit 2, one block that says where and what, and nothing created or touched."""
 
+import json
+
 import pytest
 from conftest import SMALL
 
@@ -93,6 +95,9 @@ def test_an_error_reads_like_this(shell):
     shell.write(SMALL.replace('algorithm = "progressive-adaptive"', 'algorithm = "minimum"'))
     done = shell("run", "scenario.toml")
     line = line_of(SMALL, "algorithm")
+    definitions = json.loads(shell("schema").out)["$defs"]
+    names = [choice["const"] for choice in definitions["Algorithm"]["oneOf"]]
+    assert "minimal" in names
     assert done.err.splitlines() == [
         'error: unknown name "minimum"',
         f"  --> scenario.toml:{line}:13",
@@ -100,8 +105,7 @@ def test_an_error_reads_like_this(shell):
         "       |             ^",
         "  key       network.routing.algorithm",
         '  found     "minimum"',
-        "  expected  one of minimal, valiant, progressive-adaptive, ugal, dimension-order, bubble, "
-        "minimal-adaptive, nearest-common-ancestor, dal, up-down",
+        f"  expected  one of {', '.join(names)}",
         '  hint      did you mean "minimal"?',
     ]
 

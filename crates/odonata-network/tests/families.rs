@@ -191,6 +191,7 @@ fn torus_packets_take_shortest_paths_or_two_of_them() {
         for wrap in [true, false] {
             assert_shortest(&on_torus(extents, wrap, TorusAlgorithm::DimensionOrder));
             assert_shortest(&on_torus(extents, wrap, TorusAlgorithm::MinimalAdaptive));
+            assert_shortest(&on_torus(extents, wrap, TorusAlgorithm::Romm));
             let diameter = torus(extents, wrap).topology().diameter().routers;
             let valiant = longest(&on_torus(extents, wrap, TorusAlgorithm::Valiant));
             assert_eq!(valiant, 2 * diameter, "{extents:?} {wrap}");
@@ -201,10 +202,11 @@ fn torus_packets_take_shortest_paths_or_two_of_them() {
 
 #[test]
 fn torus_levels_are_those_of_the_table() {
-    for (wrap, table) in [(true, [2, 4, 3]), (false, [1, 2, 2])] {
+    for (wrap, table) in [(true, [2, 4, 4, 3]), (false, [1, 2, 2, 2])] {
         let algorithms = [
             TorusAlgorithm::DimensionOrder,
             TorusAlgorithm::Valiant,
+            TorusAlgorithm::Romm,
             TorusAlgorithm::MinimalAdaptive,
         ];
         for (algorithm, levels) in algorithms.into_iter().zip(table) {
@@ -225,9 +227,43 @@ fn torus_without_datelines_deadlocks() {
     );
     assert_cyclic_on_one_level(&on_torus(&[5], true, TorusAlgorithm::DimensionOrder), "ring");
     assert_cyclic_on_one_level(&on_torus(&[4, 3], false, TorusAlgorithm::Valiant), "Valiant on a mesh");
+    assert_cyclic_on_one_level(&on_torus(&[4, 3], false, TorusAlgorithm::Romm), "ROMM on a mesh");
     // Phases without datelines: level mod 2 keeps the dateline and drops the phase.
-    let valiant = on_torus(&[4, 4], true, TorusAlgorithm::Valiant);
-    assert!(dependencies(&valiant, |decision| decision.level % 2).cycle().is_some());
+    for algorithm in [TorusAlgorithm::Valiant, TorusAlgorithm::Romm] {
+        let phases = on_torus(&[4, 4], true, algorithm);
+        assert!(dependencies(&phases, |decision| decision.level % 2).cycle().is_some());
+    }
+}
+
+/// The box of a packet that goes d_i steps in dimension i has Π (d_i + 1) routers; of two sides as near, one is drawn.
+#[test]
+fn romm_goes_over_every_router_on_the_shortest_paths() {
+    for (extents, wrap) in [
+        (&[5u32, 4][..], false),
+        (&[5, 7], true),
+        (&[4, 6], true),
+        (&[3, 1, 4], true),
+    ] {
+        let routing = on_torus(extents, wrap, TorusAlgorithm::Romm);
+        let t = routing.topology();
+        let distances: Vec<Vec<u32>> = (0..t.routers()).map(|router| t.distances(router)).collect();
+        for source in 0..t.routers() {
+            for home in 0..t.routers() {
+                let mut over = HashSet::new();
+                let target = home * 2;
+                outcomes(&routing, source, Header::new(target), |_, header| {
+                    over.insert(header.via);
+                });
+                let on_the_way = |via: &u32| {
+                    let via = *via as usize;
+                    distances[source as usize][via] + distances[via][home as usize]
+                        == distances[source as usize][home as usize]
+                };
+                let expected: HashSet<u32> = (0..t.routers()).filter(on_the_way).collect();
+                assert_eq!(over, expected, "{extents:?} {wrap}: {source} to {home}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -791,6 +827,7 @@ fn every_routing() -> Vec<(String, Routing)> {
         for algorithm in [
             TorusAlgorithm::DimensionOrder,
             TorusAlgorithm::Valiant,
+            TorusAlgorithm::Romm,
             TorusAlgorithm::MinimalAdaptive,
         ] {
             all.push((format!("{algorithm:?} {wrap}"), on_torus(&[4, 5], wrap, algorithm)));

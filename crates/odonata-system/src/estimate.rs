@@ -43,14 +43,10 @@ impl Way {
     fn new(scenario: &Resolved, topology: &Topology) -> Way {
         // (routers, links between groups)
         let (outside, globals) = match scenario.network.routing.algorithm {
-            Algorithm::Minimal
-            | Algorithm::DimensionOrder
-            | Algorithm::Bubble
-            | Algorithm::MinimalAdaptive
-            | Algorithm::NearestCommonAncestor
-            | Algorithm::UpDown => (3.5, 1.0),
             Algorithm::Ugal | Algorithm::ProgressiveAdaptive | Algorithm::Dal => (4.7, 1.4),
             Algorithm::Valiant => (5.6, 2.0),
+            // All others take shortest paths.
+            _ => (3.5, 1.0),
         };
         if let Kind::Dragonfly(_) = scenario.machine.kind {
             return Way {

@@ -26,12 +26,19 @@ const MACHINES: [(&str, u32, &[&str]); 10] = [
     (
         "torus = { dims = [4, 3, 3], nodes_per_router = 1 }",
         36,
-        &["dimension-order", "bubble", "minimal-adaptive", "valiant", "up-down"],
+        &[
+            "dimension-order",
+            "bubble",
+            "minimal-adaptive",
+            "valiant",
+            "romm",
+            "up-down",
+        ],
     ),
     (
         "mesh = { dims = [4, 4], nodes_per_router = 2 }",
         32,
-        &["dimension-order", "minimal-adaptive", "valiant"],
+        &["dimension-order", "minimal-adaptive", "valiant", "romm"],
     ),
     (
         "fat-tree = { k = 3, n = 3 }",

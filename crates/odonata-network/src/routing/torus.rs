@@ -10,6 +10,9 @@
 //! - **Valiant**: by dimension order to a random router, then to the destination (L. Valiant, G. Brebner, "Universal
 //!   schemes for parallel communication", STOC 1981), the second half on levels of its own. Packets between nodes of
 //!   one router go over the random router too, as in BookSim;
+//! - **ROMM**: as Valiant, but over a random router of the box that the shortest paths fill, so that the way is a
+//!   shortest one (T. Nesson, S. L. Johnsson, "ROMM routing on mesh and torus networks", SPAA 1995; two phases). Where
+//!   both ways around a dimension are as long, the box is on one of the two sides, drawn;
 //! - **minimal adaptive**: the lightest port on a shortest path with room on the adaptive level; where none has, the
 //!   packet goes over to dimension order on the other levels and stays there (J. Duato, "A new theory of deadlock-free
 //!   adaptive routing in wormhole networks", IEEE TPDS 4(12), 1993). Of two equally short directions minus is taken, as
@@ -19,7 +22,7 @@
 //! |---|---|---|
 //! | dimension order | 2 | 1 |
 //! | bubble | 1 | – |
-//! | Valiant | 4 | 2 |
+//! | Valiant, ROMM | 4 | 2 |
 //! | minimal adaptive | 3: two of escape, then the adaptive one | 2 |
 //!
 //! All cables are needed: these algorithms know no way around a failed one.
@@ -36,6 +39,8 @@ pub enum TorusAlgorithm {
     Bubble,
     /// Dimension order to a random router, then on.
     Valiant,
+    /// Dimension order to a random router on the shortest paths, then on.
+    Romm,
     /// Shortest paths by load, with dimension order as the escape.
     MinimalAdaptive,
 }
@@ -103,7 +108,7 @@ impl TorusRouting {
     pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
         let levels = match self.algorithm {
             TorusAlgorithm::DimensionOrder | TorusAlgorithm::Bubble => self.datelines,
-            TorusAlgorithm::Valiant => 2 * self.datelines,
+            TorusAlgorithm::Valiant | TorusAlgorithm::Romm => 2 * self.datelines,
             TorusAlgorithm::MinimalAdaptive => self.datelines + 1,
         };
         [1, levels, 0, 0]
@@ -113,10 +118,13 @@ impl TorusRouting {
     pub(super) fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
         let topology = self.torus.topology();
         let home = topology.node_router(header.target);
-        let valiant = self.algorithm == TorusAlgorithm::Valiant;
-        if valiant && !header.via_reached {
+        let two_phases = matches!(self.algorithm, TorusAlgorithm::Valiant | TorusAlgorithm::Romm);
+        if two_phases && !header.via_reached {
             if header.via == NOWHERE {
-                header.via = choice.pick(topology.routers());
+                header.via = match self.algorithm {
+                    TorusAlgorithm::Valiant => choice.pick(topology.routers()),
+                    _ => self.between(router, home, choice),
+                };
             }
             if router != header.via {
                 return self.dimension_order(router, header.via, header, choice);
@@ -136,7 +144,7 @@ impl TorusRouting {
             };
         }
         let mut decision = self.dimension_order(router, home, header, choice);
-        if valiant {
+        if two_phases {
             decision.level += self.datelines;
         }
         decision
@@ -162,6 +170,36 @@ impl TorusRouting {
             spare: entering && self.algorithm == TorusAlgorithm::Bubble,
             ..Decision::new(self.torus.port(router, dimension as u32, plus), header.level)
         }
+    }
+
+    /// A random router of the box between two routers, these included; all of them are as likely.
+    fn between(&self, from: u32, to: u32, choice: &mut impl Choice) -> u32 {
+        let (from, to) = (self.torus.coordinates(from), self.torus.coordinates(to));
+        let (mut router, mut stride) = (0, 1);
+        for (dimension, (&here, &goal)) in from.iter().zip(to).enumerate() {
+            let extent = self.torus.extent(dimension as u32);
+            let mut place = here;
+            if here != goal {
+                let shorter = self.shorter(dimension as u32, here, goal);
+                let plus = shorter.unwrap_or_else(|| choice.pick(2) == 0);
+                let steps = match (plus, goal > here) {
+                    (true, true) => goal - here,
+                    (true, false) => extent - (here - goal),
+                    (false, true) => extent - (goal - here),
+                    (false, false) => here - goal,
+                };
+                let step = choice.pick(steps + 1);
+                place = match plus {
+                    true if here + step >= extent => here + step - extent,
+                    true => here + step,
+                    false if step > here => here + extent - step,
+                    false => here - step,
+                };
+            }
+            router += place * stride;
+            stride *= extent;
+        }
+        router
     }
 
     /// Whether the plus direction is the shorter way from coordinate `from` to another one; `None` if both are as long.

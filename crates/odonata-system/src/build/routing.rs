@@ -1,11 +1,11 @@
 //! The routing of a machine.
 
 use crate::family::Family;
-use crate::scenario::resolved::{self, Algorithm, Machine};
+use crate::scenario::choices::algorithm::{self, Algorithm};
+use crate::scenario::resolved::{self, Machine};
 use odonata_network::routing::{
-    self, Dragonfly2dRouting, DragonflyPlusAlgorithm, DragonflyPlusRouting, DragonflyRouting, FatTreeAlgorithm,
-    FatTreeRouting, HyperXAlgorithm, HyperXRouting, Routing, SlimFlyAlgorithm, SlimFlyRouting, TorusAlgorithm,
-    TorusRouting, UpDownRouting,
+    self, Dragonfly2dRouting, DragonflyPlusRouting, DragonflyRouting, FatTreeAlgorithm, FatTreeRouting, HyperXRouting,
+    Routing, SlimFlyRouting, TorusRouting, UpDownRouting,
 };
 
 /// The routing that `r` describes on `machine`.
@@ -19,13 +19,7 @@ pub(super) fn new(machine: &Machine, r: &resolved::Routing) -> Result<Routing, S
         let (name, kind) = (r.algorithm.name(), machine.kind.name());
         format!("machines of kind {kind} have no routing \"{name}\"")
     };
-    let of_groups = || match r.algorithm {
-        Algorithm::Minimal => Ok(routing::Algorithm::Minimal),
-        Algorithm::Valiant => Ok(routing::Algorithm::Valiant),
-        Algorithm::Ugal => Ok(routing::Algorithm::Ugal),
-        Algorithm::ProgressiveAdaptive => Ok(routing::Algorithm::ProgressiveAdaptive),
-        _ => Err(missing()),
-    };
+    let of_groups = || r.algorithm.among(algorithm::DRAGONFLY).ok_or_else(missing);
     let via = match r.via {
         resolved::Via::Group => routing::Intermediate::Group,
         resolved::Via::Router => routing::Intermediate::Router,
@@ -49,23 +43,15 @@ pub(super) fn new(machine: &Machine, r: &resolved::Routing) -> Result<Routing, S
             Routing::Dragonfly2d(Dragonfly2dRouting::new(dragonfly, of_groups()?, via, r.candidates)?)
         }
         Family::DragonflyPlus(dragonfly) => {
-            let algorithm = match r.algorithm {
-                Algorithm::Minimal => DragonflyPlusAlgorithm::Minimal,
-                Algorithm::Valiant => DragonflyPlusAlgorithm::Valiant,
-                Algorithm::Ugal => DragonflyPlusAlgorithm::Ugal,
-                Algorithm::ProgressiveAdaptive => DragonflyPlusAlgorithm::ProgressiveAdaptive,
-                _ => return Err(missing()),
-            };
+            let algorithm = r.algorithm.among(algorithm::DRAGONFLY_PLUS).ok_or_else(missing)?;
             Routing::DragonflyPlus(DragonflyPlusRouting::new(dragonfly, algorithm, r.candidates)?)
         }
         Family::Torus(torus) => {
-            let algorithm = match r.algorithm {
-                Algorithm::DimensionOrder => TorusAlgorithm::DimensionOrder,
-                Algorithm::Bubble => TorusAlgorithm::Bubble,
-                Algorithm::MinimalAdaptive => TorusAlgorithm::MinimalAdaptive,
-                Algorithm::Valiant => TorusAlgorithm::Valiant,
-                _ => return Err(missing()),
+            let table = match torus.shape().wrap {
+                true => algorithm::TORUS,
+                false => algorithm::MESH,
             };
+            let algorithm = r.algorithm.among(table).ok_or_else(missing)?;
             let selection = match r.selection {
                 resolved::Selection::Lightest => routing::Selection::Lightest,
                 resolved::Selection::Random => routing::Selection::Random,
@@ -73,31 +59,20 @@ pub(super) fn new(machine: &Machine, r: &resolved::Routing) -> Result<Routing, S
             Routing::Torus(TorusRouting::new(torus, algorithm)?.with_selection(selection))
         }
         Family::FatTree(tree) => {
-            let algorithm = match (r.algorithm, r.up) {
-                (Algorithm::NearestCommonAncestor, Some(resolved::Up::Random)) => FatTreeAlgorithm::Random,
-                (Algorithm::NearestCommonAncestor, Some(resolved::Up::Adaptive)) => FatTreeAlgorithm::Adaptive,
-                (Algorithm::NearestCommonAncestor, _) => FatTreeAlgorithm::DModK,
-                _ => return Err(missing()),
+            r.algorithm.among(algorithm::FAT_TREE).ok_or_else(missing)?;
+            let algorithm = match r.up {
+                Some(resolved::Up::Random) => FatTreeAlgorithm::Random,
+                Some(resolved::Up::Adaptive) => FatTreeAlgorithm::Adaptive,
+                _ => FatTreeAlgorithm::DModK,
             };
             Routing::FatTree(FatTreeRouting::new(tree, algorithm)?)
         }
         Family::SlimFly(fly) => {
-            let algorithm = match r.algorithm {
-                Algorithm::Minimal => SlimFlyAlgorithm::Minimal,
-                Algorithm::Valiant => SlimFlyAlgorithm::Valiant,
-                Algorithm::Ugal => SlimFlyAlgorithm::Ugal,
-                _ => return Err(missing()),
-            };
+            let algorithm = r.algorithm.among(algorithm::SLIM_FLY).ok_or_else(missing)?;
             Routing::SlimFly(SlimFlyRouting::new(fly, algorithm, r.candidates)?)
         }
         Family::HyperX(hyperx) => {
-            let algorithm = match r.algorithm {
-                Algorithm::Minimal => HyperXAlgorithm::Minimal,
-                Algorithm::Valiant => HyperXAlgorithm::Valiant,
-                Algorithm::Ugal => HyperXAlgorithm::Ugal,
-                Algorithm::Dal => HyperXAlgorithm::Dal,
-                _ => return Err(missing()),
-            };
+            let algorithm = r.algorithm.among(algorithm::HYPERX).ok_or_else(missing)?;
             Routing::HyperX(HyperXRouting::new(hyperx, algorithm, r.candidates)?)
         }
         Family::Graph(_) => return Err(missing()),

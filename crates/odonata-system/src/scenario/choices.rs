@@ -1,13 +1,15 @@
 //! The named choices of a scenario; the same in its written and its resolved form.
 
+pub(crate) mod algorithm;
 mod collectives;
 mod routing;
 
+pub use algorithm::Algorithm;
 pub use collectives::{
     AlgorithmSizes, Allgather, Allreduce, Alltoall, Alltoallv, Barrier, Broadcast, Gather, Library, Reduce,
     ReduceScatter, Scan, Scatter,
 };
-pub use routing::{Algorithm, ClassVcs, DeadlockCheck, Divert, Knowledge, Up, VcRule, Vcs, Via};
+pub use routing::{ClassVcs, DeadlockCheck, Divert, Knowledge, Up, VcRule, Vcs, Via};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

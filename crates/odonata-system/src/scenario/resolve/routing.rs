@@ -4,23 +4,23 @@ use odonata_topology::LinkClass;
 use odonata_units::Bytes;
 
 use super::within;
+use crate::scenario::choices::algorithm;
 use crate::scenario::error::Problem;
 use crate::scenario::resolved as r;
 use crate::scenario::written as w;
 
 /// The algorithms of a kind of machine, its default first.
-pub(crate) fn algorithms(kind: &r::Kind) -> &'static [r::Algorithm] {
+pub(crate) fn algorithms(kind: &r::Kind) -> Vec<r::Algorithm> {
     use r::Algorithm as A;
     match kind {
-        r::Kind::Dragonfly(_) | r::Kind::Dragonfly2d(_) | r::Kind::DragonflyPlus(_) => {
-            &[A::Minimal, A::Valiant, A::Ugal, A::ProgressiveAdaptive, A::UpDown]
-        }
-        r::Kind::Torus(_) => &[A::DimensionOrder, A::Bubble, A::MinimalAdaptive, A::Valiant, A::UpDown],
-        r::Kind::Mesh(_) => &[A::DimensionOrder, A::MinimalAdaptive, A::Valiant, A::UpDown],
-        r::Kind::FatTree(_) => &[A::NearestCommonAncestor, A::UpDown],
-        r::Kind::SlimFly(_) => &[A::Minimal, A::Valiant, A::Ugal, A::UpDown],
-        r::Kind::HyperX(_) => &[A::Minimal, A::Valiant, A::Ugal, A::Dal, A::UpDown],
-        r::Kind::Graph(_) => &[A::UpDown],
+        r::Kind::Dragonfly(_) | r::Kind::Dragonfly2d(_) => A::all(algorithm::DRAGONFLY),
+        r::Kind::DragonflyPlus(_) => A::all(algorithm::DRAGONFLY_PLUS),
+        r::Kind::Torus(_) => A::all(algorithm::TORUS),
+        r::Kind::Mesh(_) => A::all(algorithm::MESH),
+        r::Kind::FatTree(_) => A::all(algorithm::FAT_TREE),
+        r::Kind::SlimFly(_) => A::all(algorithm::SLIM_FLY),
+        r::Kind::HyperX(_) => A::all(algorithm::HYPERX),
+        r::Kind::Graph(_) => vec![A::UpDown],
     }
 }
 
