@@ -40,7 +40,8 @@ def write(results: dict[str, Any], data: Path, docs: Path, steep: float, enough:
         first = "none run" if f["first_saturated"] is None else f"{f['first_saturated']:g}"
         table += (
             f"| {name} | {f['points_compared']} | {f['mean_difference']:.2%} "
-            f"| {f['largest_difference']:+.2%} | {f['hops_difference']:+.2%} | {f['p99_difference']:+.1%} | {f['last_stable']:g}, {first} "
+            f"| {f['largest_difference']:+.2%} | {f['hops_difference']:+.2%} | {f['p99_difference']:+.1%} "
+            f"| {f['last_stable']:g}, {first} "
             f"| {own_saturation(result)} | {f['verdict']} |\n"
         )
     missed = [name for name, result in results.items() if result["figures"]["verdict"].startswith("misses")]

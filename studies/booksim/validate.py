@@ -22,10 +22,10 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 REFERENCE = ROOT.parent / "shared/reference/booksim"
 
-#: Latencies are compared up to this share of the last stable load: above, the curve is steep and runs are short.
+#: Latencies are compared up to this share of the last stable load: above, the curve is steep.
 STEEP = 0.8
 
-#: Packets without which hops and percentiles are not compared: drawn distances alone let the mean of a thousand
+#: Packets without which hops and percentiles are not compared: drawn distances alone let a mean of a thousand
 #: vary by one or two percent.
 ENOUGH = 4000
 

@@ -1,5 +1,6 @@
 //! Standard cases for measuring the simulator itself.
 
+mod families;
 mod parallel;
 
 use crate::scenario::{self, InputError};
@@ -99,7 +100,9 @@ pub struct Figures {
 
 /// Names of the standard cases.
 pub fn cases() -> Vec<&'static str> {
-    CASES.iter().map(|case| case.name).collect()
+    let families = families::CASES.iter().map(|case| case.name);
+    let standard = CASES.iter().map(|case| case.name);
+    standard.chain(families).chain([families::PIPELINED]).collect()
 }
 
 /// Names of the cases for several threads.
@@ -114,8 +117,15 @@ pub fn parallel_cases() -> Vec<&'static str> {
 pub fn run(name: &str, quick: bool, overrides: &[String]) -> Result<Figures, InputError> {
     let standard = CASES.iter().find(|case| case.name == name);
     let standard = standard.map(|case| text(case, if quick { 400 } else { 4_000 }));
+    let family = families::CASES.iter().find(|case| case.name == name);
+    let family = family.map(|case| case.text(if quick { 100 } else { 1_000 }));
+    let pipelined = (name == families::PIPELINED).then(|| families::pipelined(if quick { 100 } else { 2_000 }));
     let larger = parallel::CASES.iter().find(|case| case.name == name);
-    let Some(text) = standard.or_else(|| larger.map(|case| case.text(quick))) else {
+    let Some(text) = standard
+        .or(family)
+        .or(pipelined)
+        .or_else(|| larger.map(|case| case.text(quick)))
+    else {
         return Err(InputError {
             file: "benchmark".into(),
             line: None,
