@@ -22,8 +22,8 @@ NOTES = {
         "thousands of cycles), ours between 0.21 and 0.22, with six seeds alike. Below, both agree."
     ),
     "dragonfly_ugal_uniform": (
-        "**Dragonfly, UGAL, uniform**: at load 0.8 BookSim accepts 0.73, which counts as saturated, we 0.77. At "
-        "0.7 our latency is 5 % lower. The decisions are the same ones; where the rest comes from is not known."
+        "**Dragonfly, UGAL, uniform**: at load 0.8 BookSim accepts 0.73, which counts as saturated, we 0.77. "
+        "At 0.7 our latency is 5 % lower. The decisions are the same; where the rest comes from is not known."
     ),
 }
 

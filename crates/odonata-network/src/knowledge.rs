@@ -308,7 +308,7 @@ impl Fabric {
     {
         let now = ctx.now();
         let multiple = Time(now.0 - 1);
-        let due = now + self.board.delay;
+        let due = Time(now.0.saturating_add(self.board.delay.0));
         let mean = match self.board.congestion() {
             Some(_) => self.board.mean_load::<C>(&mut self.flow, router, multiple),
             None => 0.0,

@@ -12,8 +12,8 @@ use crate::scenario::choices::AlgorithmSizes;
 use crate::scenario::resolved::{self, Resolved};
 use odonata_network::routing::Routing;
 use odonata_network::{
-    Allocator, Arbitration, Blueprint, Detour, DetourRule, InputQueues, LinkParams, NetworkParams, NicParams, Pipeline,
-    RouterModel, Switching, VirtualChannels,
+    Allocator, Arbitration, Blueprint, Broadcast, Detour, DetourRule, InputQueues, Knowledge, LinkParams,
+    NetworkParams, NicParams, Pipeline, RouterModel, Switching, VirtualChannels,
 };
 use odonata_storage::{DeviceModel, DrainParams, RateDevice, ServerParams, Servers};
 use odonata_topology::{LinkClass, Topology};
@@ -169,7 +169,6 @@ fn network(scenario: &Resolved) -> NetworkParams {
             queue: scenario.nic.queue,
             rate: scenario.nic.rate,
         },
-        knowledge: odonata_network::Knowledge::Local,
         classes: odonata_network::TrafficClasses::default(),
         detour: Detour {
             rule: match n.routing.comparison {
@@ -180,10 +179,27 @@ fn network(scenario: &Resolved) -> NetworkParams {
             bias: n.routing.bias,
             hops: n.routing.weigh_hops,
         },
+        knowledge: knowledge(&n.routing),
         traffics: 2 * scenario.jobs.len() as u16,
         series: scenario.run.series_interval,
         blame: scenario.run.blame,
         seed: scenario.seed,
+    }
+}
+
+/// Resolved, all keys that go with a kind of knowledge are there.
+fn knowledge(r: &resolved::Routing) -> Knowledge {
+    let (Some(interval), Some(delay)) = (r.knowledge_interval, r.knowledge_delay) else {
+        return Knowledge::Local;
+    };
+    let broadcast = Broadcast { interval, delay };
+    match (r.congestion_factor, r.congestion_threshold) {
+        (Some(factor), Some(threshold)) => Knowledge::Piggyback {
+            broadcast,
+            factor,
+            threshold: threshold.0,
+        },
+        _ => Knowledge::Global { broadcast },
     }
 }
 

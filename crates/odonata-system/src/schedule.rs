@@ -119,10 +119,13 @@ impl<'a> Survey<'a> {
     ) -> Result<Survey<'a>, Problem> {
         let links = &scenario.network.links;
         let delays = LinkClass::ALL.map(|class| (links.of(class).latency, links.of(class).credit_delay));
+        // Blocks of the machines that have such groups are the groups.
+        let size = topology.blocks().get(1).copied().unwrap_or(topology.routers());
+        let groups = scenario.network.routing.knowledge_delay.map(|delay| (size, delay));
         let mut survey = Survey {
             topology,
             estimate,
-            delays: LinkDelays::new(delays, scenario.network.router_delay),
+            delays: LinkDelays::new(delays, scenario.network.router_delay).with_groups(groups),
             weights: estimate.weights(placement, topology),
             parts: scenario.run.parallel.parts.clone(),
             divisions: Vec::new(),

@@ -459,3 +459,33 @@ fn an_algorithm_of_another_collective_is_refused_with_those_that_fit() {
     assert_eq!(error.key, "mpi.collectives.window");
     says(&error, "at least 1", "");
 }
+
+#[test]
+fn what_routers_know_of_each_other_has_bounds_and_needs_groups() {
+    let ugal = "network.routing.algorithm=\"ugal\"";
+    let with_keys = |keys: &[&str]| {
+        let keys: Vec<String> = keys.iter().map(|key| format!("network.routing.{key}")).collect();
+        let mut overrides: Vec<&str> = vec![ugal];
+        overrides.extend(keys.iter().map(String::as_str));
+        error_with(&with(JOB), &overrides).to_string()
+    };
+    let late = with_keys(&["knowledge=\"global\"", "knowledge_delay=\"49 ns\""]);
+    assert!(
+        late.contains("49 ns is out of range") && late.contains("50 ns to 1 s"),
+        "{late}"
+    );
+    let never = with_keys(&["knowledge=\"piggyback\"", "knowledge_interval=\"0 s\""]);
+    assert!(never.contains("network.routing.knowledge_interval"), "{never}");
+    let idle = with_keys(&["knowledge_interval=\"1 us\""]);
+    assert!(idle.contains("the knowledge is local"), "{idle}");
+    let bits = with_keys(&["knowledge=\"global\"", "congestion_factor=2.0"]);
+    assert!(bits.contains("knowledge = \"piggyback\""), "{bits}");
+    let far = with_keys(&["knowledge=\"piggyback\"", "congestion_factor=1001.0"]);
+    assert!(far.contains("0 to 1000"), "{far}");
+    let minimal = error_with(&with(JOB), &["network.routing.knowledge=\"global\""]).to_string();
+    assert!(minimal.contains("the routing is minimal"), "{minimal}");
+    let fly = "[machine.slim-fly]\nq = 5\nnodes_per_router = 1\n[network.routing]\nalgorithm = \"ugal\"\nknowledge = \"global\"\n\
+               [[jobs]]\nranks = 2\nworkload = { milc = {} }\n";
+    let fly = error(fly).to_string();
+    assert!(fly.contains("slim-fly have no groups"), "{fly}");
+}

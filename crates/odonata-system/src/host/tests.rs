@@ -250,6 +250,7 @@ impl World {
                 bias: 1.0,
                 ..Default::default()
             },
+            knowledge: odonata_network::Knowledge::Local,
             pipeline: odonata_network::Pipeline::default(),
             nic: NicParams { queue: 4, rate: None },
             traffics: 2 * self.jobs.len() as u16,

@@ -194,8 +194,8 @@ fn network(n: &w::Network, kind: &r::Kind) -> Result<r::Network, Problem> {
             n.router_delay
         },
         pipeline: n.pipeline,
+        routing: routing::routing(n, &links, kind)?,
         links,
-        routing: routing::routing(&n.routing, kind)?,
         clock: n.clock,
     })
 }

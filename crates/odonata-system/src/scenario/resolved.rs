@@ -160,6 +160,18 @@ pub struct Routing {
     /// Which loads the source router knows; only of UGAL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub knowledge: Option<Knowledge>,
+    /// When and how late routers tell their group of their global ports; only of global and piggyback.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub knowledge_interval: Option<Time>,
+    /// See `knowledge_interval`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub knowledge_delay: Option<Time>,
+    /// When a global port is congested: load over the mean of the router's; only of piggyback.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion_factor: Option<f64>,
+    /// And load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion_threshold: Option<Bytes>,
     /// How the way up is chosen; only of fat trees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub up: Option<Up>,

@@ -166,6 +166,23 @@ fn worst_case_traffic_with_more_records_than_are_kept() {
     assert_equal_everywhere(WORST_CASE, &[], &Outcome::Completed);
 }
 
+/// What routers publish for their group, whole and cut, on all dragonflies.
+#[test]
+fn worst_case_traffic_with_remote_knowledge() {
+    let known = |knowledge: &str| {
+        [
+            "network.routing.algorithm=\"ugal\"".into(),
+            format!("network.routing.knowledge={knowledge:?}"),
+            "network.routing.knowledge_interval=\"150 ns\"".into(),
+        ]
+    };
+    for knowledge in ["global", "piggyback"] {
+        let more = known(knowledge);
+        let more = more.each_ref().map(String::as_str);
+        assert_equal_everywhere(WORST_CASE, &more, &Outcome::Completed);
+    }
+}
+
 #[test]
 fn masses_of_simultaneous_events() {
     assert_equal_everywhere(TIES, &[], &Outcome::Completed);

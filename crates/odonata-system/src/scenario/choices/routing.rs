@@ -10,17 +10,19 @@ use serde::de::{Deserializer, Error, MapAccess, Unexpected, Visitor};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
-/// Which loads the source router of an adaptive algorithm knows.
+/// Which loads the source router of an adaptive algorithm knows. What it knows of others it has been told, a while ago:
+/// they publish at multiples of `knowledge_interval` what has changed, and it is known after `knowledge_delay`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Knowledge {
     /// Those of its own ports (UGAL-L).
     #[default]
     Local,
-    /// Those of all ports of its group as well, at once and exactly (UGAL-G: an ideal).
+    /// Those of the global ports of its group as well: the load of such a port counts with that of the way to it (UGAL-G: J.
+    /// Kim, W. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008).
     Global,
-    /// Those of the global ports of its group as well, as they were a while ago (piggybacking: N. Jiang, J. Kim, W. Dally,
-    /// ISCA 2009).
+    /// Which global ports of its group are congested: a packet whose minimal path goes over one of them takes another path,
+    /// for others its own ports decide (piggybacking: N. Jiang, J. Kim, W. Dally, ISCA 2009).
     Piggyback,
 }
 

@@ -1,7 +1,7 @@
 //! How paths are chosen.
 
 use odonata_topology::LinkClass;
-use odonata_units::Bytes;
+use odonata_units::{Bytes, Time};
 
 use super::within;
 use crate::scenario::choices::algorithm;
@@ -33,8 +33,13 @@ fn ways_up(algorithm: r::Algorithm) -> &'static [r::Up] {
     }
 }
 
-pub(super) fn routing(routing: &w::Routing, kind: &r::Kind) -> Result<r::Routing, Problem> {
-    const KEY: &str = "network.routing";
+const KEY: &str = "network.routing";
+
+/// What is known later than that is of no use.
+const LATEST: Time = Time::from_ns(1_000_000_000);
+
+pub(super) fn routing(network: &w::Network, links: &r::Links, kind: &r::Kind) -> Result<r::Routing, Problem> {
+    let routing = &network.routing;
     let known = algorithms(kind);
     let algorithm = routing.algorithm.unwrap_or(known[0]);
     if !known.contains(&algorithm) {
@@ -76,10 +81,6 @@ pub(super) fn routing(routing: &w::Routing, kind: &r::Kind) -> Result<r::Routing
             format!("one of {}", names.join(", ")),
         ));
     }
-    if let Some(knowledge) = routing.knowledge.filter(|&knowledge| knowledge != r::Knowledge::Local) {
-        let problem = format!("source routers know no {} loads", knowledge.name());
-        return Err(Problem::new(format!("{KEY}.knowledge"), problem, "one of local"));
-    }
     match routing.vcs {
         Some(r::Vcs::All(count)) => {
             within(&format!("{KEY}.vcs"), count, 1, 16)?;
@@ -112,9 +113,14 @@ pub(super) fn routing(routing: &w::Routing, kind: &r::Kind) -> Result<r::Routing
     }
     let bias = routing.bias.unwrap_or(if ugal { 1.0 } else { 2.0 });
     let threshold = if ugal { Bytes::ZERO } else { Bytes::kib(16) };
+    let told = knowledge_keys(network, links, kind)?;
     Ok(r::Routing {
         algorithm,
         knowledge: ugal.then(|| routing.knowledge.unwrap_or_default()),
+        knowledge_interval: told.interval,
+        knowledge_delay: told.delay,
+        congestion_factor: told.factor,
+        congestion_threshold: told.threshold,
         up: routing.up.or(ways_up.first().copied()),
         via: routing.via,
         threshold: routing.threshold.unwrap_or(threshold),
@@ -131,4 +137,73 @@ pub(super) fn routing(routing: &w::Routing, kind: &r::Kind) -> Result<r::Routing
         vc_rule: routing.vc_rule,
         deadlock_check: routing.deadlock_check,
     })
+}
+
+/// What goes with the knowledge of other routers' ports, and only with it.
+#[derive(Default)]
+struct Known {
+    interval: Option<Time>,
+    delay: Option<Time>,
+    factor: Option<f64>,
+    threshold: Option<Bytes>,
+}
+
+fn knowledge_keys(network: &w::Network, links: &r::Links, kind: &r::Kind) -> Result<Known, Problem> {
+    let routing = &network.routing;
+    let knowledge = routing.knowledge.unwrap_or_default();
+    let bits = knowledge == r::Knowledge::Piggyback;
+    let told = bits || knowledge == r::Knowledge::Global;
+    let keys = [
+        ("knowledge_interval", routing.knowledge_interval.is_some(), told),
+        ("knowledge_delay", routing.knowledge_delay.is_some(), told),
+        ("congestion_factor", routing.congestion_factor.is_some(), bits),
+        ("congestion_threshold", routing.congestion_threshold.is_some(), bits),
+    ];
+    if let Some((key, ..)) = keys.into_iter().find(|&(_, given, has)| given && !has) {
+        let expected = match key.starts_with("congestion") {
+            true => "knowledge = \"piggyback\"",
+            false => "knowledge = \"global\" or \"piggyback\"",
+        };
+        let problem = format!("the knowledge is {}", knowledge.name());
+        return Err(Problem::new(format!("{KEY}.{key}"), problem, expected));
+    }
+    if !told {
+        return Ok(Known::default());
+    }
+    // The shortest way from the routers with global ports to those with nodes.
+    let way = match kind {
+        r::Kind::Dragonfly(_) | r::Kind::DragonflyPlus(_) => links.local.latency,
+        r::Kind::Dragonfly2d(d) => match (d.rows, d.columns) {
+            (1, _) => links.local.latency,
+            (_, 1) => links.column.latency,
+            _ => Time(links.local.latency.0.saturating_add(links.column.latency.0)),
+        },
+        _ => {
+            let problem = format!(
+                "machines of kind {} have no groups that share global links",
+                kind.name()
+            );
+            return Err(Problem::new(format!("{KEY}.knowledge"), problem, "\"local\""));
+        }
+    };
+    let delay = routing.knowledge_delay.unwrap_or(way);
+    let most = way.max(LATEST);
+    let interval = routing.knowledge_interval.unwrap_or(Time::from_ns(100));
+    let interval = within(&format!("{KEY}.knowledge_interval"), interval, Time(1), LATEST)?;
+    let delay = within(&format!("{KEY}.knowledge_delay"), delay, way, most)?;
+    let mut known = Known {
+        interval: Some(interval),
+        delay: Some(delay),
+        ..Known::default()
+    };
+    if bits {
+        let global = &links.global;
+        let round = global.latency.seconds() + network.router_delay.seconds() + global.credit_delay.seconds();
+        let on_the_way = (global.bandwidth.0 * round).min((1_u64 << 40) as f64) as u64;
+        let threshold = Bytes(on_the_way + 2 * network.packet.0);
+        let factor = routing.congestion_factor.unwrap_or(1.5);
+        known.factor = Some(within(&format!("{KEY}.congestion_factor"), factor, 0.0, 1_000.0)?);
+        known.threshold = Some(routing.congestion_threshold.unwrap_or(threshold));
+    }
+    Ok(known)
 }

@@ -112,6 +112,19 @@ pub struct Routing {
     pub algorithm: Option<Algorithm>,
     /// UGAL: which loads the source router knows. Default: "local".
     pub knowledge: Option<Knowledge>,
+    /// Of "global" and "piggyback": routers tell their group at multiples of this time what has changed at their global
+    /// ports; positive. Default: "100 ns".
+    pub knowledge_interval: Option<Time>,
+    /// Likewise: from then until the group knows it; at least the latency of the shortest way between any two routers of a
+    /// group that have to do with it, which is the default: one local link, or a row and a column of two-dimensional groups.
+    pub knowledge_delay: Option<Time>,
+    /// Of "piggyback": a global port is congested if its load is more than this factor times the mean of its router's; 0 to
+    /// 1000. With n global ports a factor of n or more lets none be congested. Default: 1.5.
+    #[schemars(range(min = 0, max = 1000))]
+    pub congestion_factor: Option<f64>,
+    /// Likewise: and if its load is more than this. Default: what a global link and its credits have on their way at full
+    /// rate, and two packets.
+    pub congestion_threshold: Option<Bytes>,
     /// Fat trees and up*/down* routing: how the way up is chosen. Default: "d-mod-k", and "random".
     pub up: Option<Up>,
     /// What a non-minimal path goes through.
@@ -149,6 +162,10 @@ impl Default for Routing {
         Routing {
             algorithm: None,
             knowledge: None,
+            knowledge_interval: None,
+            knowledge_delay: None,
+            congestion_factor: None,
+            congestion_threshold: None,
             up: None,
             via: Via::Group,
             threshold: None,
