@@ -244,7 +244,6 @@ impl World {
             router: RouterModel::InputQueued,
             router_delay: ROUTER_DELAY,
             links: [link(8.0, 20), link(10.0, 40), link(5.0, 300), link(10.0, 40)],
-            knowledge: odonata_network::Knowledge::Local,
             classes: odonata_network::TrafficClasses::default(),
             detour: odonata_network::Detour {
                 bias: 1.0,
