@@ -180,6 +180,10 @@ fn worst_case_traffic_with_remote_knowledge() {
         let more = known(knowledge);
         let more = more.each_ref().map(String::as_str);
         assert_equal_everywhere(WORST_CASE, &more, &Outcome::Completed);
+        // It is known, and makes a difference.
+        let text = format!("{WORST_CASE}\n{MACHINE}");
+        let local = results(&text, &["network.routing.algorithm=\"ugal\""]);
+        assert_ne!(results(&text, &more).digest(), local.digest(), "{knowledge}");
     }
 }
 
