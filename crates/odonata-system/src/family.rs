@@ -151,8 +151,8 @@ impl Family {
             Family::DragonflyPlus(family) => Some(family.bisection()),
             Family::Torus(family) => Some(family.bisection()),
             Family::FatTree(family) => Some(family.bisection()),
-            Family::SlimFly(_) | Family::Graph(_) => None,
             Family::HyperX(family) => Some(family.bisection()),
+            _ => None,
         }
     }
 }

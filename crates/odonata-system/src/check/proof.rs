@@ -11,6 +11,8 @@ use odonata_topology::{Peer, Topology};
 const LARGEST_PROOF: u32 = 300;
 /// Routers of the smaller machine that stands for a larger one.
 const SMALLER_PROOF: u32 = 120;
+/// Cables between two groups of a smaller dragonfly.
+const FEW_CABLES: u32 = 2;
 
 /// What is known of the routing `r` on `machine`.
 pub(super) fn report(machine: &Machine, r: &Routing) -> Result<RoutingReport, String> {
@@ -79,7 +81,8 @@ fn hops(topology: &Topology, cycle: &[(u32, u8)]) -> Vec<String> {
 ///
 /// Which channels depend on which follows from the kinds of hops that paths have, and not from how many there are of a
 /// kind. Grids keep their dimensions, but no more than three if there are many; trees their levels; five groups hold every kind of path of a dragonfly:
-/// source, two intermediates, destination, and one beside.
+/// source, two intermediates, destination, and one beside. Their groups have few cables between them, so that some routers
+/// have one to a group and others have to go to a gateway first, as on machines with many groups.
 fn smaller(kind: &Kind) -> Option<(Kind, String)> {
     let routers = |extents: &[u32]| extents.iter().fold(1u64, |all, &k| all.saturating_mul(u64::from(k)));
     let shown = |extents: &[u32]| extents.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ");
@@ -98,13 +101,22 @@ fn smaller(kind: &Kind) -> Option<(Kind, String)> {
         let extents = kept.iter().map(|&dimension| dims[dimension].min(4)).collect();
         (kept, extents)
     };
+    // Cables between any two of `groups` groups with so many ports, where there are `cables` on the machine itself.
+    let few = |cables: Option<u32>, groups: u32, ports: u32| {
+        let fit = if groups > 1 { ports / (groups - 1) } else { 0 };
+        Some(cables.unwrap_or(FEW_CABLES).min(FEW_CABLES).min(fit)).filter(|&cables| cables > 0)
+    };
+    // Global ports of each of so many routers: no more than cables to four other groups need, but two, which lead to
+    // different ones.
+    let spread = |ports: u32, routers: u32| ports.min((4 * FEW_CABLES).div_ceil(routers).max(2));
     match kind {
         Kind::Dragonfly(d) => {
             let mut small = d.clone();
             small.routers_per_group = d.routers_per_group.min(SMALLER_PROOF / 5);
-            let fits = small.routers_per_group * d.global_ports_per_router + 1;
+            small.global_ports_per_router = spread(d.global_ports_per_router, small.routers_per_group);
+            let fits = small.routers_per_group * small.global_ports_per_router + 1;
             small.groups = (SMALLER_PROOF / small.routers_per_group).max(5).min(d.groups).min(fits);
-            small.cables = None;
+            small.cables = few(d.cables, small.groups, fits - 1);
             let text = format!(
                 "dragonfly with {} groups of {} routers",
                 small.groups, small.routers_per_group
@@ -117,7 +129,7 @@ fn smaller(kind: &Kind) -> Option<(Kind, String)> {
             let of_a_group = small.rows * small.columns;
             small.column_cables = d.column_cables.min(2);
             small.groups = d.groups.min(5).min(of_a_group * d.global_ports_per_router + 1);
-            (small.cables, small.bundle) = (None, 1);
+            (small.cables, small.bundle) = (few(d.cables, small.groups, of_a_group * d.global_ports_per_router), 1);
             small.nodes_per_router = 1;
             small.exceptions.clear();
             let text = format!(
@@ -130,11 +142,10 @@ fn smaller(kind: &Kind) -> Option<(Kind, String)> {
             let mut small = d.clone();
             small.leaves_per_group = d.leaves_per_group.min(8);
             small.spines_per_group = d.spines_per_group.min(8);
-            small.groups = d
-                .groups
-                .min(5)
-                .min(small.spines_per_group * d.global_ports_per_spine + 1);
-            small.cables = None;
+            small.global_ports_per_spine = spread(d.global_ports_per_spine, small.spines_per_group);
+            let ports = small.spines_per_group * small.global_ports_per_spine;
+            small.groups = d.groups.min(5).min(ports + 1);
+            small.cables = few(d.cables, small.groups, ports);
             let text = format!(
                 "dragonfly+ with {} groups of {} leaves and {} spines",
                 small.groups, small.leaves_per_group, small.spines_per_group
@@ -179,6 +190,56 @@ fn smaller(kind: &Kind) -> Option<(Kind, String)> {
             let text = format!("Slim Fly with q = {}", small.q);
             Some((Kind::SlimFly(small), text))
         }
-        Kind::Graph(_) => None,
+        // Proved itself, however large.
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario;
+
+    /// A machine whose groups all have cables at every router has no way to a gateway, and proves nothing of those ways.
+    #[test]
+    fn smaller_dragonflies_have_routers_without_a_cable_to_a_group() {
+        let machines = [
+            "dragonfly = { groups = 74, routers_per_group = 32, nodes_per_router = 16, global_ports_per_router = 16, \
+             cables = 4 }",
+            "dragonfly = { groups = 33, routers_per_group = 16, nodes_per_router = 4, global_ports_per_router = 8 }",
+            "dragonfly-2d = { groups = 9, nodes_per_router = 4, global_ports_per_router = 4, cables = 12 }",
+            "dragonfly-plus = { groups = 33, leaves_per_group = 8, spines_per_group = 8, nodes_per_leaf = 8, \
+             global_ports_per_spine = 4 }",
+        ];
+        for machine in machines {
+            for algorithm in ["minimal", "valiant", "ugal", "progressive-adaptive"] {
+                let text = format!(
+                    "[network.routing]\nalgorithm = \"{algorithm}\"\n[machine]\n{machine}\n[[jobs]]\nranks = 2\n\
+                     workload = {{ uniform = {{ load = 0.1, messages = 1 }} }}\n"
+                );
+                let scenario = scenario::load(&text, "t", &[], None, ".").unwrap().resolved;
+                let kind = smaller(&scenario.machine.kind).unwrap().0;
+                let small = Machine {
+                    kind,
+                    ..scenario.machine.clone()
+                };
+                let routing = build::routing_on(&small, &scenario.network.routing).unwrap();
+                let topology = routing.topology();
+                let block = |router: u32| topology.blocks().partition_point(|&first| first <= router);
+                let groups_of = |router: u32| -> std::collections::BTreeSet<usize> {
+                    let far = topology.ports_of(router).filter_map(|port| topology.neighbour(port));
+                    far.map(block).filter(|&other| other != block(router)).collect()
+                };
+                let with_cables: Vec<usize> = (0..topology.routers())
+                    .map(|router| groups_of(router).len())
+                    .filter(|&groups| groups > 0)
+                    .collect();
+                let others = block(topology.routers() - 1) - 1;
+                assert!(with_cables.iter().any(|&groups| groups < others), "{machine}");
+                let proof = deadlock::check(&routing);
+                assert_eq!(proof.cycle, None, "{machine} {algorithm}");
+                assert_eq!(proof.used, routing.virtual_channels(), "{machine} {algorithm}");
+            }
+        }
     }
 }

@@ -18,10 +18,7 @@ use super::layout::Layout;
 pub use super::parallel::{ListedParts, Optimism, Parallel, Parts, Scheduler, Threads};
 pub use super::pipeline::{Allocator, Arbitration, Pipeline};
 pub use super::workload::{Checkpoint, Cosmoflow, Milc, Nekbone, Stencil};
-pub use machine::{
-    DegradedLink, Dragonfly, Dragonfly2d, DragonflyPlus, Exception, FailedLink, FatTree, Graph, HyperX, Kind, Machine,
-    SlimFly, Torus,
-};
+pub use machine::*;
 
 /// A scenario, ready to be simulated.
 #[derive(Clone, Debug, PartialEq, Serialize)]

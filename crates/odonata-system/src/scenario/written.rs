@@ -22,10 +22,7 @@ pub use host::{Collectives, EagerThreshold, Jitter, Mpi, Nic};
 pub use jobs::{Job, Placement, PlacementTable, Workload};
 pub(super) use list::NAME as ONE_OR_MANY;
 pub use list::OneOrMany;
-pub use machine::{
-    Cables, DegradedLink, Dragonfly, Dragonfly2d, DragonflyPlus, Exception, FailedLink, FatTree, Graph, HyperX,
-    Machine, Parallel, SlimFly, Torus,
-};
+pub use machine::*;
 pub use network::{Link, Links, Network, Routing};
 pub use storage::{Device, Drain, Manager, Nodes, Rate, Storage};
 pub use traffic::{

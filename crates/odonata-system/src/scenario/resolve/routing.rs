@@ -4,25 +4,9 @@ use odonata_topology::LinkClass;
 use odonata_units::{Bytes, Time};
 
 use super::within;
-use crate::scenario::choices::algorithm;
 use crate::scenario::error::Problem;
 use crate::scenario::resolved as r;
 use crate::scenario::written as w;
-
-/// The algorithms of a kind of machine, its default first.
-pub(crate) fn algorithms(kind: &r::Kind) -> Vec<r::Algorithm> {
-    use r::Algorithm as A;
-    match kind {
-        r::Kind::Dragonfly(_) | r::Kind::Dragonfly2d(_) => A::all(algorithm::DRAGONFLY),
-        r::Kind::DragonflyPlus(_) => A::all(algorithm::DRAGONFLY_PLUS),
-        r::Kind::Torus(_) => A::all(algorithm::TORUS),
-        r::Kind::Mesh(_) => A::all(algorithm::MESH),
-        r::Kind::FatTree(_) => A::all(algorithm::FAT_TREE),
-        r::Kind::SlimFly(_) => A::all(algorithm::SLIM_FLY),
-        r::Kind::HyperX(_) => A::all(algorithm::HYPERX),
-        r::Kind::Graph(_) => vec![A::UpDown],
-    }
-}
 
 /// How the way up can be chosen, the default first.
 fn ways_up(algorithm: r::Algorithm) -> &'static [r::Up] {
@@ -40,7 +24,7 @@ const LATEST: Time = Time::from_ns(1_000_000_000);
 
 pub(super) fn routing(network: &w::Network, links: &r::Links, kind: &r::Kind) -> Result<r::Routing, Problem> {
     let routing = &network.routing;
-    let known = algorithms(kind);
+    let known = kind.algorithms();
     let algorithm = routing.algorithm.unwrap_or(known[0]);
     if !known.contains(&algorithm) {
         let problem = format!(

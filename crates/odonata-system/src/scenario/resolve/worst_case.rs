@@ -50,7 +50,8 @@ pub(super) fn shape(size: Size, machine: &r::Resolved) -> Result<WorstCase, Stri
             extents: hyperx.dims.clone(),
             ranks_per_router: of_router(hyperx.nodes_per_router),
         },
-        r::Kind::SlimFly(_) | r::Kind::Graph(_) => {
+        // Of any other graph: to a neighbour that is nobody else's.
+        _ => {
             let family = Family::new(&machine.machine)?;
             let topology = family.topology();
             let nodes = topology.nodes() / topology.routers();

@@ -4,6 +4,7 @@ use odonata_topology::{Effect, Fault};
 use serde::Serialize;
 
 use crate::scenario::choices::Arrangement;
+use crate::scenario::choices::algorithm::{self, Algorithm};
 pub use crate::scenario::written::Exception;
 
 /// The machine's graph, and which of its cables are broken.
@@ -62,6 +63,20 @@ impl Kind {
             Kind::SlimFly(_) => "slim-fly",
             Kind::HyperX(_) => "hyperx",
             Kind::Graph(_) => "graph",
+        }
+    }
+
+    /// Its routing algorithms, the default first.
+    pub(crate) fn algorithms(&self) -> Vec<Algorithm> {
+        match self {
+            Kind::Dragonfly(_) | Kind::Dragonfly2d(_) => Algorithm::all(algorithm::DRAGONFLY),
+            Kind::DragonflyPlus(_) => Algorithm::all(algorithm::DRAGONFLY_PLUS),
+            Kind::Torus(_) => Algorithm::all(algorithm::TORUS),
+            Kind::Mesh(_) => Algorithm::all(algorithm::MESH),
+            Kind::FatTree(_) => Algorithm::all(algorithm::FAT_TREE),
+            Kind::SlimFly(_) => Algorithm::all(algorithm::SLIM_FLY),
+            Kind::HyperX(_) => Algorithm::all(algorithm::HYPERX),
+            Kind::Graph(_) => vec![Algorithm::UpDown],
         }
     }
 }

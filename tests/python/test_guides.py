@@ -1,0 +1,59 @@
+"""The guides to networks, routers and load sweeps say what the program does."""
+
+import json
+import re
+
+import pytest
+from conftest import ROOT
+
+GUIDES = {
+    name: (ROOT / f"docs/{name}.md").read_text() for name in ("networks", "routing", "router", "load-sweep")
+}
+
+
+def scenarios(guide):
+    """The scenarios of a guide that have a machine, and the text behind each."""
+    parts = re.split(r"```toml\n(.*?)```", GUIDES[guide], flags=re.DOTALL)
+    return [
+        (text, behind) for text, behind in zip(parts[1::2], parts[2::2], strict=True) if "[machine" in text
+    ]
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_every_machine_of_a_guide_is_right(shell, guide):
+    edges = re.search(r"```text\n(# One item per line.*?)```", GUIDES["networks"], flags=re.DOTALL)
+    shell.write(edges[1], "petersen.txt")
+    assert scenarios(guide)
+    for text, _ in scenarios(guide):
+        shell.write(text)
+        done = shell(
+            "check" if "[[jobs]]" in text else "describe", "scenario.toml", "--set", "run.time_limit=1 us"
+        )
+        assert done.code == 0, (text, done.err)
+
+
+def test_counts_behind_a_machine_are_those_of_describe(shell):
+    """Such as "72 nodes, 36 routers, 9 groups; 54 local and 36 global cables; diameter 3, bisection 20."."""
+    shell.write(
+        re.search(r"```text\n(# One item per line.*?)```", GUIDES["networks"], flags=re.DOTALL)[1],
+        "petersen.txt",
+    )
+    compared = 0
+    for text, behind in scenarios("networks"):
+        counts = re.search(
+            r"^([\d,]+) nodes.*?(diameter \d+).*?(bisection (at most )?\d+)", behind, re.M | re.S
+        )
+        # The list of edges stands between the graph and its counts.
+        if counts is None or "```toml" in behind[: counts.start()]:
+            continue
+        shell.write(text)
+        found = json.loads(shell("describe", "scenario.toml", "--json").out)
+        cut = found["bisection"]
+        expected = (
+            f"{found['nodes']:,}",
+            f"diameter {found['diameter']['nodes']}",
+            f"bisection {'' if cut['defined'] else 'at most '}{cut['cables']}",
+        )
+        assert counts.groups()[:3] == expected, text
+        compared += 1
+    assert compared == 9
