@@ -25,6 +25,7 @@
 
 mod allocator;
 mod nic;
+pub(crate) mod watch;
 
 use crate::fabric::Fabric;
 use crate::packet::Wants;
