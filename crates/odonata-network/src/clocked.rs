@@ -25,6 +25,7 @@
 
 mod allocator;
 mod nic;
+pub(crate) mod watch;
 
 use crate::fabric::Fabric;
 use crate::packet::Wants;
@@ -38,7 +39,8 @@ use std::ops::Range;
 /// Whose credits: waits are not booked here.
 const NOBODY: crate::Traffic = 0;
 
-/// The name of a router's cycles among its canonical events.
+/// The name of router 0's cycles among canonical events; that of router `r` is `r` less. Names are far above those of
+/// links, and no two routers share one: their cycles of an instant come in an order that does not depend on who asked.
 const TICK: u32 = u32::MAX;
 
 /// Where the front packet of an input virtual channel stands.
@@ -370,7 +372,7 @@ impl Clocked {
             return;
         }
         self.clocks.edit::<C>(clock).next = tick;
-        ctx.look_again(router, tick, TICK, FabricEvent::Tick.into());
+        ctx.look_again(router, tick, TICK - router, FabricEvent::Tick.into());
     }
 
     /// A credit for a port of `router` will count from `due` on.

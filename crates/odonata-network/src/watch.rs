@@ -8,6 +8,7 @@
 //!
 //! None of it costs anything while a run goes on: all is read from the state, once it is asked for.
 
+use crate::clocked::watch as clocked;
 use crate::fabric::Fabric;
 use crate::message::Traffic;
 use crate::params::RouterModel;
@@ -49,7 +50,7 @@ pub struct Waiting {
     pub packet: PacketView,
     /// The buffer that it wants room in.
     pub wants: Channel,
-    /// Since when its tail has been where it waits.
+    /// Since when its tail has been where it waits; in a pipelined router, since when it might have got what it waits for.
     pub since: Time,
     /// When its output ends sending the last packet that it has taken.
     pub output_until: Time,
@@ -76,7 +77,7 @@ struct Candidate {
 }
 
 impl Fabric {
-    fn view_of(&self, packet: u32) -> PacketView {
+    pub(crate) fn view_of(&self, packet: u32) -> PacketView {
         let p = self.packets.get(packet);
         let (link, _) = self
             .flow
@@ -126,7 +127,10 @@ impl Fabric {
     /// The packets of this part that wait for an output or for room behind it.
     pub fn waiting(&self) -> Vec<Waiting> {
         let mut all = Vec::new();
-        self.waiting_packets(|_, waiting, _| all.push(waiting));
+        match self.params.router {
+            RouterModel::Pipelined => self.waiting_clocked(|waiting| all.push(waiting)),
+            _ => self.waiting_packets(|_, waiting, _| all.push(waiting)),
+        }
         all
     }
 
@@ -203,9 +207,15 @@ impl Fabric {
 /// The deadlock that a fabric, given as all its parts, is in; `None` if every packet can move one day, as far as the network is
 /// concerned.
 pub fn find_deadlock<'a>(parts: impl IntoIterator<Item = &'a Fabric>) -> Option<Deadlock> {
-    let (mut all, mut capacity) = (Vec::new(), BTreeMap::new());
+    let (mut all, mut capacity, mut fronts) = (Vec::new(), BTreeMap::new(), Vec::new());
     for part in parts {
-        part.candidates(&mut all, &mut capacity);
+        match part.params.router {
+            RouterModel::Pipelined => part.fronts(&mut fronts),
+            _ => part.candidates(&mut all, &mut capacity),
+        }
+    }
+    if !fronts.is_empty() {
+        return clocked::find_deadlock(&fronts);
     }
     // Flits that stuck packets hold of each buffer.
     let mut held = BTreeMap::<Channel, u32>::new();
@@ -240,6 +250,11 @@ pub fn find_deadlock<'a>(parts: impl IntoIterator<Item = &'a Fabric>) -> Option<
     for waiting in all.iter().filter(stuck).filter_map(|one| one.waiting) {
         holders.entry(waiting.packet.holds).or_insert(waiting);
     }
+    around(&holders).map(|cycle| Deadlock { packets, cycle })
+}
+
+/// A cycle among packets, one per buffer, each of which waits for another buffer.
+pub(crate) fn around(holders: &BTreeMap<Channel, Waiting>) -> Option<Vec<Waiting>> {
     let mut path: Vec<Waiting> = Vec::new();
     let mut next = holders.values().next().copied()?;
     loop {
@@ -247,10 +262,7 @@ pub fn find_deadlock<'a>(parts: impl IntoIterator<Item = &'a Fabric>) -> Option<
             .iter()
             .position(|waiting| waiting.packet.holds == next.packet.holds)
         {
-            return Some(Deadlock {
-                packets,
-                cycle: path.split_off(start),
-            });
+            return Some(path.split_off(start));
         }
         path.push(next);
         next = *holders.get(&next.wants)?;

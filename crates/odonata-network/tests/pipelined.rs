@@ -2,8 +2,11 @@
 
 mod common;
 
-use common::{CYCLE, FLIT, Net, ROUTINGS, finish, link, links, message, named, play, random_messages, shape};
-use odonata_engine::Time;
+use common::{
+    CYCLE, FLIT, Net, Play, ROUTINGS, fingerprint, finish, link, links, message, named, play, random_messages, shape,
+};
+use odonata_engine::random::Purpose;
+use odonata_engine::{Rehearsal, Stream, Time, relay};
 use odonata_network::{Allocator, Arbitration, InputQueues, Pipeline, RouterModel, Switching};
 
 const SWITCHINGS: [Switching; 3] = [Switching::Wormhole, Switching::CutThrough, Switching::StoreAndForward];
@@ -175,7 +178,41 @@ fn needless_cycles_change_nothing() {
     for (net, context) in variants() {
         let script = random_messages(&net, 200, 200, &[FLIT, 8 * FLIT], 3);
         let plain = play(&net, script.clone());
-        let eager = finish(common::Play::new(&net, script).ticking(Time(900 * CYCLE.0)));
+        let eager = finish(Play::new(&net, script).ticking(Time(900 * CYCLE.0)));
         assert_eq!(plain.digest(), eager.digest(), "{context}");
+    }
+}
+
+/// Every event done, undone and done again, while worms lie across several routers.
+#[test]
+fn every_event_can_be_taken_back() {
+    // A number that shares no factor with those of switchings, routings and pipelines.
+    for (mut net, context) in variants().into_iter().step_by(11) {
+        net.shape = shape(3, 2, 1, 1);
+        net.params.series = Some(Time(50 * CYCLE.0));
+        let script = random_messages(&net, 8, 10, &[0, FLIT, 6 * FLIT, 12 * FLIT], 6);
+        let plain = play(&net, script.clone());
+        let mut rehearsal = Rehearsal::new(Play::new(&net, script));
+        rehearsal
+            .run(u64::MAX)
+            .unwrap_or_else(|error| panic!("{context}: {error}"));
+        assert_eq!(rehearsal.model().digest(), plain.digest(), "{context}");
+        assert_eq!(rehearsal.model().fabric.in_flight(), (0, 0), "{context}");
+    }
+}
+
+/// Handed over after 1 to 1000 events: flits in buffers and on wires, virtual channels taken, routers asleep.
+#[test]
+fn a_run_goes_on_from_what_was_saved_in_the_middle_of_worms() {
+    let mut random = Stream::new(1, 0, Purpose::Host);
+    for (net, context) in variants().into_iter().step_by(7) {
+        let script = random_messages(&net, 60, 30, &[0, FLIT, 8 * FLIT, 50 * FLIT], 6);
+        let whole = play(&net, script.clone());
+        let leg = || 1 + u64::from(random.below(1_000));
+        let run = relay(|| Play::new(&net, script.clone()), leg).unwrap_or_else(|error| panic!("{context}: {error}"));
+        let mut model = run.into_model();
+        assert_eq!(model.digest(), whole.digest(), "{context}");
+        assert_eq!(fingerprint(&model), fingerprint(&whole), "{context}");
+        model.assert_complete(&context);
     }
 }

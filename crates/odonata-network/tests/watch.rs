@@ -6,7 +6,7 @@ use common::{CYCLE, FLIT, Net, Play, link, message, named, shape};
 use odonata_engine::random::Purpose;
 use odonata_engine::{Pause, Sequential, Stream, Time};
 use odonata_network::routing::{Algorithm, Intermediate, VcRule};
-use odonata_network::{InputQueues, find_deadlock};
+use odonata_network::{Deadlock, Fabric, InputQueues, RouterModel, Switching, find_deadlock};
 use odonata_topology::Peer;
 
 /// Buffers of one packet, and the channels of CODES, which are too few for Valiant routing by routers.
@@ -48,24 +48,86 @@ fn a_deadlock_is_found_as_a_cycle_of_packets_and_full_buffers() {
         };
         found += 1;
         // Nothing is under way any more: all that is left is stuck.
-        assert!(
-            deadlock.packets as u32 == packets && deadlock.cycle.len() >= 2,
-            "{deadlock:?} of {packets}"
-        );
-        let topology = fabric.routing().topology();
-        for (i, waiting) in deadlock.cycle.iter().enumerate() {
-            let next = &deadlock.cycle[(i + 1) % deadlock.cycle.len()];
-            assert_eq!(waiting.wants, next.packet.holds, "it waits for what the next one holds");
-            // It waits at the router where the link ends whose buffer it is in, and where the next one begins.
-            let Peer::Router { router, .. } = topology.peer(waiting.packet.holds.link) else {
-                panic!("a buffer behind a node's link in a cycle")
-            };
-            assert_eq!(topology.router_of_port(waiting.wants.link), router);
-            assert_ne!(waiting.packet.source, waiting.packet.target);
-            assert!(waiting.packet.hops >= 2);
-        }
+        assert_eq!(deadlock.packets as u32, packets, "{deadlock:?}");
+        assert_cycle(&deadlock, fabric);
     }
     assert!(found >= 2, "the network is meant to deadlock");
+}
+
+/// Each packet waits for what the next one holds, at the router where the buffer is that it holds.
+fn assert_cycle(deadlock: &Deadlock, fabric: &Fabric) {
+    assert!(deadlock.cycle.len() >= 2, "{deadlock:?}");
+    let topology = fabric.routing().topology();
+    for (i, waiting) in deadlock.cycle.iter().enumerate() {
+        let next = &deadlock.cycle[(i + 1) % deadlock.cycle.len()];
+        assert_eq!(waiting.wants, next.packet.holds, "it waits for what the next one holds");
+        // It waits at the router where the link ends whose buffer it is in, and where the next one begins.
+        let Peer::Router { router, .. } = topology.peer(waiting.packet.holds.link) else {
+            panic!("a buffer behind a node's link in a cycle")
+        };
+        assert_eq!(topology.router_of_port(waiting.wants.link), router);
+        assert_ne!(waiting.packet.source, waiting.packet.target);
+        assert!(waiting.packet.hops >= 2);
+    }
+}
+
+const SWITCHINGS: [Switching; 3] = [Switching::Wormhole, Switching::CutThrough, Switching::StoreAndForward];
+
+/// With pipelined routers, and worms longer than a buffer.
+fn pipelined(mut net: Net, switching: Switching) -> Net {
+    (net.params.router, net.params.switching, net.params.blame) = (RouterModel::Pipelined, switching, false);
+    if switching == Switching::Wormhole {
+        net.params.packet = 24 * FLIT;
+    }
+    net
+}
+
+#[test]
+fn a_deadlock_of_worms_is_found_as_a_cycle_of_packets_and_full_buffers() {
+    for switching in SWITCHINGS {
+        let mut found = 0;
+        for seed in 0..4 {
+            let mut net = pipelined(unsafe_net(), switching);
+            net.params.seed = seed;
+            let mut run = flood(&net, 20, seed);
+            let mut before = None;
+            while run.run(Time::LONGEST, 20_000) == Pause::Budget {
+                // Whoever is in a deadlock stays in it.
+                let now = find_deadlock([&run.model().fabric]).map(|deadlock| deadlock.packets);
+                assert!(now >= before, "{before:?} packets were stuck, now {now:?}");
+                before = now;
+            }
+            let fabric = &run.model().fabric;
+            let (packets, _) = fabric.in_flight();
+            let Some(deadlock) = find_deadlock([fabric]) else {
+                assert_eq!(packets, 0, "nothing moves, and no deadlock was found");
+                continue;
+            };
+            found += 1;
+            // Nothing is under way any more: all that is left is stuck.
+            assert_eq!(deadlock.packets as u32, packets, "{switching:?}");
+            assert_cycle(&deadlock, fabric);
+        }
+        assert!(found >= 2, "the network is meant to deadlock: {switching:?}, {found}");
+    }
+}
+
+#[test]
+fn worms_that_wait_for_each_other_in_turn_are_never_taken_for_deadlocked() {
+    for switching in SWITCHINGS {
+        let mut net = pipelined(unsafe_net(), switching);
+        net.rule = VcRule::Stage;
+        let mut run = flood(&net, 4, 3);
+        let mut looked = 0;
+        while run.run(Time::LONGEST, 5_000) == Pause::Budget {
+            let fabric = &run.model().fabric;
+            assert!(find_deadlock([fabric]).is_none());
+            assert!(fabric.wanderer(8).is_none(), "no path visits more routers");
+            looked += usize::from(!fabric.waiting().is_empty());
+        }
+        assert!(looked > 10, "packets wait, though");
+        assert_eq!(run.model().fabric.in_flight().0, 0);
+    }
 }
 
 #[test]

@@ -121,7 +121,11 @@ mod tests {
 
     fn run(unsafe_channels: bool, limit: Option<&str>) -> crate::Results {
         let limit: Vec<String> = limit.iter().map(|limit| format!("run.time_limit={limit}")).collect();
-        let mut loaded = scenario::load(TEXT, "flood.toml", &limit, None, "").unwrap();
+        run_with(unsafe_channels, &limit)
+    }
+
+    fn run_with(unsafe_channels: bool, overrides: &[String]) -> crate::Results {
+        let mut loaded = scenario::load(TEXT, "flood.toml", overrides, None, "").unwrap();
         if unsafe_channels {
             // What no scenario may ask for: too few virtual channels for paths through any router.
             let routing = &mut loaded.resolved.network.routing;
@@ -135,7 +139,31 @@ mod tests {
 
     #[test]
     fn a_deadlock_of_packets_ends_a_run_as_stalled_with_its_cycle() {
-        let results = run(true, None);
+        assert_tells_a_cycle(&run(true, None));
+    }
+
+    #[test]
+    fn a_deadlock_of_worms_is_told_on_any_number_of_parts() {
+        let settings = [
+            "network.router=pipelined",
+            "network.clock=1 ns",
+            "network.switching=wormhole",
+        ];
+        for division in ["run.parts=1", "run.parts=5"] {
+            let scheduler = match division {
+                "run.parts=1" => "run.scheduler=sequential",
+                _ => "run.scheduler=conservative",
+            };
+            let all: Vec<String> = settings
+                .iter()
+                .chain(&[division, scheduler])
+                .map(|&o| o.into())
+                .collect();
+            assert_tells_a_cycle(&run_with(true, &all));
+        }
+    }
+
+    fn assert_tells_a_cycle(results: &crate::Results) {
         assert_eq!(results.outcome(), &Outcome::Stalled);
         let detail = results.run_json()["detail"].as_str().unwrap_or_default().to_string();
         assert!(detail.starts_with("deadlock in the network: "), "{detail}");
