@@ -75,7 +75,7 @@ impl Fabric {
         let mut add_level = |port: u32, level: u8, spare: bool| {
             let bubble = if spare { self.spare + flits } else { 0 };
             let room = self.clocked.room(flits).max(bubble).max(1);
-            for channel in self.spans.of(self.flow.links.get(port).class, level) {
+            for channel in self.spans.of(self.flow.links.get(port).class, level, 0) {
                 add(port, channel, room, false);
             }
         };
@@ -114,7 +114,7 @@ impl Fabric {
         let link = self.flow.links.get(vc.port);
         let channel = match vc.stage {
             Stage::Active => vc.vc,
-            _ => self.spans.of(link.class, vc.level).start,
+            _ => self.spans.of(link.class, vc.level, 0).start,
         };
         Channel {
             link: self.flow.links.number(vc.port),
