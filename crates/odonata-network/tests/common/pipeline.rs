@@ -15,6 +15,9 @@
 //! step of cycle `k + n - 1`; the next stage begins in the step after it. A flit that crosses the crossbar in its `n` cycles
 //! can start on the link in the last of them.
 
+// Matrices by row and column, as the description has them.
+#![allow(clippy::needless_range_loop)]
+
 use super::{CYCLE, FLIT, Scripted};
 use odonata_network::routing::{Choice, Header, Path, Routing};
 use odonata_network::{Allocator, Arbitration, NetworkParams, Switching, VirtualChannels};
