@@ -410,7 +410,7 @@ impl Fabric {
                 step: 1,
                 last: false,
             };
-            self.come_to_front::<C>(router, at, packet, first);
+            self.come_to_front::<C>(router, at, packet, ctx.now(), first);
         }
         self.clocked.wake::<E, C>(ctx, router, ctx.now());
     }
@@ -426,8 +426,9 @@ impl Fabric {
         self.clocked.wake::<E, C>(ctx, router, ctx.now());
     }
 
-    /// `packet` is the next one of buffer `at` to go, and can be routed in the step `begin`.
-    fn come_to_front<M: Mode>(&mut self, router: u32, at: u32, packet: u32, begin: Moment) {
+    /// `packet` is the next one of buffer `at` to go, and can be routed in the step `begin`. Where it is routed at once,
+    /// that is with the loads of `now`: of credits that come later not all may be known yet.
+    fn come_to_front<M: Mode>(&mut self, router: u32, at: u32, packet: u32, now: Time, begin: Moment) {
         let p = self.packets.get(packet);
         let (created, bytes) = (p.created, p.bytes);
         let flits = self.flits(bytes);
@@ -438,7 +439,7 @@ impl Fabric {
         };
         // Where routing takes no time it is done while the packet is at hand.
         let early = routing == 0 && !self.clocked.again;
-        let decision = early.then(|| self.decide_once::<M>(router, packet, flits, begin.cycle));
+        let decision = early.then(|| self.decide_once::<M>(router, packet, flits, now));
         let vc = self.clocked.vcs.edit::<M>(at);
         vc.stage = Stage::New;
         if let Some(decision) = decision {
@@ -794,7 +795,7 @@ impl Fabric {
             self.clocked.edit_occupied::<C>(plan, at, false);
         } else {
             let begin = self.clocked.following(moment);
-            self.come_to_front::<C>(link.lp, at, following, begin);
+            self.come_to_front::<C>(link.lp, at, following, cycle, begin);
         }
     }
 
