@@ -426,8 +426,8 @@ impl Fabric {
         self.clocked.wake::<E, C>(ctx, router, ctx.now());
     }
 
-    /// `packet` is the next one of buffer `at` to go, and can be routed in the step `begin`, as is known `now`, which is
-    /// no later.
+    /// `packet` is the next one of buffer `at` to go, and can be routed in the step `begin`. Where it is routed at once,
+    /// that is with the loads of `now`: of credits that come later not all may be known yet.
     fn come_to_front<M: Mode>(&mut self, router: u32, at: u32, packet: u32, begin: Moment, now: Time) {
         let p = self.packets.get(packet);
         let (created, bytes) = (p.created, p.bytes);

@@ -32,7 +32,9 @@ pub enum RouterModel {
 }
 
 /// The pipeline of a [`Pipelined`](RouterModel::Pipelined) router (W. Dally, B. Towles, "Principles and practices of
-/// interconnection networks", 2004, chapters 16 to 19). Stages take whole cycles.
+/// interconnection networks", 2004, chapters 16 to 19). Stages take whole cycles; where a cycle has several steps, a stage
+/// of one cycle takes a step, and a longer one ends with the first step of its last cycle, as in BookSim. A packet behind
+/// another one comes to the front of its buffer when that one's tail has got its passage through the crossbar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pipeline {
     /// Period of the clock.

@@ -84,9 +84,10 @@ fn a_digest_does_not_depend_on_the_slices_that_a_run_is_advanced_in() {
 
 #[test]
 fn every_handler_of_the_machine_can_be_undone_and_redone() {
-    for router in ["input-queued", "output-queued"] {
+    for router in ["input-queued", "output-queued", "pipelined"] {
         let overrides = [
             format!("network.router={router:?}"),
+            "network.clock=1 ns".into(),
             "jobs.0.workload.stencil.iterations=1".into(),
             "jobs.1.workload.cosmoflow.iterations=1".into(),
         ];

@@ -2,6 +2,7 @@
 
 #[path = "../crowd/mod.rs"]
 mod crowd;
+mod pipelined;
 mod random;
 mod shared;
 
@@ -124,9 +125,14 @@ fn tables(results: &Results) -> String {
     format!("{:?}", results.tables())
 }
 
-/// Runs `text` under all schedulers, and holds every result against that of the sequential one.
+/// Runs `text` on the dragonfly under all schedulers, and holds every result against that of the sequential one.
 fn assert_equal_everywhere(text: &str, more: &[&str], outcome: &Outcome) {
-    let text = format!("{text}\n{MACHINE}");
+    assert_equal_on(MACHINE, text, more, outcome);
+}
+
+/// Likewise on another machine.
+fn assert_equal_on(machine: &str, text: &str, more: &[&str], outcome: &Outcome) {
+    let text = format!("{text}\n{machine}");
     let run = |how: &[&str]| results(&text, &[more, how].concat());
     let reference = run(&["run.scheduler=\"sequential\""]);
     assert_eq!(reference.outcome(), outcome, "{:?}", reference.run_json()["detail"]);

@@ -189,6 +189,46 @@ fn a_run_that_is_saved_and_resumed_again_and_again_has_the_same_results() {
     assert_eq!(content(&simulation.finish(false)), content(&whole));
 }
 
+/// Pipelined routers: at every moment some packets are in several buffers, on wires, and on both sides of a border.
+#[test]
+fn worms_are_saved_and_resumed_in_one_part_and_in_several() {
+    let scratch = Scratch::new("worms");
+    let path = scratch.0.join("run.snapshot");
+    let settings = [
+        "network.router=pipelined",
+        "network.clock=1 ns",
+        "network.switching=wormhole",
+        "network.flit=\"128 B\"",
+        "jobs.0.workload.uniform.messages=100",
+        "jobs.1.workload.checkpoint.iterations=1",
+    ];
+    let divided = |more: &[&str]| load(LONG, &[&settings[..], more].concat());
+    let whole = finish(Simulation::new(divided(&["run.scheduler=sequential"])).unwrap());
+    assert_eq!(whole.run_json()["outcome"], "completed");
+    for how in [
+        &["run.scheduler=sequential"][..],
+        &["run.scheduler=conservative", "run.parts=4"],
+        &["run.scheduler=optimistic", "run.parts=5"],
+    ] {
+        let scenario = divided(how);
+        let mut simulation = Simulation::new(scenario.clone()).unwrap();
+        let mut legs = 0;
+        while !simulation.advance(Duration::ZERO).finished {
+            simulation.save_to(&path).unwrap();
+            simulation = Simulation::resume(scenario.clone(), &path).unwrap();
+            legs += 1;
+        }
+        assert!(legs > 2, "{how:?}: {legs}");
+        let resumed = simulation.finish(false);
+        assert_eq!(resumed.digest(), whole.digest(), "{how:?}");
+        assert_eq!(
+            format!("{:?}", resumed.tables()),
+            format!("{:?}", whole.tables()),
+            "{how:?}"
+        );
+    }
+}
+
 /// A run that ends because only traffic without end is left looks for that after every so many events, and does so
 /// at the same ones when it was resumed.
 #[test]
