@@ -3,11 +3,12 @@
 use crate::blame::Books;
 use crate::border::{Arrivals, Parcel, Token};
 use crate::clocked::Clocked;
+use crate::congestion::Control;
 use crate::credit::Flow;
 use crate::levels::Spans;
 use crate::link::{Links, VcNumbers};
 use crate::packet::{Packet, Wants};
-use crate::params::{Detour, InputQueues, NetworkParams, RouterModel, Switching, VirtualChannels};
+use crate::params::{CongestionControl, Detour, InputQueues, NetworkParams, RouterModel, Switching, VirtualChannels};
 use crate::port::InBuffer;
 use crate::routing::{Choice, Decision, Header, Path, Routing};
 use crate::sampling::{Delivery, Sampler, Sampling};
@@ -50,6 +51,7 @@ pub struct Fabric {
     /// One per NIC and traffic class.
     pub(crate) nics: Store<Nic>,
     pub(crate) shares: Shares,
+    pub(crate) control: Control,
     pub(crate) random: Windowed<Stream>,
     pub(crate) links: Store<LinkStats>,
     pub(crate) nodes: Windowed<NodeStats>,
@@ -72,6 +74,7 @@ odonata_engine::journalled!(Fabric {
     arrivals,
     nics,
     shares,
+    control,
     random,
     links,
     nodes,
@@ -184,7 +187,8 @@ impl Blueprint {
     ///
     /// # Panics
     /// If `vcs` are too few, or more than 255 in all, if a packet has more flits than a credit counts, if a buffer cannot
-    /// hold one, or if there are several traffic classes and routers are not input-queued.
+    /// hold one, if there are several traffic classes and routers are not input-queued, or if there is congestion control and
+    /// they are pipelined.
     pub fn new(params: NetworkParams, routing: Routing, vcs: VirtualChannels) -> Self {
         let needed = routing.virtual_channels();
         assert!(
@@ -204,6 +208,10 @@ impl Blueprint {
         assert!(
             params.classes.count() == 1 || params.router == RouterModel::InputQueued,
             "only input-queued routers tell traffic classes apart"
+        );
+        assert!(
+            params.congestion == CongestionControl::None || params.router != RouterModel::Pipelined,
+            "pipelined routers know no congestion control"
         );
         Blueprint {
             numbers: VcNumbers::new(routing.topology(), all_channels(vcs, &params)),
@@ -271,6 +279,7 @@ impl Blueprint {
             arrivals: Arrivals::new(nodes.len() as u32, divided),
             nics: Store::filled(nodes.len() * usize::from(params.classes.count()), Nic::IDLE),
             shares: Shares::new(&params.classes, n_links as u32),
+            control: Control::new(&params, nodes.len()),
             random: Windowed::with(routers.clone(), stream),
             links: Store::filled(n_links, LinkStats::default()),
             nodes: Windowed::filled(nodes, NodeStats::NONE),
@@ -404,6 +413,7 @@ impl Fabric {
             FabricEvent::Nic { nic } => return self.serve_nic::<E, C>(ctx, nic),
             FabricEvent::Submit { message } => return self.enqueue_message::<E, C>(ctx, message),
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
+            FabricEvent::Notify { notification } => return self.pass_notification::<E, C>(ctx, lp, notification),
             FabricEvent::Head { .. } | FabricEvent::Flit { .. } | FabricEvent::Tick => {
                 debug_assert!(false, "there is no pipeline")
             }
@@ -514,6 +524,10 @@ impl Fabric {
         if self.params.series.is_some() {
             let class = self.params.traffics as usize + link.class as usize;
             self.count_series::<C>(now, class, (1, bytes), tail_out - now);
+        }
+        if self.control.is_on() {
+            let arrival = link.to_node.then_some(tail_out + link.latency + self.egress);
+            self.watch_congestion::<E, C>(ctx, packet, port, arrival);
         }
         if link.to_node {
             let arrival = tail_out + link.latency + self.egress;
@@ -643,6 +657,7 @@ impl Fabric {
             // A NIC has one channel for each class, but in front of pipelined routers, which have no classes.
             vc: class,
             class,
+            marked: false,
             hops: 0,
             wants: Wants::default(),
         };

@@ -27,6 +27,7 @@
 mod blame;
 mod border;
 mod clocked;
+mod congestion;
 mod credit;
 pub mod deadlock;
 mod event;
@@ -34,6 +35,7 @@ mod fabric;
 mod flit_credit;
 mod input_queued;
 mod levels;
+mod limits;
 mod link;
 pub mod lookahead;
 mod measured;
@@ -59,8 +61,8 @@ pub use measured::Measured;
 pub use message::{Content, Message, Traffic};
 pub use odonata_blame::Waited;
 pub use params::{
-    Allocator, Arbitration, Detour, DetourRule, InputQueues, LinkParams, MOST_CLASSES, NetworkParams, NicParams,
-    Pipeline, RouterModel, Switching, TrafficClass, TrafficClasses, VirtualChannels,
+    Allocator, Arbitration, CongestionControl, Detour, DetourRule, Ecn, InputQueues, LinkParams, MOST_CLASSES,
+    NetworkParams, NicParams, PerFlow, Pipeline, RouterModel, Switching, TrafficClass, TrafficClasses, VirtualChannels,
 };
 pub use sampling::{CYCLE_BINS, Sample, Sampled, Sampling};
 pub use stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};

@@ -151,6 +151,7 @@ impl Fabric {
             + self.arrivals.memory()
             + self.nics.memory()
             + self.shares.memory()
+            + self.control.memory()
             + self.links.memory()
             + self.nodes.memory()
     }

@@ -92,6 +92,7 @@ impl Net {
                 detour: Detour::default(),
                 nic: NicParams { queue: 8, rate: None },
                 classes: odonata_network::TrafficClasses::default(),
+                congestion: odonata_network::CongestionControl::None,
                 traffics: 1,
                 series: None,
                 blame: true,

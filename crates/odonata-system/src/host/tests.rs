@@ -250,6 +250,8 @@ impl World {
             },
             pipeline: odonata_network::Pipeline::default(),
             nic: NicParams { queue: 4, rate: None },
+            classes: odonata_network::TrafficClasses::default(),
+            congestion: odonata_network::CongestionControl::None,
             traffics: 2 * self.jobs.len() as u16,
             series: None,
             blame: false,
