@@ -26,6 +26,9 @@
 //! so that a flow has heard of one rate before the next is found. Control begins when more than `threshold` bytes wait, and ends when
 //! `R` is back at 1. A flow that sends less than `R` is not delayed.
 //!
+//! **What waits for a port** is counted over all traffic classes: the packets that are routed to it, and with input FIFOs, whose
+//! heads alone are routed, all of the FIFOs whose heads are. What waits farther back, behind a full buffer, is not seen.
+//!
 //! **Simplification.** A notification goes back router by router on the path that the routing has for it without any load, and takes the
 //! time of an idle network: latencies and pipelines. It occupies no link and waits for nothing, and it is no packet in any count.
 
@@ -163,14 +166,33 @@ impl Control {
 }
 
 impl Fabric {
-    /// Bytes that wait for router port `port`, of all classes.
+    /// Bytes that wait for router port `port`, of all classes. Of an input FIFO whose head does, all of it.
     fn queued_bytes(&self, port: u32) -> u64 {
         let out = self.flow.ports.get(port);
         let flits = match self.full_packet {
-            Some(flits) => out.waiting * flits,
-            None => out.waiting_flits,
+            Some(flits) => u64::from(out.waiting) * u64::from(flits),
+            None if self.fifo => self.flits_in_fifos(port),
+            None => u64::from(out.waiting_flits),
         };
-        u64::from(flits) * self.params.flit
+        flits * self.params.flit
+    }
+
+    /// Flits in the FIFOs whose heads wait for `port`.
+    fn flits_in_fifos(&self, port: u32) -> u64 {
+        if self.flow.ports.get(port).waiting == 0 {
+            return 0;
+        }
+        let link = self.flow.links.get(port);
+        let mut flits = 0;
+        for vc in 0..u32::from(link.vcs) {
+            let mut at = self.flow.vcs.get(link.first_vc + vc).queue.head;
+            while at != NIL {
+                let head = self.packets.get(at);
+                flits += u64::from(self.inputs.get(head.buffer).flits);
+                at = head.next_waiting;
+            }
+        }
+        flits
     }
 
     /// `packet`, of `bytes`, leaves router port `port` now, and waits for nothing any more; it will be at its node at `arrival`,
