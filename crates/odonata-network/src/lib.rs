@@ -19,6 +19,11 @@
 //! counts, and looked at when somebody next needs it; only a port that is waiting for one gets an event
 //! for it. A credit due at `t` counts for every event at `t`.
 //!
+//! **Traffic classes** have virtual channels of their own and a share of every link ([`TrafficClasses`]); a packet of one class never
+//! waits for room that one of another holds. Without any, there is one class, and nobody asks for it but where a packet waits.
+//!
+//! **Congestion control** ([`CongestionControl`]) slows down, at their NICs, the flows that send more to a node than it can take.
+//!
 //! **Lookahead.** [`lookahead`] says how soon the routers of one part can influence those of another.
 //!
 //! **One event per hop** where nothing is in the way: the event at a router is the moment its head has

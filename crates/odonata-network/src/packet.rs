@@ -34,6 +34,8 @@ pub(crate) struct Packet {
     pub(crate) wants: Wants,
 }
 
+const _: () = assert!(size_of::<Packet>() == 64);
+
 /// On what terms a packet waits for room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Wants(u8);
