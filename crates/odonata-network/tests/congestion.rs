@@ -248,7 +248,7 @@ fn every_event_can_be_taken_back() {
 
 #[test]
 fn results_are_the_same_on_all_schedulers_and_divisions() {
-    controlled(|net, script, context| common::assert_equal_divided(net, &script, context));
+    controlled(|net, script, context| common::divided::assert_equal_divided(net, &script, context));
 }
 
 #[test]

@@ -5,10 +5,9 @@
 #![allow(dead_code)]
 
 pub(crate) mod cycle;
-mod divided;
+pub(crate) mod divided;
 mod play;
 
-pub(crate) use divided::*;
 pub(crate) use play::*;
 
 use odonata_engine::Time;
