@@ -12,7 +12,8 @@
 //! room is room in the queue, which covers what is in flight behind it.
 //!
 //! A message waits at its NIC from its submission until its first packet starts, and again while its next packet lacks
-//! room; not while its own packets are on the link.
+//! room; not while its own packets are on the link. While congestion control holds it back, that is its own traffic's doing:
+//! it is charged to itself, as [`CREDIT`].
 
 use crate::credit::Flow;
 use crate::link::Links;
@@ -206,13 +207,13 @@ impl Flow {
     }
 
     /// The same at NIC `link` for a packet of a message on virtual channel `vc`, which waits again when the packet is out
-    /// unless it was the `last`.
+    /// unless it was the `last`. If its flow is `limited`, what it lacked is held by itself.
     pub(crate) fn hold_nic<M: Mode>(
         &mut self,
         (link, vc): (u32, u8),
         owner: Traffic,
         (now, until): (Time, Time),
-        last: bool,
+        (last, limited): (bool, bool),
     ) {
         let free_at = self.ports.get(link).free_at;
         let next = Hold {
@@ -220,7 +221,10 @@ impl Flow {
             holder: owner,
             cause: LINK,
         };
-        let taker = self.taker(link, vc, !last);
+        let mut taker = self.taker(link, vc, !last);
+        if limited {
+            taker.lacked.0 = owner;
+        }
         self.books.ledger.pass::<M>(link, (free_at, now), next, Some(taker));
         self.ports.edit::<M>(link).holder = owner;
     }

@@ -13,6 +13,7 @@
 //! A packet can come back to the part of its source, if that is its target's as well: then the message has stayed,
 //! and the packet knows its slot ([`Message::home`]).
 
+use crate::congestion::Notification;
 use crate::fabric::Fabric;
 use crate::message::Message;
 use crate::packet::{Packet, Wants};
@@ -45,10 +46,22 @@ impl Parcel {
             traffic: 0,
             vc: 0,
             class: 0,
+            marked: false,
             hops: 0,
             wants: Wants::NONE,
         };
         Parcel { packet, message }
+    }
+
+    /// A notification of congestion control, without packet or message.
+    pub(crate) fn notification(notification: &Notification) -> Parcel {
+        let mut parcel = Parcel::flit(NIL);
+        parcel.packet.header = notification.header;
+        parcel.packet.class = notification.class;
+        parcel.message.target = notification.about;
+        let rate = notification.rate.to_bits();
+        (parcel.message.content[0], parcel.message.content[1]) = (rate as u32, (rate >> 32) as u32);
+        parcel
     }
 
     /// The message that the packet belongs to.
@@ -179,6 +192,12 @@ impl Fabric {
         if packet.header == Header::NONE {
             let buffer = self.flow.links.buffer(packet.buffer);
             return FabricEvent::Flit { buffer };
+        }
+        if packet.buffer == NIL {
+            let rate = u64::from(copy.content[0]) | u64::from(copy.content[1]) << 32;
+            let notification = Notification::new(packet.header, copy.target, packet.class, f64::from_bits(rate));
+            let notification = self.control.notifications.take::<M>(notification);
+            return FabricEvent::Notify { notification };
         }
         let message = if !self.flow.links.holds(copy.target) {
             // On its way through: a copy of the message for this packet alone.
@@ -369,6 +388,7 @@ impl Wire for Parcel {
             p.class,
             level,
             u8::from(via_reached),
+            u8::from(p.marked),
             u8::from(m.notify_sent),
             u8::from(m.notify_arrived),
         ]);
@@ -393,6 +413,7 @@ impl Wire for Parcel {
             level,
             notes,
         };
+        let marked = f.flag()?;
         let message = Message {
             bytes: length,
             created: asked,
@@ -421,6 +442,7 @@ impl Wire for Parcel {
             traffic,
             vc,
             class,
+            marked,
             hops,
             wants: Wants::default(),
         };
@@ -456,6 +478,7 @@ mod tests {
             traffic: 3,
             vc: 2,
             class: 5,
+            marked: true,
             hops: 6,
             wants: Wants::default(),
         };

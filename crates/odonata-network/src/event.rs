@@ -44,6 +44,11 @@ pub enum FabricEvent {
         /// Message slot.
         message: u32,
     },
+    /// Notification `notification` of congestion control is here.
+    Notify {
+        /// Notification slot.
+        notification: u32,
+    },
     /// All bytes of message `message` are at its target.
     Arrived {
         /// Message slot.

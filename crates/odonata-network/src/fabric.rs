@@ -3,12 +3,13 @@
 use crate::blame::Books;
 use crate::border::{Arrivals, Parcel, Token};
 use crate::clocked::Clocked;
+use crate::congestion::Control;
 use crate::credit::Flow;
 use crate::knowledge::Board;
 use crate::levels::Spans;
 use crate::link::{Links, VcNumbers};
 use crate::packet::{Packet, Wants};
-use crate::params::{Detour, InputQueues, NetworkParams, RouterModel, Switching, VirtualChannels};
+use crate::params::{CongestionControl, Detour, InputQueues, NetworkParams, RouterModel, Switching, VirtualChannels};
 use crate::port::InBuffer;
 use crate::routing::{Choice, Decision, Header, NOWHERE, Path, Routing};
 use crate::sampling::{Delivery, Sampler, Sampling};
@@ -53,6 +54,7 @@ pub struct Fabric {
     /// One per NIC and traffic class.
     pub(crate) nics: Store<Nic>,
     pub(crate) shares: Shares,
+    pub(crate) control: Control,
     pub(crate) random: Windowed<Stream>,
     pub(crate) links: Store<LinkStats>,
     pub(crate) nodes: Windowed<NodeStats>,
@@ -76,6 +78,7 @@ odonata_engine::journalled!(Fabric {
     arrivals,
     nics,
     shares,
+    control,
     random,
     links,
     nodes,
@@ -224,8 +227,8 @@ impl Blueprint {
     ///
     /// # Panics
     /// If `vcs` are too few, or more than 255 in all, if a packet has more flits than a credit counts, if a buffer cannot
-    /// hold one, if there are several traffic classes and routers are not input-queued, or if routers were to publish
-    /// their loads in no time.
+    /// hold one, if there are several traffic classes and routers are not input-queued, if there is congestion control and
+    /// they are pipelined, or if routers were to publish their loads in no time.
     pub fn new(params: NetworkParams, routing: Routing, vcs: VirtualChannels) -> Self {
         let needed = routing.virtual_channels();
         assert!(
@@ -250,6 +253,10 @@ impl Blueprint {
         assert!(
             params.classes.count() == 1 || params.router == RouterModel::InputQueued,
             "only input-queued routers tell traffic classes apart"
+        );
+        assert!(
+            params.congestion == CongestionControl::None || params.router != RouterModel::Pipelined,
+            "pipelined routers know no congestion control"
         );
         Blueprint {
             numbers: VcNumbers::new(routing.topology(), all_channels(vcs, &params)),
@@ -319,6 +326,7 @@ impl Blueprint {
             arrivals: Arrivals::new(nodes.len() as u32, divided),
             nics: Store::filled(nodes.len() * usize::from(params.classes.count()), Nic::IDLE),
             shares: Shares::new(&params.classes, n_links as u32),
+            control: Control::new(&params, nodes.len()),
             random: Windowed::with(routers.clone(), stream),
             links: Store::filled(n_links, LinkStats::default()),
             nodes: Windowed::filled(nodes, NodeStats::NONE),
@@ -456,6 +464,7 @@ impl Fabric {
             FabricEvent::Publish => self.publish::<E, C>(ctx, lp),
             FabricEvent::Submit { message } => return self.enqueue_message::<E, C>(ctx, message),
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
+            FabricEvent::Notify { notification } => return self.pass_notification::<E, C>(ctx, lp, notification),
             FabricEvent::Head { .. } | FabricEvent::Flit { .. } | FabricEvent::Tick => {
                 debug_assert!(false, "there is no pipeline")
             }
@@ -567,6 +576,10 @@ impl Fabric {
         if self.params.series.is_some() {
             let class = self.params.traffics as usize + link.class as usize;
             self.count_series::<C>(now, class, (1, bytes), tail_out - now);
+        }
+        if self.control.is_on() {
+            let arrival = link.to_node.then_some(tail_out + link.latency + self.egress);
+            self.watch_congestion::<E, C>(ctx, packet, port, arrival);
         }
         if link.to_node {
             let arrival = tail_out + link.latency + self.egress;
@@ -696,6 +709,7 @@ impl Fabric {
             // A NIC has one channel for each class, but in front of pipelined routers, which have no classes.
             vc: class,
             class,
+            marked: false,
             hops: 0,
             wants: Wants::default(),
         };

@@ -58,7 +58,10 @@ impl Fabric {
     fn push_input<M: odonata_engine::Mode>(&mut self, packet: u32, buffer: u32) {
         let mut fifo = self.inputs.get(buffer).fifo;
         fifo.push::<M, _>(&mut self.packets, packet);
-        self.inputs.edit::<M>(buffer).fifo = fifo;
+        let flits = self.flits(self.packets.get(packet).bytes);
+        let input = self.inputs.edit::<M>(buffer);
+        input.fifo = fifo;
+        input.flits += flits;
     }
 
     /// The tail of the last packet read from `buffer` has left: its next head may compete.
@@ -144,9 +147,11 @@ impl Fabric {
 
     fn pop_input<M: odonata_engine::Mode>(&mut self, buffer: u32) {
         let mut fifo = self.inputs.get(buffer).fifo;
+        let flits = self.flits(self.packets.get(fifo.head).bytes);
         fifo.pop(&self.packets);
         let input = self.inputs.edit::<M>(buffer);
         input.fifo = fifo;
+        input.flits -= flits;
         input.requested = false;
     }
 

@@ -19,6 +19,11 @@
 //! counts, and looked at when somebody next needs it; only a port that is waiting for one gets an event
 //! for it. A credit due at `t` counts for every event at `t`.
 //!
+//! **Traffic classes** have virtual channels of their own and a share of every link ([`TrafficClasses`]); a packet of one class never
+//! waits for room that one of another holds. Without any, there is one class, and nobody asks for it but where a packet waits.
+//!
+//! **Congestion control** ([`CongestionControl`]) slows down, at their NICs, the flows that send more to a node than it can take.
+//!
 //! **Lookahead.** [`lookahead`] says how soon the routers of one part can influence those of another.
 //!
 //! **One event per hop** where nothing is in the way: the event at a router is the moment its head has
@@ -27,6 +32,7 @@
 mod blame;
 mod border;
 mod clocked;
+mod congestion;
 mod credit;
 pub mod deadlock;
 mod event;
@@ -35,6 +41,7 @@ mod flit_credit;
 mod input_queued;
 mod knowledge;
 mod levels;
+mod limits;
 mod link;
 pub mod lookahead;
 mod measured;
@@ -60,8 +67,9 @@ pub use measured::Measured;
 pub use message::{Content, Message, Traffic};
 pub use odonata_blame::Waited;
 pub use params::{
-    Allocator, Arbitration, Broadcast, Detour, DetourRule, InputQueues, Knowledge, LinkParams, MOST_CLASSES,
-    NetworkParams, NicParams, Pipeline, RouterModel, Switching, TrafficClass, TrafficClasses, VirtualChannels,
+    Allocator, Arbitration, Broadcast, CongestionControl, Detour, DetourRule, Ecn, InputQueues, Knowledge, LinkParams,
+    MOST_CLASSES, NetworkParams, NicParams, PerFlow, Pipeline, RouterModel, Switching, TrafficClass, TrafficClasses,
+    VirtualChannels,
 };
 pub use sampling::{CYCLE_BINS, Sample, Sampled, Sampling};
 pub use stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};

@@ -79,14 +79,26 @@ impl Fabric {
             self.flow.join_output::<C>(link, m.traffic, ctx.now());
         }
         let lane = self.lane(nic, self.params.classes.of(m.traffic));
-        let mut queue = self.nics.get(lane).queue;
-        let first = queue.is_empty();
-        queue.push::<C, _>(&mut self.messages, message);
-        let cell = self.nics.edit::<C>(lane);
-        cell.queue = queue;
-        if first {
-            cell.unsent = m.bytes;
-        }
+        let limit = match self.control.is_on() && !self.control.limits.is_empty(lane) {
+            true => {
+                self.control.limits.prune::<C>(lane, ctx.now());
+                self.control.limits.find(lane, m.target)
+            }
+            false => NIL,
+        };
+        let first = if limit != NIL {
+            self.control.limits.push::<C>(&mut self.messages, limit, message)
+        } else {
+            let mut queue = self.nics.get(lane).queue;
+            let first = queue.is_empty();
+            queue.push::<C, _>(&mut self.messages, message);
+            let cell = self.nics.edit::<C>(lane);
+            cell.queue = queue;
+            if first {
+                cell.unsent = m.bytes;
+            }
+            first
+        };
         let counter = self.nics.edit::<C>(self.lane(nic, 0));
         counter.count = counter.count.wrapping_add(1);
         if self.divided {
@@ -107,8 +119,8 @@ impl Fabric {
         E: Copy + From<FabricEvent>,
         C: Context<E>,
     {
-        if self.shares.is_on() {
-            return self.serve_nic_classes::<E, C>(ctx, nic);
+        if self.shares.is_on() || self.control.is_on() {
+            return self.serve_nic_choosing::<E, C>(ctx, nic);
         }
         let now = ctx.now();
         let number = self.flow.links.ports + nic;
@@ -128,7 +140,7 @@ impl Fabric {
             return None;
         }
         let last = self.nics.get(nic).unsent == u64::from(bytes);
-        let free_at = self.send_from_nic::<E, C>(ctx, nic, 0, message, (bytes, flits, last));
+        let free_at = self.send_from_nic::<E, C>(ctx, nic, (0, false), message, (bytes, flits, last));
         self.advance_lane::<C>(nic, bytes);
         if !self.nics.get(nic).queue.is_empty() {
             self.look_ahead::<E, C>(ctx, nic, number, free_at);
@@ -155,14 +167,14 @@ impl Fabric {
         (cell.queue, cell.unsent) = (queue, unsent);
     }
 
-    /// Sends a packet of `message`, which is of traffic class `class`, now: of so many bytes, in so many flits, and whether
-    /// it is the last one. Returns when the link is free again.
+    /// Sends a packet of `message`, which is of traffic class `class`, and whether its flow is limited, now: of so many bytes, in
+    /// so many flits, and whether it is the last one. Returns when the link is free again.
     #[inline]
     pub(crate) fn send_from_nic<E, C>(
         &mut self,
         ctx: &mut C,
         nic: u32,
-        class: u8,
+        (class, limited): (u8, bool),
         message: u32,
         (bytes, flits, last): (u32, u32, bool),
     ) -> Time
@@ -187,7 +199,8 @@ impl Fabric {
         let free_at = tail_out.max(Time(now.0 + 1)).max(slowed);
         if self.flow.books.is_on() {
             let owner = self.messages.get(message).traffic;
-            self.flow.hold_nic::<C>((number, class), owner, (now, free_at), last);
+            self.flow
+                .hold_nic::<C>((number, class), owner, (now, free_at), (last, limited));
         }
         let port = self.flow.ports.edit::<C>(number);
         port.hungry = false;

@@ -26,11 +26,15 @@ pub(crate) struct Packet {
     pub(crate) vc: u8,
     /// Its traffic class.
     pub(crate) class: u8,
+    /// A port has marked it as one that met congestion.
+    pub(crate) marked: bool,
     /// Routers visited.
     pub(crate) hops: u16,
     /// What it wants of the buffer it waits for, see [`Wants`].
     pub(crate) wants: Wants,
 }
+
+const _: () = assert!(size_of::<Packet>() == 64);
 
 /// On what terms a packet waits for room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

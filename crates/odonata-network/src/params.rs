@@ -319,6 +319,43 @@ impl TrafficClasses {
     }
 }
 
+/// Congestion control between the ends of the network; see the page of `congestion.rs` for what each does. Not with pipelined
+/// routers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum CongestionControl {
+    /// Credits between routers are all there is.
+    #[default]
+    None,
+    /// Ports mark packets, and their sources slow down.
+    Ecn(Ecn),
+    /// The router in front of a node slows down the flows that go there.
+    PerFlow(PerFlow),
+}
+
+/// Parameters of [`CongestionControl::Ecn`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ecn {
+    /// A packet is marked if more than this waits for the port behind it, bytes.
+    pub threshold: u64,
+    /// The part of its rate that a flow loses, more than 0 and less than 1.
+    pub decrease: f64,
+    /// Least time between two such losses; positive.
+    pub interval: Time,
+    /// Time in which a flow recovers from nothing to the rate of its link; positive.
+    pub recovery: Time,
+}
+
+/// Parameters of [`CongestionControl::PerFlow`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PerFlow {
+    /// What may wait for the link to a node without anybody being slowed down, bytes.
+    pub threshold: u64,
+    /// Least time between two changes of the rate to a node; positive. Not much less than the way there and back.
+    pub interval: Time,
+    /// Time in which a flow that hears nothing any more recovers from nothing to the rate of its link; positive.
+    pub recovery: Time,
+}
+
 /// A fabric's parameters.
 #[derive(Clone, Debug)]
 pub struct NetworkParams {
@@ -346,6 +383,8 @@ pub struct NetworkParams {
     pub knowledge: Knowledge,
     /// The traffic classes. More than one: input-queued routers only.
     pub classes: TrafficClasses,
+    /// Congestion control between the ends of the network.
+    pub congestion: CongestionControl,
     /// Number of (job, MPI or I/O) kinds of traffic to keep statistics for.
     pub traffics: u16,
     /// Interval of the time series, if one is wanted.

@@ -70,6 +70,8 @@ pub(crate) struct InBuffer {
     pub(crate) read_until: Time,
     /// Packets whose head is here and that are not yet being read.
     pub(crate) fifo: List,
+    /// Flits of these.
+    pub(crate) flits: u32,
     /// Whether the first of them has been routed and waits for its output.
     pub(crate) requested: bool,
 }
@@ -78,6 +80,7 @@ impl InBuffer {
     pub(crate) const EMPTY: InBuffer = InBuffer {
         read_until: Time::ZERO,
         fifo: List::EMPTY,
+        flits: 0,
         requested: false,
     };
 }

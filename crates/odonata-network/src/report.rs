@@ -152,6 +152,7 @@ impl Fabric {
             + self.board.memory()
             + self.nics.memory()
             + self.shares.memory()
+            + self.control.memory()
             + self.links.memory()
             + self.nodes.memory()
     }

@@ -69,8 +69,11 @@ impl Shares {
 
     /// The classes in the order in which they may send on `link`; as many of them as there are.
     pub(crate) fn order(&self, link: u32) -> [u8; MOST] {
-        let turn = self.turns.get(link);
         let mut order: [u8; MOST] = std::array::from_fn(|class| class as u8);
+        if !self.is_on() {
+            return order;
+        }
+        let turn = self.turns.get(link);
         let key = |&class: &u8| {
             let class = usize::from(class);
             (std::cmp::Reverse(self.priority[class]), turn.ahead[class], class)

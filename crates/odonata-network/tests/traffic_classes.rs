@@ -217,7 +217,7 @@ fn a_run_goes_on_from_what_was_saved() {
 
 #[test]
 fn results_are_the_same_on_all_schedulers_and_divisions() {
-    mixed(|net, script, context| common::assert_equal_divided(net, &script, context));
+    mixed(|net, script, context| common::divided::assert_equal_divided(net, &script, context));
 }
 
 /// One class that is named is the same as none.

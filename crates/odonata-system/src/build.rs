@@ -12,8 +12,9 @@ use crate::scenario::choices::AlgorithmSizes;
 use crate::scenario::resolved::{self, Resolved};
 use odonata_network::routing::Routing;
 use odonata_network::{
-    Allocator, Arbitration, Blueprint, Broadcast, Detour, DetourRule, InputQueues, Knowledge, LinkParams,
-    NetworkParams, NicParams, Pipeline, RouterModel, Switching, VirtualChannels,
+    Allocator, Arbitration, Blueprint, Broadcast, CongestionControl, Detour, DetourRule, Ecn, InputQueues, Knowledge,
+    LinkParams, NetworkParams, NicParams, PerFlow, Pipeline, RouterModel, Switching, TrafficClass, TrafficClasses,
+    VirtualChannels,
 };
 use odonata_storage::{DeviceModel, DrainParams, RateDevice, ServerParams, Servers};
 use odonata_topology::{LinkClass, Topology};
@@ -67,7 +68,14 @@ impl Plan {
     pub fn new(scenario: &Resolved, placement: &Placement) -> Result<Plan, String> {
         let routing = routing(scenario)?;
         let vcs = virtual_channels(scenario, &routing);
-        let fabric = Blueprint::new(network(scenario), routing, vcs);
+        let network = network(scenario)?;
+        let classes = network.classes.count();
+        if let Some(n) = vcs.iter().find(|n| n.checked_mul(classes).is_none()) {
+            return Err(format!(
+                "{classes} traffic classes of {n} virtual channels each: a port has at most 255 channels"
+            ));
+        }
+        let fabric = Blueprint::new(network, routing, vcs);
         let servers = servers(scenario, placement.servers.len());
         Servers::new(servers.clone()).map_err(|(server, error)| format!("server {server}: {error}"))?;
         let jobs = scenario
@@ -137,7 +145,26 @@ pub fn whole(scenario: &Scenario) -> Result<Machine, String> {
     Ok(plan.parts(&[all]).remove(0))
 }
 
-fn network(scenario: &Resolved) -> NetworkParams {
+/// The classes of the scenario, and those of each job's traffic.
+fn traffic_classes(scenario: &Resolved) -> Result<TrafficClasses, String> {
+    let list = scenario.network.traffic_classes.iter();
+    let list: Vec<TrafficClass> = list
+        .map(|class| TrafficClass {
+            share: class.share,
+            priority: class.priority,
+        })
+        .collect();
+    if list.is_empty() {
+        return Ok(TrafficClasses::default());
+    }
+    let of_jobs = scenario.jobs.iter().flat_map(|job| {
+        let classes = job.traffic_class;
+        [classes.mpi, classes.io]
+    });
+    TrafficClasses::new(list, of_jobs.collect())
+}
+
+fn network(scenario: &Resolved) -> Result<NetworkParams, String> {
     let n = &scenario.network;
     let link = |l: &resolved::Link| LinkParams {
         bandwidth: l.bandwidth,
@@ -145,7 +172,7 @@ fn network(scenario: &Resolved) -> NetworkParams {
         buffer: l.buffer.0,
         credit_delay: l.credit_delay,
     };
-    NetworkParams {
+    Ok(NetworkParams {
         packet: n.packet.0,
         flit: n.flit.0,
         switching: match n.switching {
@@ -169,7 +196,6 @@ fn network(scenario: &Resolved) -> NetworkParams {
             queue: scenario.nic.queue,
             rate: scenario.nic.rate,
         },
-        classes: odonata_network::TrafficClasses::default(),
         detour: Detour {
             rule: match n.routing.comparison {
                 resolved::Comparison::Both => DetourRule::Both,
@@ -180,10 +206,38 @@ fn network(scenario: &Resolved) -> NetworkParams {
             hops: n.routing.weigh_hops,
         },
         knowledge: knowledge(&n.routing),
+        classes: traffic_classes(scenario)?,
+        congestion: congestion(n),
         traffics: 2 * scenario.jobs.len() as u16,
         series: scenario.run.series_interval,
         blame: scenario.run.blame,
         seed: scenario.seed,
+    })
+}
+
+fn congestion(n: &resolved::Network) -> CongestionControl {
+    match n.congestion_control {
+        resolved::CongestionControl::None => CongestionControl::None,
+        resolved::CongestionControl::Ecn {
+            threshold,
+            decrease,
+            interval,
+            recovery,
+        } => CongestionControl::Ecn(Ecn {
+            threshold: threshold.0,
+            decrease,
+            interval,
+            recovery,
+        }),
+        resolved::CongestionControl::PerFlow {
+            threshold,
+            interval,
+            recovery,
+        } => CongestionControl::PerFlow(PerFlow {
+            threshold: threshold.0,
+            interval,
+            recovery,
+        }),
     }
 }
 

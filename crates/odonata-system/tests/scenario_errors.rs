@@ -46,7 +46,7 @@ fn an_unknown_key_is_shown_with_its_neighbours_and_the_nearest() {
     assert_eq!(
         error.to_string(),
         "scenario.toml:7:3: network.pakcet: unknown key \"pakcet\"; expected one of packet, flit, switching, router, \
-         input_queues, router_delay, pipeline, links, routing, clock; did you mean \"packet\"?"
+         input_queues, router_delay, pipeline, links, routing, traffic_classes, congestion_control, clock; did you mean \"packet\"?"
     );
 }
 
@@ -488,4 +488,91 @@ fn what_routers_know_of_each_other_has_bounds_and_needs_groups() {
                [[jobs]]\nranks = 2\nworkload = { milc = {} }\n";
     let fly = error(fly).to_string();
     assert!(fly.contains("slim-fly have no groups"), "{fly}");
+}
+
+const TWO_CLASSES: &str = "[[network.traffic_classes]]\nname = \"latency\"\nshare = 0.7\n\
+                           [[network.traffic_classes]]\nname = \"bulk\"\nshare = 0.3\npriority = -1\n";
+
+#[test]
+fn jobs_are_in_the_first_traffic_class_unless_they_name_another() {
+    let text = with(&format!(
+        "{TWO_CLASSES}{JOB}traffic_class = {{ io = \"bulk\" }}\n[[jobs]]\nname = \"other\"\nranks = 2\nworkload = {{ milc = {{}} }}\n"
+    ));
+    let resolved = scenario::load(&text, "scenario.toml", &[], None, "").unwrap().resolved;
+    let classes = &resolved.network.traffic_classes;
+    assert_eq!(
+        (classes[1].name.as_str(), classes[1].share, classes[1].priority),
+        ("bulk", 0.3, -1)
+    );
+    let of = |job: usize| {
+        (
+            resolved.jobs[job].traffic_class.mpi,
+            resolved.jobs[job].traffic_class.io,
+        )
+    };
+    assert_eq!((of(0), of(1)), ((0, 1), (0, 0)));
+    // A scenario without any says nothing of them.
+    let none = scenario::load(&with(JOB), "scenario.toml", &[], None, "")
+        .unwrap()
+        .resolved;
+    let json = serde_json::to_string(&none).unwrap();
+    assert!(
+        !json.contains("traffic_class") && !json.contains("congestion"),
+        "{json}"
+    );
+}
+
+#[test]
+fn mistakes_in_traffic_classes_are_refused() {
+    let error = crate::error(&with(&format!(
+        "{TWO_CLASSES}{JOB}traffic_class = {{ mpi = \"bulky\" }}\n"
+    )));
+    assert_eq!(error.key, "jobs.0.traffic_class.mpi");
+    says(&error, "one of latency, bulk", "");
+    let error = crate::error(&with(&format!("{JOB}traffic_class = {{ io = \"bulk\" }}\n")));
+    assert_eq!(error.key, "jobs.0.traffic_class.io");
+    says(&error, "of which there is none", "");
+    let class = |name: &str, share: &str| format!("[[network.traffic_classes]]\nname = \"{name}\"\nshare = {share}\n");
+    let error = crate::error(&with(&format!("{}{}{JOB}", class("a", "0.7"), class("b", "0.4"))));
+    assert_eq!(error.key, "network.traffic_classes.1.share");
+    says(&error, "at most 1 in all", "");
+    for share in ["0", "-0.5", "nan", "2"] {
+        let error = crate::error(&with(&format!("{}{JOB}", class("a", share))));
+        assert_eq!(error.key, "network.traffic_classes.0.share");
+    }
+    let error = crate::error(&with(&format!("{}{}{JOB}", class("a", "0.2"), class("a", "0.4"))));
+    assert_eq!(error.key, "network.traffic_classes.1.name");
+    let nine: String = (0..9).map(|i| class(&format!("c{i}"), "0.1")).collect();
+    let error = crate::error(&with(&format!("{nine}{JOB}")));
+    assert_eq!(error.key, "network.traffic_classes");
+    says(&error, "at most 8", "");
+    let text = with(&format!("{TWO_CLASSES}{JOB}"));
+    let error = error_with(&text, &["network.router=\"output-queued\""]);
+    assert_eq!(error.key, "network.traffic_classes");
+    says(&error, "network.router = \"input-queued\"", "");
+}
+
+#[test]
+fn mistakes_in_congestion_control_are_refused() {
+    let error = |keys: &str| crate::error(&with(&format!("[network.congestion_control]\n{keys}\n{JOB}")));
+    let unused = error("threshold = \"8 KiB\"");
+    assert_eq!(unused.key, "network.congestion_control.threshold");
+    says(&unused, "kind = \"ecn\" or \"per-flow\"", "");
+    let unused = error("kind = \"per-flow\"\ndecrease = 0.5");
+    assert_eq!(unused.key, "network.congestion_control.decrease");
+    for decrease in ["0", "1", "-0.5", "1.5"] {
+        let wrong = error(&format!("kind = \"ecn\"\ndecrease = {decrease}"));
+        assert_eq!(wrong.key, "network.congestion_control.decrease");
+        says(&wrong, "more than 0 and less than 1", "");
+    }
+    let wrong = error("kind = \"ecn\"\ninterval = \"0 s\"");
+    assert_eq!(wrong.key, "network.congestion_control.interval");
+    let wrong = error("kind = \"per_flow\"");
+    says(&wrong, "one of none, ecn, per-flow", "did you mean \"per-flow\"?");
+    let pipelined = ["network.router=\"pipelined\"", "network.clock=\"1 ns\""];
+    let wrong = error_with(
+        &with(&format!("[network.congestion_control]\nkind = \"ecn\"\n{JOB}")),
+        &pipelined,
+    );
+    assert_eq!(wrong.key, "network.congestion_control.kind");
 }

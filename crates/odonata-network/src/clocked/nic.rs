@@ -26,7 +26,9 @@ impl Fabric {
             FabricEvent::Publish => self.publish::<E, C>(ctx, lp),
             FabricEvent::Submit { message } => return self.enqueue_message::<E, C>(ctx, message),
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
-            FabricEvent::Port { .. } | FabricEvent::Input { .. } => debug_assert!(false, "there is nothing to look at"),
+            FabricEvent::Port { .. } | FabricEvent::Input { .. } | FabricEvent::Notify { .. } => {
+                debug_assert!(false, "there is nothing to look at")
+            }
         }
         None
     }

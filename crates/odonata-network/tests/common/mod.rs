@@ -5,7 +5,7 @@
 #![allow(dead_code)]
 
 pub(crate) mod cycle;
-mod divided;
+pub(crate) mod divided;
 pub(crate) mod pipeline;
 mod play;
 
@@ -95,6 +95,7 @@ impl Net {
                 knowledge: odonata_network::Knowledge::Local,
                 nic: NicParams { queue: 8, rate: None },
                 classes: odonata_network::TrafficClasses::default(),
+                congestion: odonata_network::CongestionControl::None,
                 traffics: 1,
                 series: None,
                 blame: true,

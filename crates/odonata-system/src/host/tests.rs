@@ -244,7 +244,6 @@ impl World {
             router: RouterModel::InputQueued,
             router_delay: ROUTER_DELAY,
             links: [link(8.0, 20), link(10.0, 40), link(5.0, 300), link(10.0, 40)],
-            classes: odonata_network::TrafficClasses::default(),
             detour: odonata_network::Detour {
                 bias: 1.0,
                 ..Default::default()
@@ -252,6 +251,8 @@ impl World {
             knowledge: odonata_network::Knowledge::Local,
             pipeline: odonata_network::Pipeline::default(),
             nic: NicParams { queue: 4, rate: None },
+            classes: odonata_network::TrafficClasses::default(),
+            congestion: odonata_network::CongestionControl::None,
             traffics: 2 * self.jobs.len() as u16,
             series: None,
             blame: false,

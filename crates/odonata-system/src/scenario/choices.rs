@@ -78,6 +78,21 @@ pub enum Selection {
     Random,
 }
 
+/// Congestion control between the ends of the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CongestionKind {
+    /// None: there are the credits between routers.
+    #[default]
+    None,
+    /// Ports mark the packets behind which much waits. The source of a marked packet reduces its rate to that node, and recovers
+    /// over time (as in InfiniBand and DCQCN).
+    Ecn,
+    /// The router in front of a node that is sent too much finds a rate for those who send to it, and only these are slowed down
+    /// (after Slingshot).
+    PerFlow,
+}
+
 /// How the loads of a minimal and of another path, m and o, are compared; b is `bias`, T `threshold`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -3,6 +3,7 @@
 //! Rules that one value breaks by itself (units, signs, names) were checked when it was read; here are
 //! those between values, and the bounds.
 
+mod congestion;
 mod jobs;
 mod machine;
 mod parallel;
@@ -10,6 +11,7 @@ mod routing;
 mod rules;
 mod storage;
 mod traffic;
+mod traffic_classes;
 mod workload;
 mod worst_case;
 
@@ -196,6 +198,8 @@ fn network(n: &w::Network, kind: &r::Kind) -> Result<r::Network, Problem> {
         pipeline: n.pipeline,
         routing: routing::routing(n, &links, kind)?,
         links,
+        traffic_classes: traffic_classes::classes(n)?,
+        congestion_control: congestion::control(n)?,
         clock: n.clock,
     })
 }

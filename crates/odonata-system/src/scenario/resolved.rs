@@ -107,8 +107,60 @@ pub struct Network {
     pub links: Links,
     /// How paths are chosen.
     pub routing: Routing,
+    /// The traffic classes; none: one for all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub traffic_classes: Vec<TrafficClass>,
+    /// Congestion control between the ends of the network.
+    #[serde(skip_serializing_if = "CongestionControl::is_none")]
+    pub congestion_control: CongestionControl,
     /// Length of a cycle, where the scenario counts in cycles; nothing depends on it any more.
     pub clock: Option<Clock>,
+}
+
+/// A traffic class.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrafficClass {
+    /// Name; unique in the scenario.
+    pub name: String,
+    /// Part of a link, 0.001 to 1.
+    pub share: f64,
+    /// Classes of a higher priority always go first.
+    pub priority: i32,
+}
+
+/// Congestion control.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum CongestionControl {
+    /// None.
+    None,
+    /// Ports mark packets, and their sources slow down.
+    Ecn {
+        /// A packet is marked if more than this waits behind it.
+        threshold: Bytes,
+        /// The part of its rate that a flow loses, between 0 and 1.
+        decrease: f64,
+        /// Least time between two such losses.
+        interval: Time,
+        /// From nothing to the rate of the link.
+        recovery: Time,
+    },
+    /// The router in front of a node slows down those who send to it.
+    PerFlow {
+        /// What may wait there without anybody being slowed down.
+        threshold: Bytes,
+        /// Least time between two changes of the rate.
+        interval: Time,
+        /// From nothing to the rate of the link.
+        recovery: Time,
+    },
+}
+
+impl CongestionControl {
+    /// Whether there is none.
+    pub fn is_none(&self) -> bool {
+        *self == CongestionControl::None
+    }
 }
 
 /// The link classes of a machine.
@@ -423,8 +475,27 @@ pub struct Job {
     pub repeat: u32,
     /// Which nodes it gets; the nodes themselves are in [`Placement`](crate::placement::Placement).
     pub placement: PlacementRule,
+    /// The classes of its traffic.
+    #[serde(skip_serializing_if = "JobClasses::are_first")]
+    pub traffic_class: JobClasses,
     /// What it does.
     pub workload: Workload,
+}
+
+/// The traffic classes of a job, by their position in the list of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct JobClasses {
+    /// Of its MPI messages and its synthetic traffic.
+    pub mpi: u8,
+    /// Of its file access.
+    pub io: u8,
+}
+
+impl JobClasses {
+    /// Whether all of it is of the first class.
+    pub fn are_first(&self) -> bool {
+        *self == JobClasses::default()
+    }
 }
 
 impl Job {

@@ -19,11 +19,11 @@ use serde::{Deserialize, Serialize};
 use super::parallel::{Optimism, Parts, Scheduler, Threads};
 
 pub use host::{Collectives, EagerThreshold, Jitter, Mpi, Nic};
-pub use jobs::{Job, Placement, PlacementTable, Workload};
+pub use jobs::{Job, JobClasses, Placement, PlacementTable, Workload};
 pub(super) use list::NAME as ONE_OR_MANY;
 pub use list::OneOrMany;
 pub use machine::*;
-pub use network::{Link, Links, Network, Routing};
+pub use network::{CongestionControl, Link, Links, Network, Routing, TrafficClass};
 pub use storage::{Device, Drain, Manager, Nodes, Rate, Storage};
 pub use traffic::{
     AllToAll, Asymmetric, BitComplement, BitReverse, BitRotation, Grid, HotSpot, Incast, Neighbours, NextGroup,

@@ -167,6 +167,43 @@ fn the_routers_of_codes_and_input_fifos() {
     assert_equal_everywhere(MIX, &["network.switching=\"store-and-forward\""], &Outcome::Completed);
 }
 
+/// The jobs of [`MIX`] in three classes: file access in one, one job before all others.
+#[test]
+fn a_mix_in_traffic_classes() {
+    let classes = [
+        "network.traffic_classes=[{ name = \"latency\", share = 0.5 }, { name = \"bulk\", share = 0.3 }, \
+         { name = \"first\", share = 0.1, priority = 1 }]",
+        "jobs.0.traffic_class={ mpi = \"first\" }",
+        "jobs.1.traffic_class={ io = \"bulk\" }",
+        "jobs.2.traffic_class={ mpi = \"latency\", io = \"bulk\" }",
+    ];
+    for queues in ["virtual-output", "fifo"] {
+        let queues = format!("network.input_queues={queues:?}");
+        assert_equal_everywhere(MIX, &[&classes[..], &[&queues]].concat(), &Outcome::Completed);
+    }
+}
+
+/// Many to few, with control that acts at once.
+#[test]
+fn traffic_under_congestion_control() {
+    let incast = "[[jobs]]\nranks = 72\nplacement = \"random\"\n\
+                  workload = { incast = { targets = [3, 40], bytes = \"20 KiB\", load = 0.6, messages = 8 } }\n";
+    for kind in ["ecn", "per-flow"] {
+        let control = format!(
+            "network.congestion_control={{ kind = {kind:?}, threshold = \"8 KiB\", interval = \"2 us\", recovery = \"60 us\" }}"
+        );
+        let free = results(&format!("{incast}{MACHINE}"), &[]);
+        let held = results(&format!("{incast}{MACHINE}"), &[&control]);
+        assert_ne!(free.digest(), held.digest(), "nobody was slowed down");
+        assert_equal_everywhere(incast, &[&control], &Outcome::Completed);
+        assert_equal_everywhere(
+            MIX,
+            &[&control, "network.router=\"output-queued\""],
+            &Outcome::Completed,
+        );
+    }
+}
+
 #[test]
 fn worst_case_traffic_with_more_records_than_are_kept() {
     assert_equal_everywhere(WORST_CASE, &[], &Outcome::Completed);

@@ -5,6 +5,7 @@ use std::path::Path;
 use odonata_units::Time;
 
 use super::rules::{self, Entry};
+use super::traffic_classes;
 use super::workload::{Size, workload};
 use crate::scenario::error::Problem;
 use crate::scenario::resolved as r;
@@ -164,6 +165,7 @@ fn job(entry: usize, number: usize, job: w::Job, machine: &r::Resolved, folder: 
         until: Vec::new(),
         repeat: job.repeat,
         placement: placement(&format!("{at}.placement"), job.placement, folder)?,
+        traffic_class: traffic_classes::of_job(&format!("{at}.traffic_class"), &job.traffic_class, &machine.network)?,
         workload,
     };
     match resolved.program() {

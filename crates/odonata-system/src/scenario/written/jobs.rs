@@ -50,12 +50,25 @@ pub struct Job {
     /// Default: "contiguous".
     #[serde(default)]
     pub placement: Placement,
+    /// The traffic classes of the job's messages, by name. Default: the first of `network.traffic_classes`.
+    #[serde(default)]
+    pub traffic_class: JobClasses,
     /// What the job does, or a list of what it does, one after the other (phases; no synthetic traffic among them).
     pub workload: OneOrMany<Workload>,
 }
 
 fn one() -> u32 {
     1
+}
+
+/// The traffic classes of a job: `{ mpi = "latency", io = "bulk" }`.
+#[derive(Clone, Debug, Default, serde::Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct JobClasses {
+    /// Of its MPI messages and its synthetic traffic. Default: the first class.
+    pub mpi: Option<String>,
+    /// Of its file access, in both directions. Default: the first class.
+    pub io: Option<String>,
 }
 
 /// Which nodes a job gets.

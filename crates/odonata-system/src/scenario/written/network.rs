@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::scenario::Clock;
 use crate::scenario::choices::{
-    Algorithm, Comparison, DeadlockCheck, Divert, InputQueues, Knowledge, RouterModel, Selection, Switching, Up,
-    VcRule, Vcs, Via,
+    Algorithm, Comparison, CongestionKind, DeadlockCheck, Divert, InputQueues, Knowledge, RouterModel, Selection,
+    Switching, Up, VcRule, Vcs, Via,
 };
 use crate::scenario::pipeline::Pipeline;
 
@@ -33,6 +33,12 @@ pub struct Network {
     pub links: Links,
     /// How paths are chosen.
     pub routing: Routing,
+    /// Traffic classes, `[[network.traffic_classes]]`, at most 8; jobs name theirs in `traffic_class`. Each has virtual
+    /// channels of its own, as many as `routing.vcs` says, and a share of every link. Input-queued routers only. Default:
+    /// none, which is one for all.
+    pub traffic_classes: Vec<TrafficClass>,
+    /// Congestion control between the ends of the network; not with pipelined routers.
+    pub congestion_control: CongestionControl,
     /// Length of a cycle, as its period ("1 ns") or its frequency ("1 GHz"). Where it is given, every time of the
     /// scenario may be written in cycles ("3 cycles"), every rate in flits ("1 flit/cycle"). Default: none.
     pub clock: Option<Clock>,
@@ -50,9 +56,44 @@ impl Default for Network {
             pipeline: Pipeline::default(),
             links: Links::default(),
             routing: Routing::default(),
+            traffic_classes: Vec::new(),
+            congestion_control: CongestionControl::default(),
             clock: None,
         }
     }
+}
+
+/// A traffic class.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrafficClass {
+    /// Name, different from that of every other class.
+    pub name: String,
+    /// Part of a link that the class gets at least while it has something to send, against the others of its priority; 0.001
+    /// to 1, and at most 1 over all classes. What is left, and what a class does not use, is shared out in proportion.
+    #[schemars(range(min = 0.001, max = 1))]
+    pub share: f64,
+    /// Classes of a higher priority always go first. Default: 0.
+    #[serde(default)]
+    pub priority: i32,
+}
+
+/// Congestion control. Notifications take the time of an idle network and no bandwidth.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CongestionControl {
+    /// The kind. Default: "none"; the other keys are for the other kinds.
+    pub kind: CongestionKind,
+    /// ECN: a port marks a packet if more than this waits behind it. Per flow: what may wait for the link to a node without anybody
+    /// being slowed down. Default: 8 packets; per flow: 4 packets.
+    pub threshold: Option<Bytes>,
+    /// ECN: the part of its rate that a flow loses when it is notified; more than 0 and less than 1. Default: 0.5.
+    pub decrease: Option<f64>,
+    /// Least time between two such losses of a flow (ECN), or between two changes of the rate to a node (per flow); about the
+    /// way there and back. Default: "5 us".
+    pub interval: Option<Time>,
+    /// In which time a flow recovers from nothing to the rate of its link. Default: "500 us".
+    pub recovery: Option<Time>,
 }
 
 /// The classes of links of a machine.
