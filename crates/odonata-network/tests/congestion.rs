@@ -237,6 +237,8 @@ fn everything_arrives_once_whoever_looks_when() {
 #[test]
 fn every_event_can_be_taken_back() {
     controlled(|net, script, context| {
+        // Without the random messages: the first ones are slowed down as well, and it takes less long.
+        let script = named(script.into_iter().skip(20).collect());
         let plain = play(net, script.clone());
         let mut rehearsal = Rehearsal::new(Play::new(net, script));
         rehearsal
