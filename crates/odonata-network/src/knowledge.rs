@@ -30,7 +30,7 @@ use odonata_topology::{LinkClass, Peer};
 use std::ops::Range;
 
 /// The name of a router's publications among its canonical events: before the cycles of pipelined routers.
-const PUBLISH: u32 = u32::MAX - 1;
+const PUBLISH: u32 = 0xefff_ffff;
 
 /// What is known of a port from `due` on.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -280,7 +280,7 @@ impl Board {
             return;
         }
         *self.next.edit::<C>(own) = due;
-        ctx.look_again(router, due, PUBLISH, FabricEvent::Publish.into());
+        ctx.look_again(router, due, PUBLISH - router, FabricEvent::Publish.into());
     }
 }
 
