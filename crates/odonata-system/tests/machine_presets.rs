@@ -22,9 +22,9 @@ fn cables(description: &Description) -> Vec<(&str, u64)> {
 }
 
 #[test]
-fn every_preset_is_a_machine() {
-    assert_eq!(presets::names().count(), 9);
-    for preset in presets::names() {
+fn every_preset_but_that_of_a_router_is_a_machine() {
+    assert_eq!(presets::names().count(), 10);
+    for preset in presets::names().filter(|&preset| preset != "booksim") {
         let found = machine(preset);
         assert!(found.nodes > 0 && found.diameter.nodes > 0, "{preset}");
     }
