@@ -72,8 +72,11 @@ fn dragonfly(groups: u32, routers: u32, nodes: u32, global_ports: u32) -> Routin
     Net::round(shape(groups, routers, nodes, global_ports)).routing()
 }
 
+/// A network by its name.
+type Named = (&'static str, fn() -> Routing);
+
 /// Networks on which no path is drawn: without ties, and with one cable between groups.
-const NETWORKS: [(&str, fn() -> Routing); 12] = [
+const NETWORKS: [Named; 12] = [
     ("one router", || dragonfly(1, 1, 5, 0)),
     ("a group", || dragonfly(1, 4, 2, 0)),
     ("3 groups", || dragonfly(3, 2, 2, 1)),
@@ -104,12 +107,12 @@ const NETWORKS: [(&str, fn() -> Routing); 12] = [
 ];
 
 /// Rings that are entered with room for a packet more.
-const BUBBLES: [(&str, fn() -> Routing); 2] = [
+const BUBBLES: [Named; 2] = [
     ("bubble ring", || torus(&[5], true, 2, TorusAlgorithm::Bubble)),
     ("bubble torus", || torus(&[3, 3], true, 1, TorusAlgorithm::Bubble)),
 ];
 
-const ADAPTIVE: (&str, fn() -> Routing) = ("adaptive torus", || {
+const ADAPTIVE: Named = ("adaptive torus", || {
     torus(&[4, 3], true, 1, TorusAlgorithm::MinimalAdaptive)
 });
 
@@ -191,7 +194,7 @@ impl Author {
     }
 }
 
-fn compare(networks: &[(&str, fn() -> Routing)], switchings: &[Switching], cases: u64) {
+fn compare(networks: &[Named], switchings: &[Switching], cases: u64) {
     for (place, &(name, routing)) in (0..).zip(networks) {
         for seed in 0..cases {
             let mut author = Author::new(1_000 * place + seed);
