@@ -72,10 +72,10 @@ fn dragonfly(groups: u32, routers: u32, nodes: u32, global_ports: u32) -> Routin
     Net::round(shape(groups, routers, nodes, global_ports)).routing()
 }
 
-/// Networks on which no path is drawn: without ties, and with one cable between groups.
 /// A network by its name.
 type Named = (&'static str, fn() -> Routing);
 
+/// Networks on which no path is drawn: without ties, and with one cable between groups.
 const NETWORKS: [Named; 12] = [
     ("one router", || dragonfly(1, 1, 5, 0)),
     ("a group", || dragonfly(1, 4, 2, 0)),
@@ -112,7 +112,7 @@ const BUBBLES: [Named; 2] = [
     ("bubble torus", || torus(&[3, 3], true, 1, TorusAlgorithm::Bubble)),
 ];
 
-const ADAPTIVE: (&str, fn() -> Routing) = ("adaptive torus", || {
+const ADAPTIVE: Named = ("adaptive torus", || {
     torus(&[4, 3], true, 1, TorusAlgorithm::MinimalAdaptive)
 });
 

@@ -130,65 +130,52 @@ impl Arbiters {
         let mut matches = Vec::new();
         for _ in 0..rounds {
             let mut open = asked.clone();
-            for row in 0..rows {
-                for column in 0..columns {
-                    if !row_free[row] || !column_free[column] {
-                        open[row][column] = None;
-                    }
+            for (asks, &row_free) in open.iter_mut().zip(&row_free) {
+                for (ask, &column_free) in asks.iter_mut().zip(&column_free) {
+                    *ask = ask.filter(|_| row_free && column_free);
                 }
             }
-            // Leaves one entry in each row, or in each column.
-            let by_row = |open: &mut Asked| {
-                for row in 0..rows {
-                    let behind = |column: usize| (column + columns - self.inputs[row]) % columns;
-                    let best = (0..columns)
-                        .filter_map(|column| open[row][column].map(|rank| (rank, behind(column), column)))
-                        .min();
-                    for column in 0..columns {
-                        if best.is_none_or(|best| best.2 != column) {
-                            open[row][column] = None;
-                        }
-                    }
-                }
+            let by_column = |open: Asked, pointers: &[usize]| transposed(&one_of_each_row(transposed(&open), pointers));
+            let chosen = match allocator {
+                Allocator::InputFirst => by_column(one_of_each_row(open, &self.inputs), &self.outputs),
+                Allocator::OutputFirst => one_of_each_row(by_column(open, &self.outputs), &self.inputs),
             };
-            let by_column = |open: &mut Asked| {
-                for column in 0..columns {
-                    let behind = |row: usize| (row + rows - self.outputs[column]) % rows;
-                    let best = (0..rows)
-                        .filter_map(|row| open[row][column].map(|rank| (rank, behind(row), row)))
-                        .min();
-                    for row in 0..rows {
-                        if best.is_none_or(|best| best.2 != row) {
-                            open[row][column] = None;
-                        }
-                    }
-                }
-            };
-            match allocator {
-                Allocator::InputFirst => {
-                    by_row(&mut open);
-                    by_column(&mut open);
-                }
-                Allocator::OutputFirst => {
-                    by_column(&mut open);
-                    by_row(&mut open);
-                }
-            }
-            for row in 0..rows {
-                for column in 0..columns {
-                    if open[row][column].is_some() {
-                        (row_free[row], column_free[column]) = (false, false);
-                        matches.push((row, column));
-                        if arbitration != Arbitration::LowestFirst {
-                            self.inputs[row] = (column + 1) % columns;
-                            self.outputs[column] = (row + 1) % rows;
-                        }
+            for (row, asks) in chosen.iter().enumerate() {
+                for column in (0..columns).filter(|&column| asks[column].is_some()) {
+                    (row_free[row], column_free[column]) = (false, false);
+                    matches.push((row, column));
+                    if arbitration != Arbitration::LowestFirst {
+                        self.inputs[row] = (column + 1) % columns;
+                        self.outputs[column] = (row + 1) % rows;
                     }
                 }
             }
         }
         matches
     }
+}
+
+/// Each row's arbiter chooses: the most urgent, of several the first from its pointer on.
+fn one_of_each_row(mut asked: Asked, pointers: &[usize]) -> Asked {
+    for (asks, &pointer) in asked.iter_mut().zip(pointers) {
+        let n = asks.len();
+        let behind = |column: usize| (column + n - pointer) % n;
+        let ranks = asks.iter().enumerate();
+        let best = ranks
+            .filter_map(|(column, ask)| Some((*ask.as_ref()?, behind(column), column)))
+            .min();
+        for (column, ask) in asks.iter_mut().enumerate() {
+            *ask = ask.filter(|_| best.is_some_and(|best| best.2 == column));
+        }
+    }
+    asked
+}
+
+fn transposed(asked: &Asked) -> Asked {
+    let columns = asked.first().map_or(0, Vec::len);
+    (0..columns)
+        .map(|column| asked.iter().map(|asks| asks[column]).collect())
+        .collect()
 }
 
 /// Which side chooses first, how often, and who is chosen.
@@ -563,7 +550,7 @@ impl<'a> Machine<'a> {
     fn ask_for_channels(&mut self, router: usize, moment: Moment) -> Asked {
         let n = self.routers[router].inputs.len();
         let mut asked = vec![vec![None; n]; n];
-        for input in 0..n {
+        for (input, asks) in asked.iter_mut().enumerate() {
             let cell = &self.routers[router].inputs[input];
             let State::Routing(over) = cell.state else { continue };
             let Flit { packet, .. } = cell.buffer[0];
@@ -589,7 +576,7 @@ impl<'a> Machine<'a> {
             for vc in self.span(wire, level) {
                 if self.can_be_had(wire, vc, room) {
                     let output = self.routers[router].first_vc[port] + vc;
-                    asked[input][output] = Some(self.rank(self.routers[router].inputs[input].buffer[0]));
+                    asks[output] = Some(self.rank(self.routers[router].inputs[input].buffer[0]));
                 }
             }
         }
