@@ -46,7 +46,10 @@ def place(shell: Shell) -> Path:
 
 def snapshots(shell: Shell, process: int = 0) -> list[Path]:
     """What a process of the run has saved, in whole snapshots."""
-    files = place(shell).glob(f"checkpoint/run/[0-9]*/{process}.snapshot")
+    try:
+        files = list(place(shell).glob(f"checkpoint/run/[0-9]*/{process}.snapshot"))
+    except FileNotFoundError:  # the run moved a folder away between its listing and a look into it
+        return []
     return [path for path in files if path.parent.name.isdecimal()]
 
 
@@ -63,6 +66,9 @@ def await_fate(shell: Shell, process: subprocess.Popen[str], lot: random.Random,
     over = time.monotonic() + lot.uniform(0.0, within_s)
     aim = lot.choice(["", "", "checkpoint/run/*.partial/*", "results/*.parquet"])
     while process.poll() is None and time.monotonic() < over:
-        if aim and any(place(shell).glob(aim)):
-            break
+        try:
+            if aim and any(place(shell).glob(aim)):
+                break
+        except FileNotFoundError:
+            pass  # the run moved a folder away between its listing and a look into it
         time.sleep(0.0005)
