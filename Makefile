@@ -17,6 +17,9 @@ MPICC_OF_MPI := $(if $(filter mpich openmpi,$(MPI)),mpicc.$(MPI),$(MPI))
 # pyo3 asks this interpreter which ABI to build for; the same one everywhere, so that cargo does not rebuild.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
+# Tests in as many processes as there are cores; those of runs over several processes take all cores themselves.
+SIDE_BY_SIDE := --numprocesses auto --dist loadfile --ignore-glob='*/test_mpi*.py'
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-mpi check check-concurrency format bench docs validation study-mfnetsim study-mfnetsim-paper clean FORCE
 .DELETE_ON_ERROR:
@@ -50,7 +53,8 @@ demo: setup ## Set up, run the example, show its results
 test: setup ## Set up and run all tests, Rust and Python
 	cargo test --workspace --locked
 	tests/mpi/setup.sh
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
+	$(BIN)/python -m pytest tests/python/test_mpi*.py
 
 test-mpi: setup ## Run the tests of runs over several processes, for every MPI library of this machine
 	tests/mpi/setup.sh
@@ -63,7 +67,7 @@ check: setup ## Format, lints, generated docs, quick tests: run before a commit
 	$(BIN)/ruff format --check python tests studies benches
 	$(BIN)/mypy
 	cargo test --workspace --lib --locked --quiet
-	$(BIN)/python -m pytest -q -m 'not slow'
+	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) -m 'not slow'
 
 # Needs what the other targets do not: a nightly toolchain with the components rust-src and miri.
 NIGHTLY ?= nightly
