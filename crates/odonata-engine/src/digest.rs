@@ -23,12 +23,23 @@ impl Digest {
 
     /// Adds a text, with its length.
     pub fn text(&mut self, text: &str) {
-        self.word(text.len() as u64);
-        for chunk in text.as_bytes().chunks(8) {
+        self.bytes(text.as_bytes());
+    }
+
+    /// Adds bytes, with their number.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.word(bytes.len() as u64);
+        for chunk in bytes.chunks(8) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
             self.word(u64::from_le_bytes(word));
         }
+    }
+
+    /// Adds plain data as the bytes in which they are [saved](crate::saved).
+    pub fn data<T: serde::Serialize + ?Sized>(&mut self, data: &T) {
+        let bytes = postcard::to_extend(data, Vec::new()).expect("plain data can be written");
+        self.bytes(&bytes);
     }
 
     /// The value so far.

@@ -51,7 +51,7 @@ impl<T: Copy + Default + PartialEq> Default for Growing<T> {
     }
 }
 
-impl<T: Copy + Default + PartialEq + std::fmt::Debug> Journalled for Growing<T> {
+impl<T: Copy + Default + PartialEq + serde::Serialize> Journalled for Growing<T> {
     fn undo(&mut self, from: Moment) {
         self.0.undo(from);
     }
@@ -70,7 +70,7 @@ impl<T: Copy + Default + PartialEq + std::fmt::Debug> Journalled for Growing<T> 
 
     fn fingerprint(&self, digest: &mut Digest) {
         for (i, cell) in self.iter() {
-            digest.text(&format!("{i} {cell:?}"));
+            digest.data(&(i, cell));
         }
     }
 }

@@ -114,12 +114,13 @@ impl<M: Model> Rehearsal<M> {
     /// Names the first event whose undo or redo did not restore the state, or that sent another LP an
     /// event sooner than the declared lookahead.
     pub fn run(&mut self, limit: u64) -> Result<u64, String> {
+        // Of the state before the next event.
+        let mut before = fingerprint(&self.model);
         while self.halted.is_none() && self.events < limit {
             let Some(((now, lp, ..), event)) = self.queue.pop_first() else {
                 break;
             };
             self.events += 1;
-            let before = fingerprint(&self.model);
             let moment = Moment(self.events as u32);
             moment.begin();
 
@@ -159,6 +160,7 @@ impl<M: Model> Rehearsal<M> {
             }
             self.model.commit();
             self.flush(second);
+            before = after;
         }
         Ok(self.events)
     }

@@ -93,7 +93,7 @@ pub trait Journalled {
     fn commit(&mut self);
     /// Bytes that the undo log holds.
     fn logged(&self) -> usize;
-    /// Adds the state's content to a digest, for proving that undo restored it.
+    /// Adds the state's content, as it would be saved, to a digest: for proving that undo restored it.
     fn fingerprint(&self, digest: &mut crate::Digest);
 }
 
@@ -228,7 +228,7 @@ impl<T: Copy> Default for Store<T> {
     }
 }
 
-impl<T: Copy + std::fmt::Debug> Journalled for Store<T> {
+impl<T: Copy + serde::Serialize> Journalled for Store<T> {
     fn undo(&mut self, from: Moment) {
         while let Some(&(moment, i, old)) = self.log.back()
             && moment.is_from(from)
@@ -253,6 +253,6 @@ impl<T: Copy + std::fmt::Debug> Journalled for Store<T> {
     }
 
     fn fingerprint(&self, digest: &mut crate::Digest) {
-        digest.text(&format!("{:?}", self.cells));
+        digest.data(&self.cells);
     }
 }

@@ -163,7 +163,7 @@ pub fn places(numbers: u32, parts: usize, part_of: impl Fn(u32) -> Option<usize>
 
 macro_rules! journalled_cells {
     ($($type:ident)*) => { $(
-        impl<T: Copy + std::fmt::Debug> Journalled for $type<T> {
+        impl<T: Copy + serde::Serialize> Journalled for $type<T> {
             fn undo(&mut self, from: Moment) {
                 self.cells.undo(from);
             }

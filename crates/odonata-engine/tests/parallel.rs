@@ -184,7 +184,7 @@ fn compare(seed: u64, parts: &[usize], runs: usize) {
 #[test]
 fn results_equal_those_of_the_sequential_scheduler() {
     // In toy 356 only a token is left at the end, for which nobody waits.
-    for seed in seeds(100).chain([356]) {
+    for seed in seeds(40).chain([356]) {
         compare(seed, &[1, 2, 3, 5, 12, Params::random(seed).lps as usize], 4);
     }
 }

@@ -128,7 +128,7 @@ impl<T: Slot> Default for Pool<T> {
     }
 }
 
-impl<T: Slot + std::fmt::Debug> Journalled for Pool<T> {
+impl<T: Slot + serde::Serialize> Journalled for Pool<T> {
     fn undo(&mut self, from: Moment) {
         self.slots.undo(from);
         self.free.undo(from);
@@ -151,9 +151,9 @@ impl<T: Slot + std::fmt::Debug> Journalled for Pool<T> {
     fn fingerprint(&self, digest: &mut crate::Digest) {
         // Slots beyond the high-water mark were never handed out and may hold leftovers of a rollback.
         let used = self.free.get(0).untouched;
-        digest.text(&format!("{:?}", self.free.get(0)));
+        digest.data(self.free.get(0));
         for i in 0..used {
-            digest.text(&format!("{:?}", self.slots.get(i)));
+            digest.data(self.slots.get(i));
         }
     }
 }

@@ -40,7 +40,7 @@ impl<T> Default for Rows<T> {
     }
 }
 
-impl<T: std::fmt::Debug> Journalled for Rows<T> {
+impl<T: serde::Serialize> Journalled for Rows<T> {
     fn undo(&mut self, from: Moment) {
         while self.log.back().is_some_and(|moment| moment.is_from(from)) {
             self.log.pop_back();
@@ -63,6 +63,6 @@ impl<T: std::fmt::Debug> Journalled for Rows<T> {
     }
 
     fn fingerprint(&self, digest: &mut crate::Digest) {
-        digest.text(&format!("{:?}", self.rows));
+        digest.data(&self.rows);
     }
 }
