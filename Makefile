@@ -94,7 +94,7 @@ docs: setup ## Regenerate docs/scenario.md and docs/results.md from the types
 	$(ODONATA) schema --tables --markdown > docs/results.md.new && mv docs/results.md.new docs/results.md
 
 validation: setup ## Hold latency-load curves against BookSim 2 (SWEEPS="torus2d_dor_uniform ...")
-	$(PYTHON) studies/booksim/validate.py $(SWEEPS)
+	$(BIN)/python studies/booksim/validate.py $(SWEEPS)
 
 study-mfnetsim: setup ## Run the MFNetSim case study beside its stored values (RUNS="cont-min-wkld2 ...")
 	$(BIN)/python studies/mfnetsim/compare.py $(RUNS)
