@@ -20,7 +20,8 @@ use crate::schedule::{self, Resources};
 use crate::snapshot::Layout;
 use look::Look;
 use odonata_engine::{Pause, Scheduler, Time};
-use start::{ranges, share_of, start};
+use start::share_of;
+pub(crate) use start::{ranges, start};
 use std::time::{Duration, Instant};
 
 /// Events between two looks at the clock: a few milliseconds.

@@ -106,6 +106,26 @@ fn zero_load_latency_is_the_sum_over_links_and_routers() {
 }
 
 #[test]
+fn a_point_does_not_depend_on_who_handles_its_events() {
+    let uniform = format!("uniform = {{ load = 0.5, {BERNOULLI} }}");
+    let whole = text(DRAGONFLY, "", 72, &uniform);
+    let divided = whole.replace("\"sequential\"", "\"conservative\"\nparts = 5");
+    let speculative = whole.replace("\"sequential\"", "\"optimistic\"\nparts = 9");
+    for load in [0.3, 0.95] {
+        let point = |text: &str| PointResult {
+            // Looks that are not needed are events too.
+            events: 0,
+            cpu_s: 0.0,
+            wall_s: 0.0,
+            ..measure(&sweep(text, steady()), load)
+        };
+        let expected = point(&whole);
+        assert_eq!(point(&divided), expected);
+        assert_eq!(point(&speculative), expected);
+    }
+}
+
+#[test]
 fn below_saturation_all_that_is_offered_is_accepted_and_latency_rises() {
     let uniform = format!("uniform = {{ load = 0.5, {BERNOULLI} }}");
     let text = text(DRAGONFLY, "", 72, &uniform);

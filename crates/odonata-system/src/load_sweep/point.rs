@@ -7,11 +7,13 @@ use super::periods::{Periods, mean};
 use crate::build::Plan;
 use crate::machine::Machine;
 use crate::placement::Placement;
-use crate::scenario::resolved::{Resolved, Workload};
+use crate::scenario::resolved::{self, Resolved, Threads, Workload};
 use crate::scenario::{InputError, Problem};
+use crate::schedule::{self, Resources};
+use crate::simulation;
 use cpu_time::ThreadTime;
-use odonata_engine::{Pause, Sequential};
-use odonata_network::{Sample, Sampling, find_deadlock};
+use odonata_engine::{Alone, Pause, Scheduler};
+use odonata_network::{Measured, Sample, Sampling, find_deadlock};
 use odonata_units::Time;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -36,7 +38,7 @@ pub struct Point {
     method: Method,
     judge: Box<dyn Judge>,
     window: Window,
-    run: Sequential<Machine>,
+    run: Run,
     ended: u32,
     outcome: Option<Outcome>,
     cpu: Duration,
@@ -158,18 +160,89 @@ fn at_load(sweep: &LoadSweep, load: f64) -> Result<Resolved, InputError> {
     Ok(resolved)
 }
 
-/// The machine of `resolved`, with its packets sampled.
-fn build(
-    sweep: &LoadSweep,
-    resolved: &Resolved,
-    placement: &Placement,
-    sampling: Sampling,
-) -> Result<Sequential<Machine>, InputError> {
-    let plan = Plan::new(resolved, placement).map_err(|problem| sweep.error(problem, ""))?;
-    let all = 0..plan.topology().routers();
-    let mut machine = plan.parts(&[all]).remove(0);
-    machine.fabric.sample(sampling);
-    Ok(Sequential::new(machine))
+/// A machine under traffic, in as many parts as run fastest one after the other.
+struct Run {
+    /// Until it is stopped.
+    scheduler: Option<Box<dyn Scheduler<Machine>>>,
+    /// From then on.
+    parts: Vec<Machine>,
+    /// What has been counted in each period that has ended, as of the last [`look`](Self::look).
+    samples: Vec<Sample>,
+    events: u64,
+    now: Time,
+}
+
+impl Run {
+    /// The machine of `resolved`, with its packets sampled.
+    fn new(
+        sweep: &LoadSweep,
+        mut resolved: Resolved,
+        placement: &Placement,
+        sampling: Sampling,
+    ) -> Result<Run, InputError> {
+        // Several points run at a time.
+        resolved.run.parallel.threads = Threads::Count(1);
+        let wrong = |problem: String| sweep.error(problem, "");
+        let plan = Plan::new(&resolved, placement).map_err(wrong)?;
+        let resources = Resources { cores: 1, processes: 1 };
+        let schedule = schedule::plan(&resolved, placement, plan.topology(), resources)
+            .map_err(|problem| sweep.scenario.document.locate(problem))?;
+        let mut parts = plan.parts(&simulation::ranges(&schedule, 0..schedule.partition.len()));
+        for part in &mut parts {
+            part.fabric.sample(sampling);
+        }
+        let scheduler = simulation::start(&schedule, 0, parts, Box::new(Alone)).map_err(wrong)?;
+        Ok(Run {
+            scheduler: Some(scheduler),
+            parts: Vec::new(),
+            samples: Vec::new(),
+            events: 0,
+            now: Time::ZERO,
+        })
+    }
+
+    /// Goes on until `until`, or for about `budget` events. Not after it was stopped.
+    fn run(&mut self, until: Time, budget: u64) -> Pause {
+        let Some(scheduler) = &mut self.scheduler else {
+            return Pause::Idle;
+        };
+        let pause = scheduler.run(until, budget);
+        (self.events, self.now) = (scheduler.events(), scheduler.now());
+        pause
+    }
+
+    /// Stops for good; the parts.
+    fn stop(&mut self) -> &[Machine] {
+        if let Some(scheduler) = self.scheduler.take() {
+            self.parts = scheduler.into_parts();
+        }
+        &self.parts
+    }
+
+    fn each(&mut self, mut see: impl FnMut(&Machine)) {
+        match &mut self.scheduler {
+            Some(scheduler) => scheduler.view(&mut |part| see(part.model)),
+            None => self.parts.iter().for_each(see),
+        }
+    }
+
+    /// Looks at what was counted in the first `periods`.
+    fn look(&mut self, periods: u32) {
+        let mut samples = vec![Sample::default(); periods as usize];
+        self.each(|part| {
+            for (k, sum) in (0..).zip(samples.iter_mut()) {
+                *sum = sum.plus(part.fabric.sampled(k));
+            }
+        });
+        self.samples = samples;
+    }
+
+    /// Packets delivered so far.
+    fn delivered(&mut self) -> u64 {
+        let mut sum = 0;
+        self.each(|part| sum += part.fabric.delivered().0);
+        sum
+    }
 }
 
 /// Number of the traffic of messages of job `job`.
@@ -179,7 +252,9 @@ fn traffic_of(job: usize) -> u16 {
 
 /// Mean latency of the first packets of `sweep` in a network that is nearly idle.
 pub(super) fn zero_load(sweep: &LoadSweep) -> Result<Time, InputError> {
-    let resolved = at_load(sweep, NEARLY_ZERO)?;
+    let mut resolved = at_load(sweep, NEARLY_ZERO)?;
+    // Where it stops, and with that the answer, depends on who handles the events.
+    resolved.run.parallel.scheduler = resolved::Scheduler::Sequential;
     let sampling = Sampling {
         traffic: traffic_of(sweep.job),
         period: Time::LONGEST,
@@ -187,14 +262,15 @@ pub(super) fn zero_load(sweep: &LoadSweep) -> Result<Time, InputError> {
         histograms: 0,
         cycle: None,
     };
-    let mut run = build(sweep, &resolved, &sweep.scenario.placement, sampling)?;
+    let mut run = Run::new(sweep, resolved, &sweep.scenario.placement, sampling)?;
     loop {
         let pause = run.run(Time::LONGEST, 256);
-        let sample = run.model().fabric.sampled(0);
+        run.look(1);
+        let sample = run.samples[0];
         if sample.delivered >= FEW || (pause != Pause::Budget && sample.delivered > 0) {
             return Ok(Time((mean(sample.latency, sample.delivered) as u64).max(1)));
         }
-        if pause != Pause::Budget || run.events() > 50_000_000 {
+        if pause != Pause::Budget || run.events > 50_000_000 {
             return Err(sweep.error("no packet arrives".into(), "traffic over the network"));
         }
     }
@@ -202,20 +278,19 @@ pub(super) fn zero_load(sweep: &LoadSweep) -> Result<Time, InputError> {
 
 /// What a run has counted, when a period has ended.
 struct Seen<'a> {
-    run: &'a Sequential<Machine>,
-    ended: u32,
+    samples: &'a [Sample],
     period: Time,
 }
 
 impl Periods for Seen<'_> {
     fn ended(&self) -> u32 {
-        self.ended
+        self.samples.len() as u32
     }
     fn period(&self) -> Time {
         self.period
     }
     fn sample(&self, k: u32) -> Sample {
-        self.run.model().fabric.sampled(k)
+        self.samples[k as usize]
     }
 }
 
@@ -266,7 +341,7 @@ impl Point {
         let offered_bytes = f64::from(sweep.senders) * rate * period.0 as f64;
         let full = f64::from(sweep.senders) * period.0 as f64 / resolved.network.links.terminal.bandwidth.ps_per_byte();
         let (begin, cpu) = (Instant::now(), ThreadTime::now());
-        let run = build(sweep, &resolved, &sweep.scenario.placement, sampling)?;
+        let run = Run::new(sweep, resolved, &sweep.scenario.placement, sampling)?;
         Ok(Point {
             load,
             offered_bytes,
@@ -308,9 +383,9 @@ impl Point {
 
     /// A period has ended.
     fn look(&mut self) -> Option<Outcome> {
+        self.run.look(self.ended);
         let seen = Seen {
-            run: &self.run,
-            ended: self.ended,
+            samples: &self.run.samples,
             period: self.sampling.period,
         };
         match self.judge.judge(&seen, &mut self.window) {
@@ -318,7 +393,7 @@ impl Point {
                 "measured packets have not arrived after {MOST_DRAINING} periods"
             ))),
             Verdict::GoOn => None,
-            Verdict::Saturated(why) => Some(match find_deadlock([&self.run.model().fabric]) {
+            Verdict::Saturated(why) => Some(match find_deadlock(self.run.stop().iter().map(|part| &part.fabric)) {
                 Some(deadlock) => Outcome::Failed(format!("{} packets are in a deadlock", deadlock.packets)),
                 None => Outcome::Saturated(why),
             }),
@@ -341,7 +416,8 @@ impl Point {
     }
 
     fn sum(&self, first: u32, end: u32) -> Sample {
-        (first..end).fold(Sample::default(), |sum, k| sum.plus(self.run.model().fabric.sampled(k)))
+        let samples = &self.run.samples[first as usize..end as usize];
+        samples.iter().fold(Sample::default(), |sum, &sample| sum.plus(sample))
     }
 
     /// The measured periods; of a run that was ended before there were any, the last three.
@@ -352,23 +428,26 @@ impl Point {
     }
 
     /// How far the measurement is.
-    pub fn progress(&self) -> PointProgress {
+    fn progress(&mut self) -> PointProgress {
+        let packets = self.run.delivered();
         PointProgress {
             finished: self.outcome.is_some(),
             periods: self.ended,
             warm: self.window.first.is_some(),
-            simulated_s: self.run.now().seconds(),
-            packets: self.run.model().fabric.delivered().0,
+            simulated_s: self.run.now.seconds(),
+            packets,
         }
     }
 
     /// What was measured; `None` before the end.
-    pub fn result(&self) -> Option<PointResult> {
-        let outcome = self.outcome.as_ref()?;
+    pub fn result(&mut self) -> Option<PointResult> {
+        let outcome = self.outcome.clone()?;
+        self.run.look(self.ended);
         let (first, end) = self.measured();
         let sample = self.sum(first, end);
         let periods = f64::from((end - first).max(1));
-        let sampled = self.run.model().fabric.measured().sampled;
+        let measured = self.run.stop().iter().map(|part| part.fabric.measured());
+        let sampled = Measured::join(measured).and_then(|measured| measured.sampled);
         let quantile = |q| sampled.as_ref().and_then(|sampled| sampled.quantile(first..end, q));
         let finite = |time: Option<Time>| time.filter(|&time| time != Time::NEVER);
         let latency = |unit: f64| Latency {
@@ -382,10 +461,11 @@ impl Point {
         };
         let any = sample.delivered > 0;
         let cycle = self.sampling.cycle.map(|cycle| cycle.0 as f64);
+        let failed = matches!(outcome, Outcome::Failed(_));
         let (saturated, reason) = match outcome {
             Outcome::Stable => (false, None),
-            Outcome::Saturated(why) => (true, Some(why.clone())),
-            Outcome::Failed(why) => (false, Some(why.clone())),
+            Outcome::Saturated(why) => (true, Some(why)),
+            Outcome::Failed(why) => (false, Some(why)),
         };
         let simulated = self.sampling.period.0 as f64 * f64::from(self.ended);
         Some(PointResult {
@@ -394,7 +474,7 @@ impl Point {
             accepted: sample.ejected_bytes as f64 / (self.full * periods),
             saturated,
             reason,
-            failed: matches!(outcome, Outcome::Failed(_)),
+            failed,
             converged: self.window.converged && !saturated,
             latency_ns: any.then(|| latency(1e3)),
             latency_cycles: cycle.filter(|_| any).map(latency),
@@ -405,7 +485,7 @@ impl Point {
             period_ns: self.sampling.period.nanoseconds(),
             simulated_s: simulated / 1e12,
             simulated_cycles: cycle.map(|cycle| simulated / cycle),
-            events: self.run.events(),
+            events: self.run.events,
             cpu_s: self.cpu.as_secs_f64(),
             wall_s: self.wall.as_secs_f64(),
         })

@@ -4,8 +4,8 @@ use crate::scenario::Problem;
 use crate::scenario::resolved::Scheduler;
 use odonata_engine::Time;
 
-/// Nodes above which a single queue works out of the caches: there, parts are faster even on one thread.
-const LARGE_NETWORK: u32 = 8_000;
+/// Bytes of state above which a single queue works out of the caches: there, parts are faster even on one thread.
+const LARGE_STATE: u64 = 16 << 20;
 
 /// Events of a run that is over before a second thread is of use: half a second.
 const SHORT_RUN: f64 = 3e6;
@@ -27,6 +27,8 @@ pub struct Situation {
     pub scheduler: Scheduler,
     /// Nodes of the machine.
     pub nodes: u32,
+    /// About what the state of one takes, with its share of the routers.
+    pub bytes_of_a_node: u32,
     /// Events of the whole run.
     pub events: f64,
     /// Events per simulated second, at a moment at which there are some.
@@ -134,6 +136,7 @@ fn auto(
     let Situation {
         events_per_s, nodes, ..
     } = *situation;
+    let large = u64::from(nodes) * u64::from(situation.bytes_of_a_node) > LARGE_STATE;
     let chosen = fastest(situation, candidates);
     let one = &candidates[chosen];
     if situation.processes > 1 {
@@ -169,7 +172,7 @@ fn auto(
     }
     // On one thread parts gain by working inside its caches, and lose by turning to the next.
     let events_of_a_part = one.events_of_a_window(events_per_s) / f64::from(one.parts);
-    if nodes > LARGE_NETWORK && one.parts > 1 && events_of_a_part >= WINDOW_COST {
+    if large && one.parts > 1 && events_of_a_part >= WINDOW_COST {
         reasons.push(format!(
             "the state of {nodes} nodes exceeds the caches of a core: {} parts run in turn, {} at a time",
             one.parts, one.lookahead
@@ -181,7 +184,7 @@ fn auto(
         return parallel(Scheduler::Conservative, situation, candidates, chosen, reasons);
     }
     if threads == 1 {
-        reasons.push(if nodes <= LARGE_NETWORK {
+        reasons.push(if !large {
             format!("the state of {nodes} nodes fits into the caches of a core")
         } else {
             let events = about(events_of_a_part);
@@ -307,6 +310,7 @@ mod tests {
     const BUSY: Situation = Situation {
         scheduler: Scheduler::Auto,
         nodes: 1_056,
+        bytes_of_a_node: 2 << 10,
         events: 1e9,
         events_per_s: 1e10,
         cores: 2,
@@ -414,6 +418,12 @@ mod tests {
             why.contains("9702 nodes exceeds") && why.contains("8 parts run in turn, 300 ns at a time"),
             "{why}"
         );
+        // As many bytes in few nodes.
+        let pipelined = Situation {
+            bytes_of_a_node: 20 << 10,
+            ..one
+        };
+        assert_eq!(decided(pipelined, &[GROUPS]).0, Scheduler::Conservative);
         // In turn, but with so little in a window that the caches are changed all the time.
         let sparse = Situation {
             events_per_s: 2e8,

@@ -38,12 +38,12 @@ pub(super) fn share_of(schedule: &schedule::Plan, process: usize, processes: usi
 }
 
 /// The routers of each of `parts`.
-pub(super) fn ranges(schedule: &schedule::Plan, parts: Range<usize>) -> Vec<Range<u32>> {
+pub(crate) fn ranges(schedule: &schedule::Plan, parts: Range<usize>) -> Vec<Range<u32>> {
     parts.map(|part| schedule.partition.range(part)).collect()
 }
 
 /// Starts the parts of a machine from `first` on under the scheduler that was chosen.
-pub(super) fn start(
+pub(crate) fn start(
     schedule: &schedule::Plan,
     first: usize,
     mut parts: Vec<Machine>,
