@@ -31,6 +31,10 @@ def scenario_page(schema: dict[str, Any]) -> str:
     return GENERATED + _INTRO + page.quantities() + page.section("", schema) + page.sections()
 
 
+#: Places of a type that are named one by one are fewer.
+_MANY = 4
+
+
 class _Page:
     def __init__(self, definitions: dict[str, Any]) -> None:
         self.definitions = definitions
@@ -93,7 +97,7 @@ class _Page:
         return "".join(parts)
 
     def _title(self, name: str) -> str:
-        title = ", ".join(f"`{place}`" for place in self.places[name])
+        title = ", ".join(f"`{place}`" for place in _shortened(self.places[name]))
         # A table that stands where a name may stand too has the same key; GitHub needs another anchor.
         alike = [other for other, places in self.places.items() if places == self.places[name]]
         return title if alike[0] == name else f"{title} as a table"
@@ -145,3 +149,16 @@ class _Page:
             inner = self._type(item.get("items", {}))
             return f"list of {inner}s" if inner.isalpha() else f"list: {inner}"
         return " or ".join(names)
+
+
+def _shortened(places: list[str]) -> list[str]:
+    """Many places that differ in one word only as one pattern.
+
+    >>> _shortened([f"jobs.N.workload.{name}.arrival" for name in ("incast", "shift", "tornado", "uniform")])
+    ['jobs.N.workload.*.arrival']
+    """
+    split = [place.split(".") for place in places]
+    if len(places) < _MANY or len({len(words) for words in split}) > 1:
+        return places
+    words = [column[0] if len(set(column)) == 1 else "*" for column in zip(*split, strict=True)]
+    return [".".join(words)] if words.count("*") == 1 else places
