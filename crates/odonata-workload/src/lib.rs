@@ -74,6 +74,7 @@
 //! ([`Cursor::advance`] does the numbering). Its tests hold the totals against the publication.
 
 pub mod collective;
+pub mod dumpi;
 mod grid;
 mod group;
 mod op;
