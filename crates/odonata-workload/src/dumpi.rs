@@ -1,6 +1,13 @@
 //! Traces of MPI programs in the DUMPI format of the SST project.
 
 mod error;
+mod translate;
+mod trace;
+mod survey;
+mod shared_pointer;
+mod knowledge;
+mod groups;
+mod communicators;
 mod input;
 mod label;
 mod rank_file;
@@ -18,4 +25,6 @@ pub use set::TraceFiles;
 pub use statistics::{
     CallCounts, CollectiveStatistics, FileStatistics, RankStatistics, ReceiveStatistics, SendStatistics, StartStatistics, Statistics,
 };
+pub use trace::Trace;
+pub use translate::Oddity;
 pub use trailer::{Footer, Trailer, Version};

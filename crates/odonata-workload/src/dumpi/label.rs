@@ -35,11 +35,12 @@ macro_rules! labels {
 }
 
 labels! {
+    GET_COUNT "MPI_Get_count", OP_CREATE "MPI_Op_create", OP_FREE "MPI_Op_free",
     SEND "MPI_Send", BSEND "MPI_Bsend", SSEND "MPI_Ssend", RSEND "MPI_Rsend", RECV "MPI_Recv",
     ISEND "MPI_Isend", IBSEND "MPI_Ibsend", ISSEND "MPI_Issend", IRSEND "MPI_Irsend", IRECV "MPI_Irecv",
     WAIT "MPI_Wait", TEST "MPI_Test", REQUEST_FREE "MPI_Request_free", WAITANY "MPI_Waitany", TESTANY "MPI_Testany",
     WAITALL "MPI_Waitall", TESTALL "MPI_Testall", WAITSOME "MPI_Waitsome", TESTSOME "MPI_Testsome",
-    IPROBE "MPI_Iprobe", PROBE "MPI_Probe", CANCEL "MPI_Cancel", GREQUEST_START "MPI_Grequest_start",
+    IPROBE "MPI_Iprobe", PROBE "MPI_Probe", CANCEL "MPI_Cancel",
     REQUEST_GET_STATUS "MPI_Request_get_status",
     SEND_INIT "MPI_Send_init", BSEND_INIT "MPI_Bsend_init", SSEND_INIT "MPI_Ssend_init", RSEND_INIT "MPI_Rsend_init",
     RECV_INIT "MPI_Recv_init", START "MPI_Start", STARTALL "MPI_Startall",
@@ -58,7 +59,7 @@ labels! {
     GROUP_INTERSECTION "MPI_Group_intersection", GROUP_DIFFERENCE "MPI_Group_difference",
     GROUP_INCL "MPI_Group_incl", GROUP_EXCL "MPI_Group_excl", GROUP_RANGE_INCL "MPI_Group_range_incl",
     GROUP_RANGE_EXCL "MPI_Group_range_excl", GROUP_FREE "MPI_Group_free",
-    COMM_SIZE "MPI_Comm_size", COMM_RANK "MPI_Comm_rank", COMM_DUP "MPI_Comm_dup", COMM_CREATE "MPI_Comm_create",
+    COMM_RANK "MPI_Comm_rank", COMM_DUP "MPI_Comm_dup", COMM_CREATE "MPI_Comm_create",
     COMM_SPLIT "MPI_Comm_split", COMM_FREE "MPI_Comm_free", COMM_DISCONNECT "MPI_Comm_disconnect",
     INTERCOMM_CREATE "MPI_Intercomm_create", INTERCOMM_MERGE "MPI_Intercomm_merge", CART_CREATE "MPI_Cart_create",
     CART_SUB "MPI_Cart_sub", GRAPH_CREATE "MPI_Graph_create", COMM_ACCEPT "MPI_Comm_accept",

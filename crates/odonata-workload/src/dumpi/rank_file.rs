@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::{Fault, Found, TraceError};
 use super::input::Input;
-use super::record::{self, Frame, Record};
+use super::record::{self, Frame, Record, Span};
 use super::trailer::{self, BODY, Trailer, Version};
 
 /// How the records of a file ended.
@@ -27,10 +27,53 @@ pub struct Records<R> {
     input: Input<R>,
     frame: Frame,
     trailer: Option<Trailer>,
-    /// Where the first record is.
-    first: u64,
     end: u64,
     ending: Option<Ending>,
+    clock: Clock,
+}
+
+/// What is the same for all records of a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    frame: Frame,
+    end: u64,
+}
+
+/// Where a record is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) offset: u64,
+    clock: Clock,
+}
+
+/// Seconds are stored in 16 bits: how often they have gone around.
+#[derive(Clone, Copy, Debug, Default)]
+struct Clock {
+    turns: i64,
+    last: i64,
+}
+
+/// From one turn of the stored seconds to the next, in ns.
+const TURN: i64 = 65_536 * 1_000_000_000;
+/// Going backwards by more than this is a turn.
+const HALF_TURN: i64 = TURN / 2;
+
+impl Clock {
+    /// The true times of a record whose predecessors have been seen.
+    #[inline]
+    fn unwrap(&mut self, span: &mut Span) {
+        span.start += self.turns * TURN;
+        span.stop += self.turns * TURN;
+        if span.start < self.last - HALF_TURN {
+            self.turns += 1;
+            span.start += TURN;
+            span.stop += TURN;
+        }
+        if span.stop < span.start - HALF_TURN {
+            span.stop += TURN;
+        }
+        self.last = self.last.max(span.start);
+    }
 }
 
 /// The file of one rank.
@@ -50,7 +93,6 @@ impl<R: Read + Seek> Records<R> {
         let cpu_base = i64::from(input.i32()?);
         let wall_base = i64::from(input.i32()?);
         Ok(Records {
-            first: input.position(),
             input,
             frame: Frame {
                 // A file without a header is one of a tracer that writes none until it ends: all known ones do.
@@ -61,6 +103,27 @@ impl<R: Read + Seek> Records<R> {
             trailer,
             end,
             ending: None,
+            clock: Clock {
+                turns: 0,
+                last: i64::MIN / 2,
+            },
+        })
+    }
+
+    /// The records of a file that was opened before, from `place` on.
+    pub(super) fn resume(source: R, layout: Layout, place: Place) -> Found<Self> {
+        let mut input = Input::new(source)?;
+        if input.position() < layout.end {
+            return Err(Fault::new(input.position(), "the file has become shorter", ""));
+        }
+        input.seek(place.offset, layout.end)?;
+        Ok(Records {
+            input,
+            frame: layout.frame,
+            trailer: None,
+            end: layout.end,
+            ending: None,
+            clock: place.clock,
         })
     }
 
@@ -74,25 +137,25 @@ impl<R: Read + Seek> Records<R> {
         self.ending
     }
 
-    /// Offset of the first record.
-    pub(super) fn first(&self) -> u64 {
-        self.first
+    /// Where the next record is.
+    pub(super) fn place(&self) -> Place {
+        Place {
+            offset: self.input.position(),
+            clock: self.clock,
+        }
     }
 
-    /// Offset of the next record.
-    pub(super) fn position(&self) -> u64 {
-        self.input.position()
-    }
-
-    /// Goes to the record at `offset`.
-    pub(super) fn go_to(&mut self, offset: u64) -> Found<()> {
-        self.ending = None;
-        self.input.seek(offset, self.end)
+    /// What is needed to go on at a [`Place`] of the same file without reading what is after the records.
+    pub(super) fn layout(&self) -> Layout {
+        Layout {
+            frame: self.frame,
+            end: self.end,
+        }
     }
 
     /// Reads the next record; `false` after the last.
     #[inline]
-    pub(super) fn advance(&mut self, record: &mut Record) -> Found<bool> {
+    pub(super) fn read(&mut self, record: &mut Record) -> Found<bool> {
         if self.ending.is_some() {
             return Ok(false);
         }
@@ -106,7 +169,12 @@ impl<R: Read + Seek> Records<R> {
         }
         let offset = self.input.position();
         match record::read(&mut self.input, &self.frame, record) {
-            Ok(true) => Ok(true),
+            Ok(true) => {
+                if let Some(span) = &mut record.wall {
+                    self.clock.unwrap(span);
+                }
+                Ok(true)
+            }
             Ok(false) => {
                 self.ending = Some(Ending::Complete);
                 Ok(false)
@@ -140,7 +208,7 @@ impl RankFile {
     /// A record makes no sense.
     pub fn for_each(&mut self, path: &Path, mut visit: impl FnMut(&Record)) -> Result<Ending, TraceError> {
         let mut record = Record::default();
-        while self.advance(&mut record).map_err(|fault| fault.of(path))? {
+        while self.read(&mut record).map_err(|fault| fault.of(path))? {
             visit(&record);
         }
         Ok(self.ending.unwrap_or(Ending::Complete))
