@@ -1,30 +1,35 @@
 //! Traces of MPI programs in the DUMPI format of the SST project.
 
-mod error;
-mod translate;
-mod trace;
-mod survey;
-mod shared_pointer;
-mod knowledge;
-mod groups;
 mod communicators;
+mod error;
+mod groups;
 mod input;
+mod knowledge;
 mod label;
+mod lint;
 mod rank_file;
 mod record;
 mod set;
+mod shared_pointer;
 mod statistics;
+mod survey;
 mod table;
+mod trace;
+mod traffic;
 mod trailer;
+mod translate;
 mod types;
 
 pub use error::TraceError;
+pub use lint::{Finding, Severity, lint};
 pub use rank_file::{Ending, RankFile, Records};
 pub use record::{Arg, Record, Span, Status, call_name};
 pub use set::TraceFiles;
 pub use statistics::{
-    CallCounts, CollectiveStatistics, FileStatistics, RankStatistics, ReceiveStatistics, SendStatistics, StartStatistics, Statistics,
+    CallCounts, CollectiveStatistics, FileStatistics, RankStatistics, ReceiveStatistics, SendStatistics,
+    StartStatistics, Statistics,
 };
 pub use trace::Trace;
-pub use translate::Oddity;
+pub use traffic::{Flow, traffic_matrix};
 pub use trailer::{Footer, Trailer, Version};
+pub use translate::Oddity;

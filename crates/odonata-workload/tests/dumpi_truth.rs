@@ -3,28 +3,10 @@
 //! The traces are not part of the project: they are looked for beside it, in `../shared/traces/dumpi`, or where
 //! `ODONATA_TRACES` says.
 
+mod reference_traces;
+
 use odonata_workload::dumpi::{Statistics, TraceFiles};
 use serde_json::Value;
-use std::path::PathBuf;
-
-/// The folders of the traces; none where there are none.
-fn sets() -> Vec<PathBuf> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let places = [
-        std::env::var_os("ODONATA_TRACES").map(PathBuf::from),
-        Some(root.join("../shared/traces/dumpi")),
-    ];
-    let mut found: Vec<PathBuf> = (places.into_iter().flatten())
-        .filter_map(|place| std::fs::read_dir(place).ok())
-        .flat_map(|folder| folder.filter_map(|entry| entry.ok().map(|entry| entry.path())))
-        .filter(|path| path.join("ground-truth.json").exists())
-        .collect();
-    found.sort();
-    if found.is_empty() {
-        eprintln!("no reference traces here: nothing is compared");
-    }
-    found
-}
 
 /// The paths of all values that differ.
 fn differences(at: String, seen: &Value, truth: &Value, list: &mut Vec<String>) {
@@ -50,7 +32,7 @@ fn differences(at: String, seen: &Value, truth: &Value, list: &mut Vec<String>) 
 
 #[test]
 fn every_field_of_every_reference_trace_is_as_the_reference_dumper_says() {
-    for set in sets() {
+    for set in reference_traces::sets() {
         let text = std::fs::read_to_string(set.join("ground-truth.json")).expect("it is there");
         let truth: Value = serde_json::from_str(&text).expect("it is JSON");
         let files = TraceFiles::find(&set).unwrap_or_else(|error| panic!("{error}"));

@@ -18,12 +18,28 @@ pub(super) enum Making {
     Dup,
     /// From this group; a position in the rank's [`Groups`].
     Create(Option<u32>),
-    Split { color: i32, key: i32 },
-    Cart { dims: Box<[i32]>, reorder: bool },
+    Split {
+        color: i32,
+        key: i32,
+    },
+    Cart {
+        dims: Box<[i32]>,
+        reorder: bool,
+    },
     CartSub(Box<[i32]>),
-    Graph { nodes: i32, reorder: bool },
-    Inter { leader: i32, peer: u32, remote: i32, tag: i32 },
-    Merge { high: bool },
+    Graph {
+        nodes: i32,
+        reorder: bool,
+    },
+    Inter {
+        leader: i32,
+        peer: u32,
+        remote: i32,
+        tag: i32,
+    },
+    Merge {
+        high: bool,
+    },
     /// With other jobs: nobody knows who they are.
     Foreign,
 }
@@ -228,7 +244,9 @@ impl Work<'_> {
         let mut objects = Vec::with_capacity(members.len());
         let mut calls = Vec::with_capacity(members.len());
         for &member in members.iter() {
-            let Some(&object) = self.objects[member as usize].get(&number) else { return Step::Nothing };
+            let Some(&object) = self.objects[member as usize].get(&number) else {
+                return Step::Nothing;
+            };
             let front = self.queues[member as usize].get(&object).and_then(VecDeque::front);
             objects.push(object);
             calls.push(front.copied());
@@ -243,7 +261,9 @@ impl Work<'_> {
                 let others = members.iter().zip(&calls).find(|(_, call)| call.is_some());
                 let (other, call) = others.map_or((0, 0), |(&other, call)| (other, call.unwrap_or(0)));
                 let name = self.ranks[other as usize].list[call as usize].making.name();
-                self.problem(format!("rank {other} calls {name} on a communicator, its member {member} does not"));
+                self.problem(format!(
+                    "rank {other} calls {name} on a communicator, its member {member} does not"
+                ));
                 return Step::Nothing;
             };
             creations.push(&ranks[member as usize].list[*call as usize]);
@@ -278,7 +298,13 @@ impl Work<'_> {
                 let size = product(dims);
                 let list = self.in_order(&members, &creations, size, *reorder);
                 let objects: HashMap<u32, Option<u32>> = by_member(&members, &creations);
-                self.add(list, None, Some(dims.clone()), |rank| objects.get(&rank).copied()?, todo);
+                self.add(
+                    list,
+                    None,
+                    Some(dims.clone()),
+                    |rank| objects.get(&rank).copied()?,
+                    todo,
+                );
             }
             Making::Graph { nodes, reorder } => {
                 let list = self.in_order(&members, &creations, i64::from(*nodes), *reorder);
@@ -301,7 +327,13 @@ impl Work<'_> {
     }
 
     /// Members in the order that colours and keys give.
-    fn split(&mut self, members: &[u32], creations: &[&Creation], side: impl Fn(usize) -> bool, todo: &mut VecDeque<u32>) {
+    fn split(
+        &mut self,
+        members: &[u32],
+        creations: &[&Creation],
+        side: impl Fn(usize) -> bool,
+        todo: &mut VecDeque<u32>,
+    ) {
         let mut colors: BTreeMap<(i32, bool), Vec<(i32, usize)>> = BTreeMap::new();
         for (at, creation) in creations.iter().enumerate() {
             if let (Making::Split { color, key }, Some(_)) = (&creation.making, creation.object) {
@@ -314,9 +346,17 @@ impl Work<'_> {
             let first = list.iter().filter(|&&(_, at)| !side(at)).count() as u32;
             let both = list.iter().any(|&(_, at)| side(at)) && first > 0;
             let ranks: Arc<[u32]> = list.iter().map(|&(_, at)| members[at]).collect();
-            let objects: HashMap<u32, Option<u32>> =
-                list.iter().map(|&(_, at)| (members[at], creations[at].object)).collect();
-            self.add(ranks, both.then_some(first), None, |rank| objects.get(&rank).copied()?, todo);
+            let objects: HashMap<u32, Option<u32>> = list
+                .iter()
+                .map(|&(_, at)| (members[at], creations[at].object))
+                .collect();
+            self.add(
+                ranks,
+                both.then_some(first),
+                None,
+                |rank| objects.get(&rank).copied()?,
+                todo,
+            );
         }
     }
 
@@ -330,7 +370,9 @@ impl Work<'_> {
                 made[at].1.insert(member, Some(object));
                 continue;
             }
-            let Making::Create(group) = creation.making else { continue };
+            let Making::Create(group) = creation.making else {
+                continue;
+            };
             let rank = &self.ranks[member as usize];
             let resolve = |object: u32| {
                 let number = (*self.numbers[member as usize].get(object as usize)?)?;
@@ -349,7 +391,9 @@ impl Work<'_> {
                 None => Vec::new(),
             };
             if !list.contains(&member) {
-                self.problem(format!("rank {member} is given a communicator by MPI_Comm_create, but is not in its group"));
+                self.problem(format!(
+                    "rank {member} is given a communicator by MPI_Comm_create, but is not in its group"
+                ));
                 continue;
             }
             for &other in &list {
@@ -385,7 +429,9 @@ impl Work<'_> {
         if reorder {
             let mut list = vec![u32::MAX; size];
             for (&member, creation) in members.iter().zip(creations) {
-                let said = creation.object.and_then(|object| self.ranks[member as usize].ranks.get(&object));
+                let said = creation
+                    .object
+                    .and_then(|object| self.ranks[member as usize].ranks.get(&object));
                 let place = said.and_then(|&said| list.get_mut(usize::try_from(said).ok()?));
                 if let Some(place) = place {
                     *place = member;
@@ -410,7 +456,12 @@ impl Work<'_> {
             self.problem("MPI_Cart_sub on a communicator that is no grid of as many dimensions".into());
             return;
         };
-        let kept: Box<[i32]> = dims.iter().zip(remain).filter(|(_, remain)| **remain != 0).map(|(&dim, _)| dim).collect();
+        let kept: Box<[i32]> = dims
+            .iter()
+            .zip(remain)
+            .filter(|(_, remain)| **remain != 0)
+            .map(|(&dim, _)| dim)
+            .collect();
         let mut slices: BTreeMap<Vec<i32>, Vec<usize>> = BTreeMap::new();
         for at in 0..members.len() {
             // The last dimension is the fastest.
@@ -428,13 +479,24 @@ impl Work<'_> {
             let ranks: Arc<[u32]> = slice.iter().map(|&at| members[at]).collect();
             let objects: HashMap<u32, Option<u32>> =
                 slice.iter().map(|&at| (members[at], creations[at].object)).collect();
-            self.add(ranks, None, Some(kept.clone()), |rank| objects.get(&rank).copied()?, todo);
+            self.add(
+                ranks,
+                None,
+                Some(kept.clone()),
+                |rank| objects.get(&rank).copied()?,
+                todo,
+            );
         }
     }
 
     fn merge(&mut self, members: &[u32], first: Option<u32>, creations: &[&Creation], todo: &mut VecDeque<u32>) {
         let first = first.unwrap_or(members.len() as u32) as usize;
-        let high = |at: usize| matches!(creations.get(at).map(|creation| &creation.making), Some(Making::Merge { high: true }));
+        let high = |at: usize| {
+            matches!(
+                creations.get(at).map(|creation| &creation.making),
+                Some(Making::Merge { high: true })
+            )
+        };
         let (one, other) = members.split_at(first);
         let list: Arc<[u32]> = match high(0) && !high(first) {
             true => other.iter().chain(one).copied().collect(),
@@ -464,13 +526,17 @@ impl Work<'_> {
         self.sides.remove(&key);
         let far = self.made[other as usize].members.clone();
         if !far.contains(&theirs) {
-            self.problem(format!("ranks {mine} and {theirs} lead sides of an intercommunicator that do not fit"));
+            self.problem(format!(
+                "ranks {mine} and {theirs} lead sides of an intercommunicator that do not fit"
+            ));
             return Step::Nothing;
         }
         let mut objects_of = by_member(members, creations);
         let mut far_objects = Vec::with_capacity(far.len());
         for &rank in far.iter() {
-            let Some(&object) = self.objects[rank as usize].get(&other) else { return Step::Nothing };
+            let Some(&object) = self.objects[rank as usize].get(&other) else {
+                return Step::Nothing;
+            };
             let front = self.queues[rank as usize].get(&object).and_then(VecDeque::front);
             far_objects.push(object);
             if let Some(&call) = front {
@@ -478,7 +544,13 @@ impl Work<'_> {
             }
         }
         let list: Arc<[u32]> = members.iter().chain(far.iter()).copied().collect();
-        self.add(list, Some(members.len() as u32), None, |rank| objects_of.get(&rank).copied()?, todo);
+        self.add(
+            list,
+            Some(members.len() as u32),
+            None,
+            |rank| objects_of.get(&rank).copied()?,
+            todo,
+        );
         self.take(members, objects);
         self.take(&far, &far_objects);
         todo.push_back(other);
@@ -487,10 +559,14 @@ impl Work<'_> {
 
     /// What both sides have in common, and the leaders of this and the other side, as ranks of the job.
     fn leaders(&self, members: &[u32], creations: &[&Creation]) -> Option<((u32, u32, u32, i32), u32, u32)> {
-        let Making::Inter { leader, .. } = creations[0].making else { return None };
+        let Making::Inter { leader, .. } = creations[0].making else {
+            return None;
+        };
         let at = usize::try_from(leader).ok()?;
         let mine = *members.get(at)?;
-        let Making::Inter { peer, remote, tag, .. } = creations[at].making else { return None };
+        let Making::Inter { peer, remote, tag, .. } = creations[at].making else {
+            return None;
+        };
         let peer = (*self.numbers[mine as usize].get(peer as usize)?)?;
         let peers = self.ranks_of(peer, mine, true);
         let peers = if self.made[peer as usize].first.is_some() {
@@ -505,10 +581,12 @@ impl Work<'_> {
     /// Calls that could not be worked out.
     fn leftovers(&mut self) {
         if self.problems.is_empty() {
-            let count: usize = (self.queues.iter()).map(|queues| {
-                #[allow(clippy::iter_over_hash_type)] // a sum
-                queues.values().map(VecDeque::len).sum::<usize>()
-            }).sum();
+            let count: usize = (self.queues.iter())
+                .map(|queues| {
+                    #[allow(clippy::iter_over_hash_type)] // a sum
+                    queues.values().map(VecDeque::len).sum::<usize>()
+                })
+                .sum();
             if count > 0 {
                 self.problem(format!("{count} calls that make communicators fit no other rank's"));
             }
@@ -548,11 +626,16 @@ impl Work<'_> {
 }
 
 fn by_member(members: &[u32], creations: &[&Creation]) -> HashMap<u32, Option<u32>> {
-    members.iter().zip(creations).map(|(&member, creation)| (member, creation.object)).collect()
+    members
+        .iter()
+        .zip(creations)
+        .map(|(&member, creation)| (member, creation.object))
+        .collect()
 }
 
 fn product(dims: &[i32]) -> i64 {
-    dims.iter().fold(1, |product: i64, &dim| product.saturating_mul(i64::from(dim.max(0))))
+    dims.iter()
+        .fold(1, |product: i64, &dim| product.saturating_mul(i64::from(dim.max(0))))
 }
 
 /// The group of these ranks, without a list where a rule says the same.
@@ -564,7 +647,12 @@ fn group(members: &[u32]) -> Group {
             stride: 1,
             count: 1,
         },
-        [first, second, ..] if second > first && members.windows(2).all(|pair| pair[0].checked_add(second - first) == Some(pair[1])) => {
+        [first, second, ..]
+            if second > first
+                && members
+                    .windows(2)
+                    .all(|pair| pair[0].checked_add(second - first) == Some(pair[1])) =>
+        {
             Group::Strided {
                 first,
                 stride: second - first,

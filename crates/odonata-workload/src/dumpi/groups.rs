@@ -84,7 +84,9 @@ impl Groups {
                 return;
             }
             l::GROUP_INCL | l::GROUP_EXCL | l::GROUP_RANGE_INCL | l::GROUP_RANGE_EXCL => {
-                let Some(group) = self.get(record.int(Arg::Group)) else { return };
+                let Some(group) = self.get(record.int(Arg::Group)) else {
+                    return;
+                };
                 match record.label {
                     l::GROUP_INCL => Node::Incl(group, list(Arg::Ranks)),
                     l::GROUP_EXCL => Node::Excl(group, list(Arg::Ranks)),
@@ -119,7 +121,10 @@ impl Groups {
         let mut stack = vec![group];
         while let Some(&at) = stack.last() {
             let node = self.nodes.get(at as usize).ok_or(Unknown::Never)?;
-            let missing = operands(node).into_iter().flatten().find(|operand| !known.contains_key(operand));
+            let missing = operands(node)
+                .into_iter()
+                .flatten()
+                .find(|operand| !known.contains_key(operand));
             if let Some(operand) = missing {
                 stack.push(operand);
                 continue;
@@ -196,7 +201,9 @@ fn drop_from(group: &[u32], positions: impl Iterator<Item = i64>) -> Rc<[u32]> {
 fn range(triplets: &[i32], most: usize) -> Result<Vec<i64>, Unknown> {
     let mut positions = Vec::new();
     for triplet in triplets.chunks(3) {
-        let &[first, last, stride] = triplet else { return Err(Unknown::Never) };
+        let &[first, last, stride] = triplet else {
+            return Err(Unknown::Never);
+        };
         let (mut at, last, stride) = (i64::from(first), i64::from(last), i64::from(stride));
         if stride == 0 {
             return Err(Unknown::Never);

@@ -155,7 +155,11 @@ impl<R: Read + Seek> Input<R> {
     pub(super) fn length(&mut self, each: u64) -> Found<usize> {
         let length = self.i32()?;
         match u64::try_from(length) {
-            Err(_) => Err(Fault::new(self.position() - 4, format!("a length of {length}"), "0 or more")),
+            Err(_) => Err(Fault::new(
+                self.position() - 4,
+                format!("a length of {length}"),
+                "0 or more",
+            )),
             Ok(length) if length * each > self.left() => Err(self.too_long(length, each)),
             Ok(length) => Ok(length as usize),
         }

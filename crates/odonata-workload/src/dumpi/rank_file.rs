@@ -88,7 +88,9 @@ impl<R: Read + Seek> Records<R> {
         let mut input = Input::new(source)?;
         let length = input.left() + input.position();
         let trailer = trailer::read(&mut input, length)?;
-        let (body, end) = trailer.as_ref().map_or((BODY, length), |trailer| (trailer.body, trailer.body_end));
+        let (body, end) = trailer
+            .as_ref()
+            .map_or((BODY, length), |trailer| (trailer.body, trailer.body_end));
         input.seek(body, end)?;
         let cpu_base = i64::from(input.i32()?);
         let wall_base = i64::from(input.i32()?);
@@ -96,7 +98,9 @@ impl<R: Read + Seek> Records<R> {
             input,
             frame: Frame {
                 // A file without a header is one of a tracer that writes none until it ends: all known ones do.
-                version: trailer.as_ref().map_or(Version(u8::MAX, 0, 0), |trailer| trailer.version),
+                version: trailer
+                    .as_ref()
+                    .map_or(Version(u8::MAX, 0, 0), |trailer| trailer.version),
                 cpu_base,
                 wall_base,
             },

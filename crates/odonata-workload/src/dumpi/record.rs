@@ -111,8 +111,12 @@ fn field(text: &str) -> Field {
 }
 
 /// The arguments of every label.
-static LAYOUTS: LazyLock<Vec<Box<[Field]>>> =
-    LazyLock::new(|| TABLE.iter().map(|(_, text)| text.split_whitespace().map(field).collect()).collect());
+static LAYOUTS: LazyLock<Vec<Box<[Field]>>> = LazyLock::new(|| {
+    TABLE
+        .iter()
+        .map(|(_, text)| text.split_whitespace().map(field).collect())
+        .collect()
+});
 
 /// The name of the call with this label, or of the instrumented function.
 pub fn call_name(label: u16) -> &'static str {
@@ -260,16 +264,32 @@ pub(super) fn read<R: Read + Seek>(input: &mut Input<R>, frame: &Frame, record: 
     }
     let function = matches!(label, FUNCTION_ENTER | FUNCTION_EXIT);
     if !(function || usize::from(label) < CALLS) || label == PCONTROL {
-        return Err(Fault::new(offset, format!("label {label}"), "that of a call, 0 to 289, or 293 for the end"));
+        return Err(Fault::new(
+            offset,
+            format!("label {label}"),
+            "that of a call, 0 to 289, or 293 for the end",
+        ));
     }
     let mask = input.u8()?;
     if mask & 0x30 != 0 {
-        return Err(Fault::new(offset + 2, format!("mask {mask:#04x}"), "bits 0x10 and 0x20 to be 0"));
+        return Err(Fault::new(
+            offset + 2,
+            format!("mask {mask:#04x}"),
+            "bits 0x10 and 0x20 to be 0",
+        ));
     }
     (record.label, record.offset, record.present) = (label, offset, 0);
     record.thread = if mask & 0x40 != 0 { input.u16()? } else { 0 };
-    record.cpu = if mask & 0x04 != 0 { Some(span(input, frame.cpu_base)?) } else { None };
-    record.wall = if mask & 0x08 != 0 { Some(span(input, frame.wall_base)?) } else { None };
+    record.cpu = if mask & 0x04 != 0 {
+        Some(span(input, frame.cpu_base)?)
+    } else {
+        None
+    };
+    record.wall = if mask & 0x08 != 0 {
+        Some(span(input, frame.wall_base)?)
+    } else {
+        None
+    };
     if mask & 0x80 != 0 {
         let counters = input.u8()?;
         input.skip(u64::from(counters) * 16)?;

@@ -20,7 +20,11 @@ pub struct TraceFiles {
 }
 
 fn unreadable(path: &Path, cause: &std::io::Error) -> TraceError {
-    TraceError::about(path, format!("cannot be read: {cause}"), "a folder with a DUMPI trace, or its .meta file")
+    TraceError::about(
+        path,
+        format!("cannot be read: {cause}"),
+        "a folder with a DUMPI trace, or its .meta file",
+    )
 }
 
 impl TraceFiles {
@@ -32,7 +36,9 @@ impl TraceFiles {
     /// # Errors
     /// There is no trace, there are several, or a rank has no file.
     pub fn find(path: &Path) -> Result<TraceFiles, TraceError> {
-        let is_folder = std::fs::metadata(path).map_err(|cause| unreadable(path, &cause))?.is_dir();
+        let is_folder = std::fs::metadata(path)
+            .map_err(|cause| unreadable(path, &cause))?
+            .is_dir();
         let folder = match path.parent() {
             _ if is_folder => path,
             Some(parent) if parent != Path::new("") => parent,
@@ -66,7 +72,11 @@ impl TraceFiles {
                 let prefix = named.map_or(stem, String::as_str).to_string();
                 if !files.contains_key(&prefix) {
                     let problem = format!("there is no file {prefix}-RANK.bin beside it");
-                    return Err(TraceError::about(file, problem, "one file per rank, PREFIX-0000.bin and so on"));
+                    return Err(TraceError::about(
+                        file,
+                        problem,
+                        "one file per rank, PREFIX-0000.bin and so on",
+                    ));
                 }
                 prefix
             }
@@ -83,7 +93,11 @@ impl TraceFiles {
             && count != ranks.len()
         {
             let problem = format!("{} files {prefix}-RANK.bin", ranks.len());
-            return Err(TraceError::about(folder, problem, format!("{count}, numprocs of the .meta file")));
+            return Err(TraceError::about(
+                folder,
+                problem,
+                format!("{count}, numprocs of the .meta file"),
+            ));
         }
         Ok(TraceFiles { ranks, meta })
     }
@@ -114,9 +128,15 @@ fn read_meta(path: &Path) -> Result<BTreeMap<String, String>, TraceError> {
     let mut bytes = Vec::new();
     let longest = file.take(LONGEST_META + 1).read_to_end(&mut bytes);
     if longest.map_err(|cause| unreadable(path, &cause))? as u64 > LONGEST_META {
-        return Err(TraceError::about(path, "more than 1 MiB", "a .meta file with lines key=value"));
+        return Err(TraceError::about(
+            path,
+            "more than 1 MiB",
+            "a .meta file with lines key=value",
+        ));
     }
     let text = String::from_utf8_lossy(&bytes);
     let pairs = text.lines().filter_map(|line| line.split_once('='));
-    Ok(pairs.map(|(key, value)| (key.trim().into(), value.trim().into())).collect())
+    Ok(pairs
+        .map(|(key, value)| (key.trim().into(), value.trim().into()))
+        .collect())
 }

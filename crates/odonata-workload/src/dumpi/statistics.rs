@@ -256,7 +256,9 @@ impl RankStatistics {
 
 fn named(counts: &[u32]) -> CallCounts {
     let named = (0..).zip(counts).filter(|(_, count)| **count > 0);
-    named.map(|(label, &count)| (call_name(label), u64::from(count))).collect()
+    named
+        .map(|(label, &count)| (call_name(label), u64::from(count)))
+        .collect()
 }
 
 #[derive(Default)]
@@ -283,7 +285,10 @@ impl Counter {
         let sends = &mut self.statistics.sends;
         sends.count += 1;
         sends.bytes += bytes;
-        *sends.size_hist_bitlen.entry(u64::BITS - bytes.leading_zeros()).or_default() += 1;
+        *sends
+            .size_hist_bitlen
+            .entry(u64::BITS - bytes.leading_zeros())
+            .or_default() += 1;
     }
 
     fn receive(&mut self, record: &Record, count: Arg, datatype: Arg) {
@@ -333,7 +338,9 @@ impl Counter {
 
     fn count_transfer(&mut self, record: &Record, name: &'static str) {
         match record.label {
-            l::SEND | l::BSEND | l::SSEND | l::RSEND | l::ISEND | l::IBSEND | l::ISSEND | l::IRSEND => self.send(record),
+            l::SEND | l::BSEND | l::SSEND | l::RSEND | l::ISEND | l::IBSEND | l::ISSEND | l::IRSEND => {
+                self.send(record)
+            }
             l::RECV | l::IRECV => self.receive(record, Arg::Count, Arg::Type),
             l::SENDRECV => {
                 self.send(record);
@@ -345,7 +352,8 @@ impl Counter {
             }
             l::SEND_INIT | l::BSEND_INIT | l::SSEND_INIT | l::RSEND_INIT | l::RECV_INIT => {
                 let bytes = self.bytes(record.int(Arg::Count), record.int(Arg::Type));
-                self.persistent.insert(record.int(Arg::Req), (record.label != l::RECV_INIT, bytes));
+                self.persistent
+                    .insert(record.int(Arg::Req), (record.label != l::RECV_INIT, bytes));
             }
             l::START => self.start(record.int(Arg::Req)),
             l::STARTALL => record.list(Arg::Reqs).iter().for_each(|&request| self.start(request)),

@@ -41,7 +41,10 @@ pub(super) struct Survey {
 /// Reads the file at `path` once, and keeps a place to start from after every `chunk` records.
 pub(super) fn survey(path: &Path, chunk: u32) -> Result<Survey, TraceError> {
     let mut file = RankFile::open(path)?;
-    let stated = file.trailer().map(|trailer| trailer.sizes.clone()).filter(|sizes| !sizes.is_empty());
+    let stated = file
+        .trailer()
+        .map(|trailer| trailer.sizes.clone())
+        .filter(|sizes| !sizes.is_empty());
     let sizes = stated.unwrap_or_else(|| default_sizes().to_vec());
     let mut state = RankState::new();
     let mut creations = Creations::default();

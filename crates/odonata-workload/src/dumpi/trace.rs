@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::communicators::{Communicators, Creations, work_out};
 use super::error::TraceError;
-use super::knowledge::Knowledge;
+use super::knowledge::{CommOf, Knowledge};
 use super::rank_file::{Ending, Layout, RankFile, Records};
 use super::record::Record;
 use super::set::TraceFiles;
 use super::shared_pointer;
 use super::survey::{Resume, Survey, survey};
-use super::translate::{Blocks, Oddity, Output, Planned, Translator};
+use super::translate::{Blocks, FIRST, Oddity, Output, Planned, Translator};
 use crate::{After, Comm, Counts, Cursor, Group, Op, OpId, Program};
 
 /// Records that all ranks together have translated at once, roughly: about a hundred bytes each.
@@ -94,12 +94,19 @@ impl Trace {
     }
 
     fn assemble(files: TraceFiles, layouts: Vec<Layout>, mut surveys: Vec<Survey>, scale: f64) -> Trace {
-        let creations: Vec<Creations> = surveys.iter_mut().map(|survey| std::mem::take(&mut survey.creations)).collect();
+        let creations: Vec<Creations> = surveys
+            .iter_mut()
+            .map(|survey| std::mem::take(&mut survey.creations))
+            .collect();
         let Communicators {
             groups,
             of_ranks,
             problems,
         } = work_out(&creations);
+        let problems = problems
+            .into_iter()
+            .chain(contradictions(&creations, &groups, &of_ranks))
+            .collect();
         drop(creations);
         let mut oddities: BTreeMap<Oddity, u64> = BTreeMap::new();
         let mut truncated = Vec::new();
@@ -121,11 +128,14 @@ impl Trace {
             };
             numbers.push(opened.into_iter().map(number).collect::<Vec<u64>>());
         }
-        let accesses: Vec<_> = surveys.iter_mut().map(|survey| std::mem::take(&mut survey.shared)).collect();
+        let accesses: Vec<_> = surveys
+            .iter_mut()
+            .map(|survey| std::mem::take(&mut survey.shared))
+            .collect();
         let shared = shared_pointer::offsets(&accesses, &numbers);
-        let (records, io) = surveys
-            .iter()
-            .fold((0, false), |(records, io), survey| (records + survey.records, io | survey.io));
+        let (records, io) = surveys.iter().fold((0, false), |(records, io), survey| {
+            (records + survey.records, io | survey.io)
+        });
         let ranks = (0..)
             .zip(surveys)
             .zip(layouts)
@@ -198,7 +208,10 @@ impl Trace {
         let cell = self.ranks.get(rank as usize)?;
         cell.resumes.get(index as usize)?;
         let mut recent = cell.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = recent.iter().position(|chunk| chunk.as_ref().is_some_and(|chunk| chunk.index == index)) {
+        if let Some(at) = recent
+            .iter()
+            .position(|chunk| chunk.as_ref().is_some_and(|chunk| chunk.index == index))
+        {
             // The first is the one that was asked for last.
             recent.rotate_left(at);
             return recent[0].clone();
@@ -214,6 +227,31 @@ impl Trace {
     }
 }
 
+/// What `MPI_Comm_rank` said and is not so.
+fn contradictions(creations: &[Creations], groups: &[Group], of_ranks: &[Vec<Option<CommOf>>]) -> Vec<String> {
+    let mut list = Vec::new();
+    for (rank, (calls, comms)) in (0..).zip(creations.iter().zip(of_ranks)) {
+        for (object, of) in comms.iter().enumerate().skip(FIRST as usize) {
+            let (Some(of), Some(&said)) = (of, calls.ranks.get(&(object as u32))) else {
+                continue;
+            };
+            let member = if of.inter { None } else { u32::try_from(said).ok() };
+            let there = member.and_then(|member| groups[of.number as usize].rank(member));
+            if !of.inter && there != Some(rank) && list.len() < MOST_CONTRADICTIONS {
+                list.push(format!(
+                    "rank {rank} was told to be number {said} of communicator {}, where by the calls that made it rank \
+                     {there:?} is",
+                    of.number
+                ));
+            }
+        }
+    }
+    list
+}
+
+/// Most contradictions that are described.
+const MOST_CONTRADICTIONS: usize = 100;
+
 impl Rank {
     /// Reads and translates part `index`.
     fn translate(&self, path: &Path, index: u32) -> Result<Chunk, TraceError> {
@@ -226,7 +264,9 @@ impl Rank {
         let mut out = Output::default();
         let mut record = Record::default();
         let first_list = state.lists();
-        while end.is_none_or(|end| file.place().offset < end) && file.read(&mut record).map_err(|fault| fault.of(path))? {
+        while end.is_none_or(|end| file.place().offset < end)
+            && file.read(&mut record).map_err(|fault| fault.of(path))?
+        {
             Translator::new(&mut state, &self.sizes, Some(&self.knowledge), &mut out).record(&record);
         }
         let mut translator = Translator::new(&mut state, &self.sizes, Some(&self.knowledge), &mut out);
@@ -281,18 +321,24 @@ impl Program for Trace {
     }
 
     fn bytes(&self, rank: u32, counts: Counts, from: u32, to: u32) -> u64 {
-        let Some(cell) = self.ranks.get(rank as usize) else { return 0 };
+        let Some(cell) = self.ranks.get(rank as usize) else {
+            return 0;
+        };
         // The last part that starts before the list does.
         let after = cell.resumes.partition_point(|resume| resume.state.lists() <= counts.0);
         let Some(index) = after.checked_sub(1) else { return 0 };
         let chunk = self.chunk(rank, index as u32);
-        let list = chunk.as_ref().and_then(|chunk| chunk.lists.get((counts.0 - chunk.first_list) as usize));
+        let list = chunk
+            .as_ref()
+            .and_then(|chunk| chunk.lists.get((counts.0 - chunk.first_list) as usize));
         list.map_or(0, |list| list.bytes(from, to))
     }
 
     fn describe(&self) -> String {
         let first = self.files.ranks.first().and_then(|path| path.parent());
-        let name = first.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        let name = first
+            .and_then(Path::file_name)
+            .map(|name| name.to_string_lossy().into_owned());
         format!(
             "trace {}: {} ranks, {} calls",
             name.unwrap_or_default(),

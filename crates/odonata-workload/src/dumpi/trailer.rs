@@ -74,11 +74,20 @@ fn index<R: Read + Seek>(input: &mut Input<R>, length: u64) -> Found<Option<Inde
         for (name, offset) in [("header", header), ("body", body), ("footer", footer), ("sizes", sizes)] {
             if offset > length - size {
                 let expected = format!("at most {}, where the index is", length - size);
-                return Err(Fault::new(length - size, format!("the {name} at byte {offset}"), expected));
+                return Err(Fault::new(
+                    length - size,
+                    format!("the {name} at byte {offset}"),
+                    expected,
+                ));
             }
         }
         let body = if body == 0 { BODY } else { body };
-        return Ok(Some(Index { header, body, footer, sizes }));
+        return Ok(Some(Index {
+            header,
+            body,
+            footer,
+            sizes,
+        }));
     }
     Ok(None)
 }
@@ -99,7 +108,11 @@ pub(super) fn read<R: Read + Seek>(input: &mut Input<R>, length: u64) -> Found<O
     };
     if index.header <= index.body {
         let problem = format!("the header at byte {}", index.header);
-        return Err(Fault::new(length, problem, format!("it after the body at byte {}", index.body)));
+        return Err(Fault::new(
+            length,
+            problem,
+            format!("it after the body at byte {}", index.body),
+        ));
     }
     input.seek(index.header, length)?;
     let version = Version(input.u8()?, input.u8()?, input.u8()?);
@@ -134,7 +147,11 @@ fn footer<R: Read + Seek>(input: &mut Input<R>, offset: u64, length: u64) -> Fou
     input.seek(offset, length)?;
     let magic = input.u64()?;
     if magic != FOOTER {
-        return Err(Fault::new(offset, format!("{magic:#018x}"), format!("{FOOTER:#018x}, the start of a footer")));
+        return Err(Fault::new(
+            offset,
+            format!("{magic:#018x}"),
+            format!("{FOOTER:#018x}, the start of a footer"),
+        ));
     }
     let mut table = || -> Found<Vec<u32>> {
         let calls = (0..CALLS).map(|_| input.u32()).collect::<Found<Vec<u32>>>()?;

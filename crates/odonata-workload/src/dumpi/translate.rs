@@ -47,11 +47,7 @@ pub(super) enum Blocks {
     /// That of this rank.
     Own(u64),
     /// What this member gives to each, and gets from each.
-    Both {
-        me: u32,
-        give: Box<[u64]>,
-        get: Box<[u64]>,
-    },
+    Both { me: u32, give: Box<[u64]>, get: Box<[u64]> },
 }
 
 impl Blocks {
@@ -274,8 +270,14 @@ impl<'a> Translator<'a> {
 
     /// Books the time since the last call of the thread.
     fn pass_time(&mut self, record: &Record) {
-        let known = self.state.threads.iter().position(|thread| thread.number == record.thread);
-        let begin = record.wall.map_or(0, |span| *self.state.begin.get_or_insert(span.start));
+        let known = self
+            .state
+            .threads
+            .iter()
+            .position(|thread| thread.number == record.thread);
+        let begin = record
+            .wall
+            .map_or(0, |span| *self.state.begin.get_or_insert(span.start));
         self.thread = known.unwrap_or_else(|| {
             self.state.threads.push(Thread {
                 number: record.thread,
@@ -358,7 +360,9 @@ impl<'a> Translator<'a> {
     }
 
     fn bytes(&self, record: &Record, count: Arg, datatype: Arg) -> u64 {
-        self.state.types.bytes(self.sizes, record.int(count), record.int(datatype))
+        self.state
+            .types
+            .bytes(self.sizes, record.int(count), record.int(datatype))
     }
 }
 

@@ -60,7 +60,10 @@ impl Types {
             }
             l::TYPE_CREATE_RESIZED | l::TYPE_DUP => old(),
             l::TYPE_CREATE_SUBARRAY => {
-                let cells = record.list(Arg::Sub).iter().map(|&extent| u64::from(extent.max(0) as u32));
+                let cells = record
+                    .list(Arg::Sub)
+                    .iter()
+                    .map(|&extent| u64::from(extent.max(0) as u32));
                 cells.fold(1, u64::saturating_mul).saturating_mul(old())
             }
             // The share of a rank of a distributed array: as the file states it.

@@ -129,7 +129,11 @@ fn job(
         (None, Some(trace)) => trace.ranks(),
         (None, None) => {
             let key = format!("{at}.ranks");
-            return Err(Problem::new(at, "the key \"ranks\" is missing", format!("the number of ranks, as {key}")));
+            return Err(Problem::new(
+                at,
+                "the key \"ranks\" is missing",
+                format!("the number of ranks, as {key}"),
+            ));
         }
     };
     if ranks == 0 || u64::from(ranks) > MOST_RANKS {

@@ -14,14 +14,22 @@ pub(super) fn open(at: &str, job: &w::Job, folder: &Path) -> Result<Option<r::Tr
     let Some(path) = &job.trace else {
         if job.compute_scale.is_some() {
             let key = format!("{at}.compute_scale");
-            return Err(Problem::new(key, "only a trace has recorded times", "the key trace beside it"));
+            return Err(Problem::new(
+                key,
+                "only a trace has recorded times",
+                "the key trace beside it",
+            ));
         }
         return Ok(None);
     };
     let scale = job.compute_scale.unwrap_or(1.0);
     if !(0.0..=LARGEST_SCALE).contains(&scale) {
         let problem = format!("{scale} is out of range");
-        return Err(Problem::new(format!("{at}.compute_scale"), problem, format!("0 to {LARGEST_SCALE}")));
+        return Err(Problem::new(
+            format!("{at}.compute_scale"),
+            problem,
+            format!("0 to {LARGEST_SCALE}"),
+        ));
     }
     match r::Trace::open(&folder.join(path), scale) {
         Ok(trace) => Ok(Some(trace)),
@@ -42,10 +50,18 @@ pub(super) fn workload(
 ) -> Result<(&'static str, r::Workload), Problem> {
     if ranks != trace.ranks() {
         let problem = format!("{ranks} ranks, but the trace has {}", trace.ranks());
-        return Err(Problem::new(format!("{at}.ranks"), problem, "the ranks of the trace, or no such key"));
+        return Err(Problem::new(
+            format!("{at}.ranks"),
+            problem,
+            "the ranks of the trace, or no such key",
+        ));
     }
     if trace.does_io() && machine.storage.is_none() {
-        let problem = Problem::new(format!("{at}.trace"), "the trace does I/O, but the machine has no servers", "");
+        let problem = Problem::new(
+            format!("{at}.trace"),
+            "the trace does I/O, but the machine has no servers",
+            "",
+        );
         return Err(problem.hint("add a table [storage]"));
     }
     Ok(("trace", r::Workload::Trace(trace.clone())))

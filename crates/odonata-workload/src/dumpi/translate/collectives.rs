@@ -81,7 +81,11 @@ impl Translator<'_> {
         let (comm, counts) = (Comm(of.number), Counts(list));
         let count = u64::from(record.int(Arg::Count).max(0) as u32);
         let bytes = self.bytes(record, Arg::Count, Arg::Type);
-        let root = || u32::try_from(record.int(Arg::Root)).ok().filter(|&root| root < of.peers);
+        let root = || {
+            u32::try_from(record.int(Arg::Root))
+                .ok()
+                .filter(|&root| root < of.peers)
+        };
         let at_root = record.int(Arg::Rank) == record.int(Arg::Root);
         let sent = || self.bytes(record, Arg::Scount, Arg::Stype);
         let received = || self.bytes(record, Arg::Rcount, Arg::Rtype);
@@ -146,7 +150,9 @@ impl Translator<'_> {
             l::WIN_FREE => self.state.windows.remove(&window),
             _ => self.state.windows.get(&window).copied(),
         };
-        let Some(of) = object.and_then(|object| self.knowledge?.comm(object)) else { return };
+        let Some(of) = object.and_then(|object| self.knowledge?.comm(object)) else {
+            return;
+        };
         let comm = Comm(of.number);
         self.op(OpKind::Collective(Collective::Barrier { comm }));
     }
@@ -172,9 +178,20 @@ impl Translator<'_> {
                 }
                 return;
             }
-            l::COMM_DUP | l::COMM_CREATE | l::COMM_SPLIT | l::INTERCOMM_CREATE | l::INTERCOMM_MERGE | l::CART_CREATE
-            | l::CART_SUB | l::GRAPH_CREATE | l::COMM_ACCEPT | l::COMM_CONNECT | l::COMM_GET_PARENT | l::COMM_JOIN
-            | l::COMM_SPAWN | l::COMM_SPAWN_MULTIPLE => {}
+            l::COMM_DUP
+            | l::COMM_CREATE
+            | l::COMM_SPLIT
+            | l::INTERCOMM_CREATE
+            | l::INTERCOMM_MERGE
+            | l::CART_CREATE
+            | l::CART_SUB
+            | l::GRAPH_CREATE
+            | l::COMM_ACCEPT
+            | l::COMM_CONNECT
+            | l::COMM_GET_PARENT
+            | l::COMM_JOIN
+            | l::COMM_SPAWN
+            | l::COMM_SPAWN_MULTIPLE => {}
             _ => return,
         }
         let before = self.known(record.int(parent));
@@ -187,7 +204,12 @@ impl Translator<'_> {
         }
         let foreign = matches!(
             record.label,
-            l::COMM_ACCEPT | l::COMM_CONNECT | l::COMM_GET_PARENT | l::COMM_JOIN | l::COMM_SPAWN | l::COMM_SPAWN_MULTIPLE
+            l::COMM_ACCEPT
+                | l::COMM_CONNECT
+                | l::COMM_GET_PARENT
+                | l::COMM_JOIN
+                | l::COMM_SPAWN
+                | l::COMM_SPAWN_MULTIPLE
         );
         let Some(of) = before.filter(|_| !foreign) else { return };
         let comm = Comm(of.number);

@@ -102,8 +102,12 @@ impl Translator<'_> {
                 let end = whole(record.get(Arg::Off));
                 self.keep(handle, FileState { end, ..file });
             }
-            l::FILE_READ_AT_ALL_END | l::FILE_WRITE_AT_ALL_END | l::FILE_READ_ALL_END | l::FILE_WRITE_ALL_END
-            | l::FILE_READ_ORDERED_END | l::FILE_WRITE_ORDERED_END => {
+            l::FILE_READ_AT_ALL_END
+            | l::FILE_WRITE_AT_ALL_END
+            | l::FILE_READ_ALL_END
+            | l::FILE_WRITE_ALL_END
+            | l::FILE_READ_ORDERED_END
+            | l::FILE_WRITE_ORDERED_END => {
                 self.keep(handle, FileState { split: None, ..file });
                 if let (Some(request), Some(_)) = (file.split, number) {
                     let request = Request(request);
@@ -244,7 +248,10 @@ impl Translator<'_> {
                 let number = self.state.shared;
                 self.share(record, &file, bytes, false, false);
                 let offsets = self.knowledge.map(|knowledge| knowledge.shared.as_slice());
-                offsets.and_then(|offsets| offsets.get(number as usize)).copied().unwrap_or(0)
+                offsets
+                    .and_then(|offsets| offsets.get(number as usize))
+                    .copied()
+                    .unwrap_or(0)
             }
         };
         if write {

@@ -39,7 +39,10 @@ impl Translator<'_> {
     /// Source and tag of a receive as the program names them, given what is known of the message.
     fn from(&mut self, comm: CommOf, source: i32, tag: i32, fate: Option<Fate>) -> (Source, Tag) {
         let (source, tag) = match fate {
-            Some(Fate::From { source: known, tag: seen }) => (
+            Some(Fate::From {
+                source: known,
+                tag: seen,
+            }) => (
                 if source == ANY { known } else { source },
                 if tag == ANY { seen } else { tag },
             ),
@@ -64,9 +67,15 @@ impl Translator<'_> {
 
     fn send(&mut self, record: &Record) {
         self.object(record.int(Arg::Comm));
-        let Some(of) = self.known(record.int(Arg::Comm)) else { return };
+        let Some(of) = self.known(record.int(Arg::Comm)) else {
+            return;
+        };
         let bytes = self.bytes(record, Arg::Count, Arg::Type);
-        let (to, tag, comm) = (self.to(of, record.int(Arg::Dest)), record.int(Arg::Tag) as u32, Comm(of.number));
+        let (to, tag, comm) = (
+            self.to(of, record.int(Arg::Dest)),
+            record.int(Arg::Tag) as u32,
+            Comm(of.number),
+        );
         self.op(match record.label {
             l::SSEND => OpKind::Ssend { to, tag, bytes, comm },
             // Complete when it is copied.
@@ -97,7 +106,9 @@ impl Translator<'_> {
         self.object(record.int(Arg::Comm));
         let (source, tag) = (record.int(Arg::Source), record.int(Arg::Tag));
         let fate = self.own_fate(record, source, tag);
-        let Some(of) = self.known(record.int(Arg::Comm)) else { return };
+        let Some(of) = self.known(record.int(Arg::Comm)) else {
+            return;
+        };
         let (from, tag) = self.from(of, source, tag, fate);
         let bytes = self.room(record, Arg::Count, Arg::Type);
         self.op(OpKind::Recv {
@@ -112,7 +123,9 @@ impl Translator<'_> {
         self.object(record.int(Arg::Comm));
         let (source, tag) = (record.int(Arg::Source), record.int(Arg::Tag));
         let fate = self.own_fate(record, source, tag);
-        let Some(of) = self.known(record.int(Arg::Comm)) else { return };
+        let Some(of) = self.known(record.int(Arg::Comm)) else {
+            return;
+        };
         let (from, tag) = self.from(of, source, tag, fate);
         self.op(OpKind::Probe {
             from,
@@ -125,7 +138,9 @@ impl Translator<'_> {
         self.object(record.int(Arg::Comm));
         let (source, tag) = (record.int(Arg::Source), record.int(Arg::Rtag));
         let fate = self.own_fate(record, source, tag);
-        let Some(of) = self.known(record.int(Arg::Comm)) else { return };
+        let Some(of) = self.known(record.int(Arg::Comm)) else {
+            return;
+        };
         let to = self.to(of, record.int(Arg::Dest));
         let (from, recv_tag) = self.from(of, source, tag, fate);
         let recv_bytes = match record.label {
@@ -147,7 +162,11 @@ impl Translator<'_> {
     fn isend(&mut self, record: &Record) {
         let number = self.number();
         let handle = Handle {
-            what: if record.label == l::IBSEND { For::Buffered } else { For::Send },
+            what: if record.label == l::IBSEND {
+                For::Buffered
+            } else {
+                For::Send
+            },
             number,
             transfer: Some(number),
             cancelled: false,
@@ -187,7 +206,9 @@ impl Translator<'_> {
     fn begin(&mut self, handle: &Handle, transfer: u32, what: Description, synchronous: bool) {
         let Some(knowledge) = self.knowledge else { return };
         let fate = knowledge.fate(transfer);
-        let Some(of) = knowledge.comm(handle.object) else { return };
+        let Some(of) = knowledge.comm(handle.object) else {
+            return;
+        };
         if fate == Some(Fate::Cancelled) {
             return;
         }
@@ -216,7 +237,11 @@ impl Translator<'_> {
                 tag: tag as u32,
                 bytes,
                 comm,
-                request: if handle.what == For::Buffered { Request::DETACHED } else { request },
+                request: if handle.what == For::Buffered {
+                    Request::DETACHED
+                } else {
+                    request
+                },
             },
         };
         self.op(kind);
@@ -258,7 +283,9 @@ impl Translator<'_> {
             inside: !wild && !buffered,
         };
         self.bind(record.int(Arg::Req), handle);
-        let Some(of) = self.known(record.int(Arg::Comm)) else { return };
+        let Some(of) = self.known(record.int(Arg::Comm)) else {
+            return;
+        };
         if !handle.inside {
             return;
         }
