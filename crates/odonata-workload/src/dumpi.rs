@@ -9,6 +9,7 @@ mod label;
 mod lint;
 mod rank_file;
 mod record;
+mod repeat;
 mod set;
 mod shared_pointer;
 mod statistics;
@@ -24,6 +25,7 @@ pub use error::TraceError;
 pub use lint::{Finding, Severity, lint};
 pub use rank_file::{Ending, RankFile, Records};
 pub use record::{Arg, Record, Span, Status, call_name};
+pub use repeat::repeat;
 pub use set::TraceFiles;
 pub use statistics::{
     CallCounts, CollectiveStatistics, FileStatistics, RankStatistics, ReceiveStatistics, SendStatistics,

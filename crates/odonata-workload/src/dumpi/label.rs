@@ -38,6 +38,7 @@ labels! {
     GET_COUNT "MPI_Get_count", OP_CREATE "MPI_Op_create", OP_FREE "MPI_Op_free",
     SEND "MPI_Send", BSEND "MPI_Bsend", SSEND "MPI_Ssend", RSEND "MPI_Rsend", RECV "MPI_Recv",
     ISEND "MPI_Isend", IBSEND "MPI_Ibsend", ISSEND "MPI_Issend", IRSEND "MPI_Irsend", IRECV "MPI_Irecv",
+    INIT "MPI_Init", INIT_THREAD "MPI_Init_thread", FINALIZE "MPI_Finalize",
     WAIT "MPI_Wait", TEST "MPI_Test", REQUEST_FREE "MPI_Request_free", WAITANY "MPI_Waitany", TESTANY "MPI_Testany",
     WAITALL "MPI_Waitall", TESTALL "MPI_Testall", WAITSOME "MPI_Waitsome", TESTSOME "MPI_Testsome",
     IPROBE "MPI_Iprobe", PROBE "MPI_Probe", CANCEL "MPI_Cancel",

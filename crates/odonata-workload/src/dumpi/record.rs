@@ -162,6 +162,7 @@ pub struct Record {
     pub wall: Option<Span>,
     /// Offset of the record in its file, in bytes.
     pub offset: u64,
+    threaded: bool,
     present: u64,
     values: [i64; KEPT],
     /// Parts of `numbers`.
@@ -179,6 +180,7 @@ impl Default for Record {
             cpu: None,
             wall: None,
             offset: 0,
+            threaded: false,
             present: 0,
             values: [0; KEPT],
             lists: [(0, 0); KEPT],
@@ -210,6 +212,12 @@ impl Record {
         }
         let (start, end) = self.lists[arg as usize];
         &self.numbers[start as usize..end as usize]
+    }
+
+    /// Offset in the file of the wall times, if there are any.
+    pub(super) fn wall_at(&self) -> Option<u64> {
+        let before = 3 + if self.threaded { 2 } else { 0 } + if self.cpu.is_some() { 12 } else { 0 };
+        self.wall.map(|_| self.offset + before)
     }
 
     /// The file name, for calls that have one.
@@ -279,6 +287,7 @@ pub(super) fn read<R: Read + Seek>(input: &mut Input<R>, frame: &Frame, record: 
         ));
     }
     (record.label, record.offset, record.present) = (label, offset, 0);
+    record.threaded = mask & 0x40 != 0;
     record.thread = if mask & 0x40 != 0 { input.u16()? } else { 0 };
     record.cpu = if mask & 0x04 != 0 {
         Some(span(input, frame.cpu_base)?)
