@@ -15,6 +15,8 @@ mod shared_pointer;
 mod statistics;
 mod survey;
 mod table;
+#[cfg(test)]
+mod tests;
 mod trace;
 mod traffic;
 mod trailer;

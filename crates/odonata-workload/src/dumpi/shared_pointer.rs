@@ -40,18 +40,19 @@ pub(super) fn offsets(accesses: &[Vec<SharedAccess>], files: &[Vec<u64>]) -> Vec
             }
             keys.push(turn);
         }
-        let mut order: Vec<(i64, usize, usize)> = Vec::with_capacity(list.len());
+        let mut order: Vec<(i64, bool, usize, usize)> = Vec::with_capacity(list.len());
         let mut latest: BTreeMap<usize, i64> = BTreeMap::new();
         for (&(rank, number), turn) in list.iter().zip(&keys) {
             let time = turn.map_or(accesses[rank][number].start, |turn| together[&turn]);
             // A rank's own accesses keep their order.
             let time = time.max(latest.get(&rank).copied().unwrap_or(i64::MIN));
             latest.insert(rank, time);
-            order.push((time, rank, number));
+            // What all do together comes before what a rank does afterwards.
+            order.push((time, turn.is_none(), rank, number));
         }
         order.sort_unstable();
         let mut position = 0u64;
-        for (_, rank, number) in order {
+        for (_, _, rank, number) in order {
             let access = &accesses[rank][number];
             if access.seek {
                 position = access.bytes;

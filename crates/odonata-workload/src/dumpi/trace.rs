@@ -76,7 +76,8 @@ impl Trace {
         Trace::with_chunks(files, scale, chunk)
     }
 
-    fn with_chunks(files: TraceFiles, scale: f64, chunk: u32) -> Result<Trace, TraceError> {
+    /// With parts of `chunk` records.
+    pub(super) fn with_chunks(files: TraceFiles, scale: f64, chunk: u32) -> Result<Trace, TraceError> {
         let mut layouts = Vec::with_capacity(files.ranks.len());
         let mut surveys = Vec::with_capacity(files.ranks.len());
         for path in &files.ranks {
