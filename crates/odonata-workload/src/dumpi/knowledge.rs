@@ -1,5 +1,6 @@
 //! What only the whole trace says, and a rank's records are translated with.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::Group;
@@ -45,6 +46,11 @@ pub(super) struct Knowledge {
     pub(super) files: Vec<u64>,
     /// Offsets of accesses with the shared pointer, in bytes from the start of the file.
     pub(super) shared: Vec<u64>,
+    /// Receives without a status whose source may be nobody as well as anybody, and is nobody: communicator and tag.
+    pub(super) nobody: BTreeSet<(u32, u32)>,
+    /// Communicators with receives of which nothing says what they took. Those that are known to have taken
+    /// something are from anybody too, as they would miss what an unknown one takes instead.
+    pub(super) loose: BTreeSet<u32>,
     /// Members by the number of the communicator; the same for all ranks.
     pub(super) groups: Arc<[Group]>,
     /// Compute time is multiplied by this.

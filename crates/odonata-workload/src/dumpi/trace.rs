@@ -1,6 +1,6 @@
 //! A trace as a program.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,8 +13,9 @@ use super::record::Record;
 use super::set::TraceFiles;
 use super::shared_pointer;
 use super::survey::{Resume, Survey, survey};
+use super::traffic::{End, visit};
 use super::translate::{Blocks, FIRST, Oddity, Output, Planned, Translator};
-use crate::{After, Comm, Counts, Cursor, Group, Op, OpId, Program};
+use crate::{After, Comm, Counts, Cursor, Group, Op, OpId, PROC_NULL, Program, Source, Tag};
 
 /// Records that all ranks together have translated at once, roughly: about a hundred bytes each.
 const TRANSLATED: u32 = 1 << 21;
@@ -151,13 +152,15 @@ impl Trace {
                     fates: survey.fates,
                     files,
                     shared,
+                    nobody: BTreeSet::new(),
+                    loose: BTreeSet::new(),
                     groups: groups.clone(),
                     scale,
                 },
                 recent: Mutex::new([None, None]),
             })
             .collect();
-        Trace {
+        let mut trace = Trace {
             files,
             ranks,
             groups,
@@ -166,6 +169,81 @@ impl Trace {
             truncated,
             records,
             io,
+        };
+        if trace.oddities.contains_key(&Oddity::UnknownSource) {
+            trace.settle_unknown_sources();
+        }
+        trace
+    }
+
+    /// Some MPI libraries have the same number for any source and for nobody, so that a receive without a status can
+    /// be either. Where that many receives of a rank, communicator and tag would get nothing, they are from nobody.
+    fn settle_unknown_sources(&mut self) {
+        // Receives from any source, and all messages less all receives, of a rank on a communicator with a tag.
+        let mut unknown: BTreeMap<(u32, u32, u32), (i64, i64)> = BTreeMap::new();
+        let mut loose: BTreeSet<(u32, u32)> = BTreeSet::new();
+        for rank in 0..self.ranks() {
+            visit(self, rank, |end| match end {
+                Ok((
+                    comm,
+                    End::From {
+                        peer: Source::Any,
+                        tag: Tag::Is(tag),
+                    },
+                )) => {
+                    unknown.entry((rank, comm.0, tag)).or_default().0 += 1;
+                }
+                Ok((
+                    comm,
+                    End::From {
+                        peer: Source::Any,
+                        tag: Tag::Any,
+                    },
+                )) => {
+                    loose.insert((rank, comm.0));
+                }
+                _ => {}
+            });
+        }
+        for rank in 0..self.ranks() {
+            visit(self, rank, |end| {
+                let (key, by) = match end {
+                    Ok((
+                        comm,
+                        End::From {
+                            peer,
+                            tag: Tag::Is(tag),
+                        },
+                    )) if peer != Source::Rank(PROC_NULL) => ((rank, comm.0, tag), -1),
+                    Ok((comm, End::To { peer, tag, .. })) if peer != PROC_NULL => {
+                        let to = self.group(rank, comm).and_then(|group| group.rank(peer));
+                        ((to.unwrap_or(u32::MAX), comm.0, tag), 1)
+                    }
+                    _ => return,
+                };
+                if let Some((_, balance)) = unknown.get_mut(&key) {
+                    *balance += by;
+                }
+            });
+        }
+        let mut settled = 0;
+        for ((rank, comm, tag), (receives, balance)) in unknown {
+            if receives + balance <= 0 {
+                self.ranks[rank as usize].knowledge.nobody.insert((comm, tag));
+                settled += receives as u64;
+            } else {
+                loose.insert((rank, comm));
+            }
+        }
+        for (rank, comm) in loose {
+            self.ranks[rank as usize].knowledge.loose.insert(comm);
+        }
+        if let Some(count) = self.oddities.get_mut(&Oddity::UnknownSource) {
+            *count -= settled.min(*count);
+        }
+        self.oddities.retain(|_, count| *count > 0);
+        for rank in &mut self.ranks {
+            rank.recent = Mutex::new([None, None]);
         }
     }
 

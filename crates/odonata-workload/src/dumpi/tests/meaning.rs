@@ -382,6 +382,58 @@ fn polls_are_folded_cancelled_receives_left_out_and_nobody_is_nobody() {
 }
 
 #[test]
+fn who_may_be_anybody_or_nobody_is_told_by_the_messages_that_there_are() {
+    // A line of three ranks under an MPI whose MPI_PROC_NULL is -1, all statuses ignored: tag 1 goes up, tag 2 down.
+    // Then rank 0 hears from the others, in whatever order.
+    let mut writers = ranks(3);
+    let none = || V::Status(vec![]);
+    let peer = |rank: i32| V::I(if (0..3).contains(&rank) { rank } else { -1 });
+    for (rank, writer) in (0..).zip(&mut writers) {
+        writer
+            .call("Irecv", &[V::I(1), INT, peer(rank - 1), V::I(1), V::H(2), V::I(2)])
+            .call("Isend", &[V::I(1), INT, peer(rank + 1), V::I(1), V::H(2), V::I(3)])
+            .call("Waitall", &[V::I(2), V::Is(vec![2, 3]), none()])
+            .call(
+                "Sendrecv",
+                &[
+                    V::I(1),
+                    INT,
+                    peer(rank - 1),
+                    V::I(2),
+                    V::I(1),
+                    INT,
+                    peer(rank + 1),
+                    V::I(2),
+                    V::H(2),
+                    none(),
+                ],
+            );
+        if rank > 0 {
+            writer.call("Send", &[V::I(1), INT, V::I(0), V::I(3), V::H(2)]);
+        }
+    }
+    for status in [none(), V::Status(vec![(4, 1, 3, false)])] {
+        writers[0].call("Recv", &[V::I(1), INT, V::I(-1), V::I(3), V::H(2), status]);
+    }
+    let (folder, trace) = open(&writers);
+    let sources = |rank| -> Vec<Source> {
+        let source = |kind: &OpKind| match *kind {
+            OpKind::Irecv { from, .. } | OpKind::Recv { from, .. } | OpKind::Sendrecv { from, .. } => Some(from),
+            _ => None,
+        };
+        ops(&trace, rank).iter().filter_map(source).collect()
+    };
+    let nobody = Source::Rank(PROC_NULL);
+    // The last would miss its message if the one before took that of rank 1.
+    assert_eq!(sources(0), [nobody, Source::Rank(1), Source::Any, Source::Any]);
+    assert_eq!(sources(1), [Source::Rank(0), Source::Rank(2)]);
+    assert_eq!(sources(2), [Source::Rank(1), nobody]);
+    assert_eq!(trace.oddities()[&Oddity::UnknownSource], 1);
+    let findings = lint(&TraceFiles::find(&folder.0).unwrap()).unwrap();
+    assert!(findings.iter().all(|finding| finding.check == "replay"), "{findings:?}");
+}
+
+#[test]
 fn requests_become_ranges_in_the_order_in_which_they_are_named() {
     let mut writers = ranks(1);
     let send = |request| [V::I(1), INT, V::I(0), V::I(0), V::H(2), V::I(request)];

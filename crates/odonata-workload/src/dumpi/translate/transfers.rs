@@ -37,7 +37,17 @@ impl Translator<'_> {
     }
 
     /// Source and tag of a receive as the program names them, given what is known of the message.
-    fn from(&mut self, comm: CommOf, source: i32, tag: i32, fate: Option<Fate>) -> (Source, Tag) {
+    fn from(&mut self, of: CommOf, source: i32, tag: i32, fate: Option<Fate>) -> (Source, Tag) {
+        let fate = match (self.knowledge, fate) {
+            (Some(knowledge), None) if source == ANY => {
+                let key = u32::try_from(tag).map(|tag| (of.number, tag));
+                key.ok()
+                    .filter(|key| knowledge.nobody.contains(key))
+                    .map(|_| Fate::Null)
+            }
+            (Some(knowledge), Some(Fate::From { .. })) if source == ANY && knowledge.loose.contains(&of.number) => None,
+            (_, fate) => fate,
+        };
         let (source, tag) = match fate {
             Some(Fate::From {
                 source: known,
@@ -52,7 +62,7 @@ impl Translator<'_> {
         let tag = u32::try_from(tag).map_or(Tag::Any, Tag::Is);
         let source = match source {
             ANY => Source::Any,
-            source => Source::Rank(self.to(comm, source)),
+            source => Source::Rank(self.to(of, source)),
         };
         (source, tag)
     }
