@@ -64,7 +64,7 @@ fn every_reference_trace_is_replayed_to_its_end_alone_and_beside_others() {
             for others in ["", CHECKPOINT] {
                 let results = complete(&scenario_of(&set, machine, others), &[]);
                 let job = &results.rows().jobs[0];
-                assert_eq!(u64::from(job.ranks), truth["nranks"].as_u64().unwrap());
+                assert_eq!(job.ranks, truth["nranks"].as_u64().unwrap());
                 let moved = |kind: &str| -> u64 {
                     let ranks = truth["ranks"].as_array().unwrap();
                     let calls = ranks.iter().flat_map(|rank| rank["mpiio"].as_object().unwrap());

@@ -80,6 +80,13 @@ pub(super) struct Creations {
     pub(super) objects: u32,
 }
 
+/// What a new communicator is to its members.
+type Objects = HashMap<u32, Option<u32>>;
+
+/// What both sides of an intercommunicator name: the communicator of the leaders, the lower and the higher leader, the
+/// tag.
+type Leaders = (u32, u32, u32, i32);
+
 /// A communicator of the job.
 #[derive(Clone, Debug)]
 struct Made {
@@ -113,8 +120,8 @@ struct Work<'a> {
     /// By rank and parent: calls that are not yet worked out.
     queues: Vec<HashMap<u32, VecDeque<u32>>>,
     lists: HashSet<Arc<[u32]>>,
-    /// Sides of intercommunicators that wait for the other: (peer number, lower leader, higher leader, tag).
-    sides: BTreeMap<(u32, u32, u32, i32), u32>,
+    /// Sides of intercommunicators that wait for the other.
+    sides: BTreeMap<Leaders, u32>,
     problems: Vec<String>,
 }
 
@@ -297,7 +304,7 @@ impl Work<'_> {
             Making::Cart { dims, reorder } => {
                 let size = product(dims);
                 let list = self.in_order(&members, &creations, size, *reorder);
-                let objects: HashMap<u32, Option<u32>> = by_member(&members, &creations);
+                let objects: Objects = by_member(&members, &creations);
                 self.add(
                     list,
                     None,
@@ -346,7 +353,7 @@ impl Work<'_> {
             let first = list.iter().filter(|&&(_, at)| !side(at)).count() as u32;
             let both = list.iter().any(|&(_, at)| side(at)) && first > 0;
             let ranks: Arc<[u32]> = list.iter().map(|&(_, at)| members[at]).collect();
-            let objects: HashMap<u32, Option<u32>> = list
+            let objects: Objects = list
                 .iter()
                 .map(|&(_, at)| (members[at], creations[at].object))
                 .collect();
@@ -362,7 +369,7 @@ impl Work<'_> {
 
     /// The communicators of the groups that the members name; `false` if one is not known yet.
     fn create(&mut self, members: &[u32], creations: &[&Creation], todo: &mut VecDeque<u32>) -> bool {
-        let mut made: Vec<(Vec<u32>, HashMap<u32, Option<u32>>)> = Vec::new();
+        let mut made: Vec<(Vec<u32>, Objects)> = Vec::new();
         let mut there: HashMap<u32, usize> = HashMap::new();
         for (&member, creation) in members.iter().zip(creations) {
             let Some(object) = creation.object else { continue };
@@ -477,8 +484,7 @@ impl Work<'_> {
         }
         for slice in slices.values() {
             let ranks: Arc<[u32]> = slice.iter().map(|&at| members[at]).collect();
-            let objects: HashMap<u32, Option<u32>> =
-                slice.iter().map(|&at| (members[at], creations[at].object)).collect();
+            let objects: Objects = slice.iter().map(|&at| (members[at], creations[at].object)).collect();
             self.add(
                 ranks,
                 None,
@@ -558,7 +564,7 @@ impl Work<'_> {
     }
 
     /// What both sides have in common, and the leaders of this and the other side, as ranks of the job.
-    fn leaders(&self, members: &[u32], creations: &[&Creation]) -> Option<((u32, u32, u32, i32), u32, u32)> {
+    fn leaders(&self, members: &[u32], creations: &[&Creation]) -> Option<(Leaders, u32, u32)> {
         let Making::Inter { leader, .. } = creations[0].making else {
             return None;
         };
@@ -625,7 +631,7 @@ impl Work<'_> {
     }
 }
 
-fn by_member(members: &[u32], creations: &[&Creation]) -> HashMap<u32, Option<u32>> {
+fn by_member(members: &[u32], creations: &[&Creation]) -> Objects {
     members
         .iter()
         .zip(creations)

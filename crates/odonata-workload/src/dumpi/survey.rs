@@ -33,6 +33,8 @@ pub(super) struct Survey {
     pub(super) shared: Vec<SharedAccess>,
     pub(super) oddities: BTreeMap<Oddity, u64>,
     pub(super) records: u64,
+    /// Lists of sizes.
+    pub(super) lists: u32,
     pub(super) ending: Ending,
     /// Whether a call moves data of a file.
     pub(super) io: bool,
@@ -57,6 +59,7 @@ pub(super) fn survey(path: &Path, chunk: u32) -> Result<Survey, TraceError> {
         shared: Vec::new(),
         oddities: BTreeMap::new(),
         records: 0,
+        lists: 0,
         ending: Ending::Complete,
         io: false,
     };
@@ -92,6 +95,7 @@ pub(super) fn survey(path: &Path, chunk: u32) -> Result<Survey, TraceError> {
     survey.fates.dedup_by_key(|&mut (transfer, _)| transfer);
     survey.fates.reverse();
     creations.objects = state.made;
+    survey.lists = state.lists();
     survey.creations = creations;
     survey.sizes = sizes;
     survey.ending = file.ending().unwrap_or(Ending::Complete);

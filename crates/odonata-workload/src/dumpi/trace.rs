@@ -23,6 +23,11 @@ const TRANSLATED: u32 = 1 << 21;
 /// The most operations of a rank: they are numbered with 30 bits, repetitions included.
 const MOST_OPERATIONS: u64 = 1 << 30;
 
+/// The most communicators of a trace, and lists of sizes of a rank: so many bits are a program's own where several are
+/// [phases](crate::Phases) of a job.
+const MOST_COMMUNICATORS: usize = 1 << 23;
+const MOST_LISTS: u32 = 1 << 24;
+
 /// A DUMPI trace, replayed: who waits for whom, sends what and computes for how long is as recorded; how long a
 /// call takes is not.
 ///
@@ -89,10 +94,30 @@ impl Trace {
                 let expected = format!("fewer than {}: a rank can have 2^30 operations", MOST_OPERATIONS / 4);
                 return Err(TraceError::about(path, problem, expected));
             }
+            if survey.lists > MOST_LISTS {
+                let problem = format!("{} collectives with a list of sizes", survey.lists);
+                return Err(TraceError::about(
+                    path,
+                    problem,
+                    format!("at most {MOST_LISTS}, as they are numbered"),
+                ));
+            }
             layouts.push(RankFile::open(path)?.layout());
             surveys.push(survey);
         }
-        Ok(Trace::assemble(files, layouts, surveys, scale))
+        let trace = Trace::assemble(files, layouts, surveys, scale);
+        if trace.groups.len() > MOST_COMMUNICATORS {
+            let folder = trace
+                .files
+                .ranks
+                .first()
+                .and_then(|path| path.parent())
+                .unwrap_or(Path::new(""));
+            let problem = format!("{} communicators", trace.groups.len());
+            let expected = format!("at most {MOST_COMMUNICATORS}, as they are numbered");
+            return Err(TraceError::about(folder, problem, expected));
+        }
+        Ok(trace)
     }
 
     fn assemble(files: TraceFiles, layouts: Vec<Layout>, mut surveys: Vec<Survey>, scale: f64) -> Trace {
@@ -310,6 +335,12 @@ impl Trace {
 fn contradictions(creations: &[Creations], groups: &[Group], of_ranks: &[Vec<Option<CommOf>>]) -> Vec<String> {
     let mut list = Vec::new();
     for (rank, (calls, comms)) in (0..).zip(creations.iter().zip(of_ranks)) {
+        let unknown = comms.iter().filter(|of| of.is_none()).count();
+        if unknown > 0 && list.len() < MOST_CONTRADICTIONS {
+            list.push(format!(
+                "rank {rank} has {unknown} communicators whose members cannot be told: calls on them are left out"
+            ));
+        }
         for (object, of) in comms.iter().enumerate().skip(FIRST as usize) {
             let (Some(of), Some(&said)) = (of, calls.ranks.get(&(object as u32))) else {
                 continue;

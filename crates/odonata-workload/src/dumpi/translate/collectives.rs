@@ -228,5 +228,5 @@ impl Translator<'_> {
 
 /// Whether a call that makes a communicator has returned one in `handle`: neither error nor null.
 pub(in crate::dumpi) fn makes(handle: i32) -> bool {
-    handle > 3 || handle < 0
+    !(0..=3).contains(&handle)
 }
