@@ -3,8 +3,8 @@
 Results and answers go to standard output, progress and errors to standard error. Exit codes: 0 the run
 completed; 2 the input is wrong and nothing was created or touched; 3 the run or a baseline ended in a named
 failure, which `run.json` holds; 130 it was interrupted, and what was measured until then is kept, or it can
-be resumed; 1 this computer let us down (disk full, ...), and nothing was left behind but snapshots, or a trace
-that was to be checked is wrong. A reader that closes the pipe (`| head`) changes none of that.
+be resumed; 1 this computer let us down (disk full, ...), and nothing was left behind but snapshots, or a
+trace that was to be checked is wrong. A reader that closes the pipe (`| head`) changes none of that.
 """
 
 from __future__ import annotations
@@ -556,9 +556,9 @@ def trace_info(
 def trace_lint(trace: TracePath, as_json: Json = False) -> None:
     """Look for what is wrong with a trace.
 
-    Messages that nobody receives, collectives that do not agree, communicators that cannot be told, impossible
-    times, counts that differ from the footer's, files that are cut off. Exit code: 0 nothing is wrong, 1 something
-    is, 2 it cannot be read. Notes say what is replayed other than recorded.
+    Messages that nobody receives, collectives that do not agree, communicators that cannot be told,
+    impossible times, counts that differ from the footer's, files that are cut off. Exit code: 0 nothing is
+    wrong, 1 something is, 2 it cannot be read. Notes say what is replayed other than recorded.
     """
     from odonata import trace_report as report
 
@@ -577,13 +577,15 @@ def trace_lint(trace: TracePath, as_json: Json = False) -> None:
 def trace_repeat(
     trace: TracePath,
     times: Annotated[int, typer.Option("--times", "-n", min=1, metavar="N", help="How often.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write; it must not exist.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write; it must not exist.")
+    ],
     as_json: Json = False,
 ) -> None:
     """Write a trace that does several times what a trace does.
 
-    What is between MPI_Init and MPI_Finalize is written N times. To replay a trace several times, a scenario's key
-    `repeat` does without.
+    What is between MPI_Init and MPI_Finalize is written N times. To replay a trace several times, the key
+    `repeat` of a job does without.
     """
     from odonata import trace_report as report
 

@@ -68,7 +68,9 @@ def show_info(report: dict[str, Any], flows: list[dict[str, int]], stream: TextI
     for name, count in counts[:MOST_CALLS]:
         page.add_row(name, str(count))
     if len(counts) > MOST_CALLS:
-        page.add_row(f"{len(counts) - MOST_CALLS} others", str(sum(count for _, count in counts[MOST_CALLS:])))
+        page.add_row(
+            f"{len(counts) - MOST_CALLS} others", str(sum(count for _, count in counts[MOST_CALLS:]))
+        )
     show_table(out, page)
     if flows:
         explain(out, "", "Largest flows between two ranks")
