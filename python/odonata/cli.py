@@ -3,8 +3,8 @@
 Results and answers go to standard output, progress and errors to standard error. Exit codes: 0 the run
 completed; 2 the input is wrong and nothing was created or touched; 3 the run or a baseline ended in a named
 failure, which `run.json` holds; 130 it was interrupted, and what was measured until then is kept, or it can
-be resumed; 1 this computer let us down (disk full, ...), and nothing was left behind but snapshots. A reader
-that closes the pipe (`| head`) changes none of that.
+be resumed; 1 this computer let us down (disk full, ...), and nothing was left behind but snapshots, or a
+trace that was to be checked is wrong. A reader that closes the pipe (`| head`) changes none of that.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from odonata.errors import (
     INPUT_WRONG,
     INTERRUPTED,
     RUN_FAILED,
+    TRACE_WRONG,
     InputError,
     RunSuspended,
     input_errors,
@@ -285,6 +286,7 @@ def load_sweep(
     """
     from odonata import load_sweep as sweeps
     from odonata import load_sweep_page as page
+    from odonata.pictures import check_picture
 
     with _reported(as_json), runner.StopRequest() as stop, contextlib.ExitStack() as stack:
         chosen = sweeps.parse_loads(loads)
@@ -296,7 +298,7 @@ def load_sweep(
             latency_threshold=latency_threshold,
             precision=precision,
         )
-        page.check_picture(plot)
+        check_picture(plot)
         task = runner.Task(runner.read_scenario(scenario), str(scenario), list(settings or []), seed)
         folder = None
         if out is not None:
@@ -514,6 +516,84 @@ def schema(
         else:
             keys = json.loads(_core.schema())
             print(scenario_page(keys), end="") if markdown else _print_json(keys)
+
+
+traces = typer.Typer(
+    help="Recorded programs (DUMPI): look into them, check them, repeat them.", no_args_is_help=True
+)
+app.add_typer(traces, name="trace")
+
+TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="Folder of the trace, or its .meta file.")]
+
+
+@traces.command("info")
+def trace_info(
+    trace: TracePath,
+    matrix: Annotated[
+        Path | None,
+        typer.Option("--matrix", metavar="FILE", help="Picture of who sends how much to whom, PNG or SVG."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what is in a trace: ranks, calls, messages, bytes and times."""
+    from odonata import trace_report as report
+    from odonata.pictures import check_picture
+
+    with _reported(as_json):
+        check_picture(matrix, "--matrix")
+        found = report.info(trace)
+        flows = report.matrix(trace) if matrix is not None or not as_json else []
+        if matrix is not None:
+            report.draw_matrix(flows, found["nranks"], found["name"], matrix)
+    with _open_pipe():
+        if as_json:
+            _print_json(found)
+        else:
+            report.show_info(found, flows)
+
+
+@traces.command("lint")
+def trace_lint(trace: TracePath, as_json: Json = False) -> None:
+    """Look for what is wrong with a trace.
+
+    Messages that nobody receives, collectives that do not agree, communicators that cannot be told,
+    impossible times, counts that differ from the footer's, files that are cut off. Exit code: 0 nothing is
+    wrong, 1 something is, 2 it cannot be read. Notes say what is replayed other than recorded.
+    """
+    from odonata import trace_report as report
+
+    with _reported(as_json):
+        findings = report.lint(trace)
+    with _open_pipe():
+        if as_json:
+            _print_json(findings)
+        else:
+            report.show_lint(findings)
+    if any(finding["severity"] == "error" for finding in findings):
+        raise typer.Exit(TRACE_WRONG)
+
+
+@traces.command("repeat")
+def trace_repeat(
+    trace: TracePath,
+    times: Annotated[int, typer.Option("--times", "-n", min=1, metavar="N", help="How often.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write; it must not exist.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Write a trace that does several times what a trace does.
+
+    What is between MPI_Init and MPI_Finalize is written N times. To replay a trace several times, the key
+    `repeat` of a job does without.
+    """
+    from odonata import trace_report as report
+
+    with _reported(as_json):
+        report.repeat(trace, out, times)
+    with _open_pipe():
+        if as_json:
+            _print_json({"trace": str(out)})
 
 
 def main() -> None:

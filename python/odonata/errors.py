@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Exit codes of the command: see `cli`.
 COMPLETED, HOST_FAILED, INPUT_WRONG, RUN_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+#: That of `odonata trace lint` for a trace that can be read and is wrong.
+TRACE_WRONG = 1
 
 _LABELS = {"key": "key", "value": "found", "expected": "expected", "hint": "hint"}
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
@@ -13,13 +11,10 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.live import Live
 
-from odonata.errors import InputError
 from odonata.load_sweep import Progress, unit
+from odonata.pictures import save
 from odonata.terminal import console, explain, show_table, table
 from odonata.wording import digits, duration
-
-#: Picture formats, by the ending of the file.
-FORMATS = (".png", ".svg")
 
 #: Wall time between two lines of a log, in seconds.
 LOG_EVERY_S = 10.0
@@ -88,33 +83,6 @@ def _remarks(report: dict[str, Any]) -> list[str]:
     return remarks + reasons
 
 
-def check_picture(file: Path | None) -> None:
-    """Refuses, with an `InputError`, a picture that cannot be made, before anything is simulated."""
-    if file is None:
-        return
-    if file.suffix.lower() not in FORMATS:
-        raise InputError(
-            "no such picture format", key="--plot", value=str(file), expected="a file named *.png or *.svg"
-        )
-    if not file.absolute().parent.is_dir():
-        raise InputError(
-            "the picture's folder does not exist",
-            key="--plot",
-            value=str(file),
-            expected="an existing folder",
-        )
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise InputError(
-            "pictures need matplotlib",
-            key="--plot",
-            value=str(file),
-            expected="matplotlib to be installed",
-            hint="pip install 'odonata[plot]'",
-        ) from None
-
-
 def draw(report: dict[str, Any], file: Path) -> None:
     """Writes the curve to `file`, whole or not at all: latency and accepted load over offered load."""
     from matplotlib.figure import Figure
@@ -144,18 +112,7 @@ def draw(report: dict[str, Any], file: Path) -> None:
     lower.set_ylabel("accepted")
     for axes in (upper, lower):
         axes.legend(loc="upper left", fontsize="small")
-    # Beside the target, so that the last step is a rename.
-    handle, partial = tempfile.mkstemp(prefix=f".{file.name}.", suffix=".partial", dir=file.absolute().parent)
-    os.close(handle)
-    try:
-        figure.savefig(partial, format=file.suffix.lower().removeprefix("."), dpi=150)
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(partial).chmod(0o666 & ~mask)
-        Path(partial).replace(file)
-    except BaseException:
-        Path(partial).unlink(missing_ok=True)
-        raise
+    save(figure, file)
 
 
 class SweepLine:

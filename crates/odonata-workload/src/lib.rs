@@ -41,6 +41,8 @@
 //! ([`After`]). The skeletons have one stream and overlap what they overlap in MPI's way, with
 //! [requests](Request).
 //!
+//! [`dumpi`] has recorded programs.
+//!
 //! [`Phases`] runs programs one after the other, and again, as one.
 //!
 //! # Collectives
@@ -74,6 +76,7 @@
 //! ([`Cursor::advance`] does the numbering). Its tests hold the totals against the publication.
 
 pub mod collective;
+pub mod dumpi;
 mod grid;
 mod group;
 mod op;

@@ -201,6 +201,19 @@ pub enum OpKind {
         /// The communicator.
         comm: Comm,
     },
+    /// `MPI_Issend`: as [`Ssend`](OpKind::Ssend), to be waited for.
+    Issend {
+        /// Destination, a rank of `comm`.
+        to: u32,
+        /// Tag of the message.
+        tag: u32,
+        /// Payload in bytes; may be zero.
+        bytes: u64,
+        /// The communicator.
+        comm: Comm,
+        /// What to wait for.
+        request: Request,
+    },
     /// `MPI_Sendrecv`: a send and a receive at once.
     Sendrecv {
         /// Destination, a rank of `comm`.

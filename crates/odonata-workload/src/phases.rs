@@ -108,6 +108,7 @@ fn rename(op: &mut Op, phase: u32, cursor: &PhaseCursor) {
         OpKind::Send { comm, .. }
         | OpKind::Ssend { comm, .. }
         | OpKind::Isend { comm, .. }
+        | OpKind::Issend { comm, .. }
         | OpKind::Recv { comm, .. }
         | OpKind::Irecv { comm, .. }
         | OpKind::Sendrecv { comm, .. }

@@ -1,5 +1,7 @@
 //! Rank programs: where operations come from.
 
+use std::sync::Arc;
+
 use crate::phases::PhaseCursor;
 use crate::{After, Comm, Counts, Group, Op, OpId, OpKind};
 
@@ -78,6 +80,28 @@ pub trait Program: Send + Sync + std::fmt::Debug {
 
     /// One line for people: name, layout, sizes.
     fn describe(&self) -> String;
+}
+
+impl<P: Program + ?Sized> Program for Arc<P> {
+    fn ranks(&self) -> u32 {
+        (**self).ranks()
+    }
+
+    fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
+        (**self).next(rank, cursor)
+    }
+
+    fn group(&self, rank: u32, comm: Comm) -> Option<Group> {
+        (**self).group(rank, comm)
+    }
+
+    fn bytes(&self, rank: u32, counts: Counts, from: u32, to: u32) -> u64 {
+        (**self).bytes(rank, counts, from, to)
+    }
+
+    fn describe(&self) -> String {
+        (**self).describe()
+    }
 }
 
 /// All operations of one rank, from the start; for tests, listings and exports.

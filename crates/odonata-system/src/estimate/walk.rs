@@ -72,7 +72,7 @@ impl Walk {
             match op.kind {
                 OpKind::Compute { duration } => self.computes_s += duration.seconds(),
                 OpKind::Send { bytes, .. } | OpKind::Isend { bytes, .. } => self.message(bytes),
-                OpKind::Ssend { bytes, .. } => {
+                OpKind::Ssend { bytes, .. } | OpKind::Issend { bytes, .. } => {
                     self.message(bytes);
                     self.answer();
                 }

@@ -17,7 +17,11 @@ use odonata_workload::{Collective, Comm, Op, OpKind, PROC_NULL, Request, Source,
 /// How a transfer of point-to-point operation `kind` ends.
 pub(crate) fn transfer(kind: &OpKind) -> Transfer {
     match *kind {
-        OpKind::Send { to, .. } | OpKind::Ssend { to, .. } | OpKind::Isend { to, .. } | OpKind::SendInit { to, .. }
+        OpKind::Send { to, .. }
+        | OpKind::Ssend { to, .. }
+        | OpKind::Isend { to, .. }
+        | OpKind::Issend { to, .. }
+        | OpKind::SendInit { to, .. }
             if to != PROC_NULL =>
         {
             Transfer::Send
@@ -82,9 +86,20 @@ impl Hosts {
                 bytes,
                 comm,
                 request,
+            }
+            | OpKind::Issend {
+                to,
+                tag,
+                bytes,
+                comm,
+                request,
             } => {
                 let request = self.open_numbered::<X>(rank, op.id, request, transfer(&op.kind));
-                self.send_to(x, rank, to, tag, bytes, comm, request, Manner::PLAIN)
+                let manner = match op.kind {
+                    OpKind::Issend { .. } => Manner::Synchronous,
+                    _ => Manner::PLAIN,
+                };
+                self.send_to(x, rank, to, tag, bytes, comm, request, manner)
             }
             OpKind::Recv { from, tag, bytes, comm } => {
                 let request = self.open_blocking::<X>(slot, transfer(&op.kind));

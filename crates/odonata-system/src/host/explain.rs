@@ -149,6 +149,7 @@ pub(crate) fn describe(kind: &OpKind) -> String {
         OpKind::Send { to, tag, comm, .. } => format!("Send to {} tag {tag} {}", to_whom(to), on(comm)),
         OpKind::Ssend { to, tag, comm, .. } => format!("Ssend to {} tag {tag} {}", to_whom(to), on(comm)),
         OpKind::Isend { to, tag, comm, .. } => format!("Isend to {} tag {tag} {}", to_whom(to), on(comm)),
+        OpKind::Issend { to, tag, comm, .. } => format!("Issend to {} tag {tag} {}", to_whom(to), on(comm)),
         OpKind::SendInit { to, tag, comm, .. } => format!("SendInit to {} tag {tag} {}", to_whom(to), on(comm)),
         OpKind::Sendrecv {
             to,

@@ -10,6 +10,7 @@ mod parallel;
 mod routing;
 mod rules;
 mod storage;
+mod trace;
 mod traffic;
 mod traffic_classes;
 mod workload;

@@ -2,6 +2,7 @@
 //! and nothing else, and it is saved with the results.
 
 mod machine;
+mod trace;
 
 use odonata_topology::LinkClass;
 use odonata_units::{Bandwidth, Bytes, PerByte, Time, WallTime};
@@ -19,6 +20,7 @@ pub use super::parallel::{ListedParts, Optimism, Parallel, Parts, Scheduler, Thr
 pub use super::pipeline::{Allocator, Arbitration, Pipeline};
 pub use super::workload::{Checkpoint, Cosmoflow, Milc, Nekbone, Stencil};
 pub use machine::*;
+pub use trace::Trace;
 
 /// A scenario, ready to be simulated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -553,6 +555,8 @@ pub enum Workload {
     Cosmoflow(Cosmoflow),
     /// Halo exchange on a grid.
     Stencil(Stencil),
+    /// A recorded program.
+    Trace(Trace),
     /// Open-loop synthetic traffic.
     Synthetic(Synthetic),
     /// These, one after the other; no synthetic traffic and no phases among them.

@@ -251,6 +251,7 @@ impl Workload {
                     allreduce_bytes: Some(w.allreduce.0).filter(|&bytes| bytes > 0),
                 },
             )?),
+            Workload::Trace(w) => Box::new(w.replay().clone()),
             Workload::Phases(_) | Workload::Synthetic(_) => return Ok(None),
         }))
     }

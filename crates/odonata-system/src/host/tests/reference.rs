@@ -508,6 +508,17 @@ impl<'a> Reference<'a> {
                 self.open(rank, request, entry);
                 Vec::new()
             }
+            OpKind::Issend {
+                to,
+                tag,
+                bytes,
+                comm,
+                request,
+            } => {
+                let entry = self.send(rank, to, tag, bytes, comm, true);
+                self.open(rank, request, entry);
+                Vec::new()
+            }
             OpKind::Recv { from, tag, comm, .. } => vec![self.receive(rank, op, from, tag, comm)],
             OpKind::Irecv {
                 from,

@@ -5,6 +5,7 @@ use std::path::Path;
 use odonata_units::Time;
 
 use super::rules::{self, Entry};
+use super::trace;
 use super::traffic_classes;
 use super::workload::{Size, workload};
 use crate::scenario::error::Problem;
@@ -34,8 +35,9 @@ pub(super) fn jobs(jobs: Vec<w::Job>, machine: &r::Resolved, folder: &Path) -> R
         let at = format!("jobs.{number}");
         let first = resolved.len();
         let count = members(&at, &job, first)?;
+        let trace = trace::open(&at, &job, folder)?;
         for member in 0..count {
-            let one = self::job(number, first + member, job.clone(), machine, folder)?;
+            let one = self::job(number, first + member, job.clone(), trace.as_ref(), machine, folder)?;
             ranks += u64::from(one.ranks);
             if ranks > MOST_RANKS {
                 let problem = format!("{ranks} ranks in all");
@@ -113,10 +115,29 @@ fn staggered(at: &str, job: &w::Job, member: u64) -> Result<Time, Problem> {
 }
 
 /// The job of table number `entry`, which is number `number` of all jobs; its name is that of its array.
-fn job(entry: usize, number: usize, job: w::Job, machine: &r::Resolved, folder: &Path) -> Result<r::Job, Problem> {
+fn job(
+    entry: usize,
+    number: usize,
+    job: w::Job,
+    trace: Option<&r::Trace>,
+    machine: &r::Resolved,
+    folder: &Path,
+) -> Result<r::Job, Problem> {
     let at = format!("jobs.{entry}");
-    if job.ranks == 0 || u64::from(job.ranks) > MOST_RANKS {
-        let problem = format!("a job of {} ranks", job.ranks);
+    let ranks = match (job.ranks, trace) {
+        (Some(ranks), _) => ranks,
+        (None, Some(trace)) => trace.ranks(),
+        (None, None) => {
+            let key = format!("{at}.ranks");
+            return Err(Problem::new(
+                at,
+                "the key \"ranks\" is missing",
+                format!("the number of ranks, as {key}"),
+            ));
+        }
+    };
+    if ranks == 0 || u64::from(ranks) > MOST_RANKS {
+        let problem = format!("a job of {ranks} ranks");
         return Err(Problem::new(
             format!("{at}.ranks"),
             problem,
@@ -131,12 +152,22 @@ fn job(entry: usize, number: usize, job: w::Job, machine: &r::Resolved, folder: 
         ));
     }
     let size = Size {
-        ranks: job.ranks,
+        ranks,
         ranks_per_node: job.ranks_per_node,
         number,
         told: job.until.is_some(),
     };
-    let (kind, workload) = workload(&format!("{at}.workload"), size, job.workload, machine)?;
+    let (kind, workload) = match (job.workload, trace) {
+        (Some(written), None) => workload(&format!("{at}.workload"), size, written, machine)?,
+        (None, Some(trace)) => trace::workload(&at, ranks, trace, machine)?,
+        _ => {
+            return Err(Problem::new(
+                at,
+                "what the job does is not one thing",
+                "exactly one of the keys workload and trace",
+            ));
+        }
+    };
     let synthetic = matches!(workload, r::Workload::Synthetic(_));
     if job.until.is_some() && !synthetic {
         let key = format!("{at}.until");
@@ -158,7 +189,7 @@ fn job(entry: usize, number: usize, job: w::Job, machine: &r::Resolved, folder: 
     let resolved = r::Job {
         name: super::name(&format!("{at}.name"), job.name.unwrap_or_else(|| kind.into()))?,
         entry: entry as u32,
-        ranks: job.ranks,
+        ranks,
         ranks_per_node: job.ranks_per_node,
         start: job.start,
         start_after: Vec::new(),

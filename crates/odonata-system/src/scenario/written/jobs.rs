@@ -26,9 +26,9 @@ pub struct Job {
     pub count: Option<u32>,
     /// From the start of one job of the array to that of the next, e.g. "1 ms". Default: "0 s".
     pub stagger: Option<Time>,
-    /// Number of ranks, 1 to 16,777,216.
+    /// Number of ranks, 1 to 16,777,216. Required, except for a trace, which has its own.
     #[schemars(range(min = 1, max = 16_777_216))]
-    pub ranks: u32,
+    pub ranks: Option<u32>,
     /// Ranks on one node; rank r is on the job's node number r / ranks_per_node. Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
@@ -54,7 +54,13 @@ pub struct Job {
     #[serde(default)]
     pub traffic_class: JobClasses,
     /// What the job does, or a list of what it does, one after the other (phases; no synthetic traffic among them).
-    pub workload: OneOrMany<Workload>,
+    /// Exactly one of `workload` and `trace` is required.
+    pub workload: Option<OneOrMany<Workload>>,
+    /// A recorded program that is replayed: the folder of a DUMPI trace, or its .meta file; relative to the scenario's
+    /// folder.
+    pub trace: Option<String>,
+    /// For a trace: what the recorded times between calls are multiplied by, 0 to 1,000,000. Default: 1.
+    pub compute_scale: Option<f64>,
 }
 
 fn one() -> u32 {

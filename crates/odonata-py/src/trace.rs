@@ -1,0 +1,68 @@
+//! Recorded programs, as Python sees them.
+
+use std::path::{Path, PathBuf};
+
+use odonata_system::InputError;
+use odonata_workload::dumpi::{self, Statistics, Trace, TraceError, TraceFiles};
+use pyo3::prelude::*;
+
+use crate::errors::{input_error, json_text};
+
+/// Why a trace cannot be read, as for every input.
+fn unreadable(error: TraceError) -> PyErr {
+    let place = error.offset.map(|offset| format!("byte {offset}"));
+    input_error(InputError {
+        file: error.file.display().to_string(),
+        line: None,
+        column: None,
+        key: String::new(),
+        message: match place {
+            Some(place) => format!("{place}: {}", error.problem),
+            None => error.problem,
+        },
+        value: None,
+        expected: error.expected,
+        hint: None,
+    })
+}
+
+fn in_background<T: Send>(
+    py: Python<'_>,
+    path: &Path,
+    what: impl Send + FnOnce(TraceFiles) -> Result<T, TraceError>,
+) -> PyResult<T> {
+    py.detach(|| TraceFiles::find(path).and_then(what)).map_err(unreadable)
+}
+
+/// What is in the trace at `path`, a folder or a .meta file, as JSON. Raises `InputError`.
+#[pyfunction]
+fn trace_info(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    json_text(&in_background(py, &path, |files| Statistics::of(&files))?)
+}
+
+/// Who sends how much to whom in the trace at `path`, collectives apart, as JSON. Raises `InputError`.
+#[pyfunction]
+fn trace_matrix(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    let flows = in_background(py, &path, |files| Ok(dumpi::traffic_matrix(&Trace::of(files, 1.0)?)))?;
+    json_text(&flows)
+}
+
+/// What is wrong with the trace at `path`, as JSON. Raises `InputError`.
+#[pyfunction]
+fn trace_lint(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    json_text(&in_background(py, &path, |files| dumpi::lint(&files))?)
+}
+
+/// Writes the trace at `path` to the new folder `target` with everything between `MPI_Init` and `MPI_Finalize` `times`
+/// times. Raises `InputError`.
+#[pyfunction]
+fn trace_repeat(py: Python<'_>, path: PathBuf, target: PathBuf, times: u32) -> PyResult<()> {
+    in_background(py, &path, |files| dumpi::repeat(&files, &target, times))
+}
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_matrix, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_lint, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_repeat, module)?)
+}

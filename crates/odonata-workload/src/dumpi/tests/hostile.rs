@@ -1,0 +1,235 @@
+//! Files that are cut off, damaged or lie about their lengths: an error that says where, never a panic.
+
+use std::io::Cursor;
+
+use super::super::rank_file::{Ending, Records};
+use super::super::record::Record;
+use super::super::set::TraceFiles;
+use super::super::trace::Trace;
+use super::super::trailer::Version;
+use super::super::{lint, repeat};
+use super::writer::{Folder, V, Writer};
+use crate::{Program, operations};
+
+/// A rank with something of everything.
+fn sample() -> Writer {
+    let mut writer = Writer::new(Version(13, 0, 0));
+    let status = V::Status(vec![(8, 0, 1, false)]);
+    writer
+        .call("Init", &[V::Ss(vec!["a.out", "-x"])])
+        .call("Comm_dup", &[V::H(2), V::H(4)])
+        .call("Comm_group", &[V::H(4), V::H(3)])
+        .call("Group_incl", &[V::H(3), V::I(1), V::Is(vec![0]), V::H(4)])
+        .call("Comm_create", &[V::H(4), V::H(4), V::H(5)])
+        .call("Type_vector", &[V::I(4), V::I(2), V::I(8), V::H(14), V::H(28)])
+        .call("Irecv", &[V::I(1), V::H(14), V::I(-1), V::I(-1), V::H(4), V::I(2)])
+        .call("Isend", &[V::I(1), V::H(14), V::I(0), V::I(1), V::H(4), V::I(3)])
+        .call(
+            "Waitall",
+            &[
+                V::I(2),
+                V::Is(vec![2, 3]),
+                V::Status(vec![(8, 0, 1, false), (0, 0, 0, false)]),
+            ],
+        )
+        .call(
+            "Sendrecv",
+            &[
+                V::I(1),
+                V::H(13),
+                V::I(0),
+                V::I(2),
+                V::I(1),
+                V::H(13),
+                V::I(-1),
+                V::I(2),
+                V::H(2),
+                status,
+            ],
+        )
+        .call(
+            "Alltoallv",
+            &[
+                V::I(1),
+                V::Is(vec![3]),
+                V::Is(vec![0]),
+                V::H(13),
+                V::Is(vec![3]),
+                V::Is(vec![0]),
+                V::H(13),
+                V::H(2),
+            ],
+        )
+        .call("File_open", &[V::H(2), V::S("data"), V::B(0), V::H(0), V::H(1)])
+        .call("File_write_shared", &[V::H(1), V::I(16), V::H(5), V::Status(vec![])])
+        .call("File_close", &[V::H(1)])
+        .call("Finalize", &[]);
+    writer
+}
+
+/// All that can be done with a file; errors are welcome.
+fn try_everything(bytes: &[u8]) -> Result<(), String> {
+    let folder = Folder::new();
+    folder.write("t-0000.bin", bytes);
+    let files = TraceFiles::find(&folder.0).map_err(|error| error.to_string())?;
+    let trace = Trace::of(files.clone(), 1.0).map_err(|error| error.to_string())?;
+    let mut lists = 0;
+    for op in operations(&trace, 0) {
+        if let crate::OpKind::Collective(crate::Collective::Alltoallv { counts, .. }) = op.kind {
+            lists += trace.bytes(0, counts, 0, 0);
+        }
+    }
+    assert!(lists <= 12 || lists > 12);
+    lint(&files).map_err(|error| error.to_string())?;
+    let target = folder.0.join("again");
+    repeat(&files, &target, 2).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_whole_file_is_without_fault() {
+    assert_eq!(try_everything(&sample().finish()), Ok(()));
+    let folder = Folder::trace(&[sample()]);
+    let findings = lint(&TraceFiles::find(&folder.0).unwrap()).unwrap();
+    assert_eq!(findings, []);
+}
+
+#[test]
+fn a_file_that_is_cut_off_anywhere_is_read_up_to_there() {
+    let whole = sample().finish();
+    let body = sample().bytes.len();
+    for length in 0..whole.len() {
+        let bytes = &whole[..length];
+        let _ = try_everything(bytes);
+        let Ok(mut records) = Records::new(Cursor::new(bytes.to_vec())) else {
+            assert!(length < 16, "cut to {length} of {}", whole.len());
+            continue;
+        };
+        assert!(records.trailer().is_none());
+        let mut record = Record::default();
+        while records
+            .read(&mut record)
+            .unwrap_or_else(|fault| panic!("cut to {length}: {fault:?}"))
+        {}
+        let complete = length >= body + 2;
+        match records.ending() {
+            Some(Ending::Complete) => assert!(complete, "cut to {length}"),
+            Some(Ending::Truncated { offset }) => {
+                assert!(!complete && offset <= length as u64, "cut to {length}: {offset}");
+            }
+            None => panic!("cut to {length}: not ended"),
+        }
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_read_or_an_error() {
+    let whole = sample().finish();
+    // The zeros of the footer are all alike.
+    let interesting = (0..whole.len()).filter(|&at| at < sample().bytes.len() + 48 || at + 200 > whole.len());
+    for at in interesting {
+        for bit in [0, 4, 7] {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << bit;
+            if let Err(error) = try_everything(&bytes) {
+                assert!(error.contains(".bin") || error.contains("odonata-dumpi"), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn lengths_that_cannot_be_are_errors_that_name_the_byte() {
+    for (length, expected) in [
+        (-1, "a length of -1"),
+        (i32::MAX, "2147483647 elements"),
+        (1_000, "1000 elements"),
+    ] {
+        let mut writer = Writer::new(Version(13, 0, 0));
+        writer.call("Wtime", &[]);
+        let at = writer.bytes.len();
+        // The length is the last number of the record.
+        writer.call("Waitall", &[V::I(2), V::I(length)]);
+        let folder = Folder::trace(&[writer]);
+        let error = Trace::open(&folder.0, 1.0).unwrap_err().to_string();
+        assert!(
+            error.contains(expected) && error.contains(&format!("record at byte {at}")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn what_is_no_call_is_an_error_that_says_what_was_expected() {
+    for (label, mask, expected) in [
+        (128u16, 0u8, "label 128"),
+        (290, 0, "label 290"),
+        (294, 0, "label 294"),
+        (65_535, 0, "label 65535"),
+        (122, 0x10, "mask 0x10"),
+        (122, 0x20, "mask 0x20"),
+    ] {
+        let mut writer = Writer::new(Version(13, 0, 0));
+        writer.bytes.extend(label.to_be_bytes());
+        writer.bytes.push(mask);
+        let folder = Folder::trace(&[writer]);
+        let error = Trace::open(&folder.0, 1.0).unwrap_err().to_string();
+        assert!(
+            error.contains(expected) && error.contains("byte 16") && error.contains("expected"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn groups_made_of_groups_ten_thousand_deep_do_not_overflow_the_stack() {
+    let mut writer = Writer::new(Version(13, 0, 0));
+    writer.call("Comm_group", &[V::H(2), V::H(3)]);
+    for _ in 0..100_000 {
+        writer.call("Group_incl", &[V::H(3), V::I(1), V::Is(vec![0]), V::H(3)]);
+    }
+    writer
+        .call("Comm_create", &[V::H(2), V::H(3), V::H(4)])
+        .call("Barrier", &[V::H(4)]);
+    let folder = Folder::trace(&[writer]);
+    let trace = Trace::open(&folder.0, 1.0).unwrap();
+    assert_eq!(trace.problems(), [""; 0]);
+    assert_eq!(trace.communicators(), 3);
+}
+
+#[test]
+fn folders_without_one_whole_trace_are_errors() {
+    let bytes = sample().finish();
+    let error = |folder: &Folder| TraceFiles::find(&folder.0).unwrap_err().to_string();
+    assert!(error(&Folder::new()).contains("files of 0 traces"));
+    let folder = Folder::new();
+    folder.write("t-0000.bin", &bytes);
+    // The other halves of files that a macOS tar has packed, and files that are of no rank.
+    for name in [
+        "._t-0000.bin",
+        "._t.meta",
+        "t-1.bin",
+        "t-000x.bin",
+        "notes.txt",
+        "-0000.bin.old",
+    ] {
+        folder.write(name, b"something");
+    }
+    assert_eq!(TraceFiles::find(&folder.0).unwrap().ranks.len(), 1);
+    folder.write("t-0002.bin", &bytes);
+    assert!(error(&folder).contains("no file of rank 1"));
+    folder.write("t-0001.bin", &bytes);
+    assert_eq!(TraceFiles::find(&folder.0).unwrap().ranks.len(), 3);
+    folder.write("t-00001.bin", &bytes);
+    assert!(error(&folder).contains("a second file of rank 1"));
+    std::fs::remove_file(folder.0.join("t-00001.bin")).unwrap();
+    folder.write("u-0000.bin", &bytes);
+    assert!(error(&folder).contains("files of 2 traces"));
+    // A set that was renamed: its own name counts.
+    let meta = folder.write("t.meta", b"numprocs=3\nfileprefix=other\n");
+    let found = TraceFiles::find(&meta).unwrap();
+    assert_eq!((found.ranks.len(), found.meta["numprocs"].as_str()), (3, "3"));
+    folder.write("t.meta", b"numprocs=4\nfileprefix=t\n");
+    assert!(error(&folder).contains("numprocs"));
+    folder.write("u.meta", b"");
+    assert!(error(&folder).contains("2 files end in .meta"));
+}
