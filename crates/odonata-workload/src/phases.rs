@@ -128,6 +128,7 @@ fn rename(op: &mut Op, phase: u32, cursor: &PhaseCursor) {
         | OpKind::Iread { file, .. }
         | OpKind::Iwrite { file, .. } => *file |= u64::from(phase) << FILE_BITS,
         OpKind::Mark { iteration } => *iteration = cursor.marks,
+        OpKind::Report { report, .. } => *report = report_of(phase, *report),
         OpKind::Compute { .. }
         | OpKind::Start { .. }
         | OpKind::StartAll { .. }
@@ -156,6 +157,17 @@ fn comm_of(phase: u32, comm: Comm) -> Comm {
     match comm {
         Comm::WORLD => comm,
         Comm(number) => Comm(number | phase << COMM_BITS),
+    }
+}
+
+/// Bits of the number of a report that are the program's own.
+const REPORT_BITS: u32 = 24;
+
+/// The number of report `report` of phase `phase` among those of all phases.
+fn report_of(phase: u32, report: u32) -> u32 {
+    match report {
+        u32::MAX => report,
+        own => own | phase << REPORT_BITS,
     }
 }
 
