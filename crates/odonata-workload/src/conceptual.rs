@@ -43,6 +43,7 @@ mod table;
 
 use std::sync::Arc;
 
+pub use functions::print;
 pub use diagnostic::{Diagnostic, Diagnostics, Span, line_and_column};
 pub use instance::Abort;
 pub use options::Parameter;

@@ -49,8 +49,8 @@ pub struct Seen<'a> {
     /// The rank's words, [`Program::memory`] of them, zero at the start. They are kept, rolled back and saved as the
     /// cursor is.
     pub memory: &'a mut [u64],
-    /// Simulated time: when the operation before has ended.
-    pub now: Time,
+    /// Simulated time: when the operation before has ended; `None` where there is no clock, as in listings.
+    pub now: Option<Time>,
     /// The tag of the message that the rank's last receive of any tag took; 0 before.
     pub answer: u32,
     /// Why the program cannot go on: a text for people. Set by the program, which then ends.
@@ -115,6 +115,13 @@ pub trait Program: Send + Sync + std::fmt::Debug {
         self.next(rank, cursor)
     }
 
+    /// Why the program of `rank`, whose `memory` is that of the failure at `now`, has failed: the text of
+    /// [`Seen::failure`] again.
+    fn failure(&self, rank: u32, memory: &[u64], now: Time) -> Option<String> {
+        let _ = (rank, memory, now);
+        None
+    }
+
     /// How the values of report number `report` are put together; `None` if there is no such report.
     fn report(&self, report: u32) -> Option<ReportText> {
         let _ = report;
@@ -148,15 +155,14 @@ pub trait Program: Send + Sync + std::fmt::Debug {
     fn describe(&self) -> String;
 }
 
-/// All operations of one rank, from the start; for tests, listings and exports. Programs that look at the clock see
-/// time zero.
+/// All operations of one rank, from the start; for tests, listings and exports. There is no clock.
 pub fn operations(program: &dyn Program, rank: u32) -> impl Iterator<Item = Op> {
     let mut cursor = Cursor::default();
     let mut memory = vec![0; program.memory()];
     std::iter::from_fn(move || {
         let mut seen = Seen {
             memory: &mut memory,
-            now: Time::ZERO,
+            now: None,
             answer: 0,
             failure: None,
         };

@@ -274,7 +274,7 @@ pub(super) fn to_int(x: f64) -> Value<i64> {
 }
 
 /// `x` as `%.10lg` of C prints it.
-pub(super) fn print(x: f64) -> String {
+pub fn print(x: f64) -> String {
     if x.is_nan() {
         return if x.is_sign_negative() { "-nan" } else { "nan" }.into();
     }

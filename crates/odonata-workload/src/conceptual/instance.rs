@@ -324,6 +324,7 @@ impl Instance {
             memory,
             moment: Moment {
                 now: 0,
+                clockless: true,
                 answer: 0,
                 op: 0,
                 record: true,

@@ -16,37 +16,37 @@ pub(super) const LOCALS: usize = 24;
 /// Words of a rank's memory that every program has.
 pub(super) mod word {
     /// The instruction.
-    pub const AT: usize = 0;
+    pub(in super::super) const AT: usize = 0;
     /// How far the instruction has got.
-    pub const STAGE: usize = 1;
+    pub(in super::super) const STAGE: usize = 1;
     /// Which message of the statement comes next.
-    pub const INDEX: usize = 2;
+    pub(in super::super) const INDEX: usize = 2;
     /// How many of the same have gone.
-    pub const REPEAT: usize = 3;
+    pub(in super::super) const REPEAT: usize = 3;
     /// Loops that are warming up.
-    pub const WARM: usize = 4;
+    pub(in super::super) const WARM: usize = 4;
     /// Requests that have not been waited for.
-    pub const REQUESTS: usize = 5;
+    pub(in super::super) const REQUESTS: usize = 5;
     /// Executed assignments of processors.
-    pub const MAPS: usize = 6;
+    pub(in super::super) const MAPS: usize = 6;
     /// Why the rank has stopped, plus one; 0 while it runs.
-    pub const FAULT: usize = 7;
+    pub(in super::super) const FAULT: usize = 7;
     /// When the timer was last reset, in picoseconds.
-    pub const ORIGIN: usize = 8;
+    pub(in super::super) const ORIGIN: usize = 8;
     /// Counters: messages and bytes sent, messages and bytes received.
-    pub const SENT: usize = 9;
-    pub const SENT_BYTES: usize = 10;
-    pub const RECEIVED: usize = 11;
-    pub const RECEIVED_BYTES: usize = 12;
+    pub(in super::super) const SENT: usize = 9;
+    pub(in super::super) const SENT_BYTES: usize = 10;
+    pub(in super::super) const RECEIVED: usize = 11;
+    pub(in super::super) const RECEIVED_BYTES: usize = 12;
     /// Asynchronous receives that will count when they are waited for.
-    pub const COMING: usize = 13;
-    pub const COMING_BYTES: usize = 14;
+    pub(in super::super) const COMING: usize = 13;
+    pub(in super::super) const COMING_BYTES: usize = 14;
     /// Whether the counters have been reset.
-    pub const WAS_RESET: usize = 15;
+    pub(in super::super) const WAS_RESET: usize = 15;
     /// Whether values have been logged since the last aggregation.
-    pub const LOGGED: usize = 16;
+    pub(in super::super) const LOGGED: usize = 16;
     /// The first word that is the program's own.
-    pub const OWN: usize = 17;
+    pub(in super::super) const OWN: usize = 17;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,31 +194,31 @@ pub(super) struct Loop {
 
 /// Words of a counting loop.
 pub(super) mod count {
-    pub const ORDINAL: usize = 0;
-    pub const WARM: usize = 1;
-    pub const TOTAL: usize = 2;
-    pub const WORDS: u32 = 3;
+    pub(in super::super) const ORDINAL: usize = 0;
+    pub(in super::super) const WARM: usize = 1;
+    pub(in super::super) const TOTAL: usize = 2;
+    pub(in super::super) const WORDS: u32 = 3;
 }
 
 /// Words of a FOR EACH.
 pub(super) mod each {
-    pub const ORDINAL: usize = 0;
-    pub const TOTAL: usize = 1;
-    pub const FIRST: usize = 2;
-    pub const STEP: usize = 3;
-    pub const WORDS: u32 = 4;
+    pub(in super::super) const ORDINAL: usize = 0;
+    pub(in super::super) const TOTAL: usize = 1;
+    pub(in super::super) const FIRST: usize = 2;
+    pub(in super::super) const STEP: usize = 3;
+    pub(in super::super) const WORDS: u32 = 4;
 }
 
 /// Words of a timed loop.
 pub(super) mod timed {
-    pub const ORDINAL: usize = 0;
+    pub(in super::super) const ORDINAL: usize = 0;
     /// When the passes end, in picoseconds.
-    pub const DEADLINE: usize = 1;
+    pub(in super::super) const DEADLINE: usize = 1;
     /// 0 while warming up, 1 behind it.
-    pub const PART: usize = 2;
+    pub(in super::super) const PART: usize = 2;
     /// What rank 0 has decided: 1 to go on.
-    pub const DECISION: usize = 3;
-    pub const WORDS: u32 = 4;
+    pub(in super::super) const DECISION: usize = 3;
+    pub(in super::super) const WORDS: u32 = 4;
 }
 
 #[derive(Clone, Debug)]

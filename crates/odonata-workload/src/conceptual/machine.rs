@@ -88,11 +88,13 @@ pub(super) enum Step {
 pub(super) struct Moment {
     /// In picoseconds.
     pub now: u64,
+    /// Whether there is no clock: timed loops have a fixed number of passes.
+    pub clockless: bool,
     /// The tag that the last receive of any tag took.
     pub answer: u32,
     /// Number of the operation.
     pub op: u32,
-    /// A record has no clock, and every operation is one step.
+    /// In a record every operation of the language is one step.
     pub record: bool,
 }
 

@@ -171,7 +171,8 @@ impl Program for ConceptualProgram {
             return None;
         }
         let moment = Moment {
-            now: seen.now.0,
+            now: seen.now.map_or(0, |now| now.0),
+            clockless: seen.now.is_none(),
             answer: seen.answer,
             op: cursor.op,
             record: false,
@@ -198,6 +199,26 @@ impl Program for ConceptualProgram {
             };
             return cursor.advance(|_| Some(kind));
         }
+    }
+
+    fn failure(&self, rank: u32, memory: &[u64], now: Time) -> Option<String> {
+        let mut memory = memory.get(..self.memory())?.to_vec();
+        // A step that fails leaves the memory as the instruction found it, but for this.
+        memory[word::FAULT] = 0;
+        let mut machine = Machine {
+            program: &self.instance,
+            rank,
+            memory: &mut memory,
+            moment: Moment {
+                now: now.0,
+                clockless: false,
+                answer: 0,
+                op: 0,
+                record: false,
+            },
+        };
+        let fault = machine.one().err()?;
+        Some(self.instance.abort(fault, memory[word::AT]).message)
     }
 
     fn group(&self, _: u32, comm: Comm) -> Option<Group> {

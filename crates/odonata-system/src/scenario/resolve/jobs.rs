@@ -6,7 +6,7 @@ use odonata_units::Time;
 
 use super::rules::{self, Entry};
 use super::traffic_classes;
-use super::workload::{Size, workload};
+use super::workload::{Size, program, workload};
 use crate::scenario::error::Problem;
 use crate::scenario::resolved as r;
 use crate::scenario::written as w;
@@ -136,7 +136,22 @@ fn job(entry: usize, number: usize, job: w::Job, machine: &r::Resolved, folder: 
         number,
         told: job.until.is_some(),
     };
-    let (kind, workload) = workload(&format!("{at}.workload"), size, job.workload, machine)?;
+    let (kind, workload) = match (job.workload, job.program) {
+        (Some(given), None) if job.args.is_empty() => workload(&format!("{at}.workload"), size, given, machine)?,
+        (Some(_), None) => {
+            let error = Problem::new(format!("{at}.args"), "arguments without a program", "program, or no args");
+            return Err(error);
+        }
+        (None, Some(file)) => program(&format!("{at}.program"), job.ranks, (file, job.args), folder, machine)?,
+        (Some(_), Some(_)) => {
+            let problem = "a program and a workload";
+            return Err(Problem::new(format!("{at}.program"), problem, "one of them"));
+        }
+        (None, None) => {
+            let problem = "missing key `workload`";
+            return Err(Problem::new(at, problem, "workload, or program"));
+        }
+    };
     let synthetic = matches!(workload, r::Workload::Synthetic(_));
     if job.until.is_some() && !synthetic {
         let key = format!("{at}.until");

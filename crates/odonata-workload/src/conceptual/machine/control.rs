@@ -12,7 +12,7 @@ use super::{Machine, Step};
 
 /// Bytes of the message that tells whether a timed loop goes on.
 const DECISION_BYTES: u64 = 4;
-/// Passes of a timed loop and of its warm-up in a record, which has no clock.
+/// Passes of a timed loop and of its warm-up where there is no clock.
 const RECORD_PASSES: (u64, u64) = (3, 1);
 
 impl<'a> Machine<'a> {
@@ -189,7 +189,7 @@ impl<'a> Machine<'a> {
         let rank = i64::from(self.rank);
         loop {
             match self.memory[word::STAGE] {
-                ASK if self.moment.record => {
+                ASK if self.moment.clockless => {
                     let (passes, warm) = RECORD_PASSES;
                     let most = if self.memory[state + timed::PART] == 0 {
                         warm
