@@ -10,6 +10,7 @@ mod errors;
 mod load_sweep;
 mod processes;
 mod simulation;
+mod workload;
 
 use odonata_system::describe as machine;
 use odonata_system::{bench, results, scenario};
@@ -128,5 +129,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(bench_names, module)?)?;
     module.add_function(wrap_pyfunction!(bench_parallel_names, module)?)?;
     module.add_function(wrap_pyfunction!(bench_case, module)?)?;
+    workload::register(module)?;
     processes::register(module)
 }

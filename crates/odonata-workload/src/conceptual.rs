@@ -43,8 +43,8 @@ mod table;
 
 use std::sync::Arc;
 
-pub use functions::print;
 pub use diagnostic::{Diagnostic, Diagnostics, Span, line_and_column};
+pub use functions::print;
 pub use instance::Abort;
 pub use options::Parameter;
 pub use program::ConceptualProgram;

@@ -158,7 +158,10 @@ impl Hosts {
         let activity = self.activities.edit::<X>(slot);
         activity.since = now;
         let rank = activity.rank;
-        if !matches!(activity.op.kind, OpKind::Compute { .. } | OpKind::Mark { .. } | OpKind::Report { .. }) {
+        if !matches!(
+            activity.op.kind,
+            OpKind::Compute { .. } | OpKind::Mark { .. } | OpKind::Report { .. }
+        ) {
             let delay = draw::<X>(&mut self.streams, rank, self.params.mpi.call_jitter);
             if delay > Time::ZERO {
                 self.activities.edit::<X>(slot).phase = Phase::Delayed;

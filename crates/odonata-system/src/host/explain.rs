@@ -97,7 +97,9 @@ impl Hosts {
                 (FailureKind::InvalidOperation, text)
             }
             Failure::Program { rank, at } => {
-                let why = self.program_failure(rank, at).unwrap_or_else(|| "the program cannot go on".to_owned());
+                let why = self
+                    .program_failure(rank, at)
+                    .unwrap_or_else(|| "the program cannot go on".to_owned());
                 (FailureKind::Program, format!("{}: {why}", self.name(rank)))
             }
             Failure::NoServer { rank, op } => {

@@ -175,7 +175,12 @@ impl HostMeasured {
             }
         }
         for r in &self.reports {
-            let names = [u64::from(r.job), u64::from(r.rank), u64::from(r.report), u64::from(r.index)];
+            let names = [
+                u64::from(r.job),
+                u64::from(r.rank),
+                u64::from(r.report),
+                u64::from(r.index),
+            ];
             for word in names.into_iter().chain([r.value, r.time.0]) {
                 digest.word(word);
             }

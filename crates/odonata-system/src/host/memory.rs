@@ -78,7 +78,9 @@ impl Hosts {
     /// Why the program of `rank` failed at `at`.
     pub(super) fn program_failure(&self, rank: u32, at: Time) -> Option<String> {
         let (program, first, memory) = self.remembering(rank)?;
-        let words: Vec<u64> = (first..first + memory as u32).map(|word| *self.words.get(word)).collect();
+        let words: Vec<u64> = (first..first + memory as u32)
+            .map(|word| *self.words.get(word))
+            .collect();
         let local = rank - self.jobs[usize::from(self.places[rank as usize].job)].first_rank;
         program.failure(local, &words, at)
     }
@@ -92,7 +94,9 @@ impl Hosts {
 
     /// Keeps a value that `rank` reports.
     pub(super) fn keep_report<M: Mode>(&mut self, rank: u32, report: u32, index: u32, value: f64, time: Time) {
-        let Some((_, first, memory)) = self.remembering(rank) else { return };
+        let Some((_, first, memory)) = self.remembering(rank) else {
+            return;
+        };
         let count = first + memory as u32 + 1;
         let order = *self.words.get(count);
         if order >= MOST_REPORTS {

@@ -29,7 +29,9 @@ pub(super) fn rows(scenario: &Resolved, records: &[ReportRecord]) -> Vec<LogRow>
 fn text(pieces: &[Result<String, u32>], values: &[f64]) -> String {
     let piece = |piece: &Result<String, u32>| match piece {
         Ok(text) => text.clone(),
-        Err(value) => values.get(*value as usize).map_or_else(String::new, |&value| odonata_workload::conceptual::print(value)),
+        Err(value) => values
+            .get(*value as usize)
+            .map_or_else(String::new, |&value| odonata_workload::conceptual::print(value)),
     };
     pieces.iter().map(piece).collect()
 }
@@ -57,7 +59,9 @@ fn rank_rows(job: &str, program: &dyn Program, records: &[ReportRecord], rows: &
             values.clear();
         }
         values.push(f64::from_bits(record.value));
-        let known = texts.entry(record.report).or_insert_with(|| program.report(record.report));
+        let known = texts
+            .entry(record.report)
+            .or_insert_with(|| program.report(record.report));
         match known {
             Some(ReportText::Line { pieces, values: count }) if values.len() == *count as usize => rows.push(LogRow {
                 aggregate: "text",
@@ -66,7 +70,11 @@ fn rank_rows(job: &str, program: &dyn Program, records: &[ReportRecord], rows: &
             }),
             Some(ReportText::Columns { columns, values: count }) if values.len() == *count as usize => {
                 for (number, column) in columns.iter().enumerate() {
-                    let percent = column.percent.and_then(|which| values.get(which as usize)).copied().unwrap_or(0.0);
+                    let percent = column
+                        .percent
+                        .and_then(|which| values.get(which as usize))
+                        .copied()
+                        .unwrap_or(0.0);
                     let cell = open
                         .entry((record.report, number))
                         .or_insert_with(|| (text(&column.label, &values), percent, Vec::new()));
@@ -82,7 +90,9 @@ fn rank_rows(job: &str, program: &dyn Program, records: &[ReportRecord], rows: &
 /// Aggregates what has been collected.
 fn close(program: &dyn Program, open: &mut Open, time: Time, row: &dyn Fn(Time) -> LogRow, rows: &mut Vec<LogRow>) {
     for ((report, number), (label, percent, values)) in std::mem::take(open) {
-        let Some(ReportText::Columns { columns, .. }) = program.report(report) else { continue };
+        let Some(ReportText::Columns { columns, .. }) = program.report(report) else {
+            continue;
+        };
         let aggregate: Aggregate = columns[number].aggregate;
         for (value, count) in aggregate.of(&values, percent) {
             rows.push(LogRow {

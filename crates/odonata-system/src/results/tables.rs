@@ -2,7 +2,8 @@
 
 use super::blame;
 use super::rows::{
-    IoRow, IterationRow, JobRow, LatencyBucket, LinkRow, LogRow, MessageRow, RankRow, RouterRow, Rows, SeriesRow, ServerRow,
+    IoRow, IterationRow, JobRow, LatencyBucket, LinkRow, LogRow, MessageRow, RankRow, RouterRow, Rows, SeriesRow,
+    ServerRow,
 };
 use super::table::{Builder, Table};
 
@@ -315,13 +316,25 @@ fn logs(rows: &[LogRow]) -> Table {
     )
     .text("job", "Name of the job.", |r| r.job.clone())
     .count("rank", "Rank of the job.", |r| r.rank)
-    .seconds("time_s", "When: of values that are aggregated, when the last came, simulated time.", |r| r.time_s)
-    .text("label", "Heading of the column; empty for a line of text.", |r| r.label.clone())
-    .text("aggregate", "What is shown of the values of the column: each, mean, median, ...; text for a line.", |r| {
-        r.aggregate.to_owned()
+    .seconds(
+        "time_s",
+        "When: of values that are aggregated, when the last came, simulated time.",
+        |r| r.time_s,
+    )
+    .text("label", "Heading of the column; empty for a line of text.", |r| {
+        r.label.clone()
     })
-    .number("value", "of the program", "The value; 0 for a line of text.", |r| r.value)
-    .count("count", "How often a histogram has the value; otherwise 1.", |r| r.count)
+    .text(
+        "aggregate",
+        "What is shown of the values of the column: each, mean, median, ...; text for a line.",
+        |r| r.aggregate.to_owned(),
+    )
+    .number("value", "of the program", "The value; 0 for a line of text.", |r| {
+        r.value
+    })
+    .count("count", "How often a histogram has the value; otherwise 1.", |r| {
+        r.count
+    })
     .text("text", "The line of text.", |r| r.text.clone())
     .done()
 }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::choices::{Arrival, CheckpointOffset, CosmoflowIo, GridStep, Reach, Turn};
-use super::resolved::{Bursts, Job, ProgramFile, OnOff, Pattern, Synthetic, Workload};
+use super::resolved::{Bursts, Job, OnOff, Pattern, ProgramFile, Synthetic, Workload};
 
 /// Communication of MILC's solver: per iteration, twice an exchange with 8 neighbours in a 4-D torus, then two
 /// all-reduces of 8 B. The defaults are the MFNetSim case study.
@@ -264,7 +264,12 @@ impl ProgramFile {
     /// # Errors
     /// What is wrong with it, with file, line and column.
     fn program(&self, ranks: u32) -> Result<ConceptualProgram, String> {
-        let read = |name: &str| self.files.get(name).cloned().ok_or_else(|| format!("file {name:?} was not read"));
+        let read = |name: &str| {
+            self.files
+                .get(name)
+                .cloned()
+                .ok_or_else(|| format!("file {name:?} was not read"))
+        };
         self.program_with(ranks, &read)
     }
 
@@ -275,7 +280,9 @@ impl ProgramFile {
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<ConceptualProgram, String> {
         let parsed = Conceptual::parse(&self.path, &self.source).map_err(|errors| errors.to_string())?;
-        parsed.program(ranks, &self.args, self.seed, read).map_err(|abort| abort.message)
+        parsed
+            .program(ranks, &self.args, self.seed, read)
+            .map_err(|abort| abort.message)
     }
 }
 

@@ -199,6 +199,10 @@ pub(super) enum Relation {
 }
 
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a tree is small, and lives while a program is compiled"
+)]
 pub(super) enum Range {
     List {
         items: Vec<Expr>,
@@ -218,6 +222,10 @@ pub(super) struct Tasks {
 }
 
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a tree is small, and lives while a program is compiled"
+)]
 pub(super) enum TasksKind {
     One(Expr),
     Such { name: Word, cond: Cond },
@@ -274,6 +282,10 @@ pub(super) struct Reduction {
 }
 
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a tree is small, and lives while a program is compiled"
+)]
 pub(super) enum ReduceTo {
     Same(Reduction),
     Tasks { tasks: Tasks, result: Option<ResultAs> },

@@ -266,7 +266,7 @@ impl Mesh {
 /// To the nearest integer, halves away from zero.
 pub(super) fn to_int(x: f64) -> Value<i64> {
     let rounded = x.round();
-    if rounded >= -9.223_372_036_854_776e18 && rounded < 9.223_372_036_854_776e18 {
+    if (-9.223_372_036_854_776e18..9.223_372_036_854_776e18).contains(&rounded) {
         Ok(rounded as i64)
     } else {
         Err("a number that is not finite or does not fit into 64 bits")

@@ -119,7 +119,7 @@ pub(super) enum Range {
 #[derive(Clone, Debug)]
 pub(super) enum Set {
     One(Expr),
-    Such(u8, Cond),
+    Such(Cond),
     Ranges(Ranges),
     All,
     /// All but the source.
@@ -276,7 +276,6 @@ pub(super) enum InstKind {
         end: u32,
         limit: Expr,
         unit: i64,
-        warm: bool,
         synchronize: bool,
     },
     Send {

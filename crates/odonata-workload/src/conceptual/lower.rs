@@ -15,6 +15,9 @@ use super::keyword::{PREDECLARED, nearest};
 use super::options::Parameter;
 use super::table::Table;
 
+/// Gives the text of a file, or the reason why not.
+pub(super) type Read<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
 /// What a name stands for.
 #[derive(Clone, Copy)]
 enum Binding<'a> {
@@ -50,7 +53,7 @@ pub(super) struct Lower<'a> {
     /// Only what release 1.5.1b of the reference accepts.
     strict: bool,
     /// Reads a file for FILE_DATA; `None` while a program is only checked.
-    read: Option<&'a dyn Fn(&str) -> Result<String, String>>,
+    read: Option<Read<'a>>,
     scopes: Vec<Scope<'a>>,
     /// Locals in use.
     depth: usize,
@@ -179,7 +182,7 @@ pub(super) fn lower<'a>(
     values: &[i64],
     tasks: u32,
     strict: bool,
-    read: Option<&'a dyn Fn(&str) -> Result<String, String>>,
+    read: Option<Read<'a>>,
 ) -> Lowered {
     let mut lower = Lower::new(tasks, strict, read);
     let mut values = values.iter();
@@ -209,7 +212,7 @@ pub(super) fn lower<'a>(
 }
 
 impl<'a> Lower<'a> {
-    fn new(tasks: u32, strict: bool, read: Option<&'a dyn Fn(&str) -> Result<String, String>>) -> Self {
+    fn new(tasks: u32, strict: bool, read: Option<Read<'a>>) -> Self {
         Lower {
             tasks: i64::from(tasks),
             strict,

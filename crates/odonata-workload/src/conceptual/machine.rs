@@ -242,7 +242,6 @@ impl<'a> Machine<'a> {
                 end,
                 limit,
                 unit,
-                warm: _,
                 synchronize,
             } => return self.timed_head(*state, *end, limit, *unit, *synchronize),
             InstKind::Send {

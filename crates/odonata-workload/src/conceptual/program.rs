@@ -185,7 +185,14 @@ impl Program for ConceptualProgram {
                 moment,
             };
             let kind = match machine.step() {
-                Ok(None) => return None,
+                Ok(None) => match std::mem::take(&mut seen.memory[word::REQUESTS]) as u32 {
+                    0 => return None,
+                    // What nobody has waited for ends with the program.
+                    count => OpKind::WaitAll {
+                        first: Request(0),
+                        count,
+                    },
+                },
                 Ok(Some(step)) => match self.kind(step, seen.memory) {
                     Some(kind) => kind,
                     None => continue,

@@ -440,8 +440,8 @@ struct Runner {
 /// Carries out all operations as far as they can go: sends are buffered, receives and collectives wait.
 fn completion(all: &[Vec<Step>], tasks: u32) -> Json {
     let mut runners: Vec<Runner> = all.iter().map(|_| Runner::default()).collect();
-    let mut sent: HashMap<Channel, u64> = HashMap::new();
-    let mut wanted: HashMap<Channel, u64> = HashMap::new();
+    let mut sent: BTreeMap<Channel, u64> = BTreeMap::new();
+    let mut wanted: BTreeMap<Channel, u64> = BTreeMap::new();
     let mut arrived: HashMap<Meeting, HashMap<u32, u64>> = HashMap::new();
     let mut moved = true;
     while moved {
@@ -452,7 +452,7 @@ fn completion(all: &[Vec<Step>], tasks: u32) -> Json {
                 let begins = !std::mem::replace(&mut runner.begun, true);
                 moved |= begins;
                 runner.waits_for.clear();
-                let open = |list: &[(Channel, u64)], sent: &HashMap<Channel, u64>| -> Vec<u32> {
+                let open = |list: &[(Channel, u64)], sent: &BTreeMap<Channel, u64>| -> Vec<u32> {
                     let missing =
                         |(channel, number): &&(Channel, u64)| sent.get(channel).copied().unwrap_or(0) < *number;
                     list.iter().filter(missing).map(|(channel, _)| channel.0).collect()

@@ -227,12 +227,15 @@ impl SiteData {
     }
 }
 
+/// By the values of the variables that are read, with the bytes of all.
+type Tables = (HashMap<Box<[u64]>, Arc<SiteData>>, usize);
+
 /// What one statement's sets have been.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     /// Of a statement that reads no variable.
     constant: OnceLock<Value<Arc<SiteData>>>,
-    tables: RwLock<(HashMap<Box<[u64]>, Arc<SiteData>>, usize)>,
+    tables: RwLock<Tables>,
 }
 
 impl Cache {
@@ -299,7 +302,7 @@ impl Env<'_> {
             Set::One(expr) => self.task(self.int(expr)?).map_or_else(Members::nobody, Members::One),
             Set::All => Members::All(count),
             Set::Others => Members::nobody(),
-            Set::Such(_, cond) => {
+            Set::Such(cond) => {
                 let mut list = Vec::new();
                 for task in 0..count {
                     self.bind(tasks, task);
@@ -329,7 +332,7 @@ impl Env<'_> {
             Set::All => Ok(true),
             Set::Others => Ok(false),
             Set::One(expr) => Ok(self.int(expr)? == i64::from(task)),
-            Set::Such(_, cond) => self.cond(cond, false),
+            Set::Such(cond) => self.cond(cond, false),
             Set::Ranges(ranges) => Ok(self.list(ranges)?.contains(&i64::from(task))),
         }
     }

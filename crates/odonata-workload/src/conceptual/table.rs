@@ -2,9 +2,6 @@
 
 use super::functions::Value;
 
-/// The largest file, in bytes.
-pub(super) const MOST_BYTES: u64 = 16 << 20;
-
 /// The cells of a file.
 #[derive(Debug, Default)]
 pub(super) struct Table {

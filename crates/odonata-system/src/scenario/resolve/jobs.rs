@@ -139,7 +139,11 @@ fn job(entry: usize, number: usize, job: w::Job, machine: &r::Resolved, folder: 
     let (kind, workload) = match (job.workload, job.program) {
         (Some(given), None) if job.args.is_empty() => workload(&format!("{at}.workload"), size, given, machine)?,
         (Some(_), None) => {
-            let error = Problem::new(format!("{at}.args"), "arguments without a program", "program, or no args");
+            let error = Problem::new(
+                format!("{at}.args"),
+                "arguments without a program",
+                "program, or no args",
+            );
             return Err(error);
         }
         (None, Some(file)) => program(&format!("{at}.program"), job.ranks, (file, job.args), folder, machine)?,

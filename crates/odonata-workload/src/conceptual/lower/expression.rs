@@ -288,7 +288,7 @@ impl<'a> Lower<'a> {
             let mut visit = |expr: &Expr| visit(expr, index > 0);
             match &tasks.set {
                 Set::One(expr) => walk(expr, &mut visit),
-                Set::Such(_, cond) => walk_cond(cond, &mut visit),
+                Set::Such(cond) => walk_cond(cond, &mut visit),
                 Set::Ranges(ranges) => walk_ranges(ranges, &mut visit),
                 Set::All | Set::Others => {}
             }

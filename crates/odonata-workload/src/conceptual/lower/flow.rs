@@ -278,7 +278,6 @@ impl<'a> Lower<'a> {
                 end: 0,
                 limit,
                 unit,
-                warm: warm.is_some(),
                 synchronize: warmup.is_some_and(|warmup| warmup.synchronize),
             },
         );

@@ -32,7 +32,7 @@ impl<'a> Lower<'a> {
                 let local = self.local(&name.text, name.span);
                 let cond = self.cond(cond);
                 Tasks {
-                    set: Set::Such(local, cond),
+                    set: Set::Such(cond),
                     locals: vec![local],
                 }
             }
