@@ -160,12 +160,12 @@ fn job(
     let (kind, workload) = match (job.workload, trace) {
         (Some(written), None) => workload(&format!("{at}.workload"), size, written, machine)?,
         (None, Some(trace)) => trace::workload(&at, ranks, trace, machine)?,
-        _ => {
-            return Err(Problem::new(
-                at,
-                "what the job does is not one thing",
-                "exactly one of the keys workload and trace",
-            ));
+        (written, _) => {
+            let problem = match written {
+                None => "the key \"workload\" is missing",
+                Some(_) => "a workload and a trace",
+            };
+            return Err(Problem::new(at, problem, "exactly one of the keys workload and trace"));
         }
     };
     let synthetic = matches!(workload, r::Workload::Synthetic(_));
