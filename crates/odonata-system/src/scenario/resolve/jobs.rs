@@ -165,12 +165,20 @@ fn job(
         (Some(written), None, None) => workload(&format!("{at}.workload"), size, written, machine)?,
         (None, Some(file), None) => program(&format!("{at}.program"), ranks, (file, job.args), folder, machine)?,
         (None, None, Some(trace)) => trace::workload(&at, ranks, trace, machine)?,
-        _ => {
-            return Err(Problem::new(
-                at,
-                "what the job does is not one thing",
-                "exactly one of the keys workload, program and trace",
-            ));
+        (written, program, trace) => {
+            let given = [
+                ("workload", written.is_some()),
+                ("program", program.is_some()),
+                ("trace", trace.is_some()),
+            ];
+            let given: Vec<&str> = given.iter().filter(|key| key.1).map(|key| key.0).collect();
+            let problem = if given.is_empty() {
+                "the key \"workload\" is missing".into()
+            } else {
+                format!("the keys {} say what it does", given.join(" and "))
+            };
+            let expected = "exactly one of the keys workload, program and trace";
+            return Err(Problem::new(at, problem, expected));
         }
     };
     let synthetic = matches!(workload, r::Workload::Synthetic(_));
