@@ -147,6 +147,7 @@ impl<'a> Machine<'a> {
         asynchronous: bool,
     ) -> Value<Option<Step>> {
         loop {
+            super::spend(self.effort)?;
             let index = self.memory[word::INDEX];
             let peer = if incoming {
                 self.incoming(data, first, second, index)?
