@@ -150,6 +150,8 @@ pub(super) struct Messages {
     pub count: Expr,
     pub bytes: Bytes,
     pub tag: Option<Tag>,
+    /// Sends that nobody awaits.
+    pub detached: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -35,6 +35,8 @@ pub(super) enum Step {
         /// Whether the tag was a string.
         text_tag: bool,
         asynchronous: bool,
+        /// An asynchronous send that nobody awaits.
+        detached: bool,
     },
     WaitAll,
     /// Circle 0 of the data, or everybody.

@@ -37,6 +37,7 @@ impl ConceptualProgram {
                 bytes,
                 tag,
                 asynchronous,
+                detached,
                 ..
             } => match asynchronous {
                 true => OpKind::Isend {
@@ -44,7 +45,7 @@ impl ConceptualProgram {
                     tag,
                     bytes,
                     comm,
-                    request,
+                    request: if detached { Request::DETACHED } else { request },
                 },
                 false => OpKind::Send { to, tag, bytes, comm },
             },

@@ -196,6 +196,7 @@ impl<'a> Lower<'a> {
                 let sources = self.set(sources, Role::Source);
                 self.mark_source(mark);
                 let messages = self.message(message);
+                self.detaches(message, false);
                 let targets = self.set(targets, Role::Target);
                 self.close(mark);
                 let site = self.site(&[&sources, &targets], &[]);
@@ -445,6 +446,7 @@ impl<'a> Lower<'a> {
         let sources = self.set(sources, Role::Source);
         self.mark_source(mark);
         let messages = self.message(message);
+        self.detaches(message, asynchronous);
         let targets = self.set(targets, Role::Target);
         let mut as_received = None;
         if !unsuspecting {
@@ -528,6 +530,7 @@ impl<'a> Lower<'a> {
         let second = self.set(second, if reversed { Role::Source } else { Role::Sender });
         self.mark_source(mark);
         let messages = self.message(message);
+        self.detaches(message, false);
         self.close(mark);
         let site = self.site(&[&first, &second], &[]);
         self.emit(
