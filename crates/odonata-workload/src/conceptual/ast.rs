@@ -472,6 +472,8 @@ pub(super) enum StmtKind {
         size: Option<(Expr, Option<Multiplier>)>,
         file: Option<Expr>,
         offset: Option<Expr>,
+        /// AWAITS COMPLETION waits for it.
+        asynchronous: bool,
     },
 }
 

@@ -357,6 +357,7 @@ pub(super) enum InstKind {
         bytes: Option<Bytes>,
         file: Expr,
         offset: Expr,
+        asynchronous: bool,
     },
 }
 

@@ -81,6 +81,7 @@ pub(super) enum Step {
         file: i64,
         offset: u64,
         bytes: u64,
+        asynchronous: bool,
     },
     /// An operation that no record has.
     Plain(OpKind),

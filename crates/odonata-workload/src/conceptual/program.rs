@@ -129,22 +129,30 @@ impl ConceptualProgram {
             Step::Open(file) => OpKind::Open { file: file as u64 },
             Step::Close(file) => OpKind::Close { file: file as u64 },
             Step::Transfer {
-                write: true,
+                write,
                 file,
                 offset,
                 bytes,
-            } => OpKind::Write {
-                file: file as u64,
-                offset,
-                bytes,
-            },
-            Step::Transfer {
-                file, offset, bytes, ..
-            } => OpKind::Read {
-                file: file as u64,
-                offset,
-                bytes,
-            },
+                asynchronous,
+            } => {
+                let file = file as u64;
+                match (write, asynchronous) {
+                    (true, false) => OpKind::Write { file, offset, bytes },
+                    (false, false) => OpKind::Read { file, offset, bytes },
+                    (true, true) => OpKind::Iwrite {
+                        file,
+                        offset,
+                        bytes,
+                        request,
+                    },
+                    (false, true) => OpKind::Iread {
+                        file,
+                        offset,
+                        bytes,
+                        request,
+                    },
+                }
+            }
             Step::Plain(kind) => kind,
             Step::Counters(_) | Step::Text(_) => return None,
         })

@@ -136,6 +136,7 @@ impl<'a> Lower<'a> {
                 size,
                 file,
                 offset,
+                asynchronous,
             } => self.local_statement(tasks, span, |lower, tasks| InstKind::Io {
                 tasks,
                 verb: *verb,
@@ -149,6 +150,7 @@ impl<'a> Lower<'a> {
                 }),
                 file: file.as_ref().map_or(Expr::Int(0), |file| lower.expr(file)),
                 offset: offset.as_ref().map_or(Expr::Int(0), |offset| lower.expr(offset)),
+                asynchronous: *asynchronous,
             }),
             StmtKind::Touch {
                 tasks,
