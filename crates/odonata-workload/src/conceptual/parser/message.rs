@@ -91,6 +91,7 @@ impl Parser {
             if self.eat("unaligned") {
                 return Ok(shape);
             }
+            let begin = self.at;
             let quantity = if self.at_expr() && multiplier(self.word()).is_none() {
                 Some(self.expr()?)
             } else {
@@ -107,7 +108,11 @@ impl Parser {
                 Some(quantity) if sizes && shape.size.is_none() => {
                     shape.size = Some((Some(quantity), self.take_multiplier()?));
                 }
-                Some(_) => return self.unexpected("ALIGNED or MISALIGNED after a unit"),
+                // No alignment either: the word that is missing is reported where this begins.
+                Some(_) => {
+                    self.at = begin;
+                    return Ok(shape);
+                }
                 None if sizes && shape.size.is_none() && matches!(self.peek(1), Tok::Word("sized")) => {
                     let (word, _) = self.take_data_type()?;
                     self.advance();
