@@ -140,6 +140,17 @@ impl Parser {
         Ok(Some(false))
     }
 
+    /// WITHOUT COMPLETION, an addition: nobody awaits the message.
+    fn without_completion(&mut self) -> Option<Span> {
+        let span = self.span();
+        let found = self.is("without") && matches!(self.peek(1), Tok::Word("completion"));
+        if found {
+            self.advance();
+            self.advance();
+        }
+        found.then(|| span.to(self.previous()))
+    }
+
     fn tag(&mut self) -> Parsed<Option<Tag>> {
         if !self.eat("using") {
             return Ok(None);
@@ -193,6 +204,7 @@ impl Parser {
             return Err(super::Stop);
         }
         let verification = self.touch()?.unwrap_or(false);
+        let detached = self.without_completion();
         let tag = self.tag()?;
         let (buffers, offset) = self.buffer(preposition)?;
         let mut others = shape.others;
@@ -203,6 +215,7 @@ impl Parser {
             size: shape.size,
             tag,
             verification,
+            detached,
             others,
             aligned: shape.aligned,
             offset,
