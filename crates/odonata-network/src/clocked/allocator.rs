@@ -4,7 +4,8 @@
 //! arbiter each, and a side chooses without knowing what the others of its side do, so that a match may be missed.
 //! An arbiter's pointer moves only when its choice has become a match.
 
-use crate::params::{Allocator, Arbitration};
+use super::settings::Settings;
+use crate::params::Allocator;
 use odonata_engine::{Mode, Store};
 
 /// Somebody who asks for an output.
@@ -22,11 +23,17 @@ pub(super) struct Request {
 /// Pointers of one side of the allocators of all routers.
 pub(super) type Pointers = Store<u16>;
 
-/// The scratch of an allocation; empty between two.
+/// The scratch of an allocation; without requests between two.
 #[derive(Debug, Default)]
 pub(super) struct Allocation {
-    pub(super) requests: Vec<Request>,
+    requests: Vec<Request>,
+    /// The result of the last one.
     pub(super) matches: Vec<Request>,
+    /// Bit `i mod 64` for each input, and for each output, that takes part.
+    inputs: u64,
+    outputs: u64,
+    /// Not 0 if two requests may have an input or an output in common.
+    shared: u64,
     chosen: Vec<u32>,
     by_input: Vec<u32>,
     by_output: Vec<u32>,
@@ -47,8 +54,7 @@ impl Sides<'_> {
     /// How far behind the output's pointer an input stands, and the other way around.
     #[inline]
     fn of_input(&self, request: &Request) -> u16 {
-        let (pointers, first, size) = &self.outputs;
-        let _ = size;
+        let (pointers, first, _) = &self.outputs;
         behind(
             request.input,
             *pointers.get(first + u32::from(request.output)),
@@ -65,6 +71,17 @@ impl Sides<'_> {
             self.outputs.2,
         )
     }
+
+    /// A match: both arbiters go on behind it.
+    #[inline]
+    fn go_on<M: Mode>(&mut self, request: &Request) {
+        let next = |number: u16, size: u16| if number + 1 == size { 0 } else { number + 1 };
+        let (inputs, outputs) = (self.inputs.2, self.outputs.2);
+        let (pointers, first, _) = &mut self.inputs;
+        *pointers.edit::<M>(*first + u32::from(request.input)) = next(request.output, outputs);
+        let (pointers, first, _) = &mut self.outputs;
+        *pointers.edit::<M>(*first + u32::from(request.output)) = next(request.input, inputs);
+    }
 }
 
 /// Steps from `pointer` up to `number`, of `size`, around.
@@ -78,18 +95,54 @@ pub(super) fn behind(number: u16, pointer: u16, size: u16) -> u16 {
 }
 
 impl Allocation {
-    /// Matches `requests`, each input and each output at most once; the result is in `matches`.
-    pub(super) fn run<M: Mode>(&mut self, how: (Allocator, u32, Arbitration), sides: &mut Sides<'_>) {
+    /// Adds a request.
+    #[inline]
+    pub(super) fn ask(&mut self, request: Request) {
+        let (input, output) = (1 << (request.input % 64), 1 << (request.output % 64));
+        self.shared |= self.inputs & input | self.outputs & output;
+        self.inputs |= input;
+        self.outputs |= output;
+        self.requests.push(request);
+    }
+
+    /// Whether there are requests.
+    #[inline]
+    pub(super) fn is_asked(&self) -> bool {
+        !self.requests.is_empty()
+    }
+
+    /// The requests. What is changed may not be their inputs and outputs.
+    #[inline]
+    pub(super) fn asked(&mut self) -> &mut [Request] {
+        &mut self.requests
+    }
+
+    /// Whether there may be a request of this input for this output; if not, there is none.
+    #[inline]
+    pub(super) fn may_have_asked(&self, input: u16, output: u16) -> bool {
+        (self.inputs >> (input % 64)) & (self.outputs >> (output % 64)) & 1 != 0
+    }
+
+    /// Matches the requests, each input and each output at most once; the result is in `matches`.
+    #[inline(always)]
+    pub(super) fn run<M: Mode>(&mut self, settings: Settings, sides: &mut Sides<'_>) {
         self.matches.clear();
-        let (allocator, iterations, arbitration) = how;
-        if let [only] = self.requests[..] {
-            self.settle::<M>(only, arbitration, sides);
-            self.requests.clear();
-            return;
+        if self.shared == 0 {
+            // Everybody gets what it asks for, in whatever order sides choose.
+            std::mem::swap(&mut self.requests, &mut self.matches);
+            if settings.takes_turns() {
+                for request in &self.matches {
+                    sides.go_on::<M>(request);
+                }
+            }
+        } else {
+            self.compete::<M>(settings, sides);
         }
-        if self.requests.is_empty() {
-            return;
-        }
+        (self.inputs, self.outputs, self.shared) = (0, 0, 0);
+    }
+
+    /// Matches requests of which some have an input or an output in common.
+    fn compete<M: Mode>(&mut self, settings: Settings, sides: &mut Sides<'_>) {
         let (inputs, outputs) = (usize::from(sides.inputs.2), usize::from(sides.outputs.2));
         if self.by_input.len() < inputs {
             self.by_input.resize(inputs, NONE);
@@ -97,11 +150,11 @@ impl Allocation {
         if self.by_output.len() < outputs {
             self.by_output.resize(outputs, NONE);
         }
-        for _ in 0..iterations {
+        for _ in 0..settings.iterations {
             let before = self.matches.len();
-            match allocator {
-                Allocator::InputFirst => self.input_first::<M>(arbitration, sides),
-                Allocator::OutputFirst => self.output_first::<M>(arbitration, sides),
+            match settings.allocator {
+                Allocator::InputFirst => self.input_first::<M>(settings, sides),
+                Allocator::OutputFirst => self.output_first::<M>(settings, sides),
             }
             if self.matches.len() == before {
                 break;
@@ -113,16 +166,16 @@ impl Allocation {
         }
     }
 
-    fn input_first<M: Mode>(&mut self, arbitration: Arbitration, sides: &mut Sides<'_>) {
+    fn input_first<M: Mode>(&mut self, settings: Settings, sides: &mut Sides<'_>) {
         self.choose(|r| (r.input, r.output), true, |r| sides.of_output(r));
         self.agree(|r| (r.output, r.input), false, |r| sides.of_input(r));
-        self.take::<M>(arbitration, sides);
+        self.take::<M>(settings, sides);
     }
 
-    fn output_first<M: Mode>(&mut self, arbitration: Arbitration, sides: &mut Sides<'_>) {
+    fn output_first<M: Mode>(&mut self, settings: Settings, sides: &mut Sides<'_>) {
         self.choose(|r| (r.output, r.input), false, |r| sides.of_input(r));
         self.agree(|r| (r.input, r.output), true, |r| sides.of_output(r));
-        self.take::<M>(arbitration, sides);
+        self.take::<M>(settings, sides);
     }
 
     fn table(&mut self, inputs: bool) -> &mut Vec<u32> {
@@ -188,52 +241,49 @@ impl Allocation {
         self.chosen = list;
     }
 
-    fn take<M: Mode>(&mut self, arbitration: Arbitration, sides: &mut Sides<'_>) {
+    fn take<M: Mode>(&mut self, settings: Settings, sides: &mut Sides<'_>) {
         for place in 0..self.chosen.len() {
             let request = self.requests[self.chosen[place] as usize];
             self.by_input[usize::from(request.input)] = TAKEN;
             self.by_output[usize::from(request.output)] = TAKEN;
-            self.settle::<M>(request, arbitration, sides);
+            if settings.takes_turns() {
+                sides.go_on::<M>(&request);
+            }
+            self.matches.push(request);
         }
-    }
-
-    /// A match: both arbiters go on behind it.
-    fn settle<M: Mode>(&mut self, request: Request, arbitration: Arbitration, sides: &mut Sides<'_>) {
-        if arbitration != Arbitration::LowestFirst {
-            let next = |number: u16, size: u16| if number + 1 == size { 0 } else { number + 1 };
-            let (pointers, first, inputs) = &mut sides.inputs;
-            *pointers.edit::<M>(*first + u32::from(request.input)) = next(request.output, sides.outputs.2);
-            let inputs = *inputs;
-            let (pointers, first, _) = &mut sides.outputs;
-            *pointers.edit::<M>(*first + u32::from(request.output)) = next(request.input, inputs);
-        }
-        self.matches.push(request);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Arbitration;
     use odonata_engine::Plain;
 
     /// Matches of two rounds of requests (input, output) on an allocator with these sizes.
     fn rounds(how: (Allocator, u32, Arbitration), n: u16, rounds: &[&[(u16, u16)]]) -> Vec<Vec<(u16, u16)>> {
         let (mut a, mut b) = (Store::filled(usize::from(n), 0), Store::filled(usize::from(n), 0));
         let mut allocation = Allocation::default();
+        let settings = Settings {
+            allocator: how.0,
+            iterations: how.1,
+            arbitration: how.2,
+            ..Settings::COMMON
+        };
         let one = |requests: &&[(u16, u16)]| {
-            allocation.requests = (requests.iter())
-                .map(|&(input, output)| Request {
+            for &(input, output) in *requests {
+                allocation.ask(Request {
                     input,
                     output,
                     channel: 0,
                     rank: 0,
-                })
-                .collect();
+                });
+            }
             let mut sides = Sides {
                 inputs: (&mut a, 0, n),
                 outputs: (&mut b, 0, n),
             };
-            allocation.run::<Plain>(how, &mut sides);
+            allocation.run::<Plain>(settings, &mut sides);
             let mut found: Vec<_> = allocation.matches.iter().map(|m| (m.input, m.output)).collect();
             found.sort_unstable();
             found

@@ -61,9 +61,9 @@ impl Fabric {
         let flits = if head { self.flits(bytes) } else { u32::from(cell.flits) };
         let vc = if head {
             let room = self.clocked.room(flits).max(1);
-            let turns = (1..=link.vcs).map(|turn| (cell.vc + turn) % link.vcs);
-            turns
-                .into_iter()
+            // From the one after the last on, around.
+            (cell.vc + 1..link.vcs)
+                .chain(0..(cell.vc + 1).min(link.vcs))
                 .find(|&vc| self.flow.has_room::<C>(number, vc, room, now))
         } else {
             Some(cell.vc).filter(|&vc| self.flow.has_room::<C>(number, vc, 1, now))
