@@ -158,20 +158,25 @@ impl<E: Copy> Wheel<E> {
     #[inline]
     fn place(&mut self, item: Scheduled<E>) {
         let bucket = item.time.0 >> self.shift;
+        if bucket <= self.position || bucket >= self.horizon {
+            return self.place_apart(item, bucket);
+        }
+        let slot = (bucket & self.mask) as usize;
+        let list = &mut self.buckets[slot];
+        if list.len() == list.capacity() {
+            lend(list, &mut self.spare);
+        }
+        list.push(item);
+        self.occupied[slot / 64] |= 1 << (slot % 64);
+    }
+
+    /// Queues an event that belongs into the open bucket, or beyond the wheel.
+    #[inline(never)]
+    fn place_apart(&mut self, item: Scheduled<E>, bucket: u64) {
         if bucket <= self.position {
             let weight = item.weight();
             let at = self.open.partition_point(|other| other.weight() > weight);
             self.open.insert(at, item);
-        } else if bucket < self.horizon {
-            let slot = (bucket & self.mask) as usize;
-            let list = &mut self.buckets[slot];
-            if list.capacity() == 0
-                && let Some(memory) = self.spare.pop()
-            {
-                *list = memory;
-            }
-            list.push(item);
-            self.occupied[slot / 64] |= 1 << (slot % 64);
         } else {
             self.far.push(item);
         }
@@ -353,6 +358,18 @@ impl<E: Copy> Wheel<E> {
             self.place(item);
         }
     }
+}
+
+/// Memory for a bucket that has none, and more for one that has no more.
+#[inline(never)]
+fn lend<E>(bucket: &mut Vec<Scheduled<E>>, spare: &mut Vec<Vec<Scheduled<E>>>) {
+    match spare.pop() {
+        Some(memory) if bucket.capacity() == 0 => *bucket = memory,
+        Some(memory) => spare.push(memory),
+        None => {}
+    }
+    // As much as it would get by itself: twice as much, in time in proportion to what comes in.
+    bucket.reserve(1);
 }
 
 /// In the order of their keys, so that it makes no difference how the queue has come to its events.

@@ -262,6 +262,8 @@ impl Clocked {
 
 impl Fabric {
     /// A cycle of `router`.
+    // Not compiled into the handler of all events: it needs many registers, which all events would have to save.
+    #[inline(never)]
     pub(crate) fn tick<E, C>(&mut self, ctx: &mut C, router: u32)
     where
         E: Copy + From<FabricEvent>,
@@ -275,7 +277,8 @@ impl Fabric {
         let plan = self.clocked.plan(router);
         let mut look = Look::default();
         let steps = self.clocked.beat.steps(cycle);
-        for step in 1..=steps {
+        for before in 0..steps {
+            let step = before + 1;
             let last = step == steps;
             let moment = Moment { cycle, step, last };
             if self.clocked.common {

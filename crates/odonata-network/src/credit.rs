@@ -134,7 +134,7 @@ impl Flow {
 
     /// Gives `flits` of virtual channel `vc`, held by a packet of `owner`, back to the sender of `link`, from
     /// `due` on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn return_credit<E, C>(
         &mut self,
         ctx: &mut C,
@@ -153,6 +153,16 @@ impl Flow {
             }
             return;
         }
+        self.return_flits::<E, C>(ctx, link, vc, (flits, owner), due);
+    }
+
+    /// The same where credits are not of single flits.
+    #[inline(never)]
+    fn return_flits<E, C>(&mut self, ctx: &mut C, link: u32, vc: u8, (flits, owner): (u16, Traffic), due: Time)
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
         let place = usize::from(self.shelves.get(link).len);
         if place < Shelf::MOST {
             let shelf = self.shelves.edit::<C>(link);

@@ -12,7 +12,7 @@ use super::{Clocked, Plan};
 use crate::fabric::Fabric;
 use crate::packet::Wants;
 use crate::params::Arbitration;
-use odonata_engine::{Mode, Time};
+use odonata_engine::{Mode, Store, Time};
 
 /// What a cycle has found.
 #[derive(Clone, Copy, Default)]
@@ -25,11 +25,11 @@ pub(super) struct Look {
     pub(super) waits: bool,
 }
 
-/// What goes before the turns of a request.
+/// What goes before the turns of input virtual channel `at`.
 #[inline(always)]
-fn rank<K: Kind>(settings: Settings, vc: &InVc) -> u64 {
-    match K::of(settings).arbitration {
-        Arbitration::Age => vc.created.0,
+fn rank(settings: Settings, vcs: &Store<InVc>, at: u32) -> u64 {
+    match settings.arbitration {
+        Arbitration::Age => vcs.get(at).created.0,
         Arbitration::RoundRobin | Arbitration::LowestFirst => 0,
     }
 }
@@ -76,7 +76,7 @@ impl Fabric {
             self.decide_at_front::<M>(router, at, cycle);
         }
         let vc = self.clocked.vcs.get(at);
-        let (port, level, flits, rank) = (vc.port, vc.level, u32::from(vc.left), rank::<K>(settings, vc));
+        let (port, level, flits) = (vc.port, vc.level, u32::from(vc.left));
         let spare = if vc.wants.spare() { self.spare + flits } else { 0 };
         let room = self.clocked.room(flits).max(spare);
         let link = self.flow.links.get(port);
@@ -86,7 +86,6 @@ impl Fabric {
             input: (at - plan.first_vc) as u16,
             output: first + u16::from(channel),
             channel: u32::from(channel),
-            rank,
         };
         let mut best: Option<u8> = None;
         for channel in self.spans.of(link.class, level, 0) {
@@ -135,7 +134,7 @@ impl Fabric {
         if vc.present == 0 {
             return;
         }
-        let (out, rank) = (vc.port, rank::<K>(self.clocked.settings, vc));
+        let out = vc.port;
         if !self.flow.has_room::<M>(out, vc.vc, 1, cycle) {
             look.waits = true;
             let port = self.flow.ports.get(out);
@@ -145,7 +144,7 @@ impl Fabric {
             }
             return;
         }
-        self.clocked.ask_for_output::<K>(plan, at, out, rank);
+        self.clocked.ask_for_output::<K>(plan, at, out);
     }
 
     /// Gives virtual channels to those who have asked.
@@ -157,7 +156,8 @@ impl Fabric {
             inputs: (&mut c.vc_inputs, plan.first_vc, plan.vcs),
             outputs: (&mut c.vc_outputs, plan.first_vc, plan.vcs),
         };
-        c.channels.run::<M>(settings, &mut sides);
+        let vcs = &c.vcs;
+        (c.channels).run::<M>(settings, &mut sides, |r| rank(settings, vcs, plan.first_vc + u32::from(r.input)));
         let ready = c.beat.allocated(moment);
         for granted in &c.channels.matches {
             let at = plan.first_vc + u32::from(granted.input);
@@ -174,10 +174,9 @@ impl Fabric {
 }
 
 impl Clocked {
-    /// A flit of `at` asks for output `out`: of several virtual channels of a switch input that ask for the same output,
-    /// the one whose turn it is.
-    #[inline]
-    fn ask_for_output<K: Kind>(&mut self, plan: Plan, at: u32, out: u32, rank: u64) {
+    /// A flit of `at` asks for output `out`.
+    #[inline(always)]
+    fn ask_for_output<K: Kind>(&mut self, plan: Plan, at: u32, out: u32) {
         let speedup = K::of(self.settings).input_speedup;
         let (port, channel) = self.places[at as usize];
         let first_input = port * speedup;
@@ -189,23 +188,35 @@ impl Clocked {
             input,
             output: (out - plan.first_port) as u16,
             channel: at,
-            rank,
         };
-        if self.switch.may_have_asked(input, request.output) {
-            let first = plan.first_port * u32::from(speedup);
-            let turn = u16::from(*self.turns.get(first + u32::from(input)));
-            let places = &self.places;
-            let distance = |r: &Request| behind(u16::from(places[r.channel as usize].1), turn, u16::from(u8::MAX) + 1);
-            // Requests come in the order of their input virtual channels, so that those of a port are side by side.
-            let mut others = (self.switch.asked().iter_mut().rev()).take_while(|r| r.input >= first_input);
-            if let Some(other) = others.find(|r| (r.input, r.output) == (input, request.output)) {
-                if (request.rank, distance(&request)) < (other.rank, distance(other)) {
-                    *other = request;
-                }
-                return;
-            }
+        let is_new = !self.switch.may_have_asked(input, request.output);
+        if is_new || !self.yields::<K>(plan, first_input, request) {
+            self.switch.ask(request);
         }
-        self.switch.ask(request);
+    }
+
+    /// Whether another virtual channel of the same switch input asks for the same output as well. Then the one whose turn it
+    /// is stands for both.
+    #[inline(never)]
+    fn yields<K: Kind>(&mut self, plan: Plan, first_input: u16, request: Request) -> bool {
+        let settings = K::of(self.settings);
+        let first = plan.first_port * u32::from(settings.input_speedup);
+        let turn = u16::from(*self.turns.get(first + u32::from(request.input)));
+        let (places, vcs) = (&self.places, &self.vcs);
+        let distance = |r: &Request| {
+            let channel = u16::from(places[r.channel as usize].1);
+            let turns = behind(channel, turn, u16::from(u8::MAX) + 1);
+            (rank(settings, vcs, r.channel), turns)
+        };
+        // Requests come in the order of their input virtual channels, so that those of a port are side by side.
+        let mut others = (self.switch.asked().iter_mut().rev()).take_while(|r| r.input >= first_input);
+        let Some(other) = others.find(|r| (r.input, r.output) == (request.input, request.output)) else {
+            return false;
+        };
+        if distance(&request) < distance(other) {
+            *other = request;
+        }
+        true
     }
 
     /// Gives passages through the crossbar to those who have asked.
@@ -218,7 +229,8 @@ impl Clocked {
             inputs: (&mut self.switch_inputs, first_input, plan.ports * speedup),
             outputs: (&mut self.switch_outputs, plan.first_port, plan.ports),
         };
-        self.switch.run::<M>(settings, &mut sides);
+        let vcs = &self.vcs;
+        (self.switch).run::<M>(settings, &mut sides, |r| rank(settings, vcs, r.channel));
         if settings.takes_turns() {
             for granted in &self.switch.matches {
                 let channel = self.places[granted.channel as usize].1;

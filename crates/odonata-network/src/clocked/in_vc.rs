@@ -107,9 +107,17 @@ impl Fabric {
         self.clocked.wake_for::<E, C>(ctx, router, cycle);
     }
 
+    /// `packet`, which came behind another one, is the next one of buffer `at` to go, see
+    /// [`come_to_front`](Self::come_to_front).
+    #[inline(never)]
+    pub(super) fn move_up<M: Mode>(&mut self, router: u32, at: u32, packet: u32, begin: Moment, now: Time) {
+        self.come_to_front::<M>(router, at, packet, begin, now);
+    }
+
     /// `packet` is the next one of buffer `at` to go, and can be routed in the step `begin`. Where it is routed at once,
     /// that is with the loads of `now`: of credits that come later not all may be known yet.
-    pub(super) fn come_to_front<M: Mode>(&mut self, router: u32, at: u32, packet: u32, begin: Moment, now: Time) {
+    #[inline(always)]
+    fn come_to_front<M: Mode>(&mut self, router: u32, at: u32, packet: u32, begin: Moment, now: Time) {
         let p = self.packets.get(packet);
         let (created, bytes) = (p.created, p.bytes);
         let flits = self.flits(bytes);

@@ -127,7 +127,7 @@ impl Fabric {
             self.clocked.edit_occupied::<C>(plan, at, false);
         } else {
             let begin = self.clocked.beat.following(passage.granted);
-            self.come_to_front::<C>(link.lp, at, following, begin, cycle);
+            self.move_up::<C>(link.lp, at, following, begin, cycle);
         }
     }
 }
