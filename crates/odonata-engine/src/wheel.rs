@@ -363,12 +363,11 @@ impl<E: Copy> Wheel<E> {
 /// Memory for a bucket that has none, and more for one that has no more.
 #[inline(never)]
 fn lend<E>(bucket: &mut Vec<Scheduled<E>>, spare: &mut Vec<Vec<Scheduled<E>>>) {
-    match spare.pop() {
-        Some(memory) if bucket.capacity() == 0 => *bucket = memory,
-        Some(memory) => spare.push(memory),
-        None => {}
+    if bucket.capacity() == 0
+        && let Some(memory) = spare.pop()
+    {
+        *bucket = memory;
     }
-    // As much as it would get by itself: twice as much, in time in proportion to what comes in.
     bucket.reserve(1);
 }
 

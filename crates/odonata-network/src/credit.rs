@@ -133,8 +133,8 @@ impl Flow {
     }
 
     /// Gives `flits` of virtual channel `vc`, held by a packet of `owner`, back to the sender of `link`, from
-    /// `due` on.
-    #[inline(always)]
+    /// `due` on. Not where routers are pipelined, see [`flits`](Self::flits).
+    #[inline]
     pub(crate) fn return_credit<E, C>(
         &mut self,
         ctx: &mut C,
@@ -143,23 +143,6 @@ impl Flow {
         (flits, owner): (u16, Traffic),
         due: Time,
     ) where
-        E: Copy + From<FabricEvent>,
-        C: Context<E>,
-    {
-        if self.flits.are_used() {
-            self.flits.put::<C>(link, vc, due);
-            if self.ports.get(link).hungry {
-                self.wake::<E, C>(ctx, link, due);
-            }
-            return;
-        }
-        self.return_flits::<E, C>(ctx, link, vc, (flits, owner), due);
-    }
-
-    /// The same where credits are not of single flits.
-    #[inline(never)]
-    fn return_flits<E, C>(&mut self, ctx: &mut C, link: u32, vc: u8, (flits, owner): (u16, Traffic), due: Time)
-    where
         E: Copy + From<FabricEvent>,
         C: Context<E>,
     {

@@ -476,15 +476,23 @@ impl Fabric {
     /// what terms it waits if it has to.
     #[inline]
     pub(crate) fn route<M: Mode>(&mut self, router: u32, packet: u32, flits: u32, now: Time) -> (u32, u8, Wants) {
-        let (decision, header) = self.decide::<M>(router, packet, flits, now);
-        self.packets.edit::<M>(packet).header = header;
+        let decision = self.decide_once::<M>(router, packet, flits, now);
         let port = self.flow.links.port(decision.port);
         let class = self.packets.get(packet).class;
         (port, self.channel(port, decision.level, class), Wants::of(&decision))
     }
 
+    /// Decides for `packet` at `router` for good: it has the header behind the port from now on.
+    // Not compiled into its callers, as many as there are, and what it returns fits into a register.
+    #[inline(never)]
+    pub(crate) fn decide_once<M: Mode>(&mut self, router: u32, packet: u32, flits: u32, now: Time) -> Decision {
+        let (decision, header) = self.decide::<M>(router, packet, flits, now);
+        self.packets.edit::<M>(packet).header = header;
+        decision
+    }
+
     /// The decision of the routing for `packet` at `router`, and the header behind the port.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn decide<M: Mode>(&mut self, router: u32, packet: u32, flits: u32, now: Time) -> (Decision, Header) {
         let mut header = self.packets.get(packet).header;
         let mut view = View::<M> {

@@ -33,10 +33,10 @@ pub(super) struct Allocation {
     /// Bit `i mod 64` for each input, and for each output, that takes part.
     inputs: u64,
     outputs: u64,
-    /// Not 0 if two requests may have an input or an output in common.
-    shared: u64,
+    /// Not 0 if two requests may have an input in common, or an output.
+    shared_inputs: u64,
+    shared_outputs: u64,
     chosen: Vec<Request>,
-    agreed: Vec<Request>,
     /// Where in a list each one of a side is; [`NONE`] between two uses.
     places: Vec<u32>,
     /// Which inputs and outputs have been matched in earlier rounds.
@@ -102,7 +102,8 @@ impl Allocation {
     #[inline(always)]
     pub(super) fn ask(&mut self, request: Request) {
         let (input, output) = (1 << (request.input % 64), 1 << (request.output % 64));
-        self.shared |= self.inputs & input | self.outputs & output;
+        self.shared_inputs |= self.inputs & input;
+        self.shared_outputs |= self.outputs & output;
         self.inputs |= input;
         self.outputs |= output;
         self.requests.push(request);
@@ -130,7 +131,7 @@ impl Allocation {
     #[inline(always)]
     pub(super) fn run<M: Mode>(&mut self, settings: Settings, sides: &mut Sides<'_>, rank: impl Fn(&Request) -> u64) {
         self.matches.clear();
-        if self.shared == 0 {
+        if self.shared_inputs | self.shared_outputs == 0 {
             // Everybody gets what it asks for, in whatever order sides choose.
             std::mem::swap(&mut self.requests, &mut self.matches);
             if settings.takes_turns() {
@@ -141,7 +142,8 @@ impl Allocation {
         } else {
             self.compete::<M>(settings, sides, rank);
         }
-        (self.inputs, self.outputs, self.shared) = (0, 0, 0);
+        (self.inputs, self.outputs) = (0, 0);
+        (self.shared_inputs, self.shared_outputs) = (0, 0);
     }
 
     /// Matches requests of which some have an input or an output in common.
@@ -154,28 +156,34 @@ impl Allocation {
             self.taken_outputs.resize(most, false);
         }
         for round in 1..=settings.iterations {
-            let (chosen, agreed, places) = (&mut self.chosen, &mut self.agreed, &mut self.places);
+            let before = self.matches.len();
+            let (chosen, matches, places) = (&mut self.chosen, &mut self.matches, &mut self.places);
             let by_input = |r: &Request| (rank(r), sides.of_input(r));
             let by_output = |r: &Request| (rank(r), sides.of_output(r));
+            chosen.clear();
             match settings.allocator {
+                // Inputs of which each has one request have no choice, as those of virtual channels.
+                Allocator::InputFirst if self.shared_inputs == 0 => {
+                    elect(&self.requests, matches, places, |r| r.output, by_input);
+                }
                 Allocator::InputFirst => {
                     elect(&self.requests, chosen, places, |r| r.input, by_output);
-                    elect(chosen, agreed, places, |r| r.output, by_input);
+                    elect(chosen, matches, places, |r| r.output, by_input);
                 }
                 Allocator::OutputFirst => {
                     elect(&self.requests, chosen, places, |r| r.output, by_input);
-                    elect(chosen, agreed, places, |r| r.input, by_output);
+                    elect(chosen, matches, places, |r| r.input, by_output);
                 }
             }
+            let agreed = &self.matches[before..];
             if settings.takes_turns() {
-                self.agreed.iter().for_each(|request| sides.go_on::<M>(request));
+                agreed.iter().for_each(|request| sides.go_on::<M>(request));
             }
-            self.matches.extend_from_slice(&self.agreed);
             if round == settings.iterations {
                 break;
             }
             // Who has been matched does not take part any more.
-            for request in &self.agreed {
+            for request in agreed {
                 self.taken_inputs[usize::from(request.input)] = true;
                 self.taken_outputs[usize::from(request.output)] = true;
             }
@@ -197,7 +205,7 @@ impl Allocation {
 }
 
 /// Every one of a side chooses one of the requests that it is an end of: the one that is least `behind`, by its rank and by
-/// how far its other end is from the pointer. They come in the order in which their ends came first.
+/// how far its other end is from the pointer. They are appended in the order in which their ends came first.
 #[inline]
 fn elect(
     requests: &[Request],
@@ -206,7 +214,7 @@ fn elect(
     end: impl Fn(&Request) -> u16,
     behind: impl Fn(&Request) -> (u64, u16),
 ) {
-    chosen.clear();
+    let before = chosen.len();
     for request in requests {
         let place = &mut places[usize::from(end(request))];
         if *place == NONE {
@@ -219,7 +227,7 @@ fn elect(
             *held = *request;
         }
     }
-    for request in &*chosen {
+    for request in &chosen[before..] {
         places[usize::from(end(request))] = NONE;
     }
 }

@@ -36,6 +36,8 @@ fn rank(settings: Settings, vcs: &Store<InVc>, at: u32) -> u64 {
 
 impl Fabric {
     /// Works a step of `router` off, but for the flits that pass the crossbar: those are the matches of its allocator.
+    // A function of its own for each kind, so that neither has the other's values in its registers.
+    #[inline(never)]
     pub(super) fn step<K: Kind, M: Mode>(&mut self, router: u32, plan: Plan, moment: Moment, look: &mut Look) {
         let (cycle, now) = (moment.cycle, moment.taken());
         for word in 0..plan.words() {

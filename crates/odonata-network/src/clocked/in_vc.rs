@@ -124,11 +124,7 @@ impl Fabric {
         let settings = self.clocked.settings;
         // Where routing takes no time it is done while the packet is at hand.
         let early = !settings.late && !settings.again;
-        let decision = early.then(|| {
-            let (decision, header) = self.decide::<M>(router, packet, flits, now);
-            self.packets.edit::<M>(packet).header = header;
-            decision
-        });
+        let decision = early.then(|| self.decide_once::<M>(router, packet, flits, now));
         let ready = self.clocked.beat.routed(begin);
         let vc = self.clocked.vcs.edit::<M>(at);
         vc.stage = Stage::New;

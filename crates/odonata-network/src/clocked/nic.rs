@@ -15,9 +15,11 @@ impl Fabric {
         C: Context<E>,
     {
         match event {
-            FabricEvent::Head { packet, buffer } => self.arrive_clocked::<E, C>(ctx, lp, packet, buffer),
-            FabricEvent::Arrive { packet } => {
-                let buffer = self.packets.get(packet).buffer;
+            FabricEvent::Head { packet, .. } | FabricEvent::Arrive { packet } => {
+                let buffer = match event {
+                    FabricEvent::Head { buffer, .. } => buffer,
+                    _ => self.packets.get(packet).buffer,
+                };
                 self.arrive_clocked::<E, C>(ctx, lp, packet, buffer);
             }
             FabricEvent::Flit { buffer } => self.arrive_flit::<E, C>(ctx, lp, buffer),

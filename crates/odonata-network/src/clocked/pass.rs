@@ -100,7 +100,7 @@ impl Fabric {
         let buffer = link.far + u32::from(out);
         if link.to_node {
             let due = arrival + self.clocked.beat.period() + link.credit_delay;
-            self.return_credit::<E, C>(ctx, port, out, (1, NOBODY), due);
+            self.return_flit::<E, C>(ctx, port, out, due);
             if tail {
                 self.deliver::<E, C>(ctx, delivered, arrival);
             }
