@@ -160,18 +160,15 @@ fn comm_of(phase: u32, comm: Comm) -> Comm {
     }
 }
 
-impl Program for Phases {
-    fn ranks(&self) -> u32 {
-        self.phases[0].ranks()
-    }
-
-    fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
+impl Phases {
+    /// The next operation; or, where there is none, why the phase under way cannot go on, if that is so.
+    fn step(&self, rank: u32, cursor: &mut Cursor) -> Result<Op, Option<String>> {
         let count = self.phases.len() as u32;
         let mut at = *cursor;
         // A whole round without an operation for this rank is the end: the next one would be the same.
         for _ in 0..=count {
             if at.phase.done >= count * self.repeat {
-                return None;
+                return Err(None);
             }
             let phase = at.phase.done % count;
             let mut inner = Cursor {
@@ -185,13 +182,30 @@ impl Program for Phases {
                 at.words = inner.words;
                 at.phase.marks += u32::from(matches!(op.kind, OpKind::Mark { .. }));
                 *cursor = at;
-                return Some(op);
+                return Ok(op);
+            }
+            if let Some(why) = self.phases[phase as usize].broken(rank, &inner) {
+                return Err(Some(why));
             }
             at.words = Default::default();
             at.phase.done += 1;
             at.phase.first_op = at.op;
         }
-        None
+        Err(None)
+    }
+}
+
+impl Program for Phases {
+    fn ranks(&self) -> u32 {
+        self.phases[0].ranks()
+    }
+
+    fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
+        self.step(rank, cursor).ok()
+    }
+
+    fn broken(&self, rank: u32, cursor: &Cursor) -> Option<String> {
+        self.step(rank, &mut { *cursor }).err().flatten()
     }
 
     fn group(&self, rank: u32, comm: Comm) -> Option<Group> {

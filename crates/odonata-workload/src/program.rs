@@ -55,6 +55,13 @@ pub trait Program: Send + Sync + std::fmt::Debug {
     /// cursor stays) at the end of the program, or for a rank that the job does not have.
     fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op>;
 
+    /// Why the program of `rank` cannot go on at `cursor`, where [`next`](Program::next) finds no operation; `None` if it
+    /// is complete there. A pure function of rank and cursor, like `next`. Default: programs end as they should.
+    fn broken(&self, rank: u32, cursor: &Cursor) -> Option<String> {
+        let _ = (rank, cursor);
+        None
+    }
+
     /// The members of communicator `comm` as `rank` knows it; `None` if the rank has no such communicator.
     ///
     /// Who is in a communicator is part of a program's definition, as its operations are; the call that
@@ -89,6 +96,10 @@ impl<P: Program + ?Sized> Program for Arc<P> {
 
     fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
         (**self).next(rank, cursor)
+    }
+
+    fn broken(&self, rank: u32, cursor: &Cursor) -> Option<String> {
+        (**self).broken(rank, cursor)
     }
 
     fn group(&self, rank: u32, comm: Comm) -> Option<Group> {
