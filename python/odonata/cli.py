@@ -596,6 +596,72 @@ def trace_repeat(
             _print_json({"trace": str(out)})
 
 
+workload_app = typer.Typer(
+    name="workload",
+    help="Check and list programs in coNCePTuaL.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(workload_app)
+
+ProgramFile = Annotated[Path, typer.Argument(metavar="FILE", help="Program (.ncptl).")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Accept only what release 1.5.1b of the reference accepts.")
+]
+
+
+@workload_app.command("check")
+def workload_check(program: ProgramFile, strict: Strict = False, as_json: Json = False) -> None:
+    """Say what is wrong with a program, and which options it has."""
+    from odonata import workload
+
+    with _reported(as_json):
+        report = workload.checked(program, strict=strict)
+    for text in [*(error["shown"] for error in report["errors"]), *report["warnings"]]:
+        _say(text)
+    with _open_pipe():
+        if as_json:
+            _print_json(report)
+        elif report["valid"]:
+            print(f"{program}: valid")
+            for p in report["parameters"]:
+                print(f"  {p['long']}, {p['short']}  {p['about']} (default {p['default']})")
+    if not report["valid"]:
+        raise typer.Exit(INPUT_WRONG)
+
+
+@workload_app.command("compile")
+def workload_compile(
+    program: ProgramFile,
+    tasks: Annotated[int, typer.Option("--tasks", "-n", min=1, max=1 << 24, help="Number of tasks.")],
+    args: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- ARGS]", help="Command line of the program.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=runner.LARGEST_SEED, help="Of random tasks.")] = 1,
+    strict: Strict = False,
+    as_json: Json = False,
+) -> None:
+    """List every operation of every task, and whether all come to their end.
+
+    There is no clock: timed loops have three passes, and one to warm up.
+    """
+    from odonata import workload
+
+    with _reported(as_json):
+        content, failure = workload.record(program, tasks, args or [], seed=seed, strict=strict)
+    if failure is not None:
+        _say(failure)
+    with _open_pipe():
+        if as_json:
+            _print_json(content)
+        elif failure is None:
+            for warning in content["warnings"]:
+                _say(f"warning: {warning}")
+            print("\n".join(workload.listing(content)))
+    if failure is not None:
+        raise typer.Exit(INPUT_WRONG)
+
+
 def main() -> None:
     """Entry point; nothing a user does ends in a traceback."""
     try:

@@ -11,6 +11,7 @@ mod load_sweep;
 mod processes;
 mod simulation;
 mod trace;
+mod workload;
 
 use odonata_system::describe as machine;
 use odonata_system::{bench, results, scenario};
@@ -130,5 +131,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(bench_parallel_names, module)?)?;
     module.add_function(wrap_pyfunction!(bench_case, module)?)?;
     trace::register(module)?;
+    workload::register(module)?;
     processes::register(module)
 }

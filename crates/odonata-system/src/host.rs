@@ -52,6 +52,7 @@ mod jobs;
 mod letter;
 mod matching;
 mod measured;
+mod memory;
 mod metrics;
 mod outcome;
 mod params;
@@ -75,7 +76,7 @@ pub use deadlock::describe_cycle;
 pub use event::HostEvent;
 pub use jobs::{CONTROL_BYTES, WaitingJob};
 pub use measured::HostMeasured;
-pub use metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics};
+pub use metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
 pub use outcome::{Blocked, FailureKind, HALT_FAILURE, HostOutcome, StuckWrite};
 pub use params::{HostParams, IoParams, Jitter, Job, JobProgram, MpiParams, Progress, RecordParams};
 pub use plan::HostPlan;
@@ -113,6 +114,10 @@ pub struct Hosts {
     waiting: Pool<matching::Waiting>,
     /// Index of the first chain of each rank; never changes.
     first_chain: Sparse<u32>,
+    /// Index of the first word of each rank; never changes. Empty if no program has memory.
+    first_word: Sparse<u32>,
+    /// Memory of programs: their own words, the tag that answers, and the number of reports.
+    words: Store<u64>,
     /// Heads of the chains of `peers`.
     chains: Store<u32>,
     peers: Pool<peers::Peer>,
@@ -141,11 +146,14 @@ pub struct Hosts {
     message_rows: Rows<MessageRecord>,
     io_rows: Rows<IoRecord>,
     iteration_rows: Rows<IterationRecord>,
+    report_rows: Rows<ReportRecord>,
     failures: Rows<(Time, outcome::Failure)>,
     /// Empty outside of tests.
     facts: Rows<fact::Fact>,
     /// Empty between events; kept for its memory.
     actions: Actions,
+    /// Empty between pulls; kept for its memory.
+    scratch: Vec<u64>,
 }
 odonata_engine::journalled!(Hosts {
     ranks,
@@ -155,6 +163,7 @@ odonata_engine::journalled!(Hosts {
     plans,
     posted,
     waiting,
+    words,
     chains,
     peers,
     streams,
@@ -174,6 +183,7 @@ odonata_engine::journalled!(Hosts {
     message_rows,
     io_rows,
     iteration_rows,
+    report_rows,
     failures,
     facts,
 });

@@ -71,7 +71,7 @@ pub fn place(scenario: &Resolved) -> Result<Placement, Problem> {
 ///
 /// # Errors
 /// Says why it cannot be read.
-pub(crate) fn read_text(path: &Path, longest: u64) -> Result<String, String> {
+pub fn read_text(path: &Path, longest: u64) -> Result<String, String> {
     let explain = |cause: std::io::Error| format!("the file cannot be read: {cause}");
     let file = std::fs::File::open(path).map_err(explain)?;
     let mut bytes = Vec::new();

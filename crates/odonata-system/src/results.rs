@@ -6,6 +6,7 @@
 
 mod blame;
 mod collect;
+mod logs;
 mod rows;
 mod table;
 mod tables;

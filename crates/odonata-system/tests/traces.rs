@@ -111,6 +111,30 @@ fn a_replay_is_the_same_whoever_runs_the_events() {
 }
 
 #[test]
+fn a_replay_that_was_saved_goes_on_where_it_was() {
+    for set in sets().iter().filter(|set| set.ends_with("petsc-amg-12")) {
+        let text = scenario_of(set, DRAGONFLY, CHECKPOINT);
+        let load = || scenario::load(&text, "test.toml", &[], None, ".").unwrap();
+        let whole = complete(&text, &[]).digest().to_owned();
+        let file = std::env::temp_dir().join(format!("odonata-traces-{}.snapshot", std::process::id()));
+        let mut simulation = Simulation::new(load()).unwrap();
+        let mut slices = 0;
+        while !simulation.advance(Duration::from_millis(5)).finished {
+            slices += 1;
+            if slices == 3 {
+                simulation.save_to(&file).unwrap();
+            }
+        }
+        assert!(slices >= 3, "the run is longer than what is saved");
+        assert_eq!(simulation.finish(false).digest(), whole);
+        let mut resumed = Simulation::resume(load(), &file).unwrap_or_else(|error| panic!("{error}"));
+        while !resumed.advance(Duration::from_secs(1)).finished {}
+        assert_eq!(resumed.finish(false).digest(), whole);
+        std::fs::remove_file(&file).unwrap();
+    }
+}
+
+#[test]
 fn a_replay_completes_with_rendezvous_and_without_a_progress_thread() {
     for set in sets() {
         let text = scenario_of(&set, DRAGONFLY, "");

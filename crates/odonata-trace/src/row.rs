@@ -459,6 +459,8 @@ pub fn to_row(kind: &OpKind) -> (&'static str, Numbers) {
             row.set(Field::Iteration, iteration);
             "mark"
         }
+        // Writing leaves it out.
+        OpKind::Report { .. } => "report",
     };
     (name, row.0)
 }

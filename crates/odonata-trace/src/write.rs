@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use odonata_workload::collective::Kind;
-use odonata_workload::{Collective, Comm, Counts, Cursor, Group, Op, OpKind, Program};
+use odonata_workload::{Collective, Comm, Counts, Cursor, Group, Op, OpKind, Program, Seen};
 
 use crate::communicators::members;
 use crate::error::FileError;
@@ -41,7 +41,8 @@ pub type Progress<'a> = &'a mut dyn FnMut(u32, u64) -> bool;
 /// A part of it is in memory at a time.
 ///
 /// Numbers of communicators, files and lists that are larger than the format has bits for, as those of
-/// [`Phases`](odonata_workload::Phases) are, are replaced by others.
+/// [`Phases`](odonata_workload::Phases) are, are replaced by others. Reports of values are left out. A program that asks
+/// for the time is asked without a clock.
 ///
 /// # Errors
 /// There is something at `target`, unless it is a program and may be replaced; it cannot be written; the program cannot
@@ -221,6 +222,7 @@ struct OfRank {
     comms: BTreeSet<u32>,
     lists: HashMap<(u32, Kind, u32, u32), u32>,
     next_list: u32,
+    left_out: u64,
 }
 
 fn write_to(
@@ -288,7 +290,27 @@ impl Writing<'_> {
         let mut cursor = Cursor::default();
         let mut own = OfRank::default();
         let mut number = 0u64;
-        while let Some(op) = self.program.next(rank, &mut cursor) {
+        let mut memory = vec![0; self.program.memory()];
+        let mut failure = None;
+        loop {
+            let mut seen = Seen {
+                memory: &mut memory,
+                now: None,
+                answer: 0,
+                failure: None,
+            };
+            let next = self.program.next_with(rank, &mut cursor, &mut seen);
+            failure = seen.failure.or(failure);
+            let Some(op) = next else { break };
+            if matches!(op.kind, OpKind::Report { .. }) {
+                // It has no effect on the machine, and its text is not in the format.
+                own.left_out += 1;
+                continue;
+            }
+            if own.left_out > 0 && !op.after.is_none() {
+                let problem = format!("rank {rank} has operations that wait for others beside reports of values");
+                return Err(FileError::about(self.target, problem, "one of them"));
+            }
             if number >= MOST_OPERATIONS {
                 let problem = format!("more than {MOST_OPERATIONS} operations of rank {rank}");
                 return Err(FileError::about(self.target, problem, "fewer"));
@@ -299,7 +321,7 @@ impl Writing<'_> {
                 return Err(stopped(self.target));
             }
         }
-        if let Some(why) = self.program.broken(rank, &cursor) {
+        if let Some(why) = failure.or_else(|| self.program.broken(rank, &cursor)) {
             let problem = format!("the program of rank {rank} cannot go on: {why}");
             return Err(FileError::about(self.target, problem, ""));
         }

@@ -75,7 +75,9 @@
 //! refuses what cannot run, and [`Program::next`] as a state machine over the words of the cursor
 //! ([`Cursor::advance`] does the numbering). Its tests hold the totals against the publication.
 
+pub mod aggregate;
 pub mod collective;
+pub mod conceptual;
 pub mod dumpi;
 mod grid;
 mod group;
@@ -90,7 +92,7 @@ pub use collective::{Algorithm, Collective};
 pub use group::Group;
 pub use op::{After, Comm, Counts, Op, OpId, OpKind, PROC_NULL, Request, Source, Tag};
 pub use phases::{PhaseCursor, Phases};
-pub use program::{Cursor, Program, operations};
+pub use program::{Cursor, Program, ReportColumn, ReportText, Seen, operations};
 pub use recent::Recent;
 pub use synthetic::{
     Arrival, Bursts, GridShift, Neighbours, OnOff, Pattern, Reach, Step, Synthetic, Tornado, Turn, WorstCase,

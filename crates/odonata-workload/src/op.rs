@@ -440,6 +440,16 @@ pub enum OpKind {
         /// Number of the iteration that has just ended, from 0.
         iteration: u32,
     },
+    /// Records a value and the time at which the rank came here; takes none. A report with several values brings
+    /// them one after the other.
+    Report {
+        /// Number of the report in the program; `u32::MAX` says that what has been logged so far is complete.
+        report: u32,
+        /// Number of the value in the report.
+        index: u32,
+        /// The value.
+        value: f64,
+    },
 }
 
 #[cfg(test)]

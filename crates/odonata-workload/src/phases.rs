@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::program::operations;
+use odonata_units::Time;
+
+use crate::program::{ReportText, Seen, operations};
 use crate::{After, Collective, Comm, Counts, Cursor, Group, Op, OpId, OpKind, Program};
 
 /// Programs that the same ranks run one after the other, the whole of it several times.
@@ -73,7 +75,8 @@ impl Phases {
         let most = MOST_OPERATIONS / u64::from(repeat);
         for rank in [0, ranks / 2, ranks.saturating_sub(1)] {
             let mut total = 0;
-            for phase in &phases {
+            // How long a program with memory is, only its run can tell.
+            for phase in phases.iter().filter(|phase| phase.memory() == 0) {
                 total += operations(phase.as_ref(), rank).take(most as usize + 1).count() as u64;
                 if total > most {
                     return Err(format!(
@@ -129,6 +132,7 @@ fn rename(op: &mut Op, phase: u32, cursor: &PhaseCursor) {
         | OpKind::Iread { file, .. }
         | OpKind::Iwrite { file, .. } => *file |= u64::from(phase) << FILE_BITS,
         OpKind::Mark { iteration } => *iteration = cursor.marks,
+        OpKind::Report { report, .. } => *report = report_of(phase, *report),
         OpKind::Compute { .. }
         | OpKind::Start { .. }
         | OpKind::StartAll { .. }
@@ -160,9 +164,20 @@ fn comm_of(phase: u32, comm: Comm) -> Comm {
     }
 }
 
+/// Bits of the number of a report that are the program's own.
+const REPORT_BITS: u32 = 24;
+
+/// The number of report `report` of phase `phase` among those of all phases.
+fn report_of(phase: u32, report: u32) -> u32 {
+    match report {
+        u32::MAX => report,
+        own => own | phase << REPORT_BITS,
+    }
+}
+
 impl Phases {
     /// The next operation; or, where there is none, why the phase under way cannot go on, if that is so.
-    fn step(&self, rank: u32, cursor: &mut Cursor) -> Result<Op, Option<String>> {
+    fn step(&self, rank: u32, cursor: &mut Cursor, seen: &mut Seen) -> Result<Op, Option<String>> {
         let count = self.phases.len() as u32;
         let mut at = *cursor;
         // A whole round without an operation for this rank is the end: the next one would be the same.
@@ -176,7 +191,7 @@ impl Phases {
                 words: at.words,
                 ..Cursor::default()
             };
-            if let Some(mut op) = self.phases[phase as usize].next(rank, &mut inner) {
+            if let Some(mut op) = self.phases[phase as usize].next_with(rank, &mut inner, seen) {
                 rename(&mut op, phase, &at.phase);
                 at.op = at.phase.first_op + inner.op;
                 at.words = inner.words;
@@ -187,9 +202,18 @@ impl Phases {
             if let Some(why) = self.phases[phase as usize].broken(rank, &inner) {
                 return Err(Some(why));
             }
+            if seen.failure.is_some() {
+                *cursor = at;
+                return Err(None);
+            }
+            seen.memory.fill(0);
             at.words = Default::default();
             at.phase.done += 1;
             at.phase.first_op = at.op;
+            if self.memory() > 0 {
+                // The memory of the next phase is there now.
+                *cursor = at;
+            }
         }
         Err(None)
     }
@@ -201,16 +225,49 @@ impl Program for Phases {
     }
 
     fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
-        self.step(rank, cursor).ok()
+        let mut seen = Seen {
+            memory: &mut [],
+            now: None,
+            answer: 0,
+            failure: None,
+        };
+        self.next_with(rank, cursor, &mut seen)
+    }
+
+    fn memory(&self) -> usize {
+        self.phases.iter().map(|phase| phase.memory()).max().unwrap_or(0)
+    }
+
+    fn next_with(&self, rank: u32, cursor: &mut Cursor, seen: &mut Seen) -> Option<Op> {
+        self.step(rank, cursor, seen).ok()
     }
 
     fn broken(&self, rank: u32, cursor: &Cursor) -> Option<String> {
-        self.step(rank, &mut { *cursor }).err().flatten()
+        if self.memory() > 0 {
+            return None;
+        }
+        let mut seen = Seen {
+            memory: &mut [],
+            now: None,
+            answer: 0,
+            failure: None,
+        };
+        self.step(rank, &mut { *cursor }, &mut seen).err().flatten()
     }
 
     fn group(&self, rank: u32, comm: Comm) -> Option<Group> {
         let phase = self.phases.get((comm.0 >> COMM_BITS) as usize)?;
         phase.group(rank, Comm(comm.0 & ((1 << COMM_BITS) - 1)))
+    }
+
+    fn failure(&self, rank: u32, memory: &[u64], now: Time) -> Option<String> {
+        // One of them is in the middle of what it could not do.
+        self.phases.iter().find_map(|phase| phase.failure(rank, memory, now))
+    }
+
+    fn report(&self, report: u32) -> Option<ReportText> {
+        let phase = self.phases.get((report >> REPORT_BITS) as usize)?;
+        phase.report(report & ((1 << REPORT_BITS) - 1))
     }
 
     fn bytes(&self, rank: u32, counts: Counts, from: u32, to: u32) -> u64 {

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use odonata_units::Time;
+
+use crate::aggregate::Aggregate;
 use crate::phases::PhaseCursor;
 use crate::{After, Comm, Counts, Group, Op, OpId, OpKind};
 
@@ -42,6 +45,52 @@ impl Cursor {
     }
 }
 
+/// What a program may know at a point beside its cursor.
+#[derive(Debug)]
+pub struct Seen<'a> {
+    /// The rank's words, [`Program::memory`] of them, zero at the start. They are kept, rolled back and saved as the
+    /// cursor is.
+    pub memory: &'a mut [u64],
+    /// Simulated time: when the operation before has ended; `None` where there is no clock, as in listings.
+    pub now: Option<Time>,
+    /// The tag of the message that the rank's last receive of any tag took; 0 before.
+    pub answer: u32,
+    /// Why the program cannot go on: a text for people. Set by the program, which then ends.
+    pub failure: Option<String>,
+}
+
+/// How a report is put together from the values that [`OpKind::Report`] brought, one by one.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReportText {
+    /// A line of text.
+    Line {
+        /// Texts, and numbers of values.
+        pieces: Vec<Result<String, u32>>,
+        /// How many values there are.
+        values: u32,
+    },
+    /// Values in columns.
+    Columns {
+        /// The columns.
+        columns: Vec<ReportColumn>,
+        /// How many values there are.
+        values: u32,
+    },
+}
+
+/// One column of a report.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReportColumn {
+    /// Its heading: texts, and numbers of values.
+    pub label: Vec<Result<String, u32>>,
+    /// What is made of the values of several reports.
+    pub aggregate: Aggregate,
+    /// Which value says the percentile.
+    pub percent: Option<u32>,
+    /// Which value it shows.
+    pub value: u32,
+}
+
 /// A program of a parallel job, pulled one operation at a time.
 ///
 /// [`next`](Program::next) is a pure function of rank and cursor: the same cursor gives the same
@@ -55,8 +104,35 @@ pub trait Program: Send + Sync + std::fmt::Debug {
     /// cursor stays) at the end of the program, or for a rank that the job does not have.
     fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op>;
 
+    /// How many words of memory a rank has beside its cursor. With any, operations are asked of
+    /// [`next_with`](Program::next_with), and all are in stream 0.
+    fn memory(&self) -> usize {
+        0
+    }
+
+    /// As [`next`](Program::next), of a program with [memory](Program::memory): a pure function of the rank, the
+    /// cursor and what is `seen`, which is asked when all operations before have ended.
+    fn next_with(&self, rank: u32, cursor: &mut Cursor, seen: &mut Seen) -> Option<Op> {
+        let _ = seen;
+        self.next(rank, cursor)
+    }
+
+    /// Why the program of `rank`, whose `memory` is that of the failure at `now`, has failed: the text of
+    /// [`Seen::failure`] again.
+    fn failure(&self, rank: u32, memory: &[u64], now: Time) -> Option<String> {
+        let _ = (rank, memory, now);
+        None
+    }
+
+    /// How the values of report number `report` are put together; `None` if there is no such report.
+    fn report(&self, report: u32) -> Option<ReportText> {
+        let _ = report;
+        None
+    }
+
     /// Why the program of `rank` cannot go on at `cursor`, where [`next`](Program::next) finds no operation; `None` if it
-    /// is complete there. A pure function of rank and cursor, like `next`. Default: programs end as they should.
+    /// is complete there. A pure function of rank and cursor, like `next`; programs with memory have
+    /// [`Seen::failure`]. Default: programs end as they should.
     fn broken(&self, rank: u32, cursor: &Cursor) -> Option<String> {
         let _ = (rank, cursor);
         None
@@ -98,6 +174,22 @@ impl<P: Program + ?Sized> Program for Arc<P> {
         (**self).next(rank, cursor)
     }
 
+    fn memory(&self) -> usize {
+        (**self).memory()
+    }
+
+    fn next_with(&self, rank: u32, cursor: &mut Cursor, seen: &mut Seen) -> Option<Op> {
+        (**self).next_with(rank, cursor, seen)
+    }
+
+    fn failure(&self, rank: u32, memory: &[u64], now: Time) -> Option<String> {
+        (**self).failure(rank, memory, now)
+    }
+
+    fn report(&self, report: u32) -> Option<ReportText> {
+        (**self).report(report)
+    }
+
     fn broken(&self, rank: u32, cursor: &Cursor) -> Option<String> {
         (**self).broken(rank, cursor)
     }
@@ -115,10 +207,19 @@ impl<P: Program + ?Sized> Program for Arc<P> {
     }
 }
 
-/// All operations of one rank, from the start; for tests, listings and exports.
+/// All operations of one rank, from the start; for tests, listings and exports. There is no clock.
 pub fn operations(program: &dyn Program, rank: u32) -> impl Iterator<Item = Op> {
     let mut cursor = Cursor::default();
-    std::iter::from_fn(move || program.next(rank, &mut cursor))
+    let mut memory = vec![0; program.memory()];
+    std::iter::from_fn(move || {
+        let mut seen = Seen {
+            memory: &mut memory,
+            now: None,
+            answer: 0,
+            failure: None,
+        };
+        program.next_with(rank, &mut cursor, &mut seen)
+    })
 }
 
 /// Checks that a rank's program of `iterations` times `each` operations can be numbered.

@@ -252,6 +252,10 @@ impl Hosts {
                 });
                 nothing
             }
+            OpKind::Report { report, index, value } => {
+                self.keep_report::<X>(rank, report, index, value, x.now());
+                nothing
+            }
         }
     }
 

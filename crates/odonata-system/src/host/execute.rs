@@ -33,7 +33,7 @@ enum Charge {
 
 fn charge(activity: &Activity) -> Charge {
     match activity.op.kind {
-        OpKind::Compute { .. } | OpKind::Mark { .. } => Charge::Nobody,
+        OpKind::Compute { .. } | OpKind::Mark { .. } | OpKind::Report { .. } => Charge::Nobody,
         OpKind::Open { .. }
         | OpKind::Close { .. }
         | OpKind::Read { .. }
@@ -98,7 +98,7 @@ impl Hosts {
             if state.live_count >= most || state.exhausted {
                 break;
             }
-            match self.pull::<X>(rank) {
+            match self.pull(x, rank) {
                 Some(op) => self.admit::<X>(rank, op),
                 None => self.ranks.edit::<X>(rank).exhausted = true,
             }
@@ -112,13 +112,16 @@ impl Hosts {
     }
 
     /// The next operation of `rank`.
-    fn pull<M: Mode>(&mut self, rank: u32) -> Option<Op> {
+    fn pull<X: Outside>(&mut self, x: &mut X, rank: u32) -> Option<Op> {
         let job = &self.jobs[usize::from(self.places[rank as usize].job)];
         let JobProgram::Program(program) = &job.program else {
             return None;
         };
         let local = rank - job.first_rank;
-        let state = self.ranks.edit::<M>(rank);
+        if program.memory() > 0 {
+            return self.pull_with_memory(x, rank);
+        }
+        let state = self.ranks.edit::<X>(rank);
         if !state.parallel && state.cursor.op >= state.next_scan {
             // Programs do not say how many streams they have. Looking for a second one in the next two
             // windows, once per window, finds it before it matters and costs two pulls per operation.
@@ -155,7 +158,10 @@ impl Hosts {
         let activity = self.activities.edit::<X>(slot);
         activity.since = now;
         let rank = activity.rank;
-        if !matches!(activity.op.kind, OpKind::Compute { .. } | OpKind::Mark { .. }) {
+        if !matches!(
+            activity.op.kind,
+            OpKind::Compute { .. } | OpKind::Mark { .. } | OpKind::Report { .. }
+        ) {
             let delay = draw::<X>(&mut self.streams, rank, self.params.mpi.call_jitter);
             if delay > Time::ZERO {
                 self.activities.edit::<X>(slot).phase = Phase::Delayed;

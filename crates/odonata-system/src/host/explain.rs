@@ -96,6 +96,12 @@ impl Hosts {
                 );
                 (FailureKind::InvalidOperation, text)
             }
+            Failure::Program { rank, at } => {
+                let why = self
+                    .program_failure(rank, at)
+                    .unwrap_or_else(|| "the program cannot go on".to_owned());
+                (FailureKind::Program, format!("{}: {why}", self.name(rank)))
+            }
             Failure::NoServer { rank, op } => {
                 let text = format!(
                     "{}: {} (operation {}), but the rank has no storage server",
@@ -202,5 +208,6 @@ pub(crate) fn describe(kind: &OpKind) -> String {
             file, offset, bytes, ..
         } => format!("Iwrite {bytes} B at {offset} of file {file}"),
         OpKind::Mark { iteration } => format!("Mark of iteration {iteration}"),
+        OpKind::Report { report, index, .. } => format!("Report {report}, value {index}"),
     }
 }

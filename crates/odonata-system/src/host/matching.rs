@@ -202,6 +202,9 @@ impl Hosts {
                 sequence,
             });
         }
+        if receive.reader == Reader::Receive && receive.tag == Tag::Any {
+            self.note_tag::<X>(rank, tag);
+        }
         match receive.reader {
             Reader::Collective { activity, stamp } if tag != stamp || bytes != receive.bytes => {
                 let op = self.activities.get(activity).op;

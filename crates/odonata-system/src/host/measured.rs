@@ -2,7 +2,7 @@
 //! their parts.
 
 use super::Hosts;
-use super::metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics};
+use super::metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
 use odonata_engine::{Digest, Time};
 use odonata_network::Histogram;
 use odonata_storage::{Metrics, RESOURCES, ServerCharge, ServerWaitSeries};
@@ -21,6 +21,8 @@ pub struct HostMeasured {
     pub io: Vec<IoRecord>,
     /// Ends of iterations.
     pub iterations: Vec<IterationRecord>,
+    /// Values that programs have reported, in order of job, rank and time.
+    pub reports: Vec<ReportRecord>,
     /// Storage servers, in order.
     pub servers: Vec<(u32, Metrics)>,
     /// Who waited for whom at which server, in order of server, resource, victim, culprit.
@@ -55,6 +57,7 @@ impl Hosts {
             messages: self.message_rows.as_slice().to_vec(),
             io: self.io_rows.as_slice().to_vec(),
             iterations: self.iteration_rows.as_slice().to_vec(),
+            reports: self.report_rows.as_slice().to_vec(),
             servers: (0..)
                 .zip(self.server_numbers.iter())
                 .map(|(local, &server)| (server, self.servers.metrics(local)))
@@ -91,6 +94,7 @@ impl HostMeasured {
         });
         keep_first(&mut all.io, all.io_limit, |record| record.end);
         all.iterations.sort_unstable();
+        all.reports.sort_unstable();
         Some(all)
     }
 
@@ -100,6 +104,7 @@ impl HostMeasured {
         self.messages.extend(next.messages);
         self.io.extend(next.io);
         self.iterations.extend(next.iterations);
+        self.reports.extend(next.reports);
         self.servers.extend(next.servers);
         self.blame.extend(next.blame);
         for (name, time) in next.waits {
@@ -166,6 +171,17 @@ impl HostMeasured {
         } in &self.iterations
         {
             for word in [u64::from(*job), u64::from(*rank), u64::from(*iteration), time.0] {
+                digest.word(word);
+            }
+        }
+        for r in &self.reports {
+            let names = [
+                u64::from(r.job),
+                u64::from(r.rank),
+                u64::from(r.report),
+                u64::from(r.index),
+            ];
+            for word in names.into_iter().chain([r.value, r.time.0]) {
                 digest.word(word);
             }
         }

@@ -135,6 +135,25 @@ pub struct MessageRecord {
     pub latency: Time,
 }
 
+/// A value that a program has reported ([`OpKind::Report`](odonata_workload::OpKind::Report)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub struct ReportRecord {
+    /// Job.
+    pub job: u16,
+    /// Rank of the job.
+    pub rank: u32,
+    /// How many values of the rank came before.
+    pub order: u32,
+    /// Report of the program.
+    pub report: u32,
+    /// Value of the report.
+    pub index: u32,
+    /// The bits of the value.
+    pub value: u64,
+    /// When.
+    pub time: Time,
+}
+
 /// The end of an iteration of a rank ([`OpKind::Mark`](odonata_workload::OpKind::Mark)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct IterationRecord {

@@ -58,6 +58,11 @@ pub(crate) enum Failure {
         op: Op,
         why: Wrong,
     },
+    /// The program has said so, at this time.
+    Program {
+        rank: u32,
+        at: Time,
+    },
     NoServer {
         rank: u32,
         op: Op,
@@ -78,6 +83,7 @@ impl Failure {
             | Failure::Truncation { rank, .. }
             | Failure::Leftover { rank, .. }
             | Failure::Invalid { rank, .. }
+            | Failure::Program { rank, .. }
             | Failure::NoServer { rank, .. }
             | Failure::Impossible { rank, .. } => rank,
         }
@@ -93,6 +99,8 @@ pub enum FailureKind {
     Truncation,
     /// An operation names a rank, communicator or request that does not exist, or sizes that do not fit.
     InvalidOperation,
+    /// A program cannot go on: an assertion does not hold, a value does not exist.
+    Program,
     /// A read or write by a rank without a storage server.
     NoServer,
     /// A write is larger than the whole device of its server.

@@ -198,6 +198,18 @@ impl HostPlan {
                 chains += self.jobs[usize::from(self.places[rank as usize].job)].chains;
                 first
             });
+            let memory = |rank: u32| self.jobs[usize::from(self.places[rank as usize].job)].program.memory();
+            let remembers = (0..ranks).any(|rank| memory(rank) > 0);
+            let mut words = 0;
+            let first_word = if remembers {
+                cells(&local, |rank| {
+                    let first = words;
+                    words += super::memory::words(memory(rank));
+                    first
+                })
+            } else {
+                Sparse::default()
+            };
             let awaited = self.jobs.iter().map(|job| jobs::Awaited {
                 start: job.start_after.len() as u16,
                 stop: job.until.len() as u16,
@@ -220,6 +232,8 @@ impl HostPlan {
                 posted: Pool::new(),
                 waiting: Pool::new(),
                 first_chain,
+                first_word,
+                words: Store::filled(words as usize, 0),
                 chains: Store::filled(chains as usize, NIL),
                 peers: Pool::new(),
                 streams: cells(&(end_places.0.clone(), end_places.1[part].clone()), stream),
@@ -242,9 +256,11 @@ impl HostPlan {
                 message_rows: Rows::new(),
                 io_rows: Rows::new(),
                 iteration_rows: Rows::new(),
+                report_rows: Rows::new(),
                 failures: Rows::new(),
                 facts: Rows::new(),
                 actions: Actions::new(),
+                scratch: Vec::new(),
                 params: self.params.clone(),
                 jobs: self.jobs.clone(),
                 places: self.places.clone(),

@@ -49,6 +49,7 @@ pub(crate) fn is_mpi_call(kind: &OpKind) -> bool {
         kind,
         OpKind::Compute { .. }
             | OpKind::Mark { .. }
+            | OpKind::Report { .. }
             | OpKind::Open { .. }
             | OpKind::Close { .. }
             | OpKind::Read { .. }

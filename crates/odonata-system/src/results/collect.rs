@@ -65,6 +65,7 @@ fn rows(from: &Sources<'_>) -> Rows {
         servers: servers(from),
         series: series(from),
         iterations: iterations(from),
+        logs: super::logs::rows(from.scenario, &from.hosts.reports),
         blame: blame::rows(from),
         blame_series: blame::series_rows(from),
     }

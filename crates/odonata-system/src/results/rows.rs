@@ -17,6 +17,7 @@ pub struct Rows {
     pub servers: Vec<ServerRow>,
     pub series: Vec<SeriesRow>,
     pub iterations: Vec<IterationRow>,
+    pub logs: Vec<LogRow>,
     pub blame: Vec<BlameRow>,
     pub blame_series: Vec<BlameSeriesRow>,
 }
@@ -199,4 +200,16 @@ pub struct IterationRow {
     pub first_s: f64,
     pub mean_s: f64,
     pub last_s: f64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct LogRow {
+    pub job: String,
+    pub rank: u64,
+    pub time_s: f64,
+    pub label: String,
+    pub aggregate: &'static str,
+    pub value: f64,
+    pub count: u64,
+    pub text: String,
 }

@@ -2,7 +2,8 @@
 
 use super::blame;
 use super::rows::{
-    IoRow, IterationRow, JobRow, LatencyBucket, LinkRow, MessageRow, RankRow, RouterRow, Rows, SeriesRow, ServerRow,
+    IoRow, IterationRow, JobRow, LatencyBucket, LinkRow, LogRow, MessageRow, RankRow, RouterRow, Rows, SeriesRow,
+    ServerRow,
 };
 use super::table::{Builder, Table};
 
@@ -19,6 +20,7 @@ pub fn tables(rows: &Rows) -> Vec<Table> {
         servers(&rows.servers),
         series(&rows.series),
         iterations(&rows.iterations),
+        logs(&rows.logs),
         blame::table(&rows.blame),
         blame::series_table(&rows.blame_series),
     ]
@@ -304,4 +306,35 @@ fn iterations(rows: &[IterationRow]) -> Table {
         .seconds("mean_s", "The same, mean over ranks.", |r| r.mean_s)
         .seconds("last_s", "When the last rank finished it.", |r| r.last_s)
         .done()
+}
+
+fn logs(rows: &[LogRow]) -> Table {
+    Builder::new(
+        "logs",
+        "What programs have logged and put out, in order of job, rank and time; at most 65,536 values of a rank.",
+        rows,
+    )
+    .text("job", "Name of the job.", |r| r.job.clone())
+    .count("rank", "Rank of the job.", |r| r.rank)
+    .seconds(
+        "time_s",
+        "When: of values that are aggregated, when the last came, simulated time.",
+        |r| r.time_s,
+    )
+    .text("label", "Heading of the column; empty for a line of text.", |r| {
+        r.label.clone()
+    })
+    .text(
+        "aggregate",
+        "What is shown of the values of the column: each, mean, median, ...; text for a line.",
+        |r| r.aggregate.to_owned(),
+    )
+    .number("value", "of the program", "The value; 0 for a line of text.", |r| {
+        r.value
+    })
+    .count("count", "How often a histogram has the value; otherwise 1.", |r| {
+        r.count
+    })
+    .text("text", "The line of text.", |r| r.text.clone())
+    .done()
 }

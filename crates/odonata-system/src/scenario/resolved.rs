@@ -561,6 +561,23 @@ pub enum Workload {
     Synthetic(Synthetic),
     /// These, one after the other; no synthetic traffic and no phases among them.
     Phases(Vec<Workload>),
+    /// A program in coNCePTuaL.
+    Program(ProgramFile),
+}
+
+/// A program in coNCePTuaL, with all that it was read from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProgramFile {
+    /// Path of the file, as found from the scenario's folder.
+    pub path: String,
+    /// Its command-line arguments.
+    pub args: Vec<String>,
+    /// What its random choices follow from: the scenario's seed.
+    pub seed: u64,
+    /// Its text.
+    pub source: String,
+    /// The texts of the files that it reads, by their names in the program.
+    pub files: std::collections::BTreeMap<String, String>,
 }
 
 /// Open-loop synthetic traffic: every rank sends whether or not the network keeps up.

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use odonata_units::{Bandwidth, Bytes, Time};
+use odonata_workload::conceptual::{Conceptual, ConceptualProgram};
 use odonata_workload::skeletons as programs;
 use odonata_workload::{Neighbours, Phases, Program, synthetic};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::choices::{Arrival, CheckpointOffset, CosmoflowIo, GridStep, Reach, Turn};
-use super::resolved::{Bursts, Job, OnOff, Pattern, Synthetic, Workload};
+use super::resolved::{Bursts, Job, OnOff, Pattern, ProgramFile, Synthetic, Workload};
 
 /// Communication of MILC's solver: per iteration, twice an exchange with 8 neighbours in a 4-D torus, then two
 /// all-reduces of 8 B. The defaults are the MFNetSim case study.
@@ -252,8 +253,37 @@ impl Workload {
                 },
             )?),
             Workload::Trace(w) => Box::new(w.replay().clone()),
+            Workload::Program(file) => Box::new(file.program(ranks)?),
             Workload::Phases(_) | Workload::Synthetic(_) => return Ok(None),
         }))
+    }
+}
+
+impl ProgramFile {
+    /// The program for `ranks` tasks.
+    ///
+    /// # Errors
+    /// What is wrong with it, with file, line and column.
+    fn program(&self, ranks: u32) -> Result<ConceptualProgram, String> {
+        let read = |name: &str| {
+            self.files
+                .get(name)
+                .cloned()
+                .ok_or_else(|| format!("file {name:?} was not read"))
+        };
+        self.program_with(ranks, &read)
+    }
+
+    /// As [`ProgramFile::program`], with files that `read` gives.
+    pub(super) fn program_with(
+        &self,
+        ranks: u32,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<ConceptualProgram, String> {
+        let parsed = Conceptual::parse(&self.path, &self.source).map_err(|errors| errors.to_string())?;
+        parsed
+            .program(ranks, &self.args, self.seed, read)
+            .map_err(|abort| abort.message)
     }
 }
 

@@ -404,6 +404,13 @@ impl Author {
                     comm,
                     request: self.fresh(a, 1),
                 },
+                2 => OpKind::Issend {
+                    to: b,
+                    tag,
+                    bytes,
+                    comm,
+                    request: self.fresh(a, 1),
+                },
                 _ => OpKind::Send {
                     to: b,
                     tag,

@@ -92,6 +92,27 @@ fn a_synchronous_send_is_a_rendezvous_however_short() {
 }
 
 #[test]
+fn a_synchronous_send_that_is_waited_for_later_lets_its_rank_go_on_and_ends_with_its_receive() {
+    let request = Request(5);
+    let issend = OpKind::Issend {
+        to: 1,
+        tag: 0,
+        bytes: 0,
+        comm: Comm::WORLD,
+        request,
+    };
+    let sender = sequence([issend, compute(20_000), OpKind::Wait { request }]);
+    let rig = world(u64::MAX, Progress::Asynchronous)
+        .script(vec![sender, sequence([compute(50_000), recv(0, 0, 0)])], &[0, 71])
+        .complete();
+    let metrics = rig.hosts.metrics(0, 0);
+    assert!(metrics.end > Time::from_ns(50_000));
+    // It computes while the send waits for its receive.
+    assert_eq!(metrics.mpi, metrics.end - Time::from_ns(20_000));
+    assert_eq!(rig.fabric.traffic_stats().get(0).messages, 3);
+}
+
+#[test]
 fn without_a_thread_a_matched_message_is_answered_in_the_next_call_of_its_receiver() {
     let bytes = 8_000;
     let late = Time::from_ns(1_000_000);

@@ -7,7 +7,7 @@ use odonata_units::Time;
 use super::rules::{self, Entry};
 use super::trace;
 use super::traffic_classes;
-use super::workload::{Size, workload};
+use super::workload::{Size, program, workload};
 use crate::scenario::error::Problem;
 use crate::scenario::resolved as r;
 use crate::scenario::written as w;
@@ -157,15 +157,28 @@ fn job(
         number,
         told: job.until.is_some(),
     };
-    let (kind, workload) = match (job.workload, trace) {
-        (Some(written), None) => workload(&format!("{at}.workload"), size, written, machine)?,
-        (None, Some(trace)) => trace::workload(&at, ranks, trace, machine)?,
-        _ => {
-            return Err(Problem::new(
-                at,
-                "what the job does is not one thing",
-                "exactly one of the keys workload and trace",
-            ));
+    if !job.args.is_empty() && job.program.is_none() {
+        let problem = "arguments without a program";
+        return Err(Problem::new(format!("{at}.args"), problem, "program, or no args"));
+    }
+    let (kind, workload) = match (job.workload, job.program, trace) {
+        (Some(written), None, None) => workload(&format!("{at}.workload"), size, written, machine)?,
+        (None, Some(file), None) => program(&format!("{at}.program"), ranks, (file, job.args), folder, machine)?,
+        (None, None, Some(trace)) => trace::workload(&at, ranks, trace, machine)?,
+        (written, program, trace) => {
+            let given = [
+                ("workload", written.is_some()),
+                ("program", program.is_some()),
+                ("trace", trace.is_some()),
+            ];
+            let given: Vec<&str> = given.iter().filter(|key| key.1).map(|key| key.0).collect();
+            let problem = if given.is_empty() {
+                "the key \"workload\" is missing".into()
+            } else {
+                format!("the keys {} say what it does", given.join(" and "))
+            };
+            let expected = "exactly one of the keys workload, program and trace";
+            return Err(Problem::new(at, problem, expected));
         }
     };
     let synthetic = matches!(workload, r::Workload::Synthetic(_));

@@ -1,11 +1,17 @@
 //! Workloads: what a job does.
 
-use odonata_workload::Phases;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use odonata_workload::{Phases, conceptual};
 
 use super::traffic;
 use crate::scenario::error::Problem;
 use crate::scenario::resolved as r;
 use crate::scenario::written as w;
+
+/// Longest file that a program reads, in bytes.
+const LONGEST_DATA: usize = 16 << 20;
 
 /// Most polynomial orders of a Nekbone job.
 const MOST_ORDERS: usize = 1_000;
@@ -50,6 +56,39 @@ pub(super) fn workload(
         phases.push(phase);
     }
     Ok(("phases", r::Workload::Phases(phases)))
+}
+
+/// The coNCePTuaL program in `file` of `folder`.
+pub(super) fn program(
+    at: &str,
+    ranks: u32,
+    (file, args): (String, Vec<String>),
+    folder: &std::path::Path,
+    machine: &r::Resolved,
+) -> Result<(&'static str, r::Workload), Problem> {
+    let path = folder.join(&file);
+    let shown = path.display().to_string();
+    let read = |path: &std::path::Path, most: usize| crate::placement::read_text(path, most as u64);
+    let expected = "a program in coNCePTuaL, at most 4 MiB";
+    let source = read(&path, conceptual::MOST_TEXT)
+        .map_err(|problem| Problem::new(at, problem, expected).within(&shown, None))?;
+    let mut program = r::ProgramFile {
+        path: shown,
+        args,
+        seed: machine.seed,
+        source,
+        files: BTreeMap::new(),
+    };
+    let files = RefCell::new(BTreeMap::new());
+    let beside = |name: &str| {
+        let text = read(&path.with_file_name(name), LONGEST_DATA)?;
+        files.borrow_mut().insert(name.to_owned(), text.clone());
+        Ok(text)
+    };
+    let result = program.program_with(ranks, &beside).map(|_| ());
+    program.files = files.into_inner();
+    result.map_err(|problem| Problem::new(at, problem, ""))?;
+    Ok(("program", r::Workload::Program(program)))
 }
 
 /// Whether a workload needs storage servers.

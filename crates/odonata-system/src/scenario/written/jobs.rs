@@ -53,8 +53,13 @@ pub struct Job {
     /// The traffic classes of the job's messages, by name. Default: the first of `network.traffic_classes`.
     #[serde(default)]
     pub traffic_class: JobClasses,
+    /// A program in coNCePTuaL, instead of a workload: its file, relative to the scenario's folder.
+    pub program: Option<String>,
+    /// Command-line arguments of the program, e.g. ["--reps", "5"]. Default: none.
+    #[serde(default)]
+    pub args: Vec<String>,
     /// What the job does, or a list of what it does, one after the other (phases; no synthetic traffic among them).
-    /// Exactly one of `workload` and `trace` is required.
+    /// Exactly one of `workload`, `program` and `trace` is required.
     pub workload: Option<OneOrMany<Workload>>,
     /// A recorded program that is replayed: the folder of a DUMPI trace, or its .meta file; relative to the scenario's
     /// folder.

@@ -79,7 +79,7 @@ fn try_everything(bytes: &[u8]) -> Result<(), String> {
             lists += trace.bytes(0, counts, 0, 0);
         }
     }
-    assert!(lists <= 12 || lists > 12);
+    std::hint::black_box(lists);
     lint(&files).map_err(|error| error.to_string())?;
     let target = folder.0.join("again");
     repeat(&files, &target, 2).map_err(|error| error.to_string())
@@ -99,7 +99,10 @@ fn a_file_that_is_cut_off_anywhere_is_read_up_to_there() {
     let body = sample().bytes.len();
     for length in 0..whole.len() {
         let bytes = &whole[..length];
-        let _ = try_everything(bytes);
+        // The zeros of the footer are all alike.
+        if length < body + 48 || length + 200 > whole.len() {
+            let _ = try_everything(bytes);
+        }
         let Ok(mut records) = Records::new(Cursor::new(bytes.to_vec())) else {
             assert!(length < 16, "cut to {length} of {}", whole.len());
             continue;

@@ -1,0 +1,72 @@
+//! Programs in coNCePTuaL: checks and listings, as JSON.
+
+use odonata_workload::conceptual::{Conceptual, MOST_TASKS, line_and_column, reject};
+use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::errors::json_text;
+
+/// What is wrong with the program `text` of file `path`, or looks so, and its parameters. `strict`: as release 1.5.1b.
+#[pyfunction]
+#[pyo3(signature = (text, path, strict=false))]
+fn conceptual_check(text: &str, path: &str, strict: bool) -> PyResult<String> {
+    let parsed = if strict {
+        Conceptual::parse_strict(path, text)
+    } else {
+        Conceptual::parse(path, text)
+    };
+    json_text(&match parsed {
+        Ok(program) => {
+            let parameter = |p: &odonata_workload::conceptual::Parameter| json!({ "name": p.name, "about": p.about, "long": p.long, "short": p.short, "default": p.default });
+            let parameters: Vec<_> = program.parameters().iter().map(parameter).collect();
+            json!({ "valid": true, "errors": [], "warnings": program.rendered_warnings(), "parameters": parameters })
+        }
+        Err(errors) => {
+            let error = |error: &odonata_workload::conceptual::Diagnostic| {
+                let (line, column) = line_and_column(text, error.span.start);
+                json!({
+                    "line": line, "column": column, "reason": error.reason, "message": error.message,
+                    "hint": error.hint, "shown": error.render("error", path, text),
+                })
+            };
+            let list: Vec<_> = errors.errors.iter().map(error).collect();
+            json!({ "valid": false, "errors": list, "warnings": [], "parameters": [] })
+        }
+    })
+}
+
+/// (the record of the program `text` of file `path` for `tasks` tasks, as JSON, and why it was refused). Files that it
+/// reads are looked for in `folder`.
+#[pyfunction]
+#[pyo3(signature = (text, path, folder, tasks, args=Vec::new(), seed=1, strict=false))]
+#[allow(clippy::too_many_arguments, reason = "they are named in Python")]
+fn conceptual_record(
+    py: Python<'_>,
+    text: &str,
+    path: &str,
+    folder: std::path::PathBuf,
+    tasks: u32,
+    args: Vec<String>,
+    seed: u64,
+    strict: bool,
+) -> PyResult<(String, Option<String>)> {
+    let record = py.detach(|| {
+        let parsed = if strict {
+            Conceptual::parse_strict(path, text)
+        } else {
+            Conceptual::parse(path, text)
+        };
+        let read = |name: &str| odonata_system::placement::read_text(&folder.join(name), 16 << 20);
+        match parsed {
+            Ok(program) => program.record(tasks.min(MOST_TASKS), &args, seed, &read),
+            Err(errors) => reject(path, tasks, &args, &errors),
+        }
+    });
+    Ok((json_text(record.json())?, record.failure))
+}
+
+/// Adds these functions to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(conceptual_check, module)?)?;
+    module.add_function(wrap_pyfunction!(conceptual_record, module)?)
+}

@@ -1,0 +1,175 @@
+//! Programs in coNCePTuaL inside a machine: their times, their logs, their errors, and that the scheduler does not
+//! matter.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use odonata_system::{Outcome, Results, Simulation, scenario};
+
+const MACHINE: &str = "[machine.dragonfly]\ngroups = 5\nrouters_per_group = 2\nnodes_per_router = 2\n\
+                       global_ports_per_router = 2\n";
+
+/// A folder with a program, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str, program: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("odonata-programs-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join("job.ncptl"), program).unwrap();
+        Folder(path)
+    }
+
+    fn load(&self, ranks: u32, job: &str, overrides: &[&str]) -> Result<scenario::Scenario, String> {
+        let text = format!("{MACHINE}[[jobs]]\nranks = {ranks}\nprogram = \"job.ncptl\"\n{job}\n");
+        let overrides: Vec<String> = overrides.iter().map(|&o| o.into()).collect();
+        scenario::load(&text, "test.toml", &overrides, None, &self.0).map_err(|error| format!("{error:?}"))
+    }
+
+    fn run(&self, ranks: u32, job: &str, overrides: &[&str]) -> Results {
+        let scenario = self.load(ranks, job, overrides).unwrap();
+        let mut simulation = Simulation::new(scenario).unwrap();
+        while !simulation.advance(Duration::from_secs(60)).finished {}
+        simulation.finish(false)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Everything at once: timed loop, random tasks, counters, subsets, reports, the processor map.
+const MIX: &str = r#"
+reps is "Repetitions" and comes from "--reps" or "-r" with default 3.
+Tasks n such that n < num_tasks/2 are assigned to processor num_tasks-1-n.
+For 30 microseconds plus 10 warmup microseconds and a synchronization {
+  all tasks t asynchronously send a 3K byte message to task (t+1) mod num_tasks then
+  all tasks t asynchronously send a 12K byte message to tasks u such that u = t xor 1 /\ u <> t then
+  all tasks await completion then
+  all tasks t compute for 1+random_uniform(0, 3) microseconds
+} then
+all tasks log msgs_sent as "sent" and the mean of elapsed_usecs as "time".
+For reps repetitions {
+  let r be a random task and s be a random task other than r while {
+    task r sends a 20K byte message to task s then
+    task s outputs "from " and r and " at " and elapsed_usecs
+  } then
+  tasks t such that 2 divides t synchronize then
+  tasks t such that 3 divides t reduce 5 doublewords to tasks {1, 2} then
+  task 1 multicasts a 9K byte message to tasks {0, 2, 5} then
+  if my task is odd then all tasks compute for 2 microseconds
+  otherwise all tasks backend execute "UNION_Mark_Iteration(1); UNION_Compute(500);"
+}.
+"#;
+
+#[test]
+fn a_program_gives_the_same_results_under_every_scheduler() {
+    let folder = Folder::new("schedulers", MIX);
+    let run = |how: &[&str]| folder.run(20, "args = [\"-r\", \"4\"]", how);
+    let reference = run(&["run.scheduler=\"sequential\""]);
+    assert_eq!(
+        *reference.outcome(),
+        Outcome::Completed,
+        "{:?}",
+        reference.run_json()["detail"]
+    );
+    let tables = format!("{:?}", reference.tables());
+    for scheduler in ["conservative", "optimistic"] {
+        let scheduler = format!("run.scheduler=\"{scheduler}\"");
+        for threads in ["run.threads=1", "run.threads=2"] {
+            let other = run(&[&scheduler, threads, "run.parts=3"]);
+            assert_eq!(other.digest(), reference.digest(), "{scheduler} {threads}");
+            assert_eq!(format!("{:?}", other.tables()), tables, "{scheduler} {threads}");
+        }
+    }
+}
+
+#[test]
+fn a_timed_loop_ends_when_the_clock_of_task_0_says_so() {
+    // Passes of 10 us each begin before 95 us and as long as the decision is on its way, which takes no 15 us in all: 8 to 10.
+    let folder = Folder::new(
+        "timed",
+        "For 95 microseconds { all tasks compute for 10 microseconds } then all tasks log elapsed_usecs as \"end\".",
+    );
+    let results = folder.run(20, "", &[]);
+    assert_eq!(*results.outcome(), Outcome::Completed);
+    let passes = results.rows().jobs[0].compute_mean_s / 10e-6;
+    assert!(
+        (passes - passes.round()).abs() < 1e-9,
+        "all tasks agree on {passes} passes"
+    );
+    assert!((8.0..=10.0).contains(&passes.round()), "{passes} passes");
+    let logs = &results.rows().logs;
+    assert_eq!(logs.len(), 20);
+    for row in logs {
+        assert_eq!((row.label.as_str(), row.aggregate, row.count), ("end", "each", 1));
+        assert!(
+            row.value >= 95.0 && row.value < 130.0,
+            "task {} at {} us",
+            row.rank,
+            row.value
+        );
+        assert!((row.time_s * 1e6 - row.value).abs() < 1.0);
+    }
+}
+
+#[test]
+fn aggregates_are_taken_of_what_was_logged_before() {
+    let folder = Folder::new(
+        "logs",
+        "For each x in {1, ..., 3} {\n  for 4 repetitions plus 2 warmup repetitions {\n    task 1 sends a x byte message to task 0 \
+         then\n    task 0 logs x as \"x\" and the sum of x*x as \"squares\" and a histogram of x as \"h\"\n  } then\n  \
+         task 0 computes aggregates } then task 0 outputs \"got \" and msgs_received and \" of \" and 1/4.\n",
+    );
+    let results = folder.run(2, "", &[]);
+    assert_eq!(
+        *results.outcome(),
+        Outcome::Completed,
+        "{:?}",
+        results.run_json()["detail"]
+    );
+    let rows = &results.rows().logs;
+    let of = |label: &str| {
+        rows.iter()
+            .filter(|row| row.label == label)
+            .map(|row| (row.value, row.count))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of("x").len(), 12);
+    // The sum of four squares.
+    assert_eq!(of("squares"), [(4.0, 1), (16.0, 1), (36.0, 1)]);
+    assert_eq!(of("h"), [(1.0, 4), (2.0, 4), (3.0, 4)]);
+    assert_eq!(rows.last().map(|row| row.text.as_str()), Some("got 12 of 0.25"));
+}
+
+#[test]
+fn an_assertion_that_does_not_hold_ends_the_run_with_its_place() {
+    let folder = Folder::new(
+        "assert",
+        "All tasks synchronize.\nAssert that \"time has passed\" with elapsed_usecs > 1000000.\n",
+    );
+    let results = folder.run(4, "", &[]);
+    assert_eq!(results.outcome().name(), "program-error");
+    let detail = results.run_json()["detail"].to_string();
+    assert!(
+        detail.contains("job.ncptl:2:1") && detail.contains("time has passed"),
+        "{detail}"
+    );
+}
+
+#[test]
+fn mistakes_in_a_program_are_mistakes_in_the_scenario() {
+    let folder = Folder::new("errors", "Task 0 sends a nosuch byte message to task 1.\n");
+    let error = folder.load(4, "", &[]).unwrap_err();
+    assert!(
+        error.contains("job.ncptl:1:16") && error.contains("jobs.0.program"),
+        "{error}"
+    );
+    let folder = Folder::new("args", "Task 0 sends a 5 byte message to task 1.\n");
+    let error = folder.load(4, "args = [\"--size=3\"]", &[]).unwrap_err();
+    assert!(error.contains("unknown option"), "{error}");
+    let error = folder.load(4, "workload.milc = {}", &[]).unwrap_err();
+    assert!(error.contains("a program and a workload"), "{error}");
+}

@@ -1,0 +1,346 @@
+//! The functions of the language on numbers: integer and floating forms, trees, meshes, and how numbers print.
+//!
+//! Integer forms truncate at every step, as the reference's C run-time library does; all arithmetic is checked.
+
+/// Why an expression has no value.
+pub(super) type Fault = &'static str;
+pub(super) type Value<T> = Result<T, Fault>;
+
+pub(super) const DIVISION: Fault = "division by zero";
+pub(super) const OVERFLOW: Fault = "integer overflow";
+pub(super) const POWER: Fault = "zero to the power zero";
+const DOMAIN: Fault = "function argument out of range";
+
+pub(super) fn divide(a: i64, b: i64) -> Value<i64> {
+    if b == 0 {
+        Err(DIVISION)
+    } else {
+        a.checked_div(b).ok_or(OVERFLOW)
+    }
+}
+
+/// In `[0, |b|)`.
+pub(super) fn modulo(a: i64, b: i64) -> Value<i64> {
+    if b == 0 {
+        Err(DIVISION)
+    } else {
+        Ok(a.checked_rem_euclid(b).unwrap_or(0))
+    }
+}
+
+/// `a` to the power `b`; a negative power is 0 unless `a` is 1 or -1.
+pub(super) fn power(a: i64, b: i64) -> Value<i64> {
+    match (a, b) {
+        (0, ..=0) => Err(POWER),
+        (1, _) => Ok(1),
+        (-1, _) => Ok(if b % 2 == 0 { 1 } else { -1 }),
+        (_, ..0) => Ok(0),
+        (0, _) => Ok(0),
+        _ => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)).ok_or(OVERFLOW),
+    }
+}
+
+/// To the left by `b`, for a negative `b` to the right, with the sign.
+pub(super) fn shift_left(a: i64, b: i64) -> i64 {
+    match b {
+        64.. => 0,
+        0..64 => a << b,
+        -63..0 => a >> -b,
+        _ => a >> 63,
+    }
+}
+
+pub(super) fn shift_right(a: i64, b: i64) -> i64 {
+    shift_left(a, b.checked_neg().unwrap_or(i64::MAX))
+}
+
+/// Bits that `x` needs: 0 for 0, 64 for a negative number.
+pub(super) fn bits(x: i64) -> i64 {
+    i64::from(64 - (x as u64).leading_zeros())
+}
+
+/// Largest r with r^n <= x.
+pub(super) fn root(n: i64, x: i64) -> Value<i64> {
+    if n <= 0 || x < 0 {
+        return Err(DOMAIN);
+    }
+    if n == 1 || x <= 1 {
+        return Ok(x);
+    }
+    let n = u32::try_from(n).unwrap_or(u32::MAX).min(64);
+    let within = |r: i64| r.checked_pow(n).is_some_and(|power| power <= x);
+    let (mut low, mut high) = (1, 1 << (63 / n.min(63) + 1).min(62));
+    while low + 1 < high {
+        let middle = low + (high - low) / 2;
+        if within(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(low)
+}
+
+pub(super) fn log10(x: i64) -> Value<i64> {
+    if x <= 0 { Err(DOMAIN) } else { Ok(i64::from(x.ilog10())) }
+}
+
+/// The leading digit, and zeros.
+pub(super) fn factor10(x: i64) -> i64 {
+    match x.checked_abs() {
+        None => -9_000_000_000_000_000_000,
+        Some(0) => 0,
+        Some(size) => {
+            let scale = 10i64.pow(size.ilog10());
+            x / scale * scale
+        }
+    }
+}
+
+pub(super) fn float_factor10(x: f64) -> f64 {
+    if x == 0.0 || !x.is_finite() {
+        return x;
+    }
+    let scale = 10f64.powf(x.abs().log10().floor());
+    (x / scale).trunc() * scale
+}
+
+fn arity(k: i64) -> Value<i64> {
+    if k < 1 { Err(DOMAIN) } else { Ok(k) }
+}
+
+pub(super) fn tree_parent(task: i64, k: i64) -> Value<i64> {
+    let k = arity(k)?;
+    Ok(if task <= 0 { -1 } else { (task - 1) / k })
+}
+
+pub(super) fn tree_child(task: i64, child: i64, k: i64) -> Value<i64> {
+    let k = arity(k)?;
+    if child < 0 || child >= k {
+        return Ok(-1);
+    }
+    task.checked_mul(k)
+        .and_then(|first| first.checked_add(child + 1))
+        .ok_or(OVERFLOW)
+}
+
+/// `task` without its most significant digit in base `k`.
+pub(super) fn knomial_parent(task: i64, k: i64, n: i64) -> Value<i64> {
+    if k < 2 {
+        return Err(DOMAIN);
+    }
+    if task <= 0 || task >= n {
+        return Ok(-1);
+    }
+    let mut scale = 1i64;
+    while task / scale >= k {
+        scale *= k;
+    }
+    Ok(task % scale)
+}
+
+/// Calls `visit` for the children of `task` in a `k`-nomial tree of `n` tasks, in order, until it answers false.
+fn knomial_children_of(task: i64, k: i64, n: i64, mut visit: impl FnMut(i64) -> bool) -> Value<()> {
+    if k < 2 {
+        return Err(DOMAIN);
+    }
+    if task < 0 || task >= n {
+        return Ok(());
+    }
+    let mut scale = 1i64;
+    while scale <= task {
+        scale = scale.checked_mul(k).ok_or(OVERFLOW)?;
+    }
+    while scale < n {
+        for digit in 1..k {
+            match digit.checked_mul(scale).and_then(|high| high.checked_add(task)) {
+                Some(child) if child < n => {
+                    if !visit(child) {
+                        return Ok(());
+                    }
+                }
+                _ => return Ok(()),
+            }
+        }
+        let Some(next) = scale.checked_mul(k) else { break };
+        scale = next;
+    }
+    Ok(())
+}
+
+/// How many children `task` has; -1 for a task that is not in the tree.
+pub(super) fn knomial_children(task: i64, k: i64, n: i64) -> Value<i64> {
+    if task < 0 || task >= n {
+        return if k < 2 { Err(DOMAIN) } else { Ok(-1) };
+    }
+    let mut count = 0;
+    knomial_children_of(task, k, n, |_| {
+        count += 1;
+        true
+    })?;
+    Ok(count)
+}
+
+pub(super) fn knomial_child(task: i64, index: i64, k: i64, n: i64) -> Value<i64> {
+    let mut left = index;
+    let mut found = -1;
+    if index >= 0 {
+        knomial_children_of(task, k, n, |child| {
+            if left == 0 {
+                found = child;
+            }
+            left -= 1;
+            left >= 0
+        })?;
+    }
+    Ok(found)
+}
+
+/// A mesh or torus of one to three dimensions.
+#[derive(Clone, Copy)]
+pub(super) struct Mesh {
+    pub extents: [i64; 3],
+    pub wraps: [bool; 3],
+}
+
+impl Mesh {
+    fn size(&self) -> Value<i64> {
+        let [x, y, z] = self.extents;
+        if x < 1 || y < 1 || z < 1 {
+            return Ok(0);
+        }
+        x.checked_mul(y).and_then(|xy| xy.checked_mul(z)).ok_or(OVERFLOW)
+    }
+
+    /// The coordinates of `task`; `None` off the mesh.
+    pub(super) fn place(&self, task: i64) -> Value<Option<[i64; 3]>> {
+        if task < 0 || task >= self.size()? {
+            return Ok(None);
+        }
+        let [x, y, _] = self.extents;
+        Ok(Some([task % x, task / x % y, task / x / y]))
+    }
+
+    pub(super) fn coordinate(&self, task: i64, axis: i64) -> Value<i64> {
+        if !(0..3).contains(&axis) {
+            return Err("coordinate of a mesh other than 0, 1, 2");
+        }
+        Ok(self.place(task)?.map_or(-1, |place| place[axis as usize]))
+    }
+
+    pub(super) fn neighbor(&self, task: i64, offsets: [i64; 3]) -> Value<i64> {
+        let Some(place) = self.place(task)? else { return Ok(-1) };
+        let mut at = [0; 3];
+        for axis in 0..3 {
+            let extent = self.extents[axis];
+            let moved = place[axis].checked_add(offsets[axis]).ok_or(OVERFLOW)?;
+            at[axis] = if self.wraps[axis] {
+                moved.rem_euclid(extent)
+            } else {
+                moved
+            };
+            if !(0..extent).contains(&at[axis]) {
+                return Ok(-1);
+            }
+        }
+        Ok(at[0] + self.extents[0] * (at[1] + self.extents[1] * at[2]))
+    }
+
+    pub(super) fn distance(&self, from: i64, to: i64) -> Value<i64> {
+        let (Some(from), Some(to)) = (self.place(from)?, self.place(to)?) else {
+            return Ok(-1);
+        };
+        let mut total = 0;
+        for axis in 0..3 {
+            let way = (from[axis] - to[axis]).abs();
+            total += if self.wraps[axis] {
+                way.min(self.extents[axis] - way)
+            } else {
+                way
+            };
+        }
+        Ok(total)
+    }
+}
+
+/// To the nearest integer, halves away from zero.
+pub(super) fn to_int(x: f64) -> Value<i64> {
+    let rounded = x.round();
+    if (-9.223_372_036_854_776e18..9.223_372_036_854_776e18).contains(&rounded) {
+        Ok(rounded as i64)
+    } else {
+        Err("a number that is not finite or does not fit into 64 bits")
+    }
+}
+
+/// `x` as `%.10lg` of C prints it.
+pub fn print(x: f64) -> String {
+    if x.is_nan() {
+        return if x.is_sign_negative() { "-nan" } else { "nan" }.into();
+    }
+    if x.is_infinite() {
+        return if x > 0.0 { "inf" } else { "-inf" }.into();
+    }
+    if x == 0.0 {
+        return if x.is_sign_negative() { "-0" } else { "0" }.into();
+    }
+    let scientific = format!("{x:.9e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let trim = |text: &str| -> String {
+        if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.').into()
+        } else {
+            text.into()
+        }
+    };
+    if (-4..10).contains(&exponent) {
+        trim(&format!("{x:.*}", (9 - exponent) as usize))
+    } else {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        format!("{}e{sign}{:02}", trim(digits), exponent.abs())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roots_are_the_largest_whose_power_fits() {
+        for n in 1..66 {
+            for x in [0, 1, 2, 3, 7, 8, 9, 99, 100, 12345, i64::MAX] {
+                let r = root(n, x).unwrap();
+                let pow = |r: i64| (0..n).try_fold(1i64, |p, _| p.checked_mul(r));
+                assert!(pow(r).is_some_and(|p| p <= x) || x == 0, "{n} {x} {r}");
+                assert!(n == 1 || pow(r + 1).is_none_or(|p| p > x), "{n} {x} {r}");
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_print_with_ten_digits_as_in_c() {
+        for (x, text) in [
+            (0.25, "0.25"),
+            (38.0, "38"),
+            (1.0 / 3.0, "0.3333333333"),
+            (1e6, "1000000"),
+            (1e10, "1e+10"),
+            (9_999_999_999.0, "9999999999"),
+            (123_456_789_012.0, "1.23456789e+11"),
+            (1e-5, "1e-05"),
+            (0.0001, "0.0001"),
+            (-12.0, "-12"),
+        ] {
+            assert_eq!(print(x), text);
+        }
+    }
+
+    #[test]
+    fn shifts_by_any_count_are_defined() {
+        assert_eq!(shift_left(-7, -1), -4);
+        assert_eq!(shift_left(1, 64), 0);
+        assert_eq!(shift_right(-1, 100), -1);
+        assert_eq!(shift_right(5, i64::MIN), 0);
+    }
+}

@@ -1,0 +1,293 @@
+//! Calls that a program gives to its back end as text (BACKEND EXECUTES), as Union programs do.
+//!
+//! The text is no C here: calls of known names are recognised when the program is compiled, and become operations
+//! like any others. `[MESSAGE BUFFER n]` and other names stand for memory, of which a simulation has none.
+
+/// What a call is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Callee {
+    Allreduce,
+    Reduce,
+    Bcast,
+    Alltoall,
+    Barrier,
+    Send,
+    Isend,
+    Recv,
+    Irecv,
+    Sendrecv,
+    Wait,
+    Waitall,
+    Compute,
+    Mark,
+    Open,
+    Close,
+    Read,
+    Write,
+}
+
+/// One call; its numbers are the counts, bytes of a type, peers, roots and tags, in the order of the arguments.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub callee: Callee,
+    pub numbers: Vec<Number>,
+    /// The named request, by its place in the program's list.
+    pub request: Option<u32>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Number {
+    /// A product: of numbers and of values of the text, by their place among these.
+    Product(f64, Vec<u32>),
+    /// `ANY_SOURCE`, `ANY_TAG`.
+    Any,
+}
+
+/// Names of calls without their prefix, and their arguments: `b`uffer, `n`umber, `t`ype, `o`perator,
+/// `c`ommunicator, `r`equest, `s`tatus.
+const CALLS: [(&str, Callee, &str); 18] = [
+    ("mpi_allreduce", Callee::Allreduce, "bbntoc"),
+    ("mpi_reduce", Callee::Reduce, "bbntonc"),
+    ("mpi_bcast", Callee::Bcast, "bntnc"),
+    ("mpi_alltoall", Callee::Alltoall, "bntbntc"),
+    ("mpi_barrier", Callee::Barrier, "c"),
+    ("mpi_send", Callee::Send, "bntnnc"),
+    ("mpi_isend", Callee::Isend, "bntnncr"),
+    ("mpi_recv", Callee::Recv, "bntnncs"),
+    ("mpi_irecv", Callee::Irecv, "bntnncr"),
+    ("mpi_sendrecv", Callee::Sendrecv, "bntnnbntnncs"),
+    ("mpi_wait", Callee::Wait, "rs"),
+    ("mpi_waitall", Callee::Waitall, "nrs"),
+    ("compute", Callee::Compute, "n"),
+    ("mark_iteration", Callee::Mark, "n"),
+    ("io_open_file", Callee::Open, "n"),
+    ("io_close_file", Callee::Close, "n"),
+    ("io_read", Callee::Read, "nn"),
+    ("io_write", Callee::Write, "nn"),
+];
+
+/// Stands before and after the number of a value in the text.
+const MARK: char = '\u{1}';
+
+/// The text with its values replaced by marks.
+pub(super) fn template<'a>(pieces: impl IntoIterator<Item = Option<&'a str>>) -> String {
+    let mut values = 0;
+    let mut text = String::new();
+    for piece in pieces {
+        match piece {
+            Some(piece) => text.extend(piece.chars().filter(|&c| c != MARK)),
+            None => {
+                text.push_str(&format!("{MARK}{values}{MARK}"));
+                values += 1;
+            }
+        }
+    }
+    text
+}
+
+/// The calls in `text`; `requests` collects the names of requests.
+///
+/// # Errors
+/// The text is anything else: what, and what is known.
+pub(super) fn calls(text: &str, requests: &mut Vec<String>) -> Result<Vec<Call>, String> {
+    let mut out = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let Some(open) = rest.find('(') else {
+            return Err(format!("{:?} is no call: expected NAME(arguments);", show(rest)));
+        };
+        let name = rest[..open].trim();
+        let mut depth = 0usize;
+        let mut args = Vec::new();
+        let mut start = open + 1;
+        let mut close = None;
+        for (at, c) in rest.char_indices().skip_while(|&(at, _)| at < open) {
+            match c {
+                '(' | '[' => depth += 1,
+                ')' | ']' => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 {
+                        close = Some(at);
+                        break;
+                    }
+                }
+                ',' if depth == 1 => {
+                    args.push(rest[start..at].trim());
+                    start = at + 1;
+                }
+                _ => {}
+            }
+        }
+        let Some(close) = close else {
+            return Err(format!("the call of {name:?} has no closing parenthesis"));
+        };
+        let last = rest[start..close].trim();
+        if !last.is_empty() || !args.is_empty() {
+            args.push(last);
+        }
+        out.push(call(name, &args, requests)?);
+        rest = rest[close + 1..].trim_start().trim_start_matches(';').trim_start();
+        if out.len() > 256 {
+            return Err("more than 256 calls in one text".into());
+        }
+    }
+    if out.is_empty() {
+        return Err("no call: expected NAME(arguments);".into());
+    }
+    Ok(out)
+}
+
+fn show(text: &str) -> String {
+    let short: String = text.chars().take(40).map(|c| if c == MARK { '?' } else { c }).collect();
+    short
+}
+
+fn call(name: &str, args: &[&str], requests: &mut Vec<String>) -> Result<Call, String> {
+    let lower = name.to_ascii_lowercase();
+    let bare = lower.strip_prefix("union_").unwrap_or(&lower);
+    // Without the prefix of Union only calls of MPI are meant.
+    let known = CALLS
+        .iter()
+        .find(|(known, ..)| *known == bare && (bare.len() < lower.len() || bare.starts_with("mpi_")));
+    let Some(&(_, callee, kinds)) = known else {
+        if bare == "mpi_alltoallv" {
+            return Err(format!(
+                "{name} takes its counts from arrays in memory, which a simulation does not have"
+            ));
+        }
+        return Err(format!(
+            "{:?} is no call that is known here: expected UNION_MPI_ or MPI_ Allreduce, Reduce, Bcast, Alltoall, Barrier, Send, \
+             Recv, Isend, Irecv, Sendrecv, Wait, Waitall, or UNION_Compute, UNION_Mark_Iteration, UNION_IO_OPEN_FILE, \
+             UNION_IO_READ, UNION_IO_WRITE, UNION_IO_CLOSE_FILE",
+            show(name)
+        ));
+    };
+    if args.len() != kinds.len() {
+        return Err(format!("{name} has {} arguments: expected {}", args.len(), kinds.len()));
+    }
+    let mut found = Call {
+        callee,
+        numbers: Vec::new(),
+        request: None,
+    };
+    for (kind, arg) in kinds.chars().zip(args) {
+        match kind {
+            'n' => found
+                .numbers
+                .push(number(arg).ok_or_else(|| format!("argument {:?} of {name} is no number", show(arg)))?),
+            't' => {
+                let bytes = type_bytes(arg).ok_or_else(|| {
+                    format!(
+                        "{:?} is no data type that is known here (UNION_Int, MPI_DOUBLE, ...)",
+                        show(arg)
+                    )
+                })?;
+                found.numbers.push(Number::Product(bytes, Vec::new()));
+            }
+            'c' => {
+                let world = matches!(
+                    arg.to_ascii_lowercase().as_str(),
+                    "union_comm_world" | "mpi_comm_world" | "1"
+                );
+                if !world {
+                    return Err(format!(
+                        "communicator {:?} of {name}: only the world is known here",
+                        show(arg)
+                    ));
+                }
+            }
+            'r' => {
+                let number = requests.iter().position(|known| known == arg).unwrap_or_else(|| {
+                    requests.push((*arg).to_owned());
+                    requests.len() - 1
+                });
+                found.request = Some(number as u32);
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+fn type_bytes(name: &str) -> Option<f64> {
+    let lower = name.to_ascii_lowercase();
+    let bare = lower.strip_prefix("union_").or_else(|| lower.strip_prefix("mpi_"))?;
+    Some(match bare {
+        "byte" | "char" | "unsigned_char" => 1.0,
+        "short" | "unsigned_short" => 2.0,
+        "int" | "float" | "unsigned" => 4.0,
+        "double" | "long" | "long_long" | "long_long_int" | "unsigned_long" => 8.0,
+        _ => return None,
+    })
+}
+
+/// A number, a value of the text, or a product of such, with casts before it.
+fn number(text: &str) -> Option<Number> {
+    let mut text = text.trim();
+    if matches!(
+        text.to_ascii_lowercase().as_str(),
+        "mpi_any_source" | "mpi_any_tag" | "union_any_source" | "union_any_tag"
+    ) {
+        return Some(Number::Any);
+    }
+    for cast in ["int", "long", "long long", "double", "unsigned", "size_t", "int64_t"] {
+        if let Some(rest) = text
+            .strip_prefix('(')
+            .and_then(|rest| rest.trim_start().strip_prefix(cast))
+            && let Some(rest) = rest.trim_start().strip_prefix(')')
+        {
+            text = rest.trim_start();
+        }
+    }
+    while text.starts_with('(') && text.ends_with(')') {
+        text = text[1..text.len() - 1].trim();
+    }
+    let mut factor = 1.0;
+    let mut values = Vec::new();
+    for part in text.split('*') {
+        let part = part.trim();
+        match part.strip_prefix(MARK).and_then(|part| part.strip_suffix(MARK)) {
+            Some(value) => values.push(value.parse().ok()?),
+            None => factor *= part.parse::<f64>().ok().filter(|value| value.is_finite())?,
+        }
+    }
+    Some(Number::Product(factor, values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_all_reduce_of_union_programs_is_recognised() {
+        let text = template([
+            Some("UNION_MPI_Allreduce([MESSAGE BUFFER 0], [MESSAGE BUFFER 1], (int)"),
+            None,
+            Some(", UNION_Int, UNION_Op_Sum, UNION_Comm_World);"),
+        ]);
+        let calls = calls(&text, &mut Vec::new()).unwrap();
+        assert_eq!(calls.len(), 1);
+        assert_eq!(calls[0].callee, Callee::Allreduce);
+        assert!(
+            matches!(&calls[0].numbers[..], [Number::Product(1.0, values), Number::Product(4.0, _)] if values == &[0])
+        );
+    }
+
+    #[test]
+    fn other_text_is_refused_with_its_reason() {
+        let refuse = |text: &str| calls(text, &mut Vec::new()).unwrap_err();
+        assert!(refuse("printf(\"x\");").contains("printf"));
+        assert!(refuse("MPI_Barrier(my_comm);").contains("only the world"));
+        assert!(refuse("MPI_Barrier(MPI_COMM_WORLD").contains("closing"));
+        assert!(refuse("MPI_Bcast(b, x, MPI_INT, 0, MPI_COMM_WORLD);").contains("is no number"));
+        assert!(refuse("MPI_Bcast(b);").contains("expected 5"));
+        assert!(refuse("").contains("no call"));
+        assert!(refuse("Compute(5);").contains("Compute"));
+        assert_eq!(
+            calls("MPI_Wait(&r, s); MPI_Barrier(MPI_COMM_WORLD)", &mut Vec::new())
+                .unwrap()
+                .len(),
+            2
+        );
+    }
+}

@@ -1,0 +1,374 @@
+//! The parser: recursive descent over the tokens, with several errors per text.
+//!
+//! After an error it goes on behind the next period, or the next statement of the top level. Nesting is bounded
+//! ([`MOST_DEPTH`]), so that no text overflows the stack here or in what walks the tree later.
+
+mod expression;
+mod message;
+mod statement;
+
+use super::ast::{Header, Program, Stmt, Tasks, TasksKind, Word};
+use super::diagnostic::{Diagnostic, Span};
+use super::keyword::{nearest, nearest_keyword};
+use super::lexer::{Tok, Token};
+
+/// The deepest nesting of statements, parentheses and operands.
+pub(super) const MOST_DEPTH: u16 = 64;
+/// The longest chain of operators of one level (`1+1+...`), which makes a tree as deep.
+pub(super) const MOST_CHAIN: u16 = 200;
+/// The most errors that are reported.
+const MOST_ERRORS: usize = 20;
+
+/// An error has been reported; the statement cannot be parsed.
+pub(super) struct Stop;
+pub(super) type Parsed<T> = Result<T, Stop>;
+
+pub(super) struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+    /// For each `(`, `{`, `[`: the token that closes it.
+    closes: Vec<u32>,
+    depth: u16,
+    errors: Vec<Diagnostic>,
+}
+
+/// Parses `tokens`, which end with [`Tok::End`].
+pub(super) fn parse(tokens: Vec<Token>) -> (Program, Vec<Diagnostic>) {
+    let mut closes = vec![u32::MAX; tokens.len()];
+    let mut open = Vec::new();
+    for (index, token) in tokens.iter().enumerate() {
+        match token.tok {
+            Tok::Sign("(" | "{" | "[") => open.push(index),
+            Tok::Sign(")" | "}" | "]") => {
+                if let Some(first) = open.pop() {
+                    closes[first] = index as u32;
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut parser = Parser {
+        tokens,
+        at: 0,
+        closes,
+        depth: 0,
+        errors: Vec::new(),
+    };
+    let program = parser.program();
+    (program, parser.errors)
+}
+
+impl Parser {
+    fn tok(&self) -> &Tok {
+        &self.tokens[self.at].tok
+    }
+
+    /// The token `ahead` of the present one; the end beyond the end.
+    fn peek(&self, ahead: usize) -> &Tok {
+        &self.tokens[(self.at + ahead).min(self.tokens.len() - 1)].tok
+    }
+
+    fn span(&self) -> Span {
+        self.tokens[self.at].span
+    }
+
+    fn previous(&self) -> Span {
+        self.tokens[self.at.saturating_sub(1)].span
+    }
+
+    fn advance(&mut self) {
+        if self.at + 1 < self.tokens.len() {
+            self.at += 1;
+        }
+    }
+
+    fn is(&self, word: &str) -> bool {
+        matches!(self.tok(), Tok::Word(other) if *other == word)
+    }
+
+    fn is_sign(&self, sign: &str) -> bool {
+        matches!(self.tok(), Tok::Sign(other) if *other == sign)
+    }
+
+    fn is_name(&self, names: &[&str]) -> bool {
+        matches!(self.tok(), Tok::Name(name) if names.contains(&name.as_str()))
+    }
+
+    /// Takes keyword `word` if it comes next.
+    fn eat(&mut self, word: &str) -> bool {
+        let found = self.is(word);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn eat_sign(&mut self, sign: &str) -> bool {
+        let found = self.is_sign(sign);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn expect(&mut self, word: &str) -> Parsed<()> {
+        if self.eat(word) {
+            return Ok(());
+        }
+        self.unexpected(&word.to_uppercase())
+    }
+
+    fn expect_sign(&mut self, sign: &str) -> Parsed<()> {
+        if self.eat_sign(sign) {
+            return Ok(());
+        }
+        self.unexpected(&format!("{sign:?}"))
+    }
+
+    fn report(&mut self, reason: &'static str, message: String, span: Span, hint: Option<String>) -> Stop {
+        if self.errors.len() < MOST_ERRORS {
+            self.errors.push(Diagnostic {
+                reason,
+                message,
+                span,
+                hint,
+            });
+        }
+        Stop
+    }
+
+    /// Reports that something else was `expected` here.
+    fn unexpected<T>(&mut self, expected: &str) -> Parsed<T> {
+        let seen = match self.tok() {
+            Tok::Word(word) => format!("keyword {}", word.to_uppercase()),
+            Tok::Name(name) => format!("{name:?}"),
+            Tok::Int(value) => format!("number {value}"),
+            Tok::Text(_) => "a string".into(),
+            Tok::Sign(sign) => format!("{sign:?}"),
+            Tok::End => "the end of the program".into(),
+        };
+        let hint = match self.tok() {
+            Tok::Name(name) => nearest_keyword(name)
+                .filter(|near| near != name)
+                .map(|near| format!("did you mean the keyword {}?", near.to_uppercase())),
+            _ => None,
+        };
+        let span = self.span();
+        Err(self.report(
+            "syntax error",
+            format!("{seen} where {expected} is expected"),
+            span,
+            hint,
+        ))
+    }
+
+    /// One level deeper, for the time of `parse`.
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= MOST_DEPTH {
+            let span = self.span();
+            return Err(self.report(
+                "nested too deeply",
+                format!("nested more than {MOST_DEPTH} levels deep"),
+                span,
+                None,
+            ));
+        }
+        self.depth += 1;
+        let result = parse(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// An identifier that is declared here.
+    fn declared(&mut self) -> Parsed<Word> {
+        let span = self.span();
+        match self.tok() {
+            Tok::Name(name) => {
+                let text = name.clone();
+                self.advance();
+                Ok(Word { text, span })
+            }
+            Tok::Word(word) => {
+                let message = format!("{} is a keyword and cannot name a variable", word.to_uppercase());
+                Err(self.report("keyword used as a variable", message, span, None))
+            }
+            _ => self.unexpected("the name of a variable"),
+        }
+    }
+
+    fn text(&mut self) -> Parsed<Word> {
+        let span = self.span();
+        match self.tok() {
+            Tok::Text(text) => {
+                let text = text.clone();
+                self.advance();
+                Ok(Word { text, span })
+            }
+            _ => self.unexpected("a string"),
+        }
+    }
+
+    fn program(&mut self) -> Program {
+        let mut program = Program {
+            headers: Vec::new(),
+            statements: Vec::new(),
+        };
+        while *self.tok() != Tok::End {
+            let start = self.at;
+            let failed = if self.at_header() {
+                let span = self.span();
+                if !program.statements.is_empty() {
+                    self.report(
+                        "declaration after a statement",
+                        "declarations come before all statements".into(),
+                        span,
+                        None,
+                    );
+                }
+                self.header().map(|header| program.headers.push(header)).is_err()
+            } else {
+                self.statements()
+                    .map(|statements| program.statements.push(statements))
+                    .is_err()
+            };
+            if failed {
+                self.recover(start);
+            }
+            self.eat_sign(".");
+        }
+        program
+    }
+
+    /// Goes on behind the next period of the top level, at least one token after `start`.
+    fn recover(&mut self, start: usize) {
+        if self.at == start {
+            self.advance();
+        }
+        while !matches!(self.tok(), Tok::End | Tok::Sign(".")) {
+            self.advance();
+        }
+    }
+
+    fn at_header(&self) -> bool {
+        match self.tok() {
+            Tok::Word("require") => true,
+            Tok::Word("the") => matches!(self.peek(1), Tok::Word("backend")),
+            // A keyword in the place of the name is reported there.
+            Tok::Name(_) | Tok::Word(_) => {
+                matches!(self.peek(1), Tok::Word("is")) && matches!(self.peek(2), Tok::Text(_))
+            }
+            _ => false,
+        }
+    }
+
+    fn header(&mut self) -> Parsed<Header> {
+        if self.eat("require") {
+            self.expect("language")?;
+            self.expect("version")?;
+            return Ok(Header::Version(self.text()?));
+        }
+        if self.eat("the") {
+            self.expect("backend")?;
+            self.expect("declares")?;
+            self.text()?;
+            return Ok(Header::Declares);
+        }
+        let name = self.declared()?;
+        self.expect("is")?;
+        let about = self.text()?.text;
+        for word in ["and", "comes", "from"] {
+            self.expect(word)?;
+        }
+        let long = self.text()?;
+        self.expect("or")?;
+        let short = self.text()?;
+        self.expect("with")?;
+        self.expect("default")?;
+        let default = self.expr()?;
+        Ok(Header::Param {
+            name,
+            about,
+            long,
+            short,
+            default,
+        })
+    }
+
+    /// Statements with THEN between them.
+    fn statements(&mut self) -> Parsed<Vec<Stmt>> {
+        let mut list = vec![self.statement()?];
+        while self.eat("then") {
+            list.push(self.statement()?);
+        }
+        Ok(list)
+    }
+
+    /// A set of tasks, as a source or a target; which forms fit where is checked later.
+    fn tasks(&mut self) -> Parsed<Tasks> {
+        let start = self.span();
+        let kind = if self.eat("all") {
+            if self.eat("other") {
+                self.expect("task")?;
+                TasksKind::AllOther
+            } else {
+                self.expect("task")?;
+                TasksKind::All(self.all_variable())
+            }
+        } else if self.eat("task") {
+            if self.eat("group") {
+                TasksKind::Group(self.declared()?)
+            } else if self.is_sign("{") {
+                TasksKind::Ranges(self.ranges()?)
+            } else if matches!(self.peek(1), Tok::Word("such")) {
+                let name = self.declared()?;
+                self.expect("such")?;
+                self.expect("that")?;
+                TasksKind::Such {
+                    name,
+                    cond: self.cond()?,
+                }
+            } else {
+                TasksKind::One(self.expr()?)
+            }
+        } else {
+            let hint = match self.tok() {
+                Tok::Name(name) => nearest(name, ["task", "tasks", "all", "for", "let", "if", "assert"])
+                    .map(|near| format!("did you mean {}?", near.to_uppercase())),
+                _ => None,
+            };
+            self.unexpected::<()>("a set of tasks (TASK, TASKS, ALL TASKS)").ok();
+            if let (Some(hint), Some(error)) = (hint, self.errors.last_mut()) {
+                error.hint = Some(hint);
+            }
+            return Err(Stop);
+        };
+        Ok(Tasks {
+            kind,
+            span: start.to(self.previous()),
+        })
+    }
+
+    /// The variable of ALL TASKS. The verbs of file access are no keywords, so that a name is one only where
+    /// no verb follows it.
+    fn all_variable(&mut self) -> Option<Word> {
+        let Tok::Name(name) = self.tok() else { return None };
+        if statement::io_verb(name).is_some() {
+            let verb_follows = match self.peek(1) {
+                Tok::Word(word) => statement::VERBS.contains(word),
+                Tok::Name(next) => {
+                    statement::io_verb(next).is_some() && !matches!(self.peek(2), Tok::Word(_) | Tok::End)
+                }
+                _ => false,
+            };
+            if !verb_follows {
+                return None;
+            }
+        }
+        let word = Word {
+            text: name.clone(),
+            span: self.span(),
+        };
+        self.advance();
+        Some(word)
+    }
+}

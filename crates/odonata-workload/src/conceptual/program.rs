@@ -1,0 +1,245 @@
+//! A program as the engine runs it: steps as operations.
+
+use odonata_units::Time;
+
+use crate::program::{ReportText, Seen};
+use crate::{Collective, Comm, Cursor, Group, Op, OpKind, Program, Request, Source, Tag};
+
+use super::instance::Instance;
+use super::ir::word;
+use super::machine::{Machine, Moment, Step};
+
+/// Time of one access of TOUCHES to memory: an assumption, 1 ns.
+const ACCESS: Time = Time::from_ns(1);
+
+/// A coNCePTuaL program with its parameters; see [`Conceptual::program`](super::Conceptual::program).
+#[derive(Debug)]
+pub struct ConceptualProgram {
+    instance: Instance,
+}
+
+impl ConceptualProgram {
+    pub(super) fn new(instance: Instance) -> Self {
+        ConceptualProgram { instance }
+    }
+
+    /// The operation that `step` is; `None` if it takes neither time nor traffic.
+    fn kind(&self, step: Step, memory: &mut [u64]) -> Option<OpKind> {
+        let comm = Comm::WORLD;
+        // A request has the number of those that are open.
+        let request = Request((memory[word::REQUESTS] as u32).wrapping_sub(1));
+        Some(match step {
+            Step::Message {
+                send: true,
+                peer: to,
+                bytes,
+                tag,
+                asynchronous,
+                ..
+            } => match asynchronous {
+                true => OpKind::Isend {
+                    to,
+                    tag,
+                    bytes,
+                    comm,
+                    request,
+                },
+                false => OpKind::Send { to, tag, bytes, comm },
+            },
+            Step::Message {
+                peer,
+                bytes,
+                tag,
+                asynchronous,
+                ..
+            } => {
+                let (from, tag) = (Source::Rank(peer), Tag::Is(tag));
+                match asynchronous {
+                    true => OpKind::Irecv {
+                        from,
+                        tag,
+                        bytes,
+                        comm,
+                        request,
+                    },
+                    false => OpKind::Recv { from, tag, bytes, comm },
+                }
+            }
+            Step::WaitAll => OpKind::WaitAll {
+                first: Request(0),
+                count: std::mem::take(&mut memory[word::REQUESTS]) as u32,
+            },
+            Step::Barrier(None) => OpKind::Collective(Collective::Barrier { comm }),
+            Step::Barrier(Some(data)) => OpKind::Collective(Collective::Barrier {
+                comm: Comm(data.circles[0].comm?),
+            }),
+            Step::Multicast {
+                data,
+                root,
+                circle,
+                bytes,
+            } => {
+                let circle = &data.circles[circle];
+                OpKind::Collective(Collective::Broadcast {
+                    comm: Comm(circle.comm?),
+                    root: circle.members.place(root)?,
+                    bytes,
+                })
+            }
+            Step::Reduce { data, items, bytes } => {
+                let [from, to, both] = &data.circles[..] else {
+                    return None;
+                };
+                let comm = Comm(both.comm?);
+                if from.members == to.members {
+                    return Some(OpKind::Collective(Collective::Allreduce {
+                        comm,
+                        bytes,
+                        count: items,
+                    }));
+                }
+                // Several receivers get the result from the first of them (`machine`).
+                let root = both.members.place(to.members.get(0)?)?;
+                OpKind::Collective(Collective::Reduce {
+                    comm,
+                    root,
+                    bytes,
+                    count: items,
+                })
+            }
+            Step::Delay { microseconds, .. } => OpKind::Compute {
+                duration: Time(microseconds * 1_000_000),
+            },
+            Step::Touch { count, .. } => OpKind::Compute {
+                duration: Time(ACCESS.0.saturating_mul(count).min(Time::LONGEST.0)),
+            },
+            Step::Report { site, index, value } => OpKind::Report {
+                report: site,
+                index,
+                value,
+            },
+            Step::Aggregate => OpKind::Report {
+                report: u32::MAX,
+                index: 0,
+                value: 0.0,
+            },
+            Step::Open(file) => OpKind::Open { file: file as u64 },
+            Step::Close(file) => OpKind::Close { file: file as u64 },
+            Step::Transfer {
+                write: true,
+                file,
+                offset,
+                bytes,
+            } => OpKind::Write {
+                file: file as u64,
+                offset,
+                bytes,
+            },
+            Step::Transfer {
+                file, offset, bytes, ..
+            } => OpKind::Read {
+                file: file as u64,
+                offset,
+                bytes,
+            },
+            Step::Plain(kind) => kind,
+            Step::Counters(_) | Step::Text(_) => return None,
+        })
+    }
+}
+
+impl Program for ConceptualProgram {
+    fn ranks(&self) -> u32 {
+        self.instance.tasks
+    }
+
+    /// Nothing: the operations of such a program follow from its memory
+    /// ([`Program::next_with`]).
+    fn next(&self, _: u32, _: &mut Cursor) -> Option<Op> {
+        None
+    }
+
+    fn memory(&self) -> usize {
+        self.instance.code.words as usize
+    }
+
+    fn next_with(&self, rank: u32, cursor: &mut Cursor, seen: &mut Seen) -> Option<Op> {
+        if rank >= self.instance.tasks || seen.memory.len() < self.memory() || seen.memory[word::FAULT] != 0 {
+            return None;
+        }
+        if cursor.op == u32::MAX {
+            return None;
+        }
+        let moment = Moment {
+            now: seen.now.map_or(0, |now| now.0),
+            clockless: seen.now.is_none(),
+            answer: seen.answer,
+            op: cursor.op,
+            record: false,
+        };
+        loop {
+            let mut machine = Machine {
+                program: &self.instance,
+                rank,
+                memory: &mut *seen.memory,
+                moment,
+            };
+            let kind = match machine.step() {
+                Ok(None) => match std::mem::take(&mut seen.memory[word::REQUESTS]) as u32 {
+                    0 => return None,
+                    // What nobody has waited for ends with the program.
+                    count => OpKind::WaitAll {
+                        first: Request(0),
+                        count,
+                    },
+                },
+                Ok(Some(step)) => match self.kind(step, seen.memory) {
+                    Some(kind) => kind,
+                    None => continue,
+                },
+                Err(fault) => {
+                    let at = seen.memory[word::AT];
+                    seen.memory[word::FAULT] = 1;
+                    seen.failure = Some(self.instance.abort(fault, at).message);
+                    return None;
+                }
+            };
+            return cursor.advance(|_| Some(kind));
+        }
+    }
+
+    fn failure(&self, rank: u32, memory: &[u64], now: Time) -> Option<String> {
+        let mut memory = memory.get(..self.memory())?.to_vec();
+        // A step that fails leaves the memory as the instruction found it, but for this.
+        memory[word::FAULT] = 0;
+        let mut machine = Machine {
+            program: &self.instance,
+            rank,
+            memory: &mut memory,
+            moment: Moment {
+                now: now.0,
+                clockless: false,
+                answer: 0,
+                op: 0,
+                record: false,
+            },
+        };
+        let fault = machine.one().err()?;
+        Some(self.instance.abort(fault, memory[word::AT]).message)
+    }
+
+    fn group(&self, _: u32, comm: Comm) -> Option<Group> {
+        self.instance.groups.group(comm.0)
+    }
+
+    fn report(&self, report: u32) -> Option<ReportText> {
+        super::record::report_text(self.instance.code.reports.get(report as usize)?)
+    }
+
+    fn describe(&self) -> String {
+        format!(
+            "coNCePTuaL program {}, {} tasks",
+            self.instance.file, self.instance.tasks
+        )
+    }
+}

@@ -1,0 +1,421 @@
+//! Rules that the coNCePTuaL front end keeps for every program: held on random ones.
+
+use std::collections::BTreeMap;
+
+use odonata_workload::conceptual::{Conceptual, evaluate};
+use odonata_workload::{Cursor, OpKind, Program, Seen, Source, operations};
+
+/// A small generator (xorshift64*), so that a failure can be repeated.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        (self.next() >> 33) % n
+    }
+
+    fn of<'a>(&mut self, list: &[&'a str]) -> &'a str {
+        list[self.below(list.len() as u64) as usize]
+    }
+}
+
+/// Text, level (0 sum, 1 product, 2 unary, 3 power, 4 atom) and value of a random expression.
+fn expression(random: &mut Random, depth: u32) -> (String, u8, Option<i64>) {
+    if depth == 0 || random.below(5) == 0 {
+        let value = random.below(12) as i64;
+        return (value.to_string(), 4, Some(value));
+    }
+    let (left, left_level, a) = expression(random, depth - 1);
+    let (right, right_level, b) = expression(random, depth - 1);
+    let wrap = |text: String, level: u8, least: u8| if level < least { format!("({text})") } else { text };
+    let both = a.zip(b);
+    match random.below(4) {
+        0 => {
+            let operator = random.of(&["+", "-", "|", "xor"]);
+            let value = both.and_then(|(a, b)| match operator {
+                "+" => a.checked_add(b),
+                "-" => a.checked_sub(b),
+                "|" => Some(a | b),
+                _ => Some(a ^ b),
+            });
+            // Left to right: the right side must bind tighter.
+            (
+                format!(
+                    "{} {operator} {}",
+                    wrap(left, left_level, 0),
+                    wrap(right, right_level, 1)
+                ),
+                0,
+                value,
+            )
+        }
+        1 => {
+            let operator = random.of(&["*", "/", "mod", "<<", ">>", "&"]);
+            let value = both.and_then(|(a, b)| match operator {
+                "*" => a.checked_mul(b),
+                "/" => a.checked_div(b),
+                "mod" => (b != 0).then(|| ((a as i128).rem_euclid((b as i128).abs())) as i64),
+                "<<" | ">>" => {
+                    let by = if operator == "<<" { b as i128 } else { -(b as i128) };
+                    Some(match by {
+                        64.. => 0,
+                        0..=63 => a.wrapping_shl(by as u32),
+                        -63..=-1 => a >> -by,
+                        _ => {
+                            if a < 0 {
+                                -1
+                            } else {
+                                0
+                            }
+                        }
+                    })
+                }
+                _ => Some(a & b),
+            });
+            (
+                format!(
+                    "{} {operator} {}",
+                    wrap(left, left_level, 1),
+                    wrap(right, right_level, 2)
+                ),
+                1,
+                value,
+            )
+        }
+        2 => {
+            // A sign binds looser than a power to its right.
+            let value = a.and_then(i64::checked_neg);
+            (format!("-{}", wrap(left, left_level, 2).replace("--", "- -")), 2, value)
+        }
+        _ => {
+            let value = both.and_then(|(a, b)| match (a, b) {
+                (0, ..=0) => None,
+                (1, _) => Some(1),
+                (-1, _) => Some(if b % 2 == 0 { 1 } else { -1 }),
+                (_, ..0) => Some(0),
+                _ => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)),
+            });
+            (
+                format!("{}**{}", wrap(left, left_level, 4), wrap(right, right_level, 2)),
+                3,
+                value,
+            )
+        }
+    }
+}
+
+#[test]
+fn expressions_have_the_value_of_their_tree() {
+    let mut random = Random(7);
+    let mut with_value = 0;
+    for _ in 0..4000 {
+        let (text, _, expected) = expression(&mut random, 4);
+        let found = evaluate(&text, false).ok();
+        assert_eq!(found, expected.map(|value| value as f64), "{text}");
+        with_value += u32::from(expected.is_some());
+    }
+    assert!(with_value > 2000, "{with_value} of 4000 have a value");
+}
+
+#[test]
+fn no_text_makes_the_front_end_panic() {
+    let mut random = Random(11);
+    let words = [
+        "task",
+        "tasks",
+        "all",
+        "other",
+        "0",
+        "1",
+        "t",
+        "such",
+        "that",
+        "is",
+        "even",
+        "{",
+        "}",
+        "(",
+        ")",
+        ",",
+        "...",
+        "for",
+        "each",
+        "in",
+        "repetitions",
+        "sends",
+        "a",
+        "4K",
+        "byte",
+        "message",
+        "to",
+        "then",
+        ".",
+        "let",
+        "be",
+        "while",
+        "if",
+        "otherwise",
+        "receives",
+        "from",
+        "multicasts",
+        "reduces",
+        "integers",
+        "logs",
+        "as",
+        "\"x\"",
+        "the",
+        "median",
+        "of",
+        "outputs",
+        "and",
+        "-",
+        "+",
+        "**",
+        "mod",
+        "=",
+        "<",
+        "/\\",
+        "\\/",
+        "[",
+        "]",
+        "read",
+        "file",
+        "num_tasks",
+        "plus",
+        "warmup",
+        "seconds",
+        "random",
+        "group",
+        "g",
+        "who",
+        "it",
+        "using",
+        "tag",
+        "mesh_neighbor",
+        "*",
+        "my",
+        "\u{e9}",
+        "#",
+    ];
+    let mut valid = 0;
+    for _ in 0..3000 {
+        let text: Vec<&str> = (0..random.below(30)).map(|_| random.of(&words)).collect();
+        let text = text.join(" ");
+        match Conceptual::parse("soup", &text) {
+            Ok(program) => {
+                valid += 1;
+                program.record(3, &[], 1, &|_| Err("no files".into()));
+            }
+            Err(errors) => assert!(!errors.to_string().is_empty()),
+        }
+    }
+    assert!(valid > 10);
+    for _ in 0..2000 {
+        let bytes: Vec<u8> = (0..random.below(80)).map(|_| random.next() as u8).collect();
+        let _ = Conceptual::parse("bytes", &String::from_utf8_lossy(&bytes)).map_err(|errors| errors.to_string());
+    }
+}
+
+#[test]
+fn deep_nesting_is_an_error_and_long_chains_are_too() {
+    let reason = |text: String| Conceptual::parse("deep", &text).unwrap_err().reason();
+    let n = 100_000;
+    assert_eq!(
+        reason(format!("Task {}1{} synchronizes", "(".repeat(n), ")".repeat(n))),
+        "nested too deeply"
+    );
+    assert_eq!(
+        reason(format!("Task {}1 synchronizes", "- ".repeat(n))),
+        "nested too deeply"
+    );
+    assert_eq!(
+        reason(format!("Task 1{} synchronizes", "+1".repeat(n))),
+        "nested too deeply"
+    );
+    assert_eq!(
+        reason(format!("Task 2{} synchronizes", "**2".repeat(n))),
+        "nested too deeply"
+    );
+    assert_eq!(reason("{".repeat(n)), "nested too deeply");
+    assert_eq!(
+        reason(format!("{}task 0 synchronizes", "for 1 repetitions ".repeat(n))),
+        "nested too deeply"
+    );
+    assert_eq!(
+        reason(format!(
+            "If {}1 = 1{} then task 0 synchronizes",
+            "(".repeat(n),
+            ")".repeat(n)
+        )),
+        "nested too deeply"
+    );
+}
+
+#[test]
+fn every_send_has_its_receive_whatever_the_sets_are() {
+    let mut random = Random(13);
+    let sources = [
+        "all tasks t",
+        "tasks t such that t > 2",
+        "tasks t such that t is odd",
+        "task 3",
+        "all tasks",
+        "tasks t such that t is in {0, 3, ..., 40}",
+    ];
+    let with_t = [
+        "task t+1",
+        "task (t+3) mod num_tasks",
+        "task num_tasks-1-t",
+        "task (5-t) mod num_tasks",
+        "task t xor 5",
+        "task mesh_neighbor((3*, 2, 2*), t, (1, -1, 1))",
+        "task mesh_neighbor((num_tasks*), t, (-2))",
+        "task t*2 mod 7",
+        "task t/2",
+        "tasks u such that u > t",
+        "tasks u such that (u+t) mod 3 = 0",
+        "tasks {t, t+2, ..., 9}",
+        "all other tasks",
+        "task tree_parent(t)",
+        "task knomial_child(t, 1)",
+        "task (t+k) mod num_tasks",
+        "tasks u such that u <> t /\\ k divides u+t",
+    ];
+    let without = [
+        "all other tasks",
+        "task 2",
+        "tasks u such that u is even",
+        "tasks {1, 4}, {9}",
+    ];
+    for round in 0..400 {
+        let tasks = 1 + random.below(14) as u32;
+        let source = random.of(&sources);
+        let target = if source.ends_with('t') {
+            random.of(&with_t)
+        } else {
+            random.of(&without)
+        };
+        let bytes = if source.ends_with('t') { "100*t+k" } else { "7*k" };
+        let count = random.of(&["a", "2", "k"]);
+        let text = format!(
+            "For each k in {{1, ..., 3}} {{ {source} asynchronously send {count} {bytes} byte messages to {target} then \
+             all tasks await completion }}"
+        );
+        let program = Conceptual::parse("pairs", &text).unwrap_or_else(|errors| panic!("{errors}"));
+        let program = program.program(tasks, &[], round, &|_| Err("no files".into())).unwrap();
+        let mut sent: BTreeMap<(u32, u32, u64), i64> = BTreeMap::new();
+        let mut last = BTreeMap::new();
+        for rank in 0..tasks {
+            for op in operations(&program, rank) {
+                match op.kind {
+                    OpKind::Isend { to, bytes, .. } => *sent.entry((rank, to, bytes)).or_default() += 1,
+                    OpKind::Irecv {
+                        from: Source::Rank(from),
+                        bytes,
+                        ..
+                    } => {
+                        *sent.entry((from, rank, bytes)).or_default() -= 1;
+                        // Receives of one statement come in the order of their senders.
+                        let before = last.insert(rank, from);
+                        assert!(before.is_none_or(|before| before <= from), "{text} {tasks}");
+                    }
+                    OpKind::WaitAll { .. } => {
+                        last.remove(&rank);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        assert!(
+            sent.values().all(|&open| open == 0),
+            "{text} on {tasks} tasks: {sent:?}"
+        );
+    }
+}
+
+#[test]
+fn the_same_memory_gives_the_same_operation_and_memory() {
+    let text = "For 3 repetitions plus 1 warmup repetition { let r be a random task while task r sends a 5 byte message to \
+                all other tasks then all tasks t compute for 1+random_uniform(0, 100) microseconds then \
+                task 0 outputs elapsed_usecs and \" \" and msgs_sent }";
+    let program = Conceptual::parse("pure", text).unwrap();
+    let program = program.program(5, &[], 3, &|_| Err("no files".into())).unwrap();
+    for rank in 0..5 {
+        let mut cursor = Cursor::default();
+        let mut memory = vec![0; program.memory()];
+        for step in 0..100u64 {
+            let run = |mut cursor: Cursor, mut memory: Vec<u64>| {
+                let mut seen = Seen {
+                    memory: &mut memory,
+                    now: Some(odonata_units::Time::from_ns(1000 * step)),
+                    answer: 0,
+                    failure: None,
+                };
+                let op = program.next_with(rank, &mut cursor, &mut seen);
+                (op, cursor, memory)
+            };
+            let (first, again) = (run(cursor, memory.clone()), run(cursor, memory.clone()));
+            assert_eq!(first, again);
+            (cursor, memory) = (first.1, first.2);
+        }
+    }
+}
+
+#[test]
+fn blocking_rings_deadlock_and_what_is_left_over_is_named() {
+    let completion = |text: &str, tasks: u32| {
+        let record = Conceptual::parse("end", text)
+            .unwrap()
+            .record(tasks, &[], 1, &|_| Err(String::new()));
+        record.json()["completion"].to_string()
+    };
+    let ring = "All tasks t send a 1 byte message to task (t+1) mod num_tasks.";
+    assert_eq!(completion(ring, 3), "[[\"deadlock\",[0,2,1]]]");
+    assert_eq!(
+        completion("All tasks t send a 1 byte message to task t+1.", 3),
+        "[\"complete\"]"
+    );
+    let unsent = "Task 1 receives a 4 byte message from task 0.";
+    assert_eq!(completion(unsent, 2), "[[\"never-satisfied\",1,0,\"recv\"]]");
+    assert_eq!(
+        completion("Task 1 asynchronously receives a 4 byte message from task 0.", 2),
+        "[[\"never-awaited\",1,1,\"recv\"]]"
+    );
+}
+
+#[test]
+fn several_mistakes_are_found_at_once_with_hints() {
+    let text = "Task 0 sends a szie byte message to task 1.\nLet size be 4 while task 0 sends a szie byte mesage to task 1.\n\
+                Tasks q such that q > 0 synchronise.\n";
+    let errors = Conceptual::parse("typos", text).unwrap_err();
+    let shown = errors.to_string();
+    assert_eq!(errors.errors.len(), 3, "{shown}");
+    assert!(
+        shown.contains("typos:2:44: error") && shown.contains("keyword MESSAGE?"),
+        "{shown}"
+    );
+    assert!(shown.contains("SYNCHRONIZE"), "{shown}");
+    assert!(shown.contains("  |                ^^^^"), "{shown}");
+}
+
+#[test]
+fn a_large_program_starts_small() {
+    // 100,000 tasks on a torus: no table of pairs, a few words per task.
+    let text = "All tasks t asynchronously send an 8K byte message to task mesh_neighbor((50*, 50*, 40*), t, (1, 0, 0)) then \
+                all tasks t asynchronously send an 8K byte message to task mesh_neighbor((50*, 50*, 40*), t, (0, 0, -1)) then \
+                all tasks await completion then all tasks reduce a doubleword.";
+    let program = Conceptual::parse("halo", text).unwrap();
+    let program = program.program(100_000, &[], 1, &|_| Err(String::new())).unwrap();
+    assert!(program.memory() < 32, "{} words", program.memory());
+    let mut total = 0;
+    for rank in (0..100_000).step_by(10) {
+        total += operations(&program, rank).count();
+    }
+    assert_eq!(total, 10_000 * 6);
+}
