@@ -34,5 +34,6 @@ pub use company::Company;
 pub use odonata_units::Time;
 pub use outcome::Outcome;
 pub use scenario::InputError;
+pub use scenario::resolved::{PythonSource, provide_python};
 pub use simulation::{Others, Progress, Results, Simulation};
 pub use snapshot::Snapshot;

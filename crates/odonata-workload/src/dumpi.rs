@@ -50,7 +50,7 @@ mod translate;
 mod types;
 
 pub use error::TraceError;
-pub use lint::{Finding, Severity, lint};
+pub use lint::{Finding, Severity, lint, lint_program};
 pub use rank_file::{Ending, RankFile, Records};
 pub use record::{Arg, Record, Span, Status, call_name};
 pub use repeat::repeat;

@@ -84,6 +84,7 @@ mod group;
 mod op;
 mod phases;
 mod program;
+mod recent;
 pub mod skeletons;
 pub mod synthetic;
 
@@ -92,6 +93,7 @@ pub use group::Group;
 pub use op::{After, Comm, Counts, Op, OpId, OpKind, PROC_NULL, Request, Source, Tag};
 pub use phases::{PhaseCursor, Phases};
 pub use program::{Cursor, Program, ReportColumn, ReportText, Seen, operations};
+pub use recent::Recent;
 pub use synthetic::{
     Arrival, Bursts, GridShift, Neighbours, OnOff, Pattern, Reach, Step, Synthetic, Tornado, Turn, WorstCase,
 };

@@ -175,6 +175,50 @@ fn report_of(phase: u32, report: u32) -> u32 {
     }
 }
 
+impl Phases {
+    /// The next operation; or, where there is none, why the phase under way cannot go on, if that is so.
+    fn step(&self, rank: u32, cursor: &mut Cursor, seen: &mut Seen) -> Result<Op, Option<String>> {
+        let count = self.phases.len() as u32;
+        let mut at = *cursor;
+        // A whole round without an operation for this rank is the end: the next one would be the same.
+        for _ in 0..=count {
+            if at.phase.done >= count * self.repeat {
+                return Err(None);
+            }
+            let phase = at.phase.done % count;
+            let mut inner = Cursor {
+                op: at.op - at.phase.first_op,
+                words: at.words,
+                ..Cursor::default()
+            };
+            if let Some(mut op) = self.phases[phase as usize].next_with(rank, &mut inner, seen) {
+                rename(&mut op, phase, &at.phase);
+                at.op = at.phase.first_op + inner.op;
+                at.words = inner.words;
+                at.phase.marks += u32::from(matches!(op.kind, OpKind::Mark { .. }));
+                *cursor = at;
+                return Ok(op);
+            }
+            if let Some(why) = self.phases[phase as usize].broken(rank, &inner) {
+                return Err(Some(why));
+            }
+            if seen.failure.is_some() {
+                *cursor = at;
+                return Err(None);
+            }
+            seen.memory.fill(0);
+            at.words = Default::default();
+            at.phase.done += 1;
+            at.phase.first_op = at.op;
+            if self.memory() > 0 {
+                // The memory of the next phase is there now.
+                *cursor = at;
+            }
+        }
+        Err(None)
+    }
+}
+
 impl Program for Phases {
     fn ranks(&self) -> u32 {
         self.phases[0].ranks()
@@ -195,41 +239,20 @@ impl Program for Phases {
     }
 
     fn next_with(&self, rank: u32, cursor: &mut Cursor, seen: &mut Seen) -> Option<Op> {
-        let count = self.phases.len() as u32;
-        let mut at = *cursor;
-        // A whole round without an operation for this rank is the end: the next one would be the same.
-        for _ in 0..=count {
-            if at.phase.done >= count * self.repeat {
-                return None;
-            }
-            let phase = at.phase.done % count;
-            let mut inner = Cursor {
-                op: at.op - at.phase.first_op,
-                words: at.words,
-                ..Cursor::default()
-            };
-            if let Some(mut op) = self.phases[phase as usize].next_with(rank, &mut inner, seen) {
-                rename(&mut op, phase, &at.phase);
-                at.op = at.phase.first_op + inner.op;
-                at.words = inner.words;
-                at.phase.marks += u32::from(matches!(op.kind, OpKind::Mark { .. }));
-                *cursor = at;
-                return Some(op);
-            }
-            if seen.failure.is_some() {
-                *cursor = at;
-                return None;
-            }
-            seen.memory.fill(0);
-            at.words = Default::default();
-            at.phase.done += 1;
-            at.phase.first_op = at.op;
-            if self.memory() > 0 {
-                // The memory of the next phase is there now.
-                *cursor = at;
-            }
+        self.step(rank, cursor, seen).ok()
+    }
+
+    fn broken(&self, rank: u32, cursor: &Cursor) -> Option<String> {
+        if self.memory() > 0 {
+            return None;
         }
-        None
+        let mut seen = Seen {
+            memory: &mut [],
+            now: None,
+            answer: 0,
+            failure: None,
+        };
+        self.step(rank, &mut { *cursor }, &mut seen).err().flatten()
     }
 
     fn group(&self, rank: u32, comm: Comm) -> Option<Group> {

@@ -130,6 +130,14 @@ pub trait Program: Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// Why the program of `rank` cannot go on at `cursor`, where [`next`](Program::next) finds no operation; `None` if it
+    /// is complete there. A pure function of rank and cursor, like `next`; programs with memory have
+    /// [`Seen::failure`]. Default: programs end as they should.
+    fn broken(&self, rank: u32, cursor: &Cursor) -> Option<String> {
+        let _ = (rank, cursor);
+        None
+    }
+
     /// The members of communicator `comm` as `rank` knows it; `None` if the rank has no such communicator.
     ///
     /// Who is in a communicator is part of a program's definition, as its operations are; the call that
@@ -180,6 +188,10 @@ impl<P: Program + ?Sized> Program for Arc<P> {
 
     fn report(&self, report: u32) -> Option<ReportText> {
         (**self).report(report)
+    }
+
+    fn broken(&self, rank: u32, cursor: &Cursor) -> Option<String> {
+        (**self).broken(rank, cursor)
     }
 
     fn group(&self, rank: u32, comm: Comm) -> Option<Group> {

@@ -17,6 +17,7 @@
 
 use super::Hosts;
 use super::event::{HostEvent, Outside};
+use super::outcome::Failure;
 use super::params::JobProgram;
 use super::post::draw;
 use super::progress::Chore;
@@ -130,7 +131,12 @@ impl Hosts {
             state.parallel = coming.any(|op| op.stream != 0);
             state.next_scan = state.cursor.op.saturating_add(WINDOW);
         }
-        program.next(local, &mut state.cursor)
+        let op = program.next(local, &mut state.cursor);
+        if op.is_none() && program.broken(local, &state.cursor).is_some() {
+            let at = x.now();
+            self.fail(x, Failure::Program { rank, at });
+        }
+        op
     }
 
     /// Puts an operation at the end of those under way.

@@ -77,7 +77,13 @@ impl Hosts {
 
     /// Why the program of `rank` failed at `at`.
     pub(super) fn program_failure(&self, rank: u32, at: Time) -> Option<String> {
-        let (program, first, memory) = self.remembering(rank)?;
+        let Some((program, first, memory)) = self.remembering(rank) else {
+            let job = &self.jobs[usize::from(self.places[rank as usize].job)];
+            return match &job.program {
+                JobProgram::Program(program) => program.broken(rank - job.first_rank, &self.ranks.get(rank).cursor),
+                JobProgram::Synthetic { .. } => None,
+            };
+        };
         let words: Vec<u64> = (first..first + memory as u32)
             .map(|word| *self.words.get(word))
             .collect();

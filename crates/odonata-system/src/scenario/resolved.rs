@@ -2,6 +2,7 @@
 //! and nothing else, and it is saved with the results.
 
 mod machine;
+mod python;
 mod trace;
 
 use odonata_topology::LinkClass;
@@ -20,6 +21,7 @@ pub use super::parallel::{ListedParts, Optimism, Parallel, Parts, Scheduler, Thr
 pub use super::pipeline::{Allocator, Arbitration, Pipeline};
 pub use super::workload::{Checkpoint, Cosmoflow, Milc, Nekbone, Stencil};
 pub use machine::*;
+pub use python::{Python, PythonMaker, PythonSource, provide_python};
 pub use trace::Trace;
 
 /// A scenario, ready to be simulated.
@@ -563,6 +565,8 @@ pub enum Workload {
     Phases(Vec<Workload>),
     /// A program in coNCePTuaL.
     Program(ProgramFile),
+    /// Python generators.
+    Python(Python),
 }
 
 /// A program in coNCePTuaL, with all that it was read from.

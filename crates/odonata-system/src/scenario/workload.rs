@@ -253,6 +253,7 @@ impl Workload {
                 },
             )?),
             Workload::Trace(w) => Box::new(w.replay().clone()),
+            Workload::Python(w) => Box::new(w.program().clone()),
             Workload::Program(file) => Box::new(file.program(ranks)?),
             Workload::Phases(_) | Workload::Synthetic(_) => return Ok(None),
         }))

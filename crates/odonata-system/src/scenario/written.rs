@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::parallel::{Optimism, Parts, Scheduler, Threads};
 
 pub use host::{Collectives, EagerThreshold, Jitter, Mpi, Nic};
-pub use jobs::{Job, JobClasses, Placement, PlacementTable, Workload};
+pub use jobs::{Arguments, Job, JobClasses, Placement, PlacementTable, Workload};
 pub(super) use list::NAME as ONE_OR_MANY;
 pub use list::OneOrMany;
 pub use machine::*;

@@ -90,8 +90,7 @@ pub fn lint(files: &TraceFiles) -> Result<Vec<Finding>, TraceError> {
         communicators.error(problem.clone());
     }
     drop(communicators);
-    let collectives = messages(&trace, &mut list);
-    agreement(&trace, &collectives, &mut list);
+    list.extend(lint_program(&trace));
     for (oddity, count) in trace.oddities() {
         list.push(Finding {
             severity: Severity::Note,
@@ -100,6 +99,14 @@ pub fn lint(files: &TraceFiles) -> Result<Vec<Finding>, TraceError> {
         });
     }
     Ok(list)
+}
+
+/// Looks for what does not fit together in any program: messages without a receive, collectives that differ.
+pub fn lint_program(program: &dyn Program) -> Vec<Finding> {
+    let mut list = Vec::new();
+    let collectives = messages(program, &mut list);
+    agreement(program, &collectives, &mut list);
+    list
 }
 
 /// What one file says of itself.
@@ -154,14 +161,15 @@ fn file(rank: u32, path: &Path, list: &mut Vec<Finding>) -> Result<(), TraceErro
 /// Sends less receives of one kind: communicator, source, destination (ranks of the job), tag.
 type Balance = HashMap<(u32, u32, u32, u32), i64>;
 
-/// By communicator and rank: how many collectives, and a digest of what they are.
-type Collectives = BTreeMap<u32, BTreeMap<u32, (u64, u64)>>;
+/// By communicator and its first member (disjoint communicators may share a number), and rank: how many collectives,
+/// and a digest of what they are.
+type Collectives = BTreeMap<(u32, u32), BTreeMap<u32, (u64, u64)>>;
 
 /// Receives with a wildcard: communicator, destination, source, tag.
 type Wild = BTreeMap<(u32, u32, Option<u32>, Option<u32>), i64>;
 
 /// Every send needs a receive, and the other way round.
-fn messages(trace: &Trace, list: &mut Vec<Finding>) -> Collectives {
+fn messages(trace: &dyn Program, list: &mut Vec<Finding>) -> Collectives {
     let mut balance = Balance::new();
     let mut wild = Wild::new();
     let mut collectives = Collectives::new();
@@ -197,7 +205,8 @@ fn messages(trace: &Trace, list: &mut Vec<Finding>) -> Collectives {
             }
             Err(op) => {
                 if let Some((comm, what)) = collective(op) {
-                    let of_comm = collectives.entry(comm.0).or_default();
+                    let leader = trace.group(rank, comm).and_then(|group| group.rank(0));
+                    let of_comm = collectives.entry((comm.0, leader.unwrap_or(rank))).or_default();
                     let (calls, digest) = of_comm.entry(rank).or_default();
                     let mut hasher = DefaultHasher::new();
                     (*digest, what).hash(&mut hasher);
@@ -261,12 +270,9 @@ fn describe(collective: &Collective) -> String {
 }
 
 /// All members of a communicator have to call the same collectives in the same order.
-fn agreement(trace: &Trace, collectives: &Collectives, list: &mut Vec<Finding>) {
+fn agreement(trace: &dyn Program, collectives: &Collectives, list: &mut Vec<Finding>) {
     let mut mismatched = check("collectives", list);
-    for (&comm, ranks) in collectives {
-        if comm == super::translate::SELF {
-            continue;
-        }
+    for (&(comm, _), ranks) in collectives {
         let (Some((&first, expected)), Some(group)) = (
             ranks.first_key_value(),
             trace.group(ranks.keys().copied().next().unwrap_or(0), Comm(comm)),
@@ -295,7 +301,7 @@ fn agreement(trace: &Trace, collectives: &Collectives, list: &mut Vec<Finding>) 
     }
 }
 
-fn calls_on(trace: &Trace, rank: u32, comm: Comm) -> Vec<String> {
+fn calls_on(trace: &dyn Program, rank: u32, comm: Comm) -> Vec<String> {
     let mut calls = Vec::new();
     visit(trace, rank, |end| {
         if let Err(op) = end

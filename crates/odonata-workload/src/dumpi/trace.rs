@@ -1,9 +1,10 @@
 //! A trace as a program.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::convert::Infallible;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::communicators::{Communicators, Creations, work_out};
 use super::error::TraceError;
@@ -15,7 +16,7 @@ use super::shared_pointer;
 use super::survey::{Resume, Survey, survey};
 use super::traffic::{End, visit};
 use super::translate::{Blocks, FIRST, Oddity, Output, Planned, Translator};
-use crate::{After, Comm, Counts, Cursor, Group, Op, OpId, PROC_NULL, Program, Source, Tag};
+use crate::{After, Comm, Counts, Cursor, Group, Op, OpId, PROC_NULL, Program, Recent, Source, Tag};
 
 /// Records that all ranks together have translated at once, roughly: about a hundred bytes each.
 const TRANSLATED: u32 = 1 << 21;
@@ -51,13 +52,12 @@ struct Rank {
     resumes: Vec<Resume>,
     sizes: Vec<i32>,
     knowledge: Knowledge,
-    recent: Mutex<[Option<Arc<Chunk>>; 2]>,
+    recent: Recent<Chunk>,
 }
 
 /// Some records, translated.
 #[derive(Debug)]
 struct Chunk {
-    index: u32,
     ops: Vec<Planned>,
     first_list: u32,
     lists: Vec<Blocks>,
@@ -182,7 +182,7 @@ impl Trace {
                     groups: groups.clone(),
                     scale,
                 },
-                recent: Mutex::new([None, None]),
+                recent: Recent::default(),
             })
             .collect();
         let mut trace = Trace {
@@ -268,7 +268,7 @@ impl Trace {
         }
         self.oddities.retain(|_, count| *count > 0);
         for rank in &mut self.ranks {
-            rank.recent = Mutex::new([None, None]);
+            rank.recent = Recent::default();
         }
     }
 
@@ -311,23 +311,15 @@ impl Trace {
     fn chunk(&self, rank: u32, index: u32) -> Option<Arc<Chunk>> {
         let cell = self.ranks.get(rank as usize)?;
         cell.resumes.get(index as usize)?;
-        let mut recent = cell.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = recent
-            .iter()
-            .position(|chunk| chunk.as_ref().is_some_and(|chunk| chunk.index == index))
-        {
-            // The first is the one that was asked for last.
-            recent.rotate_left(at);
-            return recent[0].clone();
-        }
         let path = &self.files.ranks[rank as usize];
-        let chunk = match cell.translate(path, index) {
-            Ok(chunk) => Arc::new(chunk),
+        let chunk: Result<_, Infallible> = cell.recent.get(index.into(), || match cell.translate(path, index) {
+            Ok(chunk) => Ok(Arc::new(chunk)),
             // It was read when the trace was opened. There is no way to go on without it.
             Err(error) => panic!("a trace changed while it was replayed: {error}"),
-        };
-        recent[1] = recent[0].replace(chunk.clone());
-        Some(chunk)
+        });
+        match chunk {
+            Ok(chunk) => Some(chunk),
+        }
     }
 }
 
@@ -385,7 +377,6 @@ impl Rank {
         }
         translator.end_chunk();
         Ok(Chunk {
-            index,
             ops: out.ops,
             first_list,
             lists: out.lists,

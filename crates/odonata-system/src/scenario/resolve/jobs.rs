@@ -7,7 +7,7 @@ use odonata_units::Time;
 use super::rules::{self, Entry};
 use super::trace;
 use super::traffic_classes;
-use super::workload::{Size, program, workload};
+use super::workload::{Size, program, python, workload};
 use crate::scenario::error::Problem;
 use crate::scenario::resolved as r;
 use crate::scenario::written as w;
@@ -157,18 +157,31 @@ fn job(
         number,
         told: job.until.is_some(),
     };
-    if !job.args.is_empty() && job.program.is_none() {
-        let problem = "arguments without a program";
-        return Err(Problem::new(format!("{at}.args"), problem, "program, or no args"));
-    }
-    let (kind, workload) = match (job.workload, job.program, trace) {
-        (Some(written), None, None) => workload(&format!("{at}.workload"), size, written, machine)?,
-        (None, Some(file), None) => program(&format!("{at}.program"), ranks, (file, job.args), folder, machine)?,
-        (None, None, Some(trace)) => trace::workload(&at, ranks, trace, machine)?,
-        (written, program, trace) => {
+    let (list, table) = match (job.args, &job.program, &job.python) {
+        (None, _, _) => Default::default(),
+        (Some(w::Arguments::List(list)), Some(_), _) => (list, Default::default()),
+        (Some(w::Arguments::Table(table)), _, Some(_)) => (Vec::new(), table),
+        (Some(args), _, _) => {
+            let (problem, expected) = match args {
+                w::Arguments::List(_) => ("a list of arguments without a program", "the key program beside it"),
+                w::Arguments::Table(_) => (
+                    "a table of arguments without a Python function",
+                    "the key python beside it",
+                ),
+            };
+            return Err(Problem::new(format!("{at}.args"), problem, expected));
+        }
+    };
+    let (kind, workload) = match (job.workload, job.program, job.python, trace) {
+        (Some(written), None, None, None) => workload(&format!("{at}.workload"), size, written, machine)?,
+        (None, Some(file), None, None) => program(&format!("{at}.program"), ranks, (file, list), folder, machine)?,
+        (None, None, Some(name), None) => python(&format!("{at}.python"), ranks, (&name, table), folder)?,
+        (None, None, None, Some(trace)) => trace::workload(&at, ranks, trace, machine)?,
+        (written, program, python, trace) => {
             let given = [
                 ("workload", written.is_some()),
                 ("program", program.is_some()),
+                ("python", python.is_some()),
                 ("trace", trace.is_some()),
             ];
             let given: Vec<&str> = given.iter().filter(|key| key.1).map(|key| key.0).collect();
@@ -177,7 +190,7 @@ fn job(
             } else {
                 format!("the keys {} say what it does", given.join(" and "))
             };
-            let expected = "exactly one of the keys workload, program and trace";
+            let expected = "exactly one of the keys workload, program, python and trace";
             return Err(Problem::new(at, problem, expected));
         }
     };

@@ -35,8 +35,8 @@ pub(super) fn open(at: &str, job: &w::Job, folder: &Path) -> Result<Option<r::Tr
         Ok(trace) => Ok(Some(trace)),
         Err(error) => Err(Problem::new(
             format!("{at}.trace"),
-            error.to_string(),
-            "the folder of a DUMPI trace, or its .meta file",
+            error,
+            "the folder of a DUMPI trace, or its .meta file, or a program folder",
         )),
     }
 }

@@ -91,6 +91,41 @@ pub(super) fn program(
     Ok(("program", r::Workload::Program(program)))
 }
 
+/// The Python function `name`, as "file:function", of `folder`.
+pub(super) fn python(
+    at: &str,
+    ranks: u32,
+    (name, args): (&str, serde_json::Map<String, serde_json::Value>),
+    folder: &std::path::Path,
+) -> Result<(&'static str, r::Workload), Problem> {
+    let expected = "\"FILE.py:FUNCTION\", a generator function of rank and ranks";
+    let Some((file, function)) = name
+        .rsplit_once(':')
+        .filter(|(file, function)| !file.is_empty() && !function.is_empty())
+    else {
+        return Err(Problem::new(at, format!("{name:?} names no function"), expected));
+    };
+    // In angle brackets: a function of this process, which is in no file.
+    let (path, source) = if file.starts_with('<') {
+        (file.to_owned(), String::new())
+    } else {
+        let path = folder.join(file);
+        let source = crate::placement::read_text(&path, conceptual::MOST_TEXT as u64)
+            .map_err(|problem| Problem::new(at, problem, expected).within(&path.display().to_string(), None))?;
+        (path.display().to_string(), source)
+    };
+    let source = r::PythonSource {
+        path,
+        function: function.to_owned(),
+        args,
+        source,
+    };
+    match r::Python::new(source, ranks) {
+        Ok(python) => Ok(("python", r::Workload::Python(python))),
+        Err(problem) => Err(Problem::new(at, problem, expected)),
+    }
+}
+
 /// Whether a workload needs storage servers.
 fn does_io(workload: &r::Workload) -> bool {
     matches!(workload, r::Workload::Checkpoint(_) | r::Workload::Cosmoflow(_))

@@ -1,50 +1,63 @@
-//! A trace that a job replays.
+//! A recorded or written program that a job runs from files.
 
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use odonata_workload::Program;
-use odonata_workload::dumpi;
+use odonata_trace::ProgramFile;
+use odonata_workload::{Program, dumpi};
 use serde::Serialize;
 
-/// A recorded program. Equal paths and scales are equal: the files are not to change.
+/// A program in files: a trace in the DUMPI format, or a program folder. Equal paths and scales are equal: the files are
+/// not to change.
 #[derive(Clone, Serialize)]
 pub struct Trace {
     /// Path of the trace, as found from the scenario's folder.
     pub path: String,
-    /// What recorded times are multiplied by.
+    /// What times of computation are multiplied by.
     pub compute_scale: f64,
     #[serde(skip)]
-    replay: Arc<dumpi::Trace>,
+    program: Arc<dyn Program>,
+    #[serde(skip)]
+    does_io: bool,
 }
 
 impl Trace {
-    /// Opens the trace at `path`: reads all its files once.
+    /// Opens the trace or program at `path`: reads all its files once.
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn open(path: &Path, compute_scale: f64) -> Result<Trace, dumpi::TraceError> {
+    pub fn open(path: &Path, compute_scale: f64) -> Result<Trace, String> {
+        let (program, does_io): (Arc<dyn Program>, bool) = if ProgramFile::is_at(path) {
+            let file = ProgramFile::open(path, compute_scale).map_err(|error| error.to_string())?;
+            let does_io = file.does_io();
+            (Arc::new(file), does_io)
+        } else {
+            let trace = dumpi::Trace::open(path, compute_scale).map_err(|error| error.to_string())?;
+            let does_io = trace.does_io();
+            (Arc::new(trace), does_io)
+        };
         Ok(Trace {
             path: path.display().to_string(),
             compute_scale,
-            replay: Arc::new(dumpi::Trace::open(path, compute_scale)?),
+            program,
+            does_io,
         })
     }
 
     /// Number of ranks.
     pub fn ranks(&self) -> u32 {
-        self.replay.ranks()
+        self.program.ranks()
     }
 
     /// Whether it accesses files.
     pub fn does_io(&self) -> bool {
-        self.replay.does_io()
+        self.does_io
     }
 
     /// The program; all clones share it.
-    pub fn replay(&self) -> &Arc<dumpi::Trace> {
-        &self.replay
+    pub fn replay(&self) -> &Arc<dyn Program> {
+        &self.program
     }
 }
 

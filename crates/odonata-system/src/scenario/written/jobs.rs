@@ -5,8 +5,8 @@ use std::fmt;
 
 use odonata_units::Time;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
+use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
 use super::list::OneOrMany;
 use super::traffic::{
@@ -55,21 +55,67 @@ pub struct Job {
     pub traffic_class: JobClasses,
     /// A program in coNCePTuaL, instead of a workload: its file, relative to the scenario's folder.
     pub program: Option<String>,
-    /// Command-line arguments of the program, e.g. ["--reps", "5"]. Default: none.
-    #[serde(default)]
-    pub args: Vec<String>,
+    /// A generator function in Python that yields the operations of a rank, "FILE.py:FUNCTION", the file relative to the
+    /// scenario's folder. Loading a scenario runs the file.
+    pub python: Option<String>,
+    /// Command-line arguments of a program in coNCePTuaL, e.g. ["--reps", "5"], or arguments of a Python function, e.g.
+    /// { rounds = 5 }. Default: none.
+    pub args: Option<Arguments>,
     /// What the job does, or a list of what it does, one after the other (phases; no synthetic traffic among them).
-    /// Exactly one of `workload`, `program` and `trace` is required.
+    /// Exactly one of `workload`, `program`, `python` and `trace` is required.
     pub workload: Option<OneOrMany<Workload>>,
-    /// A recorded program that is replayed: the folder of a DUMPI trace, or its .meta file; relative to the scenario's
-    /// folder.
+    /// A program in files that is replayed: the folder of a DUMPI trace, or its .meta file, or a program folder
+    /// (NAME.program); relative to the scenario's folder.
     pub trace: Option<String>,
-    /// For a trace: what the recorded times between calls are multiplied by, 0 to 1,000,000. Default: 1.
+    /// For a trace: what its times of computation are multiplied by, 0 to 1,000,000. Default: 1.
     pub compute_scale: Option<f64>,
 }
 
 fn one() -> u32 {
     1
+}
+
+/// Arguments of a program.
+#[derive(Clone, Debug)]
+pub enum Arguments {
+    /// As on a command line.
+    List(Vec<String>),
+    /// By name.
+    Table(serde_json::Map<String, serde_json::Value>),
+}
+
+impl<'de> Deserialize<'de> for Arguments {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ArgumentsVisitor;
+        impl<'de> Visitor<'de> for ArgumentsVisitor {
+            type Value = Arguments;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of texts, or a table")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Arguments, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(items)).map(Arguments::List)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Arguments, A::Error> {
+                serde_json::Map::deserialize(MapAccessDeserializer::new(map)).map(Arguments::Table)
+            }
+        }
+        deserializer.deserialize_any(ArgumentsVisitor)
+    }
+}
+
+impl JsonSchema for Arguments {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Arguments".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "array", "items": { "type": "string" } }, { "type": "object" }] })
+    }
 }
 
 /// The traffic classes of a job: `{ mpi = "latency", io = "bulk" }`.

@@ -1,0 +1,73 @@
+//! A job whose ranks are Python generators.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use odonata_workload::Program;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// What a Python program is made from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PythonSource {
+    /// Path of the file, as found from the scenario's folder; or, in angle brackets, the name of a function without one.
+    pub path: String,
+    /// Name of the function in it.
+    pub function: String,
+    /// What it is given beside rank and number of ranks.
+    pub args: Map<String, Value>,
+    /// The text of the file; empty if there is none.
+    pub source: String,
+}
+
+/// A program that is asked of Python. Equal sources are equal.
+#[derive(Clone, Serialize)]
+pub struct Python {
+    /// What it is made from.
+    #[serde(flatten)]
+    pub source: PythonSource,
+    #[serde(skip)]
+    program: Arc<dyn Program>,
+}
+
+/// Makes the program of a source for a number of ranks; an error is a text for people.
+pub type PythonMaker = fn(&PythonSource, u32) -> Result<Arc<dyn Program>, String>;
+
+// The core knows no interpreter: the bridge, which has one, says so once when it is loaded.
+static MAKER: OnceLock<PythonMaker> = OnceLock::new();
+
+/// Says how Python programs are made, once per process.
+pub fn provide_python(maker: PythonMaker) {
+    MAKER.get_or_init(|| maker);
+}
+
+impl Python {
+    /// The program of `source` for `ranks` ranks.
+    ///
+    /// # Errors
+    /// There is no interpreter in this process, no such function, or it does not take these arguments.
+    pub fn new(source: PythonSource, ranks: u32) -> Result<Python, String> {
+        let maker = MAKER.get().ok_or("there is no Python in this process")?;
+        let program = maker(&source, ranks)?;
+        Ok(Python { source, program })
+    }
+
+    /// The program; all clones share it.
+    pub fn program(&self) -> &Arc<dyn Program> {
+        &self.program
+    }
+}
+
+impl PartialEq for Python {
+    fn eq(&self, other: &Self) -> bool {
+        self.source == other.source
+    }
+}
+
+impl fmt::Debug for Python {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Python")
+            .field("source", &self.source)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,79 @@
+//! What is wrong with a program file, and where.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A program that cannot be read or written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileError {
+    /// The file, or the folder.
+    pub file: PathBuf,
+    /// Row of the file, from 0; `None` if it is about the file as a whole.
+    pub row: Option<u64>,
+    /// Column of the file, if it is about one.
+    pub column: Option<String>,
+    /// What was seen.
+    pub problem: String,
+    /// What was expected there; may be empty.
+    pub expected: String,
+}
+
+impl FileError {
+    /// An error about `file` as a whole.
+    pub fn about(file: &Path, problem: impl Into<String>, expected: impl Into<String>) -> FileError {
+        FileError {
+            file: file.into(),
+            row: None,
+            column: None,
+            problem: problem.into(),
+            expected: expected.into(),
+        }
+    }
+
+    /// The same, of this row.
+    pub(crate) fn at(mut self, row: u64) -> FileError {
+        self.row = Some(row);
+        self
+    }
+
+    /// The same, of this column.
+    pub(crate) fn of(mut self, column: &str) -> FileError {
+        self.column = Some(column.into());
+        self
+    }
+
+    /// Where in the file, in words; empty if it is about the file as a whole.
+    pub fn place(&self) -> String {
+        let row = self.row.map(|row| format!("row {row}"));
+        let column = self.column.as_ref().map(|column| format!("column {column}"));
+        row.into_iter().chain(column).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        match self.place().as_str() {
+            "" => {}
+            place => write!(f, ", {place}")?,
+        }
+        write!(f, ": {}", self.problem)?;
+        match self.expected.as_str() {
+            "" => Ok(()),
+            expected => write!(f, "; expected {expected}"),
+        }
+    }
+}
+
+impl std::error::Error for FileError {}
+
+/// What is wrong with one value; becomes a [`FileError`] with file and row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The column.
+    pub column: &'static str,
+    /// What was seen.
+    pub problem: String,
+    /// What was expected.
+    pub expected: String,
+}
