@@ -8,6 +8,7 @@ use odonata_engine::{Mode, NIL, Pool, Slot, Store, Time};
 const MOST: usize = 6;
 
 /// Consecutive credits of a link; one cache line.
+#[repr(align(64))]
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Bundle {
     due: [Time; MOST],

@@ -159,7 +159,9 @@ impl Fabric {
             outputs: (&mut c.vc_outputs, plan.first_vc, plan.vcs),
         };
         let vcs = &c.vcs;
-        (c.channels).run::<M>(settings, &mut sides, |r| rank(settings, vcs, plan.first_vc + u32::from(r.input)));
+        (c.channels).run::<M>(settings, &mut sides, |r| {
+            rank(settings, vcs, plan.first_vc + u32::from(r.input))
+        });
         let ready = c.beat.allocated(moment);
         for granted in &c.channels.matches {
             let at = plan.first_vc + u32::from(granted.input);

@@ -20,7 +20,8 @@ pub(super) enum Stage {
     Active,
 }
 
-/// An input virtual channel.
+/// An input virtual channel; one cache line.
+#[repr(align(64))]
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct InVc {
     /// Packets whose head is here.

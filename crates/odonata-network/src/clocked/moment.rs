@@ -177,7 +177,12 @@ mod tests {
     /// `floor((k + 1) S) - floor(k S)`, late in a run as well.
     #[test]
     fn steps_are_spread_over_the_cycles() {
-        for (speedup, expected) in [(1.0, [1, 1, 1, 1]), (1.5, [1, 2, 1, 2]), (2.0, [2; 4]), (2.25, [2, 2, 2, 3])] {
+        for (speedup, expected) in [
+            (1.0, [1, 1, 1, 1]),
+            (1.5, [1, 2, 1, 2]),
+            (2.0, [2; 4]),
+            (2.25, [2, 2, 2, 3]),
+        ] {
             for first in [0, 40_000_000_000_u64] {
                 let steps = |k| beat(speedup).steps(Time((first + k) * 7));
                 assert_eq!([0, 1, 2, 3].map(steps), expected, "{speedup} from cycle {first}");
