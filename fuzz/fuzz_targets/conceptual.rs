@@ -10,7 +10,7 @@ use odonata_workload::conceptual::Conceptual;
 use odonata_workload::{Comm, Program, operations};
 
 /// Operations of a rank that are looked at.
-const MOST: usize = 300;
+const MOST: usize = 100;
 
 fuzz_target!(|data: &[u8]| {
     let Some((&first, text)) = data.split_first() else { return };

@@ -9,7 +9,7 @@ use super::random;
 use super::table::Table;
 
 /// The most elements of a list of values.
-pub(super) const MOST_ELEMENTS: usize = if cfg!(fuzzing) { 1 << 10 } else { 1 << 22 };
+pub(super) const MOST_ELEMENTS: usize = if cfg!(fuzzing) { 1 << 8 } else { 1 << 22 };
 
 /// Which task runs on which processor.
 #[derive(Debug)]

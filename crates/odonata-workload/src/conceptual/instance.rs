@@ -22,7 +22,7 @@ pub(super) const NAMED: u32 = 1 << 24;
 /// The most members of all communicators together, and of all mappings of tasks to processors.
 const MOST_MEMBERS: usize = 1 << 26;
 /// The most instructions for finding out which communicators there will be.
-const MOST_FORESIGHT: u64 = if cfg!(fuzzing) { 20_000 } else { 20_000_000 };
+const MOST_FORESIGHT: u64 = if cfg!(fuzzing) { 2_000 } else { 20_000_000 };
 
 /// Why a program cannot run, or has stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -21,7 +21,7 @@ use super::ir::{Inst, InstKind, LOCALS, word};
 use super::sets::SiteData;
 
 /// The most instructions between two operations of a rank.
-pub(super) const MOST_STEPS: u64 = if cfg!(fuzzing) { 20_000 } else { 100_000_000 };
+pub(super) const MOST_STEPS: u64 = if cfg!(fuzzing) { 2_000 } else { 100_000_000 };
 
 /// What a rank does next.
 #[derive(Clone, Debug)]
