@@ -291,6 +291,47 @@ mod tests {
         }
     }
 
+    /// Requests without an end in common: the same matches in the same order and the same pointers, whether they are granted
+    /// at once or go through both sides. Inputs that are 64 apart share a bit.
+    #[test]
+    fn what_is_granted_at_once_is_what_competing_would_grant() {
+        const N: u16 = 130;
+        for allocator in BOTH {
+            for (iterations, arbitration) in [(1, Arbitration::RoundRobin), (3, Arbitration::LowestFirst)] {
+                let settings = Settings {
+                    allocator,
+                    iterations,
+                    arbitration,
+                    ..Settings::COMMON
+                };
+                let outcome = |offset: u16, stride: u16, compete: bool| {
+                    let (mut a, mut b) = (Store::filled(N.into(), 5), Store::filled(N.into(), 7));
+                    let mut allocation = Allocation::default();
+                    for i in 0..4 {
+                        allocation.ask(Request {
+                            input: (offset + i * stride) % N,
+                            output: (3 * offset + 11 * i) % N,
+                            channel: u32::from(i),
+                        });
+                    }
+                    allocation.shared_inputs |= u64::from(compete);
+                    let mut sides = Sides {
+                        inputs: (&mut a, 0, N),
+                        outputs: (&mut b, 0, N),
+                    };
+                    allocation.run::<Plain>(settings, &mut sides, |_| 0);
+                    let pointers: Vec<u16> = a.iter().chain(b.iter()).copied().collect();
+                    (allocation.matches, pointers)
+                };
+                for (offset, stride) in (0..N).flat_map(|offset| [1, 7, 64].map(|stride| (offset, stride))) {
+                    let at_once = outcome(offset, stride, false);
+                    assert_eq!(at_once.0.len(), 4);
+                    assert_eq!(at_once, outcome(offset, stride, true), "{offset}, {stride}");
+                }
+            }
+        }
+    }
+
     /// Inputs 0 and 1 both choose output 0 first; a second round finds output 1 for the loser.
     #[test]
     fn a_further_round_matches_who_lost_and_has_an_alternative() {
