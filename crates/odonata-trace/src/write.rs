@@ -32,6 +32,8 @@ pub struct Options {
     pub made_by: String,
     /// Replace a program that is there.
     pub force: bool,
+    /// Read it back before it appears: of programs that may name what there is not.
+    pub check: bool,
 }
 
 /// Who is told how far a program has been written: ranks that are complete, operations; `false` stops.
@@ -46,7 +48,7 @@ pub type Progress<'a> = &'a mut dyn FnMut(u32, u64) -> bool;
 ///
 /// # Errors
 /// There is something at `target`, unless it is a program and may be replaced; it cannot be written; the program cannot
-/// go on, or has more operations or communicators than can be numbered; `progress` says stop.
+/// go on, or has more operations or communicators than can be numbered; it fails the check; `progress` says stop.
 pub fn write(
     program: &dyn Program,
     target: &Path,
@@ -55,6 +57,12 @@ pub fn write(
 ) -> Result<u64, FileError> {
     let place = Place::new(target, options.force)?;
     let operations = write_to(program, &place.partial, options, progress, target)?;
+    if options.check {
+        ProgramFile::open(&place.partial, 1.0).map_err(|error| FileError {
+            file: target.join(error.file.file_name().unwrap_or_default()),
+            ..error
+        })?;
+    }
     place.publish()?;
     Ok(operations)
 }
