@@ -100,7 +100,7 @@ fn generated(py: Python<'_>, source: &PythonSource, ranks: u32) -> PyResult<Arc<
 fn text_of(py: Python<'_>, error: &PyErr) -> String {
     let told = py
         .import(MODULE)
-        .and_then(|module| module.call_method1("explain", (error.value(py),)))
+        .and_then(|module| module.call_method1("explain", (error.clone_ref(py).into_value(py),)))
         .and_then(|text| text.extract());
     told.unwrap_or_else(|_| error.to_string())
 }

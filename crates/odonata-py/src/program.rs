@@ -119,7 +119,7 @@ fn trace_convert(
             "compute_scale is {compute_scale}: 0 to 1000000 are possible"
         )));
     }
-    let opened: PyResult<Arc<dyn Program>> = py.detach(|| {
+    let opened = py.detach(|| -> PyResult<Arc<dyn Program>> {
         if ProgramFile::is_at(&path) {
             return Ok(Arc::new(ProgramFile::open(&path, compute_scale).map_err(wrong)?));
         }

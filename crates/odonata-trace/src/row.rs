@@ -113,8 +113,6 @@ const DETACHED: i128 = -1;
 pub const MOST_COMM: u32 = (1 << 23) - 1;
 /// The largest number of a list of sizes.
 pub const MOST_COUNTS: u32 = (1 << 24) - 1;
-/// The largest number of a file.
-pub const MOST_FILE: u64 = (1 << 56) - 1;
 
 /// Names of collectives, each at the place of its [`Kind`]; blocking, then with a request.
 const COLLECTIVES: [(&str, &str); 16] = [
@@ -530,7 +528,7 @@ impl Given<'_> {
     }
 
     fn file(&mut self) -> Found<u64> {
-        Ok(self.within(Field::File, 0, MOST_FILE.into())? as u64)
+        self.u64(Field::File)
     }
 
     fn request(&mut self) -> Found<Request> {
