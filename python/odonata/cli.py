@@ -519,11 +519,14 @@ def schema(
 
 
 traces = typer.Typer(
-    help="Traces (DUMPI) and programs in files: look into them, check them, repeat and convert them.", no_args_is_help=True
+    help="Traces (DUMPI) and programs in files: look into them, check them, repeat and convert them.",
+    no_args_is_help=True,
 )
 app.add_typer(traces, name="trace")
 
-TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="Folder of the trace or program, or a .meta file.")]
+TracePath = Annotated[
+    Path, typer.Argument(metavar="TRACE", help="Folder of the trace or program, or a .meta file.")
+]
 
 
 @traces.command("info")
@@ -601,8 +604,8 @@ def trace_convert(
 ) -> None:
     """Write a program in files (docs/programs.md).
 
-    From a trace (DUMPI) or another program, or from a job of a scenario, whatever it runs. It appears when it is
-    complete, or not at all.
+    From a trace (DUMPI) or another program, or from a job of a scenario, whatever it runs. It appears when it
+    is complete, or not at all.
     """
     from odonata import trace_report as report
 
@@ -611,7 +614,10 @@ def trace_convert(
             if times != 1 or compute_scale != 1.0:
                 key = "--repeat" if times != 1 else "--compute-scale"
                 raise InputError(
-                    "a job says that itself", key=key, expected="a trace or program", hint="--set jobs.0.KEY=VALUE"
+                    "a job says that itself",
+                    key=key,
+                    expected="a trace or program",
+                    hint="--set jobs.0.KEY=VALUE",
                 )
             ranks, operations = report.convert_job(source, job, out, settings or [], force=force)
         else:

@@ -26,8 +26,8 @@ It runs as a job (`python = ring`, see docs/programs.md), or is written to files
 [('compute', None), ('recv', 2), ('send', 4)]
 >>> folder.cleanup()
 
-Sizes are in bytes and times in seconds. Peers and roots are ranks of the communicator `comm`, 0 being all ranks of the
-job.
+Sizes are in bytes and times in seconds. Peers and roots are ranks of the communicator `comm`, 0 being all
+ranks of the job.
 """
 
 from __future__ import annotations
@@ -468,7 +468,8 @@ def write(
         progress: Called now and then with complete ranks, all ranks, and operations.
 
     Raises:
-        InputError: What a generator yields or names is impossible, or it raises an exception; or `path` is there.
+        InputError: What a generator yields or names is impossible, or it raises an exception; or `path` is
+            there.
     """
     if not 1 <= ranks < 1 << 24:
         raise InputError("no such number of ranks", key="ranks", value=str(ranks), expected="1 to 16777215")

@@ -30,8 +30,9 @@ class Operation:
     """An operation of a rank; the functions of `odonata.operations` make them.
 
     >>> from odonata.operations import compute
-    >>> compute(1e-6).on_stream(1, after=[0, 2])
-    Operation(kind='compute', numbers={'duration_ps': 1000000}, stream=1, after=(0, 2), by_giver=None, by_taker=None)
+    >>> operation = compute(1e-6).on_stream(1, after=[0, 2])
+    >>> operation.kind, operation.numbers, operation.stream, operation.after
+    ('compute', {'duration_ps': 1000000}, 1, (0, 2))
     """
 
     #: Its kind, as in the column `kind` of a program in files.
@@ -84,8 +85,8 @@ class RankProgram:
 def communicators(make: Callable[..., Groups]) -> Callable[[RankFunction], RankFunction]:
     """Says who is in the communicators of a program, as a decorator.
 
-    `make` is called with the number of ranks and the program's arguments, and says for each number the groups of
-    ranks that have a communicator by it; a rank is in one of them at most.
+    `make` is called with the number of ranks and the program's arguments, and says for each number the
+    groups of ranks that have a communicator by it; a rank is in one of them at most.
 
     >>> from odonata.operations import barrier
     >>> @communicators(lambda ranks: {1: [range(0, ranks, 2), range(1, ranks, 2)]})
@@ -104,7 +105,10 @@ _registered: dict[str, RankFunction] = {}
 
 
 def register(function: RankFunction) -> str:
-    """A name by which the core can ask for `function`: file and name, or, of one that has none, one for this process."""
+    """A name by which the core can ask for `function`.
+
+    That is file and name; or, of a function that is in no file, one that this process knows.
+    """
     if not callable(function):
         raise TypeError(f"{function!r} is no generator function")
     name = getattr(function, "__qualname__", "")
