@@ -1,6 +1,7 @@
 """What the Rust core offers; the package `odonata` wraps it."""
 
 import os
+from collections.abc import Callable
 from typing import NoReturn
 
 __version__: str
@@ -72,6 +73,34 @@ def conceptual_record(
     seed: int = ...,
     strict: bool = ...,
 ) -> tuple[str, str | None]: ...
+def trace_convert(
+    path: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    repeat: int = ...,
+    compute_scale: float = ...,
+    force: bool = ...,
+    progress: Callable[[int, int, int], None] | None = ...,
+) -> tuple[int, int]: ...
+def job_convert(
+    text: str,
+    path: str,
+    job: str | None,
+    target: str | os.PathLike[str],
+    overrides: list[str] = ...,
+    seed: int | None = ...,
+    force: bool = ...,
+    progress: Callable[[int, int, int], None] | None = ...,
+) -> tuple[int, int]: ...
+def python_convert(
+    path: str,
+    function: str,
+    args: str,
+    ranks: int,
+    target: str | os.PathLike[str],
+    description: str = ...,
+    force: bool = ...,
+    progress: Callable[[int, int, int], None] | None = ...,
+) -> tuple[int, int]: ...
 def preset_names() -> list[str]: ...
 def schema() -> str: ...
 def table_docs() -> str: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,7 +35,8 @@ def run(
     """Simulates a scenario.
 
     Args:
-        scenario: Path of a TOML file, or the same content as a dictionary.
+        scenario: Path of a TOML file, or the same content as a dictionary. There a job's ``python`` may be a
+            generator function itself (docs/programs.md).
         out: Folder to write, as `odonata run -o` does; without it the results stay in memory.
         overrides: Settings that replace those of the scenario, by dotted key: ``{"seed": 7}``.
         seed: Replaces the scenario's seed.
@@ -169,10 +170,27 @@ def compare(
 
 def _text_and_path(scenario: Scenario) -> tuple[str, str]:
     if isinstance(scenario, Mapping):
+        scenario = _with_names(scenario)
         # Relative file names in it start from the current folder, as those of a file start from its folder.
         return toml_text.document(scenario), "<dict>"
     path = Path(scenario)
     return runner.read_scenario(path), str(path)
+
+
+def _with_names(scenario: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The same with the names of functions where there are functions, as jobs may have them."""
+    jobs = scenario.get("jobs")
+    if not isinstance(jobs, Sequence) or isinstance(jobs, str):
+        return scenario
+
+    def named(job: Any) -> Any:
+        if isinstance(job, Mapping) and callable(job.get("python")):
+            from odonata.rank_programs import register
+
+            return {**job, "python": register(job["python"])}
+        return job
+
+    return {**scenario, "jobs": [named(job) for job in jobs]}
 
 
 def _override_list(overrides: Mapping[str, Any] | None) -> list[str]:

@@ -541,11 +541,14 @@ def schema(
 
 
 traces = typer.Typer(
-    help="Recorded programs (DUMPI): look into them, check them, repeat them.", no_args_is_help=True
+    help="Traces (DUMPI) and programs in files: look into them, check them, repeat and convert them.",
+    no_args_is_help=True,
 )
 app.add_typer(traces, name="trace")
 
-TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="Folder of the trace, or its .meta file.")]
+TracePath = Annotated[
+    Path, typer.Argument(metavar="TRACE", help="Folder of the trace or program, or a .meta file.")
+]
 
 
 @traces.command("info")
@@ -593,6 +596,65 @@ def trace_lint(trace: TracePath, as_json: Json = False) -> None:
             report.show_lint(findings)
     if any(finding["severity"] == "error" for finding in findings):
         raise typer.Exit(TRACE_WRONG)
+
+
+@traces.command("convert")
+def trace_convert(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SOURCE", help="Trace, program in files, or scenario (TOML) whose job is to be written."
+        ),
+    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write, NAME.program by custom.")],
+    job: Annotated[
+        str | None,
+        typer.Option("--job", metavar="NAME", help="Job of the scenario. [default: the only one]"),
+    ] = None,
+    settings: Settings = None,
+    times: Annotated[
+        int, typer.Option("--repeat", "-n", min=1, metavar="N", help="How often, one after the other.")
+    ] = 1,
+    compute_scale: Annotated[
+        float,
+        typer.Option(
+            "--compute-scale", min=0.0, max=1e6, metavar="X", help="Multiply times of computation by X."
+        ),
+    ] = 1.0,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a program that is there.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a program in files (docs/programs.md).
+
+    From a trace (DUMPI) or another program, or from a job of a scenario, whatever it runs. It appears when it
+    is complete, or not at all.
+    """
+    from odonata import trace_report as report
+
+    with _reported(as_json):
+        if source.is_file() and source.suffix != ".meta":
+            if times != 1 or compute_scale != 1.0:
+                key = "--repeat" if times != 1 else "--compute-scale"
+                raise InputError(
+                    "a job says that itself",
+                    key=key,
+                    expected="a trace or program",
+                    hint="--set jobs.0.KEY=VALUE",
+                )
+            ranks, operations = report.convert_job(source, job, out, settings or [], force=force)
+        else:
+            if job is not None or settings:
+                raise InputError(
+                    "a trace has no jobs", key="--job" if job is not None else "--set", expected="a scenario"
+                )
+            ranks, operations = report.convert(
+                source, out, times=times, compute_scale=compute_scale, force=force
+            )
+    with _open_pipe():
+        if as_json:
+            _print_json({"program": str(out), "ranks": ranks, "operations": operations})
+        else:
+            print(f"{out}: {ranks} ranks, {operations} operations")
 
 
 @traces.command("repeat")

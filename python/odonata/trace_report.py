@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import sys
+import time
 from pathlib import Path
 from typing import Any, TextIO
+
+from rich.console import Console
 
 from odonata import _core
 from odonata.errors import input_errors
 from odonata.pictures import save
+from odonata.runner import read_scenario
 from odonata.terminal import console, explain, say, show_table, table
-from odonata.wording import duration, size
+from odonata.wording import duration, rate, size
 
 #: Calls that are listed for people.
 MOST_CALLS = 15
+
+#: Wall time between two lines about the progress of long work, in seconds.
+PROGRESS_EVERY_S = 5.0
 
 
 def info(trace: Path) -> dict[str, Any]:
@@ -43,9 +51,70 @@ def repeat(trace: Path, target: Path, times: int) -> None:
         _core.trace_repeat(trace, target, times)
 
 
+class Writing:
+    """Says on standard error how far a program has been written, now and then."""
+
+    def __init__(self) -> None:
+        self._said_s = self._begin_s = time.monotonic()
+
+    def __call__(self, done: int, ranks: int, operations: int) -> None:
+        """Notes that so many ranks are complete, and says so if it is time."""
+        now_s = time.monotonic()
+        if now_s - self._said_s >= PROGRESS_EVERY_S:
+            self._said_s = now_s
+            per_s = operations / (now_s - self._begin_s)
+            text = f"{done} of {ranks} ranks, {operations} operations, {rate(per_s)} operations/s"
+            print(text, file=sys.stderr, flush=True)
+
+
+def convert(
+    trace: Path, target: Path, *, times: int = 1, compute_scale: float = 1.0, force: bool = False
+) -> tuple[int, int]:
+    """Writes a trace or program as a program in files; ranks and operations."""
+    with input_errors():
+        return _core.trace_convert(trace, target, times, compute_scale, force, Writing())
+
+
+def convert_job(
+    scenario: Path,
+    job: str | None,
+    target: Path,
+    overrides: list[str],
+    *,
+    force: bool = False,
+) -> tuple[int, int]:
+    """Writes the program of a job of a scenario as a program in files; ranks and operations."""
+    text = read_scenario(scenario)
+    with input_errors():
+        return _core.job_convert(text, str(scenario), job, target, overrides, None, force, Writing())
+
+
+def _show_program(report: dict[str, Any], flows: list[dict[str, int]], out: Console) -> None:
+    contents = report["contents"]
+    say(out, f"{report['name']}: {report['nranks']} ranks, {contents['operations']} operations", "")
+    lines = [report["description"]] if report["description"] else []
+    lines.append(
+        f"{contents['messages']} messages of {size(contents['message_bytes'])} in all, "
+        "those of persistent requests and collectives apart"
+    )
+    moved = contents["read_bytes"] + contents["written_bytes"]
+    if moved:
+        lines.append(f"{size(moved)} to and from files")
+    lines.append(f"longest rank computes for {duration(contents['longest_compute_ps'] / 1e12)}")
+    explain(out, *lines, "", "Operations")
+    page = table("kind", "count")
+    for name, count in sorted(contents["kinds"].items(), key=lambda item: (-item[1], item[0])):
+        page.add_row(name, str(count))
+    show_table(out, page)
+    _show_flows(flows, out)
+
+
 def show_info(report: dict[str, Any], flows: list[dict[str, int]], stream: TextIO | None = None) -> None:
-    """Prints what is in a trace."""
+    """Prints what is in a trace, or in a program in files."""
     out = console(stream)
+    if "format" in report:
+        _show_program(report, flows, out)
+        return
     ranks = report["ranks"]
     say(out, f"{report['name']}: {report['nranks']} ranks, {report['total_records']} calls", "")
     starts = report["total_persistent_starts"]
@@ -72,6 +141,10 @@ def show_info(report: dict[str, Any], flows: list[dict[str, int]], stream: TextI
             f"{len(counts) - MOST_CALLS} others", str(sum(count for _, count in counts[MOST_CALLS:]))
         )
     show_table(out, page)
+    _show_flows(flows, out)
+
+
+def _show_flows(flows: list[dict[str, int]], out: Console) -> None:
     if flows:
         explain(out, "", "Largest flows between two ranks")
         page = table("from", "to", "messages", "bytes", left=0)

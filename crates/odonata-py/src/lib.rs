@@ -7,8 +7,10 @@
 
 mod columns;
 mod errors;
+mod generator;
 mod load_sweep;
 mod processes;
+mod program;
 mod simulation;
 mod trace;
 mod workload;
@@ -143,6 +145,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(bench_parallel_names, module)?)?;
     module.add_function(wrap_pyfunction!(bench_case, module)?)?;
     trace::register(module)?;
+    program::register(module)?;
+    odonata_system::provide_python(generator::make);
     workload::register(module)?;
     processes::register(module)
 }

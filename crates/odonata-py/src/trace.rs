@@ -7,9 +7,10 @@ use odonata_workload::dumpi::{self, Statistics, Trace, TraceError, TraceFiles};
 use pyo3::prelude::*;
 
 use crate::errors::{input_error, json_text};
+use crate::program;
 
 /// Why a trace cannot be read, as for every input.
-fn unreadable(error: TraceError) -> PyErr {
+pub(crate) fn unreadable(error: TraceError) -> PyErr {
     let place = error.offset.map(|offset| format!("byte {offset}"));
     input_error(InputError {
         file: error.file.display().to_string(),
@@ -34,22 +35,31 @@ fn in_background<T: Send>(
     py.detach(|| TraceFiles::find(path).and_then(what)).map_err(unreadable)
 }
 
-/// What is in the trace at `path`, a folder or a .meta file, as JSON. Raises `InputError`.
+/// What is in the trace at `path`, a folder or a .meta file, or in the program folder there, as JSON. Raises `InputError`.
 #[pyfunction]
 fn trace_info(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    if let Some(file) = program::open(py, &path)? {
+        return program::info(&file);
+    }
     json_text(&in_background(py, &path, |files| Statistics::of(&files))?)
 }
 
-/// Who sends how much to whom in the trace at `path`, collectives apart, as JSON. Raises `InputError`.
+/// Who sends how much to whom in the trace or program at `path`, collectives apart, as JSON. Raises `InputError`.
 #[pyfunction]
 fn trace_matrix(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    if let Some(program) = program::open(py, &path)? {
+        return json_text(&py.detach(|| dumpi::traffic_matrix(&program)));
+    }
     let flows = in_background(py, &path, |files| Ok(dumpi::traffic_matrix(&Trace::of(files, 1.0)?)))?;
     json_text(&flows)
 }
 
-/// What is wrong with the trace at `path`, as JSON. Raises `InputError`.
+/// What is wrong with the trace or program at `path`, as JSON. Raises `InputError`.
 #[pyfunction]
 fn trace_lint(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    if let Some(program) = program::open(py, &path)? {
+        return json_text(&py.detach(|| dumpi::lint_program(&program)));
+    }
     json_text(&in_background(py, &path, |files| dumpi::lint(&files))?)
 }
 

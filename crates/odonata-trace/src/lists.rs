@@ -20,7 +20,7 @@ pub(crate) struct CountLists {
     rows: Vec<Row>,
     /// Where the rows of each rank start, and where those of the last end.
     starts: Vec<u32>,
-    recent: Vec<Recent<List>>,
+    recent: Vec<Recent<Sizes>>,
 }
 
 /// What is known of a list without reading it.
@@ -32,17 +32,20 @@ pub(crate) struct Row {
     pub(crate) by_taker: u32,
 }
 
-/// One list.
-#[derive(Debug, Default)]
-struct List {
-    member: Option<u32>,
-    by_giver: Box<[u64]>,
-    by_taker: Box<[u64]>,
+/// Sizes that differ from rank to rank, as one rank knows them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// The rank's own number; needed where there are both lists.
+    pub member: Option<u32>,
+    /// In bytes, by who gives; a single one is that of everybody.
+    pub by_giver: Box<[u64]>,
+    /// In bytes, by who takes; a single one is that of everybody.
+    pub by_taker: Box<[u64]>,
 }
 
-impl List {
+impl Sizes {
     /// What member `from` gives to member `to`.
-    fn bytes(&self, from: u32, to: u32) -> u64 {
+    pub fn bytes(&self, from: u32, to: u32) -> u64 {
         // A single size is that of everybody.
         let at = |list: &[u64], member: u32| match list {
             [size] => *size,
@@ -169,7 +172,7 @@ impl CountLists {
         }
     }
 
-    fn load(&self, row: u64) -> Result<List, FileError> {
+    fn load(&self, row: u64) -> Result<Sizes, FileError> {
         let part = self.table.group_of(row);
         let mut lists = self.begin(part)?;
         let before = (row - self.table.rows_of(part).start) as usize;
@@ -188,7 +191,7 @@ struct ListReader {
 
 impl ListReader {
     /// The next list, which is that of `row`.
-    fn list(&mut self, path: &Path, row: u64) -> Result<List, FileError> {
+    fn list(&mut self, path: &Path, row: u64) -> Result<Sizes, FileError> {
         let wrong = |column: &str, value: i128, expected: &str| {
             FileError::about(path, value.to_string(), expected).at(row).of(column)
         };
@@ -203,7 +206,7 @@ impl ListReader {
             let size = |&size: &i128| u64::try_from(size).map_err(|_| wrong(column, size, "a size in bytes"));
             list.iter().map(size).collect()
         };
-        Ok(List {
+        Ok(Sizes {
             member,
             by_giver: sizes("by_giver", self.by_giver.lists(1)?.get(0))?,
             by_taker: sizes("by_taker", self.by_taker.lists(1)?.get(0))?,

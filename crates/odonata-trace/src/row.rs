@@ -109,10 +109,10 @@ const NOBODY: i128 = -2;
 /// In `request`: nobody waits for it.
 const DETACHED: i128 = -1;
 
-/// Most communicators and lists of sizes: so many bits are a program's own where it is repeated.
-pub(crate) const MOST_COMM: u32 = (1 << 23) - 1;
-pub(crate) const MOST_COUNTS: u32 = (1 << 24) - 1;
-pub(crate) const MOST_FILE: u64 = (1 << 56) - 1;
+/// The largest number of a communicator: so many bits are a program's own where it is repeated.
+pub const MOST_COMM: u32 = (1 << 23) - 1;
+/// The largest number of a list of sizes.
+pub const MOST_COUNTS: u32 = (1 << 24) - 1;
 
 /// Names of collectives, each at the place of its [`Kind`]; blocking, then with a request.
 const COLLECTIVES: [(&str, &str); 16] = [
@@ -178,7 +178,7 @@ pub fn kind_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The static name that is equal to `name`, if there is such a kind.
-pub(crate) fn known_kind(name: &str) -> Option<&'static str> {
+pub fn known_kind(name: &str) -> Option<&'static str> {
     kind_names().find(|&known| known == name)
 }
 
@@ -528,7 +528,7 @@ impl Given<'_> {
     }
 
     fn file(&mut self) -> Found<u64> {
-        Ok(self.within(Field::File, 0, MOST_FILE.into())? as u64)
+        self.u64(Field::File)
     }
 
     fn request(&mut self) -> Found<Request> {

@@ -10,7 +10,7 @@ use odonata_workload::{Collective, Comm, Counts, Cursor, Group, Op, OpKind, Prog
 use crate::communicators::members;
 use crate::error::FileError;
 use crate::read::{Description, MOST_OPERATIONS, ProgramFile, counts_of};
-use crate::row::{Field, MOST_COMM, MOST_COUNTS, MOST_FILE, to_row};
+use crate::row::{Field, MOST_COMM, MOST_COUNTS, to_row};
 use crate::rows_out::{Cells, RowsOut};
 use crate::{COMMUNICATORS, COUNTS, DESCRIPTION, FORMAT, OPERATIONS, VERSION};
 
@@ -32,6 +32,8 @@ pub struct Options {
     pub made_by: String,
     /// Replace a program that is there.
     pub force: bool,
+    /// Read it back before it appears: of programs that may name what there is not.
+    pub check: bool,
 }
 
 /// Who is told how far a program has been written: ranks that are complete, operations; `false` stops.
@@ -40,13 +42,13 @@ pub type Progress<'a> = &'a mut dyn FnMut(u32, u64) -> bool;
 /// Writes `program` to the folder `target`; number of operations. It appears there when it is complete, or not at all.
 /// A part of it is in memory at a time.
 ///
-/// Numbers of communicators, files and lists that are larger than the format has bits for, as those of
+/// Numbers of communicators and lists that are larger than the format has bits for, as those of
 /// [`Phases`](odonata_workload::Phases) are, are replaced by others. Reports of values are left out. A program that asks
 /// for the time is asked without a clock.
 ///
 /// # Errors
 /// There is something at `target`, unless it is a program and may be replaced; it cannot be written; the program cannot
-/// go on, or has more operations or communicators than can be numbered; `progress` says stop.
+/// go on, or has more operations or communicators than can be numbered; it fails the check; `progress` says stop.
 pub fn write(
     program: &dyn Program,
     target: &Path,
@@ -55,6 +57,12 @@ pub fn write(
 ) -> Result<u64, FileError> {
     let place = Place::new(target, options.force)?;
     let operations = write_to(program, &place.partial, options, progress, target)?;
+    if options.check {
+        ProgramFile::open(&place.partial, 1.0).map_err(|error| FileError {
+            file: target.join(error.file.file_name().unwrap_or_default()),
+            ..error
+        })?;
+    }
     place.publish()?;
     Ok(operations)
 }
@@ -210,7 +218,6 @@ struct Writing<'a> {
     counts: RowsOut,
     count_values: usize,
     comms: Renamed,
-    files: Renamed,
     /// By number and first member: who is in it, and who names it without being in it.
     groups: BTreeMap<(u32, u32), (Group, Vec<u32>)>,
     written: u64,
@@ -252,7 +259,6 @@ fn write_to(
         counts: RowsOut::create(&folder.join(COUNTS), lists, 64)?,
         count_values: 0,
         comms: Renamed::new(MOST_COMM.into()),
-        files: Renamed::new(MOST_FILE),
         groups: BTreeMap::new(),
         written: 0,
     };
@@ -340,9 +346,6 @@ impl Writing<'_> {
                 own.comms.insert(*number as u32);
                 *number = self.comms.of(*number as u64, "communicators", self.target)?.into();
             }
-        }
-        if let Some(file) = &mut numbers[Field::File as usize] {
-            *file = self.files.of(*file as u64, "files", self.target)?.into();
         }
         if let OpKind::Collective(collective) | OpKind::Icollective { collective, .. } = op.kind
             && let Some(counts) = counts_of(&collective)

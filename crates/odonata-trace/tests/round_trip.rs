@@ -134,8 +134,8 @@ fn large_numbers_of_phases_are_replaced_by_others_that_fit() {
     for rank in 0..6 {
         for (one, other) in operations(&both, rank).zip(operations(&read, rank)) {
             let ((kind, mut numbers), (same, theirs)) = (to_row(&one.kind), to_row(&other.kind));
-            // Communicators, lists and files: each has one new name.
-            for field in [3usize, 7, 8, 9] {
+            // Communicators and lists: each has one new name.
+            for field in [3usize, 7, 8] {
                 if let (Some(old), Some(new)) = (numbers[field], theirs[field]) {
                     let rank = if field == 7 { rank } else { 0 };
                     let comm = if field == 8 { 3 } else { field };

@@ -5,7 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The parts of something that were asked for last, two of them: a rank goes on from one part to the next, and a
 /// rollback or a look ahead asks for the neighbouring one.
 #[derive(Debug)]
-pub struct Recent<T>(Mutex<[Option<(u64, Arc<T>)>; 2]>);
+pub struct Recent<T>(Mutex<[Part<T>; 2]>);
+
+/// A part and its number.
+type Part<T> = Option<(u64, Arc<T>)>;
 
 impl<T> Default for Recent<T> {
     fn default() -> Self {

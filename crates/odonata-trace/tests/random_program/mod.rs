@@ -89,13 +89,11 @@ impl RandomProgram {
                 // Numbers of lists are those of the operations.
                 Field::Counts => number.into(),
                 Field::Bytes | Field::Offset if draws.below(5) == 0 => u64::MAX.into(),
-                Field::File => i128::from(draws.next() >> 8),
+                Field::File => i128::from(draws.next()),
                 _ => small,
             });
         }
-        let wide = kind != "sendrecv" || numbers[Field::Peer as usize] != Some(-1);
-        assert!(wide);
-        if matches!(numbers, _ if takes(kind, numbers, Field::Comm)) {
+        if takes(kind, numbers, Field::Comm) {
             numbers[Field::Comm as usize] = Some(comm.into());
         }
         for tag in [Field::Tag, Field::RecvTag] {

@@ -1,0 +1,336 @@
+//! Programs whose ranks are Python generators.
+//!
+//! A program is a function of rank and cursor, a generator only goes on. So the operations that a generator has yielded
+//! last are kept, and where an earlier one is asked for, it is started anew and run forward: the same rank and arguments
+//! must give the same operations again.
+//!
+//! A rank's lock is taken first, then the interpreter's. Whoever calls in here has released that.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use odonata_system::PythonSource;
+use odonata_trace::{Field, MOST_COMM, MOST_COUNTS, Numbers, Sizes, from_row, known_kind};
+use odonata_workload::collective::Kind;
+use odonata_workload::{After, Comm, Counts, Cursor, Group, Op, OpId, OpKind, Program};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+/// Operations of a rank that are kept: more than a host looks ahead (512), and what is rolled back is mostly shorter.
+const KEPT: usize = 768;
+
+/// Operations that are asked for together, as taking the interpreter's lock takes time.
+const TOGETHER: u32 = 64;
+
+/// The module that has the Python side.
+const MODULE: &str = "odonata.rank_programs";
+
+/// What a generator has yielded.
+#[derive(Clone, Debug)]
+struct Made {
+    op: Op,
+    sizes: Option<Arc<Sizes>>,
+}
+
+/// A rank's generator, and what it has yielded last.
+#[derive(Debug, Default)]
+struct Cell {
+    generator: Option<Py<PyAny>>,
+    /// Number of the first operation in `recent`.
+    first: u32,
+    recent: VecDeque<Made>,
+    /// How many operations there are, once it is known, and what is wrong if that is why there are no more.
+    end: Option<(u32, Option<String>)>,
+}
+
+/// A program of generators.
+#[derive(Debug)]
+struct Generated {
+    name: String,
+    ranks: u32,
+    /// The object of [`MODULE`] that starts them.
+    starter: Py<PyAny>,
+    /// The class of what they yield.
+    operation: Py<PyAny>,
+    groups: Vec<Group>,
+    /// Place in `groups` by communicator and rank.
+    members: HashMap<(u32, u32), u32>,
+    cells: Vec<Mutex<Cell>>,
+}
+
+/// The program of `source` for `ranks` ranks.
+pub(crate) fn make(source: &PythonSource, ranks: u32) -> Result<Arc<dyn Program>, String> {
+    Python::attach(|py| {
+        generated(py, source, ranks).map_err(|error| {
+            let value = error.value(py);
+            match value.get_type().name() {
+                // Refused with a sentence of its own.
+                Ok(name) if name == "ProgramError" => value.to_string(),
+                _ => text_of(py, &error),
+            }
+        })
+    })
+}
+
+fn generated(py: Python<'_>, source: &PythonSource, ranks: u32) -> PyResult<Arc<dyn Program>> {
+    let args = serde_json::Value::Object(source.args.clone()).to_string();
+    let module = py.import(MODULE)?;
+    let starter = module.call_method1("load", (&source.path, &source.function, args, ranks))?;
+    let listed: Vec<(u32, Vec<u32>)> = starter.getattr("groups")?.extract()?;
+    let (mut groups, mut members) = (Vec::new(), HashMap::new());
+    for (comm, ranks) in listed {
+        members.extend(ranks.iter().map(|&rank| ((comm, rank), groups.len() as u32)));
+        groups.push(Group::List(ranks.into()));
+    }
+    let mut cells = Vec::new();
+    cells.resize_with(ranks as usize, Mutex::default);
+    Ok(Arc::new(Generated {
+        name: format!("{}:{}", source.path, source.function),
+        ranks,
+        operation: module.getattr("Operation")?.unbind(),
+        starter: starter.unbind(),
+        groups,
+        members,
+        cells,
+    }))
+}
+
+/// An exception in words, with its traceback.
+fn text_of(py: Python<'_>, error: &PyErr) -> String {
+    let told = py
+        .import(MODULE)
+        .and_then(|module| module.call_method1("explain", (error.clone_ref(py).into_value(py),)))
+        .and_then(|text| text.extract());
+    told.unwrap_or_else(|_| error.to_string())
+}
+
+impl Generated {
+    fn cell(&self, rank: u32) -> Option<MutexGuard<'_, Cell>> {
+        let cell = self.cells.get(rank as usize)?;
+        Some(cell.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Operation `number` of `rank`.
+    fn made(&self, cell: &mut Cell, rank: u32, number: u32) -> Option<Made> {
+        if number < cell.first {
+            cell.generator = None;
+            cell.recent.clear();
+            cell.first = 0;
+        }
+        while number >= cell.first + cell.recent.len() as u32 {
+            if cell
+                .end
+                .as_ref()
+                .is_some_and(|&(end, _)| cell.first + cell.recent.len() as u32 >= end)
+            {
+                return None;
+            }
+            Python::attach(|py| self.go_on(py, cell, rank));
+        }
+        cell.recent.get((number - cell.first) as usize).cloned()
+    }
+
+    /// Runs the generator of `rank` for some operations.
+    fn go_on(&self, py: Python<'_>, cell: &mut Cell, rank: u32) {
+        for _ in 0..TOGETHER {
+            let number = cell.first + cell.recent.len() as u32;
+            match self.yielded(py, cell, rank, number) {
+                Ok(Some(made)) => cell.recent.push_back(made),
+                Ok(None) => {
+                    cell.end = Some((number, None));
+                    break;
+                }
+                Err(why) => {
+                    cell.end = Some((number, Some(why)));
+                    break;
+                }
+            }
+        }
+        while cell.recent.len() > KEPT {
+            cell.recent.pop_front();
+            cell.first += 1;
+        }
+    }
+
+    /// The next operation that the generator of `rank` yields, which is operation `number`.
+    fn yielded(&self, py: Python<'_>, cell: &mut Cell, rank: u32, number: u32) -> Result<Option<Made>, String> {
+        let raised = |error: PyErr| {
+            let text = text_of(py, &error);
+            format!(
+                "the Python program {} failed before operation {number}: {text}",
+                self.name
+            )
+        };
+        let generator = match &cell.generator {
+            Some(generator) => generator.bind(py).clone(),
+            None => {
+                let new = self.starter.bind(py).call_method1("start", (rank,)).map_err(raised)?;
+                cell.generator = Some(new.clone().unbind());
+                new
+            }
+        };
+        let mut items = generator.try_iter().map_err(raised)?;
+        let Some(item) = items.next() else { return Ok(None) };
+        let item = item.map_err(raised)?;
+        // Numbered with 30 bits, repetitions included.
+        if number >= 1 << 30 {
+            return Err(format!(
+                "the Python program {} yields more than 2^30 operations",
+                self.name
+            ));
+        }
+        let read = self.operation_of(&item, rank, number);
+        read.map(Some)
+            .map_err(|why| format!("the Python program {}, operation {number}: {why}", self.name))
+    }
+
+    fn operation_of<'py>(&self, item: &Bound<'py, PyAny>, rank: u32, number: u32) -> Result<Made, String> {
+        let py = item.py();
+        if !item.is_instance(self.operation.bind(py)).unwrap_or(false) {
+            let name = item.get_type().name().map_or("?".into(), |name| name.to_string());
+            let shown: String = item
+                .repr()
+                .map_or("?".into(), |repr| repr.to_string())
+                .chars()
+                .take(80)
+                .collect();
+            return Err(format!(
+                "it yielded {shown} (of type {name}); expected an operation of odonata.operations, such as send(1, 1000)"
+            ));
+        }
+        let wrong = |error: PyErr| error.to_string();
+        let get = |name: &Bound<'py, PyString>| item.getattr(name).map_err(wrong);
+        let name: String = get(intern!(py, "kind"))?.extract().map_err(wrong)?;
+        let kind = known_kind(&name).ok_or_else(|| format!("there is no kind of operation {name:?}"))?;
+        let given = get(intern!(py, "numbers"))?;
+        let given = given.cast::<PyDict>().map_err(|error| error.to_string())?;
+        let mut numbers: Numbers = [None; Field::ALL.len()];
+        for (key, value) in given {
+            let key: String = key.extract().map_err(wrong)?;
+            let field = Field::ALL.into_iter().find(|field| field.name() == key);
+            let field = field.ok_or_else(|| format!("an operation has no {key:?}"))?;
+            let value: i128 = value
+                .extract()
+                .map_err(|_| format!("{key} is {value}; expected a whole number"))?;
+            numbers[field as usize] = Some(value);
+        }
+        let list = |name: &Bound<'py, PyString>| -> Result<Box<[u64]>, String> {
+            let value = get(name)?;
+            if value.is_none() {
+                return Ok(Box::default());
+            }
+            let list: Vec<u64> = value
+                .extract()
+                .map_err(|_| format!("{name} is {value}; expected a list of sizes in bytes"))?;
+            Ok(list.into())
+        };
+        let sizes = Sizes {
+            by_giver: list(intern!(py, "by_giver"))?,
+            by_taker: list(intern!(py, "by_taker"))?,
+            member: None,
+        };
+        let listed = !sizes.by_giver.is_empty() || !sizes.by_taker.is_empty();
+        if listed {
+            // The list is named by its operation.
+            numbers[Field::Counts as usize] = Some(number.into());
+            if number > MOST_COUNTS {
+                return Err(format!(
+                    "lists of sizes are possible in the first {MOST_COUNTS} operations only"
+                ));
+            }
+        }
+        let kind = from_row(kind, &numbers)
+            .map_err(|fault| format!("{} is {}; expected {}", fault.column, fault.problem, fault.expected))?;
+        let sizes = listed.then(|| self.sizes_of(&kind, rank, sizes)).transpose()?;
+        let stream: u8 = get(intern!(py, "stream"))?
+            .extract()
+            .map_err(|_| "a stream is a number from 0 to 255".to_owned())?;
+        let ids: Vec<u32> = get(intern!(py, "after"))?
+            .extract()
+            .map_err(|_| "after is a list of numbers of operations".to_owned())?;
+        let ids: Vec<OpId> = ids.into_iter().map(OpId).collect();
+        let after = After::from_slice(&ids).filter(|_| ids.iter().all(|op| op.0 < number));
+        Ok(Made {
+            op: Op {
+                id: OpId(number),
+                stream,
+                after: after.ok_or_else(|| format!("it waits for {ids:?}; expected at most 4 operations before it"))?,
+                kind,
+            },
+            sizes: sizes.map(Arc::new),
+        })
+    }
+
+    /// `sizes` of the collective `kind`, if they are as many as it needs.
+    fn sizes_of(&self, kind: &OpKind, rank: u32, sizes: Sizes) -> Result<Sizes, String> {
+        let (OpKind::Collective(collective) | OpKind::Icollective { collective, .. }) = *kind else {
+            return Err("lists of sizes, but no collective that takes some".into());
+        };
+        let comm = collective.comm();
+        let group = self.group(rank, comm);
+        let group = group.ok_or_else(|| format!("rank {rank} is not in communicator {}", comm.0))?;
+        let fits = |list: &[u64]| list.len() == 1 || list.len() == group.len() as usize;
+        let complete = match collective.which() {
+            Kind::Gatherv | Kind::Allgatherv => fits(&sizes.by_giver) && sizes.by_taker.is_empty(),
+            Kind::Scatterv | Kind::ReduceScatter => fits(&sizes.by_taker) && sizes.by_giver.is_empty(),
+            Kind::Alltoallv => fits(&sizes.by_giver) && fits(&sizes.by_taker),
+            _ => false,
+        };
+        if !complete {
+            let (givers, takers) = (sizes.by_giver.len(), sizes.by_taker.len());
+            let members = group.len();
+            return Err(format!(
+                "{givers} sizes by giver, {takers} by taker; expected 1 or {members} where they belong"
+            ));
+        }
+        Ok(Sizes {
+            member: group.member(rank),
+            ..sizes
+        })
+    }
+}
+
+impl Program for Generated {
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
+        let mut cell = self.cell(rank)?;
+        let made = self.made(&mut cell, rank, cursor.op)?;
+        cursor.op += 1;
+        Some(made.op)
+    }
+
+    fn broken(&self, rank: u32, cursor: &Cursor) -> Option<String> {
+        let mut cell = self.cell(rank)?;
+        // Where it ends is known once it has been there.
+        if self.made(&mut cell, rank, cursor.op).is_some() {
+            return None;
+        }
+        cell.end.as_ref().and_then(|(_, why)| why.clone())
+    }
+
+    fn group(&self, rank: u32, comm: Comm) -> Option<Group> {
+        match comm {
+            Comm::WORLD => Some(Group::world(self.ranks)),
+            Comm(number) if number > MOST_COMM => None,
+            Comm(number) => self
+                .members
+                .get(&(number, rank))
+                .map(|&at| self.groups[at as usize].clone()),
+        }
+    }
+
+    fn bytes(&self, rank: u32, counts: Counts, from: u32, to: u32) -> u64 {
+        let Some(mut cell) = self.cell(rank) else { return 0 };
+        let made = self.made(&mut cell, rank, counts.0);
+        made.and_then(|made| made.sizes)
+            .map_or(0, |sizes| sizes.bytes(from, to))
+    }
+
+    fn describe(&self) -> String {
+        format!("Python {}: {} ranks", self.name, self.ranks)
+    }
+}

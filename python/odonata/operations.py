@@ -1,0 +1,480 @@
+"""Operations of a rank, and programs in files.
+
+A rank program is a generator function that yields operations:
+
+>>> from odonata.operations import compute, recv, send
+>>> def ring(rank, ranks, *, rounds=3, size=4096):
+...     for _ in range(rounds):
+...         yield compute(1e-6)
+...         if rank % 2 == 0:
+...             yield send((rank + 1) % ranks, size)
+...             yield recv((rank - 1) % ranks, size)
+...         else:
+...             yield recv((rank - 1) % ranks, size)
+...             yield send((rank + 1) % ranks, size)
+
+It runs as a job (`python = ring`, see docs/programs.md), or is written to files:
+
+>>> import tempfile
+>>> folder = tempfile.TemporaryDirectory()
+>>> write(f"{folder.name}/ring.program", ring, 8, args={"rounds": 2})
+(8, 48)
+>>> program = read(f"{folder.name}/ring.program")
+>>> program.description["ranks"], program.operations.num_rows
+(8, 48)
+>>> [(row["kind"], row["peer"]) for row in program.rank(3)][:3]
+[('compute', None), ('recv', 2), ('send', 4)]
+>>> folder.cleanup()
+
+Sizes are in bytes and times in seconds. Peers and roots are ranks of the communicator `comm`, 0 being all
+ranks of the job.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from odonata import _core
+from odonata.errors import InputError, input_errors
+from odonata.rank_programs import Operation, RankFunction, communicators, register
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "ANY",
+    "DETACHED",
+    "NOBODY",
+    "Operation",
+    "Program",
+    "allgather",
+    "allgatherv",
+    "allreduce",
+    "alltoall",
+    "alltoallv",
+    "barrier",
+    "broadcast",
+    "close_file",
+    "comm_create",
+    "comm_dup",
+    "comm_free",
+    "comm_split",
+    "communicators",
+    "compute",
+    "exscan",
+    "gather",
+    "gatherv",
+    "iprobe",
+    "irecv",
+    "isend",
+    "issend",
+    "mark",
+    "open_file",
+    "probe",
+    "read",
+    "read_file",
+    "recv",
+    "recv_init",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_block",
+    "request_free",
+    "scan",
+    "scatter",
+    "scatterv",
+    "send",
+    "send_init",
+    "sendrecv",
+    "ssend",
+    "start",
+    "start_all",
+    "test",
+    "wait",
+    "wait_all",
+    "wait_any",
+    "wait_some",
+    "write",
+    "write_file",
+]
+
+#: The source of a receive: anybody. The tag of one: any.
+ANY = -1
+#: The peer of a message that is not sent (`MPI_PROC_NULL`).
+NOBODY = -2
+#: The request of an operation that nobody waits for.
+DETACHED = -1
+
+PS = 1e12
+
+
+def compute(seconds: float) -> Operation:
+    """Computation of so many seconds."""
+    return Operation("compute", {"duration_ps": round(seconds * PS)})
+
+
+def _message(kind: str, to: int, bytes: int, tag: int, comm: int, **more: int) -> Operation:
+    return Operation(kind, {"peer": to, "bytes": bytes, "tag": tag, "comm": comm, **more})
+
+
+def send(to: int, bytes: int, tag: int = 0, comm: int = 0) -> Operation:
+    """`MPI_Send`."""
+    return _message("send", to, bytes, tag, comm)
+
+
+def ssend(to: int, bytes: int, tag: int = 0, comm: int = 0) -> Operation:
+    """`MPI_Ssend`."""
+    return _message("ssend", to, bytes, tag, comm)
+
+
+def recv(source: int, bytes: int, tag: int = 0, comm: int = 0) -> Operation:
+    """`MPI_Recv` with a buffer of so many bytes; `source` and `tag` may be `ANY`."""
+    return _message("recv", source, bytes, tag, comm)
+
+
+def isend(to: int, bytes: int, request: int, tag: int = 0, comm: int = 0) -> Operation:
+    """`MPI_Isend`: to be waited for by its request, a number of the rank's choice."""
+    return _message("isend", to, bytes, tag, comm, request=request)
+
+
+def issend(to: int, bytes: int, request: int, tag: int = 0, comm: int = 0) -> Operation:
+    """`MPI_Issend`."""
+    return _message("issend", to, bytes, tag, comm, request=request)
+
+
+def irecv(source: int, bytes: int, request: int, tag: int = 0, comm: int = 0) -> Operation:
+    """`MPI_Irecv`."""
+    return _message("irecv", source, bytes, tag, comm, request=request)
+
+
+def sendrecv(
+    to: int,
+    bytes: int,
+    source: int,
+    recv_bytes: int | None = None,
+    tag: int = 0,
+    recv_tag: int | None = None,
+    comm: int = 0,
+) -> Operation:
+    """`MPI_Sendrecv`; what is received is as what is sent, unless it is said otherwise."""
+    receive = {
+        "recv_peer": source,
+        "recv_bytes": bytes if recv_bytes is None else recv_bytes,
+        "recv_tag": tag if recv_tag is None else recv_tag,
+    }
+    return _message("sendrecv", to, bytes, tag, comm, **receive)
+
+
+def probe(source: int = ANY, tag: int = ANY, comm: int = 0) -> Operation:
+    """`MPI_Probe`."""
+    return Operation("probe", {"peer": source, "tag": tag, "comm": comm})
+
+
+def iprobe(source: int = ANY, tag: int = ANY, comm: int = 0) -> Operation:
+    """`MPI_Iprobe`."""
+    return Operation("iprobe", {"peer": source, "tag": tag, "comm": comm})
+
+
+def send_init(to: int, bytes: int, request: int, tag: int = 0, comm: int = 0) -> Operation:
+    """`MPI_Send_init`."""
+    return _message("send_init", to, bytes, tag, comm, request=request)
+
+
+def recv_init(source: int, bytes: int, request: int, tag: int = 0, comm: int = 0) -> Operation:
+    """`MPI_Recv_init`."""
+    return _message("recv_init", source, bytes, tag, comm, request=request)
+
+
+def start(request: int) -> Operation:
+    """`MPI_Start`."""
+    return Operation("start", {"request": request})
+
+
+def request_free(request: int) -> Operation:
+    """`MPI_Request_free`."""
+    return Operation("request_free", {"request": request})
+
+
+def wait(request: int) -> Operation:
+    """`MPI_Wait`."""
+    return Operation("wait", {"request": request})
+
+
+def test(request: int) -> Operation:
+    """`MPI_Test`: takes the request if it is complete; a program does not learn whether it was."""
+    return Operation("test", {"request": request})
+
+
+def _requests(kind: str, first: int, count: int) -> Operation:
+    return Operation(kind, {"request": first, "count": count})
+
+
+def start_all(first: int, count: int) -> Operation:
+    """`MPI_Startall` on the requests `first` to `first + count - 1`, as all that follow."""
+    return _requests("start_all", first, count)
+
+
+def wait_all(first: int, count: int) -> Operation:
+    """`MPI_Waitall`."""
+    return _requests("wait_all", first, count)
+
+
+def wait_any(first: int, count: int) -> Operation:
+    """`MPI_Waitany`."""
+    return _requests("wait_any", first, count)
+
+
+def wait_some(first: int, count: int) -> Operation:
+    """`MPI_Waitsome`."""
+    return _requests("wait_some", first, count)
+
+
+def _collective(kind: str, request: int | None, comm: int, /, **numbers: int) -> Operation:
+    if request is None:
+        return Operation(kind, {"comm": comm, **numbers})
+    return Operation(f"i{kind}", {"comm": comm, "request": request, **numbers})
+
+
+def barrier(comm: int = 0, request: int | None = None) -> Operation:
+    """`MPI_Barrier`; with a request, `MPI_Ibarrier`, and so on for all collectives."""
+    return _collective("barrier", request, comm)
+
+
+def broadcast(root: int, bytes: int, comm: int = 0, request: int | None = None) -> Operation:
+    """`MPI_Bcast`."""
+    return _collective("broadcast", request, comm, root=root, bytes=bytes)
+
+
+def _elements(bytes: int, count: int | None) -> int:
+    # One element of what a double has, unless it is said otherwise.
+    return max(1, bytes // 8) if count is None else count
+
+
+def allreduce(bytes: int, count: int | None = None, comm: int = 0, request: int | None = None) -> Operation:
+    """`MPI_Allreduce` of a vector of so many bytes, which has `count` elements (default: of 8 bytes)."""
+    return _collective("allreduce", request, comm, bytes=bytes, count=_elements(bytes, count))
+
+
+def reduce(
+    root: int, bytes: int, count: int | None = None, comm: int = 0, request: int | None = None
+) -> Operation:
+    """`MPI_Reduce`."""
+    return _collective("reduce", request, comm, root=root, bytes=bytes, count=_elements(bytes, count))
+
+
+def reduce_scatter_block(
+    bytes: int, count: int | None = None, comm: int = 0, request: int | None = None
+) -> Operation:
+    """`MPI_Reduce_scatter_block`; `bytes` is the share of each rank."""
+    return _collective("reduce_scatter_block", request, comm, bytes=bytes, count=_elements(bytes, count))
+
+
+def scan(bytes: int, count: int | None = None, comm: int = 0, request: int | None = None) -> Operation:
+    """`MPI_Scan`."""
+    return _collective("scan", request, comm, bytes=bytes, count=_elements(bytes, count))
+
+
+def exscan(bytes: int, count: int | None = None, comm: int = 0, request: int | None = None) -> Operation:
+    """`MPI_Exscan`."""
+    return _collective("exscan", request, comm, bytes=bytes, count=_elements(bytes, count))
+
+
+def gather(root: int, bytes: int, comm: int = 0, request: int | None = None) -> Operation:
+    """`MPI_Gather` of so many bytes from each rank."""
+    return _collective("gather", request, comm, root=root, bytes=bytes)
+
+
+def scatter(root: int, bytes: int, comm: int = 0, request: int | None = None) -> Operation:
+    """`MPI_Scatter` of so many bytes to each rank."""
+    return _collective("scatter", request, comm, root=root, bytes=bytes)
+
+
+def allgather(bytes: int, comm: int = 0, request: int | None = None) -> Operation:
+    """`MPI_Allgather` of so many bytes from each rank."""
+    return _collective("allgather", request, comm, bytes=bytes)
+
+
+def alltoall(bytes: int, comm: int = 0, request: int | None = None) -> Operation:
+    """`MPI_Alltoall` of so many bytes from each rank to each."""
+    return _collective("alltoall", request, comm, bytes=bytes)
+
+
+def gatherv(root: int, sizes: Sequence[int], comm: int = 0, request: int | None = None) -> Operation:
+    """`MPI_Gatherv`: at the root the sizes of all ranks, elsewhere a list of the rank's own."""
+    return _collective("gatherv", request, comm, root=root).with_lists(by_giver=sizes)
+
+
+def scatterv(root: int, sizes: Sequence[int], comm: int = 0, request: int | None = None) -> Operation:
+    """`MPI_Scatterv`: at the root the sizes for all ranks, elsewhere a list of the rank's own."""
+    return _collective("scatterv", request, comm, root=root).with_lists(by_taker=sizes)
+
+
+def allgatherv(sizes: Sequence[int], comm: int = 0, request: int | None = None) -> Operation:
+    """`MPI_Allgatherv`: the sizes of all ranks."""
+    return _collective("allgatherv", request, comm).with_lists(by_giver=sizes)
+
+
+def reduce_scatter(sizes: Sequence[int], comm: int = 0, request: int | None = None) -> Operation:
+    """`MPI_Reduce_scatter`: the shares of all ranks."""
+    return _collective("reduce_scatter", request, comm).with_lists(by_taker=sizes)
+
+
+def alltoallv(
+    sends: Sequence[int], receives: Sequence[int], comm: int = 0, request: int | None = None
+) -> Operation:
+    """`MPI_Alltoallv`: what the rank gives to each, and what it gets from each."""
+    return _collective("alltoallv", request, comm).with_lists(by_giver=receives, by_taker=sends)
+
+
+def comm_dup(new: int, comm: int = 0) -> Operation:
+    """`MPI_Comm_dup`: makes communicator `new`, whose members `communicators` says."""
+    return Operation("comm_dup", {"comm": comm, "new_comm": new})
+
+
+def comm_split(new: int, comm: int = 0) -> Operation:
+    """`MPI_Comm_split`."""
+    return Operation("comm_split", {"comm": comm, "new_comm": new})
+
+
+def comm_create(new: int, comm: int = 0) -> Operation:
+    """`MPI_Comm_create`."""
+    return Operation("comm_create", {"comm": comm, "new_comm": new})
+
+
+def comm_free(comm: int) -> Operation:
+    """`MPI_Comm_free`."""
+    return Operation("comm_free", {"comm": comm})
+
+
+def open_file(file: int) -> Operation:
+    """Opens a file, whose number is unique in the job."""
+    return Operation("open", {"file": file})
+
+
+def close_file(file: int) -> Operation:
+    """Closes a file."""
+    return Operation("close", {"file": file})
+
+
+def _access(kind: str, file: int, offset: int, bytes: int, request: int | None) -> Operation:
+    numbers = {"file": file, "offset": offset, "bytes": bytes}
+    if request is None:
+        return Operation(kind, numbers)
+    return Operation(f"i{kind}", {**numbers, "request": request})
+
+
+def read_file(file: int, offset: int, bytes: int, request: int | None = None) -> Operation:
+    """Reads from a file; with a request, without waiting."""
+    return _access("read", file, offset, bytes, request)
+
+
+def write_file(file: int, offset: int, bytes: int, request: int | None = None) -> Operation:
+    """Writes to a file; with a request, without waiting."""
+    return _access("write", file, offset, bytes, request)
+
+
+def mark(iteration: int) -> Operation:
+    """Ends iteration number `iteration`, for the table of iterations; takes no time."""
+    return Operation("mark", {"iteration": iteration})
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program in files, as `read` gives it."""
+
+    #: The folder.
+    path: Path
+    #: What program.json says.
+    description: dict[str, Any]
+    _open: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def _table(self, name: str) -> pa.Table:
+        if name not in self._open:
+            import pyarrow.parquet as pq
+
+            self._open[name] = pq.read_table(self.path / f"{name}.parquet")
+        return self._open[name]
+
+    @property
+    def operations(self) -> pa.Table:
+        """All operations, in the order of rank, then operation; all of them are in memory then."""
+        return self._table("operations")
+
+    @property
+    def communicators(self) -> pa.Table:
+        """Who is in which communicator."""
+        return self._table("communicators")
+
+    @property
+    def counts(self) -> pa.Table:
+        """Sizes that differ from rank to rank."""
+        return self._table("counts")
+
+    def rank(self, rank: int) -> Iterator[dict[str, Any]]:
+        """The operations of a rank, one after the other; a part of the file is in memory at a time."""
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(self.path / "operations.parquet") as file:
+            column = file.schema_arrow.get_field_index("rank")
+            for group in range(file.num_row_groups):
+                found = None
+                if column == 0:
+                    found = file.metadata.row_group(group).column(0).statistics
+                if found is not None and found.has_min_max and not found.min <= rank <= found.max:
+                    continue
+                for batch in file.iter_batches(row_groups=[group]):
+                    for row in batch.to_pylist():
+                        if row["rank"] == rank:
+                            yield row
+
+
+def read(path: str | os.PathLike[str]) -> Program:
+    """Opens a program in files; `InputError` if it is none, or anything in it is impossible."""
+    folder = Path(path)
+    if not (folder / "program.json").is_file():
+        raise InputError(
+            "not a program in files", file=str(folder), expected="a folder that holds program.json"
+        )
+    with input_errors():
+        _core.trace_info(folder)
+    return Program(folder, json.loads((folder / "program.json").read_text(encoding="utf-8")))
+
+
+def write(
+    path: str | os.PathLike[str],
+    program: RankFunction,
+    ranks: int,
+    *,
+    args: Mapping[str, Any] | None = None,
+    description: str = "",
+    force: bool = False,
+    progress: Callable[[int, int, int], None] | None = None,
+) -> tuple[int, int]:
+    """Writes what the generators of all ranks yield to the folder `path`; ranks and number of operations.
+
+    It is read back before it appears, so that it is whole and possible, or not there.
+
+    Args:
+        path: The folder to write, `NAME.program` by custom.
+        program: A generator function of rank and number of ranks.
+        ranks: Number of ranks.
+        args: Arguments of the function beside these.
+        description: One line for people.
+        force: Replace a program that is there.
+        progress: Called now and then with complete ranks, all ranks, and operations.
+
+    Raises:
+        InputError: What a generator yields or names is impossible, or it raises an exception; or `path` is
+            there.
+    """
+    if not 1 <= ranks < 1 << 24:
+        raise InputError("no such number of ranks", key="ranks", value=str(ranks), expected="1 to 16777215")
+    file, _, function = register(program).rpartition(":")
+    with input_errors():
+        return _core.python_convert(
+            file, function, json.dumps(dict(args or {})), ranks, path, description, force, progress
+        )

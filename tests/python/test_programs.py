@@ -1,0 +1,244 @@
+"""Programs in Python and in files: the examples of docs/programs.md, the commands, errors, digests."""
+
+import json
+import re
+
+import pytest
+from conftest import ROOT
+
+import odonata
+from odonata import operations as ops
+
+PAGE = (ROOT / "docs/programs.md").read_text()
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+TORUS = {"machine": {"torus": {"dims": [4, 4]}}}
+DRAGONFLY = {
+    "machine": {
+        "dragonfly": {
+            "groups": 9,
+            "routers_per_group": 4,
+            "nodes_per_router": 2,
+            "global_ports_per_router": 2,
+        }
+    }
+}
+STORAGE = {
+    "nodes": {"per_group": 1},
+    "device": {"capacity": "1 TB", "rate": {"write": "5 GB/s", "read": "5 GB/s", "overhead": "20 us"}},
+}
+
+
+def block(text):
+    """The example of the page that holds this text."""
+    (found,) = [block for block in BLOCKS if text in block]
+    return found
+
+
+def ring(rank, ranks, *, rounds=10, size=65536):
+    for number in range(rounds):
+        yield ops.irecv((rank - 1) % ranks, size, request=0)
+        yield ops.isend((rank + 1) % ranks, size, request=1)
+        yield ops.compute(20e-6)
+        yield ops.wait_all(0, 2)
+        yield ops.alltoallv(
+            [(rank + to) * 64 for to in range(ranks)], [(rank + giver) * 64 for giver in range(ranks)]
+        )
+        yield ops.allreduce(8, comm=1)
+        yield ops.mark(number)
+
+
+ring = ops.communicators(lambda ranks, **_: {1: [range(0, ranks, 2), range(1, ranks, 2)]})(ring)
+
+
+def digest(scenario, **how):
+    results = odonata.run(scenario, **how)
+    assert results.outcome == "completed"
+    return results.run["digest"]
+
+
+def test_the_python_examples_of_the_page_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ring.py").write_text(block("def ring("))
+    toml = re.search(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)[1]
+    (tmp_path / "ring.toml").write_text(toml)
+    results = odonata.run(tmp_path / "ring.toml")
+    (job,) = results.rows("jobs")
+    # Per round a message and an all-reduce of 16 ranks: 4 steps.
+    assert (results.outcome, job["ranks"], job["messages"]) == ("completed", 16, 16 * 20 * 5)
+    # In place of the file of a user.
+    (tmp_path / "ping.py").write_text(block("def ping(") + "\nassert results.outcome == 'completed'\n")
+    exec(compile((tmp_path / "ping.py").read_text(), str(tmp_path / "ping.py"), "exec"), {"__name__": "ping"})
+    monkeypatch.syspath_prepend(tmp_path)
+    names = {}
+    exec(compile(block("operations.write("), "page", "exec"), names)
+    assert names["program"].operations.num_rows == 16 * 20 * 6
+    spaces = {}
+    (tmp_path / "halves.py").write_text(block("def halves("))
+    exec(compile(block("def halves("), str(tmp_path / "halves.py"), "exec"), spaces)
+    assert digest({**TORUS, "jobs": [{"python": spaces["halves"], "ranks": 8}]})
+
+
+def test_a_program_written_with_pyarrow_alone_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block("pair.program"), "page", "exec"), {})
+    results = odonata.run({**TORUS, "jobs": [{"trace": "pair.program"}]})
+    (job,) = results.rows("jobs")
+    assert (results.outcome, job["messages"], job["bytes_sent"]) == ("completed", 1, 1024)
+
+
+def test_every_scheduler_gives_a_python_program_the_same_digest():
+    scenario = {**DRAGONFLY, "jobs": [{"python": ring, "ranks": 24, "args": {"rounds": 8}, "repeat": 2}]}
+    sequential = digest(scenario, scheduler="sequential")
+    for scheduler in ("conservative", "optimistic"):
+        how = {"run.parts": 5}
+        assert digest(scenario, scheduler=scheduler, threads=2, overrides=how) == sequential, scheduler
+
+
+def test_a_program_in_python_and_the_same_in_files_give_one_digest(tmp_path):
+    file = tmp_path / "ring.program"
+    assert ops.write(file, ring, 12, args={"rounds": 5}) == (12, 12 * 5 * 7)
+    alone = {**DRAGONFLY, "jobs": [{"python": ring, "ranks": 12, "args": {"rounds": 5}}]}
+    assert digest({**DRAGONFLY, "jobs": [{"trace": str(file)}]}) == digest(alone)
+    program = ops.read(file)
+    assert program.description["ranks"] == 12
+    assert program.communicators.to_pylist() == [
+        {"comm": 1, "members": [0, 2, 4, 6, 8, 10], "users": []},
+        {"comm": 1, "members": [1, 3, 5, 7, 9, 11], "users": []},
+    ]
+    (row,) = [row for row in program.rank(5) if row["kind"] == "mark" and row["iteration"] == 4]
+    assert row["bytes"] is None
+
+
+@pytest.mark.parametrize("workload", ["cosmoflow", "milc", "stencil", "phases"])
+def test_a_skeleton_and_its_file_give_one_digest(shell, tmp_path, workload):
+    works = {
+        "cosmoflow": "{ cosmoflow = { iterations = 3, compute = '1 ms' } }",
+        "milc": "{ milc = { iterations = 3 } }",
+        "stencil": "{ stencil = { iterations = 3 } }",
+        "phases": "[{ stencil = { iterations = 2 } }, { checkpoint = { iterations = 2, total = '8 MB' } }]",
+    }
+    machine = (
+        "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 2\n"
+        "global_ports_per_router = 2\n[storage]\nnodes = { per_group = 1 }\n"
+        "device = { capacity = '1 TB', rate = { write = '5 GB/s', read = '5 GB/s', overhead = '20 us' } }\n"
+        "[[jobs]]\nname = 'one'\n"
+    )
+    native = tmp_path / "native.toml"
+    native.write_text(f"{machine}ranks = 16\nworkload = {works[workload]}\n")
+    done = shell("trace", "convert", str(native), "--job", "one", str(tmp_path / "one.program"))
+    assert done.code == 0, done.err
+    assert "one.program: 16 ranks, " in done.out
+    (tmp_path / "file.toml").write_text(f"{machine}trace = 'one.program'\n")
+    assert digest(tmp_path / "file.toml") == digest(native)
+    # And three times, once in the file and once by the key.
+    again = str(tmp_path / "again.program")
+    assert shell("trace", "convert", str(tmp_path / "one.program"), again, "--repeat", "3").code == 0
+    (tmp_path / "again.toml").write_text(f"{machine}trace = 'again.program'\n")
+    assert digest(tmp_path / "again.toml") == digest(native, overrides={"jobs.0.repeat": 3})
+
+
+def test_reference_traces_and_their_files_give_one_digest(tmp_path, shell):
+    sets = sorted((ROOT / "../shared/traces/dumpi").glob("*/ground-truth.json"))
+    if not sets:
+        pytest.skip("no reference traces beside the project")
+    for truth in sets:
+        target = tmp_path / f"{truth.parent.name}.program"
+        assert shell("trace", "convert", str(truth.parent), str(target)).code == 0
+        found = json.loads(shell("trace", "info", str(target), "--json").out)
+        assert found["nranks"] == json.loads(truth.read_text())["nranks"]
+        assert shell("trace", "lint", str(target)).code == 0, truth
+        job = {"name": "traced", "compute_scale": 0.01}
+        runs = [
+            {**DRAGONFLY, "storage": STORAGE, "jobs": [{**job, "trace": str(path)}]}
+            for path in (truth.parent, target)
+        ]
+        assert digest(runs[0]) == digest(runs[1]), truth
+
+
+def fails(rank, ranks):
+    yield ops.compute(1e-6)
+    if rank == 3:
+        raise LookupError("no such number")
+    yield ops.compute(1e-6)
+
+
+def wrong(rank, ranks):
+    yield ops.compute(1e-6)
+    yield 5
+
+
+def test_an_exception_ends_the_run_with_rank_operation_and_traceback():
+    for scheduler in ("sequential", "optimistic"):
+        scenario = {**TORUS, "jobs": [{"name": "bad", "python": fails, "ranks": 4}]}
+        results = odonata.run(scenario, must_succeed=False, scheduler=scheduler)
+        assert results.outcome == "program-error"
+        detail = results.run["detail"]
+        assert detail.startswith('job "bad" rank 3: the Python program ')
+        assert "failed before operation 1: LookupError: no such number\n" in detail
+        assert 'raise LookupError("no such number")' in detail
+
+
+def test_what_is_no_operation_is_told_what_it_is(tmp_path):
+    results = odonata.run({**TORUS, "jobs": [{"python": wrong, "ranks": 2}]}, must_succeed=False)
+    assert results.outcome == "program-error"
+    told = "operation 1: it yielded 5 (of type int); expected an operation of odonata.operations"
+    assert told in results.run["detail"]
+    with pytest.raises(odonata.InputError, match="it yielded 5"):
+        ops.write(tmp_path / "x.program", wrong, 2)
+
+    def nobody(rank, ranks):
+        yield ops.send(7, 1)
+
+    with pytest.raises(odonata.InputError, match=r"column peer: 7 on a communicator of 2 ranks"):
+        ops.write(tmp_path / "x.program", nobody, 2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failing_program_has_the_exit_code_of_a_failed_run(shell):
+    shell.write("[machine.torus]\ndims = [4]\n[[jobs]]\npython = 'bad.py:bad'\nranks = 2\n")
+    (shell.folder / "bad.py").write_text("def bad(rank, ranks):\n    yield 1 / rank\n")
+    done = shell("run", "scenario.toml", "-o", "out")
+    assert done.code == 3
+    assert "ZeroDivisionError" in done.err + done.out
+
+
+@pytest.mark.parametrize(
+    ("job", "message"),
+    [
+        ({"python": "missing.py:f"}, "missing.py"),
+        ({"python": "nothing"}, "names no function"),
+        ({"python": f"{__file__}:nothing"}, "has no function nothing"),
+        ({"python": f"{__file__}:fails", "args": {"size": 3}}, "unexpected keyword argument 'size'"),
+        ({"python": f"{__file__}:fails", "args": ["3"]}, "a list of arguments"),
+        ({"workload": {"milc": {}}, "args": {"size": 3}}, "a table of arguments"),
+        ({"python": f"{__file__}:fails", "trace": "x"}, ""),
+    ],
+)
+def test_a_job_that_cannot_be_started_is_an_error_at_its_key(job, message):
+    with pytest.raises(odonata.InputError) as caught:
+        odonata.check({**TORUS, "jobs": [{"ranks": 4, **job}]})
+    assert caught.value.key.startswith("jobs.0")
+    assert message in str(caught.value)
+
+
+def test_convert_refuses_what_is_there_and_what_is_no_program(shell, tmp_path):
+    shell.write("[machine.torus]\ndims = [4]\n[[jobs]]\nranks = 4\nworkload.stencil = { iterations = 1 }\n")
+    target = str(tmp_path / "x.program")
+    assert shell("trace", "convert", "scenario.toml", target).code == 0
+    again = shell("trace", "convert", "scenario.toml", target)
+    assert (again.code, "exists" in again.err) == (2, True)
+    assert shell("trace", "convert", "scenario.toml", target, "--force").code == 0
+    assert shell("trace", "convert", "scenario.toml", target, "--force", "--job", "nobody").code == 2
+    page = shell("trace", "info", target)
+    assert page.code == 0
+    assert "x.program: 4 ranks" in page.out
+    (tmp_path / "x.program/operations.parquet").write_bytes(b"PAR1 something else PAR1")
+    broken = shell("trace", "lint", target)
+    assert broken.code == 2
+    assert "operations.parquet" in broken.err
+
+
+def test_the_example_scenario_runs():
+    results = odonata.run(ROOT / "examples/python.toml")
+    assert results.outcome == "completed"
+    assert [job["ranks_finished"] for job in results.rows("jobs")] == [32, 27]
