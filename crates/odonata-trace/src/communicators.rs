@@ -23,7 +23,7 @@ pub(crate) struct Communicators {
 /// `members` as a group: equal distances need no list.
 fn group(members: Vec<u32>) -> Group {
     let stride = match members[..] {
-        [first, second, ..] => second.checked_sub(first).unwrap_or(0),
+        [first, second, ..] => second.saturating_sub(first),
         _ => 1,
     };
     let regular = stride > 0

@@ -27,6 +27,9 @@ use crate::error::FileError;
 /// Most rows of a row group, and values of a column that are decoded at once.
 const MOST_AT_ONCE: u64 = 1 << 25;
 
+/// Values that are there, then definition and repetition levels.
+type Levels = (Vec<i128>, Vec<i16>, Vec<i16>);
+
 /// A file that is read at given places: threads that share it do not move each other's position.
 struct Positioned {
     file: Arc<File>,
@@ -368,7 +371,7 @@ impl Reading {
     }
 
     /// Values that are there, and the definition and repetition levels, of so many rows.
-    fn levels(&mut self, rows: usize) -> Result<(Vec<i128>, Vec<i16>, Vec<i16>), FileError> {
+    fn levels(&mut self, rows: usize) -> Result<Levels, FileError> {
         self.budget.store(MOST_AT_ONCE, Ordering::Relaxed);
         let (mut defined, mut repeated) = (Vec::new(), Vec::new());
         let (values, unsigned) = (&mut self.values, self.column.unsigned);
