@@ -21,7 +21,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 SIDE_BY_SIDE := --numprocesses auto --dist loadfile --ignore-glob='*/test_mpi*.py'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-mpi check check-concurrency format bench docs validation study-mfnetsim study-mfnetsim-paper clean FORCE
+.PHONY: help setup demo test test-mpi check check-concurrency format bench fuzz docs validation study-mfnetsim study-mfnetsim-paper clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -80,6 +80,17 @@ check-concurrency: ## Check what threads share: every interleaving (loom), an in
 	  cargo +$(NIGHTLY) miri test --locked -p odonata-engine --test parallel a_few_rounds
 	ODONATA_SLOW_TOOL=1 RUSTFLAGS=-Zsanitizer=thread CARGO_TARGET_DIR=target/tsan \
 	  cargo +$(NIGHTLY) test --locked -Zbuild-std --target $(HOST) -p odonata-engine --test parallel
+
+# Needs what the other targets do not: a nightly toolchain, and `cargo install cargo-fuzz --locked`. See fuzz/README.md.
+MINUTES ?= 10
+TARGETS ?= conceptual dumpi
+
+fuzz: ## Hand arbitrary bytes to every reader of foreign input, MINUTES=10 for each target (TARGETS="conceptual dumpi")
+	@cargo fuzz --version >/dev/null 2>&1 || { echo "missing: cargo install cargo-fuzz --locked"; exit 1; }
+	@set -e; for target in $(TARGETS); do mkdir -p fuzz/grown/$$target; \
+	  cargo +$(NIGHTLY) fuzz run $$target fuzz/grown/$$target fuzz/corpus/$$target -- -max_total_time=$$(($(MINUTES) * 60)) \
+	    -timeout=10 -rss_limit_mb=2048 $$(test -f fuzz/$$target.dict && echo -dict=fuzz/$$target.dict); \
+	done
 
 format: setup ## Format all sources
 	cargo fmt --all

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TextIO
 
 from odonata.terminal import console, explain, say, show_table, table
-from odonata.wording import digits, duration, factor, rate, share, size
+from odonata.wording import cables, digits, duration, factor, rate, share, size
 
 _CLASSES = ("terminal", "local", "global", "column")
 _LIMITS = {"credit_delay": "credits", "latency": "packets"}
@@ -18,7 +18,7 @@ def show(report: dict[str, Any], stream: TextIO | None = None) -> None:
     say(out, f"{report['name']}: the scenario is right", "")
     explain(out, "Machine", *_machine(report), "", "Jobs")
     show_table(out, _jobs(report["jobs"]))
-    explain(out, "", "Routing", *_routing(report["routing"]))
+    explain(out, "", "Routing", *routing(report["routing"]))
     division = report["parallel"]["division"]
     explain(out, "", "Parallel", *_parallel(report["parallel"]))
     if len(division["parts"]) > 1:
@@ -34,6 +34,14 @@ def _machine(report: dict[str, Any]) -> list[str]:
         f"cables: {_by_class(machine['cables'])}; free ports: {machine['free_ports']}",
         f"bandwidth of all global cables: {digits(machine['global_to_terminal_bandwidth'])} "
         "of that of all terminal cables",
+        *(
+            f"{cables(machine[key])} {state}"
+            for key, state in (
+                ("failed_links", "failed"),
+                ("degraded_links", "with less than full bandwidth"),
+            )
+            if machine[key]
+        ),
     ]
 
 
@@ -54,7 +62,8 @@ def _jobs(jobs: list[dict[str, Any]]) -> Any:
     return page
 
 
-def _routing(routing: dict[str, Any]) -> list[str]:
+def routing(routing: dict[str, Any]) -> list[str]:
+    """Virtual channels, and whether it can deadlock."""
     lines = [
         f"virtual channels: {_by_class(routing['virtual_channels'])} "
         f"(needed: {_by_class(routing['virtual_channels_needed'])})"

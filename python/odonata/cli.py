@@ -10,6 +10,7 @@ trace that was to be checked is wrong. A reader that closes the pipe (`| head`) 
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import os
 import sys
@@ -364,6 +365,10 @@ def describe(
         Path | None,
         typer.Option("--export", metavar="FILE.graphml", help="Write the graph as GraphML to this file."),
     ] = None,
+    routing: Annotated[
+        bool,
+        typer.Option("--routing", help="Also prove that the routing cannot deadlock, or show how it can."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Describe a machine, whatever runs on it.
@@ -373,21 +378,38 @@ def describe(
     "graph".
     """
     with _reported(as_json), input_errors():
-        # A file comes first: whoever has one of a preset's name means it.
-        if not scenario.exists() and str(scenario) in _core.preset_names():
-            text = f'preset = "{scenario}"\n'
-        else:
-            text = runner.read_scenario(scenario)
+        text = _machine_text(scenario)
         description = json.loads(_core.describe(text, str(scenario), settings or []))
+        proof = json.loads(_core.prove(text, str(scenario), settings or [])) if routing else None
         if export is not None:
             export.write_text(_core.graphml(text, str(scenario), settings or []), encoding="utf-8")
     with _open_pipe():
         if as_json:
-            _print_json(description)
+            _print_json(description if proof is None else description | {"routing": proof})
         else:
             from odonata import describe_report
 
-            describe_report.show(description)
+            describe_report.show(description, proof)
+
+
+def _machine_text(source: Path) -> str:
+    """The scenario in a file, or one of nothing but a preset.
+
+    A file comes first: whoever has one of a preset's name means it.
+    """
+    presets = _core.preset_names()
+    if source.exists() or source.suffix or len(source.parts) != 1:
+        return runner.read_scenario(source)
+    if str(source) in presets:
+        return f'preset = "{source}"\n'
+    alike = difflib.get_close_matches(str(source).lower(), presets, n=1)
+    raise InputError(
+        "neither a file nor a preset",
+        key="SCENARIO|PRESET",
+        value=str(source),
+        expected=f"a scenario file, or one of {', '.join(presets)}",
+        hint=f"did you mean {alike[0]}?" if alike else None,
+    )
 
 
 @app.command()

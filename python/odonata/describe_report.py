@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
+from odonata.check_report import routing
 from odonata.terminal import console, explain, say, show_table, table
-from odonata.wording import duration, size
+from odonata.wording import cables, duration, size
 
 
-def show(description: dict[str, Any], stream: TextIO | None = None) -> None:
-    """Prints the description of the core to `stream` (default: standard output)."""
+def show(
+    description: dict[str, Any], proof: dict[str, Any] | None = None, stream: TextIO | None = None
+) -> None:
+    """Prints a description, and what is proved of the routing, to `stream` (default: standard output)."""
     out = console(stream)
     say(out, f"{description['name']}: a machine of kind {description['kind']}", "")
     explain(out, "Machine", *_machine(description), "", "Links")
     show_table(out, _links(description))
+    if proof is not None:
+        explain(out, "", "Routing", *routing(proof))
 
 
 def _machine(description: dict[str, Any]) -> list[str]:
@@ -27,10 +32,13 @@ def _machine(description: dict[str, Any]) -> list[str]:
         f"and {_span(description['nodes_per_group'])} nodes",
         f"diameter: {'' if diameter['exact'] else 'at least '}{diameter['nodes']} cables between routers "
         f"with nodes, {diameter['routers']} between any two",
-        f"bisection: {'' if bisection['defined'] else 'at most '}{bisection['cables']} cables",
+        f"bisection: {'' if bisection['defined'] else 'at most '}{cables(bisection['cables'])}"
+        + (" as built, those that failed included" if description["failed_links"] else ""),
     ]
     if failed := description["failed_links"]:
-        lines.append(f"{failed} cable{'s' if failed != 1 else ''} failed")
+        lines.append(f"{cables(failed)} failed")
+    if degraded := description["degraded_links"]:
+        lines.append(f"{cables(degraded)} with less than full bandwidth")
     return lines
 
 

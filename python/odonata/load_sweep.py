@@ -86,8 +86,13 @@ def parse_loads(text: str | None) -> list[float]:
 
 
 def _span(text: str) -> str | int:
-    """A time with a unit, or a number of clock cycles."""
-    return int(text) if text.strip().isdecimal() else text
+    """A time with a unit, or a number of clock cycles.
+
+    >>> _span("500"), _span("500 cycles"), _span("2 us")
+    (500, 500, '2 us')
+    """
+    number = text.strip().removesuffix("cycles").strip()
+    return int(number) if number.isdecimal() else text
 
 
 def method_options(

@@ -106,3 +106,12 @@ def quantity(value: float, unit: str) -> str:
     if unit == "bytes/s":
         return f"{size(value)}/s"
     return rate(value)
+
+
+def cables(count: int) -> str:
+    """So many cables.
+
+    >>> cables(1), cables(2)
+    ('1 cable', '2 cables')
+    """
+    return f"{count} cable{'s' if count != 1 else ''}"

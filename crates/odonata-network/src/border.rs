@@ -275,11 +275,28 @@ impl Fabric {
         E: Copy + From<FabricEvent>,
         C: Context<E>,
     {
+        if self.params.router == RouterModel::Pipelined {
+            return self.return_flit::<E, C>(ctx, link, vc, due);
+        }
         self.flow.return_credit::<E, C>(ctx, link, vc, space, due);
         self.load_changes::<E, C>(ctx, link, due);
-        if self.params.router == RouterModel::Pipelined && link < self.flow.links.ports {
+    }
+
+    /// Counts the space of a flit for the sender of `link` from `due` on.
+    #[inline(always)]
+    pub(crate) fn return_flit<E, C>(&mut self, ctx: &mut C, link: u32, vc: u8, due: Time)
+    where
+        E: Copy + From<FabricEvent>,
+        C: Context<E>,
+    {
+        self.flow.flits.put::<C>(link, vc, due);
+        if link < self.flow.links.ports {
+            self.load_changes::<E, C>(ctx, link, due);
             let lp = self.flow.links.get(link).lp;
             self.clocked.credited::<E, C>(ctx, lp, due);
+        } else if self.flow.ports.get(link).hungry {
+            // Only NICs wait for the credits of one link.
+            self.flow.wake::<E, C>(ctx, link, due);
         }
     }
 

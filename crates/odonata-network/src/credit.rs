@@ -133,7 +133,7 @@ impl Flow {
     }
 
     /// Gives `flits` of virtual channel `vc`, held by a packet of `owner`, back to the sender of `link`, from
-    /// `due` on.
+    /// `due` on. Not where routers are pipelined, see [`flits`](Self::flits).
     #[inline]
     pub(crate) fn return_credit<E, C>(
         &mut self,
@@ -146,13 +146,6 @@ impl Flow {
         E: Copy + From<FabricEvent>,
         C: Context<E>,
     {
-        if self.flits.are_used() {
-            self.flits.put::<C>(link, vc, due);
-            if self.ports.get(link).hungry {
-                self.wake::<E, C>(ctx, link, due);
-            }
-            return;
-        }
         let place = usize::from(self.shelves.get(link).len);
         if place < Shelf::MOST {
             let shelf = self.shelves.edit::<C>(link);

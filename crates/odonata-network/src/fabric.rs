@@ -9,7 +9,7 @@ use crate::knowledge::Board;
 use crate::levels::Spans;
 use crate::link::{Links, VcNumbers};
 use crate::packet::{Packet, Wants};
-use crate::params::{CongestionControl, Detour, InputQueues, NetworkParams, RouterModel, Switching, VirtualChannels};
+use crate::params::{CongestionControl, InputQueues, NetworkParams, RouterModel, Switching, VirtualChannels};
 use crate::port::InBuffer;
 use crate::routing::{Choice, Decision, Header, NOWHERE, Path, Routing};
 use crate::sampling::{Delivery, Sampler, Sampling};
@@ -95,15 +95,14 @@ struct View<'a, M: Mode> {
     random: &'a mut Windowed<Stream>,
     router: u32,
     now: Time,
-    flit: u64,
+    params: &'a NetworkParams,
     /// Flits of the packet that is decided upon.
     flits: u32,
     spans: &'a Spans,
     /// Its traffic class.
     class: u8,
-    clocked: Option<&'a Clocked>,
+    clocked: &'a Clocked,
     board: &'a Board,
-    detour: Detour,
     lot: Option<Lot>,
     mode: std::marker::PhantomData<M>,
 }
@@ -138,14 +137,14 @@ impl<M: Mode> View<'_, M> {
     /// The load of router port `port` of the machine.
     fn load(&mut self, port: u32) -> u64 {
         let port = self.flow.links.port(port);
-        u64::from(self.flow.load::<M>(port, self.now)) * self.flit
+        u64::from(self.flow.load::<M>(port, self.now)) * self.params.flit
     }
 
     /// What is known of the load of `path`.
     fn path_load(&mut self, path: Path) -> u64 {
         let beyond = match path.remote {
             NOWHERE => 0,
-            remote => u64::from(self.board.load(remote, self.now)) * self.flit,
+            remote => u64::from(self.board.load(remote, self.now)) * self.params.flit,
         };
         self.load(path.port) + beyond
     }
@@ -155,7 +154,7 @@ impl<M: Mode> View<'_, M> {
         match path.remote {
             NOWHERE => {
                 let port = self.flow.links.port(path.port);
-                (self.board).is_own_congested::<M>(self.flow, port, self.flit, self.now)
+                (self.board).is_own_congested::<M>(self.flow, port, self.params.flit, self.now)
             }
             remote => self.board.is_congested(remote, self.now),
         }
@@ -191,13 +190,14 @@ impl<M: Mode> Choice for View<'_, M> {
             return true;
         }
         let (m, o) = (self.path_load(minimal), self.path_load(other));
-        self.detour.decide((m, minimal.hops), (o, other.hops))
+        self.params.detour.decide((m, minimal.hops), (o, other.hops))
     }
 
     fn room(&mut self, port: u32, level: u8) -> bool {
         let port = self.flow.links.port(port);
         let link = *self.flow.links.get(port);
-        if let Some(clocked) = self.clocked {
+        if self.params.router == RouterModel::Pipelined {
+            let clocked = self.clocked;
             let wanted = clocked.room(self.flits);
             return self.spans.of(link.class, level, self.class).any(|vc| {
                 clocked.is_free(link.first_vc + u32::from(vc))
@@ -476,15 +476,23 @@ impl Fabric {
     /// what terms it waits if it has to.
     #[inline]
     pub(crate) fn route<M: Mode>(&mut self, router: u32, packet: u32, flits: u32, now: Time) -> (u32, u8, Wants) {
-        let (decision, header) = self.decide::<M>(router, packet, flits, now);
-        self.packets.edit::<M>(packet).header = header;
+        let decision = self.decide_once::<M>(router, packet, flits, now);
         let port = self.flow.links.port(decision.port);
         let class = self.packets.get(packet).class;
         (port, self.channel(port, decision.level, class), Wants::of(&decision))
     }
 
+    /// Decides for `packet` at `router` for good: it has the header behind the port from now on.
+    // Not compiled into its callers, as many as there are, and what it returns fits into a register.
+    #[inline(never)]
+    pub(crate) fn decide_once<M: Mode>(&mut self, router: u32, packet: u32, flits: u32, now: Time) -> Decision {
+        let (decision, header) = self.decide::<M>(router, packet, flits, now);
+        self.packets.edit::<M>(packet).header = header;
+        decision
+    }
+
     /// The decision of the routing for `packet` at `router`, and the header behind the port.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn decide<M: Mode>(&mut self, router: u32, packet: u32, flits: u32, now: Time) -> (Decision, Header) {
         let mut header = self.packets.get(packet).header;
         let mut view = View::<M> {
@@ -492,13 +500,12 @@ impl Fabric {
             random: &mut self.random,
             router,
             now,
-            flit: self.params.flit,
+            params: &self.params,
             flits,
             spans: &self.spans,
             class: self.packets.get(packet).class,
-            clocked: (self.params.router == RouterModel::Pipelined).then_some(&self.clocked),
+            clocked: &self.clocked,
             board: &self.board,
-            detour: self.params.detour,
             lot: (self.clocked.decides_again()).then(|| Lot::new(self.params.seed, router, self.packets.get(packet))),
             mode: std::marker::PhantomData,
         };

@@ -8,6 +8,7 @@ use odonata_engine::{Mode, NIL, Pool, Slot, Store, Time};
 const MOST: usize = 6;
 
 /// Consecutive credits of a link; one cache line.
+#[repr(align(64))]
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Bundle {
     due: [Time; MOST],
@@ -78,18 +79,28 @@ impl FlitCredits {
     /// A flit of virtual channel `vc` of `link` is free again from `due` on.
     #[inline]
     pub(crate) fn put<M: Mode>(&mut self, link: u32, vc: u8, due: Time) {
+        let tail = self.queues.get(link).tail;
+        if tail != NIL {
+            let last = self.bundles.get(tail);
+            let to = usize::from(last.to);
+            if to < MOST && last.due[to - 1] <= due {
+                let last = self.bundles.edit::<M>(tail);
+                (last.due[to], last.vc[to]) = (due, vc);
+                last.to += 1;
+                return;
+            }
+        }
+        self.put_elsewhere::<M>(link, vc, due);
+    }
+
+    /// A credit that does not belong at the end of the last bundle, or for which there is no place.
+    #[inline(never)]
+    fn put_elsewhere<M: Mode>(&mut self, link: u32, vc: u8, due: Time) {
         let queue = *self.queues.get(link);
         if queue.tail != NIL {
             let last = self.bundles.get(queue.tail);
-            let to = usize::from(last.to);
-            if last.due[to - 1] > due {
+            if last.due[usize::from(last.to) - 1] > due {
                 self.put_before::<M>(link, vc, due);
-                return;
-            }
-            if to < MOST {
-                let last = self.bundles.edit::<M>(queue.tail);
-                (last.due[to], last.vc[to]) = (due, vc);
-                last.to += 1;
                 return;
             }
         }

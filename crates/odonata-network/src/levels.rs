@@ -18,8 +18,9 @@ use std::ops::Range;
 /// The channels of each level, per link class.
 #[derive(Clone, Debug)]
 pub(crate) struct Spans {
-    /// Those of the first traffic class.
-    levels: [Vec<Range<u8>>; LinkClass::COUNT],
+    /// Those of the first traffic class: first channel and the one behind the last, level by level, each of as many link
+    /// classes.
+    levels: Vec<[(u8, u8); LinkClass::COUNT]>,
     /// Channels of a traffic class.
     width: VirtualChannels,
 }
@@ -27,20 +28,24 @@ pub(crate) struct Spans {
 impl Spans {
     /// For a routing that needs `levels` on links with `vcs` channels per traffic class, of which there are not fewer.
     pub(crate) fn new(levels: VirtualChannels, vcs: VirtualChannels) -> Spans {
-        let levels = std::array::from_fn(|class| {
+        let bound = |class: usize, level: u8| {
             let (k, v) = (u32::from(levels[class]), u32::from(vcs[class]));
-            let bound = |level: u32| (level * v / k.max(1)) as u8;
-            (0..k).map(|level| bound(level)..bound(level + 1)).collect()
-        });
-        Spans { levels, width: vcs }
+            (u32::from(level.min(levels[class])) * v / k.max(1)) as u8
+        };
+        let most = levels.into_iter().max().unwrap_or(0);
+        let of_level = |level: u8| std::array::from_fn(|class| (bound(class, level), bound(class, level + 1)));
+        Spans {
+            levels: (0..most).map(of_level).collect(),
+            width: vcs,
+        }
     }
 
     /// The channels of `level` on links of `class` for packets of traffic class `traffic_class`.
     #[inline]
     pub(crate) fn of(&self, class: LinkClass, level: u8, traffic_class: u8) -> Range<u8> {
-        let range = &self.levels[class as usize][usize::from(level)];
+        let (start, end) = self.levels[usize::from(level)][class as usize];
         let shift = self.width[class as usize] * traffic_class;
-        range.start + shift..range.end + shift
+        start + shift..end + shift
     }
 
     /// Channels of a traffic class on links of `class`.

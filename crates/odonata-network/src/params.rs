@@ -411,7 +411,12 @@ impl NetworkParams {
     }
 
     /// Flits of a packet of `bytes` (at least one: the header).
+    #[inline]
     pub fn flits(&self, bytes: u64) -> u64 {
-        bytes.div_ceil(self.flit).max(1)
+        // Where packets are single flits nobody has to divide.
+        if bytes <= self.flit {
+            return 1;
+        }
+        bytes.div_ceil(self.flit)
     }
 }

@@ -169,7 +169,7 @@ pub enum Routing {
 impl Routing {
     /// Decides where a packet with `header` goes from `router`, and updates the header as if the
     /// link had been taken.
-    #[inline]
+    #[inline(always)]
     pub fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
         match self {
             Routing::Dragonfly(routing) => routing.decide(router, header, choice),

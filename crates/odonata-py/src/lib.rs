@@ -51,6 +51,17 @@ fn describe(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>) -> P
     json_text(&description.map_err(input_error)?)
 }
 
+/// Whether the routing of a scenario's machine can deadlock, as JSON.
+#[pyfunction]
+#[pyo3(signature = (text, path, overrides=Vec::new()))]
+fn prove(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>) -> PyResult<String> {
+    let proof = py.detach(|| {
+        let hardware = scenario::load_hardware(text, path, &overrides, simulation::folder_of(path))?;
+        odonata_system::prove(&hardware).map_err(|problem| whole(path, problem))
+    });
+    json_text(&proof.map_err(input_error)?)
+}
+
 /// The graph of a scenario's machine as GraphML.
 #[pyfunction]
 #[pyo3(signature = (text, path, overrides=Vec::new()))]
@@ -126,6 +137,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(describe, module)?)?;
     module.add_function(wrap_pyfunction!(graphml, module)?)?;
+    module.add_function(wrap_pyfunction!(prove, module)?)?;
     module.add_function(wrap_pyfunction!(preset_names, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(table_docs, module)?)?;

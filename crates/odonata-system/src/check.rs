@@ -8,7 +8,7 @@ pub use parallel::{CutReport, DivisionReport, ParallelReport, PartReport};
 use crate::build;
 use crate::estimate::{Estimate, distinct};
 use crate::placement::Placement;
-use crate::scenario::resolved::{Bursts, DeadlockCheck, Job, Resolved, Workload};
+use crate::scenario::resolved::{Bursts, DeadlockCheck, Hardware, Job, Resolved, Workload};
 use crate::scenario::{InputError, Problem, Scenario};
 use odonata_network::VirtualChannels;
 use odonata_topology::{LinkClass, Peer, Topology};
@@ -52,6 +52,10 @@ pub struct MachineReport {
     pub cables: [u32; LinkClass::COUNT],
     /// Ports that are connected to nothing.
     pub free_ports: u32,
+    /// Cables that failed.
+    pub failed_links: usize,
+    /// Cables that have less than the bandwidth of their class.
+    pub degraded_links: u64,
     /// Bandwidth of all global cables, both directions, over that of all terminal cables.
     pub global_to_terminal_bandwidth: f64,
 }
@@ -109,6 +113,14 @@ pub struct CostReport {
     pub cpu_s: f64,
 }
 
+/// What is known of the routing of a machine: its virtual channels, and whether it can deadlock.
+///
+/// # Errors
+/// What does not fit together, as far as it could not be told from the scenario alone.
+pub fn prove(hardware: &Hardware) -> Result<RoutingReport, String> {
+    proof::report(&hardware.machine, &hardware.network.routing)
+}
+
 /// Checks a scenario without running it.
 ///
 /// # Errors
@@ -153,10 +165,17 @@ fn report(scenario: &Resolved, placement: &Placement) -> Result<Report, Problem>
 fn machine_report(scenario: &Resolved, topology: &Topology, placement: &Placement) -> MachineReport {
     let mut ends = [0; LinkClass::COUNT];
     let mut free_ports = 0;
+    // In cables of full bandwidth.
+    let mut global = 0.0;
     for port in 0..topology.ports() {
         match topology.peer(port) {
             Peer::Free => free_ports += 1,
-            _ => ends[topology.class(port) as usize] += 1,
+            _ => {
+                ends[topology.class(port) as usize] += 1;
+                if topology.class(port) == LinkClass::Global {
+                    global += topology.factor(port) / 2.0;
+                }
+            }
         }
     }
     let links = &scenario.network.links;
@@ -173,7 +192,9 @@ fn machine_report(scenario: &Resolved, topology: &Topology, placement: &Placemen
         groups: scenario.layout.groups(),
         cables,
         free_ports,
-        global_to_terminal_bandwidth: f64::from(cables[2]) * links.global.bandwidth.0
+        failed_links: topology.failed().len(),
+        degraded_links: topology.degraded(),
+        global_to_terminal_bandwidth: global * links.global.bandwidth.0
             / (f64::from(cables[0]) * links.terminal.bandwidth.0),
     }
 }

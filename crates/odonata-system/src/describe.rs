@@ -32,6 +32,8 @@ pub struct Description {
     pub free_ports: u64,
     /// Cables that failed.
     pub failed_links: usize,
+    /// Cables that have less than the bandwidth of their class.
+    pub degraded_links: u64,
     /// Longest of the shortest paths.
     pub diameter: DiameterReport,
     /// Two halves of the machine.
@@ -65,7 +67,7 @@ pub struct DiameterReport {
 /// Cables between two halves of the machine.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct BisectionReport {
-    /// Number of cables, broken ones included.
+    /// Number of cables of the machine as it was built: those that have failed since count.
     pub cables: u64,
     /// Whether it is the cut that the machine's family defines; if not, it is that between the first and the second half
     /// of the routers, an upper bound.
@@ -102,6 +104,7 @@ pub fn describe(hardware: &Hardware) -> Result<Description, String> {
         links: links(topology, &hardware.network.links),
         free_ports: topology.free_ports(),
         failed_links: topology.failed().len(),
+        degraded_links: topology.degraded(),
         diameter: DiameterReport {
             routers: diameter.routers,
             nodes: diameter.nodes,
@@ -217,6 +220,29 @@ mod tests {
         assert_eq!(
             (found.failed_links, found.links[1].cables, found.free_ports),
             (1, 31, 2)
+        );
+    }
+
+    /// Of 4 x 4 cables of a torus one has failed, and one is slower.
+    #[test]
+    fn slower_cables_are_counted_and_two_parts_of_a_graph_are_refused() {
+        let found = described(
+            "[machine]\ndegraded_links = [{ routers = [0, 1], factor = 0.5 }]\nfailed_links = [{ routers = [4, 5] }]\n\
+             [machine.torus]\ndims = [4, 4]\n",
+        );
+        assert_eq!((found.failed_links, found.degraded_links), (1, 1));
+        let folder = std::env::temp_dir().join(format!("odonata-apart-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("two.txt"), "a b\nc d\n").unwrap();
+        let text = "[machine]\ngraph = { file = \"two.txt\" }\n";
+        let error = scenario::load_hardware(text, "m.toml", &[], &folder).unwrap_err();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(error.key, "machine.graph.file");
+        assert!(
+            error
+                .message
+                .contains("4 pairs of routers with nodes have no way to each other"),
+            "{error}"
         );
     }
 }

@@ -28,7 +28,7 @@ mod stuck;
 
 pub use check::{
     CostReport, CutReport, DivisionReport, JobReport, MachineReport, ParallelReport, PartReport, Report, RoutingReport,
-    check,
+    check, prove,
 };
 pub use company::Company;
 pub use odonata_units::Time;

@@ -84,12 +84,17 @@ impl LoadSweep {
             let problem = Problem::new("", problem, expected);
             InputError {
                 file: format!("--{key}"),
+                line: None,
+                column: None,
+                value: None,
                 ..sweep.scenario.document.locate(problem)
             }
         };
         sweep.method.check(sweep.cycle()).map_err(refuse)?;
         if sweep.method.needs_zero_load() {
-            sweep.zero_load = Some(point::zero_load(&sweep)?);
+            let idle = point::zero_load(&sweep)?;
+            sweep.method.check_period(idle, sweep.cycle()).map_err(refuse)?;
+            sweep.zero_load = Some(idle);
         }
         Ok(sweep)
     }

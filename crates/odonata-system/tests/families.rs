@@ -245,3 +245,21 @@ fn a_routing_that_can_deadlock_is_refused_or_says_so() {
     let unasked = sound.replace("warn", "refuse");
     assert!(run(&unasked).run_json()["deadlock_cycle"].is_null());
 }
+
+/// A packet enters a ring where there is room for two: in buffers of one nothing would ever move.
+#[test]
+fn bubble_flow_control_is_refused_in_buffers_of_less_than_two_packets() {
+    let text = |buffer: &str| {
+        format!(
+            "[network]\npacket = \"512 B\"\nflit = \"32 B\"\nrouting.algorithm = \"bubble\"\n\
+             links.local.buffer = \"{buffer}\"\n[machine.torus]\ndims = [4, 4]\n[[jobs]]\nranks = 16\n\
+             workload.uniform = {{ load = 0.3, messages = 20 }}\n"
+        )
+    };
+    for small in ["512 B", "1023 B"] {
+        let refused = scenario::load(&text(small), "t.toml", &[], None, "").unwrap_err();
+        assert_eq!(refused.key, "network.links.local.buffer");
+        assert!(refused.message.contains("does not hold two packets"), "{refused}");
+    }
+    assert_eq!(run(&text("1 KiB")).outcome(), &Outcome::Completed);
+}

@@ -309,3 +309,19 @@ fn what_cannot_be_swept_is_refused() {
         );
     }
 }
+
+/// What is created in a period has not arrived when a shorter one ends, which would pass for saturation.
+#[test]
+fn a_sampling_period_of_less_than_three_latencies_is_refused() {
+    let method = |ns: u64| {
+        Method::Steady(Steady {
+            sample_period: Some(Span::Time(Time::from_ns(ns))),
+            ..Steady::default()
+        })
+    };
+    let uniform = text(DRAGONFLY, "", 72, "uniform = { load = 0.1 }");
+    let refused = load(&uniform, None, method(20)).unwrap_err();
+    assert_eq!((refused.file.as_str(), refused.line), ("--sample-period", None));
+    assert!(refused.message.contains("20 ns"), "{refused}");
+    assert!(load(&uniform, None, method(2_000)).is_ok());
+}

@@ -50,6 +50,12 @@ impl Topology {
         (0..self.ports()).filter(|&port| !self.is_live(port)).count() as u64
     }
 
+    /// Cables between routers that have less than the bandwidth of their class.
+    pub fn degraded(&self) -> u64 {
+        let ends = (0..self.ports()).filter(|&port| self.neighbour(port).is_some() && self.factor(port) < 1.0);
+        ends.count() as u64 / 2
+    }
+
     /// Cables between the first half of the routers and the rest: an upper bound of the bisection.
     pub fn halving(&self) -> u64 {
         let half = self.routers() / 2;

@@ -8,7 +8,7 @@ use crate::{Peer, Topology};
 const MOST_PORTS: u64 = 1 << 28;
 
 /// Most ports of one router.
-const MOST_PORTS_OF_A_ROUTER: u64 = 4096;
+pub(crate) const MOST_PORTS_OF_A_ROUTER: u64 = 4096;
 
 /// # Errors
 /// More ports than a machine may have.

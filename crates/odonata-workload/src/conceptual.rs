@@ -223,6 +223,7 @@ pub fn evaluate(expression: &str, floating: bool) -> Result<f64, String> {
     let [value] = report.values() else {
         return Err("expected one expression".into());
     };
+    let effort = std::cell::Cell::new(machine::MOST_STEPS);
     let env = eval::Env {
         tasks: 1,
         memory: &[],
@@ -234,6 +235,7 @@ pub fn evaluate(expression: &str, floating: bool) -> Result<f64, String> {
         map: None,
         tables: &[],
         ordinals: &[],
+        effort: &effort,
     };
     if floating {
         env.float(value).map_err(Into::into)

@@ -96,6 +96,7 @@ fn expression(random: &mut Random, depth: u32) -> (String, u8, Option<i64>) {
         _ => {
             let value = both.and_then(|(a, b)| match (a, b) {
                 (0, ..=0) => None,
+                (0, _) => Some(0),
                 (1, _) => Some(1),
                 (-1, _) => Some(if b % 2 == 0 { 1 } else { -1 }),
                 (_, ..0) => Some(0),
@@ -397,7 +398,7 @@ fn several_mistakes_are_found_at_once_with_hints() {
     let shown = errors.to_string();
     assert_eq!(errors.errors.len(), 3, "{shown}");
     assert!(
-        shown.contains("typos:2:44: error") && shown.contains("keyword MESSAGE?"),
+        shown.contains("typos:2:46: error") && shown.contains("keyword MESSAGE?"),
         "{shown}"
     );
     assert!(shown.contains("SYNCHRONIZE"), "{shown}");

@@ -3,11 +3,15 @@
 //! W. Dally, B. Towles, "Principles and practices of interconnection networks", 2004, section 19.3. Both sides have one
 //! arbiter each, and a side chooses without knowing what the others of its side do, so that a match may be missed.
 //! An arbiter's pointer moves only when its choice has become a match.
+//!
+//! Most often nobody wants what another one wants. Two words of bits tell, and everybody is granted what it asks for.
 
-use crate::params::{Allocator, Arbitration};
+use super::settings::Settings;
+use crate::params::Allocator;
 use odonata_engine::{Mode, Store};
 
-/// Somebody who asks for an output.
+/// Somebody who asks for an output. Who goes first among several, whatever the pointers say, is given by a rank, the lower
+/// the sooner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Request {
     /// Input and output, numbered over the router.
@@ -15,27 +19,33 @@ pub(super) struct Request {
     pub(super) output: u16,
     /// The virtual channel for which it asks or that is asked for: comes back with the match.
     pub(super) channel: u32,
-    /// The lower goes first, whatever the pointers say.
-    pub(super) rank: u64,
 }
 
 /// Pointers of one side of the allocators of all routers.
 pub(super) type Pointers = Store<u16>;
 
-/// The scratch of an allocation; empty between two.
+/// The scratch of an allocation; without requests between two.
 #[derive(Debug, Default)]
 pub(super) struct Allocation {
-    pub(super) requests: Vec<Request>,
+    requests: Vec<Request>,
+    /// The result of the last one.
     pub(super) matches: Vec<Request>,
-    chosen: Vec<u32>,
-    by_input: Vec<u32>,
-    by_output: Vec<u32>,
+    /// Bit `i mod 64` for each input, and for each output, that takes part.
+    inputs: u64,
+    outputs: u64,
+    /// Not 0 if two requests may have an input in common, or an output.
+    shared_inputs: u64,
+    shared_outputs: u64,
+    chosen: Vec<Request>,
+    /// Where in a list each one of a side is; [`NONE`] between two uses.
+    places: Vec<u32>,
+    /// Which inputs and outputs have been matched in earlier rounds.
+    taken_inputs: Vec<bool>,
+    taken_outputs: Vec<bool>,
 }
 
-/// No request.
+/// Not in the list.
 const NONE: u32 = u32::MAX;
-/// Has been matched.
-const TAKEN: u32 = u32::MAX - 1;
 
 /// The pointers of one allocator's two sides, and the numbers of its first input and output in them.
 pub(super) struct Sides<'a> {
@@ -47,8 +57,7 @@ impl Sides<'_> {
     /// How far behind the output's pointer an input stands, and the other way around.
     #[inline]
     fn of_input(&self, request: &Request) -> u16 {
-        let (pointers, first, size) = &self.outputs;
-        let _ = size;
+        let (pointers, first, _) = &self.outputs;
         behind(
             request.input,
             *pointers.get(first + u32::from(request.output)),
@@ -65,6 +74,17 @@ impl Sides<'_> {
             self.outputs.2,
         )
     }
+
+    /// A match: both arbiters go on behind it.
+    #[inline]
+    fn go_on<M: Mode>(&mut self, request: &Request) {
+        let next = |number: u16, size: u16| if number + 1 == size { 0 } else { number + 1 };
+        let (inputs, outputs) = (self.inputs.2, self.outputs.2);
+        let (pointers, first, _) = &mut self.inputs;
+        *pointers.edit::<M>(*first + u32::from(request.input)) = next(request.output, outputs);
+        let (pointers, first, _) = &mut self.outputs;
+        *pointers.edit::<M>(*first + u32::from(request.output)) = next(request.input, inputs);
+    }
 }
 
 /// Steps from `pointer` up to `number`, of `size`, around.
@@ -78,162 +98,169 @@ pub(super) fn behind(number: u16, pointer: u16, size: u16) -> u16 {
 }
 
 impl Allocation {
-    /// Matches `requests`, each input and each output at most once; the result is in `matches`.
-    pub(super) fn run<M: Mode>(&mut self, how: (Allocator, u32, Arbitration), sides: &mut Sides<'_>) {
+    /// Adds a request.
+    #[inline(always)]
+    pub(super) fn ask(&mut self, request: Request) {
+        let (input, output) = (1 << (request.input % 64), 1 << (request.output % 64));
+        self.shared_inputs |= self.inputs & input;
+        self.shared_outputs |= self.outputs & output;
+        self.inputs |= input;
+        self.outputs |= output;
+        self.requests.push(request);
+    }
+
+    /// Whether there are requests.
+    #[inline]
+    pub(super) fn is_asked(&self) -> bool {
+        !self.requests.is_empty()
+    }
+
+    /// The requests. What is changed may not be their inputs and outputs.
+    #[inline]
+    pub(super) fn asked(&mut self) -> &mut [Request] {
+        &mut self.requests
+    }
+
+    /// Whether there may be a request of this input for this output; if not, there is none.
+    #[inline]
+    pub(super) fn may_have_asked(&self, input: u16, output: u16) -> bool {
+        (self.inputs >> (input % 64)) & (self.outputs >> (output % 64)) & 1 != 0
+    }
+
+    /// Matches the requests, each input and each output at most once; the result is in `matches`.
+    #[inline(always)]
+    pub(super) fn run<M: Mode>(&mut self, settings: Settings, sides: &mut Sides<'_>, rank: impl Fn(&Request) -> u64) {
         self.matches.clear();
-        let (allocator, iterations, arbitration) = how;
-        if let [only] = self.requests[..] {
-            self.settle::<M>(only, arbitration, sides);
-            self.requests.clear();
-            return;
-        }
-        if self.requests.is_empty() {
-            return;
-        }
-        let (inputs, outputs) = (usize::from(sides.inputs.2), usize::from(sides.outputs.2));
-        if self.by_input.len() < inputs {
-            self.by_input.resize(inputs, NONE);
-        }
-        if self.by_output.len() < outputs {
-            self.by_output.resize(outputs, NONE);
-        }
-        for _ in 0..iterations {
-            let before = self.matches.len();
-            match allocator {
-                Allocator::InputFirst => self.input_first::<M>(arbitration, sides),
-                Allocator::OutputFirst => self.output_first::<M>(arbitration, sides),
+        if self.shared_inputs | self.shared_outputs == 0 {
+            // Everybody gets what it asks for, in whatever order sides choose.
+            std::mem::swap(&mut self.requests, &mut self.matches);
+            if settings.takes_turns() {
+                for request in &self.matches {
+                    sides.go_on::<M>(request);
+                }
             }
-            if self.matches.len() == before {
+        } else {
+            self.compete::<M>(settings, sides, rank);
+        }
+        (self.inputs, self.outputs) = (0, 0);
+        (self.shared_inputs, self.shared_outputs) = (0, 0);
+    }
+
+    /// Matches requests of which some have an input or an output in common.
+    #[inline(never)]
+    fn compete<M: Mode>(&mut self, settings: Settings, sides: &mut Sides<'_>, rank: impl Fn(&Request) -> u64) {
+        let most = usize::from(sides.inputs.2.max(sides.outputs.2));
+        if self.places.len() < most {
+            self.places.resize(most, NONE);
+            self.taken_inputs.resize(most, false);
+            self.taken_outputs.resize(most, false);
+        }
+        for round in 1..=settings.iterations {
+            let before = self.matches.len();
+            let (chosen, matches, places) = (&mut self.chosen, &mut self.matches, &mut self.places);
+            let by_input = |r: &Request| (rank(r), sides.of_input(r));
+            let by_output = |r: &Request| (rank(r), sides.of_output(r));
+            chosen.clear();
+            match settings.allocator {
+                // Inputs of which each has one request have no choice, as those of virtual channels.
+                Allocator::InputFirst if self.shared_inputs == 0 => {
+                    elect(&self.requests, matches, places, |r| r.output, by_input);
+                }
+                Allocator::InputFirst => {
+                    elect(&self.requests, chosen, places, |r| r.input, by_output);
+                    elect(chosen, matches, places, |r| r.output, by_input);
+                }
+                Allocator::OutputFirst => {
+                    elect(&self.requests, chosen, places, |r| r.output, by_input);
+                    elect(chosen, matches, places, |r| r.input, by_output);
+                }
+            }
+            let agreed = &self.matches[before..];
+            if settings.takes_turns() {
+                agreed.iter().for_each(|request| sides.go_on::<M>(request));
+            }
+            if round == settings.iterations {
+                break;
+            }
+            // Who has been matched does not take part any more.
+            for request in agreed {
+                self.taken_inputs[usize::from(request.input)] = true;
+                self.taken_outputs[usize::from(request.output)] = true;
+            }
+            let (inputs, outputs) = (&self.taken_inputs, &self.taken_outputs);
+            let is_left = |r: &Request| !inputs[usize::from(r.input)] && !outputs[usize::from(r.output)];
+            self.requests.retain(is_left);
+            if self.requests.is_empty() {
                 break;
             }
         }
-        for request in self.requests.drain(..) {
-            self.by_input[usize::from(request.input)] = NONE;
-            self.by_output[usize::from(request.output)] = NONE;
-        }
-    }
-
-    fn input_first<M: Mode>(&mut self, arbitration: Arbitration, sides: &mut Sides<'_>) {
-        self.choose(|r| (r.input, r.output), true, |r| sides.of_output(r));
-        self.agree(|r| (r.output, r.input), false, |r| sides.of_input(r));
-        self.take::<M>(arbitration, sides);
-    }
-
-    fn output_first<M: Mode>(&mut self, arbitration: Arbitration, sides: &mut Sides<'_>) {
-        self.choose(|r| (r.output, r.input), false, |r| sides.of_input(r));
-        self.agree(|r| (r.input, r.output), true, |r| sides.of_output(r));
-        self.take::<M>(arbitration, sides);
-    }
-
-    fn table(&mut self, inputs: bool) -> &mut Vec<u32> {
-        match inputs {
-            true => &mut self.by_input,
-            false => &mut self.by_output,
-        }
-    }
-
-    /// Every one of a side that is not matched yet chooses among the requests whose other side is not.
-    fn choose(&mut self, ends: impl Fn(&Request) -> (u16, u16), inputs: bool, distance: impl Fn(&Request) -> u16) {
-        self.chosen.clear();
-        for at in 0..self.requests.len() {
-            let request = self.requests[at];
-            let (own, other) = ends(&request);
-            if self.table(!inputs)[usize::from(other)] == TAKEN {
-                continue;
+        self.requests.clear();
+        if settings.iterations > 1 {
+            for request in &self.matches {
+                self.taken_inputs[usize::from(request.input)] = false;
+                self.taken_outputs[usize::from(request.output)] = false;
             }
-            let best = self.table(inputs)[usize::from(own)];
-            if best == TAKEN {
-                continue;
-            }
-            if best == NONE {
-                self.chosen.push(u32::from(own));
-            } else {
-                let held = &self.requests[best as usize];
-                if (held.rank, distance(held)) <= (request.rank, distance(&request)) {
-                    continue;
-                }
-            }
-            self.table(inputs)[usize::from(own)] = at as u32;
-        }
-        for place in &mut self.chosen {
-            let table = match inputs {
-                true => &mut self.by_input,
-                false => &mut self.by_output,
-            };
-            *place = std::mem::replace(&mut table[*place as usize], NONE);
         }
     }
+}
 
-    /// The other side chooses among those who chose it; its table holds the result.
-    fn agree(&mut self, ends: impl Fn(&Request) -> (u16, u16), inputs: bool, distance: impl Fn(&Request) -> u16) {
-        let mut list = std::mem::take(&mut self.chosen);
-        list.retain(|&at| {
-            let request = self.requests[at as usize];
-            let own = usize::from(ends(&request).0);
-            let best = self.table(inputs)[own];
-            if best != NONE {
-                let held = &self.requests[best as usize];
-                if (held.rank, distance(held)) <= (request.rank, distance(&request)) {
-                    return false;
-                }
-            }
-            self.table(inputs)[own] = at;
-            best == NONE
-        });
-        // Each place once: the winner may have come later than the place's first.
-        for at in &mut list {
-            let own = usize::from(ends(&self.requests[*at as usize]).0);
-            *at = std::mem::replace(&mut self.table(inputs)[own], NONE);
+/// Every one of a side chooses one of the requests that it is an end of: the one that is least `behind`, by its rank and by
+/// how far its other end is from the pointer. They are appended in the order in which their ends came first.
+#[inline]
+fn elect(
+    requests: &[Request],
+    chosen: &mut Vec<Request>,
+    places: &mut [u32],
+    end: impl Fn(&Request) -> u16,
+    behind: impl Fn(&Request) -> (u64, u16),
+) {
+    let before = chosen.len();
+    for request in requests {
+        let place = &mut places[usize::from(end(request))];
+        if *place == NONE {
+            *place = chosen.len() as u32;
+            chosen.push(*request);
+            continue;
         }
-        self.chosen = list;
-    }
-
-    fn take<M: Mode>(&mut self, arbitration: Arbitration, sides: &mut Sides<'_>) {
-        for place in 0..self.chosen.len() {
-            let request = self.requests[self.chosen[place] as usize];
-            self.by_input[usize::from(request.input)] = TAKEN;
-            self.by_output[usize::from(request.output)] = TAKEN;
-            self.settle::<M>(request, arbitration, sides);
+        let held = &mut chosen[*place as usize];
+        if behind(held) > behind(request) {
+            *held = *request;
         }
     }
-
-    /// A match: both arbiters go on behind it.
-    fn settle<M: Mode>(&mut self, request: Request, arbitration: Arbitration, sides: &mut Sides<'_>) {
-        if arbitration != Arbitration::LowestFirst {
-            let next = |number: u16, size: u16| if number + 1 == size { 0 } else { number + 1 };
-            let (pointers, first, inputs) = &mut sides.inputs;
-            *pointers.edit::<M>(*first + u32::from(request.input)) = next(request.output, sides.outputs.2);
-            let inputs = *inputs;
-            let (pointers, first, _) = &mut sides.outputs;
-            *pointers.edit::<M>(*first + u32::from(request.output)) = next(request.input, inputs);
-        }
-        self.matches.push(request);
+    for request in &chosen[before..] {
+        places[usize::from(end(request))] = NONE;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Arbitration;
     use odonata_engine::Plain;
 
     /// Matches of two rounds of requests (input, output) on an allocator with these sizes.
     fn rounds(how: (Allocator, u32, Arbitration), n: u16, rounds: &[&[(u16, u16)]]) -> Vec<Vec<(u16, u16)>> {
         let (mut a, mut b) = (Store::filled(usize::from(n), 0), Store::filled(usize::from(n), 0));
         let mut allocation = Allocation::default();
+        let settings = Settings {
+            allocator: how.0,
+            iterations: how.1,
+            arbitration: how.2,
+            ..Settings::COMMON
+        };
         let one = |requests: &&[(u16, u16)]| {
-            allocation.requests = (requests.iter())
-                .map(|&(input, output)| Request {
+            for &(input, output) in *requests {
+                allocation.ask(Request {
                     input,
                     output,
                     channel: 0,
-                    rank: 0,
-                })
-                .collect();
+                });
+            }
             let mut sides = Sides {
                 inputs: (&mut a, 0, n),
                 outputs: (&mut b, 0, n),
             };
-            allocation.run::<Plain>(how, &mut sides);
+            allocation.run::<Plain>(settings, &mut sides, |_| 0);
             let mut found: Vec<_> = allocation.matches.iter().map(|m| (m.input, m.output)).collect();
             found.sort_unstable();
             found
@@ -261,6 +288,47 @@ mod tests {
             assert_eq!(found, [[(0, 1)], [(1, 1)], [(2, 1)], [(0, 1)]].map(Vec::from));
             let how = (allocator, 1, Arbitration::LowestFirst);
             assert_eq!(rounds(how, 3, &[all, all]), [[(0, 1)], [(0, 1)]].map(Vec::from));
+        }
+    }
+
+    /// Requests without an end in common: the same matches in the same order and the same pointers, whether they are granted
+    /// at once or go through both sides. Inputs that are 64 apart share a bit.
+    #[test]
+    fn what_is_granted_at_once_is_what_competing_would_grant() {
+        const N: u16 = 130;
+        for allocator in BOTH {
+            for (iterations, arbitration) in [(1, Arbitration::RoundRobin), (3, Arbitration::LowestFirst)] {
+                let settings = Settings {
+                    allocator,
+                    iterations,
+                    arbitration,
+                    ..Settings::COMMON
+                };
+                let outcome = |offset: u16, stride: u16, compete: bool| {
+                    let (mut a, mut b) = (Store::filled(N.into(), 5), Store::filled(N.into(), 7));
+                    let mut allocation = Allocation::default();
+                    for i in 0..4 {
+                        allocation.ask(Request {
+                            input: (offset + i * stride) % N,
+                            output: (3 * offset + 11 * i) % N,
+                            channel: u32::from(i),
+                        });
+                    }
+                    allocation.shared_inputs |= u64::from(compete);
+                    let mut sides = Sides {
+                        inputs: (&mut a, 0, N),
+                        outputs: (&mut b, 0, N),
+                    };
+                    allocation.run::<Plain>(settings, &mut sides, |_| 0);
+                    let pointers: Vec<u16> = a.iter().chain(b.iter()).copied().collect();
+                    (allocation.matches, pointers)
+                };
+                for (offset, stride) in (0..N).flat_map(|offset| [1, 7, 64].map(|stride| (offset, stride))) {
+                    let at_once = outcome(offset, stride, false);
+                    assert_eq!(at_once.0.len(), 4);
+                    assert_eq!(at_once, outcome(offset, stride, true), "{offset}, {stride}");
+                }
+            }
         }
     }
 

@@ -15,9 +15,11 @@ impl Fabric {
         C: Context<E>,
     {
         match event {
-            FabricEvent::Head { packet, buffer } => self.arrive_clocked::<E, C>(ctx, lp, packet, buffer),
-            FabricEvent::Arrive { packet } => {
-                let buffer = self.packets.get(packet).buffer;
+            FabricEvent::Head { packet, .. } | FabricEvent::Arrive { packet } => {
+                let buffer = match event {
+                    FabricEvent::Head { buffer, .. } => buffer,
+                    _ => self.packets.get(packet).buffer,
+                };
                 self.arrive_clocked::<E, C>(ctx, lp, packet, buffer);
             }
             FabricEvent::Flit { buffer } => self.arrive_flit::<E, C>(ctx, lp, buffer),
@@ -61,9 +63,9 @@ impl Fabric {
         let flits = if head { self.flits(bytes) } else { u32::from(cell.flits) };
         let vc = if head {
             let room = self.clocked.room(flits).max(1);
-            let turns = (1..=link.vcs).map(|turn| (cell.vc + turn) % link.vcs);
-            turns
-                .into_iter()
+            // From the one after the last on, around.
+            (cell.vc + 1..link.vcs)
+                .chain(0..(cell.vc + 1).min(link.vcs))
                 .find(|&vc| self.flow.has_room::<C>(number, vc, room, now))
         } else {
             Some(cell.vc).filter(|&vc| self.flow.has_room::<C>(number, vc, 1, now))

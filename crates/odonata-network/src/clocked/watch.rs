@@ -5,7 +5,7 @@
 //! belongs to an input virtual channel that cannot. Flits on wires count for nothing, so that what is found to be stuck
 //! is stuck whatever happens, and what stands still is found to be stuck.
 
-use super::{InVc, Stage};
+use super::in_vc::{InVc, Stage};
 use crate::deadlock::outcomes;
 use crate::fabric::Fabric;
 use crate::routing::Decision;
@@ -84,7 +84,7 @@ impl Fabric {
             Stage::Active if vc.present == 0 => {}
             Stage::Active => add(vc.port, vc.vc, 1, true),
             // Any of the ways that it might be given when it is decided upon again.
-            Stage::Routed if self.clocked.again => {
+            Stage::Routed if self.clocked.settings.again => {
                 let header = self.packets.get(vc.heads.head).header;
                 let mut decisions: Vec<Decision> = Vec::new();
                 outcomes(&self.routing, router, header, |decision, _| decisions.push(decision));

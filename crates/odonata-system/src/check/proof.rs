@@ -35,7 +35,10 @@ pub(super) fn report(machine: &Machine, r: &Routing) -> Result<RoutingReport, St
             } else {
                 ", none of its cables broken"
             };
-            (build::routing_on(&small, r)?, format!("the same {text}{broken}"))
+            (
+                build::routing_on(&small, r)?,
+                format!("a smaller machine of its kind, a {text}{broken}"),
+            )
         }
     };
     let proof = deadlock::check(&routing);

@@ -91,6 +91,14 @@ impl Method {
         }
     }
 
+    /// Whether its periods are long enough, where a packet of the idle network takes `idle`.
+    pub(super) fn check_period(&self, idle: Time, cycle: Option<Time>) -> Result<(), Refusal> {
+        match self {
+            Method::Steady(steady) => steady.check_period(idle, cycle),
+            Method::BookSim(_) => Ok(()),
+        }
+    }
+
     /// Whether it needs the latency at a load near zero.
     pub(super) fn needs_zero_load(&self) -> bool {
         matches!(self, Method::Steady(_))

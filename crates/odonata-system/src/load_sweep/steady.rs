@@ -66,6 +66,8 @@ fn student(freedom: usize) -> f64 {
 }
 
 impl Steady {
+    /// Latencies of the idle network that a period lasts at least.
+    const LATENCIES: u64 = 3;
     /// Fewest batches of which an interval is computed.
     const FEWEST: u32 = 5;
     /// The smallest accepted share of what was created, over three periods and in the measured ones.
@@ -106,16 +108,32 @@ impl Steady {
                 "{} steady periods, at most {} before and {} measured",
                 self.steady_periods, self.max_warmup, self.max_periods
             );
-            return Err(("max-periods", problem, "1 to 1,000 each, and at least 5 measured"));
+            return Err(("max-samples", problem, "1 to 1,000 each, and at least 5 measured"));
         }
         Ok(())
+    }
+
+    /// Whether a period that is set is long enough, where the idle network takes `idle`: what is created in a shorter
+    /// one has not arrived when it ends, which would pass for saturation.
+    pub(super) fn check_period(&self, idle: Time, cycle: Option<Time>) -> Result<(), Refusal> {
+        let least = Time(idle.0.saturating_mul(Self::LATENCIES));
+        match self.sample_period.and_then(|period| period.time(cycle)) {
+            Some(period) if period < least => Err((
+                "sample-period",
+                format!("a period of {period}, where a packet of the idle network takes {idle}"),
+                "three times as long as that, or longer",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Length of a period where none is set: so many packets are created per second, and the idle network takes
     /// `zero_load`.
     pub(super) fn period(&self, zero_load: Time, packets_per_s: f64) -> Time {
         let packets = Time::from_seconds(f64::from(self.packets_per_period) / packets_per_s.max(1e-3));
-        packets.max(Time(zero_load.0.saturating_mul(3))).max(Time(1))
+        packets
+            .max(Time(zero_load.0.saturating_mul(Self::LATENCIES)))
+            .max(Time(1))
     }
 
     pub(super) fn judge(&self, zero_load: Time) -> SteadyJudge {

@@ -16,6 +16,7 @@ mod traffic_classes;
 mod workload;
 mod worst_case;
 
+use odonata_topology::LinkClass;
 use odonata_units::{Bandwidth, Bytes, Time};
 
 use super::error::Problem;
@@ -184,6 +185,10 @@ fn network(n: &w::Network, kind: &r::Kind) -> Result<r::Network, Problem> {
         global: link("global", &l.global, least, (4.7, 300, 16))?,
         column: link("column", &l.column.or(&l.local), least, (5.25, 50, 16))?,
     };
+    let routing = routing::routing(n, &links, kind)?;
+    if routing.algorithm == r::Algorithm::Bubble {
+        bubble(n, &links)?;
+    }
     Ok(r::Network {
         packet: n.packet,
         flit: n.flit,
@@ -197,12 +202,27 @@ fn network(n: &w::Network, kind: &r::Kind) -> Result<r::Network, Problem> {
             n.router_delay
         },
         pipeline: n.pipeline,
-        routing: routing::routing(n, &links, kind)?,
+        routing,
         links,
         traffic_classes: traffic_classes::classes(n)?,
         congestion_control: congestion::control(n)?,
         clock: n.clock,
     })
+}
+
+/// A packet enters a ring if there is room for another one behind it: in smaller buffers none ever does.
+fn bubble(n: &w::Network, links: &r::Links) -> Result<(), Problem> {
+    let whole = n.packet.0.div_ceil(n.flit.0) * n.flit.0;
+    for class in [LinkClass::Local, LinkClass::Global, LinkClass::Column] {
+        let buffer = links.of(class).buffer;
+        if buffer.0 / n.flit.0 * n.flit.0 < 2 * whole {
+            let key = format!("network.links.{}.buffer", class.name());
+            let problem = format!("a buffer of {buffer} does not hold two packets of {}", n.packet);
+            let error = Problem::new(key, problem, format!("at least {}", Bytes(2 * whole)));
+            return Err(error.hint("bubble flow control keeps room for one packet free in every ring"));
+        }
+    }
+    Ok(())
 }
 
 /// What goes with pipelined routers, and with them only.

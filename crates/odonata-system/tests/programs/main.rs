@@ -1,6 +1,8 @@
 //! Programs in coNCePTuaL inside a machine: their times, their logs, their errors, and that the scheduler does not
 //! matter.
 
+mod library;
+
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -173,6 +173,12 @@ impl Draft {
         if count == 0 {
             return Err("cables 0: at least one is expected".into());
         }
+        if u64::from(count) > sizes::MOST_PORTS_OF_A_ROUTER {
+            return Err(format!(
+                "cables {count}: a router has at most {} ports",
+                sizes::MOST_PORTS_OF_A_ROUTER
+            ));
+        }
         if count > 1 && ports != [None; 2] {
             return Err(format!("{count} cables at one port"));
         }
@@ -278,6 +284,15 @@ impl Draft {
                 needed[router as usize] += 1;
                 let end = port.map_or(0, |port| u64::from(port) + 1);
                 least[router as usize] = least[router as usize].max(end);
+            }
+        }
+        for (name, (&needed, &least)) in self.names.iter().zip(needed.iter().zip(&least)) {
+            let count = needed.max(least);
+            if count > sizes::MOST_PORTS_OF_A_ROUTER {
+                return Err(format!(
+                    "router {name} has {count} ports: at most {} are possible",
+                    sizes::MOST_PORTS_OF_A_ROUTER
+                ));
             }
         }
         let counts = || needed.iter().zip(&least).map(|(&needed, &least)| needed.max(least));

@@ -255,6 +255,8 @@ pub(super) struct Message {
     pub size: Option<(Option<Expr>, Multiplier)>,
     pub tag: Option<Tag>,
     pub verification: bool,
+    /// WITHOUT COMPLETION: where it stands.
+    pub detached: Option<Span>,
     /// Expressions that must be valid although they shape nothing: buffers, offsets, alignments.
     pub others: Vec<Expr>,
     /// Whether an alignment other than UNALIGNED was given, and an offset into a buffer.
@@ -470,6 +472,8 @@ pub(super) enum StmtKind {
         size: Option<(Expr, Option<Multiplier>)>,
         file: Option<Expr>,
         offset: Option<Expr>,
+        /// AWAITS COMPLETION waits for it.
+        asynchronous: bool,
     },
 }
 

@@ -1,5 +1,7 @@
 //! Evaluation of expressions, conditions and ranges, in integer and in floating context.
 
+use std::cell::Cell;
+
 use super::ast::{Binary, Func, Relation, Unary};
 use super::functions::{self, Mesh, OVERFLOW, Value};
 use super::ir::{Cond, Counter, Dims, Expr, LOCALS, Range, word};
@@ -7,7 +9,7 @@ use super::random;
 use super::table::Table;
 
 /// The most elements of a list of values.
-pub(super) const MOST_ELEMENTS: usize = 1 << 22;
+pub(super) const MOST_ELEMENTS: usize = if cfg!(fuzzing) { 1 << 8 } else { 1 << 22 };
 
 /// Which task runs on which processor.
 #[derive(Debug)]
@@ -34,7 +36,25 @@ pub(super) struct Env<'a> {
     pub tables: &'a [Table],
     /// Words that tell executions of one place apart.
     pub ordinals: &'a [u32],
+    /// Steps that are left until the next operation: lists can be nested, so that a short text asks for any number.
+    pub effort: &'a Cell<u64>,
 }
+
+/// Takes one step from `effort`.
+#[inline]
+pub(super) fn spend(effort: &Cell<u64>) -> Value<()> {
+    match effort.get().checked_sub(1) {
+        Some(left) => {
+            effort.set(left);
+            Ok(())
+        }
+        None => Err(EXHAUSTED),
+    }
+}
+
+/// All steps that a rank has between two operations are spent.
+pub(super) const EXHAUSTED: super::functions::Fault =
+    "100,000,000 steps without an operation: the program does not seem to end";
 
 impl Env<'_> {
     fn counter(&self, counter: Counter) -> i64 {
@@ -300,6 +320,7 @@ impl Env<'_> {
             Range::List { items, end } => {
                 let first = out.len();
                 for item in items {
+                    spend(self.effort)?;
                     out.push(self.int(item)?);
                 }
                 if let Some(end) = end {
@@ -310,7 +331,7 @@ impl Env<'_> {
                             return Err("a list of more than 4,194,304 values");
                         }
                         out.push(value);
-                        Ok(())
+                        spend(self.effort)
                     })?;
                 }
                 Ok(())
@@ -335,6 +356,7 @@ impl Env<'_> {
         steps: &mut usize,
     ) -> Value<()> {
         *steps += 1;
+        spend(self.effort)?;
         if *steps > 4 * MOST_ELEMENTS || out.len() >= MOST_ELEMENTS {
             return Err("a list of more than 4,194,304 values");
         }

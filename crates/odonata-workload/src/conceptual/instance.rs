@@ -1,5 +1,6 @@
 //! A program with its parameters, its number of tasks and its seed, ready to run.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use super::diagnostic::line_and_column;
 use super::eval::Map;
 use super::functions::{Fault, Value};
 use super::ir::{Code, InstKind, count, each, timed, word};
-use super::machine::{ASSERTION, Machine, Moment, Step};
+use super::machine::{ASSERTION, MOST_STEPS, Machine, Moment, Step};
 use super::random::Draws;
 use super::sets::{Cache, Members, SiteData};
 
@@ -21,7 +22,7 @@ pub(super) const NAMED: u32 = 1 << 24;
 /// The most members of all communicators together, and of all mappings of tasks to processors.
 const MOST_MEMBERS: usize = 1 << 26;
 /// The most instructions for finding out which communicators there will be.
-const MOST_FORESIGHT: u64 = 20_000_000;
+const MOST_FORESIGHT: u64 = if cfg!(fuzzing) { 2_000 } else { 20_000_000 };
 
 /// Why a program cannot run, or has stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,13 +168,14 @@ impl Instance {
         }
         let mut memory = self.memory();
         let mut seen: HashSet<(u64, Vec<u64>)> = HashSet::new();
+        let effort = Cell::new(10 * MOST_STEPS);
         for _ in 0..MOST_FORESIGHT {
             let at = memory[word::AT];
             if at as usize >= self.code.insts.len() {
                 return Ok(());
             }
             // A fault ends the walk here as it will end the run; nothing behind it is needed.
-            match self.foresee_one(&mut memory, &mut seen) {
+            match self.foresee_one(&mut memory, &mut seen, &effort) {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
                 Err(fault) => return Err(self.abort(fault, at)),
@@ -186,7 +188,12 @@ impl Instance {
     }
 
     /// One instruction of the walk: whether it goes on.
-    fn foresee_one(&mut self, memory: &mut [u64], seen: &mut HashSet<(u64, Vec<u64>)>) -> Result<bool, Fault> {
+    fn foresee_one(
+        &mut self,
+        memory: &mut [u64],
+        seen: &mut HashSet<(u64, Vec<u64>)>,
+        effort: &Cell<u64>,
+    ) -> Result<bool, Fault> {
         enum Walk {
             Next,
             To(u64),
@@ -230,7 +237,7 @@ impl Instance {
             InstKind::Barrier { site, .. } | InstKind::Reduce { site, .. } | InstKind::Multicast { site, .. } => {
                 let key = site.reads.iter().map(|&slot| memory[slot as usize]).collect();
                 if seen.len() < MOST_MEMBERS / 16 && seen.insert((at, key)) {
-                    let machine = self.machine(memory);
+                    let machine = self.machine(memory, effort);
                     Walk::Collective(self.collective(kind, &mut machine.env()))
                 } else {
                     Walk::Next
@@ -243,7 +250,7 @@ impl Instance {
                 loops,
             } => {
                 let passes: Vec<u64> = loops.iter().map(|&slot| memory[slot as usize]).collect();
-                let machine = self.machine(memory);
+                let machine = self.machine(memory, effort);
                 let mut env = machine.env();
                 let mut map = match env.map {
                     Some(map) => Map {
@@ -289,7 +296,7 @@ impl Instance {
             Walk::Next => memory[word::AT] += 1,
             Walk::To(to) => memory[word::AT] = to,
             Walk::Run => {
-                let mut machine = self.machine(memory);
+                let mut machine = self.machine(memory, effort);
                 if machine.one().is_err() {
                     return Ok(false);
                 }
@@ -317,11 +324,12 @@ impl Instance {
         Ok(true)
     }
 
-    fn machine<'a>(&'a self, memory: &'a mut [u64]) -> Machine<'a> {
+    fn machine<'a>(&'a self, memory: &'a mut [u64], effort: &'a Cell<u64>) -> Machine<'a> {
         Machine {
             program: self,
             rank: 0,
             memory,
+            effort,
             moment: Moment {
                 now: 0,
                 clockless: true,
@@ -356,7 +364,8 @@ impl Instance {
     pub(super) fn steps(&self, rank: u32, most: usize, memory: &mut [u64]) -> Result<Vec<Step>, Abort> {
         let mut steps = Vec::new();
         loop {
-            let mut machine = self.machine(memory);
+            let effort = Cell::new(MOST_STEPS);
+            let mut machine = self.machine(memory, &effort);
             machine.rank = rank;
             machine.moment.op = steps.len() as u32;
             match machine.step() {

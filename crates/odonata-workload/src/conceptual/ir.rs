@@ -150,6 +150,8 @@ pub(super) struct Messages {
     pub count: Expr,
     pub bytes: Bytes,
     pub tag: Option<Tag>,
+    /// Sends that nobody awaits.
+    pub detached: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -355,6 +357,7 @@ pub(super) enum InstKind {
         bytes: Option<Bytes>,
         file: Expr,
         offset: Expr,
+        asynchronous: bool,
     },
 }
 

@@ -7,11 +7,14 @@ mod tasks;
 
 pub(super) use flow::{MOST_STORES, STORED_WORDS};
 
+use std::cell::Cell;
+
 use super::ast::{self, Header};
 use super::diagnostic::{Diagnostic, Span};
 use super::eval::Env;
 use super::ir::{Code, Expr, Inst, InstKind, LOCALS, word};
 use super::keyword::{PREDECLARED, nearest};
+use super::machine::MOST_STEPS;
 use super::options::Parameter;
 use super::table::Table;
 
@@ -70,6 +73,7 @@ pub(super) struct Lower<'a> {
     code: Code,
     errors: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
+    effort: Cell<u64>,
 }
 
 /// What lowering gives.
@@ -233,6 +237,7 @@ impl<'a> Lower<'a> {
             },
             errors: Vec::new(),
             warnings: Vec::new(),
+            effort: Cell::new(MOST_STEPS),
         }
     }
 
@@ -377,6 +382,7 @@ impl<'a> Lower<'a> {
             map: None,
             tables: &[],
             ordinals: &[],
+            effort: &self.effort,
         }
     }
 

@@ -8,19 +8,20 @@ mod control;
 mod local;
 mod message;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::OpKind;
 
 use super::ast::CounterAction;
-use super::eval::{Env, Map};
+use super::eval::{Env, Map, spend};
 use super::functions::{Fault, Value};
 use super::instance::Instance;
 use super::ir::{Inst, InstKind, LOCALS, word};
 use super::sets::SiteData;
 
 /// The most instructions between two operations of a rank.
-pub(super) const MOST_STEPS: u64 = 100_000_000;
+pub(super) const MOST_STEPS: u64 = if cfg!(fuzzing) { 2_000 } else { 100_000_000 };
 
 /// What a rank does next.
 #[derive(Clone, Debug)]
@@ -34,6 +35,8 @@ pub(super) enum Step {
         /// Whether the tag was a string.
         text_tag: bool,
         asynchronous: bool,
+        /// An asynchronous send that nobody awaits.
+        detached: bool,
     },
     WaitAll,
     /// Circle 0 of the data, or everybody.
@@ -78,6 +81,7 @@ pub(super) enum Step {
         file: i64,
         offset: u64,
         bytes: u64,
+        asynchronous: bool,
     },
     /// An operation that no record has.
     Plain(OpKind),
@@ -104,6 +108,8 @@ pub(super) struct Machine<'a> {
     pub rank: u32,
     pub memory: &'a mut [u64],
     pub moment: Moment,
+    /// Steps that are left: [`MOST_STEPS`] from one operation to the next.
+    pub effort: &'a Cell<u64>,
 }
 
 impl<'a> Machine<'a> {
@@ -138,6 +144,7 @@ impl<'a> Machine<'a> {
             map,
             tables: &program.code.tables,
             ordinals: &program.code.ordinals,
+            effort: self.effort,
         }
     }
 
@@ -160,7 +167,8 @@ impl<'a> Machine<'a> {
     /// The next operation, or `None` at the end.
     pub(super) fn step(&mut self) -> Value<Option<Step>> {
         let program = self.program;
-        for _ in 0..MOST_STEPS {
+        loop {
+            spend(self.effort)?;
             let Some(inst) = program.code.insts.get(self.memory[word::AT] as usize) else {
                 return Ok(None);
             };
@@ -168,7 +176,6 @@ impl<'a> Machine<'a> {
                 return Ok(Some(step));
             }
         }
-        Err("100,000,000 steps without an operation: the program does not seem to end")
     }
 
     /// Carries out one instruction.

@@ -1,5 +1,7 @@
 //! A program as the engine runs it: steps as operations.
 
+use std::cell::Cell;
+
 use odonata_units::Time;
 
 use crate::program::{ReportText, Seen};
@@ -7,7 +9,7 @@ use crate::{Collective, Comm, Cursor, Group, Op, OpKind, Program, Request, Sourc
 
 use super::instance::Instance;
 use super::ir::word;
-use super::machine::{Machine, Moment, Step};
+use super::machine::{MOST_STEPS, Machine, Moment, Step};
 
 /// Time of one access of TOUCHES to memory: an assumption, 1 ns.
 const ACCESS: Time = Time::from_ns(1);
@@ -35,6 +37,7 @@ impl ConceptualProgram {
                 bytes,
                 tag,
                 asynchronous,
+                detached,
                 ..
             } => match asynchronous {
                 true => OpKind::Isend {
@@ -42,7 +45,7 @@ impl ConceptualProgram {
                     tag,
                     bytes,
                     comm,
-                    request,
+                    request: if detached { Request::DETACHED } else { request },
                 },
                 false => OpKind::Send { to, tag, bytes, comm },
             },
@@ -126,22 +129,30 @@ impl ConceptualProgram {
             Step::Open(file) => OpKind::Open { file: file as u64 },
             Step::Close(file) => OpKind::Close { file: file as u64 },
             Step::Transfer {
-                write: true,
+                write,
                 file,
                 offset,
                 bytes,
-            } => OpKind::Write {
-                file: file as u64,
-                offset,
-                bytes,
-            },
-            Step::Transfer {
-                file, offset, bytes, ..
-            } => OpKind::Read {
-                file: file as u64,
-                offset,
-                bytes,
-            },
+                asynchronous,
+            } => {
+                let file = file as u64;
+                match (write, asynchronous) {
+                    (true, false) => OpKind::Write { file, offset, bytes },
+                    (false, false) => OpKind::Read { file, offset, bytes },
+                    (true, true) => OpKind::Iwrite {
+                        file,
+                        offset,
+                        bytes,
+                        request,
+                    },
+                    (false, true) => OpKind::Iread {
+                        file,
+                        offset,
+                        bytes,
+                        request,
+                    },
+                }
+            }
             Step::Plain(kind) => kind,
             Step::Counters(_) | Step::Text(_) => return None,
         })
@@ -177,12 +188,14 @@ impl Program for ConceptualProgram {
             op: cursor.op,
             record: false,
         };
+        let effort = Cell::new(MOST_STEPS);
         loop {
             let mut machine = Machine {
                 program: &self.instance,
                 rank,
                 memory: &mut *seen.memory,
                 moment,
+                effort: &effort,
             };
             let kind = match machine.step() {
                 Ok(None) => match std::mem::take(&mut seen.memory[word::REQUESTS]) as u32 {
@@ -212,10 +225,12 @@ impl Program for ConceptualProgram {
         let mut memory = memory.get(..self.memory())?.to_vec();
         // A step that fails leaves the memory as the instruction found it, but for this.
         memory[word::FAULT] = 0;
+        let effort = Cell::new(MOST_STEPS);
         let mut machine = Machine {
             program: &self.instance,
             rank,
             memory: &mut memory,
+            effort: &effort,
             moment: Moment {
                 now: now.0,
                 clockless: false,

@@ -167,9 +167,14 @@ fn operation(step: &Step, reporter: &mut Reporter) -> Option<Json> {
             tag,
             text_tag,
             asynchronous,
+            detached,
         } => {
             let name = if *send { "send" } else { "recv" };
-            let mode = if *asynchronous { "async" } else { "block" };
+            let mode = match (*asynchronous, *detached) {
+                (_, true) => "detached",
+                (true, false) => "async",
+                (false, false) => "block",
+            };
             if *text_tag {
                 json!([name, peer, bytes, mode, "string-tag"])
             } else if *tag > 0 {
@@ -463,10 +468,11 @@ fn completion(all: &[Vec<Step>], tasks: u32) -> Json {
                         peer,
                         tag,
                         asynchronous,
+                        detached,
                         ..
                     } => {
                         *sent.entry((rank, *peer, *tag)).or_default() += 1;
-                        runner.sends += u64::from(*asynchronous);
+                        runner.sends += u64::from(*asynchronous && !*detached);
                     }
                     Step::Message {
                         peer,

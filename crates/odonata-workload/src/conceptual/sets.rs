@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, RwLock};
 
 use super::ast::{Binary, Unary};
-use super::eval::{Env, walk};
+use super::eval::{Env, spend, walk};
 use super::functions::{Mesh, Value};
 use super::ir::{Expr, Set, Site, Tasks};
 
@@ -305,6 +305,7 @@ impl Env<'_> {
             Set::Such(cond) => {
                 let mut list = Vec::new();
                 for task in 0..count {
+                    spend(self.effort)?;
                     self.bind(tasks, task);
                     if self.cond(cond, false)? {
                         list.push(task);
@@ -353,6 +354,7 @@ impl Env<'_> {
                     return Ok(Pairs::Inverse(inverse));
                 }
                 for source in members.iter() {
+                    spend(self.effort)?;
                     self.bind(first, source);
                     if let Some(target) = self.task(self.int(expr)?) {
                         pairs.push((source, target));
@@ -364,6 +366,7 @@ impl Env<'_> {
                     return Ok(Pairs::Tried);
                 }
                 for source in members.iter() {
+                    spend(self.effort)?;
                     self.bind(first, source);
                     pairs.extend(self.members(second)?.iter().map(|target| (source, target)));
                     if pairs.len() > MOST_PAIRS {

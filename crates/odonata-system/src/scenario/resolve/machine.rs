@@ -39,7 +39,11 @@ pub(super) fn machine(machine: Option<w::Machine>, folder: &Path) -> Result<(r::
     let kinds = machine.kinds();
     let [name] = kinds[..] else {
         if kinds.is_empty() {
-            let missing = Problem::new("machine", "the machine is missing", "a table [machine.dragonfly]");
+            let missing = Problem::new(
+                "machine",
+                "the machine is missing",
+                "a table of its kind, such as [machine.dragonfly] or [machine.torus]",
+            );
             return Err(missing.hint("or a preset that has a machine, such as preset = \"codes-compatible\""));
         }
         let problem = format!("{} kinds of machines ({})", kinds.len(), kinds.join(", "));
@@ -78,7 +82,7 @@ pub(super) fn machine(machine: Option<w::Machine>, folder: &Path) -> Result<(r::
     let layout = Layout::new(family.topology()).map_err(|problem| table.refuse(&machine.kind, problem))?;
     let layout = service_routers(&mut machine, service, layout)?;
     faults(&mut machine, &failed, &degraded, layout.routers())?;
-    if !machine.faults().is_empty() {
+    if !machine.faults().is_empty() || matches!(machine.kind, r::Kind::Graph(_)) {
         impaired(&machine)?;
     }
     Ok((machine, layout))
@@ -169,7 +173,11 @@ impl Table {
     fn refuse(self, kind: &r::Kind, problem: String) -> Problem {
         match kind {
             r::Kind::Graph(graph) => self
-                .problem("file", problem, "a graph with nodes on its routers")
+                .problem(
+                    "file",
+                    problem,
+                    "GraphML or a list of edges, as docs/networks.md has them",
+                )
                 .within(graph.file.clone(), None),
             _ => self.whole(problem, ""),
         }
@@ -216,9 +224,10 @@ pub(super) fn routers_of_a_group(key: &str, list: &[u32], layout: &Layout) -> Re
 /// Checks that the broken cables exist, and that the rest still connects all nodes.
 fn impaired(machine: &r::Machine) -> Result<(), Problem> {
     const SHOWN: usize = 4;
-    let key = match machine.failed_links.is_empty() {
-        true => "machine.degraded_links",
-        false => "machine.failed_links",
+    let key = match (machine.failed_links.is_empty(), machine.faults().is_empty()) {
+        (false, _) => "machine.failed_links",
+        (true, false) => "machine.degraded_links",
+        (true, true) => "machine.graph.file",
     };
     let family = Family::new(machine).map_err(|problem| Problem::new(key, problem, "cables that there are"))?;
     let apart = family.topology().cut_off(SHOWN);
@@ -230,7 +239,7 @@ fn impaired(machine: &r::Machine) -> Result<(), Problem> {
         list.push("...".into());
     }
     let problem = format!(
-        "{} pairs of routers with nodes are cut off from each other: {}",
+        "{} pairs of routers with nodes have no way to each other: {}",
         apart.pairs,
         list.join(", ")
     );

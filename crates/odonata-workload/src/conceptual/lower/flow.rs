@@ -136,6 +136,7 @@ impl<'a> Lower<'a> {
                 size,
                 file,
                 offset,
+                asynchronous,
             } => self.local_statement(tasks, span, |lower, tasks| InstKind::Io {
                 tasks,
                 verb: *verb,
@@ -149,6 +150,7 @@ impl<'a> Lower<'a> {
                 }),
                 file: file.as_ref().map_or(Expr::Int(0), |file| lower.expr(file)),
                 offset: offset.as_ref().map_or(Expr::Int(0), |offset| lower.expr(offset)),
+                asynchronous: *asynchronous,
             }),
             StmtKind::Touch {
                 tasks,
@@ -196,6 +198,7 @@ impl<'a> Lower<'a> {
                 let sources = self.set(sources, Role::Source);
                 self.mark_source(mark);
                 let messages = self.message(message);
+                self.detaches(message, false);
                 let targets = self.set(targets, Role::Target);
                 self.close(mark);
                 let site = self.site(&[&sources, &targets], &[]);
@@ -445,6 +448,7 @@ impl<'a> Lower<'a> {
         let sources = self.set(sources, Role::Source);
         self.mark_source(mark);
         let messages = self.message(message);
+        self.detaches(message, asynchronous);
         let targets = self.set(targets, Role::Target);
         let mut as_received = None;
         if !unsuspecting {
@@ -528,6 +532,7 @@ impl<'a> Lower<'a> {
         let second = self.set(second, if reversed { Role::Source } else { Role::Sender });
         self.mark_source(mark);
         let messages = self.message(message);
+        self.detaches(message, false);
         self.close(mark);
         let site = self.site(&[&first, &second], &[]);
         self.emit(

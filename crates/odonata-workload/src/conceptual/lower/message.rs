@@ -57,7 +57,26 @@ impl<'a> Lower<'a> {
             count: message.count.as_ref().map_or(Expr::Int(1), |count| lower.expr(count)),
             bytes: lower.amount(message.size.as_ref()),
             tag: message.tag.as_ref().map(|tag| lower.tag(tag)),
+            detached: message.detached.is_some(),
         })
+    }
+
+    /// Refuses WITHOUT COMPLETION where the statement is no asynchronous send, or the dialect does not have it.
+    pub(super) fn detaches(&mut self, message: &ast::Message, asynchronous_send: bool) {
+        let Some(span) = message.detached else { return };
+        if self.strict {
+            self.error(
+                "WITHOUT COMPLETION",
+                "release 1.5.1b has no messages WITHOUT COMPLETION".into(),
+                span,
+            );
+        } else if !asynchronous_send {
+            self.error(
+                "WITHOUT COMPLETION",
+                "only what is sent ASYNCHRONOUSLY can go WITHOUT COMPLETION".into(),
+                span,
+            );
+        }
     }
 
     /// Texts and the values in them, which are numbered on in `values`.

@@ -87,6 +87,7 @@ impl<'a> Machine<'a> {
                 bytes: amount,
                 file,
                 offset,
+                asynchronous,
             } => {
                 let step = self.with_member(tasks, |env| {
                     let file = env.int(file)?;
@@ -100,11 +101,16 @@ impl<'a> Machine<'a> {
                             file,
                             offset: u64::try_from(env.int(offset)?).map_err(|_| "negative file offset")?,
                             bytes: amount.as_ref().map_or(Ok(0), |amount| bytes(env, amount))?,
+                            asynchronous: *asynchronous,
                         }),
                     })
                 })?;
                 self.done();
-                Ok(step.flatten())
+                let step = step.flatten();
+                if *asynchronous && step.is_some() {
+                    self.memory[word::REQUESTS] += 1;
+                }
+                Ok(step)
             }
             InstKind::Touch {
                 site,

@@ -147,6 +147,7 @@ impl<'a> Machine<'a> {
         asynchronous: bool,
     ) -> Value<Option<Step>> {
         loop {
+            super::spend(self.effort)?;
             let index = self.memory[word::INDEX];
             let peer = if incoming {
                 self.incoming(data, first, second, index)?
@@ -171,7 +172,8 @@ impl<'a> Machine<'a> {
                 let bytes = bytes(&env, &messages.bytes)?;
                 let (tag, text_tag) = self.tag(&env, tag)?;
                 self.memory[word::REPEAT] += 1;
-                self.count(send, bytes, asynchronous);
+                let detached = send && messages.detached;
+                self.count(send, bytes, asynchronous, detached);
                 return Ok(Some(Step::Message {
                     send,
                     peer: self.processor(peer),
@@ -179,6 +181,7 @@ impl<'a> Machine<'a> {
                     tag,
                     text_tag,
                     asynchronous,
+                    detached,
                 }));
             }
             self.memory[word::REPEAT] = 0;
@@ -187,8 +190,8 @@ impl<'a> Machine<'a> {
     }
 
     /// Books a message: a send when it is issued, a receive when it is complete.
-    fn count(&mut self, send: bool, bytes: u64, asynchronous: bool) {
-        if asynchronous {
+    fn count(&mut self, send: bool, bytes: u64, asynchronous: bool, detached: bool) {
+        if asynchronous && !detached {
             self.memory[word::REQUESTS] += 1;
         }
         if self.warm() {

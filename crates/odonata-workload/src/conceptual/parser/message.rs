@@ -91,6 +91,7 @@ impl Parser {
             if self.eat("unaligned") {
                 return Ok(shape);
             }
+            let begin = self.at;
             let quantity = if self.at_expr() && multiplier(self.word()).is_none() {
                 Some(self.expr()?)
             } else {
@@ -107,7 +108,11 @@ impl Parser {
                 Some(quantity) if sizes && shape.size.is_none() => {
                     shape.size = Some((Some(quantity), self.take_multiplier()?));
                 }
-                Some(_) => return self.unexpected("ALIGNED or MISALIGNED after a unit"),
+                // No alignment either: the word that is missing is reported where this begins.
+                Some(_) => {
+                    self.at = begin;
+                    return Ok(shape);
+                }
                 None if sizes && shape.size.is_none() && matches!(self.peek(1), Tok::Word("sized")) => {
                     let (word, _) = self.take_data_type()?;
                     self.advance();
@@ -133,6 +138,17 @@ impl Parser {
         self.expect("data")?;
         self.expect("touching")?;
         Ok(Some(false))
+    }
+
+    /// WITHOUT COMPLETION, an addition: nobody awaits the message.
+    fn without_completion(&mut self) -> Option<Span> {
+        let span = self.span();
+        let found = self.is("without") && matches!(self.peek(1), Tok::Word("completion"));
+        if found {
+            self.advance();
+            self.advance();
+        }
+        found.then(|| span.to(self.previous()))
     }
 
     fn tag(&mut self) -> Parsed<Option<Tag>> {
@@ -188,6 +204,7 @@ impl Parser {
             return Err(super::Stop);
         }
         let verification = self.touch()?.unwrap_or(false);
+        let detached = self.without_completion();
         let tag = self.tag()?;
         let (buffers, offset) = self.buffer(preposition)?;
         let mut others = shape.others;
@@ -198,6 +215,7 @@ impl Parser {
             size: shape.size,
             tag,
             verification,
+            detached,
             others,
             aligned: shape.aligned,
             offset,

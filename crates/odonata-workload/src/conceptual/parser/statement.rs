@@ -264,7 +264,7 @@ impl Parser {
         if let Tok::Name(name) = self.tok() {
             if let Some(verb) = io_verb(name) {
                 self.advance();
-                return self.io(tasks, verb);
+                return self.io(tasks, verb, false);
             }
             let near = nearest(
                 name,
@@ -306,9 +306,15 @@ impl Parser {
         }
         let mode = self.mode();
         let asynchronous = mode.unwrap_or(false);
+        if let (Some(_), Tok::Name(name)) = (mode, self.tok())
+            && let Some(verb @ (IoVerb::Read | IoVerb::Write)) = io_verb(name)
+        {
+            self.advance();
+            return self.io(tasks, verb, asynchronous);
+        }
         let verb = self.word();
         if mode.is_some() && !matches!(verb, "send" | "receive" | "multicast") {
-            return self.unexpected("SEND, RECEIVE or MULTICAST");
+            return self.unexpected("SEND, RECEIVE, MULTICAST, READ or WRITE");
         }
         if !VERBS.contains(&verb) || matches!(verb, "such" | "who" | "asynchronously" | "synchronously") {
             return self.unexpected("what the tasks do (SEND, RECEIVE, ...)");
@@ -634,7 +640,7 @@ impl Parser {
     }
 
     /// File access: `READ size [unit] [FROM FILE f] [AT OFFSET o]`, `OPEN [FILE] f`, ...
-    fn io(&mut self, tasks: Tasks, verb: IoVerb) -> Parsed<StmtKind> {
+    fn io(&mut self, tasks: Tasks, verb: IoVerb, asynchronous: bool) -> Parsed<StmtKind> {
         let mut size = None;
         let mut file = None;
         let mut offset = None;
@@ -676,6 +682,7 @@ impl Parser {
             size,
             file,
             offset,
+            asynchronous,
         })
     }
 

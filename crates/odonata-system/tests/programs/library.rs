@@ -1,0 +1,93 @@
+//! Programs of the library (`programs/`) in a machine, beside the skeletons that they are equal to.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use odonata_system::{Outcome, Results, Simulation, scenario};
+
+const MACHINE: &str = "[machine.dragonfly]\ngroups = 5\nrouters_per_group = 2\nnodes_per_router = 4\n\
+                       global_ports_per_router = 2\n";
+const STORAGE: &str = "[storage]\nnodes = { per_group = 1 }\n\
+                       device = { capacity = \"100 GB\", rate = { write = \"5 GB/s\", read = \"5 GB/s\" } }\n";
+
+fn run(scenario: &str) -> Results {
+    let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs");
+    let scenario = scenario::load(scenario, "test.toml", &[], None, &folder).unwrap_or_else(|e| panic!("{e:?}"));
+    let mut simulation = Simulation::new(scenario).unwrap();
+    while !simulation.advance(Duration::from_secs(60)).finished {}
+    let results = simulation.finish(false);
+    assert_eq!(*results.outcome(), Outcome::Completed, "{}", results.run_json());
+    results
+}
+
+/// Runs both, and holds every row of every table against each other.
+fn assert_same(extra: &str, ranks: u32, native: &str, program: &str) {
+    let job = |what: &str| {
+        format!("{MACHINE}{extra}[[jobs]]\nname = \"job\"\nranks = {ranks}\nplacement = \"random\"\n{what}\n")
+    };
+    let (native, program) = (run(&job(native)), run(&job(program)));
+    assert!(native.rows().messages.len() > 100);
+    for (native, program) in native.tables().iter().zip(program.tables()) {
+        assert_eq!(native.name, program.name);
+        assert_eq!(format!("{native:?}"), format!("{program:?}"), "table {}", native.name);
+    }
+    assert_eq!(native.digest(), program.digest());
+}
+
+#[test]
+fn milc_gives_the_tables_of_the_skeleton() {
+    assert_same(
+        "",
+        36,
+        "workload = { milc = { iterations = 2, message = \"20000 B\", compute = \"3 us\" } }",
+        "program = \"milc.ncptl\"\nargs = [\"-i\", \"2\", \"-b\", \"20000\", \"-c\", \"3000\"]",
+    );
+}
+
+#[test]
+fn nekbone_gives_the_tables_of_the_skeleton() {
+    assert_same(
+        "",
+        30,
+        "workload = { nekbone = { orders = [3], cg_iterations = 2, elements_per_edge = 4 } }",
+        "program = \"nekbone.ncptl\"\nargs = [\"-f\", \"3\", \"-l\", \"3\", \"-i\", \"2\", \"-e\", \"4\"]",
+    );
+}
+
+#[test]
+fn jacobi_gives_the_tables_of_the_stencil() {
+    assert_same(
+        "",
+        24,
+        "workload = { stencil = { iterations = 3, message = \"100 kB\", compute = \"10 us\" } }",
+        "program = \"jacobi3d.ncptl\"\nargs = [\"-i\", \"3\", \"-b\", \"100000\", \"-c\", \"10000\"]",
+    );
+}
+
+#[test]
+fn checkpoint_gives_the_tables_of_the_skeleton() {
+    assert_same(
+        STORAGE,
+        32,
+        "workload = { checkpoint = { iterations = 2, total = \"64 MB\", interval = \"1 ms\" } }",
+        "program = \"checkpoint.ncptl\"\nargs = [\"-i\", \"2\", \"-t\", \"64000000\", \"-n\", \"1000000\"]",
+    );
+}
+
+#[test]
+fn cosmoflow_gives_the_tables_of_the_skeleton() {
+    for (pipelined, ahead) in [(true, 1), (false, 0)] {
+        assert_same(
+            STORAGE,
+            20,
+            &format!(
+                "workload = {{ cosmoflow = {{ iterations = 3, elements = 10000, sample = \"1 MB\", compute = \"1 ms\", \
+                 pipelined = {pipelined} }} }}"
+            ),
+            &format!(
+                "program = \"cosmoflow.ncptl\"\n\
+                 args = [\"-i\", \"3\", \"-e\", \"10000\", \"-s\", \"1000000\", \"-c\", \"1000000\", \"-a\", \"{ahead}\"]"
+            ),
+        );
+    }
+}
