@@ -72,13 +72,15 @@ impl Operations {
     /// Begins to read a row group.
     pub(crate) fn group(&self, group: usize) -> Result<GroupReader, FileError> {
         let read = |column: Column| self.table.read(group, column);
+        // Most columns belong to few kinds of operations.
+        let used = |column: Option<Column>| column.filter(|&column| !self.table.is_null(group, column));
         Ok(GroupReader {
             next: self.table.rows_of(group).start,
             rank: read(self.rank)?,
             kind: read(self.kind)?,
-            stream: self.stream.map(read).transpose()?,
-            after: self.after.map(read).transpose()?,
-            fields: all(self.fields, read)?,
+            stream: used(self.stream).map(read).transpose()?,
+            after: used(self.after).map(read).transpose()?,
+            fields: all(self.fields.map(used), read)?,
         })
     }
 }

@@ -20,6 +20,7 @@ use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::data_type::ByteArray;
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
+use parquet::file::serialized_reader::ReadOptionsBuilder;
 use parquet::schema::types::ColumnDescPtr;
 
 use crate::error::FileError;
@@ -190,7 +191,11 @@ impl Table {
         let file = File::open(path).map_err(unreadable)?;
         let length = file.metadata().map_err(unreadable)?.len();
         let file = Arc::new(file);
-        let reader = guarded(path, || SerializedFileReader::new(Positioned { file, length }))?;
+        // Where pages are, if the file says so: those before a part need not be looked at.
+        let options = ReadOptionsBuilder::new().with_page_index().build();
+        let reader = guarded(path, || {
+            SerializedFileReader::new_with_options(Positioned { file, length }, options)
+        })?;
         let mut firsts = vec![0u64];
         let mut first = 0u64;
         for group in reader.metadata().row_groups() {
@@ -275,6 +280,13 @@ impl Table {
     pub(crate) fn required(&self, name: &'static str, content: Content) -> Result<Column, FileError> {
         self.column(name, content)?
             .ok_or_else(|| FileError::about(&self.path, "there is no such column", "one").of(name))
+    }
+
+    /// Whether a row group says that a column has no value in it. If that is not so, what is there is not used.
+    pub(crate) fn is_null(&self, group: usize, column: Column) -> bool {
+        let chunk = self.reader.metadata().row_group(group).column(column.index);
+        let nulls = chunk.statistics().and_then(|statistics| statistics.null_count_opt());
+        nulls.is_some_and(|nulls| i64::try_from(nulls) == Ok(chunk.num_values()))
     }
 
     /// Begins to read a column of a row group.
