@@ -89,8 +89,10 @@ fn a_cursor_from_before_gives_the_same_operations_again() {
     let mut at = 17usize;
     for step in 0..400usize {
         at = (at * 31 + step * 1_009) % expected.len();
-        let mut cursor = Cursor::default();
-        cursor.op = at as u32;
+        let mut cursor = Cursor {
+            op: at as u32,
+            ..Cursor::default()
+        };
         assert_eq!(read.next(4, &mut cursor), Some(expected[at]));
     }
 }

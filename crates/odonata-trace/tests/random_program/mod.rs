@@ -67,8 +67,7 @@ impl RandomProgram {
         let members = u64::from(self.group(rank, Comm(comm)).unwrap().len());
         let mut numbers: Numbers = [None; Field::ALL.len()];
         // Fill what the kind asks for, and take away what it has no use for.
-        loop {
-            let Err(fault) = from_row(kind, &numbers) else { break };
+        while let Err(fault) = from_row(kind, &numbers) {
             let field = Field::ALL
                 .into_iter()
                 .find(|field| field.name() == fault.column)

@@ -111,7 +111,7 @@ pub(super) fn python(
     } else {
         let path = folder.join(file);
         let source = crate::placement::read_text(&path, conceptual::MOST_TEXT as u64)
-            .map_err(|problem| Problem::new(at, problem, expected).within(&path.display().to_string(), None))?;
+            .map_err(|problem| Problem::new(at, problem, expected).within(path.display().to_string(), None))?;
         (path.display().to_string(), source)
     };
     let source = r::PythonSource {
