@@ -171,11 +171,6 @@ fn every_family_reaches_the_bound_of_its_busiest_link_and_never_passes_it() {
         let context = format!("{machine} {algorithm} {traffic}, bound {bound:.4}");
         let loads = [reached * bound, 1.0f64.min(1.1 * bound), 1.0];
         let [below, above, all] = points(machine, nodes, algorithm, traffic, loads);
-        println!(
-            "{:.3} and {:.3} of {context}",
-            below.accepted / bound,
-            all.accepted / bound
-        );
         assert!(
             !below.saturated && below.accepted >= 0.97 * loads[0],
             "{context}: {below:?}"
