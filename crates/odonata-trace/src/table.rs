@@ -191,11 +191,19 @@ impl Table {
         let file = File::open(path).map_err(unreadable)?;
         let length = file.metadata().map_err(unreadable)?.len();
         let file = Arc::new(file);
-        // Where pages are, if the file says so: those before a part need not be looked at.
-        let options = ReadOptionsBuilder::new().with_page_index().build();
-        let reader = guarded(path, || {
-            SerializedFileReader::new_with_options(Positioned { file, length }, options)
-        })?;
+        let positioned = || Positioned {
+            file: file.clone(),
+            length,
+        };
+        // Where pages are, if the file says so: those before a part need not be looked at. Not all writers do.
+        let indexed = || {
+            let options = ReadOptionsBuilder::new().with_page_index().build();
+            SerializedFileReader::new_with_options(positioned(), options)
+        };
+        let reader = match guarded(path, indexed) {
+            Ok(reader) => reader,
+            Err(_) => guarded(path, || SerializedFileReader::new(positioned()))?,
+        };
         let mut firsts = vec![0u64];
         let mut first = 0u64;
         for group in reader.metadata().row_groups() {
