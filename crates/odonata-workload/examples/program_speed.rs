@@ -67,7 +67,10 @@ fn row(name: &str, tasks: u32, args: &[&str], native: Option<&dyn Fn() -> Box<dy
 }
 
 fn main() {
-    println!("{:24} {:>7} {:>10} {:>8} {:>8} {:>6}", "program", "ranks", "operations", "M/s", "native", "ratio");
+    println!(
+        "{:24} {:>7} {:>10} {:>8} {:>8} {:>6}",
+        "program", "ranks", "operations", "M/s", "native", "ratio"
+    );
     row(
         "milc.ncptl",
         300,

@@ -100,7 +100,11 @@ fn every_program_comes_to_its_end_on_any_number_of_tasks_or_says_why_not() {
 #[test]
 fn a_layout_that_does_not_fit_is_refused_with_its_reason() {
     for (name, options, reason) in [
-        ("milc", "--nx 2 --ny 2 --nz 2 --nt 2", "nx ny nz nt multiply to the number of tasks"),
+        (
+            "milc",
+            "--nx 2 --ny 2 --nz 2 --nt 2",
+            "nx ny nz nt multiply to the number of tasks",
+        ),
         ("milc", "--nx 3", "all of nx, ny, nz and nt are given, or none"),
         ("nekbone", "--nx 2 --ny 2 --nz 2", "nx ny nz multiply"),
         ("nekbone", "--first 9 --last 8", "orders go up"),
@@ -150,7 +154,10 @@ fn assert_same(native: &dyn Program, name: &str, options: &str) {
     for rank in 0..native.ranks() {
         let (found, expected) = (acts(&program, rank), acts(native, rank));
         assert!(!expected.is_empty());
-        let differs = found.iter().zip(&expected).position(|(found, expected)| found != expected);
+        let differs = found
+            .iter()
+            .zip(&expected)
+            .position(|(found, expected)| found != expected);
         if let Some(at) = differs {
             panic!(
                 "{name} {options}, rank {rank}, act {at}: {:?}, but {} has {:?}",
@@ -283,6 +290,30 @@ fn jacobi_is_the_stencil() {
     assert_same(&Stencil::new(12, params).unwrap(), "jacobi3d", options);
 }
 
+#[test]
+fn layouts_that_are_chosen_are_those_of_the_skeletons_on_any_number_of_tasks() {
+    for ranks in (1..=150).chain([204, 260, 504, 1_001, 2_048]) {
+        let milc = Milc::new(
+            ranks,
+            MilcParams {
+                iterations: 1,
+                ..MilcParams::default()
+            },
+        );
+        let stencil = Stencil::new(
+            ranks,
+            StencilParams {
+                iterations: 1,
+                ..StencilParams::default()
+            },
+        );
+        // The peers of rank 0 tell all extents.
+        let rank_0 = |name: &str| acts(&program(name, ranks, "--iterations 1"), 0);
+        assert_eq!(rank_0("milc"), acts(&milc.unwrap(), 0), "{ranks}");
+        assert_eq!(rank_0("jacobi3d"), acts(&stencil.unwrap(), 0), "{ranks}");
+    }
+}
+
 /// Messages, and their bytes, that all tasks send themselves.
 fn sent(name: &str, tasks: u32, options: &str) -> (u64, u64) {
     let summary = &record(name, tasks, options)["summary"];
@@ -293,7 +324,10 @@ fn sent(name: &str, tasks: u32, options: &str) -> (u64, u64) {
 #[test]
 fn messages_and_bytes_follow_their_closed_forms() {
     // Reps round trips for 0, 1, 2, ..., 2^k bytes: 2 reps (k + 2) messages, 2 reps (2^(k+1) - 1) bytes.
-    assert_eq!(sent("latency", 2, "--reps 3 --maxbytes 1K"), (2 * 3 * 12, 2 * 3 * 2_047));
+    assert_eq!(
+        sent("latency", 2, "--reps 3 --maxbytes 1K"),
+        (2 * 3 * 12, 2 * 3 * 2_047)
+    );
     // 26 neighbours on a torus whose extents are all above 1; 8 on 3 x 3 x 1.
     let torus = (4_096 * 26, 4_096 * 26 * 32_768);
     assert_eq!(sent("nearest-neighbour", 4_096, ""), torus);

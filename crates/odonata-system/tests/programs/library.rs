@@ -20,17 +20,27 @@ fn run(scenario: &str) -> Results {
     results
 }
 
-/// Runs both, and holds every row of every table against each other.
+/// Runs both, and holds every column of every table against each other, but for the one that describes the workload.
 fn assert_same(extra: &str, ranks: u32, native: &str, program: &str) {
     let job = |what: &str| {
         format!("{MACHINE}{extra}[[jobs]]\nname = \"job\"\nranks = {ranks}\nplacement = \"random\"\n{what}\n")
     };
     let (native, program) = (run(&job(native)), run(&job(program)));
     assert!(native.rows().messages.len() > 100);
+    let mut compared = 0;
     for (native, program) in native.tables().iter().zip(program.tables()) {
-        assert_eq!(native.name, program.name);
-        assert_eq!(format!("{native:?}"), format!("{program:?}"), "table {}", native.name);
+        assert_eq!(
+            (native.name, native.columns.len()),
+            (program.name, program.columns.len())
+        );
+        for (one, other) in native.columns.iter().zip(&program.columns) {
+            if (native.name, one.name) != ("jobs", "workload") {
+                assert_eq!(format!("{one:?}"), format!("{other:?}"), "{}.{}", native.name, one.name);
+                compared += 1;
+            }
+        }
     }
+    assert!(compared > 50, "{compared} columns");
     assert_eq!(native.digest(), program.digest());
 }
 
