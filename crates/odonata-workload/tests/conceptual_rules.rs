@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use odonata_workload::conceptual::{Conceptual, evaluate};
-use odonata_workload::{Cursor, OpKind, Program, Seen, Source, operations};
+use odonata_workload::{Comm, Cursor, OpKind, Program, Request, Seen, Source, operations};
 
 /// A small generator (xorshift64*), so that a failure can be repeated.
 struct Random(u64);
@@ -419,4 +419,121 @@ fn a_large_program_starts_small() {
         total += operations(&program, rank).count();
     }
     assert_eq!(total, 10_000 * 6);
+}
+
+#[test]
+fn nested_lists_end_when_their_steps_are_spent() {
+    // 1000^4 values, had anybody the time.
+    let lists = (0..4).fold("1 = 1".to_owned(), |inner, _| {
+        format!("1 is not in {{1 for each x in {{1, ..., 1000}} where {inner} /\\ x < 0}}")
+    });
+    let text = format!("If {lists} then task 0 outputs 1.");
+    let program = Conceptual::parse("nested.ncptl", &text)
+        .unwrap_or_else(|errors| panic!("{errors}"))
+        .program(1, &[], 1, &|_| Err("no files".into()))
+        .unwrap();
+    let mut memory = vec![0; program.memory()];
+    let mut seen = Seen {
+        memory: &mut memory,
+        now: None,
+        answer: 0,
+        failure: None,
+    };
+    assert_eq!(program.next_with(0, &mut Cursor::default(), &mut seen), None);
+    let failure = seen.failure.unwrap_or_default();
+    assert!(failure.contains("100,000,000 steps without an operation"), "{failure}");
+}
+
+#[test]
+fn nobody_awaits_a_message_without_completion() {
+    let text = "Task 0 asynchronously sends 2 5 byte messages without completion using tag 7 to task 1 who receives it \
+                asynchronously using tag 7 then task 0 asynchronously sends a 6 byte message to unsuspecting task 1 \
+                then task 1 receives a 6 byte message from task 0 then all tasks await completion.";
+    let parsed = Conceptual::parse("detached.ncptl", text).unwrap_or_else(|errors| panic!("{errors}"));
+    let no_files = |_: &str| Err("none".to_owned());
+    let program = parsed.program(2, &[], 1, &no_files).unwrap();
+    let kinds = |rank| operations(&program, rank).map(|op| op.kind).collect::<Vec<_>>();
+    let detached = OpKind::Isend {
+        to: 1,
+        tag: 7,
+        bytes: 5,
+        comm: Comm::WORLD,
+        request: Request::DETACHED,
+    };
+    assert_eq!(kinds(0)[..2], [detached, detached]);
+    // Only the third send is awaited; its request is the first.
+    assert!(matches!(
+        kinds(0)[2],
+        OpKind::Isend {
+            request: Request(0),
+            bytes: 6,
+            ..
+        }
+    ));
+    assert_eq!(
+        kinds(0)[3..],
+        [OpKind::WaitAll {
+            first: Request(0),
+            count: 1
+        }]
+    );
+    assert_eq!(
+        kinds(1)[3],
+        OpKind::WaitAll {
+            first: Request(0),
+            count: 2
+        }
+    );
+    let record = parsed.record(2, &[], 1, &no_files);
+    assert_eq!(record.json()["completion"], serde_json::json!(["complete"]));
+    assert_eq!(
+        record.json()["ranks"][0][0],
+        serde_json::json!([2, ["send", 1, 5, "detached", 7]])
+    );
+
+    let refused = |text: &str| {
+        let errors = Conceptual::parse("refused.ncptl", text).unwrap_err();
+        assert!(
+            errors.to_string().contains("only what is sent ASYNCHRONOUSLY"),
+            "{errors}"
+        );
+    };
+    refused("Task 0 sends a 5 byte message without completion to task 1.");
+    refused("Task 0 asynchronously receives a 5 byte message without completion from task 1.");
+    refused("Task 0 multicasts a 5 byte message without completion to task 1.");
+    assert!(Conceptual::parse_strict("strict.ncptl", text).is_err());
+}
+
+#[test]
+fn a_read_that_is_begun_asynchronously_is_awaited_with_the_messages() {
+    let text = "All tasks t asynchronously READ 3K from file t at offset 9 then \
+                all tasks t asynchronously send a 1 byte message to task t then \
+                all tasks asynchronously WRITE 4 to file 2 then all tasks await completion.";
+    let program = Conceptual::parse("io.ncptl", text)
+        .unwrap_or_else(|errors| panic!("{errors}"))
+        .program(2, &[], 1, &|_| Err("none".into()))
+        .unwrap();
+    let kinds: Vec<OpKind> = operations(&program, 1).map(|op| op.kind).collect();
+    let read = OpKind::Iread {
+        file: 1,
+        offset: 9,
+        bytes: 3 << 10,
+        request: Request(0),
+    };
+    let write = OpKind::Iwrite {
+        file: 2,
+        offset: 0,
+        bytes: 4,
+        request: Request(3),
+    };
+    assert_eq!((kinds[0], kinds[3]), (read, write));
+    assert_eq!(
+        kinds[4..],
+        [OpKind::WaitAll {
+            first: Request(0),
+            count: 4
+        }]
+    );
+    let errors = Conceptual::parse("open.ncptl", "Task 0 asynchronously OPEN file 1.").unwrap_err();
+    assert!(errors.to_string().contains("READ or WRITE"), "{errors}");
 }

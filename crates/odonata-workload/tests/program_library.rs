@@ -4,7 +4,9 @@
 //! bytes, request, communicator, file and offset, duration, iteration. Only waits are written differently, and
 //! compared as sets: AWAITS COMPLETION is one wait for all requests that are open, where a skeleton waits for its sends and
 //! its receives with two operations, one right after the other, or for the only open request by its name. A rank
-//! goes on when all of them have ended, either way.
+//! goes on when all of them have ended, either way. That is the same to the picosecond where the sends are waited
+//! for first (MILC); the stencil waits for its receives first and pays their overhead while a send by rendezvous
+//! may still be under way (tests of odonata-system).
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -288,6 +290,30 @@ fn jacobi_is_the_stencil() {
     };
     let options = "--nx 3 --ny 1 --nz 4 --bytes 9 --iterations 2 --compute 1 --allreduce 0";
     assert_same(&Stencil::new(12, params).unwrap(), "jacobi3d", options);
+}
+
+#[test]
+fn layouts_that_are_chosen_are_those_of_the_skeletons_on_any_number_of_tasks() {
+    for ranks in (1..=150).chain([204, 260, 504, 1_001, 2_048]) {
+        let milc = Milc::new(
+            ranks,
+            MilcParams {
+                iterations: 1,
+                ..MilcParams::default()
+            },
+        );
+        let stencil = Stencil::new(
+            ranks,
+            StencilParams {
+                iterations: 1,
+                ..StencilParams::default()
+            },
+        );
+        // The peers of rank 0 tell all extents.
+        let rank_0 = |name: &str| acts(&program(name, ranks, "--iterations 1"), 0);
+        assert_eq!(rank_0("milc"), acts(&milc.unwrap(), 0), "{ranks}");
+        assert_eq!(rank_0("jacobi3d"), acts(&stencil.unwrap(), 0), "{ranks}");
+    }
 }
 
 /// Messages, and their bytes, that all tasks send themselves.
