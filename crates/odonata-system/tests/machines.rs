@@ -201,7 +201,7 @@ fn broken_cables_have_to_exist_and_to_leave_a_way() {
         (
             "failed_links = [{ routers = [2, 3] }]",
             "machine.failed_links",
-            "9 pairs of routers with nodes are cut off",
+            "9 pairs of routers with nodes have no way",
         ),
     ];
     for (faults, key, says) in cases {

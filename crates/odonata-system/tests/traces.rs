@@ -173,7 +173,7 @@ fn what_does_not_fit_a_trace_is_an_error_at_its_key() {
     };
     assert!(error("trace = \"nowhere\"").contains("jobs.0.trace: ./nowhere: cannot be read"));
     assert!(error("ranks = 2\nworkload = { milc = {} }\ncompute_scale = 2.0").contains("jobs.0.compute_scale"));
-    assert!(error("ranks = 2").contains("exactly one of the keys workload and trace"));
+    assert!(error("ranks = 2").contains("exactly one of the keys workload, program, python and trace"));
     assert!(error("workload = { milc = {} }").contains("\"ranks\" is missing"));
     for set in sets().iter().filter(|set| set.ends_with("mpiio-6")) {
         let path = set.display().to_string();

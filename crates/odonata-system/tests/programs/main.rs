@@ -173,5 +173,8 @@ fn mistakes_in_a_program_are_mistakes_in_the_scenario() {
     let error = folder.load(4, "args = [\"--size=3\"]", &[]).unwrap_err();
     assert!(error.contains("unknown option"), "{error}");
     let error = folder.load(4, "workload.milc = {}", &[]).unwrap_err();
-    assert!(error.contains("a program and a workload"), "{error}");
+    assert!(
+        error.contains("the keys workload and program say what it does"),
+        "{error}"
+    );
 }
