@@ -13,7 +13,9 @@ use odonata_workload::{Comm, Program, operations};
 const MOST: usize = 100;
 
 fuzz_target!(|data: &[u8]| {
-    let Some((&first, text)) = data.split_first() else { return };
+    let Some((&first, text)) = data.split_first() else {
+        return;
+    };
     let Ok(text) = std::str::from_utf8(text) else { return };
     let tasks = u32::from(first % 8) + 1;
     let read = |name: &str| match name {

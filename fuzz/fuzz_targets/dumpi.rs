@@ -36,7 +36,9 @@ fn parts(mut data: &[u8]) -> Vec<&[u8]> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let Some((&first, data)) = data.split_first() else { return };
+    let Some((&first, data)) = data.split_first() else {
+        return;
+    };
     let parts = parts(data);
     let ranks: Vec<PathBuf> = (0..usize::from(first % 4) + 1)
         .map(|rank| {
@@ -45,7 +47,10 @@ fuzz_target!(|data: &[u8]| {
             path
         })
         .collect();
-    let files = TraceFiles { ranks, meta: Default::default() };
+    let files = TraceFiles {
+        ranks,
+        meta: Default::default(),
+    };
     for path in &files.ranks {
         if let Ok(mut file) = RankFile::open(path) {
             let _ = file.for_each(path, |record| {
