@@ -89,6 +89,33 @@ fn a_program_gives_the_same_results_under_every_scheduler() {
 }
 
 #[test]
+fn a_program_goes_on_from_a_snapshot_as_if_nothing_had_been() {
+    let folder = Folder::new("snapshot", &MIX.replace("For 30 micro", "For 6000 micro"));
+    let whole = folder.run(20, "", &[]);
+    assert_eq!(*whole.outcome(), Outcome::Completed);
+    for scheduler in ["sequential", "conservative", "optimistic"] {
+        let how = format!("run.scheduler=\"{scheduler}\"");
+        let load = || folder.load(20, "", &[&how]).unwrap();
+        let path = folder.0.join("run.snapshot");
+        let mut simulation = Simulation::new(load()).unwrap();
+        let mut legs = 0;
+        while !simulation.advance(Duration::ZERO).finished {
+            simulation.save_to(&path).unwrap();
+            simulation = Simulation::resume(load(), &path).unwrap();
+            legs += 1;
+        }
+        assert!(legs > 1, "{scheduler}: {legs} legs");
+        let resumed = simulation.finish(false);
+        assert_eq!(resumed.digest(), whole.digest(), "{scheduler}");
+        assert_eq!(
+            format!("{:?}", resumed.tables()),
+            format!("{:?}", whole.tables()),
+            "{scheduler}"
+        );
+    }
+}
+
+#[test]
 fn a_timed_loop_ends_when_the_clock_of_task_0_says_so() {
     // Passes of 10 us each begin before 95 us and as long as the decision is on its way, which takes no 15 us in all: 8 to 10.
     let folder = Folder::new(
