@@ -1,0 +1,40 @@
+"""`odonata workload`: programs in coNCePTuaL on the command line."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+
+def odonata(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "odonata", "workload", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_record_holds_every_operation_and_the_end(tmp_path: Path) -> None:
+    program = tmp_path / "pair.ncptl"
+    program.write_text(
+        'n is "n" and comes from "--n" or "-n" with default 2.\nTask 0 sends n 5 byte messages to task 1.\n'
+    )
+    done = odonata("compile", str(program), "--tasks", "2", "--json", "--", "--n", "3")
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    assert record["verdict"] == "accept"
+    assert record["completion"] == ["complete"]
+    assert record["ranks"] == [[[3, ["send", 1, 5, "block"]]], [[3, ["recv", 0, 5, "block"]]]]
+    text = odonata("compile", str(program), "--tasks", "2").stdout
+    assert "2 x send 5 bytes to task 1" in text
+    assert "all tasks come to their end" in text
+
+
+def test_a_mistake_is_shown_with_its_line_and_ends_with_2(tmp_path: Path) -> None:
+    program = tmp_path / "wrong.ncptl"
+    program.write_text("# a mistake\nAll tasks reduce 4 bytes to task 0.\n")
+    for arguments in (["check", str(program)], ["compile", str(program), "--tasks", "2"]):
+        done = odonata(*arguments)
+        assert done.returncode == 2
+        assert "wrong.ncptl:2:20: error" in done.stderr
+        assert "^^^^^" in done.stderr
+    record = json.loads(odonata("compile", str(program), "--tasks", "2", "--json").stdout)
+    assert (record["verdict"], record["error_line"]) == ("reject", 2)
+    assert odonata("check", str(tmp_path / "missing.ncptl")).returncode == 2
