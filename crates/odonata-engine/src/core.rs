@@ -1,8 +1,9 @@
 //! What runs the events of one part for good: its queue, the counters of its LPs, and the time. All schedulers share it.
 
+use crate::clusters::Clusters;
 use crate::saved::{Damaged, Loader, Saver};
 use crate::wheel::{Scheduled, Wheel};
-use crate::{Cell, Context, Key, Lp, Mode, Model, Plain, Saved, Time};
+use crate::{Cell, Context, Key, Lp, Mode, Model, Partition, Plain, Saved, Time};
 use std::ops::Range;
 
 /// A run that its model [halts](Context::halt) ends at the next multiple of this time, 2^20 ps: all events before are
@@ -70,7 +71,12 @@ pub(crate) enum Stop {
 
 /// Everything of a part but its model.
 pub(crate) struct Core<E> {
+    /// Of all LPs, or of the cluster whose turn it is.
     pub(crate) queue: Wheel<E>,
+    /// Whose events are in it.
+    pub(crate) own: Range<Lp>,
+    /// The other queues, if LPs take turns.
+    pub(crate) clusters: Clusters<E>,
     pub(crate) sequences: Sequences,
     pub(crate) now: Time,
     pub(crate) lp: Lp,
@@ -92,21 +98,37 @@ impl<E: Copy> Context<E> for Core<E> {
     }
 
     #[inline]
+    fn now_of(&self, lp: Lp) -> Time {
+        match self.is_own(lp) {
+            true => self.now,
+            false => self.clusters.now_of(lp),
+        }
+    }
+
+    #[inline]
+    fn settled(&self) -> Time {
+        match self.clusters.len() {
+            0 => self.now,
+            _ => self.clusters.begin,
+        }
+    }
+
+    #[inline]
     fn send(&mut self, to: Lp, at: Time, event: E) {
         assert!(at > self.now, "an event must lie strictly in the future");
         let key = self.sequences.key(self.lp, at);
-        self.queue.push(Scheduled::new(to, key, event));
+        self.push(Scheduled::new(to, key, event));
     }
 
     #[inline]
     fn look_again(&mut self, lp: Lp, at: Time, what: u32, event: E) {
-        assert!(at > self.now, "an event must lie strictly in the future");
+        assert!(at > self.now_of(lp), "an event must lie strictly in the future");
         let key = Key {
             time: at,
             sender: Key::CANONICAL,
             sequence: what,
         };
-        self.queue.push(Scheduled::new(lp, key, event));
+        self.push(Scheduled::new(lp, key, event));
     }
 
     #[cold]
@@ -118,11 +140,27 @@ impl<E: Copy> Context<E> for Core<E> {
 }
 
 impl<E: Copy> Core<E> {
-    /// Starts every LP of `model`, with that many buckets in the event queue.
+    /// Starts every LP of `model`, with one queue of that many buckets.
     pub(crate) fn start<M: Model<Event = E>>(model: &mut M, buckets: usize) -> Core<E> {
+        Self::start_with(model, buckets, model.processes(), Clusters::NONE)
+    }
+
+    /// Starts every LP of `model`; the parts of `partition` will take turns.
+    pub(crate) fn start_in_clusters<M: Model<Event = E>>(model: &mut M, partition: &Partition) -> Core<E> {
+        Self::start_with(model, 1, 0..0, Clusters::new(partition))
+    }
+
+    fn start_with<M: Model<Event = E>>(
+        model: &mut M,
+        buckets: usize,
+        own: Range<Lp>,
+        clusters: Clusters<E>,
+    ) -> Core<E> {
         let processes = model.processes();
         let mut core = Core {
             queue: Wheel::with_buckets(buckets),
+            own,
+            clusters,
             sequences: Sequences::new(processes.clone()),
             now: Time::ZERO,
             lp: 0,
@@ -135,6 +173,20 @@ impl<E: Copy> Core<E> {
             model.start(&mut core, lp);
         }
         core
+    }
+
+    #[inline(always)]
+    fn is_own(&self, lp: Lp) -> bool {
+        lp.wrapping_sub(self.own.start) < self.own.end - self.own.start
+    }
+
+    #[inline(always)]
+    fn push(&mut self, item: Scheduled<E>) {
+        if self.is_own(item.lp) {
+            self.queue.push(item);
+        } else {
+            self.clusters.push(item);
+        }
     }
 
     /// Handles the events of `model` before [`bound`](Self::bound), until `last` have been handled or one has something for
@@ -174,12 +226,14 @@ impl Saved for Sequences {
 impl<E: Cell> Saved for Core<E> {
     fn save(&self, to: &mut Saver<'_>) {
         self.queue.save(to);
+        self.clusters.save(to);
         self.sequences.save(to);
         to.value(&(self.now, self.lp, self.events, self.bound, self.halted));
     }
 
     fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
         self.queue.load(from)?;
+        self.clusters.load(from)?;
         self.sequences.load(from)?;
         (self.now, self.lp, self.events, self.bound, self.halted) = from.value()?;
         let processes = self.sequences.first..self.sequences.first + self.sequences.next.len() as Lp;

@@ -25,6 +25,7 @@
 //! | [`Scheduler`] | parts | goes on |
 //! |---|---|---|
 //! | [`Sequential`] | one, the whole model | event by event; the reference for all others |
+//! | [`Sequential`], in clusters | one, the whole model | cluster by cluster, as far as none can influence another |
 //! | [`Parallel`], conservative | any number, on threads and processes | as far as nothing can come to a part any more |
 //! | [`Parallel`], optimistic | the same | farther, and takes back what was too early |
 //!
@@ -34,6 +35,7 @@
 //! reference scheduler, then [`partition`] and [`parallel`]. `tests/toy` is a model in 400 lines that has all
 //! that makes a model hard to run in parallel.
 
+mod clusters;
 mod core;
 pub mod digest;
 mod growing;

@@ -30,12 +30,24 @@ pub trait Context<E: Copy>: Mode {
     /// The current time.
     fn now(&self) -> Time;
 
+    /// The time that LP `lp` of the same part is at: its events before are handled, those after it are not. Not that of
+    /// [`now`](Self::now) where LPs take turns. What one LP does to the state of another goes by the time of that one.
+    fn now_of(&self, lp: Lp) -> Time {
+        let _ = lp;
+        self.now()
+    }
+
+    /// The time before which all events of all LPs of the part are handled.
+    fn settled(&self) -> Time {
+        self.now()
+    }
+
     /// Schedules `event` at `at` for `to`, an LP of the same part. `at` must be later than now; for
     /// another LP at least the lookahead later.
     fn send(&mut self, to: Lp, at: Time, event: E);
 
     /// Schedules a canonical event (see [`Key::CANONICAL`]) named `what` for LP `lp` itself at
-    /// `at`, later than now.
+    /// `at`, later than it [is](Self::now_of).
     fn look_again(&mut self, lp: Lp, at: Time, what: u32, event: E);
 
     /// Asks for the run to end: see [`HALT_GRID`](crate::HALT_GRID) for when it does. `code` is the model's.

@@ -41,7 +41,6 @@ mod team;
 
 use crate::saved::{Damaged, Loader, Saver};
 use crate::scheduler::{Figures, PartView, Pause, Scheduler};
-use crate::wheel::BUCKETS;
 use crate::{Model, Partition, Saved, Time, Transport};
 use ahead::Counts;
 use office::Office;
@@ -56,10 +55,6 @@ use team::Team;
 
 pub use ahead::Optimism;
 pub use quiet::is_speculating;
-
-/// Buckets of all event queues of a process together, as long as each has at least [`FEWEST_BUCKETS`].
-const ALL_BUCKETS: usize = 8 * BUCKETS;
-const FEWEST_BUCKETS: usize = 512;
 
 /// How a run is carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +132,7 @@ impl<M: Model + 'static> Parallel<M> {
             }
         }
         let process_of = agree_on_processes(&partition, here.clone(), transport.as_mut())?;
-        let buckets = (ALL_BUCKETS / models.len()).clamp(FEWEST_BUCKETS, BUCKETS);
+        let buckets = crate::clusters::buckets(models.len());
         let Options { threads, optimism } = options;
         let parts = models.len();
         let start = |(model, number)| Part::new(model, number, buckets, optimism, parts);

@@ -1,10 +1,11 @@
-//! The sequential scheduler: one part, one queue, one thread. The reference for all others.
+//! The sequential scheduler: one part, one thread. With one queue it is the reference for all others; with a queue for each
+//! [cluster](crate::clusters) it is the fast one of large models.
 
 use crate::core::{Core, Stop, after, halt_end};
 use crate::saved::{Damaged, Loader, Saver};
 use crate::scheduler::{Figures, PartView, Pause, Scheduler};
 use crate::wheel::BUCKETS;
-use crate::{Model, Saved, Time};
+use crate::{Model, Partition, Saved, Time};
 
 /// Runs a model's events one after the other.
 pub struct Sequential<M: Model> {
@@ -19,9 +20,28 @@ impl<M: Model> Sequential<M> {
         Sequential { model, core }
     }
 
+    /// Starts every LP of `model`, which is not divided, in clusters: the parts of `partition`, which take turns.
+    ///
+    /// # Errors
+    /// The partition is not one of the model's LPs.
+    pub fn in_clusters(mut model: M, partition: &Partition) -> Result<Self, String> {
+        if partition.len() == 1 {
+            return Ok(Self::new(model));
+        }
+        let (own, given) = (model.processes(), 0..partition.processes());
+        if own != given {
+            return Err(format!("clusters of LPs {given:?}, and the model has {own:?}"));
+        }
+        let core = Core::start_in_clusters(&mut model, partition);
+        Ok(Sequential { model, core })
+    }
+
     /// Handles events until one of the reasons of [`Pause`] holds.
     pub fn run(&mut self, until: Time, budget: u64) -> Pause {
         let last = self.core.events.saturating_add(budget);
+        if self.core.clusters.len() > 0 {
+            return self.core.take_turns(&mut self.model, until, last);
+        }
         self.core.bound = after(match self.core.halted {
             Some((time, _)) => until.min(halt_end(time)),
             None => until,
@@ -37,7 +57,7 @@ impl<M: Model> Sequential<M> {
 
     /// The time of the last event handled.
     pub fn now(&self) -> Time {
-        self.core.now
+        self.core.now.max(self.core.clusters.now())
     }
 
     /// Events handled so far.
@@ -47,12 +67,13 @@ impl<M: Model> Sequential<M> {
 
     /// Events waiting.
     pub fn queued(&self) -> usize {
-        self.core.queue.len()
+        self.core.queue.len() + self.core.clusters.queued()
     }
 
     /// The events waiting, in no order that means anything.
     pub fn pending(&self) -> impl Iterator<Item = &M::Event> {
-        self.core.queue.iter().map(|item| &item.event)
+        let events = self.core.queue.iter().chain(self.core.clusters.iter());
+        events.map(|item| &item.event)
     }
 
     /// The model, to read its results.
@@ -94,9 +115,11 @@ impl<M: Model> Scheduler<M> for Sequential<M> {
     fn figures(&self) -> Figures {
         Figures {
             threads: 1,
-            parts: 1,
+            parts: self.core.clusters.len().max(1),
             processes: 1,
             events: self.events(),
+            rounds: self.core.clusters.rounds,
+            windows: self.core.clusters.turns,
             ..Figures::default()
         }
     }

@@ -238,7 +238,7 @@ impl Fabric {
                 let link = self.flow.links.port(link);
                 self.return_credit::<E, C>(ctx, link, vc, (flits, owner), due);
             }
-            Told::Report { port, value } => self.board.post::<C>(port, due, value, ctx.now()),
+            Told::Report { port, value } => self.board.post::<C>(port, due, value, ctx.settled()),
         }
     }
 

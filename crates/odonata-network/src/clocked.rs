@@ -238,7 +238,7 @@ impl Clocked {
         let tick = Time(cycle.0 + 1);
         let clock = router - self.first_router;
         let pending = self.clocks.get(clock).next;
-        if pending > ctx.now() && pending <= tick {
+        if pending > ctx.now_of(router) && pending <= tick {
             return;
         }
         self.clocks.edit::<C>(clock).next = tick;

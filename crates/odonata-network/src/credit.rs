@@ -182,11 +182,11 @@ impl Flow {
         C: Context<E>,
     {
         let pending = self.ports.get(link).service_at;
-        if pending > ctx.now() && pending <= at {
+        let lp = self.links.get(link).lp;
+        if pending > ctx.now_of(lp) && pending <= at {
             return;
         }
         self.ports.edit::<C>(link).service_at = at;
-        let lp = self.links.get(link).lp;
         let event = if link < self.links.ports {
             FabricEvent::Port { port: link }
         } else {

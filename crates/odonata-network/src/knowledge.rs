@@ -276,7 +276,7 @@ impl Board {
         }
         let multiple = at.0.div_ceil(self.interval.0).saturating_mul(self.interval.0);
         let due = Time(multiple.saturating_add(1));
-        if pending > ctx.now() && pending <= due {
+        if pending > ctx.now_of(router) && pending <= due {
             return;
         }
         *self.next.edit::<C>(own) = due;
@@ -323,7 +323,7 @@ impl Fabric {
             };
             let number = self.flow.links.number(port);
             if value != self.board.published(number) {
-                self.board.post::<C>(number, due, value, now);
+                self.board.post::<C>(number, due, value, ctx.settled());
                 self.tell_others(router, due, Token::report(number, value));
             }
             if let Some(credit) = self.flow.earliest_credit(port, multiple) {

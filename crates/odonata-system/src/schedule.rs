@@ -56,7 +56,7 @@ pub struct Plan {
     pub scheduler: Scheduler,
     /// Threads of each process.
     pub threads: u32,
-    /// The parts; one for the sequential scheduler.
+    /// The parts; those of the sequential scheduler take turns over a machine that is not divided.
     pub partition: Partition,
     /// How far parts run ahead under the optimistic scheduler.
     pub optimism: Optimism,
@@ -145,6 +145,7 @@ impl<'a> Survey<'a> {
                 cores: resources.cores,
                 threads: threads(scenario, resources),
                 processes: resources.processes.max(1),
+                divided: scenario.run.parallel.parts != Parts::Auto,
             },
         };
         survey.divide()?;
@@ -253,6 +254,9 @@ impl<'a> Survey<'a> {
 /// Threads of each process, at most.
 fn threads(scenario: &Resolved, resources: Resources) -> u32 {
     let cores = resources.cores.max(1);
+    if scenario.run.parallel.scheduler == Scheduler::Sequential {
+        return 1;
+    }
     match scenario.run.parallel.threads {
         Threads::Count(threads) => threads,
         // Nobody knows which cores the other processes have.

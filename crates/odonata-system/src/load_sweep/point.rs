@@ -255,6 +255,7 @@ pub(super) fn zero_load(sweep: &LoadSweep) -> Result<Time, InputError> {
     let mut resolved = at_load(sweep, NEARLY_ZERO)?;
     // Where it stops, and with that the answer, depends on who handles the events.
     resolved.run.parallel.scheduler = resolved::Scheduler::Sequential;
+    resolved.run.parallel.parts = resolved::Parts::Count(1);
     let sampling = Sampling {
         traffic: traffic_of(sweep.job),
         period: Time::LONGEST,

@@ -39,6 +39,8 @@ pub struct Situation {
     pub threads: u32,
     /// Processes that share the run, at least 1.
     pub processes: u32,
+    /// Whether the scenario says how the machine is divided.
+    pub divided: bool,
 }
 
 /// A way to divide the machine.
@@ -84,7 +86,7 @@ pub struct Decision {
     pub scheduler: Scheduler,
     /// Threads of each process.
     pub threads: u32,
-    /// Which of the candidates; `None`: one part.
+    /// Which of the candidates; `None`: one part. The parts of a sequential run take turns.
     pub candidate: Option<usize>,
     /// Why, in sentences without a full stop.
     pub reasons: Vec<String>,
@@ -109,7 +111,10 @@ pub fn decide(situation: &Situation, candidates: &[Candidate]) -> Result<Decisio
                 "\"auto\", \"conservative\" or \"optimistic\"",
             ))
         }
-        Scheduler::Sequential => Ok(one_part(vec!["run.scheduler asks for it".into()])),
+        Scheduler::Sequential => {
+            let asked = "run.scheduler asks for the sequential scheduler".to_owned();
+            Ok(sequential(situation, candidates, vec![asked]))
+        }
         Scheduler::Optimistic => {
             // What may be taken back need not be waited for: the lookahead is no matter.
             let value = |one: &Candidate| one.busy(all_threads) / (1.0 + one.crossings * CROSSING_COST);
@@ -133,10 +138,7 @@ fn auto(
     threads: u32,
     mut reasons: Vec<String>,
 ) -> Result<Decision, Problem> {
-    let Situation {
-        events_per_s, nodes, ..
-    } = *situation;
-    let large = u64::from(nodes) * u64::from(situation.bytes_of_a_node) > LARGE_STATE;
+    let events_per_s = situation.events_per_s;
     let chosen = fastest(situation, candidates);
     let one = &candidates[chosen];
     if situation.processes > 1 {
@@ -170,31 +172,43 @@ fn auto(
             format!("a lookahead of {} leaves too little parallelism", one.lookahead)
         });
     }
-    // On one thread parts gain by working inside its caches, and lose by turning to the next.
-    let events_of_a_part = one.events_of_a_window(events_per_s) / f64::from(one.parts);
-    if large && one.parts > 1 && events_of_a_part >= WINDOW_COST {
+    Ok(sequential(situation, candidates, reasons))
+}
+
+/// On one thread parts gain by working inside its caches, and lose by turning to the next.
+fn sequential(situation: &Situation, candidates: &[Candidate], mut reasons: Vec<String>) -> Decision {
+    let nodes = situation.nodes;
+    let large = u64::from(nodes) * u64::from(situation.bytes_of_a_node) > LARGE_STATE;
+    let fewest = (0..candidates.len()).min_by_key(|&at| candidates[at].parts).unwrap_or(0);
+    let one = &candidates[fewest];
+    let events_of_a_part = one.events_of_a_window(situation.events_per_s) / f64::from(one.parts);
+    let in_words = format!("{} parts take turns, {} at a time", one.parts, one.lookahead);
+    let candidate = if one.parts == 1 {
+        if large && situation.threads == 1 {
+            reasons.push("there is nothing to divide".into());
+        }
+        None
+    } else if situation.divided {
+        reasons.push(format!("run.parts asks for it: {in_words}"));
+        Some(fewest)
+    } else if !large {
+        reasons.push(format!("the state of {nodes} nodes fits into the caches of a core"));
+        None
+    } else if events_of_a_part < WINDOW_COST {
+        let events = about(events_of_a_part);
         reasons.push(format!(
-            "the state of {nodes} nodes exceeds the caches of a core: {} parts run in turn, {} at a time",
+            "{} parts would have about {events} events in a window of {}",
             one.parts, one.lookahead
         ));
-        let situation = &Situation {
-            threads: 1,
-            ..*situation
-        };
-        return parallel(Scheduler::Conservative, situation, candidates, chosen, reasons);
+        None
+    } else {
+        reasons.push(format!("the state of {nodes} nodes exceeds the caches of a core: {in_words}"));
+        Some(fewest)
+    };
+    Decision {
+        candidate,
+        ..one_part(reasons)
     }
-    if threads == 1 {
-        reasons.push(if !large {
-            format!("the state of {nodes} nodes fits into the caches of a core")
-        } else {
-            let events = about(events_of_a_part);
-            format!(
-                "{} parts would have about {events} events in a window of {}",
-                one.parts, one.lookahead
-            )
-        });
-    }
-    Ok(one_part(reasons))
 }
 
 fn one_part(reasons: Vec<String>) -> Decision {
@@ -316,6 +330,7 @@ mod tests {
         cores: 2,
         threads: 2,
         processes: 1,
+        divided: false,
     };
 
     const GROUPS: Candidate = Candidate {
@@ -413,9 +428,9 @@ mod tests {
         );
         let large = Situation { nodes: 9_702, ..one };
         let (scheduler, threads, chosen, why) = decided(large, &[GROUPS]);
-        assert_eq!((scheduler, threads, chosen), (Scheduler::Conservative, 1, Some(0)));
+        assert_eq!((scheduler, threads, chosen), (Scheduler::Sequential, 1, Some(0)));
         assert!(
-            why.contains("9702 nodes exceeds") && why.contains("8 parts run in turn, 300 ns at a time"),
+            why.contains("9702 nodes exceeds") && why.contains("8 parts take turns, 300 ns at a time"),
             "{why}"
         );
         // As many bytes in few nodes.
@@ -423,14 +438,19 @@ mod tests {
             bytes_of_a_node: 20 << 10,
             ..one
         };
-        assert_eq!(decided(pipelined, &[GROUPS]).0, Scheduler::Conservative);
+        assert_eq!(decided(pipelined, &[GROUPS]).2, Some(0));
+        let asked = Situation {
+            divided: true,
+            ..one
+        };
+        assert_eq!(decided(asked, &[GROUPS]).2, Some(0));
         // In turn, but with so little in a window that the caches are changed all the time.
         let sparse = Situation {
             events_per_s: 2e8,
             ..large
         };
-        let (scheduler, _, _, why) = decided(sparse, &[GROUPS]);
-        assert_eq!(scheduler, Scheduler::Sequential);
+        let (scheduler, _, chosen, why) = decided(sparse, &[GROUPS]);
+        assert_eq!((scheduler, chosen), (Scheduler::Sequential, None));
         assert!(
             why.contains("8 parts would have about 7.5 events in a window of 300 ns"),
             "{why}"

@@ -37,8 +37,12 @@ pub(super) fn share_of(schedule: &schedule::Plan, process: usize, processes: usi
     Ok(parts * process / processes..parts * (process + 1) / processes)
 }
 
-/// The routers of each of `parts`.
+/// The routers of each machine that has the state of `parts`: one that is not divided if they only take turns.
 pub(crate) fn ranges(schedule: &schedule::Plan, parts: Range<usize>) -> Vec<Range<u32>> {
+    if schedule.scheduler == SchedulerKind::Sequential {
+        let routers = 0..schedule.partition.processes();
+        return vec![routers];
+    }
     parts.map(|part| schedule.partition.range(part)).collect()
 }
 
@@ -50,7 +54,10 @@ pub(crate) fn start(
     transport: Box<dyn Transport>,
 ) -> Result<Box<dyn Scheduler<Machine>>, String> {
     let optimism = match schedule.scheduler {
-        SchedulerKind::Sequential | SchedulerKind::Auto => return Ok(Box::new(Sequential::new(parts.remove(0)))),
+        SchedulerKind::Sequential | SchedulerKind::Auto => {
+            let machine = parts.remove(0);
+            return Ok(Box::new(Sequential::in_clusters(machine, &schedule.partition)?));
+        }
         SchedulerKind::Conservative => None,
         SchedulerKind::Optimistic => Some(Optimism {
             events_per_round: schedule.optimism.events_per_round,
