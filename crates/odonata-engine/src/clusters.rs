@@ -68,7 +68,6 @@ impl<E> Clusters<E> {
         rounds: 0,
         turns: 0,
     };
-
 }
 
 impl<E: Copy> Clusters<E> {
@@ -176,7 +175,11 @@ impl<E: Copy> Core<E> {
         std::mem::swap(&mut self.queue, &mut waiting.queue);
         self.bound = self.clusters.end;
         let stop = self.run(model, u64::MAX);
-        debug_assert_eq!(stop, crate::core::Stop::Bound, "an undivided model has nobody to export to");
+        debug_assert_eq!(
+            stop,
+            crate::core::Stop::Bound,
+            "an undivided model has nobody to export to"
+        );
         let waiting = &mut self.clusters.waiting[cluster];
         std::mem::swap(&mut self.queue, &mut waiting.queue);
         waiting.now = self.now;
@@ -209,4 +212,3 @@ impl<E: Cell> Saved for Clusters<E> {
         Ok(())
     }
 }
-

@@ -15,6 +15,9 @@ pub(crate) fn halt_end(now: Time) -> Time {
     Time((now.0 / HALT_GRID.0 + 1).saturating_mul(HALT_GRID.0) - 1)
 }
 
+/// How many events ahead a model is told of one: some hundred nanoseconds.
+const FORESIGHT: usize = 4;
+
 /// The next instant, if there is one.
 pub(crate) fn after(time: Time) -> Time {
     Time(time.0.saturating_add(1))
@@ -202,6 +205,9 @@ impl<E: Copy> Core<E> {
             let Some(item) = self.queue.pop_before(self.bound) else {
                 return Stop::Bound;
             };
+            if let Some(coming) = self.queue.coming(FORESIGHT) {
+                model.foresee(&coming.event);
+            }
             self.events += 1;
             self.now = item.time;
             self.lp = item.lp;

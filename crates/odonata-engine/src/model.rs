@@ -128,6 +128,12 @@ pub trait Model: crate::Journalled + crate::Saved + Send {
     /// Schedules the first events of LP `lp` at time zero or later. Exports nothing.
     fn start<C: Context<Self::Event>>(&mut self, ctx: &mut C, lp: Lp);
 
+    /// `event` will be handled soon: what it needs may be fetched into the cache. Changes nothing.
+    #[inline(always)]
+    fn foresee(&self, event: &Self::Event) {
+        let _ = event;
+    }
+
     /// Handles `event` at LP `lp`.
     fn handle<C: Context<Self::Event>>(&mut self, ctx: &mut C, lp: Lp, event: Self::Event);
 

@@ -12,6 +12,7 @@
 //! A store that an event does not touch costs that event nothing.
 
 mod pool;
+mod prefetch;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -179,6 +180,14 @@ impl<T: Copy> Store<T> {
     #[inline(always)]
     pub fn get(&self, i: u32) -> &T {
         &self.cells[i as usize]
+    }
+
+    /// Fetches cell `i` into the cache, if there is one.
+    #[inline(always)]
+    pub fn prefetch(&self, i: u32) {
+        if let Some(cell) = self.cells.get(i as usize) {
+            prefetch::prefetch(cell);
+        }
     }
 
     /// Cell `i`, to be changed; the old value is logged if `M` journals.

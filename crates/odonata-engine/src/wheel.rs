@@ -228,6 +228,12 @@ impl<E: Copy> Wheel<E> {
         self.open.pop()
     }
 
+    /// The event that comes so many after the next one, if that is known already.
+    #[inline(always)]
+    pub(crate) fn coming(&self, after: usize) -> Option<&Scheduled<E>> {
+        self.open.len().checked_sub(after + 1).map(|at| &self.open[at])
+    }
+
     /// Opens the next occupied bucket, unless it begins at `bound` or later; `false` if there is none.
     fn advance(&mut self, bound: Time) -> bool {
         // Soon, too, if far more has come than fits the width: buckets that are too wide cost memory and sorting.

@@ -91,6 +91,13 @@ fn sequential(params: &Params, schedule: &Schedule) -> Story {
     story(vec![act(Box::new(Sequential::new(whole)), schedule)])
 }
 
+/// The parts of `partition` in turn, over one state.
+fn in_clusters(params: &Params, partition: &Partition, schedule: &Schedule) -> Story {
+    let whole = toy::divide(params, &Partition::whole(params.lps)).remove(0);
+    let run = Sequential::in_clusters(whole, partition).unwrap();
+    story(vec![act(Box::new(run), schedule)])
+}
+
 /// Nothing holds parts back but what they have to take back.
 const DARING: Optimism = Optimism {
     events_per_round: 4_096,
@@ -167,6 +174,13 @@ fn compare(seed: u64, parts: &[usize], runs: usize) {
     let expected = sequential(&params, &schedule);
     for &parts in parts {
         let partition = params.random_partition(parts, seed);
+        let got = in_clusters(&params, &partition, &schedule);
+        assert!(
+            got == expected,
+            "toy {seed}, {parts} clusters, {schedule:?}: {:?} instead of {:?}",
+            got.stops,
+            expected.stops
+        );
         for _ in 0..runs {
             let processes = 1 + random.below(3) as usize;
             let options = random_options(&mut random);
@@ -269,6 +283,14 @@ fn exaggerated(options: Options) {
     let far = Time(SMALLEST.near.0 * 100);
     let partition = Partition::new(vec![0, 2, 4], vec![vec![(1, far)], vec![(0, far)]]).unwrap();
     start(&SMALLEST, partition, options).run(Time::NEVER, u64::MAX);
+}
+
+#[test]
+#[should_panic(expected = "lookahead")]
+fn a_cluster_that_sends_sooner_than_the_lookahead_is_caught() {
+    let far = Time(SMALLEST.near.0 * 100);
+    let partition = Partition::new(vec![0, 2, 4], vec![vec![(1, far)], vec![(0, far)]]).unwrap();
+    in_clusters(&SMALLEST, &partition, &TO_THE_END);
 }
 
 #[test]

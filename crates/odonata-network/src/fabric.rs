@@ -472,6 +472,14 @@ impl Fabric {
         None
     }
 
+    /// Fetches what `event` will need into the cache.
+    #[inline(always)]
+    pub fn foresee(&self, event: &FabricEvent) {
+        if let FabricEvent::Arrive { packet } | FabricEvent::Head { packet, .. } = *event {
+            self.packets.prefetch(packet);
+        }
+    }
+
     /// Routes `packet`, of so many `flits`, at `router`: the own number of its output port, the virtual channel, and on
     /// what terms it waits if it has to.
     #[inline]

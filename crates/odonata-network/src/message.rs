@@ -12,34 +12,38 @@ pub type Content = [u32; 9];
 /// [`Notice::Sent`](crate::Notice::Sent) when the last packet starts on the terminal link,
 /// and [`Notice::Arrived`](crate::Notice::Arrived) when the last byte is at the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[repr(C, align(32))]
 pub struct Message {
+    // What is needed when a packet arrives stands first, in one cache line.
     /// Bytes of payload; 0 travels as one header-only packet.
     pub bytes: u64,
-    /// When the host asked for it (for message latency).
-    pub created: Time,
-    /// Sending node.
-    pub source: u32,
+    /// Bytes not yet delivered (kept by the receiving side).
+    pub(crate) undelivered: u64,
     /// Receiving node; if it is `source`, the message goes through the router and back.
     pub target: u32,
+    /// For a copy in another part: its slot in the part of its target, if it has stayed there; else [`NIL`]. For the
+    /// message at its target: [`EXPECTED`](Self::EXPECTED) if its packets come from other parts.
+    pub(crate) home: u32,
+    pub(crate) next: u32,
     /// Whose traffic it is.
     pub traffic: Traffic,
     /// Whether the host wants `Sent`.
     pub notify_sent: bool,
     /// Whether the host wants `Arrived`; if not, the fabric frees the message itself.
     pub notify_arrived: bool,
-    /// For the hosts; the fabric does not look at it.
-    pub content: Content,
+    /// When the host asked for it (for message latency).
+    pub created: Time,
     /// When it reached the NIC's queue.
     pub(crate) queued: Time,
-    /// Bytes not yet delivered (kept by the receiving side).
-    pub(crate) undelivered: u64,
+    /// Sending node.
+    pub source: u32,
     /// Counts the messages of its source; only where there are several parts.
     pub(crate) number: u32,
-    /// For a copy in another part: its slot in the part of its target, if it has stayed there; else [`NIL`]. For the
-    /// message at its target: [`EXPECTED`](Self::EXPECTED) if its packets come from other parts.
-    pub(crate) home: u32,
-    pub(crate) next: u32,
+    /// For the hosts; the fabric does not look at it.
+    pub content: Content,
 }
+
+const _: () = assert!(size_of::<Message>() == 96);
 
 impl Message {
     /// See [`home`](Self::home).

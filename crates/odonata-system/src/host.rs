@@ -145,6 +145,8 @@ pub struct Hosts {
     message_latency: Histogram,
     message_rows: Rows<MessageRecord>,
     io_rows: Rows<IoRecord>,
+    /// When the last of these message and of these I/O rows has ended.
+    ends: Store<Time>,
     iteration_rows: Rows<IterationRecord>,
     report_rows: Rows<ReportRecord>,
     failures: Rows<(Time, outcome::Failure)>,
@@ -182,6 +184,7 @@ odonata_engine::journalled!(Hosts {
     message_latency,
     message_rows,
     io_rows,
+    ends,
     iteration_rows,
     report_rows,
     failures,

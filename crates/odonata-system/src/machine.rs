@@ -109,6 +109,13 @@ impl Model for Machine {
         }
     }
 
+    #[inline(always)]
+    fn foresee(&self, event: &Event) {
+        if let Event::Fabric(event) = event {
+            self.fabric.foresee(event);
+        }
+    }
+
     fn outbox(&mut self) -> &mut Outbox<Parcel, Token> {
         self.fabric.outbox()
     }

@@ -85,6 +85,12 @@ impl<T: Slot> Pool<T> {
         self.slots.get(i)
     }
 
+    /// Fetches slot `i` into the cache, if there is one.
+    #[inline(always)]
+    pub fn prefetch(&self, i: u32) {
+        self.slots.prefetch(i);
+    }
+
     /// Slot `i`, to be changed.
     #[inline(always)]
     pub fn edit<M: Mode>(&mut self, i: u32) -> &mut T {

@@ -255,7 +255,7 @@ impl Toy {
     /// Lets `lp` look again at `at`, if it does not do so before.
     fn look_at<C: Context<Event>>(&mut self, ctx: &mut C, lp: Lp, at: Time, what: u32) {
         let looks = self.places.get(lp).looks;
-        if looks <= ctx.now() || at < looks {
+        if looks <= ctx.now_of(lp) || at < looks {
             self.places.edit::<C>(lp).looks = at;
             ctx.look_again(lp, at, what, Event::Look);
         }
@@ -329,7 +329,9 @@ impl Toy {
     fn arrive<C: Context<Event>>(&mut self, ctx: &mut C, lp: Lp, slot: u32) {
         let job = self.jobs.get(slot).parcel;
         let now = ctx.now();
-        *self.last.edit::<C>(0) = now;
+        // LPs may be at different times.
+        let last = self.last.edit::<C>(0);
+        *last = now.max(*last);
         let place = self.places.edit::<C>(lp);
         place.visits += 1;
         place.digest = mix(
@@ -409,7 +411,7 @@ impl Model for Toy {
     }
 
     fn accept<C: Context<Event>>(&mut self, ctx: &mut C, lp: Lp, at: Time, token: Token) {
-        assert!(ctx.now() < at, "a token is accepted before it counts");
+        assert!(ctx.now_of(lp) < at, "a token is accepted before it counts");
         self.give_back(ctx, lp, at, token.from);
     }
 

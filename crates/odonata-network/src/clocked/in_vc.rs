@@ -120,7 +120,7 @@ impl Fabric {
     #[inline(always)]
     fn come_to_front<M: Mode>(&mut self, router: u32, at: u32, packet: u32, begin: Moment, now: Time) {
         let p = self.packets.get(packet);
-        let (created, bytes) = (p.created, p.bytes);
+        let (created, bytes, message) = (p.created, p.bytes, p.message);
         let flits = self.flits(bytes);
         let settings = self.clocked.settings;
         // Where routing takes no time it is done while the packet is at hand.
@@ -133,6 +133,9 @@ impl Fabric {
             vc.stage = Stage::Routed;
             (vc.port, vc.level) = (self.flow.links.port(decision.port), decision.level);
             vc.wants = Wants::of(&decision);
+            if self.flow.links.get(vc.port).to_node {
+                self.messages.prefetch(message);
+            }
         }
         vc.created = created;
         vc.ready = ready;

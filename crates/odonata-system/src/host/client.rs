@@ -7,6 +7,7 @@
 use super::Hosts;
 use super::event::Outside;
 use super::letter::{Kind, Letter, Words, halves, whole, words};
+use super::measured::Table;
 use super::metrics::IoRecord;
 use super::outcome::Failure;
 use super::post::Shipment;
@@ -152,9 +153,8 @@ impl Hosts {
         metrics.io_last = end;
         metrics.io_operations += 1;
         metrics.io_duration_ps += u128::from((end - start).0);
-        let (rows, limit) = (self.io_rows.as_slice(), self.params.records.io);
-        // As with messages: see `count_message`.
-        if (rows.len() as u64) < limit || (limit > 0 && rows.last().is_some_and(|last| last.end == end)) {
+        let (rows, limit) = (self.io_rows.as_slice().len(), self.params.records.io);
+        if self.keeps_row::<X>(Table::Io, rows, limit, end) {
             let place = self.places[rank as usize];
             let (job, server) = (place.job, place.server);
             let rank = rank - self.jobs[usize::from(job)].first_rank;

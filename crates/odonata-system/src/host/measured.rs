@@ -3,7 +3,7 @@
 
 use super::Hosts;
 use super::metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
-use odonata_engine::{Digest, Time};
+use odonata_engine::{Digest, Mode, Time};
 use odonata_network::Histogram;
 use odonata_storage::{Metrics, RESOURCES, ServerCharge, ServerWaitSeries};
 use std::collections::BTreeMap;
@@ -227,6 +227,29 @@ impl HostMeasured {
                 digest.word(word);
             }
         }
+    }
+}
+
+/// Tables of which the first rows are kept.
+#[derive(Clone, Copy)]
+pub(super) enum Table {
+    Messages,
+    Io,
+}
+
+impl Hosts {
+    /// Whether the next row of `table`, of something that has ended at `end`, may be one of the first `limit`, beside the
+    /// `rows` that are there. Rows come nearly in the order of their ends: LPs may be at different times. What has ended
+    /// with the last of so many is kept as well; which rows are the first is decided when all parts are put together.
+    pub(super) fn keeps_row<M: Mode>(&mut self, table: Table, rows: usize, limit: u64, end: Time) -> bool {
+        let last = *self.ends.get(table as u32);
+        if rows as u64 >= limit {
+            return limit > 0 && end <= last;
+        }
+        if end > last {
+            *self.ends.edit::<M>(table as u32) = end;
+        }
+        true
     }
 }
 

@@ -255,6 +255,7 @@ impl HostPlan {
                 message_latency: Histogram::new(2 * self.jobs.len()),
                 message_rows: Rows::new(),
                 io_rows: Rows::new(),
+                ends: Store::filled(2, Time::ZERO),
                 iteration_rows: Rows::new(),
                 report_rows: Rows::new(),
                 failures: Rows::new(),

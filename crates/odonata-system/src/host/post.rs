@@ -11,6 +11,7 @@
 use super::Hosts;
 use super::event::{HostEvent, Outside};
 use super::letter::{Kind, Letter};
+use super::measured::Table;
 use super::metrics::MessageRecord;
 use super::params::Jitter;
 use super::plan::ServerPlace;
@@ -197,11 +198,8 @@ impl Hosts {
             metrics.latency_ps += u128::from(latency.0);
             metrics.latency_max = metrics.latency_max.max(latency);
         }
-        let rows = self.message_rows.as_slice();
-        // Which of those that arrive with the last are kept is decided when all parts are put together.
-        let with_last = |last: &MessageRecord| last.created + last.latency == created + latency;
-        let limit = self.params.records.messages;
-        if (rows.len() as u64) < limit || (limit > 0 && rows.last().is_some_and(with_last)) {
+        let (rows, limit) = (self.message_rows.as_slice().len(), self.params.records.messages);
+        if self.keeps_row::<M>(Table::Messages, rows, limit, created + latency) {
             let first = self.jobs[usize::from(job)].first_rank;
             let source = if from_server { from } else { from - first };
             let destination = if io && !from_server { to } else { to - first };

@@ -179,7 +179,9 @@ fn auto(
 fn sequential(situation: &Situation, candidates: &[Candidate], mut reasons: Vec<String>) -> Decision {
     let nodes = situation.nodes;
     let large = u64::from(nodes) * u64::from(situation.bytes_of_a_node) > LARGE_STATE;
-    let fewest = (0..candidates.len()).min_by_key(|&at| candidates[at].parts).unwrap_or(0);
+    let fewest = (0..candidates.len())
+        .min_by_key(|&at| candidates[at].parts)
+        .unwrap_or(0);
     let one = &candidates[fewest];
     let events_of_a_part = one.events_of_a_window(situation.events_per_s) / f64::from(one.parts);
     let in_words = format!("{} parts take turns, {} at a time", one.parts, one.lookahead);
@@ -202,7 +204,9 @@ fn sequential(situation: &Situation, candidates: &[Candidate], mut reasons: Vec<
         ));
         None
     } else {
-        reasons.push(format!("the state of {nodes} nodes exceeds the caches of a core: {in_words}"));
+        reasons.push(format!(
+            "the state of {nodes} nodes exceeds the caches of a core: {in_words}"
+        ));
         Some(fewest)
     };
     Decision {
@@ -439,10 +443,7 @@ mod tests {
             ..one
         };
         assert_eq!(decided(pipelined, &[GROUPS]).2, Some(0));
-        let asked = Situation {
-            divided: true,
-            ..one
-        };
+        let asked = Situation { divided: true, ..one };
         assert_eq!(decided(asked, &[GROUPS]).2, Some(0));
         // In turn, but with so little in a window that the caches are changed all the time.
         let sparse = Situation {

@@ -1,6 +1,6 @@
 //! Pipelined routers: worms of several flits across the borders of parts.
 
-use super::{assert_equal_on, results, tables};
+use super::{ALL, ONE_QUEUE, assert_equal_on, results, tables};
 use odonata_engine::Stream;
 use odonata_engine::random::Purpose;
 use odonata_system::Outcome;
@@ -101,10 +101,10 @@ fn random_pipelines_have_the_same_results_everywhere() {
             let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
             results(&text, &settings)
         };
-        settings.push("run.scheduler=sequential".into());
-        let reference = run(&settings);
+        settings.push(String::new());
+        let reference = run(&[&settings[..settings.len() - 1], &ONE_QUEUE.map(String::from)].concat());
         assert_eq!(reference.outcome(), &Outcome::Completed, "{settings:?}");
-        for scheduler in ["conservative", "optimistic"] {
+        for scheduler in ALL {
             settings.pop();
             settings.push(format!("run.scheduler={scheduler}"));
             let how = [

@@ -1,6 +1,6 @@
 //! Random small scenarios, hundreds of them, each under schedulers, threads and parts drawn at random.
 
-use super::{PARALLEL, results, tables};
+use super::{ALL, ONE_QUEUE, results, tables};
 use odonata_engine::Stream;
 use odonata_engine::random::Purpose;
 
@@ -129,7 +129,7 @@ impl Author {
     fn schedule(&mut self) -> Vec<String> {
         let threads = [1, 1, 2, 3][self.below(4) as usize];
         vec![
-            format!("run.scheduler={:?}", self.one_of(&PARALLEL)),
+            format!("run.scheduler={:?}", self.one_of(&ALL)),
             format!("run.threads={threads}"),
             format!("run.parts={}", 2 + self.below(5)),
         ]
@@ -142,7 +142,7 @@ fn six_hundred_random_scenarios_have_the_same_results_everywhere() {
     for seed in 0..600 {
         let mut author = Author::new(seed);
         let text = author.scenario();
-        let reference = results(&text, &["run.scheduler=\"sequential\""]);
+        let reference = results(&text, &ONE_QUEUE);
         completed += u32::from(reference.outcome().name() == "completed");
         for _ in 0..2 {
             let how = author.schedule();

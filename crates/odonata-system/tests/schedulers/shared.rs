@@ -17,7 +17,7 @@ fn shared(text: &str, overrides: &[String], processes: usize) -> Results {
 
 fn assert_equal_when_shared(text: &str, more: &[&str], outcome: &Outcome) {
     let text = format!("{text}\n{MACHINE}");
-    let reference = results(&text, &[more, &["run.scheduler=\"sequential\""]].concat());
+    let reference = results(&text, &[more, &super::ONE_QUEUE].concat());
     assert_eq!(reference.outcome(), outcome);
     let divisions = [(2, 1, 2), (2, 2, 7), (3, 1, 9), (3, 2, 36)];
     for (scheduler, (processes, threads, parts)) in PARALLEL.into_iter().flat_map(|one| divisions.map(|how| (one, how)))
