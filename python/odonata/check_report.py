@@ -91,10 +91,11 @@ def _division(division: dict[str, Any]) -> str:
     routers, nodes = (_span([part[key] for part in parts]) for key in ("routers", "nodes"))
     shares = [part["share"] for part in parts]
     work = dict.fromkeys(share(one, 1) for one in (min(shares), max(shares)))
-    text = (
-        f"{len(parts)} parts of {routers} routers and {nodes} nodes, each with {' to '.join(work)} of the "
-        f"work, which keeps {digits(division['parallelism'])} of {division['threads']} threads busy"
-    )
+    text = f"{len(parts)} parts of {routers} routers and {nodes} nodes, each with {' to '.join(work)} of the work, which "
+    if division["threads"] == 1:
+        text += "take turns"
+    else:
+        text += f"keeps {digits(division['parallelism'])} of {division['threads']} threads busy"
     if division["used"]:
         return f"{text}:"
     if division["lookahead_s"] is None:

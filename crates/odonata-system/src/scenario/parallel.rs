@@ -20,7 +20,7 @@ pub enum Scheduler {
     /// Whichever is expected to be fastest here; `odonata check` says which that is, and why.
     #[default]
     Auto,
-    /// One event after the other.
+    /// One event after the other; part by part where the machine is larger than the caches of a core.
     Sequential,
     /// The machine in parts, each as far as the others cannot influence it: windows as long as the shortest delay
     /// between two parts (Chandy and Misra 1979; Lubachevsky 1989).

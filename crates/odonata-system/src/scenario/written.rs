@@ -100,7 +100,7 @@ pub struct Run {
     /// Threads of each process, at most; "auto": as many as there are cores that the process may use, with baselines
     /// shared among the runs that go on at the same time.
     pub threads: Threads,
-    /// How parallel schedulers divide the machine: a number of parts, `{ first_routers = [0, 96, ...] }`, or "auto". A
+    /// How schedulers divide the machine: a number of parts, `{ first_routers = [0, 96, ...] }`, or "auto". A
     /// router is never cut from its nodes, and no group is divided as long as there are enough of them.
     pub parts: Parts,
     /// Bounds of the optimistic scheduler.
