@@ -185,16 +185,17 @@ fn sequential(situation: &Situation, candidates: &[Candidate], mut reasons: Vec<
     let one = &candidates[fewest];
     let events_of_a_part = one.events_of_a_window(situation.events_per_s) / f64::from(one.parts);
     let in_words = format!("{} parts take turns, {} at a time", one.parts, one.lookahead);
-    let candidate = if one.parts == 1 {
-        if large && situation.threads == 1 {
-            reasons.push("there is nothing to divide".into());
-        }
-        None
-    } else if situation.divided {
+    let candidate = if situation.divided && one.parts > 1 {
         reasons.push(format!("run.parts asks for it: {in_words}"));
         Some(fewest)
     } else if !large {
         reasons.push(format!("the state of {nodes} nodes fits into the caches of a core"));
+        None
+    } else if one.parts == 1 {
+        let nothing = "there is nothing to divide".to_owned();
+        if !reasons.contains(&nothing) {
+            reasons.push(nothing);
+        }
         None
     } else if events_of_a_part < WINDOW_COST {
         let events = about(events_of_a_part);
