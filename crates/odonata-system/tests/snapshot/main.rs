@@ -207,6 +207,7 @@ fn worms_are_saved_and_resumed_in_one_part_and_in_several() {
     assert_eq!(whole.run_json()["outcome"], "completed");
     for how in [
         &["run.scheduler=sequential"][..],
+        &["run.scheduler=sequential", "run.parts=4"],
         &["run.scheduler=conservative", "run.parts=4"],
         &["run.scheduler=optimistic", "run.parts=5"],
     ] {
