@@ -83,9 +83,9 @@ check-concurrency: ## Check what threads share: every interleaving (loom), an in
 
 # Needs what the other targets do not: a nightly toolchain, and `cargo install cargo-fuzz --locked`. See fuzz/README.md.
 MINUTES ?= 10
-TARGETS ?= conceptual dumpi
+TARGETS ?= conceptual dumpi program
 
-fuzz: ## Hand arbitrary bytes to every reader of foreign input, MINUTES=10 for each target (TARGETS="conceptual dumpi")
+fuzz: ## Hand arbitrary bytes to every reader of foreign input, MINUTES=10 for each target (TARGETS="conceptual dumpi program")
 	@cargo fuzz --version >/dev/null 2>&1 || { echo "missing: cargo install cargo-fuzz --locked"; exit 1; }
 	@set -e; for target in $(TARGETS); do mkdir -p fuzz/grown/$$target; \
 	  cargo +$(NIGHTLY) fuzz run $$target fuzz/grown/$$target fuzz/corpus/$$target -- -max_total_time=$$(($(MINUTES) * 60)) \
