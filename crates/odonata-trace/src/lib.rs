@@ -42,7 +42,7 @@ mod write;
 pub use error::{Fault, FileError};
 pub use lists::Sizes;
 pub use read::{Contents, Description, ProgramFile};
-pub use row::{Field, MOST_COMM, MOST_COUNTS, Numbers, from_row, kind_names, known_kind, to_row};
+pub use row::{Field, MOST_COMM, MOST_COUNTS, Numbers, from_row, is_collective, kind_names, known_kind, to_row};
 pub use write::{Options, Progress, write};
 
 /// What the file `program.json` calls the format.

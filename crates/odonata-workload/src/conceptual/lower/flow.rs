@@ -80,14 +80,14 @@ impl<'a> Lower<'a> {
                 self.close(mark);
             }
             StmtKind::Log { tasks, items } => self.local_statement(tasks, span, |lower, tasks| {
-                let report = lower.log(items);
+                let report = lower.reported(|lower| lower.log(items));
                 InstKind::Report {
                     tasks,
                     site: lower.report(report),
                 }
             }),
             StmtKind::Output { tasks, texts } => self.local_statement(tasks, span, |lower, tasks| {
-                let report = lower.output(texts);
+                let report = lower.reported(|lower| lower.output(texts));
                 InstKind::Report {
                     tasks,
                     site: lower.report(report),
@@ -264,6 +264,7 @@ impl<'a> Lower<'a> {
         let warm = warmup.map(|warmup| self.expr(&warmup.count));
         let warm_unit = warmup.map_or(1, |warmup| warmup.unit);
         self.code.timed = true;
+        self.code.clock.get_or_insert((span, "a timed loop"));
         self.emit(
             span,
             InstKind::TimedStart {
