@@ -3,9 +3,11 @@
 mod expression;
 mod flow;
 mod message;
+mod statement;
 mod tasks;
+mod transfer;
 
-pub(super) use flow::{MOST_STORES, STORED_WORDS};
+pub(super) use statement::{MOST_STORES, STORED_WORDS};
 
 use std::cell::Cell;
 
