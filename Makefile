@@ -21,7 +21,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 SIDE_BY_SIDE := --numprocesses auto --dist loadfile --ignore-glob='*/test_mpi*.py'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-mpi check check-concurrency format bench fuzz docs validation study-mfnetsim study-mfnetsim-paper clean FORCE
+.PHONY: help setup demo test test-mpi check check-concurrency format bench fuzz docs validation study-mfnetsim study-mfnetsim-paper study-amg clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -112,6 +112,9 @@ study-mfnetsim: setup ## Run the MFNetSim case study beside its stored values (R
 
 study-mfnetsim-paper: setup ## Hold the MFNetSim case study against its paper's claims (RUNS="rand-min-wkld2 ...")
 	$(BIN)/python studies/mfnetsim/paper.py $(RUNS)
+
+study-amg: setup ## Replay the AMG trace of 27 ranks under three routings (ARGS="--placement contiguous --repeat 10")
+	$(BIN)/python studies/amg/routings.py $(ARGS)
 
 clean: ## Remove .venv, target/ and results/
 	rm -rf $(VENV) target results

@@ -307,8 +307,8 @@ def test_a_trace_and_its_conversion_have_the_same_totals(shell, tmp_path):
             json.loads(shell("trace", "info", str(one), "--json").out) for one in (folder, target)
         )
         keys = list(same)
-        # These use numbers of datatypes again: a trace's statistics count by the sizes that its files state, a
-        # replay by the calls that made the types. And one cancels receives, which are not replayed.
+        # These use numbers of datatypes again: a trace's statistics count by the sizes that its files state,
+        # a replay by the calls that made the types. And one cancels receives, which are not replayed.
         if folder.name not in ("hpcc-4", "scalapack-lu-8"):
             keys += ["total_send_bytes", "total_recvs_posted"]
         assert {key: trace[key] for key in keys} == {key: program[key] for key in keys}, folder
