@@ -21,7 +21,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 SIDE_BY_SIDE := --numprocesses auto --dist loadfile --ignore-glob='*/test_mpi*.py'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-mpi check check-concurrency format bench fuzz docs validation study-mfnetsim study-mfnetsim-paper clean FORCE
+.PHONY: help setup demo test test-mpi check check-concurrency format bench fuzz docs validation study-mfnetsim study-mfnetsim-paper study-amg clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -83,9 +83,9 @@ check-concurrency: ## Check what threads share: every interleaving (loom), an in
 
 # Needs what the other targets do not: a nightly toolchain, and `cargo install cargo-fuzz --locked`. See fuzz/README.md.
 MINUTES ?= 10
-TARGETS ?= conceptual dumpi
+TARGETS ?= conceptual dumpi program
 
-fuzz: ## Hand arbitrary bytes to every reader of foreign input, MINUTES=10 for each target (TARGETS="conceptual dumpi")
+fuzz: ## Hand arbitrary bytes to every reader of foreign input, MINUTES=10 for each target (TARGETS="conceptual dumpi program")
 	@cargo fuzz --version >/dev/null 2>&1 || { echo "missing: cargo install cargo-fuzz --locked"; exit 1; }
 	@set -e; for target in $(TARGETS); do mkdir -p fuzz/grown/$$target; \
 	  cargo +$(NIGHTLY) fuzz run $$target fuzz/grown/$$target fuzz/corpus/$$target -- -max_total_time=$$(($(MINUTES) * 60)) \
@@ -112,6 +112,9 @@ study-mfnetsim: setup ## Run the MFNetSim case study beside its stored values (R
 
 study-mfnetsim-paper: setup ## Hold the MFNetSim case study against its paper's claims (RUNS="rand-min-wkld2 ...")
 	$(BIN)/python studies/mfnetsim/paper.py $(RUNS)
+
+study-amg: setup ## Replay the AMG trace of 27 ranks under three routings (ARGS="--placement contiguous --repeat 10")
+	$(BIN)/python studies/amg/routings.py $(ARGS)
 
 clean: ## Remove .venv, target/ and results/
 	rm -rf $(VENV) target results

@@ -632,6 +632,13 @@ def trace_convert(
     from odonata import trace_report as report
 
     with _reported(as_json):
+        if source.suffix == ".ncptl":
+            raise InputError(
+                "a program in coNCePTuaL says nothing of its tasks and options",
+                file=str(source),
+                expected="a scenario (TOML) with a job that runs it",
+                hint="program, ranks and args are keys of a job: docs/conceptual.md",
+            )
         if source.is_file() and source.suffix != ".meta":
             if times != 1 or compute_scale != 1.0:
                 key = "--repeat" if times != 1 else "--compute-scale"

@@ -242,3 +242,75 @@ def test_the_example_scenario_runs():
     results = odonata.run(ROOT / "examples/python.toml")
     assert results.outcome == "completed"
     assert [job["ranks_finished"] for job in results.rows("jobs")] == [32, 27]
+
+
+def ncptl(shell, tmp_path, text: str) -> None:
+    (tmp_path / "job.ncptl").write_text(text)
+    shell.write("[machine.torus]\ndims = [4]\n[[jobs]]\nname = 'job'\nranks = 4\nprogram = 'job.ncptl'\n")
+
+
+RING = "asynchronously send a 2K byte message to task (t+1) mod num_tasks then all tasks await completion"
+
+
+def test_a_conceptual_program_is_converted_with_equal_results(shell, tmp_path):
+    ncptl(
+        shell,
+        tmp_path,
+        f'For 5 repetitions {{ all tasks t {RING} }} then all tasks log elapsed_usecs as "t".',
+    )
+    done = shell("trace", "convert", "scenario.toml", "job.program")
+    assert (done.code, done.err) == (0, "")
+    # 4 ranks, 5 passes: a receive, a send and a wait.
+    assert done.out == "job.program: 4 ranks, 60 operations\n"
+    (tmp_path / "file.toml").write_text(
+        "[machine.torus]\ndims = [4]\n[[jobs]]\nname = 'job'\ntrace = 'job.program'\n"
+    )
+    assert digest(tmp_path / "file.toml") != digest(tmp_path / "scenario.toml"), (
+        "what is logged is not in files"
+    )
+    found = json.loads(shell("trace", "info", "job.program", "--json").out)
+    assert (found["total_records"], found["total_sends"], found["total_recvs_posted"]) == (60, 20, 20)
+    assert found["total_send_bytes"] == 20 * 2048
+    assert shell("trace", "lint", "job.program").code == 0
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        (f"For 3 milliseconds {{ all tasks t {RING} }}", "a timed loop"),
+        (f"If elapsed_usecs > 5 then all tasks t {RING}", "elapsed_usecs outside LOGS and OUTPUTS"),
+        ("All tasks t compute for elapsed_usecs microseconds", "elapsed_usecs outside LOGS and OUTPUTS"),
+    ],
+)
+def test_a_program_that_depends_on_the_time_of_the_run_is_not_converted(shell, tmp_path, statement, what):
+    ncptl(shell, tmp_path, f"All tasks synchronize.\n{statement}.")
+    refused = shell("trace", "convert", "scenario.toml", "job.program")
+    assert refused.code == 2
+    assert "follow from the time of a run" in refused.err
+    assert "job.ncptl:2:" in refused.err
+    assert what in refused.err
+    assert not (tmp_path / "job.program").exists()
+    direct = shell("trace", "convert", "job.ncptl", "job.program")
+    assert (direct.code, "keys of a job" in direct.err) == (2, True)
+
+
+def test_a_trace_and_its_conversion_have_the_same_totals(shell, tmp_path):
+    sets = sorted((ROOT / "../shared/traces/dumpi").glob("*/ground-truth.json"))
+    if not sets:
+        pytest.skip("no reference traces beside the project")
+    same = ["nranks", "total_sends", "total_persistent_starts"]
+    for truth in sets:
+        folder = truth.parent
+        target = str(tmp_path / f"{folder.name}.program")
+        assert shell("trace", "convert", str(folder), target).code == 0
+        trace, program = (
+            json.loads(shell("trace", "info", str(one), "--json").out) for one in (folder, target)
+        )
+        keys = list(same)
+        # These use numbers of datatypes again: a trace's statistics count by the sizes that its files state,
+        # a replay by the calls that made the types. And one cancels receives, which are not replayed.
+        if folder.name not in ("hpcc-4", "scalapack-lu-8"):
+            keys += ["total_send_bytes", "total_recvs_posted"]
+        assert {key: trace[key] for key in keys} == {key: program[key] for key in keys}, folder
+        calls = [sum(one["total_collective_calls"].values()) for one in (trace, program)]
+        assert calls[0] == calls[1], folder

@@ -1,7 +1,9 @@
 """Recorded programs: the commands, and the example of docs/traces.md."""
 
 import json
+import os
 import re
+import subprocess
 import sys
 
 import pytest
@@ -107,3 +109,16 @@ def test_reference_traces_are_as_the_reference_says(shell):
 def test_the_script_of_the_page_needs_nothing_but_python():
     imports = set(re.findall(r"^(?:from|import) (\w+)", SCRIPT, flags=re.MULTILINE))
     assert imports <= sys.stdlib_module_names
+
+
+def test_the_study_of_a_trace_says_where_the_trace_was_looked_for(tmp_path):
+    script = ROOT / "studies/amg/routings.py"
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env=os.environ | {"ODONATA_SHARED": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{tmp_path}/traces/dumpi/df-amg-27" in done.stderr

@@ -1,10 +1,11 @@
 //! Programs in files, as Python sees them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use odonata_system::{InputError, PythonSource, scenario};
-use odonata_trace::{FileError, Options, ProgramFile};
+use odonata_trace::{FileError, Options, ProgramFile, is_collective};
 use odonata_workload::{Phases, Program, dumpi};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -46,16 +47,22 @@ pub(crate) fn open(py: Python<'_>, path: &Path) -> PyResult<Option<ProgramFile>>
     py.detach(open).map_err(wrong)
 }
 
-/// What is in a program folder, as JSON.
+/// What is in a program folder, as JSON: what a trace has too under the same names, and `contents`.
 pub(crate) fn info(file: &ProgramFile) -> PyResult<String> {
     let name = file
         .folder()
         .file_name()
         .map(|name| name.to_string_lossy().into_owned());
-    let description = file.description();
+    let (description, contents) = (file.description(), file.contents());
+    let collectives = contents.kinds.iter().filter(|(kind, _)| is_collective(kind));
+    let collectives: BTreeMap<_, _> = collectives.collect();
     json_text(&json!({
         "format": description.format, "version": description.version, "name": name, "nranks": description.ranks,
-        "description": description.description, "made_by": description.made_by, "contents": file.contents(),
+        "description": description.description, "made_by": description.made_by,
+        "total_records": contents.operations, "total_op_counts": contents.kinds,
+        "total_sends": contents.messages, "total_send_bytes": contents.message_bytes,
+        "total_recvs_posted": contents.receives, "total_persistent_starts": contents.starts,
+        "total_collective_calls": collectives, "contents": contents,
     }))
 }
 

@@ -10,7 +10,7 @@
 //!
 //! `row` says how an operation becomes a row and comes back; docs/programs.md has all columns. Writing takes the
 //! operations as they come and holds one row group; reading looks at everything once and then holds the parts where
-//! the ranks are. The input is hostile: `table` bounds what is decoded, and every value is checked when a program is
+//! the ranks are. The input is hostile: `source` and `pages` bound what is decoded, and every value is checked when a program is
 //! opened.
 //!
 //! ```
@@ -31,16 +31,18 @@ mod communicators;
 mod error;
 mod lists;
 mod operations;
+mod pages;
 mod read;
 mod row;
 mod rows_out;
+mod source;
 mod table;
 mod write;
 
 pub use error::{Fault, FileError};
 pub use lists::Sizes;
 pub use read::{Contents, Description, ProgramFile};
-pub use row::{Field, MOST_COMM, MOST_COUNTS, Numbers, from_row, kind_names, known_kind, to_row};
+pub use row::{Field, MOST_COMM, MOST_COUNTS, Numbers, from_row, is_collective, kind_names, known_kind, to_row};
 pub use write::{Options, Progress, write};
 
 /// What the file `program.json` calls the format.

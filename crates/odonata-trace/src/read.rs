@@ -23,7 +23,7 @@ const DECODED: u32 = 1 << 21;
 pub(crate) const MOST_OPERATIONS: u64 = 1 << 30;
 
 /// The most ranks of a program.
-const MOST_RANKS: u32 = 1 << 24;
+const MOST_RANKS: u32 = if cfg!(fuzzing) { 1 << 10 } else { 1 << 24 };
 
 /// Longest description of a program, in bytes.
 const LONGEST_DESCRIPTION: u64 = 1 << 20;
@@ -62,6 +62,10 @@ pub struct Contents {
     pub messages: u64,
     /// Their payload in bytes.
     pub message_bytes: u64,
+    /// Receives that are posted, those of collectives and of persistent requests apart.
+    pub receives: u64,
+    /// Persistent requests that are started.
+    pub starts: u64,
     /// Bytes that are read from files.
     pub read_bytes: u64,
     /// Bytes that are written to files.
@@ -414,9 +418,23 @@ impl Contents {
             | OpKind::Ssend { bytes, to, .. }
             | OpKind::Isend { bytes, to, .. }
             | OpKind::Issend { bytes, to, .. }
-            | OpKind::Sendrecv {
-                send_bytes: bytes, to, ..
-            } if to != PROC_NULL => sent(1, bytes),
+                if to != PROC_NULL =>
+            {
+                sent(1, bytes);
+            }
+            OpKind::Sendrecv {
+                send_bytes, to, from, ..
+            } => {
+                if to != PROC_NULL {
+                    sent(1, send_bytes);
+                }
+                self.receives += u64::from(from != Source::Rank(PROC_NULL));
+            }
+            OpKind::Recv { from, .. } | OpKind::Irecv { from, .. } if from != Source::Rank(PROC_NULL) => {
+                self.receives += 1;
+            }
+            OpKind::Start { .. } => self.starts += 1,
+            OpKind::StartAll { count, .. } => self.starts = self.starts.saturating_add(count.into()),
             OpKind::Read { bytes, .. } | OpKind::Iread { bytes, .. } => {
                 self.read_bytes = self.read_bytes.saturating_add(bytes);
             }

@@ -182,6 +182,13 @@ pub fn known_kind(name: &str) -> Option<&'static str> {
     kind_names().find(|&known| known == name)
 }
 
+/// Whether the kind is a collective, blocking or not.
+pub fn is_collective(name: &str) -> bool {
+    COLLECTIVES
+        .iter()
+        .any(|&(blocking, other)| name == blocking || name == other)
+}
+
 /// An operation's arguments on their way into a row.
 struct Filled(Numbers);
 

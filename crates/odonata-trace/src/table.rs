@@ -1,153 +1,37 @@
 //! Columns of a Parquet file, read in parts.
 //!
-//! The crate `parquet` decodes; what it is given is hostile. Pages are looked at before they are decoded, so that no
-//! number in them makes it reserve more than the file can hold. Where it panics on bytes that make no sense, the panic
-//! is caught: nothing of its state is used afterwards.
+//! The crate `parquet` decodes; what it is given is hostile. `source` and `pages` look at footers and pages before they
+//! are decoded.
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bytes::Bytes;
 use parquet::basic::{ConvertedType, LogicalType, Type};
-use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::data_type::ByteArray;
-use parquet::errors::{ParquetError, Result as ParquetResult};
-use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
-use parquet::file::serialized_reader::ReadOptionsBuilder;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::serialized_reader::{ReadOptionsBuilder, SerializedPageReader};
 use parquet::schema::types::ColumnDescPtr;
 
 use crate::error::FileError;
+use crate::pages::Checked;
+use crate::source::{Headers, Source, check_footer, guarded};
 
 /// Most rows of a row group, and values of a column that are decoded at once.
-const MOST_AT_ONCE: u64 = 1 << 25;
+const MOST_AT_ONCE: u64 = if cfg!(fuzzing) { 1 << 12 } else { 1 << 25 };
 
 /// Values that are there, then definition and repetition levels.
 type Levels = (Vec<i128>, Vec<i16>, Vec<i16>);
 
-/// A file that is read at given places: threads that share it do not move each other's position.
-struct Positioned {
-    file: Arc<File>,
-    length: u64,
-}
-
-/// Reads on from a place.
-struct From {
-    file: Arc<File>,
-    at: u64,
-}
-
-impl Read for From {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read_at(buffer, self.at)?;
-        self.at += count as u64;
-        Ok(count)
-    }
-}
-
-impl Length for Positioned {
-    fn len(&self) -> u64 {
-        self.length
-    }
-}
-
-impl ChunkReader for Positioned {
-    type T = io::BufReader<From>;
-
-    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
-        // Headers of pages: short.
-        Ok(io::BufReader::with_capacity(
-            512,
-            From {
-                file: self.file.clone(),
-                at: start,
-            },
-        ))
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
-        let end = start.checked_add(length as u64);
-        if end.is_none_or(|end| end > self.length) {
-            let text = format!("{length} bytes at byte {start} of a file of {}", self.length);
-            return Err(ParquetError::EOF(text));
-        }
-        let mut buffer = vec![0; length];
-        self.file.read_exact_at(&mut buffer, start)?;
-        Ok(buffer.into())
-    }
-}
-
-/// Pages whose counts have been looked at.
-struct Checked {
-    pages: Box<dyn PageReader>,
-    /// Values that may still be decoded in this turn.
-    budget: Arc<AtomicU64>,
-}
-
-impl Checked {
-    fn check(&self, page: Page) -> ParquetResult<Page> {
-        let values = u64::from(page.num_values());
-        let most = match &page {
-            // Values of a dictionary have 4 bytes at least: numbers, or a length.
-            Page::DictionaryPage { buf, .. } => buf.len() as u64 / 4,
-            _ => {
-                let left = self.budget.load(Ordering::Relaxed);
-                self.budget.store(left.saturating_sub(values), Ordering::Relaxed);
-                left
-            }
-        };
-        if values > most {
-            let text = format!("a page of {values} values, where at most {most} are possible");
-            return Err(ParquetError::General(text));
-        }
-        Ok(page)
-    }
-}
-
-impl Iterator for Checked {
-    type Item = ParquetResult<Page>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.get_next_page().transpose()
-    }
-}
-
-impl PageReader for Checked {
-    fn get_next_page(&mut self) -> ParquetResult<Option<Page>> {
-        let page = self.pages.get_next_page()?;
-        page.map(|page| self.check(page)).transpose()
-    }
-
-    fn peek_next_page(&mut self) -> ParquetResult<Option<PageMetadata>> {
-        self.pages.peek_next_page()
-    }
-
-    fn skip_next_page(&mut self) -> ParquetResult<()> {
-        self.pages.skip_next_page()
-    }
-}
-
-/// Runs code of the crate `parquet`, and turns its errors and panics into errors of `file`.
-fn guarded<T>(file: &Path, what: impl FnOnce() -> ParquetResult<T>) -> Result<T, FileError> {
-    let expected = "a Parquet file, whole and unchanged";
-    // Its decoders take well-formed pages for granted in places, and panic on others.
-    match catch_unwind(AssertUnwindSafe(what)) {
-        Ok(Ok(found)) => Ok(found),
-        Ok(Err(error)) => Err(FileError::about(file, error.to_string(), expected)),
-        Err(_) => Err(FileError::about(file, "damaged: it cannot be decoded", expected)),
-    }
-}
-
 /// A Parquet file, opened.
 pub(crate) struct Table {
     path: PathBuf,
-    reader: SerializedFileReader<Positioned>,
+    source: Source,
+    reader: SerializedFileReader<Source>,
     /// The first row of each row group, and the number of all rows.
     firsts: Vec<u64>,
 }
@@ -189,20 +73,16 @@ impl Table {
         let unreadable =
             |cause: io::Error| FileError::about(path, format!("cannot be read: {cause}"), "a file of a program folder");
         let file = File::open(path).map_err(unreadable)?;
-        let length = file.metadata().map_err(unreadable)?.len();
-        let file = Arc::new(file);
-        let positioned = || Positioned {
-            file: file.clone(),
-            length,
-        };
+        let source = Source::new(file).map_err(unreadable)?;
+        check_footer(path, &source)?;
         // Where pages are, if the file says so: those before a part need not be looked at. Not all writers do.
         let indexed = || {
             let options = ReadOptionsBuilder::new().with_page_index().build();
-            SerializedFileReader::new_with_options(positioned(), options)
+            SerializedFileReader::new_with_options(source.clone(), options)
         };
         let reader = match guarded(path, indexed) {
             Ok(reader) => reader,
-            Err(_) => guarded(path, || SerializedFileReader::new(positioned()))?,
+            Err(_) => guarded(path, || SerializedFileReader::new(source.clone()))?,
         };
         let mut firsts = vec![0u64];
         let mut first = 0u64;
@@ -217,6 +97,7 @@ impl Table {
         }
         Ok(Table {
             path: path.into(),
+            source,
             reader,
             firsts,
         })
@@ -301,11 +182,20 @@ impl Table {
     pub(crate) fn read(&self, group: usize, column: Column) -> Result<Reading, FileError> {
         let budget = Arc::new(AtomicU64::new(0));
         let values = guarded(&self.path, || {
-            let group = self.reader.get_row_group(group)?;
-            let pages = group.get_column_page_reader(column.index)?;
-            let description = group.metadata().schema_descr().column(column.index);
-            let budget = budget.clone();
-            Ok(get_column_reader(description, Box::new(Checked { pages, budget })))
+            let metadata = self.reader.metadata();
+            let index = metadata.page_index_for_row_group(group);
+            let group = metadata.row_group(group);
+            let chunk = group.column(column.index);
+            let places = index.page_locations(column.index).cloned();
+            let headers = match places {
+                Some(_) => Headers::BeforePages,
+                None => Headers::Apart,
+            };
+            let source = Arc::new(self.source.with(headers));
+            let pages = SerializedPageReader::new(source, chunk, group.num_rows() as usize, places)?;
+            let lists = chunk.column_descr().max_rep_level() > 0;
+            let checked = Checked::new(pages, budget.clone(), lists);
+            Ok(get_column_reader(chunk.column_descr_ptr(), Box::new(checked)))
         })?;
         Ok(Reading {
             path: self.path.clone(),

@@ -43,11 +43,10 @@ pub type Progress<'a> = &'a mut dyn FnMut(u32, u64) -> bool;
 /// A part of it is in memory at a time.
 ///
 /// Numbers of communicators and lists that are larger than the format has bits for, as those of
-/// [`Phases`](odonata_workload::Phases) are, are replaced by others. Reports of values are left out. A program that asks
-/// for the time is asked without a clock.
+/// [`Phases`](odonata_workload::Phases) are, are replaced by others. Reports of values are left out.
 ///
 /// # Errors
-/// There is something at `target`, unless it is a program and may be replaced; it cannot be written; the program cannot
+/// The program's operations follow from the time ([`Program::clock`]); there is something at `target`, unless it is a program and may be replaced; it cannot be written; the program cannot
 /// go on, or has more operations or communicators than can be numbered; it fails the check; `progress` says stop.
 pub fn write(
     program: &dyn Program,
@@ -55,6 +54,14 @@ pub fn write(
     options: &Options,
     progress: Progress<'_>,
 ) -> Result<u64, FileError> {
+    if let Some(what) = program.clock() {
+        let problem = format!("operations would follow from the time of a run, which a file does not know: {what}");
+        return Err(FileError::about(
+            target,
+            problem,
+            "a program that does the same at any time",
+        ));
+    }
     let place = Place::new(target, options.force)?;
     let operations = write_to(program, &place.partial, options, progress, target)?;
     if options.check {

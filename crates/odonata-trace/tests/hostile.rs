@@ -99,3 +99,50 @@ fn a_folder_that_is_none_and_descriptions_that_are_wrong_are_named() {
     let error = use_it(&target).unwrap_err();
     assert_eq!((error.file, error.row), (target.join(COMMUNICATORS), Some(0)));
 }
+
+/// What a page says it has decompressed is reserved before it is decompressed: a page of n bytes may say at most 22 n + 64.
+#[test]
+fn a_page_that_says_it_is_huge_is_refused_before_it_is_decompressed() {
+    let folder = Folder::new("bomb");
+    let target = save(&folder, &RandomProgram::new(7, 40, 20));
+    let path = target.join(OPERATIONS);
+    let mut bytes = std::fs::read(&path).unwrap();
+    // The first page begins after the magic number: field 1, the type; field 2, a number of 7 bits a byte.
+    assert_eq!((&bytes[..5], bytes[6]), (&b"PAR1\x15"[..], 0x15));
+    let size = bytes[7..].iter().take_while(|&&byte| byte >= 0x80).count();
+    assert!(size > 0, "two bytes at least, that another number fits");
+    bytes[7..7 + size].fill(0xFE);
+    bytes[7 + size] = 0x7F;
+    std::fs::write(&path, bytes).unwrap();
+    let error = use_it(&target).unwrap_err();
+    assert_eq!(error.file, path);
+    assert!(error.problem.contains("that says it has"), "{error}");
+}
+
+#[test]
+fn footers_that_are_too_long_or_have_too_many_columns_are_refused_before_they_are_read() {
+    let folder = Folder::new("footer");
+    let target = save(&folder, &RandomProgram::new(7, 3, 60));
+    let path = target.join(COUNTS);
+    let whole = std::fs::read(&path).unwrap();
+    let tail = whole.len() - 8;
+    let mut long = whole.clone();
+    long[tail..tail + 4].copy_from_slice(&0x7FFF_FFFFu32.to_le_bytes());
+    // Version 1, a list of 100,000 columns, each a group with one in it: as deep as that.
+    let mut deep = b"PAR1\x15\x02\x19\xFC\xA0\x8D\x06".to_vec();
+    for _ in 0..100_000 {
+        deep.extend(b"\x48\x01x\x15\x02\x00");
+    }
+    let length = deep.len() as u32 - 4;
+    deep.extend(length.to_le_bytes());
+    deep.extend(b"PAR1");
+    for (bytes, problem) in [
+        (&long, "a footer of 2147483647 bytes"),
+        (&deep, "100000 columns"),
+        (&b"PAR1".to_vec(), "damaged: it has no footer"),
+    ] {
+        std::fs::write(&path, bytes).unwrap();
+        let error = use_it(&target).unwrap_err();
+        assert_eq!((&error.file, error.problem.as_str()), (&path, problem));
+    }
+}

@@ -265,6 +265,10 @@ impl Program for Phases {
         self.phases.iter().find_map(|phase| phase.failure(rank, memory, now))
     }
 
+    fn clock(&self) -> Option<String> {
+        self.phases.iter().find_map(|phase| phase.clock())
+    }
+
     fn report(&self, report: u32) -> Option<ReportText> {
         let phase = self.phases.get((report >> REPORT_BITS) as usize)?;
         phase.report(report & ((1 << REPORT_BITS) - 1))

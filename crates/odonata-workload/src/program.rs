@@ -124,6 +124,12 @@ pub trait Program: Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// What in the program asks for the time so that operations follow from it, in words; `None` if they are the same
+    /// whatever the machine, so that they can be listed.
+    fn clock(&self) -> Option<String> {
+        None
+    }
+
     /// How the values of report number `report` are put together; `None` if there is no such report.
     fn report(&self, report: u32) -> Option<ReportText> {
         let _ = report;
@@ -184,6 +190,10 @@ impl<P: Program + ?Sized> Program for Arc<P> {
 
     fn failure(&self, rank: u32, memory: &[u64], now: Time) -> Option<String> {
         (**self).failure(rank, memory, now)
+    }
+
+    fn clock(&self) -> Option<String> {
+        (**self).clock()
     }
 
     fn report(&self, report: u32) -> Option<ReportText> {

@@ -537,3 +537,35 @@ fn a_read_that_is_begun_asynchronously_is_awaited_with_the_messages() {
     let errors = Conceptual::parse("open.ncptl", "Task 0 asynchronously OPEN file 1.").unwrap_err();
     assert!(errors.to_string().contains("READ or WRITE"), "{errors}");
 }
+
+/// What is reported changes nothing; all else that asks for the time does.
+#[test]
+fn a_program_says_where_its_operations_follow_from_the_time() {
+    let clock = |text: &str| {
+        let program = Conceptual::parse("job", text).unwrap();
+        program.program(4, &[], 1, &|_| Err("no files".into())).unwrap().clock()
+    };
+    for same in [
+        "All tasks log elapsed_usecs as \"t\" then task 0 outputs real(elapsed_usecs).",
+        "For 3 repetitions { all tasks t send a 5 byte message to task 0 then all tasks compute for 3 seconds }.",
+        "If msgs_sent = 0 then all tasks synchronize.",
+    ] {
+        assert_eq!(clock(same), None, "{same}");
+    }
+    for (other, what) in [
+        (
+            "All tasks synchronize.\n For 3 seconds { all tasks synchronize }.",
+            "job:2:2: a timed loop",
+        ),
+        (
+            "If elapsed_usecs > 1 then all tasks synchronize.",
+            "job:1:4: elapsed_usecs outside LOGS and OUTPUTS",
+        ),
+        (
+            "Tasks t such that elapsed_usecs > t log 3 as \"x\".",
+            "job:1:19: elapsed_usecs outside LOGS and OUTPUTS",
+        ),
+    ] {
+        assert_eq!(clock(other).as_deref(), Some(what), "{other}");
+    }
+}

@@ -4,16 +4,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use odonata_system::{Outcome, Results, Simulation, scenario};
+use odonata_trace::{Options, write};
 
 const MACHINE: &str = "[machine.dragonfly]\ngroups = 5\nrouters_per_group = 2\nnodes_per_router = 4\n\
                        global_ports_per_router = 2\n";
 const STORAGE: &str = "[storage]\nnodes = { per_group = 1 }\n\
                        device = { capacity = \"100 GB\", rate = { write = \"5 GB/s\", read = \"5 GB/s\" } }\n";
 
-fn run(scenario: &str) -> Results {
+fn load(scenario: &str) -> scenario::Scenario {
     let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs");
-    let scenario = scenario::load(scenario, "test.toml", &[], None, &folder).unwrap_or_else(|e| panic!("{e:?}"));
-    let mut simulation = Simulation::new(scenario).unwrap();
+    scenario::load(scenario, "test.toml", &[], None, &folder).unwrap_or_else(|e| panic!("{e:?}"))
+}
+
+fn run(scenario: &str) -> Results {
+    let mut simulation = Simulation::new(load(scenario)).unwrap();
     while !simulation.advance(Duration::from_secs(60)).finished {}
     let results = simulation.finish(false);
     assert_eq!(*results.outcome(), Outcome::Completed, "{}", results.run_json());
@@ -126,5 +130,34 @@ fn cosmoflow_gives_the_tables_of_the_skeleton() {
                  args = [\"-i\", \"3\", \"-e\", \"10000\", \"-s\", \"1000000\", \"-c\", \"1000000\", \"-a\", \"{ahead}\"]"
             ),
         );
+    }
+}
+
+/// The same training three times: native, in coNCePTuaL, and the latter in files. A digest covers times, bytes, messages
+/// and packets.
+#[test]
+fn cosmoflow_has_one_digest_as_a_skeleton_in_conceptual_and_in_files() {
+    let job = |what: &str| {
+        format!("{MACHINE}{STORAGE}[[jobs]]\nname = \"job\"\nranks = 20\nplacement = \"random\"\n{what}\n")
+    };
+    let native =
+        job("workload = { cosmoflow = { iterations = 3, elements = 10000, sample = \"1 MB\", compute = \"1 ms\" } }");
+    let program = job("program = \"cosmoflow.ncptl\"\n\
+         args = [\"-i\", \"3\", \"-e\", \"10000\", \"-s\", \"1000000\", \"-c\", \"1000000\"]");
+    let files = std::env::temp_dir().join(format!("odonata-cosmoflow-{}.program", std::process::id()));
+    let loaded = load(&program).resolved.jobs[0].program().unwrap().unwrap();
+    let operations = write(&*loaded, &files, &Options::default(), &mut |_, _| true).unwrap();
+    // Each step awaits, closes, computes, reduces, marks, and once opens and begins to read.
+    assert_eq!(operations, 20 * 3 * 7);
+    let in_files = job(&format!("trace = {files:?}")).replace("ranks = 20\n", "");
+    let results = [run(&native), run(&program), run(&in_files)];
+    std::fs::remove_dir_all(&files).unwrap();
+    let digests = results.each_ref().map(|results| results.digest());
+    assert_eq!(digests, [digests[0]; 3]);
+    // Not an empty one: the gradients of three steps travel, and 60 samples are read.
+    for results in &results {
+        let ranks = &results.rows().ranks;
+        assert_eq!(ranks.iter().map(|rank| rank.bytes_read).sum::<u64>(), 60_000_000);
+        assert!(results.rows().messages.len() > 100);
     }
 }

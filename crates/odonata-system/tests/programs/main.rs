@@ -144,6 +144,43 @@ fn a_timed_loop_ends_when_the_clock_of_task_0_says_so() {
     }
 }
 
+/// `elapsed_usecs` is (now - reset) / 1e6 in LOGS, OUTPUTS and REAL, and the integer part of that elsewhere.
+#[test]
+fn elapsed_microseconds_have_a_fraction_where_values_are_real() {
+    let folder = Folder::new(
+        "fraction",
+        "All tasks backend execute \"UNION_Compute(1500);\" then
+         all tasks reset their counters then
+         all tasks backend execute \"UNION_Compute(12345);\" then
+         task 0 outputs elapsed_usecs and \" of \" and real(elapsed_usecs) then
+         all tasks log elapsed_usecs as \"time\" and elapsed_usecs*2 as \"twice\" and elapsed_usecs/10 as \"tenth\" then
+         for each n in {elapsed_usecs} { all tasks log n as \"whole\" }.",
+    );
+    let results = folder.run(20, "", &[]);
+    assert_eq!(
+        *results.outcome(),
+        Outcome::Completed,
+        "{:?}",
+        results.run_json()["detail"]
+    );
+    let logs = &results.rows().logs;
+    let of = |label: &str| -> Vec<f64> {
+        logs.iter()
+            .filter(|row| row.label == label)
+            .map(|row| row.value)
+            .collect()
+    };
+    for (label, value) in [
+        ("time", 12.345),
+        ("twice", 24.69),
+        ("tenth", 12.345 / 10.0),
+        ("whole", 12.0),
+    ] {
+        assert_eq!(of(label), [value; 20], "{label}");
+    }
+    assert!(logs.iter().any(|row| row.text == "12.345 of 12.345"), "{logs:?}");
+}
+
 #[test]
 fn aggregates_are_taken_of_what_was_logged_before() {
     let folder = Folder::new(

@@ -60,7 +60,7 @@ impl Env<'_> {
     fn counter(&self, counter: Counter) -> i64 {
         let at = |word: usize| self.memory.get(word).copied().unwrap_or(0) as i64;
         match counter {
-            Counter::Elapsed => (self.now.saturating_sub(at(word::ORIGIN) as u64) / 1_000_000) as i64,
+            Counter::Elapsed => (self.elapsed() / 1_000_000) as i64,
             Counter::BytesSent => at(word::SENT_BYTES),
             Counter::BytesReceived => at(word::RECEIVED_BYTES),
             Counter::TotalBytes => at(word::SENT_BYTES).wrapping_add(at(word::RECEIVED_BYTES)),
@@ -70,6 +70,12 @@ impl Env<'_> {
             // The network loses and damages nothing.
             Counter::BitErrors => 0,
         }
+    }
+
+    /// Picoseconds since the counters were last reset, or since the run's start.
+    fn elapsed(&self) -> u64 {
+        let origin = self.memory.get(word::ORIGIN).copied().unwrap_or(0);
+        self.now.saturating_sub(origin)
     }
 
     fn slot(&self, slot: u32) -> i64 {
@@ -260,6 +266,8 @@ impl Env<'_> {
                 let table = self.tables.get(*table as usize).ok_or("a file that was not read")?;
                 table.cell(self.int(&args[0])?, self.int(&args[1])?)?
             }
+            // Whole microseconds would say nothing of a message's latency.
+            Expr::Counter(Counter::Elapsed) => self.elapsed() as f64 / 1e6,
             _ => self.int(expr)? as f64,
         })
     }

@@ -413,6 +413,8 @@ pub(super) struct Code {
     pub stores: Option<u32>,
     pub assigns: bool,
     pub timed: bool,
+    /// The first statement whose operations follow from the time, and what it has.
+    pub clock: Option<(Span, &'static str)>,
     /// Words that count passes of loops; they tell executions of one statement apart.
     pub ordinals: Vec<u32>,
 }

@@ -3,9 +3,11 @@
 mod expression;
 mod flow;
 mod message;
+mod statement;
 mod tasks;
+mod transfer;
 
-pub(super) use flow::{MOST_STORES, STORED_WORDS};
+pub(super) use statement::{MOST_STORES, STORED_WORDS};
 
 use std::cell::Cell;
 
@@ -62,6 +64,8 @@ pub(super) struct Lower<'a> {
     depth: usize,
     place: Place,
     floating: bool,
+    /// Whether the expression at hand is reported only.
+    reported: bool,
     /// Whether the condition at hand has MY TASK in it.
     my_task: bool,
     /// Statements around that only some tasks carry out.
@@ -225,6 +229,7 @@ impl<'a> Lower<'a> {
             depth: 0,
             place: Place::Free,
             floating: false,
+            reported: false,
             my_task: false,
             split: 0,
             timed: 0,

@@ -4,7 +4,10 @@
 //! ([`MOST_DEPTH`]), so that no text overflows the stack here or in what walks the tree later.
 
 mod expression;
+mod flow;
+mod local;
 mod message;
+mod report;
 mod statement;
 
 use super::ast::{Header, Program, Stmt, Tasks, TasksKind, Word};

@@ -7,6 +7,7 @@ use odonata_units::Time;
 use crate::program::{ReportText, Seen};
 use crate::{Collective, Comm, Cursor, Group, Op, OpKind, Program, Request, Source, Tag};
 
+use super::diagnostic::line_and_column;
 use super::instance::Instance;
 use super::ir::word;
 use super::machine::{MOST_STEPS, Machine, Moment, Step};
@@ -241,6 +242,12 @@ impl Program for ConceptualProgram {
         };
         let fault = machine.one().err()?;
         Some(self.instance.abort(fault, memory[word::AT]).message)
+    }
+
+    fn clock(&self) -> Option<String> {
+        let (span, what) = self.instance.code.clock?;
+        let (line, column) = line_and_column(&self.instance.source, span.start);
+        Some(format!("{}:{line}:{column}: {what}", self.instance.file))
     }
 
     fn group(&self, _: u32, comm: Comm) -> Option<Group> {

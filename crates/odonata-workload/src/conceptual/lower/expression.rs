@@ -30,6 +30,14 @@ impl<'a> Lower<'a> {
         result
     }
 
+    /// Runs `lower` with expressions that are reported and change nothing.
+    pub(super) fn reported<T>(&mut self, lower: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.reported, true);
+        let result = lower(self);
+        self.reported = before;
+        result
+    }
+
     /// An expression in floating context.
     pub(super) fn float_expr(&mut self, expr: &'a ast::Expr) -> Expr {
         let before = std::mem::replace(&mut self.floating, true);
@@ -55,6 +63,11 @@ impl<'a> Lower<'a> {
             if self.place == Place::Binding {
                 let message = format!("{name} differs from task to task: a variable has one value for all");
                 self.error("counter variable in a binding", message, span);
+            }
+            if counter == Counter::Elapsed && !self.reported {
+                self.code
+                    .clock
+                    .get_or_insert((span, "elapsed_usecs outside LOGS and OUTPUTS"));
             }
             return Expr::Counter(counter);
         }

@@ -1,0 +1,246 @@
+//! Statements.
+
+use super::super::ast::{self, CounterAction, Stmt, StmtKind, Stride};
+use super::super::diagnostic::Span;
+use super::super::ir::{Bytes, Expr, InstKind, Report, Tasks, Touch};
+use super::Lower;
+use super::tasks::Role;
+
+/// The deepest stack of stored counters.
+pub(in super::super) const MOST_STORES: u32 = 8;
+/// Words of one set of stored counters.
+pub(in super::super) const STORED_WORDS: u32 = 5;
+
+impl<'a> Lower<'a> {
+    /// A statement of `tasks` alone: `make` gets the set, with its variable in scope.
+    fn local_statement(&mut self, tasks: &'a ast::Tasks, span: Span, make: impl FnOnce(&mut Self, Tasks) -> InstKind) {
+        let mark = self.scopes.len();
+        let tasks = self.set(tasks, Role::Source);
+        let kind = make(self, tasks);
+        self.close(mark);
+        self.emit(span, kind);
+    }
+
+    fn report(&mut self, report: Report) -> u32 {
+        self.code.reports.push(report);
+        self.code.reports.len() as u32 - 1
+    }
+
+    pub(super) fn statement(&mut self, statement: &'a Stmt) {
+        let span = statement.span;
+        match &statement.kind {
+            StmtKind::Block(list) => list.iter().for_each(|statement| self.statement(statement)),
+            StmtKind::Repeat { count, warmup, body } => self.repeat(span, count, warmup.as_ref(), body),
+            StmtKind::Timed {
+                limit,
+                unit,
+                warmup,
+                body,
+            } => self.timed_loop(span, limit, *unit, warmup.as_ref(), body),
+            StmtKind::Each { name, ranges, body } => self.for_each(span, name, ranges, body),
+            StmtKind::Let { bindings, body } => self.bindings(span, bindings, body),
+            StmtKind::If { cond, yes, no } => self.choice(span, cond, yes, no.as_deref()),
+            StmtKind::Assert { about, cond } => {
+                let cond = self.cond(cond);
+                self.emit(span, InstKind::Assert(about.clone(), cond));
+            }
+            StmtKind::Synchronize { tasks } => {
+                let mark = self.scopes.len();
+                let tasks = self.set(tasks, Role::Source);
+                self.close(mark);
+                let site = self.site(&[&tasks], &[]);
+                self.emit(span, InstKind::Barrier { site, tasks });
+            }
+            StmtKind::Await { tasks } => self.local_statement(tasks, span, |_, tasks| InstKind::Await(tasks)),
+            StmtKind::Delay {
+                tasks,
+                sleep,
+                time,
+                unit,
+            } => self.local_statement(tasks, span, |lower, tasks| InstKind::Delay {
+                tasks,
+                time: lower.expr(time),
+                unit: *unit,
+                sleep: *sleep,
+            }),
+            StmtKind::TouchBuffers { tasks, buffer } => {
+                // Message buffers have no addresses here, and touching them no time.
+                let mark = self.scopes.len();
+                self.set(tasks, Role::Source);
+                self.checked(buffer.as_slice());
+                self.close(mark);
+            }
+            StmtKind::Log { tasks, items } => self.local_statement(tasks, span, |lower, tasks| {
+                let report = lower.reported(|lower| lower.log(items));
+                InstKind::Report {
+                    tasks,
+                    site: lower.report(report),
+                }
+            }),
+            StmtKind::Output { tasks, texts } => self.local_statement(tasks, span, |lower, tasks| {
+                let report = lower.reported(|lower| lower.output(texts));
+                InstKind::Report {
+                    tasks,
+                    site: lower.report(report),
+                }
+            }),
+            StmtKind::Aggregates { tasks } => {
+                self.local_statement(tasks, span, |_, tasks| InstKind::Aggregates { tasks });
+            }
+            StmtKind::Counters { tasks, action } => {
+                if *action == CounterAction::Store && self.code.stores.is_none() {
+                    self.code.stores = Some(self.words(1 + MOST_STORES * STORED_WORDS));
+                }
+                self.local_statement(tasks, span, |_, tasks| InstKind::Counters { tasks, action: *action });
+            }
+            StmtKind::Assign { tasks, processor } => {
+                if self.timed > 0 || self.split > 0 {
+                    self.error(
+                        "processors assigned where tasks may differ",
+                        "an assignment of processors inside a timed loop or an IF on MY TASK cannot be followed by all tasks"
+                            .into(),
+                        span,
+                    );
+                }
+                self.code.assigns = true;
+                let loops = self.loops.clone();
+                self.random_sites += 1;
+                let site = self.random_sites;
+                self.local_statement(tasks, span, |lower, tasks| InstKind::Assign {
+                    tasks,
+                    processor: processor.as_ref().map(|processor| lower.expr(processor)),
+                    site,
+                    loops,
+                });
+            }
+            StmtKind::Backend { tasks, texts } => self.local_statement(tasks, span, |lower, tasks| {
+                let (report, calls) = lower.backend(texts, span);
+                InstKind::Backend {
+                    tasks,
+                    report: lower.report(report),
+                    calls,
+                }
+            }),
+            StmtKind::Io {
+                tasks,
+                verb,
+                size,
+                file,
+                offset,
+                asynchronous,
+            } => self.local_statement(tasks, span, |lower, tasks| InstKind::Io {
+                tasks,
+                verb: *verb,
+                bytes: size.as_ref().map(|(amount, unit)| Bytes {
+                    amount: lower.expr(amount),
+                    bits: match unit {
+                        Some(ast::Multiplier::Bit) => 1,
+                        Some(ast::Multiplier::Bytes(bytes)) => 8 * u64::from(*bytes),
+                        None => 8,
+                    },
+                }),
+                file: file.as_ref().map_or(Expr::Int(0), |file| lower.expr(file)),
+                offset: offset.as_ref().map_or(Expr::Int(0), |offset| lower.expr(offset)),
+                asynchronous: *asynchronous,
+            }),
+            StmtKind::Touch {
+                tasks,
+                count,
+                region,
+                times,
+                stride,
+            } => self.touch(span, tasks, count.as_ref(), region, times.as_ref(), stride),
+            StmtKind::Send {
+                sources,
+                asynchronous,
+                message,
+                unsuspecting,
+                targets,
+                receive,
+            } => self.send(
+                span,
+                sources,
+                *asynchronous,
+                message,
+                *unsuspecting,
+                targets,
+                receive.as_ref(),
+            ),
+            StmtKind::Receive {
+                receivers,
+                asynchronous,
+                message,
+                senders,
+            } => self.receive(span, receivers, *asynchronous, message, senders),
+            StmtKind::Multicast {
+                sources,
+                asynchronous,
+                message,
+                targets,
+            } => {
+                if *asynchronous {
+                    self.warn(
+                        "asynchronous multicast",
+                        "an asynchronous multicast is carried out as a blocking one".into(),
+                        span,
+                    );
+                }
+                let mark = self.scopes.len();
+                let sources = self.set(sources, Role::Source);
+                self.mark_source(mark);
+                let messages = self.message(message);
+                self.detaches(message, false);
+                let targets = self.set(targets, Role::Target);
+                self.close(mark);
+                let site = self.site(&[&sources, &targets], &[]);
+                self.emit(
+                    span,
+                    InstKind::Multicast {
+                        site,
+                        sources,
+                        targets,
+                        messages,
+                    },
+                );
+            }
+            StmtKind::Reduce { sources, what, to } => self.reduce(span, sources, what, to.as_ref()),
+        }
+    }
+
+    fn touch(
+        &mut self,
+        span: Span,
+        tasks: &'a ast::Tasks,
+        count: Option<&'a (ast::Expr, u32)>,
+        region: &'a (Option<ast::Expr>, ast::Multiplier),
+        times: Option<&'a ast::Expr>,
+        stride: &'a Stride,
+    ) {
+        let state = self.words(1);
+        let mark = self.scopes.len();
+        let tasks = self.set(tasks, Role::Source);
+        let word = count.map_or(4, |&(_, word)| word);
+        let touch = Touch {
+            count: count.map(|(count, _)| self.expr(count)),
+            word,
+            region: self.amount(Some(region)),
+            times: times.map_or(Expr::Int(1), |times| self.expr(times)),
+            stride: match stride {
+                Stride::Default => Some((Expr::Int(1), word)),
+                Stride::Bytes(length, unit) => Some((self.expr(length), *unit)),
+                Stride::Random => None,
+            },
+        };
+        self.close(mark);
+        let site = self.site(&[&tasks], &[]);
+        self.emit(
+            span,
+            InstKind::Touch {
+                site,
+                state,
+                tasks,
+                touch: Box::new(touch),
+            },
+        );
+    }
+}
