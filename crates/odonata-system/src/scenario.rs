@@ -60,8 +60,8 @@ pub fn load(
     let document = Document::merge(name, text, overrides)?;
     let mut written = document.read()?;
     written.seed = seed.unwrap_or(written.seed);
-    let resolved =
-        resolve::resolve(written, stem(name), folder.as_ref()).map_err(|problem| document.locate(problem))?;
+    let resolved = resolve::resolve(written, &document, stem(name), folder.as_ref())
+        .map_err(|problem| document.locate(problem))?;
     let placement = placement::place(&resolved).map_err(|problem| document.locate(problem))?;
     Ok(Scenario {
         resolved,
@@ -82,7 +82,7 @@ pub fn load_hardware(
 ) -> Result<Hardware, InputError> {
     let document = Document::merge(name, text, overrides)?;
     let written = document.read()?;
-    resolve::hardware(written, stem(name), folder.as_ref()).map_err(|problem| document.locate(problem))
+    resolve::hardware(written, &document, stem(name), folder.as_ref()).map_err(|problem| document.locate(problem))
 }
 
 /// The name of a scenario that has none of its own.

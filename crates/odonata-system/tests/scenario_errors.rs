@@ -483,7 +483,7 @@ fn what_routers_know_of_each_other_has_bounds_and_needs_groups() {
     let far = with_keys(&["knowledge=\"piggyback\"", "congestion_factor=1001.0"]);
     assert!(far.contains("0 to 1000"), "{far}");
     let minimal = error_with(&with(JOB), &["network.routing.knowledge=\"global\""]).to_string();
-    assert!(minimal.contains("the routing is minimal"), "{minimal}");
+    assert!(minimal.contains("the routing \"minimal\""), "{minimal}");
     let fly = "[machine.slim-fly]\nq = 5\nnodes_per_router = 1\n[network.routing]\nalgorithm = \"ugal\"\nknowledge = \"global\"\n\
                [[jobs]]\nranks = 2\nworkload = { milc = {} }\n";
     let fly = error(fly).to_string();
