@@ -77,13 +77,7 @@ impl Document {
 
     /// The written form.
     pub(super) fn read(&self) -> Result<Written, InputError> {
-        let measure = Measure::of(&self.root);
-        let reader = Reader {
-            node: &self.root,
-            path: Path::Root,
-            measure: &measure,
-        };
-        serde::Deserialize::deserialize(reader).map_err(|error: ReadError| {
+        let locate = |error: ReadError| {
             let (key, place) = error.at.unwrap_or_else(|| (String::new(), self.root.place));
             InputError {
                 message: error.problem,
@@ -92,7 +86,15 @@ impl Document {
                 hint: error.hint,
                 ..self.error_in(key, place)
             }
-        })
+        };
+        // Where the units are wrong, everything that is written in them would be.
+        let measure = Measure::read(&self.root).map_err(locate)?;
+        let reader = Reader {
+            node: &self.root,
+            path: Path::Root,
+            measure: &measure,
+        };
+        serde::Deserialize::deserialize(reader).map_err(locate)
     }
 
     /// An error about the value at `key` (a dotted path; positions in arrays count from 0). Where there is no
