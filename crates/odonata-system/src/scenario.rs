@@ -57,6 +57,24 @@ pub fn load(
     seed: Option<u64>,
     folder: impl AsRef<Path>,
 ) -> Result<Scenario, InputError> {
+    let scenario = load_to_check(text, name, overrides, seed, folder)?;
+    match scenario.resolved.jobs.is_empty() {
+        true => Err(scenario.document.locate(resolve::no_jobs())),
+        false => Ok(scenario),
+    }
+}
+
+/// Loads a scenario that may have no jobs, which can be checked and not be run; see [`load`].
+///
+/// # Errors
+/// The first mistake that is found.
+pub fn load_to_check(
+    text: &str,
+    name: &str,
+    overrides: &[String],
+    seed: Option<u64>,
+    folder: impl AsRef<Path>,
+) -> Result<Scenario, InputError> {
     let document = Document::merge(name, text, overrides)?;
     let mut written = document.read()?;
     written.seed = seed.unwrap_or(written.seed);

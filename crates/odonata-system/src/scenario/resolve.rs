@@ -79,6 +79,13 @@ pub(super) fn resolve(
     Ok(resolved)
 }
 
+/// What is said of a scenario that has to have jobs and has none.
+pub(super) fn no_jobs() -> Problem {
+    let expected = format!("1 to {} tables [[jobs]]", jobs::MOST_JOBS);
+    let problem = Problem::new("jobs", "there are no jobs", expected);
+    problem.hint("odonata describe and odonata check need none")
+}
+
 /// Resolves the machine of `written` and its network, whatever else there is; see [`resolve`].
 pub(super) fn hardware(
     written: w::Written,

@@ -598,6 +598,9 @@ pub struct ProgramFile {
 pub struct Synthetic {
     /// Where messages go.
     pub pattern: Pattern,
+    /// Whether the pattern was asked for as the worst case of the machine.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub worst_case: bool,
     /// Size of a message.
     pub bytes: Bytes,
     /// Mean time between the messages of a rank; positive.
