@@ -7,6 +7,7 @@ mod congestion;
 mod jobs;
 mod machine;
 mod parallel;
+mod router_keys;
 mod routing;
 mod routing_keys;
 mod rules;
@@ -192,6 +193,7 @@ fn network(n: &w::Network, document: &Document, kind: &r::Kind) -> Result<r::Net
         return Err(error.hint("make flits larger or packets smaller"));
     }
     pipelined(n)?;
+    router_keys::check(n, document)?;
     // A worm is held by several buffers together.
     let least = if n.switching == r::Switching::Wormhole {
         n.flit
@@ -207,6 +209,7 @@ fn network(n: &w::Network, document: &Document, kind: &r::Kind) -> Result<r::Net
     };
     let leftovers = document.leftovers("network.routing", "algorithm");
     let routing = routing::routing(n, &leftovers, &links, kind)?;
+    router_keys::bubble(n, routing.algorithm)?;
     if routing.algorithm == r::Algorithm::Bubble {
         bubble(n, &links)?;
     }

@@ -123,12 +123,11 @@ fn random_scenario(seed: u64) -> Scenario {
                  [[jobs]]\nname = \"noise\"\nranks = 6\nuntil = \"last\"\n\
                  workload = { uniform = { bytes = \"2 KiB\", mean_interval = \"3 us\" } }\n";
     }
-    // In the file: minimal routing has no use for it, and a setting of the command line may replace the algorithm.
-    let via = one_of(&["group", "router"]);
-    text += &format!("[network.routing]\nvia = {via:?}\n");
+    // In the file, as not every router and routing has a use for them: settings of the command line may replace those.
+    let (queues, via) = (one_of(&["fifo", "virtual-output"]), one_of(&["group", "router"]));
+    text += &format!("[network]\ninput_queues = {queues:?}\n[network.routing]\nvia = {via:?}\n");
     let settings = [
         one_of(&["network.router=input-queued", "network.router=output-queued"]),
-        one_of(&["network.input_queues=fifo", "network.input_queues=virtual-output"]),
         one_of(&["network.switching=cut-through", "network.switching=store-and-forward"]),
         one_of(&[
             "network.routing.algorithm=minimal",
