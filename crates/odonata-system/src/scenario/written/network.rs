@@ -23,11 +23,11 @@ pub struct Network {
     pub switching: Switching,
     /// Where packets wait inside a router.
     pub router: RouterModel,
-    /// Which packets of an input buffer compete for outputs, in an input-queued router.
+    /// Which packets of an input buffer compete for outputs; only of input-queued routers.
     pub input_queues: InputQueues,
-    /// Latency of a router's pipeline; it limits no rate.
+    /// Latency of a router's pipeline; it limits no rate. Pipelined routers have stages instead.
     pub router_delay: Time,
-    /// The stages of pipelined routers.
+    /// The stages of pipelined routers; only of these.
     pub pipeline: Pipeline,
     /// The classes of links.
     pub links: Links,
@@ -107,7 +107,7 @@ pub struct Links {
     /// Between groups. Defaults: bandwidth "4.7 GiB/s", latency "300 ns", buffer "16 KiB".
     pub global: Link,
     /// Between routers of a group that has two kinds of links: the columns of a two-dimensional dragonfly group. What is
-    /// left out is as for `local`.
+    /// left out is as for `local` by default.
     pub column: Link,
 }
 
@@ -115,11 +115,13 @@ pub struct Links {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Link {
-    /// Transfer rate of one direction, positive, e.g. "5.25 GiB/s".
+    /// Transfer rate of one direction, positive, e.g. "5.25 GiB/s". Default: by class, see `network.links`.
     pub bandwidth: Option<Bandwidth>,
     /// Time of flight, from the departure of a bit to its arrival; positive, as it is what parallel runs can look ahead.
+    /// Default: by class.
     pub latency: Option<Time>,
-    /// Buffer at the receiving end, per virtual channel; at least one packet.
+    /// Buffer at the receiving end, per virtual channel; at least one packet, under wormhole switching one flit. Default: by
+    /// class.
     pub buffer: Option<Bytes>,
     /// How long a credit takes back; positive. Default: the latency.
     pub credit_delay: Option<Time>,
