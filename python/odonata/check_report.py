@@ -17,13 +17,32 @@ def show(report: dict[str, Any], stream: TextIO | None = None) -> None:
 
     say(out, f"{report['name']}: the scenario is right", "")
     explain(out, "Machine", *_machine(report), "", "Jobs")
-    show_table(out, _jobs(report["jobs"]))
+    if report["jobs"]:
+        show_table(out, _jobs(report["jobs"]))
+    else:
+        explain(out, "no jobs: it cannot be run")
     explain(out, "", "Routing", *routing(report["routing"]))
-    division = report["parallel"]["division"]
-    explain(out, "", "Parallel", *_parallel(report["parallel"]))
-    if len(division["parts"]) > 1:
-        show_table(out, _cuts(division["cuts"]))
-    explain(out, "", "Cost", *_cost(report["cost"]))
+    if classes := report["traffic_classes"]:
+        explain(out, "", "Traffic classes", *(_traffic_class(one) for one in classes))
+    if report["congestion_control"]["kind"] != "none":
+        explain(out, "", "Congestion control", _congestion_control(report["congestion_control"]))
+    if parallel := report["parallel"]:
+        explain(out, "", "Parallel", *_parallel(parallel))
+        if len(parallel["division"]["parts"]) > 1:
+            show_table(out, _cuts(parallel["division"]["cuts"]))
+    if report["cost"]:
+        explain(out, "", "Cost", *_cost(report["cost"]))
+    if report["warnings"]:
+        explain(out, "", "Warnings", *(f"- {warning(one)}" for one in report["warnings"]))
+
+
+def warning(warning: dict[str, Any]) -> str:
+    """Something that is probably not meant, in a line.
+
+    >>> warning({"key": "jobs.0.ranks", "message": "few ranks", "expected": "ranks = 72"})
+    'jobs.0.ranks: few ranks; expected ranks = 72'
+    """
+    return f"{warning['key']}: {warning['message']}; expected {warning['expected']}"
 
 
 def _machine(report: dict[str, Any]) -> list[str]:
@@ -75,6 +94,46 @@ def routing(routing: dict[str, Any]) -> list[str]:
         lines.append(f"CAN DEADLOCK, on {routing['proved_on']} ({graph}); this cycle can fill:")
         lines += [f"  {hop}" for hop in routing["cycle"]]
     return lines
+
+
+def _traffic_class(one: dict[str, Any]) -> str:
+    """A traffic class.
+
+    >>> one = {"name": "bulk", "share": 0.25, "priority": -1, "virtual_channels": [1, 2, 0, 0]}
+    >>> _traffic_class(one | {"mpi": ["halo"], "io": []})
+    'bulk: at least 25 % of a link, priority -1, channels of its own: 1 terminal, 2 local; messages of halo'
+    """
+    kinds = (("mpi", "messages"), ("io", "I/O"))
+    whose = [f"{what} of {_names(one[key])}" for key, what in kinds if one[key]]
+    return (
+        f"{one['name']}: at least {100 * one['share']:.3g} % of a link, priority {one['priority']}, "
+        f"channels of its own: {_by_class(one['virtual_channels'])}; {', '.join(whose) or 'nobody names it'}"
+    )
+
+
+def _names(names: list[str]) -> str:
+    """The first of many names.
+
+    >>> _names(["a", "b"]), _names(["a", "b", "c", "d", "e", "f"])
+    ('a, b', 'a, b, c, d, 2 more')
+    """
+    shown = names[:4]
+    return ", ".join(shown + ([f"{len(names) - 4} more"] if len(names) > len(shown) else []))
+
+
+def _congestion_control(control: dict[str, Any]) -> str:
+    """What is done about sources that fill the network."""
+    threshold, interval, recovery = (control[key] for key in ("threshold", "interval", "recovery"))
+    if control["kind"] == "ecn":
+        return (
+            f"ecn: a port marks packets behind which more than {threshold} wait; a flow that hears of it "
+            f"loses {100 * control['decrease']:.3g} % of its rate, once in {interval} at most, and recovers "
+            f"in {recovery}"
+        )
+    return (
+        f"{control['kind']}: where more than {threshold} wait for the link to a node, its router gives those "
+        f"who send to it a rate, a new one every {interval} at most; they recover in {recovery}"
+    )
 
 
 def _parallel(parallel: dict[str, Any]) -> list[str]:

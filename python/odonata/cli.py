@@ -46,6 +46,9 @@ app = typer.Typer(
 )
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
+ScenarioOrPreset = Annotated[
+    Path, typer.Argument(metavar="SCENARIO|PRESET", help="Scenario file (TOML), or the name of a preset.")
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Replace a setting of the scenario; may be repeated."),
@@ -142,6 +145,8 @@ def run(
             _say(
                 f"goes on: {standing(folder.resumes)}" if folder.resumes else "begins: nothing to go on from"
             )
+        if group.first and not quiet:
+            _warn(json.loads(simulation.warnings()))
         if group.size > 1:
             _run_shared(group, simulation, folder, stop=stop, quiet=quiet, as_json=as_json)
             return
@@ -321,6 +326,8 @@ def load_sweep(
                 report["results"] = str(folder.publish())
         if plot is not None:
             page.draw(report, plot)
+    if not quiet:
+        _warn(report["warnings"])
     with _open_pipe():
         if as_json:
             _print_json(report)
@@ -333,16 +340,17 @@ def load_sweep(
 
 @app.command()
 def check(
-    scenario: ScenarioFile, settings: Settings = None, seed: Seed = None, as_json: Json = False
+    scenario: ScenarioOrPreset, settings: Settings = None, seed: Seed = None, as_json: Json = False
 ) -> None:
     """Say all that can be known before a run.
 
     The scenario's keys and values, whether the jobs fit and where they are placed, which virtual channels the
-    routing needs, that it cannot deadlock, on how many threads and in which parts it will run here, and what
-    it will cost.
+    routing needs, that it cannot deadlock, which traffic classes there are, on how many threads and in which
+    parts it will run here, what it will cost, and what is probably not meant. A preset and a scenario
+    without jobs have no run of which anything could be known.
     """
     with _reported(as_json), input_errors():
-        text = runner.read_scenario(scenario)
+        text = _scenario_or_preset(scenario)
         report = json.loads(_core.check(text, str(scenario), settings or [], seed))
     with _open_pipe():
         if as_json:
@@ -357,9 +365,7 @@ def check(
 
 @app.command()
 def describe(
-    scenario: Annotated[
-        Path, typer.Argument(metavar="SCENARIO|PRESET", help="Scenario file (TOML), or the name of a preset.")
-    ],
+    scenario: ScenarioOrPreset,
     settings: Settings = None,
     export: Annotated[
         Path | None,
@@ -378,7 +384,7 @@ def describe(
     "graph".
     """
     with _reported(as_json), input_errors():
-        text = _machine_text(scenario)
+        text = _scenario_or_preset(scenario)
         description = json.loads(_core.describe(text, str(scenario), settings or []))
         proof = json.loads(_core.prove(text, str(scenario), settings or [])) if routing else None
         if export is not None:
@@ -392,7 +398,7 @@ def describe(
             describe_report.show(description, proof)
 
 
-def _machine_text(source: Path) -> str:
+def _scenario_or_preset(source: Path) -> str:
     """The scenario in a file, or one of nothing but a preset.
 
     A file comes first: whoever has one of a preset's name means it.
@@ -846,6 +852,13 @@ def exit_code(outcome: str) -> int:
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr)
+
+
+def _warn(warnings: list[dict[str, Any]]) -> None:
+    from odonata.check_report import warning
+
+    for one in warnings:
+        _say(f"warning: {warning(one)}")
 
 
 def _print_json(content: Any) -> None:

@@ -42,6 +42,86 @@ def test_check_answers_in_json(shell):
     assert [job["ranks"] for job in report["jobs"]] == [16, 8, 4]
 
 
+def test_check_needs_no_jobs_and_takes_presets(shell):
+    shell.write("[machine.mesh]\ndims = [4, 4]\n[network.routing]\nvcs = 4\n")
+    done = shell("check", "scenario.toml")
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert "no jobs: it cannot be run" in lines
+    # A mesh has no global links, whatever is said of all classes.
+    assert "virtual channels: 4 terminal, 4 local (needed: 1 terminal, 1 local)" in lines
+    assert any(line.startswith("free of deadlock: proved on this machine") for line in lines)
+    assert "Cost" not in lines
+    report = shell("check", "mfnetsim", "--json").json
+    assert (report["name"], report["machine"]["nodes"], report["servers"]) == ("mfnetsim", 1056, 66)
+    assert (report["jobs"], report["parallel"], report["cost"]) == ([], None, None)
+    assert report["routing"]["deadlock_free"] is True
+    done = shell("run", "scenario.toml")
+    assert done.code == 2
+    assert "there are no jobs" in done.err
+
+
+def test_check_shows_traffic_classes_and_congestion_control(shell):
+    shell.write(
+        SMALL
+        + """
+[[network.traffic_classes]]
+name = "fast"
+share = 0.3
+priority = 1
+[[network.traffic_classes]]
+name = "bulk"
+share = 0.5
+[network.congestion_control]
+kind = "ecn"
+threshold = "24 KiB"
+"""
+    )
+    settings = ("--set", 'jobs.0.traffic_class={ mpi = "bulk", io = "bulk" }')
+    text = " ".join(shell("check", "scenario.toml", *settings).out.split())
+    channels = "channels of its own: 1 terminal, 4 local, 2 global"
+    jobs = "messages of training, saver, I/O of training, saver"
+    assert f"fast: at least 30 % of a link, priority 1, {channels}; {jobs}" in text
+    assert f"bulk: at least 50 % of a link, priority 0, {channels}; messages of halo, I/O of halo" in text
+    assert "ecn: a port marks packets behind which more than 24 KiB wait" in text
+    assert "loses 50 % of its rate, once in 5 us at most, and recovers in 500 us" in text
+    report = shell("check", "scenario.toml", *settings, "--json").json
+    assert [(one["name"], one["share"], one["mpi"]) for one in report["traffic_classes"]] == [
+        ("fast", 0.3, ["training", "saver"]),
+        ("bulk", 0.5, ["halo"]),
+    ]
+    times = {"interval": "5 us", "recovery": "500 us"}
+    assert report["congestion_control"] == {"kind": "ecn", "threshold": "24 KiB", "decrease": 0.5, **times}
+    control = ("--set", "network.congestion_control.kind=per-flow")
+    text = " ".join(shell("check", "scenario.toml", *settings, *control).out.split())
+    assert "per-flow: where more than 24 KiB wait for the link to a node" in text
+
+
+def test_what_is_probably_not_meant_is_said_by_check_and_run(shell):
+    shell.write(
+        '[machine.torus]\ndims = [4, 4]\n[[jobs]]\nranks = 16\nplacement = "random"\n'
+        "workload = { worst-case = { load = 0.3, messages = 3 } }\n"
+    )
+    said = "jobs.0.workload.worst-case: job grid: not the worst case: rank"
+    done = shell("check", "scenario.toml")
+    assert (done.code, done.err) == (0, "")
+    assert said in " ".join(done.out.split())
+    [warning] = shell("check", "scenario.toml", "--json").json["warnings"]
+    assert (warning["key"], warning["expected"]) == (
+        "jobs.0.workload.worst-case",
+        'placement = "contiguous"',
+    )
+    done = shell("run", "scenario.toml", "-o", "out")
+    assert done.code == 0
+    assert f"warning: {said}" in done.err
+    assert "warning" not in shell("run", "scenario.toml", "-o", "out", "--force", "--quiet").err
+    sweep = ("load-sweep", "scenario.toml", "--loads", "0.1", "--max-samples", "5")
+    done = shell(*sweep, "--json")
+    assert f"warning: {said}" in done.err
+    assert done.json["warnings"] == [warning]
+    assert "warning" not in shell(*sweep, "--set", "jobs.0.placement=contiguous").err
+
+
 def test_describe_says_what_the_machine_is(shell):
     shell.write(SMALL)
     done = shell("describe", "scenario.toml")

@@ -39,6 +39,33 @@ def test_every_key_of_a_scenario_is_described():
     assert found == []
 
 
+def test_every_key_of_networks_has_a_default_or_is_required():
+    """In the column, or in its text; tables have those of their keys. The same for synthetic traffic."""
+    schema = json.loads(_core.schema())
+    definitions = schema["$defs"]
+
+    def is_table(value):
+        parts = [value, *value.get("anyOf", [])]
+        names = [part["$ref"].rpartition("/")[2] for part in parts if "$ref" in part]
+        return any("properties" in definitions[name] for name in names)
+
+    networks = {
+        *("Machine", "Dragonfly", "Dragonfly2d", "DragonflyPlus", "Torus", "FatTree", "SlimFly", "HyperX"),
+        *("Graph", "Exception", "FailedLink", "DegradedLink", "Network", "Links", "Link", "Routing"),
+        *("ClassVcs", "Pipeline", "TrafficClass", "CongestionControl", "Nic", "Uniform", "WorstCase"),
+    }
+    assert networks <= set(definitions)
+    assert [
+        f"{name}.{key}"
+        for name in sorted(networks)
+        for key, value in definitions[name]["properties"].items()
+        if not is_table(value)
+        and key not in definitions[name].get("required", [])
+        and value.get("default", []) in ([], None, {})
+        and not any(word in value.get("description", "") for word in ("efault", "equired"))
+    ] == []
+
+
 def test_every_key_of_run_json_is_described(small):
     assert list(RUN_KEYS) == list(json.loads((small / "run.json").read_text()))
 

@@ -21,12 +21,12 @@ use pyo3::prelude::*;
 
 use crate::errors::{InputError, input_error, json_text};
 
-/// Everything that can be known about a scenario before it runs, as JSON.
+/// Everything that can be known about a scenario before it runs, as JSON. It may have no jobs.
 #[pyfunction]
 #[pyo3(signature = (text, path, overrides=Vec::new(), seed=None))]
 fn check(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>, seed: Option<u64>) -> PyResult<String> {
     let report = py.detach(|| {
-        let loaded = scenario::load(text, path, &overrides, seed, simulation::folder_of(path))?;
+        let loaded = scenario::load_to_check(text, path, &overrides, seed, simulation::folder_of(path))?;
         odonata_system::check(&loaded)
     });
     json_text(&report.map_err(input_error)?)

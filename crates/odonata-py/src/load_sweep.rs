@@ -46,6 +46,7 @@ impl PyLoadSweep {
             "method": self.sweep.method(),
             "cycle_ns": self.sweep.cycle().map(|time| time.nanoseconds()),
             "zero_load_ns": self.sweep.zero_load().map(|time| time.nanoseconds()),
+            "warnings": self.sweep.warnings(),
             "scenario": self.sweep.scenario(),
         }))
     }

@@ -141,6 +141,11 @@ impl PySimulation {
         }
     }
 
+    /// What of the scenario is probably not meant: a list of key, message, expected, as JSON.
+    fn warnings(&mut self) -> PyResult<String> {
+        json_text(&self.running()?.warnings())
+    }
+
     /// Wall time between two snapshots in seconds, if the scenario asks for some.
     fn checkpoint_interval_s(&mut self) -> PyResult<Option<f64>> {
         Ok(self.running()?.scenario().run.checkpoint_interval.map(|time| time.0))

@@ -196,15 +196,7 @@ fn network(scenario: &Resolved) -> Result<NetworkParams, String> {
             queue: scenario.nic.queue,
             rate: scenario.nic.rate,
         },
-        detour: Detour {
-            rule: match n.routing.comparison {
-                resolved::Comparison::Both => DetourRule::Both,
-                resolved::Comparison::Sum => DetourRule::Sum,
-            },
-            threshold: n.routing.threshold.0,
-            bias: n.routing.bias,
-            hops: n.routing.weigh_hops,
-        },
+        detour: detour(&n.routing),
         knowledge: knowledge(&n.routing),
         classes: traffic_classes(scenario)?,
         congestion: congestion(n),
@@ -213,6 +205,23 @@ fn network(scenario: &Resolved) -> Result<NetworkParams, String> {
         blame: scenario.run.blame,
         seed: scenario.seed,
     })
+}
+
+/// Algorithms that never leave a minimal path have no use for it.
+fn detour(r: &resolved::Routing) -> Detour {
+    let (Some(comparison), Some(threshold), Some(bias), Some(hops)) = (r.comparison, r.threshold, r.bias, r.weigh_hops)
+    else {
+        return Detour::default();
+    };
+    Detour {
+        rule: match comparison {
+            resolved::Comparison::Both => DetourRule::Both,
+            resolved::Comparison::Sum => DetourRule::Sum,
+        },
+        threshold: threshold.0,
+        bias,
+        hops,
+    }
 }
 
 fn congestion(n: &resolved::Network) -> CongestionControl {

@@ -1,15 +1,18 @@
 //! All that can be known before a run: sizes, placement, virtual channels, deadlock proof, parts, cost.
 
+mod network;
 mod parallel;
 pub(crate) mod proof;
 
+pub use network::TrafficClassReport;
 pub use parallel::{CutReport, DivisionReport, ParallelReport, PartReport};
 
 use crate::build;
 use crate::estimate::{Estimate, distinct};
 use crate::placement::Placement;
-use crate::scenario::resolved::{Bursts, DeadlockCheck, Hardware, Job, Resolved, Workload};
+use crate::scenario::resolved::{Bursts, CongestionControl, DeadlockCheck, Hardware, Job, Resolved, Workload};
 use crate::scenario::{InputError, Problem, Scenario};
+use crate::warnings::{Warning, warnings};
 use odonata_network::VirtualChannels;
 use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::Time;
@@ -31,10 +34,16 @@ pub struct Report {
     pub servers: usize,
     /// Virtual channels and freedom from deadlock.
     pub routing: RoutingReport,
-    /// Who will run the events here, in which parts.
-    pub parallel: ParallelReport,
-    /// A rough estimate of what the run will cost.
-    pub cost: CostReport,
+    /// Traffic classes; empty: one for all.
+    pub traffic_classes: Vec<TrafficClassReport>,
+    /// Congestion control, with its thresholds.
+    pub congestion_control: CongestionControl,
+    /// Who will run the events here, in which parts; `None`: there are no jobs.
+    pub parallel: Option<ParallelReport>,
+    /// A rough estimate of what the run will cost; `None`: there are no jobs.
+    pub cost: Option<CostReport>,
+    /// What is probably not meant.
+    pub warnings: Vec<Warning>,
 }
 
 /// Sizes of the machine.
@@ -121,18 +130,24 @@ pub fn prove(hardware: &Hardware) -> Result<RoutingReport, String> {
     proof::report(&hardware.machine, &hardware.network.routing)
 }
 
-/// Checks a scenario without running it.
+/// Checks a scenario without running it; it may have no jobs ([`load_to_check`](crate::scenario::load_to_check)).
 ///
 /// # Errors
 /// What does not fit together, as far as it could not be told from the scenario alone.
 pub fn check(scenario: &Scenario) -> Result<Report, InputError> {
-    report(&scenario.resolved, &scenario.placement).map_err(|problem| scenario.document.locate(problem))
+    let report =
+        report(&scenario.resolved, &scenario.placement).map_err(|problem| scenario.document.locate(problem))?;
+    Ok(Report {
+        warnings: warnings(scenario),
+        ..report
+    })
 }
 
 fn report(scenario: &Resolved, placement: &Placement) -> Result<Report, Problem> {
     let misfit = |text| Problem::new("", text, "");
     let routing = build::routing(scenario).map_err(misfit)?;
     let topology = routing.topology();
+    let proved = proof::report(&scenario.machine, &scenario.network.routing).map_err(misfit)?;
     let estimate = Estimate::new(scenario, placement, topology).map_err(misfit)?;
     let mut jobs = Vec::new();
     for ((job, place), expected) in scenario.jobs.iter().zip(&placement.jobs).zip(&estimate.jobs) {
@@ -152,13 +167,19 @@ fn report(scenario: &Resolved, placement: &Placement) -> Result<Report, Problem>
         machine: machine_report(scenario, topology, placement),
         jobs,
         servers: placement.servers.len(),
-        routing: proof::report(&scenario.machine, &scenario.network.routing).map_err(misfit)?,
-        parallel: parallel::report(scenario, placement, topology, &estimate)?,
-        cost: CostReport {
+        traffic_classes: network::traffic_classes(scenario, proved.virtual_channels),
+        congestion_control: scenario.network.congestion_control,
+        routing: proved,
+        parallel: match scenario.jobs.is_empty() {
+            true => None,
+            false => Some(parallel::report(scenario, placement, topology, &estimate)?),
+        },
+        cost: (!scenario.jobs.is_empty()).then(|| CostReport {
             packets: estimate.packets(),
             packet_hops: estimate.hops(),
             cpu_s: estimate.hops() / HOPS_PER_CPU_S,
-        },
+        }),
+        warnings: Vec::new(),
     })
 }
 

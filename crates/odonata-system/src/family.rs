@@ -99,11 +99,7 @@ impl Family {
                 cables: x.cables.clone(),
                 nodes: x.nodes_per_router,
             })?),
-            // A list of edges has no such character at its start: names of routers are words.
-            Kind::Graph(g) if g.text.trim_start().starts_with('<') => {
-                Family::Graph(GraphFile::from_graphml(&g.text, g.nodes_per_router)?)
-            }
-            Kind::Graph(g) => Family::Graph(GraphFile::from_edge_list(&g.text, g.nodes_per_router)?),
+            Kind::Graph(g) => Family::Graph(GraphFile::from_text(&g.text, g.nodes_per_router)?),
         })
     }
 

@@ -25,10 +25,11 @@ pub mod schedule;
 mod simulation;
 mod snapshot;
 mod stuck;
+mod warnings;
 
 pub use check::{
     CostReport, CutReport, DivisionReport, JobReport, MachineReport, ParallelReport, PartReport, Report, RoutingReport,
-    check, prove,
+    TrafficClassReport, check, prove,
 };
 pub use company::Company;
 pub use odonata_units::Time;
@@ -37,3 +38,4 @@ pub use scenario::InputError;
 pub use scenario::resolved::{PythonSource, provide_python};
 pub use simulation::{Others, Progress, Results, Simulation};
 pub use snapshot::Snapshot;
+pub use warnings::{Warning, warnings};

@@ -22,6 +22,7 @@ pub use steady::Steady;
 
 use crate::scenario::resolved::{Resolved, Workload};
 use crate::scenario::{self, InputError, Problem, Scenario};
+use crate::warnings::{self, Warning};
 use odonata_units::Time;
 use std::path::Path;
 
@@ -102,6 +103,11 @@ impl LoadSweep {
     /// Name of the job whose load changes.
     pub fn job(&self) -> &str {
         &self.scenario.resolved.jobs[self.job].name
+    }
+
+    /// What of the scenario is probably not meant.
+    pub fn warnings(&self) -> Vec<Warning> {
+        warnings::of_jobs(&self.scenario)
     }
 
     /// The scenario as it is simulated, save for the load.

@@ -57,11 +57,29 @@ pub fn load(
     seed: Option<u64>,
     folder: impl AsRef<Path>,
 ) -> Result<Scenario, InputError> {
+    let scenario = load_to_check(text, name, overrides, seed, folder)?;
+    match scenario.resolved.jobs.is_empty() {
+        true => Err(scenario.document.locate(resolve::no_jobs())),
+        false => Ok(scenario),
+    }
+}
+
+/// Loads a scenario that may have no jobs, which can be checked and not be run; see [`load`].
+///
+/// # Errors
+/// The first mistake that is found.
+pub fn load_to_check(
+    text: &str,
+    name: &str,
+    overrides: &[String],
+    seed: Option<u64>,
+    folder: impl AsRef<Path>,
+) -> Result<Scenario, InputError> {
     let document = Document::merge(name, text, overrides)?;
     let mut written = document.read()?;
     written.seed = seed.unwrap_or(written.seed);
-    let resolved =
-        resolve::resolve(written, stem(name), folder.as_ref()).map_err(|problem| document.locate(problem))?;
+    let resolved = resolve::resolve(written, &document, stem(name), folder.as_ref())
+        .map_err(|problem| document.locate(problem))?;
     let placement = placement::place(&resolved).map_err(|problem| document.locate(problem))?;
     Ok(Scenario {
         resolved,
@@ -82,7 +100,7 @@ pub fn load_hardware(
 ) -> Result<Hardware, InputError> {
     let document = Document::merge(name, text, overrides)?;
     let written = document.read()?;
-    resolve::hardware(written, stem(name), folder.as_ref()).map_err(|problem| document.locate(problem))
+    resolve::hardware(written, &document, stem(name), folder.as_ref()).map_err(|problem| document.locate(problem))
 }
 
 /// The name of a scenario that has none of its own.

@@ -18,6 +18,7 @@ use crate::placement::Placement;
 use crate::scenario::{InputError, Problem, Resolved, Scenario};
 use crate::schedule::{self, Resources};
 use crate::snapshot::Layout;
+use crate::warnings::{Warning, warnings};
 use look::Look;
 use odonata_engine::{Pause, Scheduler, Time};
 use start::share_of;
@@ -44,6 +45,7 @@ pub struct Simulation {
     checked: Time,
     progress: Progress,
     meter: Meter,
+    warnings: Vec<Warning>,
 }
 
 impl Simulation {
@@ -66,6 +68,7 @@ impl Simulation {
     /// The same, divided like a run that was saved.
     fn with(scenario: Scenario, others: Others, layout: Option<&Layout>) -> Result<Self, InputError> {
         let meter = Meter::start();
+        let warnings = warnings(&scenario);
         let Scenario {
             resolved,
             placement,
@@ -101,6 +104,7 @@ impl Simulation {
             checked: Time::ZERO,
             progress: Progress::default(),
             meter,
+            warnings,
         };
         this.progress = this.look().progress(&this);
         Ok(this)
@@ -114,6 +118,11 @@ impl Simulation {
     /// The scenario that runs.
     pub fn scenario(&self) -> &Resolved {
         &self.scenario
+    }
+
+    /// What of the scenario is probably not meant.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
     }
 
     /// Simulates for about `wall` of real time, or to the end.

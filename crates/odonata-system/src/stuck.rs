@@ -129,8 +129,8 @@ mod tests {
         if unsafe_channels {
             // What no scenario may ask for: too few virtual channels for paths through any router.
             let routing = &mut loaded.resolved.network.routing;
-            (routing.algorithm, routing.via) = (Algorithm::Valiant, Via::Router);
-            routing.vc_rule = VcRule::Codes;
+            (routing.algorithm, routing.via) = (Algorithm::Valiant, Some(Via::Router));
+            routing.vc_rule = Some(VcRule::Codes);
         }
         let mut simulation = Simulation::new(loaded).unwrap();
         while !simulation.advance(Duration::from_secs(60)).finished {}

@@ -98,6 +98,26 @@ fn mistakes_are_found_with_their_line_and_key() {
         assert!(found.to_string().contains("a frequency such as \"1 GHz\""), "{found}");
     }
 
+    // Before all that is written in cycles and flits, wherever it stands.
+    let found = error("router_delay = \"2 cycles\"\nclock = \"0 GHz\"");
+    assert_eq!((found.line, found.key.as_str()), (Some(3), "network.clock"));
+    assert_eq!(
+        (found.value.as_deref(), found.hint.as_deref()),
+        (Some("\"0 GHz\""), Some("it must be positive"))
+    );
+    let found = error("packet = \"4 flits\"\nflit = \"16 Kb\"");
+    assert_eq!((found.line, found.key.as_str()), (Some(3), "network.flit"));
+    assert!(
+        found
+            .hint
+            .as_deref()
+            .is_some_and(|hint| hint.contains("\"b\" is for bits")),
+        "{found}"
+    );
+    let found = error("packet = \"4 flits\"\nflit = \"0 B\"");
+    assert_eq!((found.line, found.key.as_str()), (Some(3), "network.flit"));
+    assert!(found.expected.starts_with("1 B at least"), "{found}");
+
     let found = error("clock = \"1.5 GHz\"\nrouter_delay = \"1 cycle\"");
     assert_eq!((found.line, found.key.as_str()), (Some(3), "network.router_delay"));
     assert_eq!(found.expected, "a whole number of ps");

@@ -364,6 +364,43 @@ fn missing_keys_are_reported_at_the_table_they_are_missing_from() {
     assert_eq!(error.key, "jobs");
 }
 
+/// The file, the line of it and the key that names it.
+#[test]
+fn a_graph_that_cannot_be_read_is_reported_with_its_own_line() {
+    let folder = std::env::temp_dir().join(format!("odonata-graphs-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("graph.txt");
+    let error = |content: &str| {
+        std::fs::write(&file, content).unwrap();
+        let text = format!("[machine.graph]\nfile = \"graph.txt\"\n{JOB}");
+        scenario::load(&text, "scenario.toml", &[], None, &folder)
+            .map(|_| ())
+            .unwrap_err()
+    };
+    let two = "<graphml><graph><node id=\"a\"/></graph>\n<graph><node id=\"b\"/></graph></graphml>";
+    for (content, line, message) in [
+        ("{\"nodes\": [], \"links\": []}", Some(1), "the text begins like JSON"),
+        (two, Some(2), "a second graph, after the one of line 1"),
+        (
+            "a b\nrouter c block=1\nb c\n",
+            Some(1),
+            "router a has no block, but router c has one (line 2)",
+        ),
+        ("# nothing\n", None, "there is no router"),
+    ] {
+        let found = error(content);
+        assert!(found.message.starts_with(message), "{found}");
+        assert_eq!(
+            (found.line, found.key.as_str()),
+            (line, "machine.graph.file"),
+            "{found}"
+        );
+        assert_eq!(found.file, file.display().to_string());
+        assert!(found.expected.starts_with("GraphML or a list of edges"), "{found}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn io_without_servers_is_refused() {
     let error = error(&with("[[jobs]]\nranks = 4\nworkload = { checkpoint = {} }\n"));
@@ -483,7 +520,7 @@ fn what_routers_know_of_each_other_has_bounds_and_needs_groups() {
     let far = with_keys(&["knowledge=\"piggyback\"", "congestion_factor=1001.0"]);
     assert!(far.contains("0 to 1000"), "{far}");
     let minimal = error_with(&with(JOB), &["network.routing.knowledge=\"global\""]).to_string();
-    assert!(minimal.contains("the routing is minimal"), "{minimal}");
+    assert!(minimal.contains("the routing \"minimal\""), "{minimal}");
     let fly = "[machine.slim-fly]\nq = 5\nnodes_per_router = 1\n[network.routing]\nalgorithm = \"ugal\"\nknowledge = \"global\"\n\
                [[jobs]]\nranks = 2\nworkload = { milc = {} }\n";
     let fly = error(fly).to_string();

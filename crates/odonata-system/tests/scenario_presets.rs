@@ -81,9 +81,9 @@ fn the_papers_preset_has_none_of_what_only_the_runs_have() {
     let routing = &network.routing;
     assert_eq!(
         (routing.algorithm, routing.via),
-        (Algorithm::ProgressiveAdaptive, Via::Router)
+        (Algorithm::ProgressiveAdaptive, Some(Via::Router))
     );
-    assert_eq!((routing.candidates, routing.divert), (1, Divert::Any));
+    assert_eq!((routing.candidates, routing.divert), (Some(1), Some(Divert::Any)));
     // No copy on the way to the interface; all messages eager.
     assert_eq!(resolved.mpi.send_per_byte.time_for(Bytes(29_516_800)), Time::ZERO);
     assert_eq!(resolved.mpi.eager_threshold, None);

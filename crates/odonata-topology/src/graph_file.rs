@@ -15,14 +15,15 @@
 //!
 //! `nodes` and `router` can therefore not be names. `cables` is the number of parallel cables, `class` one of the names
 //! of [`LinkClass`](crate::LinkClass) but terminal (default local), `bandwidth` a multiple of what the class has. `ports`
-//! of a router is how many it has at least; those left over are free. `block` (see [`Topology::blocks`]) is given for
+//! of a router is how many it has at least; those left over are free. A text that begins with `{` or `[` is refused as
+//! JSON. `block` (see [`Topology::blocks`]) is given for
 //! all routers or for none and never falls.
 //!
 //! **GraphML** (U. Brandes et al., "GraphML progress report", Graph Drawing 2001; graphml.graphdrawing.org): the same
 //! settings are `data` of nodes (`nodes`, `ports`, `block`) and edges (`cables`, `class`, `bandwidth`), known by the
 //! `attr.name` of their keys; a key's `default` counts where nothing is given. The `id` of a node is the router's name.
 //! An edge's `sourceport` and `targetport` are numbers of ports of the two routers. Other data and elements are passed
-//! over; hyperedges, nested or directed graphs and document type declarations are refused, so that no entity but the
+//! over; hyperedges, nested, directed or several graphs and document type declarations are refused, so that no entity but the
 //! five of XML can be meant.
 
 mod draft;
@@ -61,6 +62,22 @@ impl GraphFile {
         graphml::read(text, nodes)?.finish()
     }
 
+    /// Reads either form, told by its first character: GraphML begins with `<`, which no list of edges does.
+    ///
+    /// # Errors
+    /// The text is of another form that is told by its beginning (JSON, DOT, GML); or as above.
+    pub fn from_text(text: &str, nodes: u32) -> Result<Self, String> {
+        let start = text.trim_start_matches('\u{feff}').trim_start();
+        if start.starts_with('<') {
+            return GraphFile::from_graphml(text, nodes);
+        }
+        if let Some(form) = foreign(start) {
+            let line = 1 + text[..text.len() - start.len()].matches('\n').count();
+            return Err(format!("line {line}: the text begins like {form}"));
+        }
+        GraphFile::from_edge_list(text, nodes)
+    }
+
     /// The graph.
     pub fn topology(&self) -> &Topology {
         &self.topology
@@ -77,6 +94,19 @@ impl GraphFile {
     /// See there.
     pub fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
         self.topology.impair(faults)
+    }
+}
+
+/// Which other form of graphs `start`, the beginning of a text, belongs to.
+fn foreign(start: &str) -> Option<&'static str> {
+    if start.starts_with(['{', '[']) {
+        return Some("JSON");
+    }
+    let first: Vec<&str> = start.lines().next().unwrap_or("").split_whitespace().take(3).collect();
+    match first.as_slice() {
+        ["graph", "["] | ["graph["] => Some("GML"),
+        ["graph" | "digraph" | "strict", .., last] if last.ends_with('{') => Some("DOT (Graphviz)"),
+        _ => None,
     }
 }
 
@@ -274,8 +304,18 @@ mod tests {
             );
         }
         assert!(list("# nothing\n").contains("no router"));
-        assert!(list("router a block=0\nrouter b\n").contains("block"));
-        assert!(list("router a block=1\nrouter b block=0\n").contains("block"));
+        assert_eq!(
+            list("router a block=0\na b\n"),
+            "line 2: router b has no block, but router a has one (line 1): all or none are expected"
+        );
+        assert_eq!(
+            list("a b\nrouter b block=3\n"),
+            "line 1: router a has no block, but router b has one (line 1): all or none are expected"
+        );
+        assert_eq!(
+            list("router a block=1\nrouter b block=0\n"),
+            "line 2: router b has block 0, the one before it block 1: blocks never fall"
+        );
 
         let xml = |inside: &str| {
             let text = format!(
@@ -309,10 +349,31 @@ mod tests {
         let raw = |text: &str| GraphFile::from_graphml(text, 1).unwrap_err();
         assert!(raw("<!DOCTYPE x [<!ENTITY a \"b\">]><graphml/>").contains("document type"));
         assert!(raw("<graphml><graph edgedefault=\"directed\"/></graphml>").contains("directed"));
+        assert_eq!(
+            raw("<graphml><graph><node id=\"a\"/></graph>\n<graph><node id=\"b\"/></graph></graphml>"),
+            "line 2: a second graph, after the one of line 1: a machine is exactly one"
+        );
         assert!(raw("<graphml/>").contains("no router"));
         assert!(raw("").contains("no router"));
         assert!(raw("<graphml>").contains("ends"));
         assert!(raw(&"<a>".repeat(1000)).contains("deep"));
+    }
+
+    /// Files that are not meant for this reader are named, and not taken for strange lists of edges.
+    #[test]
+    fn other_forms_of_graphs_are_told_by_their_beginning() {
+        for (text, form) in [
+            ("\n {\"nodes\": []}", "line 2: the text begins like JSON"),
+            ("[[0, 1], [1, 2]]", "line 1: the text begins like JSON"),
+            ("graph [\n  node [ id 0 ]\n]", "line 1: the text begins like GML"),
+            ("digraph G {\n a -> b\n}", "line 1: the text begins like DOT (Graphviz)"),
+        ] {
+            assert_eq!(GraphFile::from_text(text, 1).unwrap_err(), form, "{text}");
+        }
+        let read = |text: &str| GraphFile::from_text(text, 1).map(|graph| graph.names().to_vec());
+        assert_eq!(read("graph digraph\n"), Ok(vec!["graph".into(), "digraph".into()]));
+        let xml = "\n<graphml><graph><node id=\"a\"/></graph></graphml>";
+        assert_eq!(read(xml), Ok(vec!["a".into()]));
     }
 
     #[test]

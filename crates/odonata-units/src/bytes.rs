@@ -4,6 +4,9 @@ use std::ops::{Add, AddAssign};
 
 use crate::quantity::{Quantity, Units};
 
+/// For whoever writes a small b.
+const BITS: &str = "\"b\" is for bits; a size is in bytes, \"B\", of 8 bits each: 16 Kb are 2 KiB";
+
 /// A size in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
@@ -62,8 +65,19 @@ impl Quantity for Bytes {
         ("M", "write \"MB\" for 10^6 bytes or \"MiB\" for 2^20"),
         ("G", "write \"GB\" for 10^9 bytes or \"GiB\" for 2^30"),
         ("T", "write \"TB\" for 10^12 bytes or \"TiB\" for 2^40"),
-        ("b", "bytes are written \"B\""),
         ("bytes", "bytes are written \"B\""),
+        ("b", BITS),
+        ("bit", BITS),
+        ("bits", BITS),
+        ("kb", BITS),
+        ("Kb", BITS),
+        ("kbit", BITS),
+        ("Kbit", BITS),
+        ("Kibit", BITS),
+        ("Mb", BITS),
+        ("Mbit", BITS),
+        ("Gb", BITS),
+        ("Gbit", BITS),
     ];
 
     fn build(base: f64, number: &str, unit: f64) -> Result<Self, String> {

@@ -276,6 +276,12 @@ mod tests {
     #[test]
     fn a_wrong_unit_gets_the_nearest_or_the_reason() {
         assert_eq!(hint::<Bytes>("4 Kib"), "did you mean \"4 KiB\"?");
+        for bits in ["16 Kb", "16 kbit", "128 b", "128 bits", "1 Gbit"] {
+            assert!(
+                hint::<Bytes>(bits).starts_with("\"b\" is for bits; a size is in bytes"),
+                "{bits}"
+            );
+        }
         assert_eq!(
             hint::<Bytes>("4 KB"),
             "write \"kB\" for 1,000 bytes or \"KiB\" for 1,024"

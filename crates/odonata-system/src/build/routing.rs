@@ -20,31 +20,33 @@ pub(super) fn new(machine: &Machine, r: &resolved::Routing) -> Result<Routing, S
         format!("machines of kind {kind} have no routing \"{name}\"")
     };
     let of_groups = || r.algorithm.among(algorithm::DRAGONFLY).ok_or_else(missing);
-    let via = match r.via {
+    // Resolved, every key that the algorithm takes is there; the others make no difference.
+    let candidates = r.candidates.unwrap_or(1);
+    let via = match r.via.unwrap_or_default() {
         resolved::Via::Group => routing::Intermediate::Group,
         resolved::Via::Router => routing::Intermediate::Router,
     };
     Ok(match family {
         Family::Dragonfly(dragonfly) => {
             dragonfly.check_ways()?;
-            let divert = match r.divert {
+            let divert = match r.divert.unwrap_or_default() {
                 resolved::Divert::Any => routing::Divert::Anywhere,
                 resolved::Divert::OwnGlobalPorts => routing::Divert::OwnGlobalPorts,
             };
-            let rule = match r.vc_rule {
+            let rule = match r.vc_rule.unwrap_or_default() {
                 resolved::VcRule::Stage => routing::VcRule::Stage,
                 resolved::VcRule::Codes => routing::VcRule::Codes,
                 resolved::VcRule::Phase => routing::VcRule::Phase,
             };
-            let routing = DragonflyRouting::new(dragonfly, of_groups()?, via, divert, rule, r.candidates);
+            let routing = DragonflyRouting::new(dragonfly, of_groups()?, via, divert, rule, candidates);
             Routing::Dragonfly(routing)
         }
         Family::Dragonfly2d(dragonfly) => {
-            Routing::Dragonfly2d(Dragonfly2dRouting::new(dragonfly, of_groups()?, via, r.candidates)?)
+            Routing::Dragonfly2d(Dragonfly2dRouting::new(dragonfly, of_groups()?, via, candidates)?)
         }
         Family::DragonflyPlus(dragonfly) => {
             let algorithm = r.algorithm.among(algorithm::DRAGONFLY_PLUS).ok_or_else(missing)?;
-            Routing::DragonflyPlus(DragonflyPlusRouting::new(dragonfly, algorithm, r.candidates)?)
+            Routing::DragonflyPlus(DragonflyPlusRouting::new(dragonfly, algorithm, candidates)?)
         }
         Family::Torus(torus) => {
             let table = match torus.shape().wrap {
@@ -52,7 +54,7 @@ pub(super) fn new(machine: &Machine, r: &resolved::Routing) -> Result<Routing, S
                 false => algorithm::MESH,
             };
             let algorithm = r.algorithm.among(table).ok_or_else(missing)?;
-            let selection = match r.selection {
+            let selection = match r.selection.unwrap_or_default() {
                 resolved::Selection::Lightest => routing::Selection::Lightest,
                 resolved::Selection::Random => routing::Selection::Random,
             };
@@ -69,11 +71,11 @@ pub(super) fn new(machine: &Machine, r: &resolved::Routing) -> Result<Routing, S
         }
         Family::SlimFly(fly) => {
             let algorithm = r.algorithm.among(algorithm::SLIM_FLY).ok_or_else(missing)?;
-            Routing::SlimFly(SlimFlyRouting::new(fly, algorithm, r.candidates)?)
+            Routing::SlimFly(SlimFlyRouting::new(fly, algorithm, candidates)?)
         }
         Family::HyperX(hyperx) => {
             let algorithm = r.algorithm.among(algorithm::HYPERX).ok_or_else(missing)?;
-            Routing::HyperX(HyperXRouting::new(hyperx, algorithm, r.candidates)?)
+            Routing::HyperX(HyperXRouting::new(hyperx, algorithm, candidates)?)
         }
         Family::Graph(_) => return Err(missing()),
     })

@@ -3,8 +3,8 @@
 use super::RoutingReport;
 use crate::build;
 use crate::scenario::resolved::{DeadlockCheck, Kind, Machine, Routing};
-use odonata_network::deadlock;
-use odonata_topology::{Peer, Topology};
+use odonata_network::{VirtualChannels, deadlock};
+use odonata_topology::{LinkClass, Peer, Topology};
 
 /// Routers up to which the dependency graph of the whole machine is enumerated: seconds; the time grows with
 /// their cube for detours over routers.
@@ -17,6 +17,14 @@ const FEW_CABLES: u32 = 2;
 /// What is known of the routing `r` on `machine`.
 pub(super) fn report(machine: &Machine, r: &Routing) -> Result<RoutingReport, String> {
     let needed = build::routing_on(machine, r)?;
+    let cables = needed.topology().cables_by_class();
+    // Whatever is said of all classes means nothing for those that the machine does not have.
+    let present = |vcs: VirtualChannels| {
+        LinkClass::ALL.map(|class| match cables[class as usize] {
+            0 => 0,
+            _ => vcs[class as usize],
+        })
+    };
     let smaller = match needed.topology().routers() <= LARGEST_PROOF {
         true => None,
         false => smaller(&machine.kind),
@@ -43,8 +51,8 @@ pub(super) fn report(machine: &Machine, r: &Routing) -> Result<RoutingReport, St
     };
     let proof = deadlock::check(&routing);
     Ok(RoutingReport {
-        virtual_channels_needed: routing.virtual_channels(),
-        virtual_channels: build::virtual_channels_of(r, &routing),
+        virtual_channels_needed: present(routing.virtual_channels()),
+        virtual_channels: present(build::virtual_channels_of(r, &routing)),
         deadlock_free: proof.cycle.is_none(),
         deadlock_check: r.deadlock_check,
         channels: proof.channels,

@@ -67,6 +67,17 @@ pub enum RouterModel {
     Pipelined,
 }
 
+impl RouterModel {
+    /// Its name in a scenario.
+    pub fn name(self) -> &'static str {
+        match self {
+            RouterModel::InputQueued => "input-queued",
+            RouterModel::OutputQueued => "output-queued",
+            RouterModel::Pipelined => "pipelined",
+        }
+    }
+}
+
 /// Which of several ports with room an adaptive packet takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -14,7 +14,8 @@ use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 use serde::ser::{Serialize, Serializer};
 
 use super::error::quoted;
-use super::tree::{Node, Value};
+use super::reader::{Path, ReadError, Reader};
+use super::tree::Node;
 use super::written::Network;
 
 /// Units of frequencies, in hertz.
@@ -148,20 +149,36 @@ pub(super) struct Measure {
 }
 
 impl Measure {
-    /// That of a merged document. What is wrong with the two keys themselves is found when they are read.
-    pub(super) fn of(root: &Node) -> Measure {
-        let network = root.get("network");
-        let text = |key: &str| network.and_then(|network| network.get(key)).map(|node| &node.value);
-        let clock = match text("clock") {
-            Some(Value::String(text)) => text.parse().ok(),
-            _ => None,
+    /// That of a merged document.
+    ///
+    /// # Errors
+    /// `network.clock` or `network.flit` is no such thing, or not positive.
+    pub(super) fn read(root: &Node) -> Result<Measure, ReadError> {
+        let none = Measure {
+            clock: None,
+            flit: None,
         };
-        let flit = match text("flit") {
-            None => Some(Network::default().flit),
-            Some(Value::String(text)) => text.parse().ok().filter(|&flit| flit > Bytes::ZERO),
-            Some(_) => None,
+        let network = Path::Key(&Path::Root, "network");
+        let reader = |key: &'static str| {
+            let node = root.get("network").and_then(|network| network.get(key))?;
+            Some(Reader {
+                node,
+                path: Path::Key(&network, key),
+                measure: &none,
+            })
         };
-        Measure { clock, flit }
+        let clock = reader("clock").map(Clock::deserialize).transpose()?;
+        let flit = match reader("flit") {
+            None => Network::default().flit,
+            Some(reader) => match Bytes::deserialize(reader)? {
+                Bytes::ZERO => return Err(reader.refuse("1 B at least, such as \"32 B\"")),
+                flit => flit,
+            },
+        };
+        Ok(Measure {
+            clock,
+            flit: Some(flit),
+        })
     }
 
     /// `text` in seconds or bytes if it is in cycles or flits; `None` if it is anything else.

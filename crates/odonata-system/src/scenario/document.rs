@@ -1,6 +1,6 @@
 //! The merged scenario: a preset, the user's file above it, overrides on top; and where each key is from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::clock::Measure;
 use super::error::{InputError, Problem, nearest, quoted};
@@ -77,13 +77,7 @@ impl Document {
 
     /// The written form.
     pub(super) fn read(&self) -> Result<Written, InputError> {
-        let measure = Measure::of(&self.root);
-        let reader = Reader {
-            node: &self.root,
-            path: Path::Root,
-            measure: &measure,
-        };
-        serde::Deserialize::deserialize(reader).map_err(|error: ReadError| {
+        let locate = |error: ReadError| {
             let (key, place) = error.at.unwrap_or_else(|| (String::new(), self.root.place));
             InputError {
                 message: error.problem,
@@ -92,7 +86,15 @@ impl Document {
                 hint: error.hint,
                 ..self.error_in(key, place)
             }
-        })
+        };
+        // Where the units are wrong, everything that is written in them would be.
+        let measure = Measure::read(&self.root).map_err(locate)?;
+        let reader = Reader {
+            node: &self.root,
+            path: Path::Root,
+            measure: &measure,
+        };
+        serde::Deserialize::deserialize(reader).map_err(locate)
     }
 
     /// An error about the value at `key` (a dotted path; positions in arrays count from 0). Where there is no
@@ -158,6 +160,32 @@ impl Document {
         }
     }
 
+    /// Whether the key `key` (a dotted path) was written, in whatever layer.
+    pub fn has(&self, key: &str) -> bool {
+        self.find(key).1
+    }
+
+    /// The keys of the table at `table` that were written for another value of its key `choice`: all that are from a preset,
+    /// which may hold keys for whoever takes another value; and those of the file where an override makes the choice.
+    pub(super) fn leftovers(&self, table: &str, choice: &str) -> BTreeSet<String> {
+        let (node, found) = self.find(table);
+        let Value::Table(entries) = &node.value else {
+            return BTreeSet::new();
+        };
+        let layer = |entry: &Entry| match &self.sources[entry.node.place.source as usize] {
+            _ if entry.node.place.source == 0 => Layer::File,
+            Source { text: Some(_), .. } => Layer::Preset,
+            Source { text: None, .. } => Layer::Override,
+        };
+        let chosen_in = entries.get(choice).map_or(Layer::Preset, layer);
+        entries
+            .iter()
+            .filter(|_| found)
+            .filter(|(_, entry)| layer(entry) == Layer::Preset || layer(entry) < chosen_in)
+            .map(|(key, _)| key.clone())
+            .collect()
+    }
+
     /// The node at `key`, or the innermost one on the way to it, and which of the two it is.
     fn find(&self, key: &str) -> (&Node, bool) {
         let mut node = &self.root;
@@ -210,6 +238,14 @@ impl Document {
             ..self.error_in(setting.keys[..=depth].join("."), place)
         })
     }
+}
+
+/// The layers of a scenario, from below.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Layer {
+    Preset,
+    File,
+    Override,
 }
 
 /// Sets the value at `keys[depth..]` below `node`. Where an array has no such position: the depth and how many

@@ -153,6 +153,12 @@ impl<'a> Reader<'a> {
         error.at(&self.path, self.node.place)
     }
 
+    /// The error of a value of the right type that is not possible.
+    pub(super) fn refuse(&self, expected: &str) -> ReadError {
+        let error = ReadError::mismatch("invalid value", Some(self.node.shown()), expected);
+        error.at(&self.path, self.node.place)
+    }
+
     /// A text where a quantity may be meant; cycles and flits become seconds and bytes.
     fn text<'de, V: Visitor<'de>>(self, text: &str, visitor: V) -> Result<V::Value, ReadError> {
         match self.measure.convert(text) {

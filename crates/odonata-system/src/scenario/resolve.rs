@@ -7,7 +7,9 @@ mod congestion;
 mod jobs;
 mod machine;
 mod parallel;
+mod router_keys;
 mod routing;
+mod routing_keys;
 mod rules;
 mod storage;
 mod trace;
@@ -19,6 +21,7 @@ mod worst_case;
 use odonata_topology::LinkClass;
 use odonata_units::{Bandwidth, Bytes, Time};
 
+use super::document::Document;
 use super::error::Problem;
 use super::layout::Layout;
 use super::resolved as r;
@@ -30,10 +33,16 @@ const MOST_FLITS: u64 = u16::MAX as u64;
 /// Largest packet, in bytes: a whole one has to fit into every buffer.
 const LARGEST_PACKET: u64 = 1 << 20;
 
-/// Resolves `written`. `stem` is the name of a scenario without one; relative files start from `folder`.
-pub(super) fn resolve(written: w::Written, stem: &str, folder: &std::path::Path) -> Result<r::Resolved, Problem> {
+/// Resolves `written`, which was read from `document`. `stem` is the name of a scenario without one; relative files start
+/// from `folder`.
+pub(super) fn resolve(
+    written: w::Written,
+    document: &Document,
+    stem: &str,
+    folder: &std::path::Path,
+) -> Result<r::Resolved, Problem> {
     let (machine, layout) = machine::machine(written.machine, folder)?;
-    let network = network(&written.network, &machine.kind)?;
+    let network = network(&written.network, document, &machine.kind)?;
     if !machine.failed_links.is_empty() {
         let refuse = |problem| Problem::new("machine.failed_links", problem, "cables that leave the routing a way");
         crate::build::routing_on(&machine, &network.routing).map_err(refuse)?;
@@ -71,10 +80,22 @@ pub(super) fn resolve(written: w::Written, stem: &str, folder: &std::path::Path)
     Ok(resolved)
 }
 
-/// Resolves the machine of `written` and its network, whatever else there is.
-pub(super) fn hardware(written: w::Written, stem: &str, folder: &std::path::Path) -> Result<r::Hardware, Problem> {
+/// What is said of a scenario that has to have jobs and has none.
+pub(super) fn no_jobs() -> Problem {
+    let expected = format!("1 to {} tables [[jobs]]", jobs::MOST_JOBS);
+    let problem = Problem::new("jobs", "there are no jobs", expected);
+    problem.hint("odonata describe and odonata check need none")
+}
+
+/// Resolves the machine of `written` and its network, whatever else there is; see [`resolve`].
+pub(super) fn hardware(
+    written: w::Written,
+    document: &Document,
+    stem: &str,
+    folder: &std::path::Path,
+) -> Result<r::Hardware, Problem> {
     let (machine, layout) = machine::machine(written.machine, folder)?;
-    let network = network(&written.network, &machine.kind)?;
+    let network = network(&written.network, document, &machine.kind)?;
     Ok(r::Hardware {
         name: name("name", written.name.unwrap_or_else(|| stem.into()))?,
         preset: written.preset,
@@ -148,7 +169,7 @@ fn run(run: &w::Run, layout: &Layout) -> Result<r::Run, Problem> {
     })
 }
 
-fn network(n: &w::Network, kind: &r::Kind) -> Result<r::Network, Problem> {
+fn network(n: &w::Network, document: &Document, kind: &r::Kind) -> Result<r::Network, Problem> {
     if n.packet == Bytes::ZERO || n.packet.0 > LARGEST_PACKET {
         let problem = format!("a packet of {} is not possible", n.packet);
         return Err(Problem::new("network.packet", problem, "1 B to 1 MiB"));
@@ -172,6 +193,7 @@ fn network(n: &w::Network, kind: &r::Kind) -> Result<r::Network, Problem> {
         return Err(error.hint("make flits larger or packets smaller"));
     }
     pipelined(n)?;
+    router_keys::check(n, document)?;
     // A worm is held by several buffers together.
     let least = if n.switching == r::Switching::Wormhole {
         n.flit
@@ -185,7 +207,9 @@ fn network(n: &w::Network, kind: &r::Kind) -> Result<r::Network, Problem> {
         global: link("global", &l.global, least, (4.7, 300, 16))?,
         column: link("column", &l.column.or(&l.local), least, (5.25, 50, 16))?,
     };
-    let routing = routing::routing(n, &links, kind)?;
+    let leftovers = document.leftovers("network.routing", "algorithm");
+    let routing = routing::routing(n, &leftovers, &links, kind)?;
+    router_keys::bubble(n, routing.algorithm)?;
     if routing.algorithm == r::Algorithm::Bubble {
         bubble(n, &links)?;
     }

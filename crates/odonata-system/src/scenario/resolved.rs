@@ -228,26 +228,35 @@ pub struct Routing {
     /// How the way up is chosen; only of fat trees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub up: Option<Up>,
-    /// What a non-minimal path goes through.
-    pub via: Via,
+    /// What a non-minimal path goes through; this and the following are there where the algorithm takes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub via: Option<Via>,
     /// Load of the minimal port up to which no packet leaves it.
-    pub threshold: Bytes,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Bytes>,
     /// Factor on the load of the non-minimal port; above 1 favours minimal paths.
-    pub bias: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bias: Option<f64>,
     /// How threshold and bias are taken together.
-    pub comparison: Comparison,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
     /// Whether loads count times hops.
-    pub weigh_hops: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weigh_hops: Option<bool>,
     /// Non-minimal paths that are compared.
-    pub candidates: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub candidates: Option<u32>,
     /// Which of several open ports an adaptive packet takes.
-    pub selection: Selection,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selection: Option<Selection>,
+    /// Over what a second router of the source group may divert.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub divert: Option<Divert>,
+    /// How virtual channels are assigned to hops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vc_rule: Option<VcRule>,
     /// Virtual channels per port; `None`: as many as the algorithm needs.
     pub vcs: Option<Vcs>,
-    /// Over what a second router of the source group may divert.
-    pub divert: Divert,
-    /// How virtual channels are assigned to hops.
-    pub vc_rule: VcRule,
     /// What happens to a routing that can deadlock.
     pub deadlock_check: DeadlockCheck,
 }
@@ -589,6 +598,9 @@ pub struct ProgramFile {
 pub struct Synthetic {
     /// Where messages go.
     pub pattern: Pattern,
+    /// Whether the pattern was asked for as the worst case of the machine.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub worst_case: bool,
     /// Size of a message.
     pub bytes: Bytes,
     /// Mean time between the messages of a rank; positive.

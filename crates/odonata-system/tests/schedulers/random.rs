@@ -58,7 +58,10 @@ impl Author {
         if router == "input-queued" {
             text += &format!("input_queues = {queues:?}\n");
         }
-        text += &format!("[network.routing]\nalgorithm = {algorithm:?}\nvia = {via:?}\n");
+        text += &format!("[network.routing]\nalgorithm = {algorithm:?}\n");
+        if algorithm != "minimal" {
+            text += &format!("via = {via:?}\n");
+        }
         for class in ["terminal", "local", "global"] {
             let bandwidth = self.one_of(&["10.24 GB/s", "5.12 GB/s", "4.7 GiB/s"]);
             let latency = self.one_of(&["100 ns", "51.2 ns", "33 ns", "2 ns"]);

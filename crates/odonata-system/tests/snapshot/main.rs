@@ -123,9 +123,11 @@ fn random_scenario(seed: u64) -> Scenario {
                  [[jobs]]\nname = \"noise\"\nranks = 6\nuntil = \"last\"\n\
                  workload = { uniform = { bytes = \"2 KiB\", mean_interval = \"3 us\" } }\n";
     }
+    // In the file, as not every router and routing has a use for them: settings of the command line may replace those.
+    let (queues, via) = (one_of(&["fifo", "virtual-output"]), one_of(&["group", "router"]));
+    text += &format!("[network]\ninput_queues = {queues:?}\n[network.routing]\nvia = {via:?}\n");
     let settings = [
         one_of(&["network.router=input-queued", "network.router=output-queued"]),
-        one_of(&["network.input_queues=fifo", "network.input_queues=virtual-output"]),
         one_of(&["network.switching=cut-through", "network.switching=store-and-forward"]),
         one_of(&[
             "network.routing.algorithm=minimal",
@@ -133,7 +135,6 @@ fn random_scenario(seed: u64) -> Scenario {
             "network.routing.algorithm=progressive-adaptive",
             "network.routing.algorithm=progressive-adaptive",
         ]),
-        one_of(&["network.routing.via=group", "network.routing.via=router"]),
         one_of(&["run.blame=true", "run.blame=true", "run.blame=false"]),
         one_of(&[
             "run.series_interval=\"7 us\"",

@@ -105,6 +105,8 @@ pub(super) struct Draft {
     numbers: HashMap<String, u32>,
     names: Vec<String>,
     routers: Vec<RouterSettings>,
+    /// The line on which each router is named first.
+    lines: Vec<u32>,
     cables: Vec<DraftCable>,
     /// Ports that are needed at least so far.
     ports: u64,
@@ -124,8 +126,8 @@ impl Draft {
         self.numbers.get(name).copied()
     }
 
-    /// The router of that name; it is made if there is none.
-    pub(super) fn router(&mut self, name: &str) -> u32 {
+    /// The router of that name, on `line`; it is made if there is none.
+    pub(super) fn router(&mut self, name: &str, line: u32) -> u32 {
         if let Some(router) = self.find(name) {
             return router;
         }
@@ -133,6 +135,7 @@ impl Draft {
         self.numbers.insert(name.to_owned(), router);
         self.names.push(name.to_owned());
         self.routers.push(RouterSettings::default());
+        self.lines.push(line);
         router
     }
 
@@ -301,28 +304,27 @@ impl Draft {
     }
 
     fn blocks(&self) -> Result<Option<Vec<u32>>, String> {
-        let given = self.routers.iter().filter(|router| router.block.is_some()).count();
-        if given == 0 {
+        let Some(with) = self.routers.iter().position(|router| router.block.is_some()) else {
             return Ok(None);
+        };
+        if let Some(without) = self.routers.iter().position(|router| router.block.is_none()) {
+            return Err(format!(
+                "line {}: router {} has no block, but router {} has one (line {}): all or none are expected",
+                self.lines[without], self.names[without], self.names[with], self.lines[with]
+            ));
         }
         let mut bounds = vec![0];
         for (index, pair) in (1..).zip(self.routers.windows(2)) {
-            let (before, after) = (pair[0].block, pair[1].block);
+            let (before, after) = (pair[0].block.unwrap_or(0), pair[1].block.unwrap_or(0));
             if after < before {
-                let name = &self.names[index as usize];
+                let (name, line) = (&self.names[index as usize], self.lines[index as usize]);
                 return Err(format!(
-                    "the block of router {name} is lower than that of the router before it"
+                    "line {line}: router {name} has block {after}, the one before it block {before}: blocks never fall"
                 ));
             }
             if after > before {
                 bounds.push(index);
             }
-        }
-        if given < self.routers.len() {
-            return Err(format!(
-                "{given} of {} routers have a block: all or none are expected",
-                self.routers.len()
-            ));
         }
         bounds.push(self.routers.len() as u32);
         Ok(Some(bounds))

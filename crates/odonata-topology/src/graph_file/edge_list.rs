@@ -40,7 +40,7 @@ impl Reader {
             }
             ["nodes", ..] => Err("\"nodes\" is followed by one number".into()),
             ["router"] => Err("\"router\" is followed by its name".into()),
-            ["router", name, settings @ ..] => self.router(name, settings),
+            ["router", name, settings @ ..] => self.router(name, settings, line),
             [_] => Err("a cable needs two routers".into()),
             [a, b, settings @ ..] => {
                 let mut given = CableSettings::default();
@@ -48,19 +48,19 @@ impl Reader {
                     let (name, value) = setting(word)?;
                     given.set(name, value)?;
                 }
-                let routers = [self.named(a)?, self.named(b)?];
+                let routers = [self.named(a, line)?, self.named(b, line)?];
                 self.draft.connect(routers, [None; 2], given, line)
             }
         }
     }
 
-    fn router(&mut self, name: &str, settings: &[&str]) -> Result<(), String> {
+    fn router(&mut self, name: &str, settings: &[&str], line: u32) -> Result<(), String> {
         let mut given = RouterSettings::default();
         for word in settings {
             let (name, value) = setting(word)?;
             given.set(name, value)?;
         }
-        let router = self.named(name)?;
+        let router = self.named(name, line)?;
         if self.described.len() <= router as usize {
             self.described.resize(router as usize + 1, false);
         }
@@ -70,10 +70,10 @@ impl Reader {
         self.draft.set_router(router, given)
     }
 
-    fn named(&mut self, name: &str) -> Result<u32, String> {
+    fn named(&mut self, name: &str, line: u32) -> Result<u32, String> {
         match name {
             "nodes" | "router" => Err(format!("\"{name}\" cannot be a name")),
-            _ => Ok(self.draft.router(name)),
+            _ => Ok(self.draft.router(name, line)),
         }
     }
 }

@@ -48,6 +48,7 @@ pub(super) fn read(text: &str, nodes: u32) -> Result<Draft, String> {
         edges: Vec::new(),
         value: String::new(),
         line: 1,
+        graph: None,
     };
     let mut counted = 0;
     loop {
@@ -97,6 +98,8 @@ struct Parser {
     /// The text of the data that is open.
     value: String,
     line: u32,
+    /// The line on which the graph begins.
+    graph: Option<u32>,
 }
 
 impl Parser {
@@ -146,6 +149,11 @@ impl Parser {
                 {
                     return Err("a nested graph is not possible".into());
                 }
+                if let Some(first) = self.graph.replace(line) {
+                    return Err(format!(
+                        "a second graph, after the one of line {first}: a machine is exactly one"
+                    ));
+                }
                 if attribute(element, "edgedefault")?.is_some_and(|default| default != "undirected") {
                     return Err("edges are directed: cables are not".into());
                 }
@@ -173,7 +181,7 @@ impl Parser {
                 if self.draft.find(&id).is_some() {
                     return Err(format!("node \"{id}\" is there twice"));
                 }
-                Open::Node(self.draft.router(&id), RouterSettings::default())
+                Open::Node(self.draft.router(&id, line), RouterSettings::default())
             }
             "edge" if inside_graph => {
                 if attribute(element, "directed")?.is_some_and(|directed| directed == "true") {

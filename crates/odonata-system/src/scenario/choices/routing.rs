@@ -121,16 +121,16 @@ pub enum Vcs {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClassVcs {
-    /// Between a node and its router.
+    /// Between a node and its router. Default: as many as the algorithm needs.
     #[schemars(range(min = 1, max = 16))]
     pub terminal: Option<u8>,
-    /// Between routers of a group.
+    /// Between routers of a group. Default: as many as the algorithm needs.
     #[schemars(range(min = 1, max = 16))]
     pub local: Option<u8>,
-    /// Between groups.
+    /// Between groups. Default: as many as the algorithm needs.
     #[schemars(range(min = 1, max = 16))]
     pub global: Option<u8>,
-    /// The second kind between routers of a group.
+    /// The second kind between routers of a group. Default: as many as the algorithm needs.
     #[schemars(range(min = 1, max = 16))]
     pub column: Option<u8>,
 }

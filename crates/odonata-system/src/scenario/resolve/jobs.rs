@@ -16,11 +16,11 @@ use crate::scenario::written as w;
 const MOST_RANKS: u64 = 1 << 24;
 
 /// Most jobs; traffic is counted in 16 bits, two kinds per job.
-const MOST_JOBS: usize = 30_000;
+pub(super) const MOST_JOBS: usize = 30_000;
 
-/// Resolves the jobs of a scenario whose other parts are in `machine`.
+/// Resolves the jobs, which may be none, of a scenario whose other parts are in `machine`.
 pub(super) fn jobs(jobs: Vec<w::Job>, machine: &r::Resolved, folder: &Path) -> Result<Vec<r::Job>, Problem> {
-    if jobs.is_empty() || jobs.len() > MOST_JOBS {
+    if jobs.len() > MOST_JOBS {
         let problem = format!("{} jobs", jobs.len());
         return Err(Problem::new(
             "jobs",

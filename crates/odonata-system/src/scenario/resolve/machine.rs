@@ -172,13 +172,17 @@ impl Table {
     /// What the family says of its sizes together.
     fn refuse(self, kind: &r::Kind, problem: String) -> Problem {
         match kind {
-            r::Kind::Graph(graph) => self
-                .problem(
-                    "file",
-                    problem,
-                    "GraphML or a list of edges, as docs/networks.md has them",
-                )
-                .within(graph.file.clone(), None),
+            r::Kind::Graph(graph) => {
+                // The reader begins with the line, where it knows one.
+                let line = problem.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
+                let line = line.and_then(|(number, rest)| Some((number.parse().ok()?, rest)));
+                let (line, problem) = match line {
+                    Some((number, rest)) => (Some(number), rest),
+                    None => (None, problem.as_str()),
+                };
+                let expected = "GraphML or a list of edges, as docs/networks.md has them";
+                self.problem("file", problem, expected).within(graph.file.clone(), line)
+            }
             _ => self.whole(problem, ""),
         }
     }

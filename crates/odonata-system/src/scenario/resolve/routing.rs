@@ -1,9 +1,11 @@
 //! How paths are chosen.
 
+use std::collections::BTreeSet;
+
 use odonata_topology::LinkClass;
 use odonata_units::{Bytes, Time};
 
-use super::within;
+use super::{routing_keys, within};
 use crate::scenario::error::Problem;
 use crate::scenario::resolved as r;
 use crate::scenario::written as w;
@@ -22,10 +24,15 @@ const KEY: &str = "network.routing";
 /// What is known later than that is of no use.
 const LATEST: Time = Time::from_ns(1_000_000_000);
 
-pub(super) fn routing(network: &w::Network, links: &r::Links, kind: &r::Kind) -> Result<r::Routing, Problem> {
-    let routing = &network.routing;
+/// Resolves the routing of `network` on a machine of `kind`. `leftovers` are keys that need not fit the algorithm.
+pub(super) fn routing(
+    network: &w::Network,
+    leftovers: &BTreeSet<String>,
+    links: &r::Links,
+    kind: &r::Kind,
+) -> Result<r::Routing, Problem> {
     let known = kind.algorithms();
-    let algorithm = routing.algorithm.unwrap_or(known[0]);
+    let algorithm = network.routing.algorithm.unwrap_or(known[0]);
     if !known.contains(&algorithm) {
         let problem = format!(
             "machines of kind {} have no routing \"{}\"",
@@ -36,26 +43,9 @@ pub(super) fn routing(network: &w::Network, links: &r::Links, kind: &r::Kind) ->
         let expected = format!("one of {}", names.join(", "));
         return Err(Problem::new(format!("{KEY}.algorithm"), problem, expected));
     }
+    let routing = &routing_keys::taken(&network.routing, leftovers, kind, algorithm)?;
     let ugal = algorithm == r::Algorithm::Ugal;
     let ways_up = ways_up(algorithm);
-    let only = |key: &str, given: bool, has: bool, whose: &str| {
-        if given && !has {
-            let problem = format!("the routing is {}", algorithm.name());
-            return Err(Problem::new(
-                format!("{KEY}.{key}"),
-                problem,
-                format!("algorithm = {whose}"),
-            ));
-        }
-        Ok(())
-    };
-    only("knowledge", routing.knowledge.is_some(), ugal, "\"ugal\"")?;
-    only(
-        "up",
-        routing.up.is_some(),
-        !ways_up.is_empty(),
-        "\"nearest-common-ancestor\" or \"up-down\"",
-    )?;
     if let Some(up) = routing.up.filter(|up| !ways_up.contains(up)) {
         let problem = format!("{} by {}", algorithm.name(), up.name());
         let names: Vec<&str> = ways_up.iter().map(|up| up.name()).collect();
@@ -72,19 +62,26 @@ pub(super) fn routing(network: &w::Network, links: &r::Links, kind: &r::Kind) ->
         Some(vcs @ r::Vcs::Classes(_)) => {
             for class in LinkClass::ALL {
                 let key = format!("{KEY}.vcs.{}", class.name());
-                vcs.of(class).map(|count| within(&key, count, 1, 16)).transpose()?;
+                let Some(count) = vcs.of(class) else { continue };
+                within(&key, count, 1, 16)?;
+                let classes = kind.link_classes();
+                if !classes.contains(&class) {
+                    let problem = format!("machines of kind {} have no {} links", kind.name(), class.name());
+                    let names: Vec<&str> = classes.iter().map(|class| class.name()).collect();
+                    return Err(Problem::new(key, problem, format!("one of {}", names.join(", "))));
+                }
             }
         }
         None => {}
     }
     let nonminimal = algorithm != r::Algorithm::Minimal;
     let refuse = routing.deadlock_check == r::DeadlockCheck::Refuse;
-    if routing.vc_rule == r::VcRule::Codes && routing.via == r::Via::Router && nonminimal && refuse {
+    if routing.vc_rule == Some(r::VcRule::Codes) && routing.via == Some(r::Via::Router) && nonminimal && refuse {
         let problem = "virtual channels by the rule of CODES on detours over a router can deadlock";
         let error = Problem::new(format!("{KEY}.vc_rule"), problem, "\"stage\", or via = \"group\"");
         return Err(error.hint("two local hops in the intermediate group would share virtual channel 2"));
     }
-    if routing.vc_rule == r::VcRule::Phase && nonminimal && refuse {
+    if routing.vc_rule == Some(r::VcRule::Phase) && nonminimal && refuse {
         let problem = "virtual channels by phase can deadlock where packets take detours";
         let error = Problem::new(
             format!("{KEY}.vc_rule"),
@@ -95,30 +92,34 @@ pub(super) fn routing(network: &w::Network, links: &r::Links, kind: &r::Kind) ->
             error.hint("packets that reach their intermediate group share channels with those that leave theirs")
         );
     }
-    let bias = routing.bias.unwrap_or(if ugal { 1.0 } else { 2.0 });
+    let takes = |key: &str| routing_keys::takes(kind, algorithm, key);
+    let told = knowledge_keys(network, routing, links, kind)?;
     let threshold = if ugal { Bytes::ZERO } else { Bytes::kib(16) };
-    let told = knowledge_keys(network, links, kind)?;
+    let bias = routing.bias.unwrap_or(if ugal { 1.0 } else { 2.0 });
+    let bias = within(&format!("{KEY}.bias"), bias, 0.0, 1_000.0)?;
+    let comparison = routing.comparison.unwrap_or(match ugal {
+        true => r::Comparison::Sum,
+        false => r::Comparison::Both,
+    });
+    let candidates = within(&format!("{KEY}.candidates"), routing.candidates.unwrap_or(2), 1, 64)?;
     Ok(r::Routing {
         algorithm,
-        knowledge: ugal.then(|| routing.knowledge.unwrap_or_default()),
+        knowledge: takes("knowledge").then(|| routing.knowledge.unwrap_or_default()),
         knowledge_interval: told.interval,
         knowledge_delay: told.delay,
         congestion_factor: told.factor,
         congestion_threshold: told.threshold,
         up: routing.up.or(ways_up.first().copied()),
-        via: routing.via,
-        threshold: routing.threshold.unwrap_or(threshold),
-        bias: within(&format!("{KEY}.bias"), bias, 0.0, 1_000.0)?,
-        comparison: routing.comparison.unwrap_or(match ugal {
-            true => r::Comparison::Sum,
-            false => r::Comparison::Both,
-        }),
-        weigh_hops: routing.weigh_hops.unwrap_or(ugal),
-        selection: routing.selection,
-        candidates: within(&format!("{KEY}.candidates"), routing.candidates, 1, 64)?,
+        via: takes("via").then(|| routing.via.unwrap_or_default()),
+        threshold: takes("threshold").then(|| routing.threshold.unwrap_or(threshold)),
+        bias: takes("bias").then_some(bias),
+        comparison: takes("comparison").then_some(comparison),
+        weigh_hops: takes("weigh_hops").then(|| routing.weigh_hops.unwrap_or(ugal)),
+        candidates: takes("candidates").then_some(candidates),
+        selection: takes("selection").then(|| routing.selection.unwrap_or_default()),
+        divert: takes("divert").then(|| routing.divert.unwrap_or_default()),
+        vc_rule: takes("vc_rule").then(|| routing.vc_rule.unwrap_or_default()),
         vcs: routing.vcs,
-        divert: routing.divert,
-        vc_rule: routing.vc_rule,
         deadlock_check: routing.deadlock_check,
     })
 }
@@ -132,8 +133,12 @@ struct Known {
     threshold: Option<Bytes>,
 }
 
-fn knowledge_keys(network: &w::Network, links: &r::Links, kind: &r::Kind) -> Result<Known, Problem> {
-    let routing = &network.routing;
+fn knowledge_keys(
+    network: &w::Network,
+    routing: &w::Routing,
+    links: &r::Links,
+    kind: &r::Kind,
+) -> Result<Known, Problem> {
     let knowledge = routing.knowledge.unwrap_or_default();
     let bits = knowledge == r::Knowledge::Piggyback;
     let told = bits || knowledge == r::Knowledge::Global;

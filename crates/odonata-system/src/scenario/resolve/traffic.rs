@@ -32,6 +32,7 @@ pub(super) fn synthetic(
     }
     let resolved = r::Synthetic {
         pattern,
+        worst_case: worst,
         bytes,
         mean_interval,
         arrival: common.arrival,

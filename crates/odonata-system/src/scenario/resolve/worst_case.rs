@@ -213,6 +213,7 @@ mod tests {
         for shape in shapes {
             let resolved = r::Synthetic {
                 pattern: pattern(&shape, 32).unwrap(),
+                worst_case: true,
                 bytes: Bytes(64),
                 mean_interval: Time::from_ns(1),
                 arrival: crate::scenario::choices::Arrival::Exponential,

@@ -1,6 +1,6 @@
 //! The machine's graph, every size given.
 
-use odonata_topology::{Effect, Fault};
+use odonata_topology::{Effect, Fault, LinkClass};
 use serde::Serialize;
 
 use crate::scenario::choices::Arrangement;
@@ -63,6 +63,17 @@ impl Kind {
             Kind::SlimFly(_) => "slim-fly",
             Kind::HyperX(_) => "hyperx",
             Kind::Graph(_) => "graph",
+        }
+    }
+
+    /// The classes of links that machines of this kind can have; all where a file says which.
+    pub(crate) fn link_classes(&self) -> &'static [LinkClass] {
+        match self {
+            Kind::Torus(_) | Kind::Mesh(_) => &LinkClass::ALL[..2],
+            Kind::Dragonfly2d(_) | Kind::Graph(_) => &LinkClass::ALL,
+            Kind::Dragonfly(_) | Kind::DragonflyPlus(_) | Kind::FatTree(_) | Kind::SlimFly(_) | Kind::HyperX(_) => {
+                &LinkClass::ALL[..3]
+            }
         }
     }
 

@@ -49,13 +49,13 @@ pub struct Machine {
     /// Any graph, from a file.
     pub graph: Option<Graph>,
     /// Routers of every group, numbered from 0 in the group, whose nodes are service nodes, such as those that forward I/O
-    /// to a file system outside: neither jobs nor storage servers get them.
+    /// to a file system outside: neither jobs nor storage servers get them. Default: none.
     #[serde(rename = "service_routers")]
     pub service_routers: Vec<u32>,
-    /// Cables between routers that carry nothing.
+    /// Cables between routers that carry nothing. Default: none.
     #[serde(rename = "failed_links")]
     pub failed_links: Vec<FailedLink>,
-    /// Cables between routers that carry less than others of their class.
+    /// Cables between routers that carry less than others of their class. Default: none.
     #[serde(rename = "degraded_links")]
     pub degraded_links: Vec<DegradedLink>,
 }

@@ -23,11 +23,11 @@ pub struct Network {
     pub switching: Switching,
     /// Where packets wait inside a router.
     pub router: RouterModel,
-    /// Which packets of an input buffer compete for outputs, in an input-queued router.
+    /// Which packets of an input buffer compete for outputs; only of input-queued routers.
     pub input_queues: InputQueues,
-    /// Latency of a router's pipeline; it limits no rate.
+    /// Latency of a router's pipeline; it limits no rate. Pipelined routers have stages instead.
     pub router_delay: Time,
-    /// The stages of pipelined routers.
+    /// The stages of pipelined routers; only of these.
     pub pipeline: Pipeline,
     /// The classes of links.
     pub links: Links,
@@ -107,7 +107,7 @@ pub struct Links {
     /// Between groups. Defaults: bandwidth "4.7 GiB/s", latency "300 ns", buffer "16 KiB".
     pub global: Link,
     /// Between routers of a group that has two kinds of links: the columns of a two-dimensional dragonfly group. What is
-    /// left out is as for `local`.
+    /// left out is as for `local` by default.
     pub column: Link,
 }
 
@@ -115,11 +115,13 @@ pub struct Links {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Link {
-    /// Transfer rate of one direction, positive, e.g. "5.25 GiB/s".
+    /// Transfer rate of one direction, positive, e.g. "5.25 GiB/s". Default: by class, see `network.links`.
     pub bandwidth: Option<Bandwidth>,
     /// Time of flight, from the departure of a bit to its arrival; positive, as it is what parallel runs can look ahead.
+    /// Default: by class.
     pub latency: Option<Time>,
-    /// Buffer at the receiving end, per virtual channel; at least one packet.
+    /// Buffer at the receiving end, per virtual channel; at least one packet, under wormhole switching one flit. Default: by
+    /// class.
     pub buffer: Option<Bytes>,
     /// How long a credit takes back; positive. Default: the latency.
     pub credit_delay: Option<Time>,
@@ -142,8 +144,9 @@ impl Link {
     }
 }
 
-/// How paths are chosen.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+/// How paths are chosen. A key that the algorithm has no use for on this machine is refused, unless it is from a preset, or
+/// from the file where `--set` names the algorithm; `docs/routing.md` has the table.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Routing {
     /// The algorithm; an algorithm that the machine's family does not have is refused with a list of those that it has.
@@ -168,8 +171,8 @@ pub struct Routing {
     pub congestion_threshold: Option<Bytes>,
     /// Fat trees and up*/down* routing: how the way up is chosen. Default: "d-mod-k", and "random".
     pub up: Option<Up>,
-    /// What a non-minimal path goes through.
-    pub via: Via,
+    /// Dragonflies: what a non-minimal path goes through. Default: "group".
+    pub via: Option<Via>,
     /// Adaptive routing: a packet leaves its minimal path only if more than this waits there. UGAL: only if that much more
     /// waits there than on the other path. Default: "16 KiB"; UGAL: "0 B".
     pub threshold: Option<Bytes>,
@@ -181,44 +184,20 @@ pub struct Routing {
     pub comparison: Option<Comparison>,
     /// Adaptive routing: whether the load of a path counts times the hops of the path. Default: false; UGAL: true.
     pub weigh_hops: Option<bool>,
-    /// Adaptive routing: random non-minimal paths that are compared, 1 to 64.
+    /// UGAL and progressive adaptive routing: random non-minimal paths that are compared, 1 to 64. Default: 2.
     #[schemars(range(min = 1, max = 64))]
-    pub candidates: u32,
-    /// Minimal adaptive routing: which of several ports with room a packet takes.
-    pub selection: Selection,
+    pub candidates: Option<u32>,
+    /// Minimal adaptive routing: which of several ports with room a packet takes. Default: "lightest".
+    pub selection: Option<Selection>,
     /// Virtual channels per port, 1 to 16: a number for every class of links, or a table such as
     /// { terminal = 4, local = 3 }; where the algorithm needs more to be free of deadlock, it gets what it needs.
     /// Default: as many as it needs.
     pub vcs: Option<Vcs>,
-    /// Progressive adaptive routing: over what a second router of the source group may divert a packet.
-    pub divert: Divert,
-    /// How virtual channels are assigned to the hops of a path.
-    pub vc_rule: VcRule,
+    /// Progressive adaptive routing on a dragonfly: over what a second router of the source group may divert a packet.
+    /// Default: "any".
+    pub divert: Option<Divert>,
+    /// Dragonfly: how virtual channels are assigned to the hops of a path. Default: "stage".
+    pub vc_rule: Option<VcRule>,
     /// What happens to a routing that can deadlock.
     pub deadlock_check: DeadlockCheck,
-}
-
-impl Default for Routing {
-    fn default() -> Self {
-        Routing {
-            algorithm: None,
-            knowledge: None,
-            knowledge_interval: None,
-            knowledge_delay: None,
-            congestion_factor: None,
-            congestion_threshold: None,
-            up: None,
-            via: Via::Group,
-            threshold: None,
-            bias: None,
-            comparison: None,
-            weigh_hops: None,
-            candidates: 2,
-            selection: Selection::Lightest,
-            vcs: None,
-            divert: Divert::Any,
-            vc_rule: VcRule::Stage,
-            deadlock_check: DeadlockCheck::Refuse,
-        }
-    }
 }

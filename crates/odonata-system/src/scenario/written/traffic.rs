@@ -48,7 +48,7 @@ macro_rules! synthetic {
             /// is required.
             #[schemars(range(min = 0, max = 1))]
             pub load: Option<f64>,
-            /// Mean time between the messages of a rank, e.g. "500 us"; instead of `load`.
+            /// Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`.
             pub mean_interval: Option<Time>,
             /// Size of a message. Default: one packet.
             pub bytes: Option<Bytes>,
@@ -62,7 +62,7 @@ macro_rules! synthetic {
             /// Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
             /// rates are those within a burst. Default: never silent.
             pub on: Option<Time>,
-            /// Silence between bursts, e.g. "200 us".
+            /// Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent.
             pub off: Option<Time>,
             /// Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`.
             pub period: Option<Time>,
@@ -72,9 +72,11 @@ macro_rules! synthetic {
             #[schemars(range(min = 0, max = 1))]
             pub alpha: Option<f64>,
             /// With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+            /// Required where one of the other two is missing.
             #[schemars(range(min = 0, max = 1))]
             pub beta: Option<f64>,
             /// With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+            /// Required where one of the other two is missing.
             #[schemars(range(min = 0, max = 1))]
             pub r1: Option<f64>,
             /// Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other, through
@@ -230,7 +232,8 @@ synthetic! {
 }
 
 synthetic! {
-    /// Synthetic traffic that is worst for minimal routing on this machine, on a job that fills it. A dragonfly: to the next
-    /// group. Sources do not wait for the network.
+    /// Synthetic traffic that is worst for minimal routing on this machine, on a job that fills it in order (`placement` is
+    /// "contiguous"); of any other job `odonata check` warns. A dragonfly: to the next group. Sources do not wait for the
+    /// network.
     WorstCase {}
 }

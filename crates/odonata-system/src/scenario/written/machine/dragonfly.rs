@@ -11,16 +11,16 @@ use crate::scenario::choices::Arrangement;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dragonfly {
-    /// Number of groups, g; at most routers_per_group x global_ports_per_router + 1.
+    /// Number of groups, g; at most routers_per_group x global_ports_per_router + 1. Required.
     #[schemars(range(min = 1))]
     pub groups: Option<u32>,
-    /// Routers per group, a.
+    /// Routers per group, a. Required.
     #[schemars(range(min = 1))]
     pub routers_per_group: Option<u32>,
-    /// Nodes per router, p: compute nodes and storage servers together.
+    /// Nodes per router, p: compute nodes and storage servers together. Required.
     #[schemars(range(min = 1))]
     pub nodes_per_router: Option<u32>,
-    /// Global ports per router, h.
+    /// Global ports per router, h. Required.
     pub global_ports_per_router: Option<u32>,
     /// How the global ports of a group are assigned to the other groups.
     pub arrangement: Arrangement,

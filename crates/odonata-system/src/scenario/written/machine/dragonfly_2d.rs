@@ -13,7 +13,7 @@ use crate::scenario::choices::Arrangement;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dragonfly2d {
-    /// Number of groups.
+    /// Number of groups. Required.
     #[schemars(range(min = 1))]
     pub groups: Option<u32>,
     /// Rows of a group.
@@ -25,11 +25,11 @@ pub struct Dragonfly2d {
     /// Parallel cables between two routers of a column.
     #[schemars(range(min = 1))]
     pub column_cables: u32,
-    /// Nodes per router: compute nodes and storage servers together.
+    /// Nodes per router: compute nodes and storage servers together. Required.
     pub nodes_per_router: Option<u32>,
-    /// Routers of every group that have another number of nodes.
+    /// Routers of every group that have another number of nodes. Default: none.
     pub exceptions: Vec<Exception>,
-    /// Global ports per router.
+    /// Global ports per router. Required.
     pub global_ports_per_router: Option<u32>,
     /// How the global ports of a group are assigned to the other groups.
     pub arrangement: Arrangement,

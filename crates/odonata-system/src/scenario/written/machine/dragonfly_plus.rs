@@ -12,22 +12,22 @@ use crate::scenario::choices::Arrangement;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DragonflyPlus {
-    /// Number of groups; at most spines_per_group x global_ports_per_spine + 1.
+    /// Number of groups; at most spines_per_group x global_ports_per_spine + 1. Required.
     #[schemars(range(min = 1))]
     pub groups: Option<u32>,
-    /// Leaf routers of a group.
+    /// Leaf routers of a group. Required.
     #[schemars(range(min = 1))]
     pub leaves_per_group: Option<u32>,
-    /// Spine routers of a group.
+    /// Spine routers of a group. Required.
     #[schemars(range(min = 1))]
     pub spines_per_group: Option<u32>,
-    /// Nodes per leaf router: compute nodes and storage servers together.
+    /// Nodes per leaf router: compute nodes and storage servers together. Required.
     #[schemars(range(min = 1))]
     pub nodes_per_leaf: Option<u32>,
     /// Parallel cables between a leaf and a spine.
     #[schemars(range(min = 1))]
     pub local_cables: u32,
-    /// Global ports per spine router.
+    /// Global ports per spine router. Required.
     pub global_ports_per_spine: Option<u32>,
     /// How the global ports of a group are assigned to the other groups.
     pub arrangement: Arrangement,

@@ -1,0 +1,124 @@
+//! What goes with which router model: keys that the chosen one has no use for, and what it does not have, are refused.
+//!
+//! Traffic classes, congestion control, wormhole switching and who waited for whom say so where they are resolved;
+//! `docs/router.md` has the table of all.
+
+use crate::scenario::document::Document;
+use crate::scenario::error::Problem;
+use crate::scenario::resolved::{Algorithm, RouterModel};
+use crate::scenario::written as w;
+
+/// Keys of `network`, the models that take them, and what there is instead.
+const KEYS: [(&str, &[RouterModel], &str); 3] = [
+    (
+        "input_queues",
+        &[RouterModel::InputQueued],
+        "only input-queued routers have buffers whose packets compete for outputs in one of two ways",
+    ),
+    (
+        "router_delay",
+        &[RouterModel::InputQueued, RouterModel::OutputQueued],
+        "pipelined routers take the time of their stages (network.pipeline)",
+    ),
+    (
+        "pipeline",
+        &[RouterModel::Pipelined],
+        "the pipeline of other routers is one number, network.router_delay",
+    ),
+];
+
+/// Checks the keys of `n`, which was read from `document`. Those that a preset has for another model are passed over, like
+/// those of a file where an override names the model.
+///
+/// # Errors
+/// A key that the model does not take.
+pub(super) fn check(n: &w::Network, document: &Document) -> Result<(), Problem> {
+    let leftovers = document.leftovers("network", "router");
+    for (name, models, instead) in KEYS {
+        let key = format!("network.{name}");
+        if models.contains(&n.router) || leftovers.contains(name) || !document.has(&key) {
+            continue;
+        }
+        let names: Vec<String> = models.iter().map(|model| format!("{:?}", model.name())).collect();
+        let problem = format!("{} routers do not use it: {instead}", n.router.name());
+        let expected = format!("no such key, or network.router = {}", names.join(" or "));
+        return Err(Problem::new(key, problem, expected));
+    }
+    Ok(())
+}
+
+/// Refuses bubble flow control where packets join the queue of an output without a look at the ring behind it.
+///
+/// # Errors
+/// The routing is bubble flow control and the routers are output-queued.
+pub(super) fn bubble(n: &w::Network, algorithm: Algorithm) -> Result<(), Problem> {
+    if algorithm != Algorithm::Bubble || n.router != RouterModel::OutputQueued {
+        return Ok(());
+    }
+    let problem = "output-queued routers keep no room free in a ring that is entered: bubble flow control can deadlock";
+    let expected = "network.router = \"input-queued\" or \"pipelined\", or algorithm = \"dimension-order\"";
+    Err(Problem::new("network.routing.algorithm", problem, expected))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::{self, Hardware, InputError};
+
+    fn load(text: &str, overrides: &[&str]) -> Result<Hardware, InputError> {
+        let overrides: Vec<String> = overrides.iter().map(|text| text.to_string()).collect();
+        scenario::load_hardware(text, "m.toml", &overrides, "")
+    }
+
+    fn network(keys: &str) -> String {
+        format!("[machine.torus]\ndims = [4, 4]\n[network]\nclock = \"1 ns\"\n{keys}\n")
+    }
+
+    /// Every key with every model: taken by those of the table of docs/router.md, else refused with their names.
+    #[test]
+    fn a_key_of_another_router_model_is_refused() {
+        let models = ["input-queued", "output-queued", "pipelined"];
+        let taken_by = [
+            ("input_queues = \"fifo\"", [true, false, false]),
+            ("router_delay = \"50 ns\"", [true, true, false]),
+            ("pipeline = { crossbar = 2 }", [false, false, true]),
+            ("switching = \"wormhole\"", [false, false, true]),
+            ("congestion_control = { kind = \"ecn\" }", [true, true, false]),
+            ("routing = { algorithm = \"bubble\" }", [true, false, true]),
+            (
+                "traffic_classes = [{ name = \"a\", share = 0.5 }, { name = \"b\", share = 0.5 }]",
+                [true, false, false],
+            ),
+        ];
+        for (key, takers) in taken_by {
+            for (model, taken) in models.iter().zip(takers) {
+                let found = load(&network(&format!("router = \"{model}\"\n{key}")), &[]);
+                match found {
+                    Ok(_) => assert!(taken, "{model} {key}"),
+                    Err(error) => {
+                        assert!(!taken, "{error}");
+                        assert_eq!(error.line, Some(6), "{error}");
+                        assert!(error.expected.contains("router"), "{error}");
+                    }
+                }
+            }
+        }
+        let error = load(&network("router = \"pipelined\"\nrouter_delay = \"50 ns\""), &[]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "m.toml:6:16: network.router_delay: pipelined routers do not use it: pipelined routers take the time of their \
+             stages (network.pipeline); expected no such key, or network.router = \"input-queued\" or \"output-queued\""
+        );
+    }
+
+    /// A file or a preset for one model can be run with another that `--set` names.
+    #[test]
+    fn keys_of_a_layer_below_the_model_are_passed_over() {
+        let file = network("router = \"pipelined\"\npipeline = { crossbar = 2 }");
+        assert!(load(&file, &["network.router=input-queued"]).is_ok());
+        let both = ["network.router=pipelined", "network.router_delay=50 ns"];
+        assert_eq!(load(&file, &both).unwrap_err().key, "network.router_delay");
+        let preset = "preset = \"booksim\"\n[machine.mesh]\ndims = [4, 4]\n[network]\nrouter = \"input-queued\"\n\
+                      switching = \"cut-through\"\n";
+        assert!(load(preset, &[]).is_ok());
+    }
+}

@@ -1,0 +1,211 @@
+//! What of a scenario is right and yet probably not what was meant.
+//!
+//! A mistake is refused when the scenario is read; these are said, by `odonata check` and before a run, and nothing else
+//! happens.
+
+use serde::Serialize;
+
+use crate::placement::JobPlacement;
+use crate::scenario::Scenario;
+use crate::scenario::resolved::{Job, Kind, Pattern, Resolved, RouterModel, Workload};
+
+/// Something that is probably not what was meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// Path of the key, joined with dots.
+    pub key: String,
+    /// What it is.
+    pub message: String,
+    /// What would have no warning.
+    pub expected: String,
+}
+
+/// All that there is to say of `scenario`, in the order of its jobs.
+pub fn warnings(scenario: &Scenario) -> Vec<Warning> {
+    let resolved = &scenario.resolved;
+    let mut warnings = of_jobs(scenario);
+    let silent = resolved.network.router == RouterModel::Pipelined && resolved.jobs.len() > 1;
+    if silent && !scenario.document.has("run.blame") {
+        warnings.push(Warning {
+            key: "network.router".into(),
+            message: "nobody will know who waited for whom: in pipelined routers waits are not charged to jobs".into(),
+            expected: "router = \"input-queued\" or \"output-queued\", or run.blame = false".into(),
+        });
+    }
+    warnings
+}
+
+/// What there is to say of its jobs.
+pub(crate) fn of_jobs(scenario: &Scenario) -> Vec<Warning> {
+    let resolved = &scenario.resolved;
+    let placed = resolved.jobs.iter().zip(&scenario.placement.jobs);
+    placed
+        .flat_map(|(job, place)| worst_case(job, place, resolved, scenario.placement.servers.len()))
+        .collect()
+}
+
+/// Traffic that was asked for as the machine's worst case, and is not where the pattern takes its ranks to be.
+fn worst_case(job: &Job, place: &JobPlacement, scenario: &Resolved, servers: usize) -> Vec<Warning> {
+    let Workload::Synthetic(traffic) = &job.workload else {
+        return Vec::new();
+    };
+    if !traffic.worst_case {
+        return Vec::new();
+    }
+    let warning = |message: String, expected: String| Warning {
+        key: format!("jobs.{}.workload.worst-case", job.entry),
+        message: format!("job {}: {message}", job.name),
+        expected,
+    };
+    let layout = &scenario.layout;
+    let compute = u64::from(layout.nodes() - layout.service_nodes()) - servers as u64;
+    let room = compute * u64::from(job.ranks_per_node);
+    let mut warnings = Vec::new();
+    if u64::from(job.ranks) < room {
+        let message = format!(
+            "{} ranks on a machine that has room for {room} are not its worst case: the other nodes' links stay idle",
+            job.ranks
+        );
+        warnings.push(warning(message, format!("ranks = {room}")));
+    }
+    if let Some(message) = misplaced(job, place, &traffic.pattern, scenario) {
+        warnings.push(warning(message, "placement = \"contiguous\"".into()));
+    }
+    warnings
+}
+
+/// Which ranks are not where the pattern takes them to be; `None`: all are.
+///
+/// Ranks that follow each other send to ranks that follow each other, over the links of one group, router or pod: in a
+/// dragonfly whichever group has them, so long as it has no others; elsewhere the one with their own number.
+fn misplaced(job: &Job, place: &JobPlacement, pattern: &Pattern, scenario: &Resolved) -> Option<String> {
+    let layout = &scenario.layout;
+    let by_router = |node: u32| layout.router_of(node);
+    let (what, unit, any): (&str, u32, bool) = match pattern {
+        Pattern::NextGroup { ranks_per_group } => ("group", *ranks_per_group, true),
+        Pattern::Shift { by } => ("pod", *by, false),
+        Pattern::Grid { ranks_per_router, .. } => ("router", *ranks_per_router, false),
+        _ => ("router", job.ranks / layout.routers(), false),
+    };
+    let nodes_of_a_pod = match &scenario.machine.kind {
+        Kind::FatTree(tree) => tree.down[..tree.down.len() - 1].iter().product(),
+        _ => 1,
+    };
+    let place_of = |node: u32| match what {
+        "group" => layout.group_of(node),
+        "pod" => node / nodes_of_a_pod,
+        _ => by_router(node),
+    };
+    let mut owner = std::collections::BTreeMap::new();
+    for (rank, &node) in (0..).zip(&place.nodes) {
+        let (block, found) = (rank / unit.max(1), place_of(node));
+        // The place of the first rank of a block is the block's.
+        let first = rank - rank % unit.max(1);
+        let expected = if any {
+            place_of(place.nodes[first as usize])
+        } else {
+            block
+        };
+        if found != expected {
+            return Some(match any {
+                true => format!(
+                    "not the worst case: rank {rank} is in group {found}, and rank {first}, which sends to the same \
+                     group, in group {expected}"
+                ),
+                false => format!("not the worst case: rank {rank} is at {what} {found}, not at {what} {expected}"),
+            });
+        }
+        let other = *owner.entry(found).or_insert(block);
+        if other != block {
+            let before = other * unit.max(1);
+            return Some(format!(
+                "not the worst case: ranks {before} and {rank}, which send to different groups, are both in group {found}"
+            ));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario;
+
+    const DRAGONFLY: &str =
+        "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 2\nglobal_ports_per_router = 2\n";
+
+    fn said(machine: &str, job: &str) -> Vec<Warning> {
+        let text = format!("{machine}[[jobs]]\nname = \"worst\"\n{job}");
+        let loaded = scenario::load(&text, "s.toml", &[], None, "").unwrap_or_else(|error| panic!("{error}\n{text}"));
+        warnings(&loaded)
+    }
+
+    const TRAFFIC: &str = "workload = { worst-case = { load = 0.5, messages = 3 } }\n";
+
+    /// On every family a job that fills the machine in order is its worst case, and one that is placed at random is not.
+    #[test]
+    fn only_a_job_that_fills_the_machine_in_order_is_its_worst_case() {
+        let machines = [
+            (DRAGONFLY, 72),
+            ("[machine.torus]\ndims = [5, 4]\nnodes_per_router = 2\n", 40),
+            ("[machine.hyperx]\ndims = [4, 4]\nnodes_per_router = 2\n", 32),
+            ("[machine.fat-tree]\nk = 3\nn = 3\n", 27),
+            ("[machine.slim-fly]\nq = 5\nnodes_per_router = 2\n", 100),
+        ];
+        for (machine, ranks) in machines {
+            let job = format!("ranks = {ranks}\n{TRAFFIC}");
+            assert_eq!(said(machine, &job), [], "{machine}");
+            let two = format!("ranks = {}\nranks_per_node = 2\n{TRAFFIC}", 2 * ranks);
+            assert_eq!(said(machine, &two), [], "{machine}");
+            let found = said(machine, &format!("placement = \"random\"\n{job}"));
+            assert_eq!(found.len(), 1, "{machine} {found:?}");
+            assert_eq!(found[0].key, "jobs.0.workload.worst-case");
+            assert!(
+                found[0].message.contains("job worst: not the worst case: rank"),
+                "{found:?}"
+            );
+            assert_eq!(found[0].expected, "placement = \"contiguous\"");
+        }
+    }
+
+    /// Whole groups may be anywhere: all pairs of groups have the same cables.
+    #[test]
+    fn the_groups_of_a_dragonfly_may_be_in_any_order() {
+        let job = |first: u32, second: u32| {
+            let nodes: Vec<String> = [first, second]
+                .iter()
+                .flat_map(|group| (8 * group..8 * group + 8).map(|node| node.to_string()))
+                .collect();
+            let placement = format!("placement = {{ nodes = [{}] }}\n", nodes.join(", "));
+            said(DRAGONFLY, &format!("ranks = 16\n{placement}{TRAFFIC}"))
+        };
+        let found = job(7, 2);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(
+            found[0].message,
+            "job worst: 16 ranks on a machine that has room for 72 are not its worst case: the other nodes' links stay idle"
+        );
+        assert_eq!(found[0].expected, "ranks = 72");
+    }
+
+    #[test]
+    fn other_traffic_has_no_worst_case() {
+        let uniform = "ranks = 24\nplacement = \"random\"\nworkload = { uniform = { load = 0.5, messages = 3 } }\n";
+        assert_eq!(said(DRAGONFLY, uniform), []);
+    }
+
+    /// Where nothing was said of it, and it would have been booked in other routers.
+    #[test]
+    fn who_waited_for_whom_is_missed_where_jobs_share_pipelined_routers() {
+        let machine = |keys: &str| {
+            format!("{keys}\n[network]\nclock = \"1 ns\"\nrouter = \"pipelined\"\n[machine.mesh]\ndims = [4, 4]\n")
+        };
+        let job = "ranks = 4\nworkload = { uniform = { load = 0.5, messages = 3 } }\n";
+        assert_eq!(said(&machine(""), job), []);
+        let two = format!("{job}[[jobs]]\n{job}");
+        let found = said(&machine(""), &two);
+        assert_eq!((found.len(), found[0].key.as_str()), (1, "network.router"));
+        assert_eq!(said(&machine("[run]\nblame = false"), &two), []);
+        assert_eq!(said("[machine.mesh]\ndims = [4, 4]\n", &two), []);
+    }
+}
