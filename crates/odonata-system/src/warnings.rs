@@ -58,7 +58,7 @@ fn worst_case(job: &Job, place: &JobPlacement, scenario: &Resolved, servers: usi
         expected,
     };
     let layout = &scenario.layout;
-    let compute = u64::from(layout.nodes() - layout.service_nodes()) - servers as u64;
+    let compute = u64::from(layout.nodes() - layout.service_nodes()).saturating_sub(servers as u64);
     let room = compute * u64::from(job.ranks_per_node);
     let mut warnings = Vec::new();
     if u64::from(job.ranks) < room {
