@@ -85,9 +85,24 @@ def _identity(results: Results) -> dict[str, Any]:
 
 
 def settings(a: dict[str, Any], b: dict[str, Any]) -> list[dict[str, Any]]:
-    """The settings in which two resolved scenarios differ; jobs are told apart by name."""
+    """The settings in which two resolved scenarios differ; jobs are told apart by name.
+
+    Where the routing algorithm differs, keys that only one of the two algorithms has go without saying.
+
+    >>> a = {"network": {"routing": {"algorithm": "ugal", "bias": 1.0}}, "jobs": []}
+    >>> b = {"network": {"routing": {"algorithm": "minimal"}}, "jobs": []}
+    >>> [change["key"] for change in settings(a, b)]
+    ['network.routing.algorithm']
+    """
     left, right = ({key: value for key, value in scenario.items() if key != "jobs"} for scenario in (a, b))
     found = list(differences(left, right))
+    routing = "network.routing."
+    if any(change["key"] == f"{routing}algorithm" for change in found):
+        found = [
+            change
+            for change in found
+            if change["change"] == "changed" or not change["key"].startswith(routing)
+        ]
     here, there = ({job["name"]: job for job in scenario["jobs"]} for scenario in (a, b))
     for name in [*here, *(name for name in there if name not in here)]:
         key = f"jobs.{name}"

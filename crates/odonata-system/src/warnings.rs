@@ -3,6 +3,7 @@
 //! A mistake is refused when the scenario is read; these are said, by `odonata check` and before a run, and nothing else
 //! happens.
 
+use odonata_topology::LinkClass;
 use serde::Serialize;
 
 use crate::placement::JobPlacement;
@@ -24,6 +25,7 @@ pub struct Warning {
 pub fn warnings(scenario: &Scenario) -> Vec<Warning> {
     let resolved = &scenario.resolved;
     let mut warnings = of_jobs(scenario);
+    warnings.extend(absent_links(scenario));
     let silent = resolved.network.router == RouterModel::Pipelined && resolved.jobs.len() > 1;
     if silent && !scenario.document.has("run.blame") {
         warnings.push(Warning {
@@ -33,6 +35,28 @@ pub fn warnings(scenario: &Scenario) -> Vec<Warning> {
         });
     }
     warnings
+}
+
+/// Tables of links that the machine does not have, unless they are from a preset, which may be for several machines.
+fn absent_links(scenario: &Scenario) -> Vec<Warning> {
+    let kind = &scenario.resolved.machine.kind;
+    let of_preset = scenario.document.leftovers("network.links", "");
+    let absent = |class: &LinkClass| {
+        let written = scenario.document.has(&format!("network.links.{}", class.name()));
+        written && !of_preset.contains(class.name()) && !kind.link_classes().contains(class)
+    };
+    let classes = LinkClass::ALL.into_iter().filter(absent);
+    classes
+        .map(|class| Warning {
+            key: format!("network.links.{}", class.name()),
+            message: format!(
+                "machines of kind {} have no {} links: it changes nothing",
+                kind.name(),
+                class.name()
+            ),
+            expected: "no such table".into(),
+        })
+        .collect()
 }
 
 /// What there is to say of its jobs.
@@ -58,7 +82,7 @@ fn worst_case(job: &Job, place: &JobPlacement, scenario: &Resolved, servers: usi
         expected,
     };
     let layout = &scenario.layout;
-    let compute = u64::from(layout.nodes() - layout.service_nodes()) - servers as u64;
+    let compute = u64::from(layout.nodes() - layout.service_nodes()).saturating_sub(servers as u64);
     let room = compute * u64::from(job.ranks_per_node);
     let mut warnings = Vec::new();
     if u64::from(job.ranks) < room {
@@ -192,6 +216,22 @@ mod tests {
     fn other_traffic_has_no_worst_case() {
         let uniform = "ranks = 24\nplacement = \"random\"\nworkload = { uniform = { load = 0.5, messages = 3 } }\n";
         assert_eq!(said(DRAGONFLY, uniform), []);
+    }
+
+    #[test]
+    fn links_that_the_machine_does_not_have_are_told() {
+        let uniform = "ranks = 4\nworkload = { uniform = { load = 0.5, messages = 3 } }\n";
+        let links = "[network.links]\nlocal = { latency = \"60 ns\" }\nglobal = { latency = \"70 ns\" }\n";
+        let torus = "[machine.torus]\ndims = [4, 4]\n";
+        let found = said(&format!("{torus}{links}"), uniform);
+        assert_eq!((found.len(), found[0].key.as_str()), (1, "network.links.global"));
+        assert_eq!(
+            found[0].message,
+            "machines of kind torus have no global links: it changes nothing"
+        );
+        assert_eq!(said(&format!("{DRAGONFLY}{links}"), uniform), []);
+        // The preset is for all kinds of machines.
+        assert_eq!(said(&format!("preset = \"booksim\"\n{torus}"), uniform), []);
     }
 
     /// Where nothing was said of it, and it would have been booked in other routers.

@@ -167,7 +167,7 @@ impl Document {
 
     /// The keys of the table at `table` that were written for another value of its key `choice`: all that are from a preset,
     /// which may hold keys for whoever takes another value; and those of the file where an override makes the choice.
-    pub(super) fn leftovers(&self, table: &str, choice: &str) -> BTreeSet<String> {
+    pub(crate) fn leftovers(&self, table: &str, choice: &str) -> BTreeSet<String> {
         let (node, found) = self.find(table);
         let Value::Table(entries) = &node.value else {
             return BTreeSet::new();
