@@ -22,13 +22,17 @@ use crate::wheel::{BUCKETS, Scheduled, Wheel};
 use crate::{Cell, Lp, Model, Partition, Saved, Time};
 use std::ops::Range;
 
-/// Buckets of all event queues together, as long as each has at least [`FEWEST_BUCKETS`].
+/// Buckets of all event queues together, as long as each has at least [`FEWEST_BUCKETS`], or [`LEAST_BUCKETS`] of a great
+/// many queues.
 const ALL_BUCKETS: usize = 8 * BUCKETS;
 const FEWEST_BUCKETS: usize = 512;
+const LEAST_BUCKETS: usize = 64;
+const MANY: usize = 4096;
 
 /// Buckets of the event queue of each of so many blocks.
 pub(crate) fn buckets(blocks: usize) -> usize {
-    (ALL_BUCKETS / blocks.max(1)).clamp(FEWEST_BUCKETS, BUCKETS)
+    let fewest = if blocks > MANY { LEAST_BUCKETS } else { FEWEST_BUCKETS };
+    (ALL_BUCKETS / blocks.max(1)).clamp(fewest, BUCKETS)
 }
 
 /// A cluster whose turn it is not.

@@ -15,9 +15,6 @@ pub(crate) fn halt_end(now: Time) -> Time {
     Time((now.0 / HALT_GRID.0 + 1).saturating_mul(HALT_GRID.0) - 1)
 }
 
-/// How many events ahead a model is told of one: some hundred nanoseconds.
-const FORESIGHT: usize = 4;
-
 /// The next instant, if there is one.
 pub(crate) fn after(time: Time) -> Time {
     Time(time.0.saturating_add(1))
@@ -202,12 +199,9 @@ impl<E: Copy> Core<E> {
             if self.events >= last {
                 return Stop::Budget;
             }
-            let Some(item) = self.queue.pop_before(self.bound) else {
+            let Some(item) = self.queue.pop_foreseen(self.bound, |event| model.foresee(event)) else {
                 return Stop::Bound;
             };
-            if let Some(coming) = self.queue.coming(FORESIGHT) {
-                model.foresee(&coming.event);
-            }
             self.events += 1;
             self.now = item.time;
             self.lp = item.lp;
@@ -242,6 +236,9 @@ impl<E: Cell> Saved for Core<E> {
         self.clusters.load(from)?;
         self.sequences.load(from)?;
         (self.now, self.lp, self.events, self.bound, self.halted) = from.value()?;
+        if self.clusters.len() > 0 && !self.queue.is_empty() {
+            return Err(Damaged("an event is in no cluster".into()));
+        }
         let processes = self.sequences.first..self.sequences.first + self.sequences.next.len() as Lp;
         match self
             .queue

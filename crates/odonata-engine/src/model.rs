@@ -32,15 +32,10 @@ pub trait Context<E: Copy>: Mode {
 
     /// The time that LP `lp` of the same part is at: its events before are handled, those after it are not. Not that of
     /// [`now`](Self::now) where LPs take turns. What one LP does to the state of another goes by the time of that one.
-    fn now_of(&self, lp: Lp) -> Time {
-        let _ = lp;
-        self.now()
-    }
+    fn now_of(&self, lp: Lp) -> Time;
 
     /// The time before which all events of all LPs of the part are handled.
-    fn settled(&self) -> Time {
-        self.now()
-    }
+    fn settled(&self) -> Time;
 
     /// Schedules `event` at `at` for `to`, an LP of the same part. `at` must be later than now; for
     /// another LP at least the lookahead later.

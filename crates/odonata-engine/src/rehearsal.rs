@@ -33,6 +33,14 @@ impl<E: Copy> Context<E> for Outbox<E> {
         self.now
     }
 
+    fn now_of(&self, _: Lp) -> Time {
+        self.now
+    }
+
+    fn settled(&self) -> Time {
+        self.now
+    }
+
     fn send(&mut self, to: Lp, at: Time, event: E) {
         self.sent.push((
             to,

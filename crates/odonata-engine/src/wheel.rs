@@ -218,20 +218,23 @@ impl<E: Copy> Wheel<E> {
     /// Takes the first event if it is due before `bound`. Opens no bucket in which nothing can be.
     #[inline]
     pub fn pop_before(&mut self, bound: Time) -> Option<Scheduled<E>> {
-        if self.open.is_empty() && !self.advance(bound) {
-            return None;
+        self.pop_foreseen(bound, |_| ())
+    }
+
+    /// The same; when a bucket is opened, `foresee` is told of its events, in no order.
+    #[inline(always)]
+    pub(crate) fn pop_foreseen(&mut self, bound: Time, foresee: impl Fn(&E)) -> Option<Scheduled<E>> {
+        if self.open.is_empty() {
+            if !self.advance(bound) {
+                return None;
+            }
+            self.open.iter().for_each(|item| foresee(&item.event));
         }
         if self.open.last().is_none_or(|item| item.time >= bound) {
             return None;
         }
         self.len -= 1;
         self.open.pop()
-    }
-
-    /// The event that comes so many after the next one, if that is known already.
-    #[inline(always)]
-    pub(crate) fn coming(&self, after: usize) -> Option<&Scheduled<E>> {
-        self.open.len().checked_sub(after + 1).map(|at| &self.open[at])
     }
 
     /// Opens the next occupied bucket, unless it begins at `bound` or later; `false` if there is none.

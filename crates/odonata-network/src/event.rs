@@ -56,6 +56,21 @@ pub enum FabricEvent {
     },
 }
 
+impl FabricEvent {
+    /// Whether it only looks again, perhaps in vain: there may be more or fewer of them, depending on who handles events.
+    #[inline]
+    pub fn looks_again(self) -> bool {
+        matches!(
+            self,
+            FabricEvent::Tick
+                | FabricEvent::Port { .. }
+                | FabricEvent::Input { .. }
+                | FabricEvent::Publish
+                | FabricEvent::Nic { .. }
+        )
+    }
+}
+
 /// What the fabric tells the hosts, as the result of handling an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {

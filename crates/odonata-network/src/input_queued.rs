@@ -268,7 +268,7 @@ impl Fabric {
     }
 
     /// Notes that `packet` takes its class's turn at `port` on virtual channel `vc`.
-    fn take_turn<M: odonata_engine::Mode>(&mut self, port: u32, vc: u8, packet: u32, now: Time) {
+    fn charge_share<M: odonata_engine::Mode>(&mut self, port: u32, vc: u8, packet: u32, now: Time) {
         let p = *self.packets.get(packet);
         let link = *self.flow.links.get(port);
         let width = self.spans.width(link.class);
@@ -367,7 +367,7 @@ impl Fabric {
     {
         let p = *self.packets.get(packet);
         if self.shares.is_on() {
-            self.take_turn::<C>(port, vc, packet, ctx.now());
+            self.charge_share::<C>(port, vc, packet, ctx.now());
         }
         self.flow.claim::<C>(port, vc, flits);
         let done = self.transmit::<E, C>(ctx, packet, port, vc, waited);

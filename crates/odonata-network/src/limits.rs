@@ -138,7 +138,7 @@ impl Limits {
     }
 
     /// Notes whether the packet that `lane` sends now is one of a limited flow.
-    pub(crate) fn take_turn<M: Mode>(&mut self, lane: u32, limited: bool) {
+    pub(crate) fn note_turn<M: Mode>(&mut self, lane: u32, limited: bool) {
         if self.chains.get(lane).limited != limited {
             self.chains.edit::<M>(lane).limited = limited;
         }

@@ -71,7 +71,7 @@ impl Fabric {
         let free_at = self.send_from_nic::<E, C>(ctx, nic, (class, limit != NIL), message, (bytes, flits, last));
         let lane = self.lane(nic, class);
         if self.control.is_on() {
-            self.control.limits.take_turn::<C>(lane, limit != NIL);
+            self.control.limits.note_turn::<C>(lane, limit != NIL);
         }
         if limit == NIL {
             self.advance_lane::<C>(lane, bytes);

@@ -364,6 +364,7 @@ fn host_params(scenario: &Resolved) -> HostParams {
     let m = &scenario.mpi;
     let span = |jitter: &Option<resolved::Jitter>| jitter.as_ref().map(|j| (j.min, j.max));
     HostParams {
+        looks_in_vain: scenario.network.router == resolved::RouterModel::Pipelined,
         mpi: MpiParams {
             send_delay: m.send_delay,
             send_ps_per_byte: m.send_per_byte.0,

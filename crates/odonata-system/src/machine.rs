@@ -100,7 +100,9 @@ impl Model for Machine {
     fn handle<C: Context<Event>>(&mut self, ctx: &mut C, lp: Lp, event: Event) {
         match event {
             Event::Fabric(event) => {
-                self.hosts.touch::<C>(lp, ctx.now());
+                if !event.looks_again() {
+                    self.hosts.touch::<C>(lp, ctx.now());
+                }
                 if let Some(notice) = self.fabric.handle::<Event, C>(ctx, lp, event) {
                     self.hosts.notice(ctx, &mut self.fabric, notice);
                 }

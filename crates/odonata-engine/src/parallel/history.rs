@@ -230,6 +230,16 @@ impl<M: Model> Context<M::Event> for Daring<'_, M> {
         self.core.now
     }
 
+    #[inline(always)]
+    fn now_of(&self, _: Lp) -> Time {
+        self.core.now
+    }
+
+    #[inline(always)]
+    fn settled(&self) -> Time {
+        self.core.now
+    }
+
     #[inline]
     fn send(&mut self, to: Lp, at: Time, event: M::Event) {
         assert!(at > self.core.now, "an event must lie strictly in the future");

@@ -205,8 +205,8 @@ impl Hosts {
         }
     }
 
-    /// When something last happened in this part: sources that were told to stop leave events behind that do nothing,
-    /// and may lie far ahead. `None`: at the last event.
+    /// When something last happened in this part: sources that were told to stop leave events behind that do nothing
+    /// and may lie far ahead, and pipelined routers look for credits in vain. `None`: at the last event.
     pub(crate) fn last_event(&self) -> Option<Time> {
         self.last.iter().max().copied()
     }

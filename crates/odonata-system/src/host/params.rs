@@ -22,6 +22,8 @@ pub struct HostParams {
     pub nic_handoff: Jitter,
     /// What is recorded one by one.
     pub records: RecordParams,
+    /// Whether events of the fabric may look again in vain at the end of a run, which are no part of it then.
+    pub looks_in_vain: bool,
     /// Seed of all random choices of the hosts.
     pub seed: u64,
 }

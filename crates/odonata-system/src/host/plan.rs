@@ -182,7 +182,7 @@ impl HostPlan {
             .map(|(&(node, lp), &local)| ServerPlace { node, lp, local })
             .collect();
         let unreported = self.unreported();
-        let told = self.jobs.iter().any(|job| !job.until.is_empty());
+        let last_counts = self.params.looks_in_vain || self.jobs.iter().any(|job| !job.until.is_empty());
         let part = |part: usize| {
             let range = ranges[part].clone();
             let local = (rank_places.0.clone(), rank_places.1[part].clone());
@@ -242,7 +242,7 @@ impl HostPlan {
                     .map(|list| cells(&local, |rank| list[rank as usize]))
                     .unwrap_or_default(),
                 awaited: Store::from_vec(awaited.collect()),
-                last: Windowed::filled(if told { range.clone() } else { 0..0 }, Time::ZERO),
+                last: Windowed::filled(if last_counts { range.clone() } else { 0..0 }, Time::ZERO),
                 outgoing: Pool::new(),
                 incoming: Pool::new(),
                 deferred: Pool::new(),

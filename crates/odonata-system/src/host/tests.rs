@@ -155,6 +155,7 @@ impl World {
             rules: Rules::default(),
         };
         let params = HostParams {
+            looks_in_vain: false,
             mpi,
             io: IoParams {
                 control_bytes: 128,
