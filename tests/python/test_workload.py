@@ -41,7 +41,7 @@ def test_a_mistake_is_shown_with_its_line_and_ends_with_2(tmp_path: Path) -> Non
 
 
 UNTIDY = "FOR 3 Repetitions {\n    all tasks SYNCHRONIZE }   # all\n\n\n.\n"
-TIDY = "for 3 repetitions {\n  all tasks synchronize } # all\n\n.\n"
+TIDY = "For 3 repetitions {\n  all tasks synchronize } # all\n\n.\n"
 
 
 def test_format_prints_writes_and_checks(tmp_path):

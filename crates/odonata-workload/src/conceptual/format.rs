@@ -27,7 +27,10 @@ pub fn format(file: &str, source: &str) -> Result<String, Diagnostics> {
     if !lexed.errors.is_empty() {
         return Err(failed(lexed.errors));
     }
-    let mut layout = Layout::default();
+    let mut layout = Layout {
+        before: BEGIN,
+        ..Layout::default()
+    };
     let mut end = 0;
     for token in &lexed.tokens {
         let (start, next) = (token.span.start as usize, token.span.end as usize);
@@ -49,6 +52,9 @@ pub fn format(file: &str, source: &str) -> Result<String, Diagnostics> {
         hint: None,
     }]))
 }
+
+/// In place of the sign before the first token.
+const BEGIN: &str = "begin";
 
 #[derive(Default)]
 struct Layout {
@@ -115,7 +121,12 @@ impl Layout {
             self.out.push_str(self.between);
         }
         match token.tok {
-            Tok::Word(_) => self.out.push_str(&text.to_ascii_lowercase()),
+            // A sentence may begin with a capital.
+            Tok::Word(_) => {
+                let kept = usize::from(self.depth == 0 && matches!(self.before, "." | BEGIN));
+                self.out.push_str(&text[..kept]);
+                self.out.push_str(&text[kept..].to_ascii_lowercase());
+            }
             _ => self.out.push_str(text),
         }
         self.depth += usize::from(matches!(sign, "{" | "[" | "("));
@@ -137,7 +148,7 @@ mod tests {
     fn spaces_indentation_and_keywords_have_one_layout() {
         let text = "\n\n# What it is.  \nFOR  3 Repetitions {\nALL tasks T send a 4-byte message \n to task ( T+1 ) Mod num_tasks \
                     THEN   # on\n\n\n\tif {1 ,2,...,n} = x then {\n all tasks LOG Msgs_Sent as \"A  b\" }\n} .";
-        let laid = "# What it is.\nfor 3 repetitions {\n  all tasks T send a 4-byte message\n    to task (T+1) mod num_tasks \
+        let laid = "# What it is.\nFor 3 repetitions {\n  all tasks T send a 4-byte message\n    to task (T+1) mod num_tasks \
                     then # on\n\n  if {1, 2, ..., n} = x then {\n    all tasks log Msgs_Sent as \"A  b\" }\n}.\n";
         assert_eq!(format("f", text).unwrap(), laid);
         assert_eq!(format("f", "").unwrap(), "\n");
