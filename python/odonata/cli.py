@@ -23,6 +23,7 @@ import typer
 from odonata import __version__, _core, mpi, runner
 from odonata.errors import (
     COMPLETED,
+    FORMAT_DIFFERS,
     HOST_FAILED,
     INPUT_WRONG,
     INTERRUPTED,
@@ -725,6 +726,34 @@ def workload_check(program: ProgramFile, strict: Strict = False, as_json: Json =
                 print(f"  {p['long']}, {p['short']}  {p['about']} (default {p['default']})")
     if not report["valid"]:
         raise typer.Exit(INPUT_WRONG)
+
+
+@workload_app.command("format")
+def workload_format(
+    program: ProgramFile,
+    write: Annotated[bool, typer.Option("--write", "-w", help="Replace the file, if it differs.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only say whether it differs: exit code 1.")] = False,
+) -> None:
+    """Print a program in one layout: indentation, spaces, keywords in lower case.
+
+    Lines stay as they are broken, and comments where they are. What the program means does not change: its
+    words, numbers, strings and signs are the same.
+    """
+    from odonata import workload
+
+    with _reported(False):
+        if write and check:
+            raise InputError("one of them", key="--write", expected="--write or --check")
+        before, after = workload.formatted(program)
+        if write and before != after:
+            workload.replace(program, after)
+    with _open_pipe():
+        if not write and not check:
+            print(after, end="")
+        elif before != after:
+            print(f"{program}: {'formatted' if write else 'would be formatted'}")
+    if check and before != after:
+        raise typer.Exit(FORMAT_DIFFERS)
 
 
 @workload_app.command("compile")

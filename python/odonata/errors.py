@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 COMPLETED, HOST_FAILED, INPUT_WRONG, RUN_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 #: That of `odonata trace lint` for a trace that can be read and is wrong.
 TRACE_WRONG = 1
+#: That of `odonata workload format --check` for a program in another layout.
+FORMAT_DIFFERS = 1
 
 _LABELS = {"key": "key", "value": "found", "expected": "expected", "hint": "hint"}
 

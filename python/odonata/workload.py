@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,32 @@ def checked(path: Path, *, strict: bool = False) -> dict[str, Any]:
     """What is wrong with a program, or looks so, and its parameters."""
     report: dict[str, Any] = json.loads(_core.conceptual_check(read_program(path), str(path), strict))
     return report
+
+
+def formatted(path: Path) -> tuple[str, str]:
+    """The text of a program, and that in the common layout; `InputError` if it is none of the language."""
+    text = read_program(path)
+    try:
+        return text, _core.conceptual_format(text, str(path))
+    except ValueError as error:
+        raise InputError(str(error), file=str(path), expected="a program in coNCePTuaL") from None
+
+
+def replace(path: Path, text: str) -> None:
+    """Writes `text` to the file at `path`, which has the old text or the new one at any time."""
+    place = path.resolve()
+    partial = place.with_name(f".{place.name}.partial-{os.getpid()}")
+    try:
+        partial.write_text(text, encoding="utf-8", newline="")
+        shutil.copymode(place, partial)
+        os.replace(partial, place)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise InputError(
+            f"the program cannot be written: {error.strerror or error}",
+            file=str(path),
+            expected="a file to replace",
+        ) from None
 
 
 def record(

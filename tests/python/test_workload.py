@@ -38,3 +38,27 @@ def test_a_mistake_is_shown_with_its_line_and_ends_with_2(tmp_path: Path) -> Non
     record = json.loads(odonata("compile", str(program), "--tasks", "2", "--json").stdout)
     assert (record["verdict"], record["error_line"]) == ("reject", 2)
     assert odonata("check", str(tmp_path / "missing.ncptl")).returncode == 2
+
+
+UNTIDY = "FOR 3 Repetitions {\n    all tasks SYNCHRONIZE }   # all\n\n\n.\n"
+TIDY = "For 3 repetitions {\n  all tasks synchronize } # all\n\n.\n"
+
+
+def test_format_prints_writes_and_checks(tmp_path):
+    file = tmp_path / "x.ncptl"
+    file.write_text(UNTIDY)
+    file.chmod(0o640)
+    printed = odonata("format", str(file))
+    assert (printed.returncode, printed.stdout) == (0, TIDY)
+    assert odonata("format", str(file), "--check").returncode == 1
+    assert file.read_text() == UNTIDY
+    assert odonata("format", str(file), "--write").returncode == 0
+    assert (file.read_text(), file.stat().st_mode & 0o777) == (TIDY, 0o640)
+    again = odonata("format", str(file), "--check")
+    assert (again.returncode, again.stdout) == (0, "")
+    file.write_text('all tasks log "x')
+    wrong = odonata("format", str(file), "--write")
+    assert wrong.returncode == 2
+    assert "no closing quotation mark" in wrong.stderr
+    assert file.read_text() == 'all tasks log "x'
+    assert list(tmp_path.iterdir()) == [file]

@@ -1,6 +1,7 @@
 //! Programs in coNCePTuaL: checks and listings, as JSON.
 
-use odonata_workload::conceptual::{Conceptual, MOST_TASKS, line_and_column, reject};
+use odonata_workload::conceptual::{Conceptual, MOST_TASKS, format, line_and_column, reject};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -65,8 +66,15 @@ fn conceptual_record(
     Ok((json_text(record.json())?, record.failure))
 }
 
+/// The program `text` of file `path` in the common layout. Raises `ValueError` with what is no part of the language.
+#[pyfunction]
+fn conceptual_format(text: &str, path: &str) -> PyResult<String> {
+    format(path, text).map_err(|errors| PyValueError::new_err(errors.to_string()))
+}
+
 /// Adds these functions to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(conceptual_check, module)?)?;
+    module.add_function(wrap_pyfunction!(conceptual_format, module)?)?;
     module.add_function(wrap_pyfunction!(conceptual_record, module)?)
 }

@@ -24,6 +24,7 @@
 mod ast;
 mod diagnostic;
 mod eval;
+mod format;
 mod functions;
 mod inject;
 mod instance;
@@ -44,6 +45,7 @@ mod table;
 use std::sync::Arc;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Span, line_and_column};
+pub use format::format;
 pub use functions::print;
 pub use instance::Abort;
 pub use options::Parameter;
@@ -54,6 +56,15 @@ use instance::Instance;
 
 /// The largest program text, in bytes.
 pub const MOST_TEXT: usize = 4 << 20;
+
+fn too_long(length: usize) -> Diagnostic {
+    Diagnostic {
+        reason: "program too long",
+        message: format!("{length} bytes of text: {MOST_TEXT} at most"),
+        span: Span::default(),
+        hint: None,
+    }
+}
 /// The most tasks of a program.
 pub const MOST_TASKS: u32 = 1 << 24;
 
@@ -95,12 +106,7 @@ impl Conceptual {
             }
         };
         if source.len() > MOST_TEXT {
-            return Err(failed(vec![Diagnostic {
-                reason: "program too long",
-                message: format!("{} bytes of text: {MOST_TEXT} at most", source.len()),
-                span: Span::default(),
-                hint: None,
-            }]));
+            return Err(failed(vec![too_long(source.len())]));
         }
         let lexed = lexer::lex(source);
         let mut errors = lexed.errors;

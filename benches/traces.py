@@ -1,0 +1,74 @@
+"""Records per second of CPU time that DUMPI traces are looked at, opened and replayed into files with.
+
+Each trace is repeated until it has some millions of records (the files are made in a folder of their own, in
+memory where the machine has such a place). The best of three. The traces are data outside the repository,
+`../shared/traces/dumpi`; the environment variable ODONATA_SHARED names another place for `../shared`.
+
+    .venv/bin/python benches/traces.py
+
+Exit code: 0; 2 if the traces are not there.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import odonata
+from odonata import trace_report
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+MEMORY = Path("/dev/shm")
+#: Traces, and how often they are repeated.
+TRACES = {"petsc-mg3d-27": 50, "df-amg-27": 100, "lammps-peptide-16": 80}
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """CPU time of all threads, best of three."""
+    best = float("inf")
+    for _ in range(3):
+        begin = time.process_time()
+        work()
+        best = min(best, time.process_time() - begin)
+    return best
+
+
+def opening(trace: Path) -> float:
+    """CPU time to load a scenario with the trace."""
+    job = {"name": "traced", "trace": str(trace)}
+    return seconds(lambda: odonata.check({"machine": {"torus": {"dims": [4, 4, 4]}}, "jobs": [job]}))
+
+
+def main() -> int:
+    """Prints a line per trace."""
+    shared = os.environ.get("ODONATA_SHARED")
+    folder = (Path(shared) if shared else REPOSITORY.parent / "shared") / "traces/dumpi"
+    if not folder.is_dir():
+        print(f"the traces are not there: {folder}", file=sys.stderr)
+        return 2
+    print("| trace | records | statistics, M/s | opened, M/s | opened, replayed, written, M/s |")
+    print("|---|---:|---:|---:|---:|")
+    with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as scratch:
+        target = Path(scratch) / "x.program"
+        for name, times in TRACES.items():
+            trace = Path(scratch) / name
+            trace_report.repeat(folder / name, trace, times)
+            records = trace_report.info(trace)["total_records"]
+            spent = [
+                seconds(lambda trace=trace: trace_report.info(trace)),
+                # Less the machine, with a trace that is a small part of it.
+                opening(trace) - opening(folder / name),
+                seconds(lambda trace=trace: trace_report.convert(trace, target, force=True)),
+            ]
+            rates = " | ".join(f"{records / 1e6 / s:.1f}" for s in spent)
+            print(f"| `{name}`, {times} times | {records / 1e6:.2f} M | {rates} |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
