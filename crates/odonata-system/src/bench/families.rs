@@ -115,7 +115,7 @@ pub(super) fn pipelined(messages: u32) -> String {
     };
     format!(
         "preset = \"booksim\"\nname = \"pipelined-dragonfly-1056\"\n\
-         [run]\nscheduler = \"conservative\"\nthreads = 1\nparts = 33\nmessage_rows = 0\n\
+         [run]\nscheduler = \"sequential\"\nmessage_rows = 0\n\
          [machine.dragonfly]\ngroups = 33\nrouters_per_group = 8\nnodes_per_router = 4\nglobal_ports_per_router = 4\n\
          [network.pipeline]\ninternal_speedup = 2.0\n{}{}{}\
          [network.routing]\nalgorithm = \"minimal\"\nvcs = {{ terminal = 2, local = 2, global = 1 }}\n\
