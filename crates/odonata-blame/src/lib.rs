@@ -30,7 +30,7 @@
 //!
 //! let (milc, cosmoflow, link) = (0, 2, 0);
 //! let us = |n: u64| Time::from_ns(1_000 * n);
-//! let mut ledger = Ledger::new(vec![0], 4, 1, None);
+//! let mut ledger = Ledger::new(vec![0], 1, 4, 1, None);
 //! ledger.join::<Plain>(0, us(1), milc);
 //! ledger.charge::<Plain>(0, us(5), cosmoflow, link); // cosmoflow's packet ends at 5 us
 //! ledger.leave::<Plain>(0, us(5), milc);
@@ -115,17 +115,23 @@ odonata_engine::journalled!(Ledger {
 impl Ledger {
     /// A ledger that keeps no books.
     pub fn off() -> Ledger {
-        Ledger::new(Vec::new(), 0, 0, None)
+        Ledger::new(Vec::new(), 0, 0, 0, None)
     }
 
-    /// Books for one line per element of `places` (which say where a line is, for the time series), `owners` owners
-    /// and `causes` causes; with `interval`, also over time.
-    pub fn new(places: Vec<u8>, owners: u16, causes: u8, interval: Option<Time>) -> Ledger {
+    /// Books for one line per element of `places` (which say where a line is, for the time series: each below
+    /// `place_count`), `owners` owners and `causes` causes; with `interval`, also over time.
+    ///
+    /// The time series of ledgers with the same counts and interval end at the same time, whichever lines they have.
+    pub fn new(places: Vec<u8>, place_count: u8, owners: u16, causes: u8, interval: Option<Time>) -> Ledger {
+        debug_assert!(
+            places.iter().all(|&place| place < place_count),
+            "a place beyond {place_count}"
+        );
         Ledger {
             lines: Store::filled(places.len(), Line::EMPTY),
             claims: Pool::new(),
             waited: Store::filled(usize::from(owners), Waited::default()),
-            series: Series::new(places, owners, causes, interval),
+            series: Series::new(places, place_count, owners, causes, interval),
         }
     }
 

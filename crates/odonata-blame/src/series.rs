@@ -39,9 +39,8 @@ impl Series {
     /// Cells that are kept at most, 32 MB of them; what lies behind is not recorded.
     const MOST: usize = 1 << 22;
 
-    pub(crate) fn new(places: Vec<u8>, owners: u16, causes: u8, interval: Option<Time>) -> Series {
-        let place_count = places.iter().max().map_or(0, |&most| usize::from(most) + 1);
-        let (causes, owners) = (usize::from(causes), usize::from(owners));
+    pub(crate) fn new(places: Vec<u8>, place_count: u8, owners: u16, causes: u8, interval: Option<Time>) -> Series {
+        let (place_count, causes, owners) = (usize::from(place_count), usize::from(causes), usize::from(owners));
         let width = (place_count * causes * owners * owners).max(1);
         Series {
             cells: Growing::new(),

@@ -9,7 +9,7 @@ fn at(ps: u64) -> Time {
 }
 
 fn ledger() -> Ledger {
-    Ledger::new(vec![0, 1], 8, 2, None)
+    Ledger::new(vec![0, 1], 2, 8, 2, None)
 }
 
 /// (victim, culprit, cause, ps) of line 0.
@@ -64,7 +64,7 @@ fn what_is_deferred_goes_to_whoever_turns_out_to_have_held_it() {
 
 #[test]
 fn a_line_takes_any_number_of_culprits_and_owners() {
-    let mut ledger = Ledger::new(vec![0], 40, 1, None);
+    let mut ledger = Ledger::new(vec![0], 1, 40, 1, None);
     for owner in 0..20 {
         ledger.join::<Plain>(0, at(0), owner);
     }
@@ -96,7 +96,7 @@ fn charges_that_do_not_add_up_and_waiters_left_over_are_found() {
 
 #[test]
 fn the_series_cuts_at_intervals_and_adds_up_to_the_charges() {
-    let mut ledger = Ledger::new(vec![0, 1], 8, 2, Some(at(10)));
+    let mut ledger = Ledger::new(vec![0, 1], 2, 8, 2, Some(at(10)));
     ledger.join::<Plain>(1, at(3), 1);
     ledger.charge::<Plain>(1, at(25), 2, CREDIT);
     ledger.leave::<Plain>(1, at(25), 1);
@@ -111,7 +111,7 @@ fn the_series_cuts_at_intervals_and_adds_up_to_the_charges() {
 
 #[test]
 fn everything_can_be_taken_back() {
-    let mut ledger = Ledger::new(vec![0, 1], 8, 2, Some(at(10)));
+    let mut ledger = Ledger::new(vec![0, 1], 2, 8, 2, Some(at(10)));
     ledger.join::<Plain>(0, at(0), 1);
     let print = |ledger: &Ledger| {
         let mut digest = Digest::new();

@@ -116,7 +116,13 @@ impl Books {
         let (outputs, buffers) = (links.len(), if fifo { links.buffers } else { 0 });
         let places = (0..outputs).map(of_link).chain((0..buffers).map(of_buffer)).collect();
         Books {
-            ledger: Ledger::new(places, params.traffics, RESOURCES.len() as u8, params.series),
+            ledger: Ledger::new(
+                places,
+                PLACES.len() as u8,
+                params.traffics,
+                RESOURCES.len() as u8,
+                params.series,
+            ),
             heads: Store::filled(buffers as usize, 0),
             freed: Store::filled(links.vcs() as usize, Freed::default()),
             outputs,

@@ -250,7 +250,8 @@ impl Fabric {
         let period = (2.0 * packet / edge.rate).max(control.interval.0 as f64);
         let elapsed = (now - edge.since).0 as f64;
         if elapsed >= period {
-            // 1,000 bytes are long enough for the division, and no packet takes no time.
+            // 1,000,000 bytes are long enough for the division: on the fastest links they take some time, where a packet
+            // may take none.
             let per_byte = link.serialisation(1_000_000).0 as f64 / 1e6;
             let could = (elapsed / per_byte).max(1.0);
             let came = edge.sent as f64 + waiting as f64 - edge.waiting as f64;

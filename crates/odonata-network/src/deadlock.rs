@@ -137,6 +137,8 @@ struct Explorer<'a> {
     routing: &'a Routing,
     graph: Graph,
     used: crate::VirtualChannels,
+    /// Decisions that may still be made.
+    left: u64,
 }
 
 impl Explorer<'_> {
@@ -144,6 +146,7 @@ impl Explorer<'_> {
     fn step(&mut self, state: State, mut visit: impl FnMut(State)) {
         let topology = self.routing.topology();
         outcomes(self.routing, state.router, state.header, |decision, header| {
+            self.left = self.left.saturating_sub(1);
             let class = topology.class(decision.port) as usize;
             self.used[class] = self.used[class].max(decision.level + 1);
             let ring = self.routing.ring(decision.port);
@@ -177,11 +180,18 @@ impl Explorer<'_> {
 /// destination: more dependencies than can occur (a destination may lie in the source group), never
 /// fewer, which keeps the proof sound.
 pub fn check(routing: &Routing) -> Proof {
+    check_within(routing, u64::MAX).expect("no proof takes so many decisions")
+}
+
+/// The same with about `most` decisions; `None` if that is not enough. Their number grows exponentially with the
+/// dimensions among which an adaptive packet chooses, and says more of the time than the number of routers.
+pub fn check_within(routing: &Routing, most: u64) -> Option<Proof> {
     let nodes = representatives(routing.topology());
     let mut explorer = Explorer {
         routing,
         graph: Graph::default(),
         used: [0; odonata_topology::LinkClass::COUNT],
+        left: most,
     };
     let on_the_way = |header: &Header| header.via != NOWHERE && !header.via_reached;
 
@@ -200,6 +210,9 @@ pub fn check(routing: &Routing) -> Proof {
             })
             .collect();
         while let Some(state) = open.pop() {
+            if explorer.left == 0 {
+                return None;
+            }
             explorer.step(state, |next| {
                 if !on_the_way(&next.header) {
                     if seen.insert(next) {
@@ -213,6 +226,9 @@ pub fn check(routing: &Routing) -> Proof {
     }
     let mut arrivals: HashSet<State> = HashSet::default();
     while let Some(state) = open_diverted.pop() {
+        if explorer.left == 0 {
+            return None;
+        }
         explorer.step(state, |next| {
             if !on_the_way(&next.header) {
                 arrivals.insert(without_target(state));
@@ -248,6 +264,9 @@ pub fn check(routing: &Routing) -> Proof {
             })
             .collect();
         while let Some(state) = open.pop() {
+            if explorer.left == 0 {
+                return None;
+            }
             explorer.step(state, |next| {
                 let header = Header { via: 0, ..next.header };
                 if seen.insert(State { header, ..next }) {
@@ -256,12 +275,12 @@ pub fn check(routing: &Routing) -> Proof {
             });
         }
     }
-    Proof {
+    Some(Proof {
         channels: explorer.graph.channels.len(),
         dependencies: explorer.graph.edges.len(),
         used: explorer.used,
         cycle: explorer.graph.cycle(),
-    }
+    })
 }
 
 fn without_target(state: State) -> State {

@@ -263,27 +263,71 @@ fn parallel(topology: &Topology, ports: Range<u32>, adaptive: bool, choice: &mut
     if live < 2 {
         return topology.nth_live(ports, 0);
     }
-    if adaptive {
-        return lightest(topology, ports, live, choice);
+    let nth = |n| topology.nth_live(ports.clone(), n);
+    match adaptive {
+        true => lightest(live, choice, |n, _| nth(n)),
+        false => nth(choice.pick(live)),
     }
-    topology.nth_live(ports, choice.pick(live))
 }
 
-/// The lightest of the `live` ports among `ports`; from a random one on, so that equal loads are shared out.
+/// The lightest of `count` ports, of which `nth` gives each; from a random one on, so that equal loads are shared out.
 #[inline]
-fn lightest(topology: &Topology, ports: Range<u32>, live: u32, choice: &mut impl Choice) -> u32 {
-    let start = choice.pick(live);
-    let mut best = topology.nth_live(ports.clone(), start);
-    for step in 1..choice.draws(live) {
-        let n = if start + step < live {
+fn lightest<C: Choice>(count: u32, choice: &mut C, nth: impl Fn(u32, &mut C) -> u32) -> u32 {
+    let start = choice.pick(count);
+    let mut best = nth(start, choice);
+    for step in 1..choice.draws(count) {
+        let n = if start + step < count {
             start + step
         } else {
-            start + step - live
+            start + step - count
         };
-        let port = topology.nth_live(ports.clone(), n);
+        let port = nth(n, choice);
         if choice.lighter(port, best) {
             best = port;
         }
+    }
+    best
+}
+
+/// The lightest of so many `candidates`, each with its first port, that `draw` makes at random; `None` if it makes none.
+/// Those that begin like the one that is kept are passed over: it is no lighter than itself.
+#[inline]
+fn lightest_port<T: Copy, C: Choice>(
+    candidates: u32,
+    choice: &mut C,
+    draw: impl FnMut(&mut C) -> Option<(T, u32)>,
+) -> Option<(T, u32)> {
+    let less = |choice: &mut C, &(_, a): &(T, u32), &(_, b): &(T, u32)| a != b && choice.lighter(a, b);
+    lightest_drawn(candidates, choice, draw, less)
+}
+
+/// Likewise of paths, of which more may be known than the load of their first port.
+#[inline]
+fn lightest_path<T: Copy, C: Choice>(
+    candidates: u32,
+    choice: &mut C,
+    draw: impl FnMut(&mut C) -> Option<(T, Path)>,
+) -> Option<(T, Path)> {
+    let beyond = choice.knows_beyond();
+    let less =
+        |choice: &mut C, (_, a): &(T, Path), (_, b): &(T, Path)| !b.is_like(a, beyond) && choice.lighter_path(*a, *b);
+    lightest_drawn(candidates, choice, draw, less)
+}
+
+#[inline]
+fn lightest_drawn<T, C: Choice>(
+    candidates: u32,
+    choice: &mut C,
+    mut draw: impl FnMut(&mut C) -> Option<T>,
+    less: impl Fn(&mut C, &T, &T) -> bool,
+) -> Option<T> {
+    let mut best: Option<T> = None;
+    for _ in 0..choice.draws(candidates) {
+        let Some(found) = draw(choice) else { continue };
+        best = match best {
+            Some(other) if !less(choice, &found, &other) => Some(other),
+            _ => Some(found),
+        };
     }
     best
 }

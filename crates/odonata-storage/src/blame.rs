@@ -180,7 +180,7 @@ impl Servers {
         let n = self.params.len();
         let lines = vec![0; n * RESOURCES.len()];
         self.books = Books {
-            ledger: Ledger::new(lines, jobs, RESOURCES.len() as u8, interval),
+            ledger: Ledger::new(lines, 1, jobs, RESOURCES.len() as u8, interval),
             service: Store::filled(usize::from(jobs), Time::ZERO),
             written: Store::filled(n, List::EMPTY),
             extents: Pool::new(),

@@ -1,6 +1,6 @@
 //! Runs on machines of every family: everything arrives, and the digest depends neither on scheduler nor on parts.
 
-use odonata_system::{Outcome, Results, Simulation, check, scenario};
+use odonata_system::{Outcome, Results, Simulation, check, prove, scenario};
 use std::time::Duration;
 
 /// A machine, its nodes, and the algorithms that it is run with.
@@ -244,6 +244,50 @@ fn a_routing_that_can_deadlock_is_refused_or_says_so() {
     assert_eq!(run(&sound).run_json()["deadlock_cycle"], serde_json::json!([]));
     let unasked = sound.replace("warn", "refuse");
     assert!(run(&unasked).run_json()["deadlock_cycle"].is_null());
+}
+
+/// Under DAL a packet has exponentially many outcomes in the dimensions: three dimensions stand for more.
+#[test]
+fn the_proof_on_many_dimensions_is_made_on_fewer() {
+    for (dims, proved_on) in [
+        ("[3, 3, 3]", "this machine"),
+        (
+            "[4, 4, 4, 4]",
+            "a smaller machine of its kind, a HyperX of 4 x 4 x 4 routers",
+        ),
+        (
+            "[3, 3, 3, 3, 3]",
+            "a smaller machine of its kind, a HyperX of 3 x 3 x 3 routers",
+        ),
+    ] {
+        let text = format!("[machine.hyperx]\ndims = {dims}\n[network.routing]\nalgorithm = \"dal\"\n");
+        let hardware = scenario::load_hardware(&text, "t.toml", &[], "").unwrap();
+        let report = prove(&hardware).unwrap();
+        assert!(report.deadlock_free && report.channels > 300, "{report:?}");
+        assert_eq!(report.proved_on, proved_on);
+    }
+}
+
+/// Flits of 1 ps, and packets that take no time at all.
+#[test]
+fn the_fastest_links_that_are_accepted_run() {
+    for (router, bandwidth) in [
+        ("router = \"pipelined\"\nclock = \"1 ns\"", "2 TB/s"),
+        ("router = \"input-queued\"", "1000 TB/s"),
+        ("router = \"output-queued\"", "1000 TB/s"),
+        (
+            "congestion_control = { kind = \"per-flow\", threshold = \"1 B\", interval = \"1 ps\" }",
+            "1000 TB/s",
+        ),
+    ] {
+        let link = format!("{{ bandwidth = \"{bandwidth}\", latency = \"5 ns\", buffer = \"16 B\" }}");
+        let results = run(&format!(
+            "[machine.torus]\ndims = [4, 4]\n[network]\nflit = \"1 B\"\npacket = \"4 B\"\n{router}\n\
+             links = {{ local = {link}, terminal = {link} }}\n[[jobs]]\nranks = 16\n\
+             workload.incast = {{ bytes = \"40 B\", mean_interval = \"50 ns\", messages = 20 }}\n"
+        ));
+        assert_eq!(results.outcome(), &Outcome::Completed, "{router}");
+    }
 }
 
 /// A packet enters a ring where there is room for two: in buffers of one nothing would ever move.

@@ -78,6 +78,44 @@ fn more_flits_per_packet_than_can_be_counted_are_refused() {
     says(&error, "at most 65535 flits", "make flits larger");
 }
 
+/// Flits leave one after the other: each takes a picosecond at least. 1 B at 2 TB/s takes 0.5 ps, which is rounded up.
+#[test]
+fn pipelined_routers_refuse_links_whose_flits_take_no_time() {
+    let text = |router: &str, class: &str, bandwidth: &str| {
+        with(&format!(
+            "[network]\nclock = \"1 ns\"\nflit = \"1 B\"\npacket = \"4 B\"\nrouter = \"{router}\"\n\
+             links.{class}.bandwidth = \"{bandwidth}\"\n{JOB}"
+        ))
+    };
+    for class in ["terminal", "local", "global"] {
+        let error = error(&text("pipelined", class, "2.1 TB/s"));
+        assert_eq!(at(&error).1, format!("network.links.{class}.bandwidth"));
+        says(&error, "1 ps at least", "make flits larger");
+        for (router, bandwidth) in [
+            ("pipelined", "2 TB/s"),
+            ("input-queued", "2.1 TB/s"),
+            ("output-queued", "2.1 TB/s"),
+        ] {
+            let text = text(router, class, bandwidth);
+            scenario::load(&text, "scenario.toml", &[], None, "").unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+    // A dragonfly of one dimension has no such links.
+    assert!(scenario::load(&text("pipelined", "column", "2.1 TB/s"), "scenario.toml", &[], None, "").is_ok());
+}
+
+#[test]
+fn a_bandwidth_beyond_a_thousand_terabytes_per_second_is_refused() {
+    let error = error(&with(&format!(
+        "[network.links]\nlocal.bandwidth = \"1001 TB/s\"\n{JOB}"
+    )));
+    assert_eq!(
+        at(&error),
+        (Some(7), "network.links.local.bandwidth", Some("\"1001 TB/s\""))
+    );
+    says(&error, "at most 1000 TB/s", "");
+}
+
 #[test]
 fn the_vc_rule_of_codes_is_refused_on_detours_over_a_router() {
     let routing = "[network.routing]\nalgorithm = \"valiant\"\nvia = \"router\"\nvc_rule = \"codes\"\n";

@@ -317,24 +317,14 @@ impl DragonflyRouting {
         let path = |(port, remote), hops| Path { port, hops, remote };
         let beyond = choice.knows_beyond();
         let own_only = header.notes & MOVED != 0 && self.divert == Divert::OwnGlobalPorts;
-        let mut best: Option<(u32, Path)> = None;
-        for _ in 0..choice.draws(self.candidates) {
-            let candidate = if own_only {
-                let own = self.via_of_own_port(router, goal, choice);
-                own.map(|(via, port)| (via, (port, NOWHERE)))
-            } else {
-                let via = self.random_via(here, goal, choice);
-                Some((via, self.towards_via(router, here, via, choice)))
-            };
-            let (via, step) = candidate?;
-            // The longest minimal path and the longest detour, whichever are taken.
-            let found = path(step, 5);
-            best = match best {
-                Some((_, other)) if other.is_like(&found, beyond) || !choice.lighter_path(found, other) => best,
-                _ => Some((via, found)),
-            };
-        }
-        let (via, other) = best?;
+        let (via, other) = super::lightest_path(self.candidates, choice, |choice| {
+            if own_only {
+                let (via, port) = self.via_of_own_port(router, goal, choice)?;
+                return Some((via, path((port, NOWHERE), 5)));
+            }
+            let via = self.random_via(here, goal, choice);
+            Some((via, path(self.towards_via(router, here, via, choice), 5)))
+        })?;
         let minimal = path(self.towards_router(router, here, home, goal, choice), 3);
         if other.is_like(&minimal, beyond) || !choice.divert(minimal, other) {
             return Some(minimal.port);

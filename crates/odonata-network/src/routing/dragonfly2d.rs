@@ -190,18 +190,11 @@ impl Dragonfly2dRouting {
                 Algorithm::Valiant => header.notes |= over(first + choice.pick(routers)),
                 _ => {
                     let minimal = self.towards_router(router, home, choice);
-                    let mut best: Option<(u32, u32)> = None;
-                    for _ in 0..choice.draws(self.candidates) {
+                    let best = super::lightest_port(self.candidates, choice, |choice| {
                         let via = first + choice.pick(routers);
-                        if via == router || via == home {
-                            continue;
-                        }
-                        let port = self.towards_router(router, via, choice);
-                        best = match best {
-                            Some((_, other)) if other == port || !choice.lighter(port, other) => best,
-                            _ => Some((via, port)),
-                        };
-                    }
+                        let elsewhere = via != router && via != home;
+                        elsewhere.then(|| (via, self.towards_router(router, via, choice)))
+                    });
                     let Some((via, port)) = best else {
                         return self.take(router, minimal, header);
                     };
@@ -326,17 +319,11 @@ impl Dragonfly2dRouting {
                 0
             };
         let beyond = choice.knows_beyond();
-        let mut best: Option<(u32, Path)> = None;
-        for _ in 0..choice.draws(self.candidates) {
+        let (via, other) = super::lightest_path(self.candidates, choice, |choice| {
             let via = self.random_via(here, goal, choice);
             // A diverted packet may go along the row again: it is on a level of its own.
-            let found = path(self.towards_via(router, here, via, 0, choice), longest);
-            best = match best {
-                Some((_, other)) if other.is_like(&found, beyond) || !choice.lighter_path(found, other) => best,
-                _ => Some((via, found)),
-            };
-        }
-        let (via, other) = best?;
+            Some((via, path(self.towards_via(router, here, via, 0, choice), longest)))
+        })?;
         let minimal = self.towards_group(router, here, goal, header.notes, choice);
         let minimal = path(minimal, HOPS.0 - behind);
         if other.is_like(&minimal, beyond) || !choice.divert(minimal, other) {

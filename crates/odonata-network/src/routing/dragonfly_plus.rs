@@ -204,17 +204,11 @@ impl DragonflyPlusRouting {
 
     /// Decides at the source leaf whether a packet goes over another group; its first port.
     fn choose_at_leaf(&self, leaf: u32, here: u32, goal: u32, header: &mut Header, choice: &mut impl Choice) -> u32 {
-        let beyond = choice.knows_beyond();
         let minimal = self.path(leaf, here, goal, HOPS.0, choice);
-        let mut best: Option<(u32, Path)> = None;
-        for _ in 0..choice.draws(self.candidates) {
+        let best = super::lightest_path(self.candidates, choice, |choice| {
             let group = self.other_group(here, goal, choice);
-            let path = self.path(leaf, here, group, HOPS.1, choice);
-            best = match best {
-                Some((_, other)) if other.is_like(&path, beyond) || !choice.lighter_path(path, other) => best,
-                _ => Some((group, path)),
-            };
-        }
+            Some((group, self.path(leaf, here, group, HOPS.1, choice)))
+        });
         match best {
             // The first port may be the same: what differs is behind it.
             Some((group, path)) if choice.divert(minimal, path) => {
@@ -235,25 +229,19 @@ impl DragonflyPlusRouting {
         let group_behind = |port: u32| topology.neighbour(port).map(|far| self.plus.group_of(far));
         let elsewhere = |&port: &u32| group_behind(port).is_some_and(|group| group != goal);
         let count = global.clone().filter(elsewhere).count() as u32;
-        let mut best: Option<u32> = None;
-        for _ in 0..choice.draws(self.candidates) {
+        let best = super::lightest_port(self.candidates, choice, |choice| {
             let n = if count > 1 { choice.pick(count) } else { 0 };
-            let Some(port) = global.clone().filter(elsewhere).nth(n as usize) else {
-                break;
-            };
-            best = match best {
-                Some(other) if other == port || !choice.lighter(port, other) => best,
-                _ => Some(port),
-            };
-        }
+            let port = global.clone().filter(elsewhere).nth(n as usize)?;
+            Some((group_behind(port), port))
+        });
         let path = |port, hops| Path {
             port,
             hops,
             remote: NOWHERE,
         };
         match best {
-            Some(port) if choice.divert(path(minimal, HOPS.0 - 1), path(port, HOPS.1 - 1)) => {
-                header.via = group_behind(port).unwrap_or(here);
+            Some((group, port)) if choice.divert(path(minimal, HOPS.0 - 1), path(port, HOPS.1 - 1)) => {
+                header.via = group.unwrap_or(here);
                 port
             }
             _ => minimal,

@@ -116,7 +116,7 @@ impl FatTreeRouting {
                     topology.nth_live(ports, 0)
                 }
             }
-            FatTreeAlgorithm::Adaptive => super::lightest(topology, ports, live, choice),
+            FatTreeAlgorithm::Adaptive => super::lightest(live, choice, |n, _| topology.nth_live(ports.clone(), n)),
         }
     }
 
@@ -149,21 +149,11 @@ impl FatTreeRouting {
                 self.cable(tree.up_ports(router, parent), level, target, choice)
             }
             FatTreeAlgorithm::Adaptive => {
-                // From a random one on, so that equal loads are shared out.
-                let start = if ways > 1 { choice.pick(ways) } else { 0 };
-                let mut best = self.cable(tree.up_ports(router, nth(start)), level, target, choice);
-                for step in 1..choice.draws(ways) {
-                    let n = if start + step < ways {
-                        start + step
-                    } else {
-                        start + step - ways
-                    };
-                    let port = self.cable(tree.up_ports(router, nth(n)), level, target, choice);
-                    if choice.lighter(port, best) {
-                        best = port;
-                    }
+                let way = |n, choice: &mut _| self.cable(tree.up_ports(router, nth(n)), level, target, choice);
+                match ways {
+                    0 | 1 => way(0, choice),
+                    _ => super::lightest(ways, choice, way),
                 }
-                best
             }
         }
     }

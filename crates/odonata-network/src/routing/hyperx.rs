@@ -141,19 +141,11 @@ impl HyperXRouting {
     /// Decides whether a packet goes over a random router, and its first port.
     fn choose_via(&self, router: u32, home: u32, header: &mut Header, choice: &mut impl Choice) -> Option<u32> {
         let routers = self.hyperx.topology().routers();
-        let mut best: Option<(u32, u32)> = None;
-        for _ in 0..choice.draws(self.candidates) {
+        let (via, port) = super::lightest_port(self.candidates, choice, |choice| {
             let via = choice.pick(routers);
-            if via == router || via == home {
-                continue;
-            }
-            let port = self.minimal(router, via, choice);
-            best = match best {
-                Some((_, other)) if other == port || !choice.lighter(port, other) => best,
-                _ => Some((via, port)),
-            };
-        }
-        let (via, port) = best?;
+            let elsewhere = via != router && via != home;
+            elsewhere.then(|| (via, self.minimal(router, via, choice)))
+        })?;
         let minimal = self.minimal(router, home, choice);
         let path = |port, links| Path {
             port,

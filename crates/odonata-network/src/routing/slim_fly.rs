@@ -104,18 +104,11 @@ impl SlimFlyRouting {
     fn choose_via(&self, router: u32, home: u32, header: &mut Header, choice: &mut impl Choice) -> u32 {
         let routers = self.fly.topology().routers();
         let minimal = self.minimal(router, home, choice);
-        let mut best: Option<(u32, u32)> = None;
-        for _ in 0..choice.draws(self.candidates) {
+        let best = super::lightest_port(self.candidates, choice, |choice| {
             let via = choice.pick(routers);
-            if via == router || via == home {
-                continue;
-            }
-            let port = self.minimal(router, via, choice);
-            best = match best {
-                Some((_, other)) if other == port || !choice.lighter(port, other) => best,
-                _ => Some((via, port)),
-            };
-        }
+            let elsewhere = via != router && via != home;
+            elsewhere.then(|| (via, self.minimal(router, via, choice)))
+        });
         let Some((via, port)) = best else {
             return minimal;
         };

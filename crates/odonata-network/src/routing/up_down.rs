@@ -188,21 +188,11 @@ impl UpDownRouting {
         let ports = self.topology.ports_of(router);
         let count = ports.clone().filter(good).count() as u32;
         let nth = |n: u32| ports.clone().filter(good).nth(n as usize).unwrap_or(ports.start);
-        let start = if count > 1 { choice.pick(count) } else { 0 };
-        let mut best = nth(start);
-        if self.adaptive {
-            for other in 1..choice.draws(count) {
-                let n = if start + other < count {
-                    start + other
-                } else {
-                    start + other - count
-                };
-                let port = nth(n);
-                if choice.lighter(port, best) {
-                    best = port;
-                }
-            }
-        }
+        let best = match count {
+            0 | 1 => nth(0),
+            _ if self.adaptive => super::lightest(count, choice, |n, _| nth(n)),
+            _ => nth(choice.pick(count)),
+        };
         debug_assert!(matches!(self.topology.peer(best), Peer::Router { .. }));
         if !self.up[best as usize] {
             header.notes |= DOWN;

@@ -6,9 +6,12 @@ use crate::scenario::resolved::{DeadlockCheck, Kind, Machine, Routing};
 use odonata_network::{VirtualChannels, deadlock};
 use odonata_topology::{LinkClass, Peer, Topology};
 
-/// Routers up to which the dependency graph of the whole machine is enumerated: seconds; the time grows with
-/// their cube for detours over routers.
+/// Routers up to which the dependency graph of the whole machine is enumerated; the time grows with their cube for
+/// detours over routers.
 const LARGEST_PROOF: u32 = 300;
+/// Decisions that are tried on a machine before a smaller one stands for it: a second or two. Where a packet chooses among
+/// dimensions by load and room, there are exponentially many in them.
+const MOST_DECISIONS: u64 = 10_000_000;
 /// Routers of the smaller machine that stands for a larger one.
 const SMALLER_PROOF: u32 = 120;
 /// Cables between two groups of a smaller dragonfly.
@@ -25,31 +28,50 @@ pub(super) fn report(machine: &Machine, r: &Routing) -> Result<RoutingReport, St
             _ => vcs[class as usize],
         })
     };
-    let smaller = match needed.topology().routers() <= LARGEST_PROOF {
-        true => None,
-        false => smaller(&machine.kind),
+    let broken = if machine.failed_links.is_empty() {
+        ""
+    } else {
+        ", none of its cables broken"
     };
-    let (routing, proved_on) = match smaller {
-        None => (needed, "this machine".into()),
-        Some((kind, text)) => {
-            let small = Machine {
-                kind,
-                service_routers: Vec::new(),
-                failed_links: Vec::new(),
-                degraded_links: Vec::new(),
-            };
-            let broken = if machine.failed_links.is_empty() {
-                ""
-            } else {
-                ", none of its cables broken"
-            };
-            (
-                build::routing_on(&small, r)?,
-                format!("a smaller machine of its kind, a {text}{broken}"),
-            )
+    let size = needed.topology().routers();
+    // Machines to be tried, each larger than the next; `None`: this one.
+    let mut machines = Vec::new();
+    if size <= LARGEST_PROOF {
+        machines.push(None);
+    }
+    for few in [false, true] {
+        let next = smaller(&machine.kind, few);
+        let text = |other: &Option<(Kind, String)>| other.as_ref().map(|(_, text)| text.clone());
+        if machines.last().map(text) != Some(text(&next)) {
+            machines.push(next);
         }
-    };
-    let proof = deadlock::check(&routing);
+    }
+    let last = machines.len() - 1;
+    let mut found = None;
+    for (number, small) in machines.into_iter().enumerate() {
+        let (routing, text) = match small {
+            None => (build::routing_on(machine, r)?, "this machine".to_owned()),
+            Some((kind, text)) => {
+                let small = Machine {
+                    kind,
+                    service_routers: Vec::new(),
+                    failed_links: Vec::new(),
+                    degraded_links: Vec::new(),
+                };
+                let text = format!("a smaller machine of its kind, a {text}{broken}");
+                (build::routing_on(&small, r)?, text)
+            }
+        };
+        if number > 0 && number < last && routing.topology().routers() == size {
+            continue;
+        }
+        let most = if number == last { u64::MAX } else { MOST_DECISIONS };
+        found = deadlock::check_within(&routing, most).map(|proof| (routing, proof, text));
+        if found.is_some() {
+            break;
+        }
+    }
+    let (routing, proof, proved_on) = found.ok_or("the proof came to no end")?;
     Ok(RoutingReport {
         virtual_channels_needed: present(routing.virtual_channels()),
         virtual_channels: present(build::virtual_channels_of(r, &routing)),
@@ -88,13 +110,14 @@ fn hops(topology: &Topology, cycle: &[(u32, u8)]) -> Vec<String> {
     cycle.iter().map(hop).collect()
 }
 
-/// A machine of the same kind that is small enough, and what it is; `None`: a kind that has no smaller ones.
+/// A machine of the same kind that is small enough, and what it is; `None`: a kind that has no smaller ones. With `few`, of
+/// a grid of many routers or dimensions no more than four routers in each of three dimensions.
 ///
 /// Which channels depend on which follows from the kinds of hops that paths have, and not from how many there are of a
-/// kind. Grids keep their dimensions, but no more than three if there are many; trees their levels; five groups hold every kind of path of a dragonfly:
-/// source, two intermediates, destination, and one beside. Their groups have few cables between them, so that some routers
+/// kind. Grids keep their dimensions, but no more than three if there are many; trees their levels; five groups hold every
+/// kind of path of a dragonfly: source, two intermediates, destination, and one beside. Their groups have few cables between them, so that some routers
 /// have one to a group and others have to go to a gateway first, as on machines with many groups.
-fn smaller(kind: &Kind) -> Option<(Kind, String)> {
+fn smaller(kind: &Kind, few: bool) -> Option<(Kind, String)> {
     let routers = |extents: &[u32]| extents.iter().fold(1u64, |all, &k| all.saturating_mul(u64::from(k)));
     let shown = |extents: &[u32]| extents.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ");
     // Which dimensions are kept, and how long: all, as long as lines of four routers leave few enough, else the longest
@@ -102,7 +125,7 @@ fn smaller(kind: &Kind) -> Option<(Kind, String)> {
     let grid = |dims: &[u32]| -> (Vec<usize>, Vec<u32>) {
         let cut = |most: u32| -> Vec<u32> { dims.iter().map(|&k| k.min(most)).collect() };
         let fits = |extents: &Vec<u32>| routers(extents) <= u64::from(SMALLER_PROOF);
-        if let Some(extents) = (4..=6).rev().map(cut).find(fits) {
+        if let Some(extents) = (4..=6).rev().map(cut).find(fits).filter(|_| !few) {
             return ((0..dims.len()).collect(), extents);
         }
         let mut kept: Vec<usize> = (0..dims.len()).collect();
@@ -229,7 +252,7 @@ mod tests {
                      workload = {{ uniform = {{ load = 0.1, messages = 1 }} }}\n"
                 );
                 let scenario = scenario::load(&text, "t", &[], None, ".").unwrap().resolved;
-                let kind = smaller(&scenario.machine.kind).unwrap().0;
+                let kind = smaller(&scenario.machine.kind, false).unwrap().0;
                 let small = Machine {
                     kind,
                     ..scenario.machine.clone()

@@ -33,6 +33,9 @@ const MOST_FLITS: u64 = u16::MAX as u64;
 /// Largest packet, in bytes: a whole one has to fit into every buffer.
 const LARGEST_PACKET: u64 = 1 << 20;
 
+/// Fastest link, 1,000 TB/s: far beyond all there are. A byte takes a thousandth of a picosecond on it.
+const FASTEST_LINK: Bandwidth = Bandwidth(1e15);
+
 /// Resolves `written`, which was read from `document`. `stem` is the name of a scenario without one; relative files start
 /// from `folder`.
 pub(super) fn resolve(
@@ -207,6 +210,9 @@ fn network(n: &w::Network, document: &Document, kind: &r::Kind) -> Result<r::Net
         global: link("global", &l.global, least, (4.7, 300, 16))?,
         column: link("column", &l.column.or(&l.local), least, (5.25, 50, 16))?,
     };
+    if n.router == r::RouterModel::Pipelined {
+        flits_take_time(n.flit, &links, kind)?;
+    }
     let leftovers = document.leftovers("network.routing", "algorithm");
     let routing = routing::routing(n, &leftovers, &links, kind)?;
     router_keys::bubble(n, routing.algorithm)?;
@@ -277,6 +283,21 @@ fn pipelined(n: &w::Network) -> Result<(), Problem> {
     }
 }
 
+/// Pipelined routers and their NICs send one flit after the other, each when the one before has left. Degraded cables are
+/// slower than their class, never faster.
+fn flits_take_time(flit: Bytes, links: &r::Links, kind: &r::Kind) -> Result<(), Problem> {
+    for &class in kind.link_classes() {
+        let bandwidth = links.of(class).bandwidth;
+        if bandwidth.time_for(flit) == Time::ZERO {
+            let key = format!("network.links.{}.bandwidth", class.name());
+            let problem = format!("a flit of {flit} takes less than half a picosecond at {bandwidth}");
+            let error = Problem::new(key, problem, "flits that take 1 ps at least");
+            return Err(error.hint("make flits larger or the link slower"));
+        }
+    }
+    Ok(())
+}
+
 /// A link class, with default bandwidth in GiB/s, latency in ns, buffer in KiB.
 fn link(class: &str, link: &w::Link, packet: Bytes, defaults: (f64, u64, u64)) -> Result<r::Link, Problem> {
     let key = |name: &str| format!("network.links.{class}.{name}");
@@ -294,8 +315,13 @@ fn link(class: &str, link: &w::Link, packet: Bytes, defaults: (f64, u64, u64)) -
             "at most 1 TiB",
         ));
     }
+    let bandwidth = link.bandwidth.unwrap_or(Bandwidth::gib_per_s(defaults.0));
+    if bandwidth.0 > FASTEST_LINK.0 {
+        let problem = format!("a bandwidth of {bandwidth}");
+        return Err(Problem::new(key("bandwidth"), problem, "at most 1000 TB/s"));
+    }
     Ok(r::Link {
-        bandwidth: link.bandwidth.unwrap_or(Bandwidth::gib_per_s(defaults.0)),
+        bandwidth,
         latency,
         buffer,
         credit_delay: positive(&key("credit_delay"), link.credit_delay.unwrap_or(latency))?,

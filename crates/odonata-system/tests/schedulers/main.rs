@@ -164,6 +164,32 @@ fn assert_equal_on(machine: &str, text: &str, more: &[&str], outcome: &Outcome) 
     }
 }
 
+/// The top level of a fat tree has no nodes: the parts made of it alone see no NIC, and the series ends there at the same
+/// time as elsewhere. It keeps 4,194,304 cells, 70,000 intervals of 5 places, 3 resources and 2 x 2 owners.
+#[test]
+fn series_end_at_the_same_time_in_parts_without_nodes() {
+    let text = "[run]\nseries_interval = \"20 ps\"\nblame = true\n[machine.fat-tree]\nk = 4\nn = 2\n\
+                [[jobs]]\nranks = 16\n\
+                workload = { incast = { bytes = \"12 KiB\", mean_interval = \"1 us\", messages = 2 } }\n";
+    let reference = results(text, &ONE_QUEUE);
+    let detail = |results: &Results| results.run_json()["detail"].clone();
+    assert!(
+        detail(&reference)
+            .as_str()
+            .is_some_and(|text| text.contains("series_interval is short"))
+    );
+    for scheduler in ALL {
+        // One for each leaf router, and one for the top level.
+        let got = results(
+            text,
+            &[&format!("run.scheduler={scheduler:?}"), "run.parts=5", "run.threads=1"],
+        );
+        assert_eq!(got.digest(), reference.digest(), "{scheduler}");
+        assert_eq!(detail(&got), detail(&reference), "{scheduler}");
+        assert!(tables(&got) == tables(&reference), "{scheduler}: the tables differ");
+    }
+}
+
 #[test]
 fn a_mix_with_storage_blame_and_series() {
     assert_equal_everywhere(MIX, &[], &Outcome::Completed);
