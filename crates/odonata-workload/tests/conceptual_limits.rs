@@ -1,5 +1,7 @@
 //! What the coNCePTuaL front end refuses, and that it does so in time and with the reason.
 
+use std::time::{Duration, Instant};
+
 use odonata_workload::conceptual::{Conceptual, ConceptualProgram, evaluate};
 use odonata_workload::{Cursor, Program, Seen};
 
@@ -95,4 +97,58 @@ fn why_a_program_has_failed_is_known_afterwards() {
     let (_, first, afterwards) = end(&spent, 0);
     assert!(first.as_deref().unwrap_or_default().contains("steps without an operation"), "{first:?}");
     assert_eq!(first, afterwards);
+}
+
+/// Linear in the text: every name held against every other would be 10^10 steps.
+#[test]
+fn many_names_and_warnings_are_read_in_time_and_the_first_warnings_are_shown() {
+    let many = 60_000;
+    let start = Instant::now();
+    let unused: String = (0..many).map(|v| format!("Let v{v} be 1 while task 0 outputs 1.\n")).collect();
+    let warnings = parsed(&unused).rendered_warnings();
+    assert_eq!(warnings.len(), 51);
+    assert!(warnings[0].contains("unused variable v0"), "{}", warnings[0]);
+    assert!(warnings[49].starts_with("job:50:5: warning"), "{}", warnings[49]);
+    let rest = format!("job:51:5: warning: and {} more warnings", many - 50);
+    assert!(warnings[50].starts_with(&rest), "{}", warnings[50]);
+    let escapes = format!("Task 0 outputs \"{}\".", "\\q".repeat(many));
+    assert_eq!(parsed(&escapes).warnings().len(), 51);
+    let bound: Vec<String> = (0..many).map(|v| format!("w{v} be {v}")).collect();
+    let sum: String = (0..many / 100).map(|v| format!("Task 0 outputs w{} then ", 100 * v)).collect();
+    // Names of one LET are words of memory.
+    let errors = Conceptual::parse("job", &format!("Let {} while {{ {sum} task 0 outputs 1 }}", bound.join(" and ")));
+    assert!(errors.is_ok(), "{}", errors.unwrap_err());
+    let tags: String = (0..many)
+        .map(|tag| format!("Task 0 sends a 1 byte message using tag \"t{tag}\" to task 1 then\n"))
+        .collect();
+    parsed(&format!("{tags} task 0 outputs 1."));
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_program_with_more_words_than_a_rank_has_is_refused() {
+    let bound: Vec<String> = (0..70_000).map(|v| format!("w{v} be {v}")).collect();
+    let text = format!("Let {} while task 0 outputs w1.", bound.join(" and "));
+    let error = Conceptual::parse("job", &text).unwrap_err().to_string();
+    assert!(error.contains("words of memory per task: 65536 at most"), "{error}");
+}
+
+/// tasks^2 members: 16,000,000 here.
+#[test]
+fn a_listing_of_too_many_members_of_collectives_is_refused() {
+    let record = |tasks| parsed("All tasks synchronize.").record(tasks, &[], 1, &no_files);
+    assert_eq!(record(500).json()["verdict"], "accept");
+    let refused = record(4_000);
+    assert_eq!(refused.json()["verdict"], "abort");
+    let failure = refused.failure.unwrap();
+    assert!(failure.contains("more members of collectives than can be listed: 8388608 at most, at 4000 tasks"), "{failure}");
+}
+
+#[test]
+fn functions_on_trees_take_no_time_in_their_arguments() {
+    let largest = i64::MAX;
+    assert_eq!(
+        evaluate(&format!("knomial_children(0, {largest}, {largest})"), false),
+        Ok((largest - 1) as f64)
+    );
 }

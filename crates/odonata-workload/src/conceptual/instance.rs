@@ -154,6 +154,15 @@ impl Instance {
         }
     }
 
+    /// An abort that is about no instruction in particular.
+    pub(super) fn abort_with(&self, reason: &'static str, detail: String) -> Abort {
+        Abort {
+            reason,
+            message: format!("{}: error: {reason}: {detail}", self.file),
+            early: true,
+        }
+    }
+
     /// Notes a fault, and gives its code for the memory of the rank: the same in every run of the program, not 0, and
     /// another than that of a fault of another program (FNV-1a).
     pub(super) fn book(&self, fault: Fault) -> u64 {
