@@ -471,8 +471,8 @@ def write(
         InputError: What a generator yields or names is impossible, or it raises an exception; or `path` is
             there.
     """
-    if not 1 <= ranks < 1 << 24:
-        raise InputError("no such number of ranks", key="ranks", value=str(ranks), expected="1 to 16777215")
+    if not 1 <= ranks <= 1 << 24:
+        raise InputError("no such number of ranks", key="ranks", value=str(ranks), expected="1 to 16777216")
     file, _, function = register(program).rpartition(":")
     with input_errors():
         return _core.python_convert(

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 /// A program that cannot be read or written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +67,20 @@ impl fmt::Display for FileError {
 }
 
 impl std::error::Error for FileError {}
+
+/// Why a part of a file that was read before could not be read again; the first reason stays.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lost(Arc<OnceLock<String>>);
+
+impl Lost {
+    pub(crate) fn note(&self, error: &FileError) {
+        self.0.get_or_init(|| format!("the file changed while the program ran: {error}"));
+    }
+
+    pub(crate) fn why(&self) -> Option<&str> {
+        self.0.get().map(String::as_str)
+    }
+}
 
 /// What is wrong with one value; becomes a [`FileError`] with file and row.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -32,6 +32,7 @@ mod error;
 mod lists;
 mod operations;
 mod pages;
+mod rank_rows;
 mod read;
 mod row;
 mod rows_out;

@@ -1,13 +1,13 @@
 //! `counts.parquet`: sizes that differ from rank to rank.
 
-use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
 
 use odonata_workload::{Counts, Recent};
 
 use crate::communicators::shown;
-use crate::error::FileError;
+use crate::error::{FileError, Lost};
+use crate::rank_rows::RankRows;
 use crate::row::MOST_COUNTS;
 use crate::table::{Column, Content, Table};
 
@@ -18,9 +18,10 @@ pub(crate) struct CountLists {
     columns: [Column; 3],
     /// Of each row, in the order of rank and number.
     rows: Vec<Row>,
-    /// Where the rows of each rank start, and where those of the last end.
-    starts: Vec<u32>,
+    of_ranks: RankRows,
+    /// Of each rank that has rows.
     recent: Vec<Recent<Sizes>>,
+    lost: Lost,
 }
 
 /// What is known of a list without reading it.
@@ -62,7 +63,7 @@ impl Sizes {
 
 impl CountLists {
     /// Reads what there is from `path`, of a program of `ranks` ranks.
-    pub(crate) fn read(path: &Path, ranks: u32) -> Result<CountLists, FileError> {
+    pub(crate) fn read(path: &Path, ranks: u32, lost: Lost) -> Result<CountLists, FileError> {
         let table = Table::open(path)?;
         let [rank, number] = [
             table.required("rank", Content::Number)?,
@@ -80,8 +81,9 @@ impl CountLists {
         let mut found = CountLists {
             columns,
             rows: Vec::new(),
-            starts: vec![0],
+            of_ranks: RankRows::new(),
             recent: Vec::new(),
+            lost,
             table,
         };
         for part in 0..found.table.groups() {
@@ -92,7 +94,7 @@ impl CountLists {
                 let wrong = |column: &str, problem: String, expected: String| {
                     Err(FileError::about(path, problem, expected).at(row).of(column))
                 };
-                let done = found.starts.len() as u32 - 1;
+                let done = found.of_ranks.last().unwrap_or(0);
                 let rank = match ranks_of.numbers(1)?[0] {
                     Some(rank) if (i128::from(done)..i128::from(ranks)).contains(&rank) => rank as u32,
                     rank => {
@@ -100,8 +102,10 @@ impl CountLists {
                         return wrong("rank", shown(rank), expected);
                     }
                 };
-                found.starts.resize(rank as usize + 1, row as u32);
-                let before = found.rows[found.starts[rank as usize] as usize..].last();
+                if found.of_ranks.last() != Some(rank) {
+                    found.of_ranks.begin(rank, row);
+                }
+                let before = found.rows[found.of_ranks.last_start() as usize..].last();
                 let least = before.map_or(0, |row| i128::from(row.number) + 1);
                 let number = match numbers.numbers(1)?[0] {
                     Some(number) if (least..=i128::from(MOST_COUNTS)).contains(&number) => number as u32,
@@ -126,8 +130,8 @@ impl CountLists {
                 });
             }
         }
-        found.starts.resize(ranks as usize + 1, found.rows.len() as u32);
-        found.recent.resize_with(ranks as usize, Recent::default);
+        found.of_ranks.end(found.rows.len() as u64);
+        found.recent.resize_with(found.of_ranks.len(), Recent::default);
         found.rows.shrink_to_fit();
         Ok(found)
     }
@@ -141,17 +145,17 @@ impl CountLists {
         })
     }
 
-    /// The row of list `counts` of `rank`.
-    fn find(&self, rank: u32, counts: Counts) -> Option<usize> {
-        let start = *self.starts.get(rank as usize)? as usize;
-        let end = *self.starts.get(rank as usize + 1)? as usize;
+    /// The row of list `counts` of `rank`, behind the place of the rank among those that have rows.
+    fn find(&self, rank: u32, counts: Counts) -> Option<(usize, usize)> {
+        let (place, rows) = self.of_ranks.of(rank)?;
+        let (start, end) = (rows.start as usize, rows.end as usize);
         let at = self.rows[start..end].binary_search_by_key(&counts.0, |row| row.number);
-        at.ok().map(|at| start + at)
+        at.ok().map(|at| (place, start + at))
     }
 
     /// What is known of list `counts` of `rank` without reading it.
     pub(crate) fn row(&self, rank: u32, counts: Counts) -> Option<Row> {
-        self.find(rank, counts).map(|at| self.rows[at])
+        self.find(rank, counts).map(|(_, at)| self.rows[at])
     }
 
     /// Number of lists.
@@ -159,16 +163,19 @@ impl CountLists {
         self.rows.len() as u32
     }
 
-    /// What member `from` gives to member `to` by list `counts` of `rank`; 0 where there is no such list.
+    /// What member `from` gives to member `to` by list `counts` of `rank`; 0 where there is no such list, or it cannot
+    /// be read again.
     pub(crate) fn bytes(&self, rank: u32, counts: Counts, from: u32, to: u32) -> u64 {
-        let Some(row) = self.find(rank, counts) else { return 0 };
-        let list: Result<_, Infallible> = self.recent[rank as usize].get(row as u64, || match self.load(row as u64) {
-            Ok(list) => Ok(Arc::new(list)),
-            // It was read when the program was opened. There is no way to go on without it.
-            Err(error) => panic!("a program changed while it was run: {error}"),
-        });
-        match list {
+        let Some((place, row)) = self.find(rank, counts) else {
+            return 0;
+        };
+        match self.recent[place].get(row as u64, || self.load(row as u64).map(Arc::new)) {
             Ok(list) => list.bytes(from, to),
+            // The program stops at its next operation.
+            Err(error) => {
+                self.lost.note(&error);
+                0
+            }
         }
     }
 

@@ -1,7 +1,6 @@
 //! A program in files, as a program.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -11,9 +10,10 @@ use odonata_workload::{Collective, Comm, Counts, Cursor, Group, Op, OpId, OpKind
 use serde::{Deserialize, Serialize};
 
 use crate::communicators::Communicators;
-use crate::error::FileError;
+use crate::error::{FileError, Lost};
 use crate::lists::CountLists;
 use crate::operations::Operations;
+use crate::rank_rows::RankRows;
 use crate::{COMMUNICATORS, COUNTS, DESCRIPTION, FORMAT, OPERATIONS, VERSION};
 
 /// Operations that all ranks together have decoded at once, roughly: about a hundred bytes each.
@@ -84,8 +84,7 @@ pub struct ProgramFile {
     description: Description,
     scale: f64,
     operations: Operations,
-    /// The first row of each rank, and the number of all rows.
-    starts: Vec<u64>,
+    rows: RankRows,
     communicators: Communicators,
     counts: CountLists,
     contents: Contents,
@@ -94,7 +93,9 @@ pub struct ProgramFile {
     block: u64,
     /// Blocks that a rank holds: ranks with few operations share them.
     shared: Mutex<BTreeMap<u64, Weak<Block>>>,
+    /// Of each rank that has rows.
     recent: Vec<Recent<Block>>,
+    lost: Lost,
 }
 
 /// Some rows, decoded. Rows of different ranks may be in one.
@@ -127,12 +128,13 @@ impl ProgramFile {
         let description = describe(&path.join(DESCRIPTION))?;
         let ranks = description.ranks;
         let communicators = Communicators::read(&path.join(COMMUNICATORS), ranks)?;
-        let counts = CountLists::read(&path.join(COUNTS), ranks)?;
+        let lost = Lost::default();
+        let counts = CountLists::read(&path.join(COUNTS), ranks, lost.clone())?;
         let operations = Operations::open(&path.join(OPERATIONS))?;
         let mut program = ProgramFile {
             folder: path.into(),
             scale,
-            starts: vec![0],
+            rows: RankRows::new(),
             contents: Contents {
                 communicators: communicators.len(),
                 lists: counts.len(),
@@ -144,11 +146,12 @@ impl ProgramFile {
             block: u64::from((DECODED / 2 / ranks.max(1)).clamp(64, 4_096)),
             shared: Mutex::default(),
             recent: Vec::new(),
+            lost,
             operations,
             description,
         };
         program.survey(progress)?;
-        program.recent.resize_with(ranks as usize, Recent::default);
+        program.recent.resize_with(program.rows.len(), Recent::default);
         Ok(program)
     }
 
@@ -169,7 +172,7 @@ impl ProgramFile {
                     let wrong = |column: &str, problem: String, expected: String| {
                         Err(FileError::about(table.path(), problem, expected).at(row).of(column))
                     };
-                    let done = self.starts.len() as u32 - 1;
+                    let done = self.rows.last().unwrap_or(0);
                     let rank = match part.rank(at) {
                         Some(rank) if (i128::from(done)..i128::from(ranks)).contains(&rank) => rank as u32,
                         _ => {
@@ -177,11 +180,11 @@ impl ProgramFile {
                             return wrong("rank", part.rank_shown(at), expected);
                         }
                     };
-                    if rank > done || row == 0 {
-                        self.starts.resize(rank as usize + 1, row);
+                    if self.rows.last() != Some(rank) {
+                        self.rows.begin(rank, row);
                         compute = 0;
                     }
-                    let number = row - self.starts[rank as usize];
+                    let number = row - self.rows.last_start();
                     if number >= MOST_OPERATIONS {
                         let problem = format!("{number} operations and more of rank {rank}");
                         return wrong("rank", problem, format!("at most {MOST_OPERATIONS}"));
@@ -201,7 +204,7 @@ impl ProgramFile {
             .iter()
             .any(|kind| self.contents.kinds.contains_key(kind));
         self.contents.operations = table.rows();
-        self.starts.resize(ranks as usize + 1, table.rows());
+        self.rows.end(table.rows());
         Ok(())
     }
 
@@ -310,31 +313,27 @@ impl ProgramFile {
         self.does_io
     }
 
-    /// The block that holds `row`, a row of `rank`.
-    fn block(&self, rank: u32, row: u64) -> Arc<Block> {
+    /// The block that holds `row`, a row of the rank at `place` among those that have rows.
+    ///
+    /// # Errors
+    /// It cannot be read again.
+    fn block(&self, place: usize, row: u64) -> Result<Arc<Block>, FileError> {
         let group = self.operations.table.group_of(row);
         let start = self.operations.table.rows_of(group).start;
         let first = start + (row - start) / self.block * self.block;
-        let block: Result<_, Infallible> = self.recent[rank as usize].get(first, || {
+        self.recent[place].get(first, || {
             let shared = || self.shared.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(block) = shared().get(&first).and_then(Weak::upgrade) {
                 return Ok(block);
             }
-            let block = match self.load(group, first) {
-                Ok(block) => Arc::new(block),
-                // It was read when the program was opened. There is no way to go on without it.
-                Err(error) => panic!("a program changed while it was run: {error}"),
-            };
+            let block = Arc::new(self.load(group, first)?);
             let mut shared = shared();
             if shared.len() > 4 * self.recent.len() + 64 {
                 shared.retain(|_, block| block.strong_count() > 0);
             }
             shared.insert(first, Arc::downgrade(&block));
             Ok(block)
-        });
-        match block {
-            Ok(block) => block,
-        }
+        })
     }
 
     fn load(&self, group: usize, first: u64) -> Result<Block, FileError> {
@@ -344,15 +343,14 @@ impl ProgramFile {
         let mut reader = self.operations.group(group)?;
         reader.skip((first - rows.start) as usize)?;
         let part = reader.read(count)?;
-        // The rank of the first row; empty ranks start where the next one does.
-        let mut rank = self.starts.partition_point(|&start| start <= first) - 1;
+        let mut place = self.rows.place_of(first);
         let mut ops = Vec::with_capacity(count);
         for at in 0..count {
             let row = first + at as u64;
-            while self.starts[rank + 1] <= row {
-                rank += 1;
+            if self.rows.rows(place).end <= row {
+                place += 1;
             }
-            let mut op = part.op(table.path(), at, (row - self.starts[rank]) as u32)?;
+            let mut op = part.op(table.path(), at, (row - self.rows.rows(place).start) as u32)?;
             if let OpKind::Compute { duration } = &mut op.kind {
                 *duration = scaled(*duration, self.scale);
             }
@@ -457,16 +455,26 @@ impl Program for ProgramFile {
 
     /// The number of the operation says its row: the words of the cursor are not needed.
     fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
-        let end = *self.starts.get(rank as usize + 1)?;
-        let row = self.starts[rank as usize] + u64::from(cursor.op);
-        if row >= end {
+        let (place, rows) = self.rows.of(rank)?;
+        let row = rows.start + u64::from(cursor.op);
+        if row >= rows.end || self.lost.why().is_some() {
             return None;
         }
-        let block = self.block(rank, row);
+        let block = self
+            .block(place, row)
+            .inspect_err(|error| self.lost.note(error))
+            .ok()?;
         let op = block.ops[(row - block.first) as usize];
         debug_assert_eq!(op.id, OpId(cursor.op));
         cursor.op += 1;
         Some(op)
+    }
+
+    /// The files were read when the program was opened, but not all of them stays in memory.
+    fn broken(&self, rank: u32, cursor: &Cursor) -> Option<String> {
+        let (_, rows) = self.rows.of(rank)?;
+        let more = rows.start + u64::from(cursor.op) < rows.end;
+        self.lost.why().filter(|_| more).map(str::to_owned)
     }
 
     fn group(&self, rank: u32, comm: Comm) -> Option<Group> {

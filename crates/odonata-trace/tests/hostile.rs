@@ -5,7 +5,7 @@ mod random_program;
 use std::path::{Path, PathBuf};
 
 use odonata_trace::{COMMUNICATORS, COUNTS, DESCRIPTION, FileError, OPERATIONS, Options, ProgramFile, write};
-use odonata_workload::{Program, operations};
+use odonata_workload::{Collective, Cursor, OpKind, Program, operations};
 use random_program::{Draws, Folder, RandomProgram};
 
 fn save(folder: &Folder, program: &dyn Program) -> PathBuf {
@@ -145,4 +145,55 @@ fn footers_that_are_too_long_or_have_too_many_columns_are_refused_before_they_ar
         let error = use_it(&target).unwrap_err();
         assert_eq!((&error.file, error.problem.as_str()), (&path, problem));
     }
+}
+
+#[test]
+fn a_file_that_changes_while_the_program_runs_ends_it_with_its_name() {
+    for name in [OPERATIONS, COUNTS] {
+        let folder = Folder::new("changed");
+        let target = save(&folder, &RandomProgram::new(5, 3, 9_000));
+        let program = ProgramFile::open(&target, 1.0).unwrap();
+        let length = std::fs::metadata(target.join(name)).unwrap().len();
+        std::fs::write(target.join(name), vec![0; length as usize]).unwrap();
+        let mut cursor = Cursor::default();
+        while let Some(op) = program.next(2, &mut cursor) {
+            if let OpKind::Collective(Collective::Alltoallv { counts, .. } | Collective::Gatherv { counts, .. }) = op.kind {
+                program.bytes(2, counts, 0, 1);
+            }
+        }
+        assert!(cursor.op < 9_000, "{name}: {}", cursor.op);
+        let why = program.broken(2, &cursor).unwrap();
+        let file = target.join(name);
+        assert!(why.starts_with("the file changed while the program ran") && why.contains(&*file.to_string_lossy()), "{why}");
+        // Others stop too; who is complete, is complete.
+        assert_eq!(program.next(0, &mut Cursor::default()), None);
+        assert!(program.broken(0, &Cursor::default()).is_some());
+        let end = Cursor { op: 9_000, ..Cursor::default() };
+        assert_eq!(program.broken(2, &end), None);
+    }
+}
+
+/// Memory in KiB.
+#[cfg(target_os = "linux")]
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// 16,777,216 ranks would take 1.5 GB if each had a place in memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn ranks_that_are_only_stated_take_no_memory() {
+    let folder = Folder::new("stated");
+    let target = save(&folder, &RandomProgram::new(5, 3, 0));
+    let text = r#"{"format": "odonata-program", "version": 1, "ranks": 16777216}"#;
+    std::fs::write(target.join(DESCRIPTION), text).unwrap();
+    let before = resident();
+    let program = ProgramFile::open(&target, 1.0).unwrap();
+    let more = resident().saturating_sub(before);
+    assert!(more < 300 << 10, "{more} KiB");
+    assert_eq!(program.ranks(), 1 << 24);
+    assert_eq!(program.next(16_777_215, &mut Cursor::default()), None);
+    assert_eq!(operations(&program, 2).count(), 0);
 }

@@ -56,6 +56,7 @@ use instance::Instance;
 
 /// The largest program text, in bytes.
 pub const MOST_TEXT: usize = 4 << 20;
+<<<<<<< HEAD
 
 fn too_long(length: usize) -> Diagnostic {
     Diagnostic {
@@ -65,6 +66,10 @@ fn too_long(length: usize) -> Diagnostic {
         hint: None,
     }
 }
+=======
+/// The most warnings that are described.
+const MOST_WARNINGS: usize = 50;
+>>>>>>> fix6
 /// The most tasks of a program.
 pub const MOST_TASKS: u32 = 1 << 24;
 
@@ -122,6 +127,16 @@ impl Conceptual {
         }
         let mut warnings = lexed.warnings;
         warnings.extend(lowered.warnings);
+        if let Some(first) = warnings.get(MOST_WARNINGS) {
+            let rest = Diagnostic {
+                reason: "more warnings",
+                message: format!("and {} more warnings", warnings.len() - MOST_WARNINGS),
+                span: first.span,
+                hint: None,
+            };
+            warnings.truncate(MOST_WARNINGS);
+            warnings.push(rest);
+        }
         Ok(Conceptual {
             file: file.into(),
             source: source.into(),

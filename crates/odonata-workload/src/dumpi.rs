@@ -33,6 +33,7 @@ mod input;
 mod knowledge;
 mod label;
 mod lint;
+mod matching;
 mod rank_file;
 mod record;
 mod repeat;

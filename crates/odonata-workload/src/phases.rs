@@ -42,7 +42,7 @@ pub struct PhaseCursor {
 }
 
 /// Bits of a file's number that are the program's own.
-const FILE_BITS: u32 = 56;
+pub(crate) const FILE_BITS: u32 = 56;
 /// Bits of a communicator's number that are the program's own; two numbers of 32 bits follow from it.
 const COMM_BITS: u32 = 23;
 /// Bits of the number of a size list that are the program's own.
@@ -92,6 +92,19 @@ impl Phases {
             ));
         }
         Ok(Phases { phases, repeat })
+    }
+}
+
+/// The file that an operation is on.
+fn file_of(kind: &OpKind) -> Option<u64> {
+    match *kind {
+        OpKind::Open { file }
+        | OpKind::Close { file }
+        | OpKind::Read { file, .. }
+        | OpKind::Write { file, .. }
+        | OpKind::Iread { file, .. }
+        | OpKind::Iwrite { file, .. } => Some(file),
+        _ => None,
     }
 }
 
@@ -192,6 +205,16 @@ impl Phases {
                 ..Cursor::default()
             };
             if let Some(mut op) = self.phases[phase as usize].next_with(rank, &mut inner, seen) {
+                if let Some(file) = file_of(&op.kind).filter(|file| count > 1 && file >> FILE_BITS > 0) {
+                    let why = format!(
+                        "operation {} of phase {phase} is on file {file}: the files of phases have numbers below 2^{FILE_BITS}",
+                        op.id.0
+                    );
+                    if self.memory() > 0 {
+                        seen.failure = Some(why.clone());
+                    }
+                    return Err(Some(why));
+                }
                 rename(&mut op, phase, &at.phase);
                 at.op = at.phase.first_op + inner.op;
                 at.words = inner.words;

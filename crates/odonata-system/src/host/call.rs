@@ -253,7 +253,7 @@ impl Hosts {
                 nothing
             }
             OpKind::Report { report, index, value } => {
-                self.keep_report::<X>(rank, report, index, value, x.now());
+                self.keep_report::<X>(rank, report, index, value, x.now())?;
                 nothing
             }
         }

@@ -87,6 +87,9 @@ impl Hosts {
                     Wrong::NotPersistent(request) => format!("there is no persistent request {request}"),
                     Wrong::FreedCollective => "a non-blocking collective has to be waited for".to_owned(),
                     Wrong::FreedWorld => "the world cannot be freed".to_owned(),
+                    Wrong::TooManyReports => {
+                        format!("a rank can log and put out {} values", super::memory::MOST_REPORTS)
+                    }
                 };
                 let text = format!(
                     "{}: {} (operation {}): {why}",

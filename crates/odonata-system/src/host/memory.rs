@@ -6,15 +6,15 @@
 use super::Hosts;
 use super::event::Outside;
 use super::metrics::ReportRecord;
-use super::outcome::Failure;
+use super::outcome::{Failure, Wrong};
 use super::params::JobProgram;
 use odonata_engine::{Mode, Time};
 use odonata_workload::{Op, Program, Seen};
 
 /// Words that a rank has beside those of its program.
 const OWN: u32 = 2;
-/// The most values that one rank reports; what comes after them is left out.
-const MOST_REPORTS: u64 = 1 << 16;
+/// The most values that one rank reports: what is made of several, as a mean, is made of all of them.
+pub(super) const MOST_REPORTS: u64 = if cfg!(test) { 1 << 6 } else { 1 << 20 };
 
 /// Words of a rank whose program has `memory` of them.
 pub(super) fn words(memory: usize) -> u32 {
@@ -99,14 +99,24 @@ impl Hosts {
     }
 
     /// Keeps a value that `rank` reports.
-    pub(super) fn keep_report<M: Mode>(&mut self, rank: u32, report: u32, index: u32, value: f64, time: Time) {
+    ///
+    /// # Errors
+    /// There are [`MOST_REPORTS`] of it already.
+    pub(super) fn keep_report<M: Mode>(
+        &mut self,
+        rank: u32,
+        report: u32,
+        index: u32,
+        value: f64,
+        time: Time,
+    ) -> Result<(), Wrong> {
         let Some((_, first, memory)) = self.remembering(rank) else {
-            return;
+            return Ok(());
         };
         let count = first + memory as u32 + 1;
         let order = *self.words.get(count);
         if order >= MOST_REPORTS {
-            return;
+            return Err(Wrong::TooManyReports);
         }
         *self.words.edit::<M>(count) = order + 1;
         let job = self.places[rank as usize].job;
@@ -119,5 +129,6 @@ impl Hosts {
             value: value.to_bits(),
             time,
         });
+        Ok(())
     }
 }

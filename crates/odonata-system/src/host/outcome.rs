@@ -30,6 +30,8 @@ pub(crate) enum Wrong {
     FreedCollective,
     /// The world cannot be freed.
     FreedWorld,
+    /// The rank has reported as many values as are kept of one.
+    TooManyReports,
 }
 
 /// Something that cannot go on. Ranks count over all jobs; `source` is a rank of the job.

@@ -311,7 +311,7 @@ fn iterations(rows: &[IterationRow]) -> Table {
 fn logs(rows: &[LogRow]) -> Table {
     Builder::new(
         "logs",
-        "What programs have logged and put out, in order of job, rank and time; at most 65,536 values of a rank.",
+        "What programs have logged and put out, in order of job, rank and time; a rank that has more than 1,048,576 ends the run.",
         rows,
     )
     .text("job", "Name of the job.", |r| r.job.clone())

@@ -88,7 +88,8 @@ impl RandomProgram {
                 // Numbers of lists are those of the operations.
                 Field::Counts => number.into(),
                 Field::Bytes | Field::Offset if draws.below(5) == 0 => u64::MAX.into(),
-                Field::File => i128::from(draws.next()),
+                // The upper 8 bits are for phases.
+                Field::File => i128::from(draws.next() >> 8),
                 _ => small,
             });
         }

@@ -139,61 +139,45 @@ pub(super) fn knomial_parent(task: i64, k: i64, n: i64) -> Value<i64> {
     Ok(task % scale)
 }
 
-/// Calls `visit` for the children of `task` in a `k`-nomial tree of `n` tasks, in order, until it answers false.
-fn knomial_children_of(task: i64, k: i64, n: i64, mut visit: impl FnMut(i64) -> bool) -> Value<()> {
+/// The levels at which `task` has children in a `k`-nomial tree of `n` tasks, in order: the worth of the digit that a
+/// child has there and `task` has not, and how many children there are. Child `d` is `task + d * worth`, for d from 1.
+fn knomial_levels(task: i64, k: i64, n: i64) -> Value<impl Iterator<Item = (i64, i64)>> {
     if k < 2 {
         return Err(DOMAIN);
     }
-    if task < 0 || task >= n {
-        return Ok(());
-    }
-    let mut scale = 1i64;
-    while scale <= task {
-        scale = scale.checked_mul(k).ok_or(OVERFLOW)?;
-    }
-    while scale < n {
-        for digit in 1..k {
-            match digit.checked_mul(scale).and_then(|high| high.checked_add(task)) {
-                Some(child) if child < n => {
-                    if !visit(child) {
-                        return Ok(());
-                    }
-                }
-                _ => return Ok(()),
-            }
+    let mut worth = 1i64;
+    if (0..n).contains(&task) {
+        while worth <= task {
+            worth = worth.checked_mul(k).ok_or(OVERFLOW)?;
         }
-        let Some(next) = scale.checked_mul(k) else { break };
-        scale = next;
     }
-    Ok(())
+    // The largest that is added to the number of a task of the tree.
+    let room = if (0..n).contains(&task) { n - 1 - task } else { 0 };
+    let worths = std::iter::successors(Some(worth), move |worth| worth.checked_mul(k));
+    Ok(worths
+        .map(move |worth| (worth, (room / worth).min(k - 1)))
+        .take_while(|&(_, count)| count > 0))
 }
 
 /// How many children `task` has; -1 for a task that is not in the tree.
 pub(super) fn knomial_children(task: i64, k: i64, n: i64) -> Value<i64> {
-    if task < 0 || task >= n {
-        return if k < 2 { Err(DOMAIN) } else { Ok(-1) };
-    }
-    let mut count = 0;
-    knomial_children_of(task, k, n, |_| {
-        count += 1;
-        true
-    })?;
-    Ok(count)
+    let count = knomial_levels(task, k, n)?.map(|(_, count)| count).sum();
+    Ok(if (0..n).contains(&task) { count } else { -1 })
 }
 
+/// Child `index` of `task`; -1 where there is none.
 pub(super) fn knomial_child(task: i64, index: i64, k: i64, n: i64) -> Value<i64> {
     let mut left = index;
-    let mut found = -1;
-    if index >= 0 {
-        knomial_children_of(task, k, n, |child| {
-            if left == 0 {
-                found = child;
-            }
-            left -= 1;
-            left >= 0
-        })?;
+    if index < 0 {
+        return Ok(-1);
     }
-    Ok(found)
+    for (worth, count) in knomial_levels(task, k, n)? {
+        if left < count {
+            return Ok(task + (left + 1) * worth);
+        }
+        left -= count;
+    }
+    Ok(-1)
 }
 
 /// A mesh or torus of one to three dimensions.
@@ -316,6 +300,30 @@ mod tests {
                 assert!(n == 1 || pow(r + 1).is_none_or(|p| p > x), "{n} {x} {r}");
             }
         }
+    }
+
+    /// Children by their definition: `task` with one more digit in front, in base `k`.
+    #[test]
+    fn children_in_trees_have_their_parent_and_are_counted() {
+        for k in 2..6 {
+            for n in [1, 2, 7, 16, 40] {
+                for task in 0..n {
+                    let children: Vec<i64> = (0..n).filter(|&c| knomial_parent(c, k, n) == Ok(task)).collect();
+                    assert_eq!(knomial_children(task, k, n), Ok(children.len() as i64));
+                    for (index, &child) in (0..).zip(&children) {
+                        assert_eq!(knomial_child(task, index, k, n), Ok(child));
+                    }
+                    assert_eq!(knomial_child(task, children.len() as i64, k, n), Ok(-1));
+                }
+            }
+        }
+        assert_eq!(knomial_children(0, i64::MAX, i64::MAX), Ok(i64::MAX - 1));
+        assert_eq!(knomial_child(0, i64::MAX - 2, i64::MAX, i64::MAX), Ok(i64::MAX - 1));
+        assert_eq!(knomial_child(5, 1 << 60, 2, i64::MAX), Ok(-1));
+        assert_eq!(knomial_child(9, 0, 2, 9), Ok(-1));
+        assert_eq!(knomial_children(9, 2, 9), Ok(-1));
+        assert_eq!(knomial_children(0, 1, 9), Err(DOMAIN));
+        assert_eq!(knomial_child(0, -1, 2, 9), Ok(-1));
     }
 
     #[test]

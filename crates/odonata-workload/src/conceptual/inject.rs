@@ -3,6 +3,8 @@
 //! The text is no C here: calls of known names are recognised when the program is compiled, and become operations
 //! like any others. `[MESSAGE BUFFER n]` and other names stand for memory, of which a simulation has none.
 
+use std::collections::HashMap;
+
 /// What a call is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Callee {
@@ -89,7 +91,7 @@ pub(super) fn template<'a>(pieces: impl IntoIterator<Item = Option<&'a str>>) ->
 ///
 /// # Errors
 /// The text is anything else: what, and what is known.
-pub(super) fn calls(text: &str, requests: &mut Vec<String>) -> Result<Vec<Call>, String> {
+pub(super) fn calls(text: &str, requests: &mut HashMap<String, u32>) -> Result<Vec<Call>, String> {
     let mut out = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
@@ -142,7 +144,7 @@ fn show(text: &str) -> String {
     short
 }
 
-fn call(name: &str, args: &[&str], requests: &mut Vec<String>) -> Result<Call, String> {
+fn call(name: &str, args: &[&str], requests: &mut HashMap<String, u32>) -> Result<Call, String> {
     let lower = name.to_ascii_lowercase();
     let bare = lower.strip_prefix("union_").unwrap_or(&lower);
     // Without the prefix of Union only calls of MPI are meant.
@@ -197,11 +199,8 @@ fn call(name: &str, args: &[&str], requests: &mut Vec<String>) -> Result<Call, S
                 }
             }
             'r' => {
-                let number = requests.iter().position(|known| known == arg).unwrap_or_else(|| {
-                    requests.push((*arg).to_owned());
-                    requests.len() - 1
-                });
-                found.request = Some(number as u32);
+                let next = requests.len() as u32;
+                found.request = Some(*requests.entry((*arg).to_owned()).or_insert(next));
             }
             _ => {}
         }
@@ -219,6 +218,26 @@ fn type_bytes(name: &str) -> Option<f64> {
         "double" | "long" | "long_long" | "long_long_int" | "unsigned_long" => 8.0,
         _ => return None,
     })
+}
+
+/// What `text` multiplies, without the parentheses around it: `(2)*(3*4)` is 2, 3 and 4. `None` if parentheses do not
+/// match, or stand where no factor begins or ends.
+fn factors(text: &str) -> Option<Vec<&str>> {
+    let mut found = Vec::new();
+    let mut depth = 0usize;
+    for part in text.split('*') {
+        let mut part = part.trim();
+        while let Some(rest) = part.strip_prefix('(') {
+            depth += 1;
+            part = rest.trim_start();
+        }
+        while let Some(rest) = part.strip_suffix(')') {
+            depth = depth.checked_sub(1)?;
+            part = rest.trim_end();
+        }
+        found.push(part);
+    }
+    (depth == 0).then_some(found)
 }
 
 /// A number, a value of the text, or a product of such, with casts before it.
@@ -239,13 +258,9 @@ fn number(text: &str) -> Option<Number> {
             text = rest.trim_start();
         }
     }
-    while text.starts_with('(') && text.ends_with(')') {
-        text = text[1..text.len() - 1].trim();
-    }
     let mut factor = 1.0;
     let mut values = Vec::new();
-    for part in text.split('*') {
-        let part = part.trim();
+    for part in factors(text)? {
         match part.strip_prefix(MARK).and_then(|part| part.strip_suffix(MARK)) {
             Some(value) => values.push(value.parse().ok()?),
             None => factor *= part.parse::<f64>().ok().filter(|value| value.is_finite())?,
@@ -265,7 +280,7 @@ mod tests {
             None,
             Some(", UNION_Int, UNION_Op_Sum, UNION_Comm_World);"),
         ]);
-        let calls = calls(&text, &mut Vec::new()).unwrap();
+        let calls = calls(&text, &mut HashMap::new()).unwrap();
         assert_eq!(calls.len(), 1);
         assert_eq!(calls[0].callee, Callee::Allreduce);
         assert!(
@@ -274,8 +289,25 @@ mod tests {
     }
 
     #[test]
+    fn parentheses_around_factors_and_products_are_left_out() {
+        for (text, product) in [
+            ("(2)*(3)", 6.0),
+            ("((2)*3)", 6.0),
+            ("(int)(2*(3))*(4)", 24.0),
+            ("( 5 )", 5.0),
+            ("1e3", 1000.0),
+        ] {
+            let found = number(text);
+            assert!(matches!(&found, Some(Number::Product(factor, values)) if *factor == product && values.is_empty()), "{text}: {found:?}");
+        }
+        for text in ["(2", "2)", ")2(", "(2)(3)", "()", "2*", "(2)*)3("] {
+            assert!(number(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
     fn other_text_is_refused_with_its_reason() {
-        let refuse = |text: &str| calls(text, &mut Vec::new()).unwrap_err();
+        let refuse = |text: &str| calls(text, &mut HashMap::new()).unwrap_err();
         assert!(refuse("printf(\"x\");").contains("printf"));
         assert!(refuse("MPI_Barrier(my_comm);").contains("only the world"));
         assert!(refuse("MPI_Barrier(MPI_COMM_WORLD").contains("closing"));
@@ -284,7 +316,7 @@ mod tests {
         assert!(refuse("").contains("no call"));
         assert!(refuse("Compute(5);").contains("Compute"));
         assert_eq!(
-            calls("MPI_Wait(&r, s); MPI_Barrier(MPI_COMM_WORLD)", &mut Vec::new())
+            calls("MPI_Wait(&r, s); MPI_Barrier(MPI_COMM_WORLD)", &mut HashMap::new())
                 .unwrap()
                 .len(),
             2

@@ -1,8 +1,8 @@
 //! A program with its parameters, its number of tasks and its seed, ready to run.
 
 use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::Group;
 
@@ -107,6 +107,8 @@ pub(super) struct Instance {
     pub groups: Groups,
     /// After each executed assignment of processors.
     pub maps: Vec<Arc<Map>>,
+    /// Faults that ranks have met, by their codes.
+    faults: Mutex<BTreeMap<u64, Fault>>,
 }
 
 impl Instance {
@@ -124,6 +126,7 @@ impl Instance {
                 ..Groups::default()
             },
             maps: Vec::new(),
+            faults: Mutex::default(),
         };
         instance.foresee()?;
         // What has been looked up before the communicators were known.
@@ -149,6 +152,34 @@ impl Instance {
             message: format!("{}:{line}:{column}: error: {about}", self.file),
             early: fault != super::machine::RESTORE,
         }
+    }
+
+    /// An abort that is about no instruction in particular.
+    pub(super) fn abort_with(&self, reason: &'static str, detail: String) -> Abort {
+        Abort {
+            reason,
+            message: format!("{}: error: {reason}: {detail}", self.file),
+            early: true,
+        }
+    }
+
+    /// Notes a fault, and gives its code for the memory of the rank: the same in every run of the program, not 0, and
+    /// another than that of a fault of another program (FNV-1a).
+    pub(super) fn book(&self, fault: Fault) -> u64 {
+        let bytes = self.file.bytes().chain([0]).chain(fault.bytes());
+        let code = bytes.fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        let code = code.max(1);
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        faults.insert(code, fault);
+        code
+    }
+
+    /// The fault with this code.
+    pub(super) fn booked(&self, code: u64) -> Option<Fault> {
+        let faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        faults.get(&code).copied()
     }
 
     /// Finds the communicators and mappings that the run will need, by walking through the program once for all
@@ -217,9 +248,9 @@ impl Instance {
                     ordinal >= memory[state + count::TOTAL] || (ordinal > 0 && !self.passes_differ(at, shape.end));
                 Walk::To(if over { u64::from(shape.end) } else { at + 1 })
             }
-            InstKind::EachHead { state, end, slot, .. } => {
+            InstKind::EachHead { state, end, .. } => {
                 let ordinal = memory[*state as usize + each::ORDINAL];
-                if ordinal > 0 && !self.passes_differ(at, *end) && !self.is_read(at, *end, *slot) {
+                if ordinal > 0 && !self.passes_differ(at, *end) && !self.sets_vary(at, *end) {
                     Walk::To(u64::from(*end))
                 } else {
                     Walk::Run
@@ -347,9 +378,9 @@ impl Instance {
             .any(|inst| matches!(inst.kind, InstKind::LetRandom { .. } | InstKind::Assign { .. }))
     }
 
-    /// Whether what follows from variable `slot` may reach the sets of collectives in a loop: whether any of them
-    /// reads a variable at all.
-    fn is_read(&self, head: u64, end: u32, _: u32) -> bool {
+    /// Whether the sets of collectives in a loop may follow from its variable: whether any of them reads a variable at
+    /// all, as others may have been made from that one.
+    fn sets_vary(&self, head: u64, end: u32) -> bool {
         self.code.insts[head as usize..end as usize]
             .iter()
             .any(|inst| match &inst.kind {

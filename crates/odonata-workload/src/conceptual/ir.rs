@@ -4,6 +4,8 @@
 //! the states of loops, and those in [`word`]. Variables of sets of tasks, which live no longer than the evaluation
 //! of a statement, are *locals*.
 
+use std::collections::HashMap;
+
 use crate::aggregate::Aggregate;
 
 use super::ast::{Binary, CounterAction, Func, IoVerb, Relation, Unary};
@@ -407,8 +409,8 @@ pub(super) struct Code {
     pub reports: Vec<Report>,
     pub tag_texts: Vec<String>,
     pub tables: Vec<super::table::Table>,
-    /// Names of requests in injected calls.
-    pub requests: Vec<String>,
+    /// Numbers of requests in injected calls, by their names.
+    pub requests: HashMap<String, u32>,
     /// The word of the number of stored sets of counters, if there are STORES.
     pub stores: Option<u32>,
     pub assigns: bool,

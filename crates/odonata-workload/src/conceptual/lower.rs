@@ -10,6 +10,7 @@ mod transfer;
 pub(super) use statement::{MOST_STORES, STORED_WORDS};
 
 use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
 
 use super::ast::{self, Header};
 use super::diagnostic::{Diagnostic, Span};
@@ -19,6 +20,11 @@ use super::keyword::{PREDECLARED, nearest};
 use super::machine::MOST_STEPS;
 use super::options::Parameter;
 use super::table::Table;
+
+/// The most errors that are described.
+const MOST_ERRORS: usize = 50;
+/// The most words of memory of a rank: each has its own.
+const MOST_WORDS: u32 = 1 << 16;
 
 /// Gives the text of a file, or the reason why not.
 pub(super) type Read<'a> = &'a dyn Fn(&str) -> Result<String, String>;
@@ -60,6 +66,8 @@ pub(super) struct Lower<'a> {
     /// Reads a file for FILE_DATA; `None` while a program is only checked.
     read: Option<Read<'a>>,
     scopes: Vec<Scope<'a>>,
+    /// Where each name stands in `scopes`, the innermost last.
+    names: HashMap<&'a str, Vec<usize>>,
     /// Locals in use.
     depth: usize,
     place: Place,
@@ -72,11 +80,16 @@ pub(super) struct Lower<'a> {
     split: u32,
     timed: u32,
     random_sites: u32,
-    files: Vec<(String, Vec<String>)>,
+    /// Numbers of tables, by file and separators.
+    files: HashMap<(String, Vec<String>), u32>,
+    /// Numbers of tags that are texts.
+    tag_numbers: HashMap<&'a str, u32>,
     loops: Vec<u32>,
     code: Code,
     errors: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
+    /// What has been warned of.
+    warned: HashSet<(Span, &'static str)>,
     effort: Cell<u64>,
 }
 
@@ -90,6 +103,7 @@ pub(super) struct Lowered {
 /// The parameters that `program` declares, and what is wrong with them.
 pub(super) fn parameters(program: &ast::Program) -> (Vec<Parameter>, Vec<Diagnostic>) {
     let mut found: Vec<Parameter> = Vec::new();
+    let (mut names, mut longs, mut shorts) = (HashSet::new(), HashSet::new(), HashSet::new());
     let mut errors = Vec::new();
     for header in &program.headers {
         let Header::Param {
@@ -117,7 +131,7 @@ pub(super) fn parameters(program: &ast::Program) -> (Vec<Parameter>, Vec<Diagnos
                 name.span,
             );
         }
-        if found.iter().any(|other| other.name == name.text) {
+        if !names.insert(&name.text) {
             error(
                 "duplicate variable",
                 format!("{:?} is declared twice", name.text),
@@ -145,14 +159,14 @@ pub(super) fn parameters(program: &ast::Program) -> (Vec<Parameter>, Vec<Diagnos
             );
             error("short option must be a lowercase letter or digit", message, short.span);
         }
-        if found.iter().any(|other| other.long == long.text) {
+        if !longs.insert(&long.text) {
             error(
                 "duplicate long option",
                 format!("option {:?} is declared twice", long.text),
                 long.span,
             );
         }
-        if found.iter().any(|other| other.short == short.text) {
+        if !shorts.insert(&short.text) {
             error(
                 "duplicate short option",
                 format!("option {:?} is declared twice", short.text),
@@ -181,6 +195,7 @@ pub(super) fn parameters(program: &ast::Program) -> (Vec<Parameter>, Vec<Diagnos
             default: value.unwrap_or(0),
         });
     }
+    errors.truncate(MOST_ERRORS);
     (found, errors)
 }
 
@@ -226,6 +241,7 @@ impl<'a> Lower<'a> {
             strict,
             read,
             scopes: Vec::new(),
+            names: HashMap::new(),
             depth: 0,
             place: Place::Free,
             floating: false,
@@ -234,7 +250,8 @@ impl<'a> Lower<'a> {
             split: 0,
             timed: 0,
             random_sites: 0,
-            files: Vec::new(),
+            files: HashMap::new(),
+            tag_numbers: HashMap::new(),
             loops: Vec::new(),
             code: Code {
                 words: word::OWN as u32,
@@ -242,11 +259,19 @@ impl<'a> Lower<'a> {
             },
             errors: Vec::new(),
             warnings: Vec::new(),
+            warned: HashSet::new(),
             effort: Cell::new(MOST_STEPS),
         }
     }
 
     fn finish(mut self) -> Lowered {
+        if self.code.words > MOST_WORDS {
+            let message = format!(
+                "variables and loops take {} words of memory per task: {MOST_WORDS} at most",
+                self.code.words
+            );
+            self.error("program too large", message, Span::default());
+        }
         if self.code.assigns {
             // Who is where is a part of every question who talks to whom.
             for inst in &mut self.code.insts {
@@ -274,7 +299,7 @@ impl<'a> Lower<'a> {
             .errors
             .iter()
             .any(|error| error.span == span && error.reason == reason);
-        if !known && self.errors.len() < 50 {
+        if !known && self.errors.len() < MOST_ERRORS {
             self.errors.push(Diagnostic {
                 reason,
                 message,
@@ -285,11 +310,7 @@ impl<'a> Lower<'a> {
     }
 
     fn warn(&mut self, reason: &'static str, message: String, span: Span) {
-        let known = self
-            .warnings
-            .iter()
-            .any(|warning| warning.span == span && warning.reason == reason);
-        if !known {
+        if self.warned.insert((span, reason)) {
             self.warnings.push(Diagnostic {
                 reason,
                 message,
@@ -311,7 +332,7 @@ impl<'a> Lower<'a> {
     /// `count` fresh words of memory.
     fn words(&mut self, count: u32) -> u32 {
         let first = self.code.words;
-        self.code.words += count;
+        self.code.words = self.code.words.saturating_add(count);
         first
     }
 
@@ -323,6 +344,7 @@ impl<'a> Lower<'a> {
                 span,
             );
         }
+        self.names.entry(name).or_default().push(self.scopes.len());
         self.scopes.push(Scope {
             name,
             span,
@@ -332,10 +354,34 @@ impl<'a> Lower<'a> {
         });
     }
 
+    /// Takes the scopes from `reach` on away, until [`show`](Self::show) brings them back.
+    fn hide(&mut self, reach: usize) -> Vec<Scope<'a>> {
+        let hidden = self.scopes.split_off(reach);
+        for scope in &hidden {
+            self.forget(scope.name);
+        }
+        hidden
+    }
+
+    fn show(&mut self, hidden: Vec<Scope<'a>>) {
+        for scope in hidden {
+            self.names.entry(scope.name).or_default().push(self.scopes.len());
+            self.scopes.push(scope);
+        }
+    }
+
+    /// The innermost scope of this name is gone.
+    fn forget(&mut self, name: &str) {
+        if let Some(places) = self.names.get_mut(name) {
+            places.pop();
+        }
+    }
+
     /// Ends the scopes from `mark` on.
     fn close(&mut self, mark: usize) {
         while self.scopes.len() > mark {
             let Some(scope) = self.scopes.pop() else { return };
+            self.forget(scope.name);
             if matches!(scope.binding, Binding::Local(_)) {
                 self.depth -= 1;
             }
@@ -361,11 +407,15 @@ impl<'a> Lower<'a> {
     }
 
     fn find(&mut self, name: &str) -> Option<&mut Scope<'a>> {
-        self.scopes.iter_mut().rev().find(|scope| scope.name == name)
+        let place = *self.names.get(name)?.last()?;
+        self.scopes.get_mut(place)
     }
 
     /// The name in scope that `name` may be a slip of.
     fn suggestion(&self, name: &str) -> Option<String> {
+        if self.errors.len() >= MOST_ERRORS {
+            return None;
+        }
         nearest(name, self.scopes.iter().map(|scope| scope.name).chain(PREDECLARED))
             .map(|near| format!("did you mean {near:?}?"))
     }
@@ -394,10 +444,11 @@ impl<'a> Lower<'a> {
     /// The number of the table in `file`, which is read if the program is to run.
     fn table(&mut self, file: &ast::Word, separators: &[String]) -> u32 {
         let key = (file.text.clone(), separators.to_vec());
-        if let Some(known) = self.files.iter().position(|other| *other == key) {
-            return known as u32;
+        if let Some(&known) = self.files.get(&key) {
+            return known;
         }
-        self.files.push(key);
+        let number = self.code.tables.len() as u32;
+        self.files.insert(key, number);
         let table = match self.read.map(|read| read(&file.text)) {
             None => Table::default(),
             Some(Ok(text)) => Table::new(&text, separators),
@@ -407,7 +458,7 @@ impl<'a> Lower<'a> {
             }
         };
         self.code.tables.push(table);
-        self.files.len() as u32 - 1
+        number
     }
 }
 

@@ -74,11 +74,11 @@ pub(super) enum Step {
     Counters(CounterAction),
     /// What was given to the back end; of records only.
     Text(String),
-    Open(i64),
-    Close(i64),
+    Open(u64),
+    Close(u64),
     Transfer {
         write: bool,
-        file: i64,
+        file: u64,
         offset: u64,
         bytes: u64,
         asynchronous: bool,
@@ -276,11 +276,11 @@ impl<'a> Machine<'a> {
             InstKind::Reduce {
                 site,
                 sources,
-                targets,
                 items,
                 item,
-            } => return self.reduce(site, sources, targets.as_ref(), items, *item),
-            InstKind::Barrier { site, tasks } => return self.barrier(site, tasks),
+                ..
+            } => return self.reduce(site, sources, items, *item),
+            InstKind::Barrier { site, .. } => return self.barrier(site),
             InstKind::Await(tasks) => {
                 let me = self.me();
                 let mine = self.env().is_member(tasks, me)?;

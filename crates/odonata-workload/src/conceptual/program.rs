@@ -127,33 +127,30 @@ impl ConceptualProgram {
                 index: 0,
                 value: 0.0,
             },
-            Step::Open(file) => OpKind::Open { file: file as u64 },
-            Step::Close(file) => OpKind::Close { file: file as u64 },
+            Step::Open(file) => OpKind::Open { file },
+            Step::Close(file) => OpKind::Close { file },
             Step::Transfer {
                 write,
                 file,
                 offset,
                 bytes,
                 asynchronous,
-            } => {
-                let file = file as u64;
-                match (write, asynchronous) {
-                    (true, false) => OpKind::Write { file, offset, bytes },
-                    (false, false) => OpKind::Read { file, offset, bytes },
-                    (true, true) => OpKind::Iwrite {
-                        file,
-                        offset,
-                        bytes,
-                        request,
-                    },
-                    (false, true) => OpKind::Iread {
-                        file,
-                        offset,
-                        bytes,
-                        request,
-                    },
-                }
-            }
+            } => match (write, asynchronous) {
+                (true, false) => OpKind::Write { file, offset, bytes },
+                (false, false) => OpKind::Read { file, offset, bytes },
+                (true, true) => OpKind::Iwrite {
+                    file,
+                    offset,
+                    bytes,
+                    request,
+                },
+                (false, true) => OpKind::Iread {
+                    file,
+                    offset,
+                    bytes,
+                    request,
+                },
+            },
             Step::Plain(kind) => kind,
             Step::Counters(_) | Step::Text(_) => return None,
         })
@@ -213,7 +210,7 @@ impl Program for ConceptualProgram {
                 },
                 Err(fault) => {
                     let at = seen.memory[word::AT];
-                    seen.memory[word::FAULT] = 1;
+                    seen.memory[word::FAULT] = self.instance.book(fault);
                     seen.failure = Some(self.instance.abort(fault, at).message);
                     return None;
                 }
@@ -222,25 +219,11 @@ impl Program for ConceptualProgram {
         }
     }
 
-    fn failure(&self, rank: u32, memory: &[u64], now: Time) -> Option<String> {
-        let mut memory = memory.get(..self.memory())?.to_vec();
-        // A step that fails leaves the memory as the instruction found it, but for this.
-        memory[word::FAULT] = 0;
-        let effort = Cell::new(MOST_STEPS);
-        let mut machine = Machine {
-            program: &self.instance,
-            rank,
-            memory: &mut memory,
-            effort: &effort,
-            moment: Moment {
-                now: now.0,
-                clockless: false,
-                answer: 0,
-                op: 0,
-                record: false,
-            },
-        };
-        let fault = machine.one().err()?;
+    /// From the code of the fault in the memory: carried out again, an instruction need not fail as it did, as what it
+    /// draws and has left to spend differs.
+    fn failure(&self, _: u32, memory: &[u64], _: Time) -> Option<String> {
+        let memory = memory.get(..self.memory())?;
+        let fault = self.instance.booked(memory[word::FAULT])?;
         Some(self.instance.abort(fault, memory[word::AT]).message)
     }
 

@@ -18,6 +18,8 @@ use super::sets::Members;
 
 /// The most operations of all ranks together in a record.
 const MOST_OPERATIONS: usize = 1 << 22;
+/// The most members of collectives that are listed: every one lists them at every member, tasks^2 in all.
+const MOST_LISTED: usize = if cfg!(fuzzing) { 1 << 12 } else { 1 << 23 };
 /// The most pairs of tasks that are listed one by one.
 const MOST_ROWS: usize = 64;
 /// The most tasks whose counters are listed.
@@ -226,6 +228,18 @@ fn operation(step: &Step, reporter: &mut Reporter) -> Option<Json> {
     })
 }
 
+/// How many tasks the record of `step` names, one by one.
+fn members_of(step: &Step, tasks: u32) -> usize {
+    let count = |members: &Members| members.len() as usize;
+    match step {
+        Step::Barrier(None) => tasks as usize,
+        Step::Barrier(Some(data)) => count(&data.circles[0].members),
+        Step::Multicast { data, circle, .. } => count(&data.circles[*circle].members),
+        Step::Reduce { data, .. } => count(&data.circles[0].members) + count(&data.circles[1].members),
+        _ => 0,
+    }
+}
+
 /// The name under which an operation is counted.
 fn counted(op: &Json) -> &str {
     match op[0].as_str().unwrap_or("") {
@@ -325,6 +339,7 @@ fn accept(instance: &Instance, warnings: &[String]) -> Result<Json, Abort> {
     let mut totals = Totals::default();
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     let mut left = MOST_OPERATIONS;
+    let mut listed = MOST_LISTED;
     for rank in 0..instance.tasks {
         let mut memory = instance.memory();
         let steps = instance.steps(rank, left, &mut memory)?;
@@ -336,13 +351,22 @@ fn accept(instance: &Instance, warnings: &[String]) -> Result<Json, Abort> {
         let mut runs: Vec<(u64, Json)> = Vec::new();
         for step in &steps {
             totals.add(rank, step, instance.tasks);
+            if members_of(step, instance.tasks) > listed {
+                return Err(instance.abort_with(
+                    "more members of collectives than can be listed",
+                    format!("{MOST_LISTED} at most, at {} tasks", instance.tasks),
+                ));
+            }
             let Some(op) = operation(step, &mut reporter) else {
                 continue;
             };
             *counts.entry(counted(&op).to_owned()).or_default() += 1;
             match runs.last_mut() {
                 Some((repeat, last)) if *last == op => *repeat += 1,
-                _ => runs.push((1, op)),
+                _ => {
+                    listed -= members_of(step, instance.tasks);
+                    runs.push((1, op));
+                }
             }
         }
         ranks.push(

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock, RwLock};
 
 use super::ast::{Binary, Unary};
 use super::eval::{Env, spend, walk};
-use super::functions::{Mesh, Value};
+use super::functions::{Fault, Mesh, Value};
 use super::ir::{Expr, Set, Site, Tasks};
 
 /// The most pairs of tasks that one table of a statement holds.
@@ -18,6 +18,9 @@ const MOST_PAIRS: usize = 1 << 26;
 const MOST_BYTES: usize = 64 << 20;
 /// The most tables of one statement.
 const MOST_TABLES: usize = 4096;
+
+/// The members follow from counters or the clock, which the walk before the run does not have.
+const UNFORESEEN: Fault = "a collective among tasks that could not be found before the run";
 
 /// A set of tasks in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -190,6 +193,19 @@ pub(super) struct Circle {
     pub members: Members,
     /// `None` if it was not foreseen.
     pub comm: Option<u32>,
+}
+
+impl Circle {
+    /// Its number, where its members need one to meet.
+    ///
+    /// # Errors
+    /// There are several members, and the walk before the run did not come to them.
+    pub(super) fn foreseen(&self) -> Value<()> {
+        if self.comm.is_none() && self.members.len() > 1 {
+            return Err(UNFORESEEN);
+        }
+        Ok(())
+    }
 }
 
 /// What a statement's sets are under given values of the variables.

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::error::TraceError;
+use super::matching::Inbox;
 use super::rank_file::{Ending, RankFile};
 use super::record::{Record, call_name};
 use super::set::TraceFiles;
@@ -21,7 +22,7 @@ use crate::{Collective, Comm, Counts, OpKind, PROC_NULL, Program, Source, Tag};
 pub enum Severity {
     /// The trace contradicts itself or is not complete: what is replayed is not what was run, or gets stuck.
     Error,
-    /// Something is replayed other than it was recorded.
+    /// Something is replayed other than it was recorded, or could not be decided.
     Note,
 }
 
@@ -91,6 +92,9 @@ pub fn lint(files: &TraceFiles) -> Result<Vec<Finding>, TraceError> {
     }
     drop(communicators);
     list.extend(lint_program(&trace));
+    if let Some(error) = trace.lost() {
+        return Err(error.clone());
+    }
     for (oddity, count) in trace.oddities() {
         list.push(Finding {
             severity: Severity::Note,
@@ -165,13 +169,11 @@ type Balance = HashMap<(u32, u32, u32, u32), i64>;
 /// and a digest of what they are.
 type Collectives = BTreeMap<(u32, u32), BTreeMap<u32, (u64, u64)>>;
 
-/// Receives with a wildcard: communicator, destination, source, tag.
-type Wild = BTreeMap<(u32, u32, Option<u32>, Option<u32>), i64>;
-
 /// Every send needs a receive, and the other way round.
 fn messages(trace: &dyn Program, list: &mut Vec<Finding>) -> Collectives {
     let mut balance = Balance::new();
-    let mut wild = Wild::new();
+    // By communicator and destination.
+    let mut inboxes: BTreeMap<(u32, u32), Inbox> = BTreeMap::new();
     let mut collectives = Collectives::new();
     let mut count = |key, by| {
         let left = balance.entry(key).or_insert(0i64);
@@ -200,7 +202,7 @@ fn messages(trace: &dyn Program, list: &mut Vec<Finding>) -> Collectives {
                 };
                 match (from, tag) {
                     (Some(from), Some(tag)) => count((comm.0, from, rank, tag), -1),
-                    _ => *wild.entry((comm.0, rank, from, tag)).or_default() += 1,
+                    _ => *inboxes.entry((comm.0, rank)).or_default().wild.entry((from, tag)).or_default() += 1,
                 }
             }
             Err(op) => {
@@ -215,37 +217,43 @@ fn messages(trace: &dyn Program, list: &mut Vec<Finding>) -> Collectives {
             }
         });
     }
-    let mut left: BTreeMap<(u32, u32, u32, u32), i64> = balance.into_iter().collect();
-    // The most specific take first.
-    let mut wild: Vec<_> = wild.into_iter().collect();
-    wild.sort_by_key(|((_, _, from, tag), _)| usize::from(from.is_none()) + usize::from(tag.is_none()));
+    for ((comm, from, to, tag), count) in balance {
+        inboxes.entry((comm, to)).or_default().balance.insert((from, tag), count);
+    }
+    let mut undecided = 0;
     let mut unmatched = check("messages", list);
-    for ((comm, to, from, tag), mut receives) in wild {
-        for ((on, source, destination, with), sends) in &mut left {
-            let fits = (*on, *destination) == (comm, to)
-                && from.is_none_or(|from| from == *source)
-                && tag.is_none_or(|tag| tag == *with);
-            if fits && *sends > 0 {
-                let taken = receives.min(*sends);
-                (*sends, receives) = (*sends - taken, receives - taken);
-            }
+    for ((comm, to), inbox) in inboxes {
+        let left = inbox.settle();
+        if left.undecided {
+            undecided += 1;
+            continue;
         }
-        if receives > 0 {
+        for ((from, tag), receives) in left.wild {
             let from = from.map_or("anybody".to_owned(), |from| format!("rank {from}"));
+            let tag = tag.map_or("any tag".to_owned(), |tag| format!("tag {tag}"));
             unmatched.error(format!(
-                "{receives} receives of rank {to} from {from} on communicator {comm} get nothing"
+                "{receives} receives of rank {to} from {from}, {tag}, on communicator {comm} get nothing"
             ));
         }
-    }
-    for ((comm, from, to, tag), count) in left {
-        let what = format!("from rank {from} to rank {to}, tag {tag}, on communicator {comm}");
-        match count {
-            1.. => unmatched.error(format!("{count} sends {what} are not received")),
-            0 => {}
-            _ => unmatched.error(format!("{} receives {what} get nothing", -count)),
+        for ((from, tag), count) in left.balance {
+            let what = format!("from rank {from} to rank {to}, tag {tag}, on communicator {comm}");
+            match count {
+                0.. => unmatched.error(format!("{count} sends {what} are not received")),
+                _ => unmatched.error(format!("{} receives {what} get nothing", -count)),
+            }
         }
     }
     drop(unmatched);
+    if undecided > 0 {
+        list.push(Finding {
+            severity: Severity::Note,
+            check: "messages",
+            text: format!(
+                "at {undecided} ranks and communicators: too many receives of any source or any tag to decide whether all \
+                 get a message"
+            ),
+        });
+    }
     collectives
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Resume {
 /// What the first pass over a file learns.
 #[derive(Debug)]
 pub(super) struct Survey {
-    /// After every so many records.
+    /// In the order of the file.
     pub(super) resumes: Vec<Resume>,
     /// Sizes of datatypes as the file states them.
     pub(super) sizes: Vec<i32>,
@@ -40,7 +40,8 @@ pub(super) struct Survey {
     pub(super) io: bool,
 }
 
-/// Reads the file at `path` once, and keeps a place to start from after every `chunk` records.
+/// Reads the file at `path` once, and keeps a place to start from after every `chunk` records; later where the state
+/// has more entries than that, so that all copies of it together grow as the file does.
 pub(super) fn survey(path: &Path, chunk: u32) -> Result<Survey, TraceError> {
     let mut file = RankFile::open(path)?;
     let stated = file
@@ -65,15 +66,16 @@ pub(super) fn survey(path: &Path, chunk: u32) -> Result<Survey, TraceError> {
     };
     let mut out = Output::default();
     let mut record = Record::default();
+    let mut next = 0;
     loop {
-        let boundary = survey.records.is_multiple_of(u64::from(chunk));
-        let place = boundary.then(|| file.place());
+        let place = (survey.records >= next).then(|| file.place());
         if !file.read(&mut record).map_err(|fault| fault.of(path))? {
             break;
         }
         if let Some(place) = place {
             let mut translator = Translator::new(&mut state, &sizes, None, &mut out);
             translator.end_chunk();
+            next = survey.records + u64::from(chunk).max(state.entries());
             survey.resumes.push(Resume {
                 place,
                 state: state.clone(),

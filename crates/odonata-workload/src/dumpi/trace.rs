@@ -1,10 +1,9 @@
 //! A trace as a program.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::convert::Infallible;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::communicators::{Communicators, Creations, work_out};
 use super::error::TraceError;
@@ -44,6 +43,8 @@ pub struct Trace {
     truncated: Vec<(PathBuf, u64)>,
     records: u64,
     io: bool,
+    /// Why a part of a file could not be read again; the first reason stays.
+    lost: OnceLock<TraceError>,
 }
 
 #[derive(Debug)]
@@ -106,6 +107,9 @@ impl Trace {
             surveys.push(survey);
         }
         let trace = Trace::assemble(files, layouts, surveys, scale);
+        if let Some(error) = trace.lost() {
+            return Err(error.clone());
+        }
         if trace.groups.len() > MOST_COMMUNICATORS {
             let folder = trace
                 .files
@@ -194,6 +198,7 @@ impl Trace {
             truncated,
             records,
             io,
+            lost: OnceLock::new(),
         };
         if trace.oddities.contains_key(&Oddity::UnknownSource) {
             trace.settle_unknown_sources();
@@ -307,19 +312,18 @@ impl Trace {
         self.io
     }
 
-    /// Part `index` of the operations of `rank`, if there is one.
+    /// What was read when the trace was opened and cannot be read again: its ranks have ended early.
+    pub(super) fn lost(&self) -> Option<&TraceError> {
+        self.lost.get()
+    }
+
+    /// Part `index` of the operations of `rank`, if there is one and it can be read again.
     fn chunk(&self, rank: u32, index: u32) -> Option<Arc<Chunk>> {
         let cell = self.ranks.get(rank as usize)?;
         cell.resumes.get(index as usize)?;
         let path = &self.files.ranks[rank as usize];
-        let chunk: Result<_, Infallible> = cell.recent.get(index.into(), || match cell.translate(path, index) {
-            Ok(chunk) => Ok(Arc::new(chunk)),
-            // It was read when the trace was opened. There is no way to go on without it.
-            Err(error) => panic!("a trace changed while it was replayed: {error}"),
-        });
-        match chunk {
-            Ok(chunk) => Some(chunk),
-        }
+        let chunk = cell.recent.get(index.into(), || cell.translate(path, index).map(Arc::new));
+        chunk.map_err(|error| self.lost.get_or_init(|| error)).ok()
     }
 }
 
@@ -392,6 +396,9 @@ impl Program for Trace {
     /// The words of the cursor are the part of the operations, and the number within.
     fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
         let [mut index, mut at, ..] = cursor.words;
+        if self.lost.get().is_some() {
+            return None;
+        }
         loop {
             let chunk = self.chunk(rank, index)?;
             let Some(&Planned { stream, kind }) = chunk.ops.get(at as usize) else {
@@ -408,6 +415,14 @@ impl Program for Trace {
                 kind,
             });
         }
+    }
+
+    /// Every rank stops when a part of any file is lost.
+    fn broken(&self, rank: u32, cursor: &Cursor) -> Option<String> {
+        let resumes = &self.ranks.get(rank as usize)?.resumes;
+        let more = (cursor.words[0] as usize) < resumes.len();
+        let error = self.lost.get().filter(|_| more)?;
+        Some(format!("the trace changed while it was replayed: {error}"))
     }
 
     fn group(&self, rank: u32, comm: Comm) -> Option<Group> {

@@ -179,6 +179,13 @@ impl RankState {
         self.comms.get(&handle).copied()
     }
 
+    /// How much there is to copy: handles that stand for something, and threads.
+    pub(super) fn entries(&self) -> u64 {
+        let twins: usize = self.twins.values().map(VecDeque::len).sum();
+        let handles = self.comms.len() + self.types.len() + self.requests.len() + self.windows.len() + self.files.len();
+        (self.threads.len() + handles + twins) as u64
+    }
+
     /// The number of the next list of sizes.
     pub(super) fn lists(&self) -> u32 {
         self.lists

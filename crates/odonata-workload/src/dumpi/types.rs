@@ -22,6 +22,11 @@ pub(super) struct Types {
 }
 
 impl Types {
+    /// How many the program has made.
+    pub(super) fn len(&self) -> usize {
+        self.made.len()
+    }
+
     /// The size of `datatype` in bytes; `stated` are the sizes by id of the file.
     #[inline]
     pub(super) fn size(&self, stated: &[i32], datatype: i32) -> u64 {

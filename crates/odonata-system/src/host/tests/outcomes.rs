@@ -141,3 +141,42 @@ fn a_wait_for_a_request_that_is_not_open_returns_at_once_and_numbers_are_reused(
     let receiver = sequence([irecv(0, 0, 8, 3), wait(3), irecv(0, 0, 8, 3), wait(3)]);
     World::new().script(vec![sender, receiver], &[0, 40]).complete();
 }
+
+/// Reports without end, in no time.
+#[derive(Debug)]
+struct Reporter;
+
+impl Program for Reporter {
+    fn ranks(&self) -> u32 {
+        1
+    }
+    fn next(&self, _: u32, cursor: &mut Cursor) -> Option<Op> {
+        let index = cursor.op;
+        cursor.advance(|_| {
+            Some(OpKind::Report {
+                report: 0,
+                index,
+                value: 1.0,
+            })
+        })
+    }
+    fn memory(&self) -> usize {
+        1
+    }
+    fn describe(&self) -> String {
+        "reporter".into()
+    }
+}
+
+/// A mean of what happened to be kept would be no mean of what was logged.
+#[test]
+fn more_reports_than_are_kept_end_the_run() {
+    let rig = World::new().job(JobProgram::Program(Arc::new(Reporter)), &[0]).run();
+    let HostOutcome::Failed { kind, text } = rig.outcome() else {
+        panic!("{:?}", rig.outcome())
+    };
+    assert_eq!(kind, FailureKind::InvalidOperation);
+    let most = memory::MOST_REPORTS;
+    assert!(text.contains(&format!("(operation {most})")), "{text}");
+    assert!(text.contains(&format!("a rank can log and put out {most} values")), "{text}");
+}

@@ -28,11 +28,12 @@ impl<'a> Lower<'a> {
         match tag {
             ast::Tag::Number(expr) => Tag::Number(self.expr(expr)),
             ast::Tag::Text(text) => {
-                let known = self.code.tag_texts.iter().position(|other| other == text);
-                Tag::Text(known.unwrap_or_else(|| {
+                let next = self.code.tag_texts.len() as u32;
+                let number = *self.tag_numbers.entry(text).or_insert(next);
+                if number == next {
                     self.code.tag_texts.push(text.clone());
-                    self.code.tag_texts.len() - 1
-                }) as u32)
+                }
+                Tag::Text(number)
             }
         }
     }

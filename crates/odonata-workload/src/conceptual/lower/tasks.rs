@@ -92,13 +92,13 @@ impl<'a> Lower<'a> {
 
     /// A group: its definition, evaluated with the names that it had there, and its own name for each member.
     fn group(&mut self, definition: &'a ast::Tasks, reach: usize, name: &'a ast::Word) -> Tasks {
-        let hidden = self.scopes.split_off(reach);
+        let hidden = self.hide(reach);
         let mark = self.scopes.len();
         let set = self.set_here(definition, Role::Group);
         // A variable of the definition has been used as far as it can be.
         self.scopes[mark..].iter_mut().for_each(|scope| scope.used = true);
         self.close(mark);
-        self.scopes.extend(hidden);
+        self.show(hidden);
         let local = self.local(&name.text, name.span);
         if let Some(scope) = self.scopes.last_mut() {
             scope.used = true;

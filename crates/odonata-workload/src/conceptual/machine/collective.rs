@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::eval::Env;
+use super::super::eval::{Env, spend};
 use super::super::functions::{OVERFLOW, Value};
 use super::super::instance::Instance;
 use super::super::ir::{Expr, InstKind, Messages, Site, Tasks, word};
@@ -129,9 +129,12 @@ impl<'a> Machine<'a> {
         })
     }
 
-    pub(super) fn barrier(&mut self, site: &Site, _: &Tasks) -> Value<Option<Step>> {
+    pub(super) fn barrier(&mut self, site: &Site) -> Value<Option<Step>> {
         let data = self.circles(site)?;
         let mine = data.circles[0].members.contains(self.rank);
+        if mine {
+            data.circles[0].foreseen()?;
+        }
         self.done();
         Ok(mine.then_some(Step::Barrier(Some(data))))
     }
@@ -146,6 +149,7 @@ impl<'a> Machine<'a> {
         let data = self.circles(site)?;
         let single = data.circles.len() == 1;
         loop {
+            spend(self.effort)?;
             let index = self.memory[word::INDEX];
             let Some(source) = data.first.get(index) else {
                 self.done();
@@ -158,6 +162,7 @@ impl<'a> Machine<'a> {
                 env.bind(sources, source);
                 let count = env.int(&messages.count)?;
                 if (self.memory[word::REPEAT] as i64) < count {
+                    data.circles[circle].foreseen()?;
                     let bytes = bytes(&env, &messages.bytes)?;
                     self.memory[word::REPEAT] += 1;
                     return Ok(Some(Step::Multicast {
@@ -177,7 +182,6 @@ impl<'a> Machine<'a> {
         &mut self,
         site: &Site,
         sources: &Tasks,
-        _: Option<&Tasks>,
         items: &Expr,
         item: u64,
     ) -> Value<Option<Step>> {
@@ -196,6 +200,10 @@ impl<'a> Machine<'a> {
         let [from, to, _] = &data.circles[..] else {
             return Err("no collective");
         };
+        data.circles[2].foreseen()?;
+        if to.members.contains(self.rank) {
+            to.foreseen()?;
+        }
         let spreads = !self.moment.record && from.members != to.members && to.members.len() > 1;
         if !spreads {
             self.done();

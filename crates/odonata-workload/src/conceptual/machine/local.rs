@@ -1,5 +1,6 @@
 //! Statements that move no message: delays, reports, counters, processors, files.
 
+use crate::phases::FILE_BITS;
 use crate::{Collective, Comm, OpKind, Request, Source, Tag};
 use odonata_units::Time;
 
@@ -15,6 +16,15 @@ use super::{Machine, RESTORE, Step};
 
 /// The longest delay in microseconds: 2^62 ps.
 const MOST_MICROSECONDS: i64 = (1 << 62) / 1_000_000;
+
+/// The number of a file, as operations have it.
+fn file_number(number: i64) -> Value<u64> {
+    match u64::try_from(number) {
+        Err(_) => Err("negative file number"),
+        Ok(number) if number >> FILE_BITS > 0 => Err("a file number of 2^56 or more"),
+        Ok(number) => Ok(number),
+    }
+}
 
 impl<'a> Machine<'a> {
     /// The variables of `tasks` bound to this rank's task, if it is a member.
@@ -90,7 +100,7 @@ impl<'a> Machine<'a> {
                 asynchronous,
             } => {
                 let step = self.with_member(tasks, |env| {
-                    let file = env.int(file)?;
+                    let file = file_number(env.int(file)?)?;
                     Ok(match verb {
                         IoVerb::Open => Some(Step::Open(file)),
                         IoVerb::Close => Some(Step::Close(file)),
@@ -329,6 +339,7 @@ impl<'a> Machine<'a> {
             None => Ok(Tag::Any),
             Some(_) => tag(at).map(Tag::Is),
         };
+        let file = || file_number(numbers[0].ok_or("ANY where a number is expected")?);
         let request = Request(NAMED + call.request.unwrap_or(0));
         Ok(match call.callee {
             Callee::Allreduce => OpKind::Collective(Collective::Allreduce {
@@ -401,15 +412,15 @@ impl<'a> Machine<'a> {
             Callee::Mark => OpKind::Mark {
                 iteration: u32::try_from(positive(0)?).map_err(|_| "an iteration out of range")?,
             },
-            Callee::Open => OpKind::Open { file: positive(0)? },
-            Callee::Close => OpKind::Close { file: positive(0)? },
+            Callee::Open => OpKind::Open { file: file()? },
+            Callee::Close => OpKind::Close { file: file()? },
             Callee::Read => OpKind::Read {
-                file: positive(0)?,
+                file: file()?,
                 offset: 0,
                 bytes: positive(1)?,
             },
             Callee::Write => OpKind::Write {
-                file: positive(0)?,
+                file: file()?,
                 offset: 0,
                 bytes: positive(1)?,
             },

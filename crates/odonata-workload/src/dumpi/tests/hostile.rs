@@ -5,6 +5,7 @@ use std::io::Cursor;
 use super::super::rank_file::{Ending, Records};
 use super::super::record::Record;
 use super::super::set::TraceFiles;
+use super::super::survey::survey;
 use super::super::trace::Trace;
 use super::super::trailer::Version;
 use super::super::{lint, repeat};
@@ -235,4 +236,45 @@ fn folders_without_one_whole_trace_are_errors() {
     assert!(error(&folder).contains("numprocs"));
     folder.write("u.meta", b"");
     assert!(error(&folder).contains("2 files end in .meta"));
+}
+
+/// Each copy of the state has at most as many entries as there are calls up to the next, the last as many as there are
+/// calls: sum <= 2 * calls.
+#[test]
+fn requests_that_nobody_waits_for_take_memory_in_proportion_to_the_file() {
+    let mut writer = Writer::new(Version(13, 0, 0));
+    let count = 20_000;
+    for request in 0..count {
+        let request = V::I(1_000 + request);
+        writer.call("Isend", &[V::I(1), V::H(14), V::I(0), V::I(1), V::H(2), request]);
+    }
+    let folder = Folder::new();
+    let path = folder.write("t-0000.bin", &writer.finish());
+    let found = survey(&path, 16).unwrap();
+    let copied: u64 = found.resumes.iter().map(|resume| resume.state.entries()).sum();
+    assert!(found.resumes.len() > 5, "{}", found.resumes.len());
+    assert!(copied <= 2 * found.records, "{copied} entries of {} records", found.records);
+    let trace = Trace::with_chunks(TraceFiles::find(&folder.0).unwrap(), 1.0, 16).unwrap();
+    let sends = operations(&trace, 0).filter(|op| matches!(op.kind, crate::OpKind::Isend { .. }));
+    assert_eq!(sends.count(), count as usize);
+}
+
+#[test]
+fn a_trace_that_changes_while_it_is_replayed_ends_with_the_name_of_the_file() {
+    let mut writer = Writer::new(Version(13, 0, 0));
+    for _ in 0..200 {
+        writer.call("Barrier", &[V::H(2)]);
+    }
+    let folder = Folder::new();
+    let path = folder.write("t-0000.bin", &writer.finish());
+    let trace = Trace::with_chunks(TraceFiles::find(&folder.0).unwrap(), 1.0, 16).unwrap();
+    let mut cursor = crate::Cursor::default();
+    assert!(trace.next(0, &mut cursor).is_some());
+    assert_eq!(trace.broken(0, &cursor), None);
+    std::fs::remove_file(&path).unwrap();
+    while trace.next(0, &mut cursor).is_some() {}
+    assert!(cursor.op < 200, "{}", cursor.op);
+    let why = trace.broken(0, &cursor).unwrap();
+    assert!(why.starts_with("the trace changed while it was replayed"), "{why}");
+    assert!(why.contains("t-0000.bin"), "{why}");
 }

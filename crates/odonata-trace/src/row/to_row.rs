@@ -1,0 +1,288 @@
+//! From operations to rows.
+
+use odonata_workload::{Collective, Comm, OpKind, PROC_NULL, Request, Source, Tag};
+
+use super::{ANY, COLLECTIVES, DETACHED, Field, NOBODY, Numbers};
+
+/// An operation's arguments on their way into a row.
+struct Filled(Numbers);
+
+impl Filled {
+    fn set(&mut self, field: Field, value: impl Into<i128>) -> &mut Filled {
+        self.0[field as usize] = Some(value.into());
+        self
+    }
+
+    fn request(&mut self, request: Request) -> &mut Filled {
+        let number = match request {
+            Request::DETACHED => DETACHED,
+            Request(number) => number.into(),
+        };
+        self.set(Field::Request, number)
+    }
+
+    fn to(&mut self, peer: u32, tag: u32, bytes: u64, comm: Comm) -> &mut Filled {
+        let peer = if peer == PROC_NULL { NOBODY } else { peer.into() };
+        self.set(Field::Peer, peer)
+            .set(Field::Tag, tag)
+            .set(Field::Bytes, bytes);
+        self.set(Field::Comm, comm.0)
+    }
+
+    fn from(&mut self, source: Source, tag: Tag, fields: [Field; 2]) -> &mut Filled {
+        let peer = match source {
+            Source::Any => ANY,
+            Source::Rank(PROC_NULL) => NOBODY,
+            Source::Rank(rank) => rank.into(),
+        };
+        let tag = match tag {
+            Tag::Any => ANY,
+            Tag::Is(tag) => tag.into(),
+        };
+        self.set(fields[0], peer).set(fields[1], tag)
+    }
+
+    fn access(&mut self, file: u64, offset: u64, bytes: u64) -> &mut Filled {
+        self.set(Field::File, file)
+            .set(Field::Offset, offset)
+            .set(Field::Bytes, bytes)
+    }
+
+    fn collective(&mut self, collective: &Collective) -> &mut Filled {
+        self.set(Field::Comm, collective.comm().0);
+        match *collective {
+            Collective::Barrier { .. } => self,
+            Collective::Broadcast { root, bytes, .. }
+            | Collective::Gather { root, bytes, .. }
+            | Collective::Scatter { root, bytes, .. } => self.set(Field::Root, root).set(Field::Bytes, bytes),
+            Collective::Reduce { root, bytes, count, .. } => self
+                .set(Field::Root, root)
+                .set(Field::Bytes, bytes)
+                .set(Field::Count, count),
+            Collective::Allreduce { bytes, count, .. }
+            | Collective::ReduceScatterBlock { bytes, count, .. }
+            | Collective::Scan { bytes, count, .. }
+            | Collective::Exscan { bytes, count, .. } => self.set(Field::Bytes, bytes).set(Field::Count, count),
+            Collective::Gatherv { root, counts, .. } | Collective::Scatterv { root, counts, .. } => {
+                self.set(Field::Root, root).set(Field::Counts, counts.0)
+            }
+            Collective::Allgatherv { counts, .. }
+            | Collective::ReduceScatter { counts, .. }
+            | Collective::Alltoallv { counts, .. } => self.set(Field::Counts, counts.0),
+            Collective::Allgather { bytes, .. } | Collective::Alltoall { bytes, .. } => self.set(Field::Bytes, bytes),
+        }
+    }
+}
+
+/// The row of an operation: name of its kind, and its numbers.
+pub fn to_row(kind: &OpKind) -> (&'static str, Numbers) {
+    const FROM: [Field; 2] = [Field::Peer, Field::Tag];
+    let mut row = Filled([None; Field::ALL.len()]);
+    let name = match *kind {
+        OpKind::Compute { duration } => {
+            row.set(Field::DurationPs, duration.0);
+            "compute"
+        }
+        OpKind::Send { to, tag, bytes, comm } => {
+            row.to(to, tag, bytes, comm);
+            "send"
+        }
+        OpKind::Ssend { to, tag, bytes, comm } => {
+            row.to(to, tag, bytes, comm);
+            "ssend"
+        }
+        OpKind::Isend {
+            to,
+            tag,
+            bytes,
+            comm,
+            request,
+        } => {
+            row.to(to, tag, bytes, comm).request(request);
+            "isend"
+        }
+        OpKind::Issend {
+            to,
+            tag,
+            bytes,
+            comm,
+            request,
+        } => {
+            row.to(to, tag, bytes, comm).request(request);
+            "issend"
+        }
+        OpKind::SendInit {
+            to,
+            tag,
+            bytes,
+            comm,
+            request,
+        } => {
+            row.to(to, tag, bytes, comm).request(request);
+            "send_init"
+        }
+        OpKind::Recv { from, tag, bytes, comm } => {
+            row.from(from, tag, FROM)
+                .set(Field::Bytes, bytes)
+                .set(Field::Comm, comm.0);
+            "recv"
+        }
+        OpKind::Irecv {
+            from,
+            tag,
+            bytes,
+            comm,
+            request,
+        } => {
+            row.from(from, tag, FROM)
+                .set(Field::Bytes, bytes)
+                .set(Field::Comm, comm.0)
+                .request(request);
+            "irecv"
+        }
+        OpKind::RecvInit {
+            from,
+            tag,
+            bytes,
+            comm,
+            request,
+        } => {
+            row.from(from, tag, FROM)
+                .set(Field::Bytes, bytes)
+                .set(Field::Comm, comm.0)
+                .request(request);
+            "recv_init"
+        }
+        OpKind::Sendrecv {
+            to,
+            send_tag,
+            send_bytes,
+            from,
+            recv_tag,
+            recv_bytes,
+            comm,
+        } => {
+            row.to(to, send_tag, send_bytes, comm);
+            row.from(from, recv_tag, [Field::RecvPeer, Field::RecvTag])
+                .set(Field::RecvBytes, recv_bytes);
+            "sendrecv"
+        }
+        OpKind::Probe { from, tag, comm } => {
+            row.from(from, tag, FROM).set(Field::Comm, comm.0);
+            "probe"
+        }
+        OpKind::Iprobe { from, tag, comm } => {
+            row.from(from, tag, FROM).set(Field::Comm, comm.0);
+            "iprobe"
+        }
+        OpKind::Start { request } => {
+            row.request(request);
+            "start"
+        }
+        OpKind::RequestFree { request } => {
+            row.request(request);
+            "request_free"
+        }
+        OpKind::Wait { request } => {
+            row.request(request);
+            "wait"
+        }
+        OpKind::Test { request } => {
+            row.request(request);
+            "test"
+        }
+        OpKind::StartAll { first, count } => {
+            row.request(first).set(Field::Count, count);
+            "start_all"
+        }
+        OpKind::WaitAll { first, count } => {
+            row.request(first).set(Field::Count, count);
+            "wait_all"
+        }
+        OpKind::WaitAny { first, count } => {
+            row.request(first).set(Field::Count, count);
+            "wait_any"
+        }
+        OpKind::WaitSome { first, count } => {
+            row.request(first).set(Field::Count, count);
+            "wait_some"
+        }
+        OpKind::TestAny { first, count } => {
+            row.request(first).set(Field::Count, count);
+            "test_any"
+        }
+        OpKind::TestAll { first, count } => {
+            row.request(first).set(Field::Count, count);
+            "test_all"
+        }
+        OpKind::TestSome { first, count } => {
+            row.request(first).set(Field::Count, count);
+            "test_some"
+        }
+        OpKind::Collective(collective) => {
+            row.collective(&collective);
+            COLLECTIVES[collective.which() as usize].0
+        }
+        OpKind::Icollective { collective, request } => {
+            row.collective(&collective).request(request);
+            COLLECTIVES[collective.which() as usize].1
+        }
+        OpKind::CommDup { comm, new } => {
+            row.set(Field::Comm, comm.0).set(Field::NewComm, new.0);
+            "comm_dup"
+        }
+        OpKind::CommSplit { comm, new } => {
+            row.set(Field::Comm, comm.0).set(Field::NewComm, new.0);
+            "comm_split"
+        }
+        OpKind::CommCreate { comm, new } => {
+            row.set(Field::Comm, comm.0).set(Field::NewComm, new.0);
+            "comm_create"
+        }
+        OpKind::CommFree { comm } => {
+            row.set(Field::Comm, comm.0);
+            "comm_free"
+        }
+        OpKind::Open { file } => {
+            row.set(Field::File, file);
+            "open"
+        }
+        OpKind::Close { file } => {
+            row.set(Field::File, file);
+            "close"
+        }
+        OpKind::Read { file, offset, bytes } => {
+            row.access(file, offset, bytes);
+            "read"
+        }
+        OpKind::Write { file, offset, bytes } => {
+            row.access(file, offset, bytes);
+            "write"
+        }
+        OpKind::Iread {
+            file,
+            offset,
+            bytes,
+            request,
+        } => {
+            row.access(file, offset, bytes).request(request);
+            "iread"
+        }
+        OpKind::Iwrite {
+            file,
+            offset,
+            bytes,
+            request,
+        } => {
+            row.access(file, offset, bytes).request(request);
+            "iwrite"
+        }
+        OpKind::Mark { iteration } => {
+            row.set(Field::Iteration, iteration);
+            "mark"
+        }
+        // Writing leaves it out.
+        OpKind::Report { .. } => "report",
+    };
+    (name, row.0)
+}
