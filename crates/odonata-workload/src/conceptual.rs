@@ -56,7 +56,10 @@ use instance::Instance;
 
 /// The largest program text, in bytes.
 pub const MOST_TEXT: usize = 4 << 20;
-<<<<<<< HEAD
+/// The most warnings that are described.
+const MOST_WARNINGS: usize = 50;
+/// The most tasks of a program.
+pub const MOST_TASKS: u32 = 1 << 24;
 
 fn too_long(length: usize) -> Diagnostic {
     Diagnostic {
@@ -66,12 +69,6 @@ fn too_long(length: usize) -> Diagnostic {
         hint: None,
     }
 }
-=======
-/// The most warnings that are described.
-const MOST_WARNINGS: usize = 50;
->>>>>>> fix6
-/// The most tasks of a program.
-pub const MOST_TASKS: u32 = 1 << 24;
 
 /// A program that has passed all checks which need no run.
 #[derive(Clone, Debug)]
