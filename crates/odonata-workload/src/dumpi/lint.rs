@@ -224,6 +224,7 @@ fn messages(trace: &dyn Program, list: &mut Vec<Finding>) -> Collectives {
             }
         });
     }
+    let balance: BTreeMap<(u32, u32, u32, u32), i64> = balance.into_iter().collect();
     for ((comm, from, to, tag), count) in balance {
         inboxes
             .entry((comm, to))

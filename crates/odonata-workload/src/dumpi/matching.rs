@@ -119,6 +119,7 @@ fn assign(kinds: &mut [Kind], wanted: &mut [u64], work: &mut u64) -> bool {
     // By whom, and from which messages, receives are reached. What a search in vain has reached is of no use to later
     // ones, which would end there too: it stays marked.
     let mut from: Vec<Option<(usize, usize)>> = vec![None; wanted.len()];
+    #[allow(clippy::needless_range_loop, reason = "its number is what the search goes by")]
     for first in 0..wanted.len() {
         while wanted[first] > 0 {
             // From receives to those that they can take a message from, until there is a free one.
