@@ -76,6 +76,7 @@ pub use deadlock::describe_cycle;
 pub use event::HostEvent;
 pub use jobs::{CONTROL_BYTES, WaitingJob};
 pub use measured::HostMeasured;
+pub(crate) use memory::words;
 pub use metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
 pub use outcome::{Blocked, FailureKind, HALT_FAILURE, HostOutcome, StuckWrite};
 pub use params::{HostParams, IoParams, Jitter, Job, JobProgram, MpiParams, Progress, RecordParams};

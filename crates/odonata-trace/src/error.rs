@@ -74,7 +74,8 @@ pub(crate) struct Lost(Arc<OnceLock<String>>);
 
 impl Lost {
     pub(crate) fn note(&self, error: &FileError) {
-        self.0.get_or_init(|| format!("the file changed while the program ran: {error}"));
+        self.0
+            .get_or_init(|| format!("the file changed while the program ran: {error}"));
     }
 
     pub(crate) fn why(&self) -> Option<&str> {

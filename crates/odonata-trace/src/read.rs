@@ -460,10 +460,7 @@ impl Program for ProgramFile {
         if row >= rows.end || self.lost.why().is_some() {
             return None;
         }
-        let block = self
-            .block(place, row)
-            .inspect_err(|error| self.lost.note(error))
-            .ok()?;
+        let block = self.block(place, row).inspect_err(|error| self.lost.note(error)).ok()?;
         let op = block.ops[(row - block.first) as usize];
         debug_assert_eq!(op.id, OpId(cursor.op));
         cursor.op += 1;

@@ -220,7 +220,11 @@ mod tests {
                 assert_eq!(from_row(name, &row), Ok(op), "{kind}");
                 for field in Field::ALL {
                     let (ours, theirs) = (numbers[field as usize], row[field as usize]);
-                    assert!(ours.is_none() || ours == theirs, "{kind}, {}: {ours:?} {theirs:?}", field.name());
+                    assert!(
+                        ours.is_none() || ours == theirs,
+                        "{kind}, {}: {ours:?} {theirs:?}",
+                        field.name()
+                    );
                 }
             }
         }

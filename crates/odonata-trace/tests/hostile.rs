@@ -157,18 +157,26 @@ fn a_file_that_changes_while_the_program_runs_ends_it_with_its_name() {
         std::fs::write(target.join(name), vec![0; length as usize]).unwrap();
         let mut cursor = Cursor::default();
         while let Some(op) = program.next(2, &mut cursor) {
-            if let OpKind::Collective(Collective::Alltoallv { counts, .. } | Collective::Gatherv { counts, .. }) = op.kind {
+            if let OpKind::Collective(Collective::Alltoallv { counts, .. } | Collective::Gatherv { counts, .. }) =
+                op.kind
+            {
                 program.bytes(2, counts, 0, 1);
             }
         }
         assert!(cursor.op < 9_000, "{name}: {}", cursor.op);
         let why = program.broken(2, &cursor).unwrap();
         let file = target.join(name);
-        assert!(why.starts_with("the file changed while the program ran") && why.contains(&*file.to_string_lossy()), "{why}");
+        assert!(
+            why.starts_with("the file changed while the program ran") && why.contains(&*file.to_string_lossy()),
+            "{why}"
+        );
         // Others stop too; who is complete, is complete.
         assert_eq!(program.next(0, &mut Cursor::default()), None);
         assert!(program.broken(0, &Cursor::default()).is_some());
-        let end = Cursor { op: 9_000, ..Cursor::default() };
+        let end = Cursor {
+            op: 9_000,
+            ..Cursor::default()
+        };
         assert_eq!(program.broken(2, &end), None);
     }
 }

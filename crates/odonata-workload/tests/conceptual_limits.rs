@@ -33,7 +33,11 @@ fn end(program: &ConceptualProgram, rank: u32) -> (usize, Option<String>, Option
             Some(_) => operations += 1,
             None => {
                 let failure = seen.failure;
-                return (operations, failure, program.failure(rank, &memory, odonata_units::Time::ZERO));
+                return (
+                    operations,
+                    failure,
+                    program.failure(rank, &memory, odonata_units::Time::ZERO),
+                );
             }
         }
     }
@@ -82,7 +86,10 @@ fn a_file_number_is_neither_negative_nor_one_that_phases_have_no_room_for() {
         let failure = end(&program(text, 2), 0).1.unwrap_or_default();
         assert!(failure.contains(why), "{text}: {failure}");
     }
-    assert_eq!(end(&program("All tasks open file (1 << 56) - 1.", 2), 0), (1, None, None));
+    assert_eq!(
+        end(&program("All tasks open file (1 << 56) - 1.", 2), 0),
+        (1, None, None)
+    );
 }
 
 /// Carried out again, neither of these would fail.
@@ -93,9 +100,18 @@ fn why_a_program_has_failed_is_known_afterwards() {
     let (operations, first, afterwards) = end(&program(luck, 1), 0);
     assert!(operations > 0 && first.is_some());
     assert_eq!(first, afterwards);
-    let spent = program("All tasks synchronize then for 1E18 repetitions { if 0 = 1 then task 0 synchronizes }.", 2);
+    let spent = program(
+        "All tasks synchronize then for 1E18 repetitions { if 0 = 1 then task 0 synchronizes }.",
+        2,
+    );
     let (_, first, afterwards) = end(&spent, 0);
-    assert!(first.as_deref().unwrap_or_default().contains("steps without an operation"), "{first:?}");
+    assert!(
+        first
+            .as_deref()
+            .unwrap_or_default()
+            .contains("steps without an operation"),
+        "{first:?}"
+    );
     assert_eq!(first, afterwards);
 }
 
@@ -104,7 +120,9 @@ fn why_a_program_has_failed_is_known_afterwards() {
 fn many_names_and_warnings_are_read_in_time_and_the_first_warnings_are_shown() {
     let many = 60_000;
     let start = Instant::now();
-    let unused: String = (0..many).map(|v| format!("Let v{v} be 1 while task 0 outputs 1.\n")).collect();
+    let unused: String = (0..many)
+        .map(|v| format!("Let v{v} be 1 while task 0 outputs 1.\n"))
+        .collect();
     let warnings = parsed(&unused).rendered_warnings();
     assert_eq!(warnings.len(), 51);
     assert!(warnings[0].contains("unused variable v0"), "{}", warnings[0]);
@@ -114,9 +132,14 @@ fn many_names_and_warnings_are_read_in_time_and_the_first_warnings_are_shown() {
     let escapes = format!("Task 0 outputs \"{}\".", "\\q".repeat(many));
     assert_eq!(parsed(&escapes).warnings().len(), 51);
     let bound: Vec<String> = (0..many).map(|v| format!("w{v} be {v}")).collect();
-    let sum: String = (0..many / 100).map(|v| format!("Task 0 outputs w{} then ", 100 * v)).collect();
+    let sum: String = (0..many / 100)
+        .map(|v| format!("Task 0 outputs w{} then ", 100 * v))
+        .collect();
     // Names of one LET are words of memory.
-    let errors = Conceptual::parse("job", &format!("Let {} while {{ {sum} task 0 outputs 1 }}", bound.join(" and ")));
+    let errors = Conceptual::parse(
+        "job",
+        &format!("Let {} while {{ {sum} task 0 outputs 1 }}", bound.join(" and ")),
+    );
     assert!(errors.is_ok(), "{}", errors.unwrap_err());
     let tags: String = (0..many)
         .map(|tag| format!("Task 0 sends a 1 byte message using tag \"t{tag}\" to task 1 then\n"))
@@ -141,7 +164,10 @@ fn a_listing_of_too_many_members_of_collectives_is_refused() {
     let refused = record(4_000);
     assert_eq!(refused.json()["verdict"], "abort");
     let failure = refused.failure.unwrap();
-    assert!(failure.contains("more members of collectives than can be listed: 8388608 at most, at 4000 tasks"), "{failure}");
+    assert!(
+        failure.contains("more members of collectives than can be listed: 8388608 at most, at 4000 tasks"),
+        "{failure}"
+    );
 }
 
 #[test]

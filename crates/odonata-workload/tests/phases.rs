@@ -209,13 +209,21 @@ fn a_file_number_that_phases_have_no_room_for_ends_the_program() {
     };
     let largest = (1 << 56) - 1;
     let phases = Phases::new(vec![open(4), open(largest)], 1).unwrap();
-    assert_eq!(kinds(&phases, 0).last(), Some(&OpKind::Open { file: 1 << 56 | largest }));
+    assert_eq!(
+        kinds(&phases, 0).last(),
+        Some(&OpKind::Open {
+            file: 1 << 56 | largest
+        })
+    );
     let phases = Phases::new(vec![open(3), open(1 << 56)], 1).unwrap();
     let mut cursor = Cursor::default();
     assert!(phases.next(0, &mut cursor).is_some());
     assert_eq!(phases.next(0, &mut cursor), None);
     let why = phases.broken(0, &cursor).unwrap();
-    assert!(why.contains("is on file 72057594037927936") && why.contains("below 2^56"), "{why}");
+    assert!(
+        why.contains("is on file 72057594037927936") && why.contains("below 2^56"),
+        "{why}"
+    );
     // There is nothing to keep apart.
     let alone = Phases::new(vec![open(1 << 60)], 2).unwrap();
     assert_eq!(kinds(&alone, 0), [OpKind::Open { file: 1 << 60 }; 2]);

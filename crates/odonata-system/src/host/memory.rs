@@ -17,10 +17,10 @@ const OWN: u32 = 2;
 pub(super) const MOST_REPORTS: u64 = if cfg!(test) { 1 << 6 } else { 1 << 20 };
 
 /// Words of a rank whose program has `memory` of them.
-pub(super) fn words(memory: usize) -> u32 {
+pub(crate) fn words(memory: usize) -> u32 {
     match memory {
         0 => 0,
-        memory => memory as u32 + OWN,
+        memory => u32::try_from(memory).unwrap_or(u32::MAX).saturating_add(OWN),
     }
 }
 

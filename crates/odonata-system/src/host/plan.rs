@@ -200,11 +200,12 @@ impl HostPlan {
             });
             let memory = |rank: u32| self.jobs[usize::from(self.places[rank as usize].job)].program.memory();
             let remembers = (0..ranks).any(|rank| memory(rank) > 0);
-            let mut words = 0;
+            let mut words = 0u32;
             let first_word = if remembers {
                 cells(&local, |rank| {
                     let first = words;
-                    words += super::memory::words(memory(rank));
+                    let own = super::memory::words(memory(rank));
+                    words = words.checked_add(own).expect("fewer than 2^32 words of memory in all");
                     first
                 })
             } else {

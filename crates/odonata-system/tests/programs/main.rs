@@ -242,3 +242,52 @@ fn mistakes_in_a_program_are_mistakes_in_the_scenario() {
         "{error}"
     );
 }
+
+/// words = ranks * (words of the program + 2): 131,072 * 40,000 are more than 2^32.
+#[test]
+fn more_words_of_memory_than_can_be_counted_are_an_error_of_the_scenario() {
+    let bound: Vec<String> = (0..40_000).map(|v| format!("w{v} be {v}")).collect();
+    let folder = Folder::new(
+        "words",
+        &format!("Let {} while task 0 outputs w1.", bound.join(" and ")),
+    );
+    let error = folder.load(131_072, "", &[]).unwrap_err();
+    assert!(error.contains("jobs.0.ranks"), "{error}");
+    assert!(error.contains("131072 ranks with 400"), "{error}");
+    assert!(error.contains("at most 4294967295 words in all"), "{error}");
+}
+
+/// Every message is sent, and the run does not go on without the barrier.
+#[test]
+fn a_collective_that_was_not_foreseen_ends_the_run_with_its_line() {
+    let folder = Folder::new(
+        "unforeseen",
+        "All tasks t asynchronously send an 8 byte message to task (t+1) mod num_tasks then\n\
+         all tasks await completion then\n\
+         tasks t such that t <= msgs_sent synchronize then\n\
+         all tasks compute for 1 microsecond.",
+    );
+    let results = folder.run(4, "", &[]);
+    assert_eq!(*results.outcome(), Outcome::ProgramError);
+    let detail = results.run_json()["detail"].to_string();
+    assert!(
+        detail.contains("job.ncptl:3:") && detail.contains("could not be found before the run"),
+        "{detail}"
+    );
+}
+
+/// The message is that of the failure, with its line, though the instruction would not fail when carried out again.
+#[test]
+fn an_assertion_on_a_random_value_says_where_it_failed() {
+    let folder = Folder::new(
+        "luck",
+        "For 500 repetitions {\n all tasks compute for 1 microsecond then\n \
+         assert that \"luck\" with random_uniform(0, 10) < 8\n}",
+    );
+    let results = folder.run(2, "", &[]);
+    let detail = results.run_json()["detail"].to_string();
+    assert!(
+        detail.contains("job.ncptl:3:") && detail.contains("assertion fails: luck"),
+        "{detail}"
+    );
+}

@@ -298,7 +298,10 @@ mod tests {
             ("1e3", 1000.0),
         ] {
             let found = number(text);
-            assert!(matches!(&found, Some(Number::Product(factor, values)) if *factor == product && values.is_empty()), "{text}: {found:?}");
+            assert!(
+                matches!(&found, Some(Number::Product(factor, values)) if *factor == product && values.is_empty()),
+                "{text}: {found:?}"
+            );
         }
         for text in ["(2", "2)", ")2(", "(2)(3)", "()", "2*", "(2)*)3("] {
             assert!(number(text).is_none(), "{text}");

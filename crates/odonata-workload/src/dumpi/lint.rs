@@ -202,7 +202,14 @@ fn messages(trace: &dyn Program, list: &mut Vec<Finding>) -> Collectives {
                 };
                 match (from, tag) {
                     (Some(from), Some(tag)) => count((comm.0, from, rank, tag), -1),
-                    _ => *inboxes.entry((comm.0, rank)).or_default().wild.entry((from, tag)).or_default() += 1,
+                    _ => {
+                        *inboxes
+                            .entry((comm.0, rank))
+                            .or_default()
+                            .wild
+                            .entry((from, tag))
+                            .or_default() += 1
+                    }
                 }
             }
             Err(op) => {
@@ -217,8 +224,13 @@ fn messages(trace: &dyn Program, list: &mut Vec<Finding>) -> Collectives {
             }
         });
     }
+    let balance: BTreeMap<(u32, u32, u32, u32), i64> = balance.into_iter().collect();
     for ((comm, from, to, tag), count) in balance {
-        inboxes.entry((comm, to)).or_default().balance.insert((from, tag), count);
+        inboxes
+            .entry((comm, to))
+            .or_default()
+            .balance
+            .insert((from, tag), count);
     }
     let mut undecided = 0;
     let mut unmatched = check("messages", list);

@@ -119,6 +119,7 @@ fn assign(kinds: &mut [Kind], wanted: &mut [u64], work: &mut u64) -> bool {
     // By whom, and from which messages, receives are reached. What a search in vain has reached is of no use to later
     // ones, which would end there too: it stays marked.
     let mut from: Vec<Option<(usize, usize)>> = vec![None; wanted.len()];
+    #[allow(clippy::needless_range_loop, reason = "its number is what the search goes by")]
     for first in 0..wanted.len() {
         while wanted[first] > 0 {
             // From receives to those that they can take a message from, until there is a free one.
@@ -147,7 +148,9 @@ fn assign(kinds: &mut [Kind], wanted: &mut [u64], work: &mut u64) -> bool {
             let Some((number, side)) = found else { break };
             // Back along the path: each takes what the one after it gives up.
             let way = |start: usize| {
-                std::iter::successors(Some(start), |&at| from[at].map(|(number, side)| kinds[number].ends[side]))
+                std::iter::successors(Some(start), |&at| {
+                    from[at].map(|(number, side)| kinds[number].ends[side])
+                })
             };
             let mut amount = kinds[number].free.min(wanted[first]);
             for (number, side) in way(kinds[number].ends[side]).filter_map(|at| from[at]) {
@@ -215,7 +218,9 @@ mod tests {
     fn as_many_are_left_as_the_best_assignment_leaves() {
         let mut state = 1u64;
         let mut below = |n: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % n
         };
         for round in 0..3_000 {
@@ -229,10 +234,18 @@ mod tests {
             let left = inbox(&sends, &receives).settle();
             let matched = most(&sends, &receives) as i64;
             let unsent = left.balance.values().filter(|&&count| count > 0).sum::<i64>();
-            let starved = left.wild.values().sum::<u64>() as i64
-                - left.balance.values().filter(|&&count| count < 0).sum::<i64>();
-            assert_eq!(sends.len() as i64 - unsent, matched, "{round}: {sends:?} {receives:?} {left:?}");
-            assert_eq!(receives.len() as i64 - starved, matched, "{round}: {sends:?} {receives:?} {left:?}");
+            let starved =
+                left.wild.values().sum::<u64>() as i64 - left.balance.values().filter(|&&count| count < 0).sum::<i64>();
+            assert_eq!(
+                sends.len() as i64 - unsent,
+                matched,
+                "{round}: {sends:?} {receives:?} {left:?}"
+            );
+            assert_eq!(
+                receives.len() as i64 - starved,
+                matched,
+                "{round}: {sends:?} {receives:?} {left:?}"
+            );
             assert!(!left.undecided);
         }
     }
@@ -240,7 +253,13 @@ mod tests {
     #[test]
     fn what_is_not_found_in_time_is_said_to_be_undecided() {
         let sends = [(1, 1), (1, 2), (2, 1), (2, 2)];
-        let receives = [(Some(1), ANY), (Some(1), ANY), (ANY, Some(1)), (ANY, Some(1)), (ANY, Some(7))];
+        let receives = [
+            (Some(1), ANY),
+            (Some(1), ANY),
+            (ANY, Some(1)),
+            (ANY, Some(1)),
+            (ANY, Some(7)),
+        ];
         let left = inbox(&sends, &receives).settle_within(1);
         assert!(left.undecided, "{left:?}");
         let left = inbox(&sends, &receives).settle();

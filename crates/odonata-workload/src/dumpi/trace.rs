@@ -322,7 +322,9 @@ impl Trace {
         let cell = self.ranks.get(rank as usize)?;
         cell.resumes.get(index as usize)?;
         let path = &self.files.ranks[rank as usize];
-        let chunk = cell.recent.get(index.into(), || cell.translate(path, index).map(Arc::new));
+        let chunk = cell
+            .recent
+            .get(index.into(), || cell.translate(path, index).map(Arc::new));
         chunk.map_err(|error| self.lost.get_or_init(|| error)).ok()
     }
 }

@@ -24,7 +24,12 @@ pub(crate) fn sets() -> Vec<PathBuf> {
         // Past the test runner, which shows the output of tests only where they fail.
         let _ = writeln!(std::io::stderr(), "SKIPPED: no reference traces in {}", place.display());
     } else {
-        assert!(found.len() >= SETS, "{} of {SETS} traces in {}", found.len(), place.display());
+        assert!(
+            found.len() >= SETS,
+            "{} of {SETS} traces in {}",
+            found.len(),
+            place.display()
+        );
     }
     found
 }

@@ -178,5 +178,8 @@ fn more_reports_than_are_kept_end_the_run() {
     assert_eq!(kind, FailureKind::InvalidOperation);
     let most = memory::MOST_REPORTS;
     assert!(text.contains(&format!("(operation {most})")), "{text}");
-    assert!(text.contains(&format!("a rank can log and put out {most} values")), "{text}");
+    assert!(
+        text.contains(&format!("a rank can log and put out {most} values")),
+        "{text}"
+    );
 }

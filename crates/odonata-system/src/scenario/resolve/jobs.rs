@@ -15,6 +15,9 @@ use crate::scenario::written as w;
 /// Most ranks of all jobs together; each takes memory before the first event.
 const MOST_RANKS: u64 = 1 << 24;
 
+/// Most words of memory of the programs of all ranks together: they are counted in 32 bits.
+const MOST_WORDS: u64 = u32::MAX as u64;
+
 /// Most jobs; traffic is counted in 16 bits, two kinds per job.
 pub(super) const MOST_JOBS: usize = 30_000;
 
@@ -28,7 +31,7 @@ pub(super) fn jobs(jobs: Vec<w::Job>, machine: &r::Resolved, folder: &Path) -> R
             format!("1 to {MOST_JOBS} tables [[jobs]]"),
         ));
     }
-    let mut ranks = 0;
+    let (mut ranks, mut words) = (0, 0u64);
     let mut resolved: Vec<r::Job> = Vec::new();
     let mut entries = Vec::new();
     for (number, job) in jobs.into_iter().enumerate() {
@@ -37,7 +40,7 @@ pub(super) fn jobs(jobs: Vec<w::Job>, machine: &r::Resolved, folder: &Path) -> R
         let count = members(&at, &job, first)?;
         let trace = trace::open(&at, &job, folder)?;
         for member in 0..count {
-            let one = self::job(number, first + member, job.clone(), trace.as_ref(), machine, folder)?;
+            let (one, memory) = self::job(number, first + member, job.clone(), trace.as_ref(), machine, folder)?;
             ranks += u64::from(one.ranks);
             if ranks > MOST_RANKS {
                 let problem = format!("{ranks} ranks in all");
@@ -45,6 +48,18 @@ pub(super) fn jobs(jobs: Vec<w::Job>, machine: &r::Resolved, folder: &Path) -> R
                     format!("{at}.ranks"),
                     problem,
                     format!("at most {MOST_RANKS} in all"),
+                ));
+            }
+            words += u64::from(one.ranks) * memory;
+            if words > MOST_WORDS {
+                let problem = format!(
+                    "{} ranks with {memory} words of memory each, {words} words in all jobs so far",
+                    one.ranks
+                );
+                return Err(Problem::new(
+                    format!("{at}.ranks"),
+                    problem,
+                    format!("at most {MOST_WORDS} words in all"),
                 ));
             }
             resolved.push(one);
@@ -114,7 +129,8 @@ fn staggered(at: &str, job: &w::Job, member: u64) -> Result<Time, Problem> {
     }
 }
 
-/// The job of table number `entry`, which is number `number` of all jobs; its name is that of its array.
+/// The job of table number `entry`, which is number `number` of all jobs, and how many words of memory each of its ranks
+/// has; its name is that of its array.
 fn job(
     entry: usize,
     number: usize,
@@ -122,7 +138,7 @@ fn job(
     trace: Option<&r::Trace>,
     machine: &r::Resolved,
     folder: &Path,
-) -> Result<r::Job, Problem> {
+) -> Result<(r::Job, u64), Problem> {
     let at = format!("jobs.{entry}");
     let ranks = match (job.ranks, trace) {
         (Some(ranks), _) => ranks,
@@ -226,7 +242,10 @@ fn job(
         workload,
     };
     match resolved.program() {
-        Ok(_) => Ok(resolved),
+        Ok(program) => {
+            let memory = program.map_or(0, |program| program.memory());
+            Ok((resolved, u64::from(crate::host::words(memory))))
+        }
         // What is wrong with a single workload was found with it.
         Err(problem) => Err(Problem::new(
             format!("{at}.repeat"),

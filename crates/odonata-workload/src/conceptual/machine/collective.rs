@@ -178,13 +178,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    pub(super) fn reduce(
-        &mut self,
-        site: &Site,
-        sources: &Tasks,
-        items: &Expr,
-        item: u64,
-    ) -> Value<Option<Step>> {
+    pub(super) fn reduce(&mut self, site: &Site, sources: &Tasks, items: &Expr, item: u64) -> Value<Option<Step>> {
         let data = self.circles(site)?;
         if !data.circles[2].members.contains(self.rank) {
             self.done();

@@ -253,7 +253,11 @@ fn requests_that_nobody_waits_for_take_memory_in_proportion_to_the_file() {
     let found = survey(&path, 16).unwrap();
     let copied: u64 = found.resumes.iter().map(|resume| resume.state.entries()).sum();
     assert!(found.resumes.len() > 5, "{}", found.resumes.len());
-    assert!(copied <= 2 * found.records, "{copied} entries of {} records", found.records);
+    assert!(
+        copied <= 2 * found.records,
+        "{copied} entries of {} records",
+        found.records
+    );
     let trace = Trace::with_chunks(TraceFiles::find(&folder.0).unwrap(), 1.0, 16).unwrap();
     let sends = operations(&trace, 0).filter(|op| matches!(op.kind, crate::OpKind::Isend { .. }));
     assert_eq!(sends.count(), count as usize);
