@@ -176,7 +176,7 @@ impl<E: Copy> Core<E> {
     }
 
     #[inline(always)]
-    fn is_own(&self, lp: Lp) -> bool {
+    pub(crate) fn is_own(&self, lp: Lp) -> bool {
         lp.wrapping_sub(self.own.start) < self.own.end - self.own.start
     }
 

@@ -242,14 +242,14 @@ impl<M: Model> Context<M::Event> for Daring<'_, M> {
 
     #[inline]
     fn send(&mut self, to: Lp, at: Time, event: M::Event) {
-        assert!(at > self.core.now, "an event must lie strictly in the future");
+        self.assert_possible(to, at);
         let key = self.core.sequences.key(self.core.lp, at);
         self.queue(to, key, event, 1);
     }
 
     #[inline]
     fn look_again(&mut self, lp: Lp, at: Time, what: u32, event: M::Event) {
-        assert!(at > self.core.now, "an event must lie strictly in the future");
+        self.assert_possible(lp, at);
         let key = Key {
             time: at,
             sender: Key::CANONICAL,
@@ -270,6 +270,13 @@ impl<M: Model> Context<M::Event> for Daring<'_, M> {
 }
 
 impl<M: Model> Daring<'_, M> {
+    /// In a state that can never be, a handler may send to anybody: a panic is taken back with the event.
+    #[inline]
+    fn assert_possible(&self, to: Lp, at: Time) {
+        assert!(at > self.core.now, "an event must lie strictly in the future");
+        assert!(self.core.is_own(to), "an event for an LP of another part");
+    }
+
     #[inline]
     fn queue(&mut self, to: Lp, key: Key, event: M::Event, sequences: u32) {
         let entry = self.history.entries.back_mut().expect("an entry is under way");

@@ -265,20 +265,13 @@ impl Author {
     }
 }
 
-/// Under the optimistic scheduler, on four parts, an event that was handled too early sends one to a router of another
-/// part, and taking that back ends in a panic.
-const PANICS: u64 = 54;
-
 /// Holds the scenario of `seed` under drawn schedules against that of one queue. Returns whether it ran to its end.
-fn assert_equal_of(seed: u64, is_run: impl Fn(&[String]) -> bool) -> bool {
+fn assert_equal_of(seed: u64) -> bool {
     let mut author = Author::new(seed);
     let text = author.scenario();
     let reference = results(&text, &ONE_QUEUE);
     for _ in 0..2 {
         let how = author.schedule();
-        if !is_run(&how) {
-            continue;
-        }
         let overrides: Vec<&str> = how.iter().map(String::as_str).collect();
         let got = results(&text, &overrides);
         let context = format!("seed {seed}, {how:?}:\n{text}");
@@ -291,14 +284,7 @@ fn assert_equal_of(seed: u64, is_run: impl Fn(&[String]) -> bool) -> bool {
 
 #[test]
 fn five_hundred_random_scenarios_have_the_same_results_everywhere() {
-    let is_run = |seed, how: &[String]| seed != PANICS || !how[0].contains("optimistic");
-    let completed = (0..500).filter(|&seed| assert_equal_of(seed, |how| is_run(seed, how)));
-    let completed = completed.count();
+    // In 54 an optimistic part comes to a state that can never be, in which it sends to a router of another part.
+    let completed = (0..500).filter(|&seed| assert_equal_of(seed)).count();
     assert!(completed > 400, "only {completed} scenarios ran to their end");
-}
-
-#[test]
-#[ignore = "the optimistic scheduler panics when it takes back an event of another part's router"]
-fn an_event_for_a_router_of_another_part_is_taken_back() {
-    assert_equal_of(PANICS, |_| true);
 }
