@@ -150,7 +150,8 @@ def _division(division: dict[str, Any]) -> str:
     routers, nodes = (_span([part[key] for part in parts]) for key in ("routers", "nodes"))
     shares = [part["share"] for part in parts]
     work = dict.fromkeys(share(one, 1) for one in (min(shares), max(shares)))
-    text = f"{len(parts)} parts of {routers} routers and {nodes} nodes, each with {' to '.join(work)} of the work, which "
+    each = " to ".join(work)
+    text = f"{len(parts)} parts of {routers} routers and {nodes} nodes, each with {each} of the work, which "
     if division["threads"] == 1:
         text += "take turns"
     else:

@@ -61,7 +61,8 @@ RUN_KEYS = {
     "that were for good), and peak_journal_bytes.",
     "blame": "Whether waits were charged to jobs (tables blame and blame_series).",
     "deadlock_cycle": "Where network.routing.deadlock_check is warn: channels that can wait for each other "
-    "in a circle, hop by hop; empty if there are none. Else null: a run does not look for them, odonata check does.",
+    "in a circle, hop by hop; empty if there are none. Else null: a run does not look for them, odonata "
+    "check does.",
     "version": "Version of odonata.",
     "baselines": "For every job that was also run alone: outcome, detail, digest, wall_s and folder (in this "
     "one; null if there is none). Outcomes as below, or why there is none: out-of-memory, killed, crashed, "
