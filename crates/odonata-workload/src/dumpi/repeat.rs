@@ -213,14 +213,17 @@ fn move_index(rest: &mut [u8], from: u64, by: u64, calls: &[u32], times: u32) {
     // The last four are header, body, footer, keyvals.
     let footer_at = rest.len() - 16;
     let footer = word(rest, footer_at).filter(|&offset| offset >= from);
+    // An offset behind the end of the file is one that nobody can follow, here and there.
+    let end = from.saturating_add(rest.len() as u64);
     for at in (start + 8..rest.len()).step_by(8) {
-        if let Some(offset) = word(rest, at).filter(|&offset| offset >= from) {
+        if let Some(offset) = word(rest, at).filter(|&offset| offset >= from && offset <= end) {
             rest[at..at + 8].copy_from_slice(&(offset + by).to_be_bytes());
         }
     }
-    let Some(footer) = footer.map(|offset| (offset - from) as usize + 8) else {
+    let Some(footer) = footer.filter(|&offset| offset <= end) else {
         return;
     };
+    let footer = (footer - from) as usize + 8;
     let mut total = 0u32;
     for (label, &count) in calls.iter().chain([&0]).enumerate() {
         let at = footer + 4 * label;
@@ -233,5 +236,28 @@ fn move_index(rest: &mut [u8], from: u64, by: u64, calls: &[u32], times: u32) {
         total = total.wrapping_add(if label < CALLS { more } else { 0 });
         let old = u32::from_be_bytes([stored[0], stored[1], stored[2], stored[3]]);
         stored.copy_from_slice(&old.wrapping_add(more).to_be_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What follows the records, from offset 100 of the file on: `before`, then the index with its offsets.
+    fn rest(before: usize, offsets: [u64; 4]) -> Vec<u8> {
+        let mut bytes = vec![0; before];
+        for word in [MAGIC].into_iter().chain(offsets) {
+            bytes.extend(word.to_be_bytes());
+        }
+        bytes
+    }
+
+    #[test]
+    fn offsets_behind_the_records_move_and_those_that_lead_nowhere_stay() {
+        for offset in [u64::MAX, u64::MAX - 7, 1 << 63, 1_000] {
+            let mut moved = rest(16, [8, 24, offset, 100]);
+            move_index(&mut moved, 100, 5_000, &[3; CALLS], 2);
+            assert_eq!(moved, rest(16, [8, 24, offset, 5_100]), "{offset}");
+        }
     }
 }
