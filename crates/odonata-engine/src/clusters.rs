@@ -15,7 +15,7 @@
 //! An event may so be handled before an earlier one of another cluster. For what LPs do to each other's state directly (a credit
 //! that is put where its receiver will look for it) there is [`Context::now_of`](crate::Context::now_of).
 
-use crate::core::{Core, after, halt_end};
+use crate::core::{Core, Stop, after, halt_end};
 use crate::saved::{Damaged, Loader, Saver};
 use crate::scheduler::Pause;
 use crate::wheel::{BUCKETS, Scheduled, Wheel};
@@ -141,10 +141,7 @@ impl<E: Copy> Core<E> {
     /// Handles events in windows, until one of the reasons of [`Pause`] holds at the end of one.
     pub(crate) fn take_turns<M: Model<Event = E>>(&mut self, model: &mut M, until: Time, last: u64) -> Pause {
         loop {
-            let limit = match self.halted {
-                Some((time, _)) => until.min(halt_end(time)),
-                None => until,
-            };
+            let limit = self.limit(until);
             let waiting = &self.clusters.waiting;
             let first = waiting.iter().map(|cluster| cluster.next).min().unwrap_or(Time::NEVER);
             if first > limit || first == Time::NEVER {
@@ -179,11 +176,7 @@ impl<E: Copy> Core<E> {
         std::mem::swap(&mut self.queue, &mut waiting.queue);
         self.bound = self.clusters.end;
         let stop = self.run(model, u64::MAX);
-        debug_assert_eq!(
-            stop,
-            crate::core::Stop::Bound,
-            "an undivided model has nobody to export to"
-        );
+        debug_assert_eq!(stop, Stop::Bound, "an undivided model has nobody to export to");
         let waiting = &mut self.clusters.waiting[cluster];
         std::mem::swap(&mut self.queue, &mut waiting.queue);
         waiting.now = self.now;

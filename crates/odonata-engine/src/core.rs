@@ -175,6 +175,11 @@ impl<E: Copy> Core<E> {
         core
     }
 
+    /// The last instant to be handled of a run until `until`: sooner if it was halted.
+    pub(crate) fn limit(&self, until: Time) -> Time {
+        self.halted.map_or(until, |(time, _)| until.min(halt_end(time)))
+    }
+
     #[inline(always)]
     pub(crate) fn is_own(&self, lp: Lp) -> bool {
         lp.wrapping_sub(self.own.start) < self.own.end - self.own.start

@@ -1,7 +1,7 @@
 //! The sequential scheduler: one part, one thread. With one queue it is the reference for all others; with a queue for each
 //! [cluster](crate::clusters) it is the fast one of large models.
 
-use crate::core::{Core, Stop, after, halt_end};
+use crate::core::{Core, Stop, after};
 use crate::saved::{Damaged, Loader, Saver};
 use crate::scheduler::{Figures, PartView, Pause, Scheduler};
 use crate::wheel::BUCKETS;
@@ -42,10 +42,7 @@ impl<M: Model> Sequential<M> {
         if self.core.clusters.len() > 0 {
             return self.core.take_turns(&mut self.model, until, last);
         }
-        self.core.bound = after(match self.core.halted {
-            Some((time, _)) => until.min(halt_end(time)),
-            None => until,
-        });
+        self.core.bound = after(self.core.limit(until));
         match (self.core.run(&mut self.model, last), self.core.halted) {
             (Stop::Export, _) => panic!("a whole model has nobody to export to"),
             (Stop::Budget, _) => Pause::Budget,
