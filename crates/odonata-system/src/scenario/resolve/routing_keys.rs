@@ -37,17 +37,7 @@ const WITH_ROUTERS_BETWEEN: &[&str] = &["dragonfly", "dragonfly-2d"];
 const DRAGONFLIES: &[&str] = &["dragonfly", "dragonfly-2d", "dragonfly-plus"];
 const GRIDS: &[&str] = &["torus", "mesh"];
 const FLAT: &[&str] = &["slim-fly", "hyperx"];
-const ALL: &[&str] = &[
-    "dragonfly",
-    "dragonfly-2d",
-    "dragonfly-plus",
-    "torus",
-    "mesh",
-    "fat-tree",
-    "slim-fly",
-    "hyperx",
-    "graph",
-];
+const ALL: &[&str] = &w::Machine::KINDS;
 
 /// Those that draw non-minimal paths and compare them.
 const COMPARING: &[Takers] = &[
