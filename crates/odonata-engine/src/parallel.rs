@@ -36,6 +36,7 @@ mod record;
 mod roster;
 mod rounds;
 mod shared;
+mod slide;
 mod sync;
 mod team;
 
@@ -48,6 +49,7 @@ use part::Part;
 use reach::Reach;
 use roster::Roster;
 use shared::{Hand, Seat, Shared, Tally};
+use slide::Slide;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sync::{AtomicBool, AtomicU64, Mutex, Padded, lock};
@@ -89,13 +91,16 @@ pub struct Parallel<M: Model> {
     now: Time,
     /// The first instant at which a part halted the run, as last agreed on.
     halted: Time,
+    /// When the first event of the round was due, and the last instant that is handled at all.
+    first: Time,
+    last: Time,
     rounds: u64,
     /// Events handled before this state was loaded.
     before: u64,
     /// Events, and windows, of all rounds since.
     total: (u64, u64),
-    /// What a round is expected to have of them: a mean over the last ones, in sixteenths, and as many as the last.
-    expected: (u64, u64),
+    /// What a round is expected to have.
+    expected: Expected,
     /// Events of each part when parts were last dealt out.
     dealt: Vec<u64>,
     /// Wall time spent in [`run`](Scheduler::run), and of it in waiting for other processes.
@@ -136,7 +141,7 @@ impl<M: Model + 'static> Parallel<M> {
         let Options { threads, optimism } = options;
         let parts = models.len();
         let start = |(model, number)| Part::new(model, number, buckets, optimism, parts);
-        let parts = models.into_iter().zip(here).map(start);
+        let parts = models.into_iter().zip(here.clone()).map(start);
         let seats: Vec<_> = parts.map(|part| Padded(Seat::new(part))).collect();
         let threads = threads.clamp(1, seats.len().min(door::MOST));
         let reach = Reach::new(&partition);
@@ -150,6 +155,9 @@ impl<M: Model + 'static> Parallel<M> {
             limit: AtomicU64::new(0),
             optimistic: optimism.is_some(),
             restrained: AtomicBool::new(false),
+            sliding: AtomicBool::new(false),
+            slide: Slide::new(&partition, here, threads),
+            stride: AtomicU64::new(u64::MAX),
             roster: Roster::new(seats.len(), threads),
             tallies: (0..threads).map(|_| Padded(Tally::default())).collect(),
             failed: Mutex::new(None),
@@ -166,10 +174,12 @@ impl<M: Model + 'static> Parallel<M> {
             incoming: vec![Vec::new(); processes],
             now: Time::ZERO,
             halted: Time::NEVER,
+            first: Time::ZERO,
+            last: Time::NEVER,
             rounds: 0,
             before: 0,
             total: (0, 0),
-            expected: (0, 0),
+            expected: Expected::default(),
             dealt: vec![0; shared.seats.len()],
             running: Duration::ZERO,
             away: Duration::ZERO,
@@ -179,13 +189,22 @@ impl<M: Model + 'static> Parallel<M> {
         })
     }
 
-    /// Lets all threads run at a time and in every round, even if there are fewer processors or little to do. Slower: to
-    /// test with.
-    pub fn crowd(&mut self) {
+    /// Lets all threads run at a time and in every round, even if there are fewer processors or little to do, with windows that
+    /// slide in all rounds or in none. Slower: to test with.
+    pub fn crowd(&mut self, sliding: bool) {
         if let Some(team) = &mut self.team {
-            team.crowd();
+            team.crowd(sliding);
         }
     }
+}
+
+/// What a round is expected to have: means over the last ones, in sixteenths, but for the windows, which are as many as the last one had.
+#[derive(Clone, Copy, Debug, Default)]
+struct Expected {
+    events: u64,
+    windows: u64,
+    /// Picoseconds by which the first event is later than in the round before.
+    advance: u64,
 }
 
 /// Which process has each part.

@@ -58,7 +58,7 @@ fn act(mut run: Box<dyn Scheduler<Toy>>, schedule: &Schedule) -> (Vec<Stop>, Vec
             pending.extend(part.parcels);
             last = last.max(part.model.last());
         });
-        assert!(last <= run.now() && run.now() <= until);
+        assert!(last <= run.now() && run.now() <= until, "{last:?} {:?} {until:?} {:?}", run.now(), run.figures());
         stops.push(Stop { pause, last, pending });
     }
     (stops, run.into_parts())
@@ -105,11 +105,18 @@ const DARING: Optimism = Optimism {
 };
 
 /// Runs the parts on so many processes.
-fn parallel(params: &Params, partition: &Partition, processes: usize, options: Options, schedule: &Schedule) -> Story {
+fn parallel(
+    params: &Params,
+    partition: &Partition,
+    processes: usize,
+    options: Options,
+    sliding: bool,
+    schedule: &Schedule,
+) -> Story {
     let told = in_processes(params, partition, processes, |own, first, transport| {
         let partition = Arc::new(partition.clone());
         let mut run = Parallel::new(own, partition, first, options, Box::new(transport)).unwrap();
-        run.crowd();
+        run.crowd(sliding);
         act(Box::new(run), schedule)
     });
     story(told)
@@ -184,10 +191,11 @@ fn compare(seed: u64, parts: &[usize], runs: usize) {
         for _ in 0..runs {
             let processes = 1 + random.below(3) as usize;
             let options = random_options(&mut random);
-            let got = parallel(&params, &partition, processes, options, &schedule);
+            let sliding = random.below(2) == 0;
+            let got = parallel(&params, &partition, processes, options, sliding, &schedule);
             assert!(
                 got == expected,
-                "toy {seed}, {parts} parts, {processes} processes, {options:?}, {schedule:?}: {:?} instead of {:?}",
+                "toy {seed}, {parts} parts, {processes} processes, {options:?}, sliding {sliding}, {schedule:?}: {:?} instead of {:?}",
                 got.stops,
                 expected.stops
             );
@@ -212,8 +220,10 @@ fn a_few_rounds_give_the_results_of_the_sequential_scheduler() {
     for (processes, threads) in [(1, 1), (1, 3), (2, 2)] {
         for optimism in [None, Some(DARING)] {
             let options = Options { threads, optimism };
-            let got = parallel(&params, &partition, processes, options, &TO_THE_END);
-            assert_eq!(got, expected);
+            for sliding in [false, true] {
+                let got = parallel(&params, &partition, processes, options, sliding, &TO_THE_END);
+                assert_eq!(got, expected);
+            }
         }
     }
 }
@@ -231,7 +241,7 @@ fn results_equal_those_of_the_sequential_scheduler_with_a_hundred_parts() {
             let partition = params.random_partition(parts, seed);
             for optimism in [None, Some(DARING)] {
                 let options = Options { threads, optimism };
-                let got = parallel(&params, &partition, processes, options, &TO_THE_END);
+                let got = parallel(&params, &partition, processes, options, true, &TO_THE_END);
                 assert_eq!(got, expected, "{params:?}");
             }
         }
@@ -334,7 +344,7 @@ fn thousands_of_rollbacks_make_no_difference() {
             optimism: Some(DARING),
         };
         let mut run = start(&params, params.partition((0..=16).collect()), options);
-        run.crowd();
+        run.crowd(false);
         assert_eq!(run.run(Time::NEVER, u64::MAX), Pause::Idle);
         let (events, figures) = (run.events(), run.figures());
         let results = toy::results(&Box::new(run).into_parts());

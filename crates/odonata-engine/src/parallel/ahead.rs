@@ -209,12 +209,14 @@ impl<M: Model> Ahead<M> {
         body: &mut Body<M>,
         limit: Time,
         events: u64,
+        most: u64,
         partition: &Partition,
         carrier: &mut impl Carrier<M>,
     ) {
         self.think_over();
         let distance = self.distance.saturating_sub(events as usize);
         let before = self.history.len();
+        let distance = distance.min(before.saturating_add(most as usize));
         let caught = catch(|| {
             while self.history.len() < distance
                 && (!self.history.len().is_multiple_of(LOOK_EVERY) || self.has_memory(&body.model))

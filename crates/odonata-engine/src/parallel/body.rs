@@ -13,7 +13,7 @@ pub(super) struct Body<M: Model> {
     pub(super) core: Core<M::Event>,
     /// Its number in the partition.
     number: usize,
-    /// All events before this are handled for good; nothing may come that is earlier.
+    /// Nothing may come any more that is earlier.
     pub(super) done: Time,
 }
 
@@ -61,11 +61,12 @@ impl<M: Model> Body<M> {
         self.model.accept(&mut self.core, lp, at, token);
     }
 
-    /// Handles all events before `bound`, and returns how many they were.
-    pub(super) fn run(&mut self, bound: Time, partition: &Partition, carrier: &mut impl Carrier<M>) -> u64 {
+    /// Handles all events before `bound`, or the first `most` of them, and returns how many they were.
+    pub(super) fn run(&mut self, bound: Time, most: u64, partition: &Partition, carrier: &mut impl Carrier<M>) -> u64 {
         let before = self.core.events;
+        let last = before.saturating_add(most);
         self.core.bound = bound;
-        while self.core.run(&mut self.model, u64::MAX) == Stop::Export {
+        while self.core.run(&mut self.model, last) == Stop::Export {
             self.export(partition, carrier, cfg!(debug_assertions), |_, _| ());
         }
         self.core.events - before

@@ -22,6 +22,8 @@ pub(super) struct Window {
     pub(super) safe: Time,
     /// It may try to go this far.
     pub(super) limit: Time,
+    /// It handles this many events at most before it tells others how far it is.
+    pub(super) most: u64,
 }
 
 impl<M: Model> Part<M> {
@@ -41,10 +43,10 @@ impl<M: Model> Part<M> {
         partition: &Partition,
         carrier: &mut impl Carrier<M>,
     ) {
-        let Window { safe, limit } = window;
+        let Window { safe, limit, most } = window;
         let Some(ahead) = &mut self.ahead else {
             self.take_in(letters);
-            self.body.run(safe, partition, carrier);
+            self.body.run(safe, most, partition, carrier);
             self.body.done = self.body.done.max(safe);
             return;
         };
@@ -54,11 +56,11 @@ impl<M: Model> Part<M> {
         // Where something can still be taken back, all that is before the end of the window has been done.
         if ahead.commit(body, safe) {
             ahead.hand_over(body, safe);
-            events = body.run(safe, partition, carrier);
+            events = body.run(safe, most, partition, carrier);
         }
         body.done = body.done.max(safe);
-        if limit > safe {
-            ahead.go_on(body, limit, events, partition, carrier);
+        if limit > safe && events < most {
+            ahead.go_on(body, limit, events, most, partition, carrier);
         }
     }
 
@@ -94,7 +96,7 @@ impl<M: Model> Part<M> {
         letter.map_or(event, |letter| letter.min(event))
     }
 
-    /// Before when all events are handled for good.
+    /// Nothing may come to it any more that is earlier.
     pub(super) fn done(&self) -> Time {
         self.body.done
     }

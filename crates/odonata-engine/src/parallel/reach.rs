@@ -6,6 +6,7 @@
 //! instead of by null messages; "distance between objects" in Lubachevsky's bounded lag, CACM 32, 1989).
 
 use crate::{Partition, Time};
+use std::ops::Range;
 
 /// Up to this many parts the paths between all are kept.
 const PAIRS_UP_TO: usize = 64;
@@ -72,6 +73,27 @@ impl Reach {
         bound.min(horizon.limit)
     }
 
+    /// Before when no part can still do anything: its own next event aside, what may come to it.
+    pub(super) fn set_clocks(&self, horizon: &mut Horizon) {
+        let mut clocks = std::mem::take(&mut horizon.clocks);
+        clocks.clear();
+        let parts = horizon.next.iter().enumerate();
+        clocks.extend(parts.map(|(part, &next)| next.min(self.safe(part, horizon))));
+        horizon.clocks = clocks;
+    }
+
+    /// Before when nothing can come to `part` from others than the parts `here`, however far those go; after
+    /// [`set_clocks`](Self::set_clocks).
+    pub(super) fn safe_from_others(&self, part: usize, here: &Range<usize>, horizon: &Horizon) -> Time {
+        let Reach::Pairs(delays) = self else {
+            return self.safe(part, horizon);
+        };
+        let ways = horizon.clocks.iter().zip(&delays[part]).enumerate();
+        let others = ways.filter(|(other, _)| !here.contains(other));
+        let bound = others.map(|(_, (&clock, &delay))| clock + delay).min();
+        bound.unwrap_or(Time::NEVER)
+    }
+
     /// Whether it has to be known of each part when its next event is due; else it is enough to know the first of all.
     pub(super) fn is_by_part(&self) -> bool {
         matches!(self, Reach::Pairs(_))
@@ -85,6 +107,8 @@ pub(super) struct Horizon {
     next: Vec<Time>,
     /// Who of them is the last, the one with the earliest event.
     last: usize,
+    /// Before when each part can no longer do anything, if asked for.
+    clocks: Vec<Time>,
     /// Nobody goes farther than this.
     limit: Time,
 }
@@ -94,6 +118,7 @@ impl Horizon {
         Horizon {
             next: Vec::new(),
             last: 0,
+            clocks: Vec::new(),
             limit: Time::ZERO,
         }
     }
@@ -101,6 +126,21 @@ impl Horizon {
     /// Nobody goes farther than this.
     pub(super) fn limit(&self) -> Time {
         self.limit
+    }
+
+    /// Of how many parts it is known.
+    pub(super) fn parts(&self) -> usize {
+        self.next.len()
+    }
+
+    /// When the first event of all is due.
+    pub(super) fn first(&self) -> Time {
+        self.next[self.last]
+    }
+
+    /// Before when `part` can no longer do anything; after [`Reach::set_clocks`].
+    pub(super) fn clock(&self, part: usize) -> Time {
+        self.clocks[part]
     }
 
     /// Another round: `next` as [`Reach`] wants it.

@@ -65,14 +65,24 @@ impl Roster {
         }
     }
 
+    /// All threads, from `thread` on.
+    pub(super) fn from(&self, thread: usize) -> impl Iterator<Item = usize> + use<> {
+        let threads = self.left.len();
+        (0..threads).map(move |i| (thread + i) % threads)
+    }
+
+    /// The parts of a thread, heaviest first.
+    pub(super) fn list(&self, thread: usize) -> impl Iterator<Item = usize> + '_ {
+        let [first, end] = [0, 1].map(|i| self.begins[thread + i].load(Ordering::Relaxed) as usize);
+        self.order[first..end].iter().map(|part| part.load(Ordering::Relaxed) as usize)
+    }
+
     /// A part that nobody has claimed in this round, and whether it is from another's list.
     pub(super) fn claim(&self, thread: usize) -> Option<(usize, bool)> {
-        let threads = self.left.len();
         if let Some(place) = self.shorten(thread, true) {
             return Some((place, false));
         }
-        let others = (1..threads).map(|i| (thread + i) % threads);
-        let mut stolen = others.filter_map(|other| self.shorten(other, false));
+        let mut stolen = self.from(thread).skip(1).filter_map(|other| self.shorten(other, false));
         stolen.next().map(|part| (part, true))
     }
 

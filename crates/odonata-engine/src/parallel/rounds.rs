@@ -1,6 +1,6 @@
 //! The rounds of a run: agree on how far all are, work, agree on what is left.
 
-use super::Parallel;
+use super::{Expected, Parallel};
 use super::shared::News;
 use super::sync::lock;
 use crate::core::{after, halt_end};
@@ -39,7 +39,7 @@ impl<M: Model> Parallel<M> {
         let shared = &*self.shared;
         let due = (0..shared.seats.len()).map(|seat| shared.due(seat).0);
         let announced = (0..shared.partition.len()).map(|part| shared.office.earliest(part).0);
-        let news = || shared.seats.iter().map(|seat| &seat.news);
+        let news = || shared.seats.iter().map(|seat| &*seat.news);
         let halted = news().map(News::halted).min().unwrap_or(Time::NEVER);
         let ahead = news().any(News::is_ahead);
         self.values.clear();
@@ -79,6 +79,9 @@ impl<M: Model> Parallel<M> {
         if first > last {
             return Ok(Some(Pause::TimeLimit));
         }
+        let advance = first.0.saturating_sub(self.first.0);
+        self.expected.advance = (self.expected.advance - self.expected.advance / 16).saturating_add(advance);
+        (self.first, self.last) = (first, last);
         let limit = after(halt_end(first).min(last));
         shared.limit.store(limit.0, Ordering::Relaxed);
         for (time, &value) in shared.times.iter().zip(&self.values[NEXT..]) {
@@ -112,14 +115,28 @@ impl<M: Model> Parallel<M> {
             shared.work_alone(&mut self.hand);
             return;
         };
-        let (events, windows) = self.expected;
+        let shared = &*self.shared;
+        let Expected { events, windows, advance } = self.expected;
         let large = events >= team.worthwhile * 16;
-        team.work(&self.shared, &mut self.hand, large, windows);
-        let shared = &self.shared;
+        // Events of all parts in a lookahead.
+        let lookahead = shared.partition.lookahead().0;
+        let density = (u128::from(events) * u128::from(lookahead) / u128::from(advance.max(1))) as u64;
+        let worthwhile = team.sliding.unwrap_or(large && density >= team.worthwhile);
+        // What was done too early becomes final window by window, even where nothing else is left to do.
+        let restrained = shared.restrained.load(Ordering::Relaxed);
+        let slides = worthwhile && shared.reach.is_by_part() && !restrained;
+        shared.sliding.store(slides, Ordering::Relaxed);
+        let mut wanted = (windows as usize).saturating_sub(1);
+        if slides {
+            shared.begin_to_slide(&mut self.hand.horizon, self.last, density);
+            wanted = shared.seats.len() - 1;
+        }
+        team.work(shared, &mut self.hand, if large { wanted } else { 0 });
         let total = (shared.sum(|tally| &tally.events), shared.sum(|tally| &tally.windows));
         let last = (total.0 - self.total.0, total.1 - self.total.1);
         self.total = total;
-        self.expected = (events - events / 16 + last.0, last.1);
+        self.expected.events = events - events / 16 + last.0;
+        self.expected.windows = last.1;
         if self.rounds.is_multiple_of(ARRANGE_EVERY) {
             let mut loads = Vec::with_capacity(self.dealt.len());
             for (seat, dealt) in self.shared.seats.iter().zip(&mut self.dealt) {

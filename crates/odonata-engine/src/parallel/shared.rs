@@ -6,17 +6,20 @@ use super::part::{Part, Window};
 use super::reach::{Horizon, Reach};
 use super::record;
 use super::roster::Roster;
-use super::sync::{AtomicBool, AtomicU64, Mutex, Ordering, Padded, alone, lock};
+use super::slide::Slide;
+use super::sync::{AtomicBool, AtomicU64, Mutex, Ordering, Padded, alone, lock, try_lock};
+use super::team::PATIENCE;
+use crate::core::after;
 use crate::{Model, Partition, Time};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A part of this process, and what others may know of it.
 pub(super) struct Seat<M: Model> {
     pub(super) part: Mutex<Part<M>>,
-    pub(super) news: News,
+    pub(super) news: Padded<News>,
 }
 
 /// What others may know of a part. Written by whoever runs it, read when all parts stand still.
@@ -43,7 +46,7 @@ impl<M: Model> Seat<M> {
         news.publish(&part);
         Seat {
             part: Mutex::new(part),
-            news,
+            news: Padded(news),
         }
     }
 }
@@ -54,7 +57,7 @@ impl News {
         Time(self.next.load(Ordering::Relaxed))
     }
 
-    /// Before when all its events are handled.
+    /// Nothing may come to it any more that is earlier.
     pub(super) fn done(&self) -> Time {
         Time(self.done.load(Ordering::Relaxed))
     }
@@ -122,17 +125,40 @@ pub(super) struct Shared<M: Model> {
     pub(super) optimistic: bool,
     /// In this round they do not.
     pub(super) restrained: AtomicBool,
+    /// In this round windows slide.
+    pub(super) sliding: AtomicBool,
     pub(super) roster: Roster,
+    /// For rounds in which windows slide.
+    pub(super) slide: Slide,
+    /// Events of a part in such a round before it tells others how far it is.
+    pub(super) stride: AtomicU64,
     pub(super) tallies: Vec<Padded<Tally>>,
     /// The first panic of a handler.
     pub(super) failed: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+static ST: std::sync::LazyLock<u32> = std::sync::LazyLock::new(|| std::env::var("ST").map_or(256, |v| v.parse().unwrap()));
+static DS: std::sync::LazyLock<u64> = std::sync::LazyLock::new(|| std::env::var("DS").map_or(8, |v| v.parse().unwrap()));
+static QUOT: std::sync::LazyLock<u64> = std::sync::LazyLock::new(|| std::env::var("Q").map_or(4, |v| v.parse().unwrap()));
+static LOW: std::sync::LazyLock<u64> = std::sync::LazyLock::new(|| std::env::var("LOW").map_or(8, |v| v.parse().unwrap()));
+/// Looks of a thread in vain before it takes parts of others, or goes beyond its windows.
+const STEAL_AFTER: u32 = 256;
+/// Looks in vain between two looks at the clock.
+const LOOKS: u32 = 1_024;
+/// How long a thread sleeps that cannot leave.
+const NAP: Duration = Duration::from_micros(50);
+
+/// A thread finds nothing to do.
+struct Rest {
+    since: Instant,
+    looks: u32,
 }
 
 /// What a thread needs to work; its memory is used again and again.
 pub(super) struct Hand<M: Model> {
     bag: Bag<M>,
     letters: LettersOf<M>,
-    horizon: Horizon,
+    pub(super) horizon: Horizon,
 }
 
 impl<M: Model> Hand<M> {
@@ -162,16 +188,17 @@ impl<M: Model> Shared<M> {
         // here.
         if !self.optimistic {
             let safe = self.reach.bound(number, due, horizon)?;
-            return Some(Window { safe, limit: safe });
+            return Some(Window { safe, limit: safe, most: u64::MAX });
         }
         let safe = self.reach.safe(number, horizon);
         let restrained = self.restrained.load(Ordering::Relaxed);
         let limit = if restrained { safe } else { horizon.limit() };
         let useful = due < limit || (restrained && self.seats[seat].news.is_ahead());
-        useful.then_some(Window { safe, limit })
+        let most = u64::MAX;
+        useful.then_some(Window { safe, limit, most })
     }
 
-    fn look_ahead(&self, horizon: &mut Horizon) {
+    pub(super) fn look_ahead(&self, horizon: &mut Horizon) {
         let times = self.times.iter().map(|time| Time(time.load(Ordering::Relaxed)));
         horizon.set(times, Time(self.limit.load(Ordering::Relaxed)));
     }
@@ -206,10 +233,111 @@ impl<M: Model> Shared<M> {
         Some(end)
     }
 
-    /// As [`work`](Self::work); a panic is kept for the leader.
+    /// Leader: begins a round in which windows slide, with so many events of all parts in a lookahead. Nothing after `last` is to be
+    /// handled.
+    pub(super) fn begin_to_slide(&self, horizon: &mut Horizon, last: Time, density: u64) {
+        self.look_ahead(horizon);
+        self.slide.begin(self.first, &self.reach, horizon, after(last));
+        let stride = density / self.seats.len() as u64 / *QUOT;
+        self.stride.store(stride.clamp(*LOW, 1_024), Ordering::Relaxed);
+    }
+
+    /// Does of a round in which windows slide what is there for `thread` to do; when it last did something, if at all. Who is not
+    /// `patient` goes when there has been nothing for a while.
+    fn slide(&self, thread: usize, hand: &mut Hand<M>, patient: bool) -> Option<Instant> {
+        let (slide, tally) = (&self.slide, &self.tallies[thread]);
+        let (begin, mut idle, mut last) = (Instant::now(), Duration::ZERO, None);
+        let (mut windows, mut stolen) = (0, 0);
+        self.look_ahead(&mut hand.horizon);
+        slide.set_present(thread, true);
+        let mut rest: Option<Rest> = None;
+        while !slide.is_over() {
+            let long = rest.as_ref().is_some_and(|rest| rest.looks > *ST);
+            let mut done = 0;
+            for owner in self.roster.from(thread) {
+                if owner != thread && (done > 0 || (slide.is_present(owner) && !long)) {
+                    continue;
+                }
+                for seat in self.roster.list(owner) {
+                    let dare = long && self.optimistic && owner == thread;
+                    if self.step(seat, tally, hand, dare) {
+                        done += 1;
+                        stolen += u64::from(owner != thread);
+                    }
+                }
+            }
+            if done > 0 {
+                windows += done;
+                if let Some(rest) = rest.take() {
+                    idle += rest.since.elapsed();
+                }
+                continue;
+            }
+            let rest = rest.get_or_insert_with(|| Rest { since: Instant::now(), looks: 0 });
+            rest.looks += 1;
+            std::hint::spin_loop();
+            if rest.looks.is_multiple_of(LOOKS) && rest.since.elapsed() > PATIENCE {
+                if !patient {
+                    break;
+                }
+                std::thread::sleep(NAP);
+            }
+        }
+        slide.set_present(thread, false);
+        let end = Instant::now();
+        if let Some(rest) = rest {
+            idle += end - rest.since;
+            last = (windows > 0).then_some(rest.since);
+        } else if windows > 0 {
+            last = Some(end);
+        }
+        add(&tally.windows, windows);
+        add(&tally.stolen, stolen);
+        add(&tally.busy, (end - begin).saturating_sub(idle).as_nanos() as u64);
+        tally.sent.store(hand.bag.sent, Ordering::Relaxed);
+        last
+    }
+
+    /// Lets a part go on, if it can and nobody else has it. With `dare`, beyond its window.
+    fn step(&self, seat: usize, tally: &Tally, hand: &mut Hand<M>, dare: bool) -> bool {
+        let dare = dare && self.slide.clock(seat) < self.slide.milestone();
+        if self.slide.bound(seat).is_none() && !dare {
+            return false;
+        }
+        let Some(mut part) = try_lock(&self.seats[seat].part) else {
+            return false;
+        };
+        // Again, for it may have gone on meanwhile.
+        let Some(safe) = self.slide.bound(seat).or_else(|| dare.then(|| self.slide.clock(seat))) else {
+            return false;
+        };
+        let limit = match dare {
+            true => self.slide.milestone().max(safe),
+            false => safe,
+        };
+        if self.office.earliest(self.first + seat) < Time::NEVER {
+            self.office.fetch(self.first + seat, &mut hand.letters);
+        }
+        let most = if dare {*DS} else { self.stride.load(Ordering::Relaxed) };
+        part.work(Window { safe, limit, most }, &mut hand.letters, &self.partition, &mut hand.bag);
+        hand.bag.empty(&self.office);
+        let news = &self.seats[seat].news;
+        let events = news.publish(&part);
+        add(&tally.events, events);
+        let halted = part.halted().is_some_and(|(time, _)| time < safe);
+        self.slide.pass(seat, part.next().min(safe), halted);
+        events > 0
+    }
+
+    /// As [`work`](Self::work), or [`slide`](Self::slide) if that is what the round is; a panic is kept for the leader.
     pub(super) fn work_caught(&self, thread: usize, hand: &mut Hand<M>) -> Option<Instant> {
-        catch_unwind(AssertUnwindSafe(|| self.work(thread, hand))).unwrap_or_else(|panic| {
+        let work = || match self.sliding.load(Ordering::Relaxed) {
+            true => self.slide(thread, hand, thread == 0),
+            false => self.work(thread, hand),
+        };
+        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
             lock(&self.failed).get_or_insert(panic);
+            self.slide.break_off();
             None
         })
     }

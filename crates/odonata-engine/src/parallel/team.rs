@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Rounds of fewer events than this, as a mean over the last ones, the leader does alone.
 const WORTHWHILE: u64 = 12;
 /// How long a thread spins for the next round before it sleeps: about what it costs to sleep and to wake up.
-const PATIENCE: Duration = Duration::from_micros(200);
+pub(super) const PATIENCE: Duration = Duration::from_micros(200);
 
 /// The threads besides the one that calls [`Scheduler::run`](crate::Scheduler::run). They live as long as this does.
 pub(super) struct Team {
@@ -22,6 +22,8 @@ pub(super) struct Team {
     runners: usize,
     /// Rounds of fewer events are not worth the others' while.
     pub(super) worthwhile: u64,
+    /// Whether windows slide, if that is not left to be decided.
+    pub(super) sliding: Option<bool>,
 }
 
 impl Team {
@@ -35,6 +37,7 @@ impl Team {
             threads: Vec::new(),
             runners: others.min(available_parallelism().map_or(1, usize::from) - 1),
             worthwhile: WORTHWHILE,
+            sliding: None,
         };
         for thread in 1..=others {
             let (shared, door) = (shared.clone(), team.door.clone());
@@ -46,18 +49,18 @@ impl Team {
         Ok(team)
     }
 
-    /// Lets all threads run in all rounds, processors for them or not.
-    pub(super) fn crowd(&mut self) {
+    /// Lets all threads run in all rounds, processors for them or not, with sliding windows or without.
+    pub(super) fn crowd(&mut self, sliding: bool) {
         self.runners = self.threads.len();
         self.worthwhile = 0;
+        self.sliding = Some(sliding);
     }
 
-    /// Leader: does a round, with the others if it is `large`; `windows` parts are expected to have something to do.
-    pub(super) fn work<M: Model>(&self, shared: &Shared<M>, hand: &mut Hand<M>, large: bool, windows: u64) {
+    /// Leader: does a round, of which `wanted` others could do a share.
+    pub(super) fn work<M: Model>(&self, shared: &Shared<M>, hand: &mut Hand<M>, wanted: usize) {
         shared.roster.refill();
-        if large {
-            let wanted = self.runners.min((windows as usize).saturating_sub(1));
-            self.door.open(wanted, self.threads.len());
+        if wanted > 0 {
+            self.door.open(self.runners.min(wanted), self.threads.len());
             shared.work_caught(0, hand);
             self.door.close();
         } else {
