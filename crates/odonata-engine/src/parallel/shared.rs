@@ -298,35 +298,40 @@ impl<M: Model> Shared<M> {
         last
     }
 
-    /// Lets a part go on, if it can and nobody else has it. With `dare`, beyond its window.
+    /// Lets a part go on, as long as it can, if nobody else has it; with `dare`, beyond its window. Returns whether it has handled
+    /// events for good.
     fn step(&self, seat: usize, tally: &Tally, hand: &mut Hand<M>, dare: bool) -> bool {
-        let dare = dare && self.slide.clock(seat) < self.slide.milestone();
-        if self.slide.bound(seat).is_none() && !dare {
+        let slide = &self.slide;
+        let dare = dare && slide.clock(seat) < slide.milestone();
+        if !dare && slide.bound(seat).is_none() {
             return false;
         }
         let Some(mut part) = try_lock(&self.seats[seat].part) else {
             return false;
         };
-        // Again, for it may have gone on meanwhile.
-        let Some(safe) = self.slide.bound(seat).or_else(|| dare.then(|| self.slide.clock(seat))) else {
-            return false;
-        };
-        let limit = match dare {
-            true => self.slide.milestone().max(safe),
-            false => safe,
-        };
+        let stride = self.stride.load(Ordering::Relaxed);
+        // The first bound again, for the part may have gone on before the lock was there.
+        while let Some(safe) = slide.bound(seat) {
+            self.advance(seat, &mut part, Window { safe, limit: safe, most: stride }, hand);
+        }
+        if dare {
+            let (safe, limit) = (slide.clock(seat), slide.milestone());
+            self.advance(seat, &mut part, Window { safe, limit, most: *DS }, hand);
+        }
+        let events = self.seats[seat].news.publish(&part);
+        add(&tally.events, events);
+        events > 0
+    }
+
+    /// A part does what it can in a window, and tells others how far it is.
+    fn advance(&self, seat: usize, part: &mut Part<M>, window: Window, hand: &mut Hand<M>) {
         if self.office.earliest(self.first + seat) < Time::NEVER {
             self.office.fetch(self.first + seat, &mut hand.letters);
         }
-        let most = if dare {*DS} else { self.stride.load(Ordering::Relaxed) };
-        part.work(Window { safe, limit, most }, &mut hand.letters, &self.partition, &mut hand.bag);
+        part.work(window, &mut hand.letters, &self.partition, &mut hand.bag);
         hand.bag.empty(&self.office);
-        let news = &self.seats[seat].news;
-        let events = news.publish(&part);
-        add(&tally.events, events);
-        let halted = part.halted().is_some_and(|(time, _)| time < safe);
-        self.slide.pass(seat, part.next().min(safe), halted);
-        events > 0
+        let halted = part.halted().is_some_and(|(time, _)| time < window.safe);
+        self.slide.pass(seat, part.next().min(window.safe), halted);
     }
 
     /// As [`work`](Self::work), or [`slide`](Self::slide) if that is what the round is; a panic is kept for the leader.

@@ -126,9 +126,11 @@ impl Slide {
         if halted {
             self.halted.store(true, Ordering::Relaxed);
         }
-        let before = self.clocks[seat].swap(clock.0, Ordering::AcqRel);
-        debug_assert!(before <= clock.0, "a clock does not go back");
-        if before < stop.0 && clock >= stop && self.behind.fetch_sub(1, Ordering::AcqRel) == 1 {
+        // Who has the part is the only one to write its clock.
+        let before = Time(self.clocks[seat].load(Ordering::Relaxed));
+        self.clocks[seat].store(clock.0, Ordering::Release);
+        debug_assert!(before <= clock, "a clock does not go back");
+        if before < stop && clock >= stop && self.behind.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.go_on();
         }
     }
