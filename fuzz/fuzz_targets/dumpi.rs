@@ -5,6 +5,8 @@
 
 #![no_main]
 
+mod files;
+
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -18,28 +20,16 @@ const MOST: usize = 5_000;
 
 /// In memory where the machine has such a folder.
 static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
-    let memory = PathBuf::from("/dev/shm");
-    let base = if memory.is_dir() { memory } else { std::env::temp_dir() };
-    let folder = base.join(format!("odonata-fuzz-dumpi-{}", std::process::id()));
+    let folder = files::folder("dumpi");
     std::fs::create_dir_all(&folder).expect("a folder for the files");
     folder
 });
-
-fn parts(mut data: &[u8]) -> Vec<&[u8]> {
-    let mut parts = Vec::new();
-    while let Some(at) = data.windows(MARK.len()).position(|window| window == MARK) {
-        parts.push(&data[..at]);
-        data = &data[at + MARK.len()..];
-    }
-    parts.push(data);
-    parts
-}
 
 fuzz_target!(|data: &[u8]| {
     let Some((&first, data)) = data.split_first() else {
         return;
     };
-    let parts = parts(data);
+    let parts = files::parts(data, MARK);
     let ranks: Vec<PathBuf> = (0..usize::from(first % 4) + 1)
         .map(|rank| {
             let path = FOLDER.join(format!("t-{rank:04}.bin"));

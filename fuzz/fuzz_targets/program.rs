@@ -6,6 +6,8 @@
 
 #![no_main]
 
+mod files;
+
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -21,9 +23,7 @@ const MOST: usize = 5_000;
 
 /// The folder that is read, in memory where the machine has such a place; and files that are valid.
 static BASE: LazyLock<(PathBuf, [Vec<u8>; 4])> = LazyLock::new(|| {
-    let memory = PathBuf::from("/dev/shm");
-    let base = if memory.is_dir() { memory } else { std::env::temp_dir() };
-    let folder = base.join(format!("odonata-fuzz-program-{}", std::process::id()));
+    let folder = files::folder("program");
     let params = StencilParams {
         iterations: 2,
         ..StencilParams::default()
@@ -38,19 +38,9 @@ static BASE: LazyLock<(PathBuf, [Vec<u8>; 4])> = LazyLock::new(|| {
     (folder, files)
 });
 
-fn parts(mut data: &[u8]) -> Vec<&[u8]> {
-    let mut parts = Vec::new();
-    while let Some(at) = data.windows(MARK.len()).position(|window| window == MARK) {
-        parts.push(&data[..at]);
-        data = &data[at + MARK.len()..];
-    }
-    parts.push(data);
-    parts
-}
-
 fuzz_target!(|data: &[u8]| {
     let (folder, valid) = &*BASE;
-    let parts = parts(data);
+    let parts = files::parts(data, MARK);
     for (at, (name, valid)) in FILES.iter().zip(valid).enumerate() {
         let part = parts.get(at).copied().filter(|part| !part.is_empty());
         std::fs::write(folder.join(name), part.unwrap_or(valid)).expect("a file is written");

@@ -20,7 +20,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -215,6 +214,8 @@ class Baselines:
         return {one.job: one.ending for one in self._all}
 
     def _start(self, one: _Baseline) -> None:
+        import tempfile
+
         one.errors = tempfile.TemporaryFile()  # noqa: SIM115, open for as long as the process runs
         package = str(Path(__file__).parents[1])
         search = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))

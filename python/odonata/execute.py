@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +35,8 @@ def execute(
     baselines that are not complete are dropped, which run.json says; unless all of it can be resumed from
     `checkpoints`, see `runner.drive`.
     """
+    import tempfile
+
     from odonata import slowdown, tables
     from odonata.results import Results
 

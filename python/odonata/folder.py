@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -80,7 +79,7 @@ class ResultFolder:
         """
         target = self.target
         if target.exists() and self.replace:
-            retired = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".replaced", dir=target.parent))
+            retired = self._hidden(target.parent, "replaced")
             target.rename(retired / "old")
             try:
                 self.path.rename(target)
@@ -105,12 +104,19 @@ class ResultFolder:
 
     def _make(self, parent: Path) -> Path:
         """Makes the folder to write to."""
-        made = Path(tempfile.mkdtemp(prefix=f".{self.target.name}.", suffix=".partial", dir=parent))
+        made = self._hidden(parent, "partial")
         # mkdtemp makes private folders; a result has the permissions of any other new folder.
         mask = os.umask(0)
         os.umask(mask)
         made.chmod(0o777 & ~mask)
         return made
+
+    def _hidden(self, parent: Path, purpose: str) -> Path:
+        """Makes a private folder `.NAME.*.PURPOSE` in `parent`."""
+        # Imported late, as wherever odonata uses it: commands that make no folder answer sooner.
+        import tempfile
+
+        return Path(tempfile.mkdtemp(prefix=f".{self.target.name}.", suffix=f".{purpose}", dir=parent))
 
     def _discard(self) -> None:
         if self._partial is not None:

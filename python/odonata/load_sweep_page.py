@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TextIO
-
-from rich.console import Console
-from rich.live import Live
 
 from odonata.load_sweep import Progress, unit
 from odonata.pictures import save
+from odonata.progress import LOG_EVERY_S, LiveLine
 from odonata.terminal import console, explain, show_table, table
 from odonata.wording import digits, duration
-
-#: Wall time between two lines of a log, in seconds.
-LOG_EVERY_S = 10.0
 
 
 def show(report: dict[str, Any], stream: TextIO | None = None) -> None:
@@ -115,25 +108,12 @@ def draw(report: dict[str, Any], file: Path) -> None:
     save(figure, file)
 
 
-class SweepLine:
+class SweepLine(LiveLine):
     """Shows how far a sweep has come: a live line on a terminal, a line now and then elsewhere."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self._console = Console(file=stream or sys.stderr, highlight=False)
-        self._live: Live | None = None
+        super().__init__(stream)
         self._logged_s = time.perf_counter()
-
-    def __enter__(self) -> SweepLine:
-        if self._console.is_terminal:
-            self._live = Live(console=self._console, refresh_per_second=10, transient=True)
-            self._live.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.__exit__(kind, error, trace)
 
     def __call__(self, now: Progress) -> None:
         """Shows `now`."""

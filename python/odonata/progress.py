@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import TracebackType
-from typing import TextIO
+from typing import Self, TextIO
 
 from rich.console import Console
 from rich.live import Live
@@ -50,17 +50,14 @@ def baselines_line(now: Progress) -> str:
     return "alone: " + ", ".join(shares)
 
 
-class ProgressLine:
-    """Shows how far a run has come, for as long as the context lasts."""
+class LiveLine:
+    """Where a line of progress is shown for as long as the context lasts: only on a terminal it is live."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._console = Console(file=stream or sys.stderr, highlight=False)
         self._live: Live | None = None
-        #: Rates are taken over about the last second, so that they are neither jumpy nor stale.
-        self._shown: list[Progress] = []
-        self._logged_s = 0.0
 
-    def __enter__(self) -> ProgressLine:
+    def __enter__(self) -> Self:
         if self._console.is_terminal:
             self._live = Live(console=self._console, refresh_per_second=10, transient=True)
             self._live.__enter__()
@@ -71,6 +68,16 @@ class ProgressLine:
     ) -> None:
         if self._live is not None:
             self._live.__exit__(kind, error, trace)
+
+
+class ProgressLine(LiveLine):
+    """Shows how far a run has come."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        super().__init__(stream)
+        #: Rates are taken over about the last second, so that they are neither jumpy nor stale.
+        self._shown: list[Progress] = []
+        self._logged_s = 0.0
 
     def __call__(self, now: Progress) -> None:
         """Shows `now`."""

@@ -12,10 +12,11 @@ pytestmark = pytest.mark.slow
 #: What `odonata run` does around a run.
 FRAME = """\
 import sys, typer
-from odonata import cli, mpi
+from odonata import mpi
+from odonata.cli.answer import reported
 from odonata.errors import InputError
 try:
-    with cli._reported(as_json=False), mpi.processes() as group:
+    with reported(as_json=False), mpi.processes() as group:
         {body}
 except typer.Exit as end:
     sys.exit(end.exit_code)

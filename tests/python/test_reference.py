@@ -7,7 +7,7 @@ from conftest import ROOT
 
 import odonata
 from odonata import _core, slowdown
-from odonata.cli import exit_code
+from odonata.cli.run import exit_code
 from odonata.results_reference import OUTCOMES, RUN_KEYS, documentation, tables_page
 from odonata.scenario_reference import scenario_page
 

@@ -164,17 +164,23 @@ impl Ledger {
         self.waited.edit::<M>(u32::from(owner)).end(now);
     }
 
+    /// Takes note that `line` is booked until `until`; since when it was not, if somebody waits and time has passed.
+    #[inline]
+    fn book_until<M: Mode>(&mut self, line: u32, until: Time) -> Option<Time> {
+        let Line { since, total, .. } = *self.lines.get(line);
+        if until <= since {
+            return None;
+        }
+        self.lines.edit::<M>(line).since = until;
+        (total > 0).then_some(since)
+    }
+
     /// Until `until`, all who wait in `line` have waited for `culprit`.
     #[inline]
     pub fn charge<M: Mode>(&mut self, line: u32, until: Time, culprit: Owner, cause: Cause) {
-        let Line { since, total, .. } = *self.lines.get(line);
-        if until <= since {
+        let Some(since) = self.book_until::<M>(line, until) else {
             return;
-        }
-        self.lines.edit::<M>(line).since = until;
-        if total == 0 {
-            return;
-        }
+        };
         let mut walk = self.walk(line);
         while let Some(waiters) = self.next(&mut walk) {
             if waiters.count > 0 {
@@ -186,14 +192,9 @@ impl Ledger {
     /// Until `until`, all who wait in `line` have waited for somebody who is not known yet.
     #[inline]
     pub fn defer<M: Mode>(&mut self, line: u32, until: Time) {
-        let Line { since, total, .. } = *self.lines.get(line);
-        if until <= since {
+        let Some(since) = self.book_until::<M>(line, until) else {
             return;
-        }
-        self.lines.edit::<M>(line).since = until;
-        if total == 0 {
-            return;
-        }
+        };
         let mut walk = self.walk(line);
         while let Some(waiters) = self.next(&mut walk) {
             if waiters.count > 0 {

@@ -1,22 +1,24 @@
 //! The fabric as a whole: its state, its interface to the hosts, and what both router models share.
 
-use crate::blame::Books;
+mod blueprint;
+mod decide;
+
+pub use blueprint::Blueprint;
+
 use crate::border::{Arrivals, Parcel, Token};
 use crate::clocked::Clocked;
 use crate::congestion::Control;
 use crate::credit::Flow;
 use crate::knowledge::Board;
 use crate::levels::Spans;
-use crate::link::{Links, VcNumbers};
 use crate::packet::{Packet, Wants};
-use crate::params::{CongestionControl, InputQueues, NetworkParams, RouterModel, Switching, VirtualChannels};
+use crate::params::{NetworkParams, RouterModel, Switching};
 use crate::port::InBuffer;
-use crate::routing::{Choice, Decision, Header, NOWHERE, Path, Routing};
+use crate::routing::{Header, Routing};
 use crate::sampling::{Delivery, Sampler, Sampling};
 use crate::shares::Shares;
 use crate::stats::{Histogram, LinkStats, MOST_SERIES_CELLS, NodeStats, SeriesCell, TrafficStats};
 use crate::{FabricEvent, Message, Notice, nic::Nic};
-use odonata_engine::random::Purpose;
 use odonata_engine::{Context, Growing, Mode, NIL, Outbox, Pool, Store, Stream, Time, Windowed};
 use odonata_topology::{LinkClass, Peer};
 use std::ops::Range;
@@ -88,274 +90,6 @@ odonata_engine::journalled!(Fabric {
     series,
     sampler,
 });
-
-/// Answers a routing's questions from the state of the router's ports.
-struct View<'a, M: Mode> {
-    flow: &'a mut Flow,
-    random: &'a mut Windowed<Stream>,
-    router: u32,
-    now: Time,
-    params: &'a NetworkParams,
-    /// Flits of the packet that is decided upon.
-    flits: u32,
-    spans: &'a Spans,
-    /// Its traffic class.
-    class: u8,
-    clocked: &'a Clocked,
-    board: &'a Board,
-    lot: Option<Lot>,
-    mode: std::marker::PhantomData<M>,
-}
-
-/// Draws that are the same whenever a packet is decided upon again at the same router: a look that was not needed must
-/// change nothing.
-#[derive(Clone, Copy)]
-struct Lot(u64);
-
-impl Lot {
-    fn new(seed: u64, router: u32, packet: &Packet) -> Lot {
-        let mut lot = Lot(seed ^ packet.injected.0.rotate_left(17) ^ u64::from(packet.header.target) << 32);
-        lot.next();
-        lot.0 ^= u64::from(router);
-        lot
-    }
-
-    /// SplitMix64 (G. Steele, D. Lea, C. Flood, OOPSLA 2014).
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, n: u32) -> u32 {
-        (((self.next() >> 32) * u64::from(n)) >> 32) as u32
-    }
-}
-
-impl<M: Mode> View<'_, M> {
-    /// The load of router port `port` of the machine.
-    fn load(&mut self, port: u32) -> u64 {
-        let port = self.flow.links.port(port);
-        u64::from(self.flow.load::<M>(port, self.now)) * self.params.flit
-    }
-
-    /// What is known of the load of `path`.
-    fn path_load(&mut self, path: Path) -> u64 {
-        let beyond = match path.remote {
-            NOWHERE => 0,
-            remote => u64::from(self.board.load(remote, self.now)) * self.params.flit,
-        };
-        self.load(path.port) + beyond
-    }
-
-    /// Whether the global port that `path` goes over in this group is known to be congested.
-    fn is_congested(&mut self, path: Path) -> bool {
-        match path.remote {
-            NOWHERE => {
-                let port = self.flow.links.port(path.port);
-                (self.board).is_own_congested::<M>(self.flow, port, self.params.flit, self.now)
-            }
-            remote => self.board.is_congested(remote, self.now),
-        }
-    }
-}
-
-impl<M: Mode> Choice for View<'_, M> {
-    fn pick(&mut self, n: u32) -> u32 {
-        if let Some(state) = &mut self.lot {
-            return state.below(n);
-        }
-        self.random.edit::<M>(self.router).below(n)
-    }
-
-    fn lighter(&mut self, a: u32, b: u32) -> bool {
-        self.load(a) < self.load(b)
-    }
-
-    fn lighter_path(&mut self, a: Path, b: Path) -> bool {
-        if !self.board.is_on() {
-            return self.lighter(a.port, b.port);
-        }
-        let mut weight = |path| (self.is_congested(path), self.path_load(path));
-        weight(a) < weight(b)
-    }
-
-    fn knows_beyond(&self) -> bool {
-        self.board.is_on()
-    }
-
-    fn divert(&mut self, minimal: Path, other: Path) -> bool {
-        if self.board.is_on() && self.is_congested(minimal) {
-            return true;
-        }
-        let (m, o) = (self.path_load(minimal), self.path_load(other));
-        self.params.detour.decide((m, minimal.hops), (o, other.hops))
-    }
-
-    fn room(&mut self, port: u32, level: u8) -> bool {
-        let port = self.flow.links.port(port);
-        let link = *self.flow.links.get(port);
-        if self.params.router == RouterModel::Pipelined {
-            let clocked = self.clocked;
-            let wanted = clocked.room(self.flits);
-            return self.spans.of(link.class, level, self.class).any(|vc| {
-                clocked.is_free(link.first_vc + u32::from(vc))
-                    && (wanted == 0 || self.flow.has_room::<M>(port, vc, wanted, self.now))
-            });
-        }
-        self.flow.harvest::<M>(port, self.now);
-        self.spans.of(link.class, level, self.class).any(|vc| {
-            let cell = self.flow.vcs.get(link.first_vc + u32::from(vc));
-            cell.queue.is_empty() && cell.overflow.is_empty() && cell.used + self.flits <= link.capacity
-        })
-    }
-}
-
-/// What all parts of a fabric have in common.
-#[derive(Clone, Debug)]
-pub struct Blueprint {
-    params: NetworkParams,
-    routing: Arc<Routing>,
-    /// Of each traffic class.
-    vcs: VirtualChannels,
-    numbers: VcNumbers,
-}
-
-impl Blueprint {
-    /// `vcs` are the virtual channels per link class (at least what the routing needs); each traffic class gets as many.
-    ///
-    /// # Panics
-    /// If `vcs` are too few, or more than 255 in all, if a packet has more flits than a credit counts, if a buffer cannot
-    /// hold one, if there are several traffic classes and routers are not input-queued, if there is congestion control and
-    /// they are pipelined, or if routers were to publish their loads in no time.
-    pub fn new(params: NetworkParams, routing: Routing, vcs: VirtualChannels) -> Self {
-        let needed = routing.virtual_channels();
-        assert!(
-            vcs.iter().zip(needed).all(|(&have, need)| have >= need),
-            "{needed:?} virtual channels are needed"
-        );
-        assert!(
-            params.flits(params.packet) <= u64::from(u16::MAX),
-            "a packet has at most {} flits",
-            u16::MAX
-        );
-        assert!(
-            params.switching == Switching::Wormhole
-                || (params.links.iter().zip(needed)).all(|(link, levels)| levels == 0 || link.buffer >= params.packet),
-            "a buffer does not hold one packet"
-        );
-        let broadcast = params.knowledge.broadcast();
-        assert!(
-            broadcast.is_none_or(|b| b.interval > Time::ZERO && b.delay > Time::ZERO),
-            "{broadcast:?}: both must be positive"
-        );
-        assert!(
-            params.classes.count() == 1 || params.router == RouterModel::InputQueued,
-            "only input-queued routers tell traffic classes apart"
-        );
-        assert!(
-            params.congestion == CongestionControl::None || params.router != RouterModel::Pipelined,
-            "pipelined routers know no congestion control"
-        );
-        Blueprint {
-            numbers: VcNumbers::new(routing.topology(), all_channels(vcs, &params)),
-            params,
-            routing: Arc::new(routing),
-            vcs,
-        }
-    }
-
-    /// The routing, and with it the topology.
-    pub fn routing(&self) -> &Routing {
-        &self.routing
-    }
-
-    /// The idle fabric of `routers` and their nodes.
-    ///
-    /// # Panics
-    /// If that is not all of them, and nodes are not numbered in the order of their routers.
-    pub fn part(&self, routers: Range<u32>) -> Fabric {
-        let params = self.params.clone();
-        let topology = self.routing.topology();
-        let divided = routers != (0..topology.routers());
-        let nodes = topology
-            .nodes_of_routers(routers.clone())
-            .expect("nodes are numbered in the order of their routers");
-        let links = Links::new(
-            topology,
-            &params,
-            all_channels(self.vcs, &params),
-            &self.numbers,
-            routers.clone(),
-            nodes.clone(),
-        );
-        let traffics = usize::from(params.traffics);
-        let books = match params.blame {
-            true => Books::new(&links, &params),
-            false => Books::off(),
-        };
-        let fifo = params.router == RouterModel::InputQueued && params.input_queues == InputQueues::Fifo;
-        let (ingress, egress) = match params.router {
-            RouterModel::InputQueued => (params.router_delay, Time::ZERO),
-            RouterModel::OutputQueued => (Time::ZERO, params.router_delay),
-            RouterModel::Pipelined => (Time::ZERO, Time::ZERO),
-        };
-        let inputs = if fifo { links.buffers as usize } else { 0 };
-        let n_links = links.len() as usize;
-        let clocked = Clocked::new(&links, &params, &self.routing, routers.clone());
-        let board = Board::new(&links, &params, &self.routing, routers.clone());
-        let mut flow = Flow::new(links, books, params.router == RouterModel::Pipelined);
-        if fifo && params.classes.count() > 1 {
-            flow.names = crate::input_queued::PORTS_LAST;
-        }
-        let stream = |router| Stream::new(params.seed, u64::from(router), Purpose::Routing);
-        Fabric {
-            ingress,
-            egress,
-            spare: params.flits(params.packet) as u32,
-            spans: Spans::new(self.routing.virtual_channels(), self.vcs),
-            full_packet: (params.router == RouterModel::OutputQueued).then(|| params.flits(params.packet) as u32),
-            flow,
-            inputs: Store::filled(inputs, InBuffer::EMPTY),
-            fifo,
-            clocked,
-            board,
-            packets: Pool::new(),
-            messages: Pool::new(),
-            arrivals: Arrivals::new(nodes.len() as u32, divided),
-            nics: Store::filled(nodes.len() * usize::from(params.classes.count()), Nic::IDLE),
-            shares: Shares::new(&params.classes, n_links as u32),
-            control: Control::new(&params, nodes.len()),
-            random: Windowed::with(routers.clone(), stream),
-            links: Store::filled(n_links, LinkStats::default()),
-            nodes: Windowed::filled(nodes, NodeStats::NONE),
-            traffic: Store::filled(traffics, TrafficStats::default()),
-            latency: Histogram::new(traffics),
-            latency_created: Histogram::new(traffics),
-            series: Growing::new(),
-            sampler: Sampler::default(),
-            outbox: Outbox::new(),
-            routing: self.routing.clone(),
-            routers,
-            divided,
-            params,
-        }
-    }
-
-    /// The idle fabric of the whole machine.
-    pub fn whole(&self) -> Fabric {
-        self.part(0..self.routing.topology().routers())
-    }
-}
-
-/// The virtual channels of all traffic classes together.
-fn all_channels(vcs: VirtualChannels, params: &NetworkParams) -> VirtualChannels {
-    vcs.map(|n| {
-        n.checked_mul(params.classes.count())
-            .expect("a port has at most 255 virtual channels")
-    })
-}
 
 impl Fabric {
     /// The logical processes of this part: one per router.
@@ -478,63 +212,6 @@ impl Fabric {
         if let FabricEvent::Arrive { packet } | FabricEvent::Head { packet, .. } = *event {
             self.packets.prefetch(packet);
         }
-    }
-
-    /// Routes `packet`, of so many `flits`, at `router`: the own number of its output port, the virtual channel, and on
-    /// what terms it waits if it has to.
-    #[inline]
-    pub(crate) fn route<M: Mode>(&mut self, router: u32, packet: u32, flits: u32, now: Time) -> (u32, u8, Wants) {
-        let decision = self.decide_once::<M>(router, packet, flits, now);
-        let port = self.flow.links.port(decision.port);
-        let class = self.packets.get(packet).class;
-        (port, self.channel(port, decision.level, class), Wants::of(&decision))
-    }
-
-    /// Decides for `packet` at `router` for good: it has the header behind the port from now on.
-    // Not compiled into its callers, as many as there are, and what it returns fits into a register.
-    #[inline(never)]
-    pub(crate) fn decide_once<M: Mode>(&mut self, router: u32, packet: u32, flits: u32, now: Time) -> Decision {
-        let (decision, header) = self.decide::<M>(router, packet, flits, now);
-        self.packets.edit::<M>(packet).header = header;
-        decision
-    }
-
-    /// The decision of the routing for `packet` at `router`, and the header behind the port.
-    #[inline(always)]
-    pub(crate) fn decide<M: Mode>(&mut self, router: u32, packet: u32, flits: u32, now: Time) -> (Decision, Header) {
-        let mut header = self.packets.get(packet).header;
-        let mut view = View::<M> {
-            flow: &mut self.flow,
-            random: &mut self.random,
-            router,
-            now,
-            params: &self.params,
-            flits,
-            spans: &self.spans,
-            class: self.packets.get(packet).class,
-            clocked: &self.clocked,
-            board: &self.board,
-            lot: (self.clocked.decides_again()).then(|| Lot::new(self.params.seed, router, self.packets.get(packet))),
-            mode: std::marker::PhantomData,
-        };
-        let decision = self.routing.decide(router, &mut header, &mut view);
-        (decision, header)
-    }
-
-    /// The virtual channel of `level` on router port `port` that a packet of traffic class `class` takes or waits for: of
-    /// several the one for which nobody waits, then the one with the most room.
-    #[inline]
-    fn channel(&self, port: u32, level: u8, class: u8) -> u8 {
-        let link = self.flow.links.get(port);
-        let span = self.spans.of(link.class, level, class);
-        if span.len() == 1 {
-            return span.start;
-        }
-        let state = |vc: &u8| {
-            let cell = self.flow.vcs.get(link.first_vc + u32::from(*vc));
-            (!cell.queue.is_empty(), !cell.overflow.is_empty(), cell.used)
-        };
-        span.clone().min_by_key(state).unwrap_or(span.start)
     }
 
     /// Flits of buffer space that a packet of `bytes` takes.

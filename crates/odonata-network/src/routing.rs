@@ -289,6 +289,15 @@ fn lightest<C: Choice>(count: u32, choice: &mut C, nth: impl Fn(u32, &mut C) -> 
     best
 }
 
+/// A random one of `groups` groups, at least three, other than two different ones.
+#[inline]
+fn other_group(groups: u32, here: u32, goal: u32, choice: &mut impl Choice) -> u32 {
+    let (low, high) = (here.min(goal), here.max(goal));
+    let mut group = choice.pick(groups - 2);
+    group += u32::from(group >= low);
+    group + u32::from(group >= high)
+}
+
 /// The lightest of so many `candidates`, each with its first port, that `draw` makes at random; `None` if it makes none.
 /// Those that begin like the one that is kept are passed over: it is no lighter than itself.
 #[inline]

@@ -112,21 +112,26 @@ fn a_deadlock_of_worms_is_found_as_a_cycle_of_packets_and_full_buffers() {
     }
 }
 
+/// Looks every so many `events`: packets wait, none is taken for deadlocked, and all arrive.
+fn assert_nobody_is_stuck(net: &Net, events: u64) {
+    let mut run = flood(net, 4, 3);
+    let mut looked = 0;
+    while run.run(Time::LONGEST, events) == Pause::Budget {
+        let fabric = &run.model().fabric;
+        assert!(find_deadlock([fabric]).is_none());
+        assert!(fabric.wanderer(8).is_none(), "no path visits more routers");
+        looked += usize::from(!fabric.waiting().is_empty());
+    }
+    assert!(looked > 10, "packets wait, though");
+    assert_eq!(run.model().fabric.in_flight().0, 0);
+}
+
 #[test]
 fn worms_that_wait_for_each_other_in_turn_are_never_taken_for_deadlocked() {
     for switching in SWITCHINGS {
         let mut net = pipelined(unsafe_net(), switching);
         net.rule = VcRule::Stage;
-        let mut run = flood(&net, 4, 3);
-        let mut looked = 0;
-        while run.run(Time::LONGEST, 5_000) == Pause::Budget {
-            let fabric = &run.model().fabric;
-            assert!(find_deadlock([fabric]).is_none());
-            assert!(fabric.wanderer(8).is_none(), "no path visits more routers");
-            looked += usize::from(!fabric.waiting().is_empty());
-        }
-        assert!(looked > 10, "packets wait, though");
-        assert_eq!(run.model().fabric.in_flight().0, 0);
+        assert_nobody_is_stuck(&net, 5_000);
     }
 }
 
@@ -136,16 +141,7 @@ fn a_network_with_channels_enough_is_never_taken_for_deadlocked() {
     net.rule = VcRule::Stage;
     for queues in [InputQueues::VirtualOutput, InputQueues::Fifo] {
         net.params.input_queues = queues;
-        let mut run = flood(&net, 4, 3);
-        let mut looked = 0;
-        while run.run(Time::LONGEST, 2_000) == Pause::Budget {
-            let fabric = &run.model().fabric;
-            assert!(find_deadlock([fabric]).is_none());
-            assert!(fabric.wanderer(8).is_none(), "no path visits more routers");
-            looked += usize::from(!fabric.waiting().is_empty());
-        }
-        assert!(looked > 10, "packets wait, though");
-        assert_eq!(run.model().fabric.in_flight().0, 0);
+        assert_nobody_is_stuck(&net, 2_000);
     }
 }
 

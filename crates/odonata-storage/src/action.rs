@@ -21,6 +21,20 @@ pub struct NewRequest {
     pub owner: u16,
 }
 
+impl NewRequest {
+    /// What `server` answers when the request is complete.
+    pub(crate) fn response(&self, server: u32) -> Action {
+        Action::Respond {
+            server,
+            client: self.client,
+            token: self.token,
+            owner: self.owner,
+            write: self.write,
+            bytes: self.bytes,
+        }
+    }
+}
+
 /// What the caller has to do for a server, at the time of the input that caused it.
 ///
 /// `slot` names a piece in transit; it goes back unchanged in the answer, is reused afterwards, and

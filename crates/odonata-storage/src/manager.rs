@@ -65,19 +65,11 @@ impl Servers {
             client,
             token,
             bytes,
-            owner,
             ..
         } = what;
         if bytes == 0 {
             self.metrics.edit::<M>(server).requests += 1;
-            actions.push(Action::Respond {
-                server,
-                client,
-                token,
-                owner,
-                write,
-                bytes,
-            });
+            actions.push(what.response(server));
             return;
         }
         let capacity = self.params[server as usize].capacity;
@@ -86,7 +78,7 @@ impl Servers {
                 server,
                 client,
                 token,
-                owner,
+                owner: what.owner,
                 bytes,
                 capacity,
             });
@@ -256,21 +248,6 @@ impl Servers {
         let metrics = self.metrics.edit::<M>(server);
         metrics.requests += 1;
         metrics.request_time_ps += u128::from((now - arrived).0);
-        let NewRequest {
-            write,
-            client,
-            token,
-            bytes,
-            owner,
-            ..
-        } = what;
-        actions.push(Action::Respond {
-            server,
-            client,
-            token,
-            owner,
-            write,
-            bytes,
-        });
+        actions.push(what.response(server));
     }
 }

@@ -60,6 +60,16 @@ const CASES: [Case; 6] = [
 
 /// Bandwidth of a global link, bytes per second.
 const GLOBAL: f64 = 4.7 * (1u64 << 30) as f64;
+/// Packets and links of the dragonflies.
+const NETWORK: &str = r#"[network]
+packet = "4 KiB"
+[network.links.terminal]
+bandwidth = "16 GiB/s"
+[network.links.local]
+bandwidth = "5.25 GiB/s"
+[network.links.global]
+bandwidth = "4.7 GiB/s"
+"#;
 /// Share of uniform traffic that leaves its group.
 const LEAVING: f64 = 1024.0 / 1055.0;
 
@@ -179,15 +189,7 @@ groups = 33
 routers_per_group = 8
 nodes_per_router = 4
 global_ports_per_router = 4
-[network]
-packet = "4 KiB"
-[network.links.terminal]
-bandwidth = "16 GiB/s"
-[network.links.local]
-bandwidth = "5.25 GiB/s"
-[network.links.global]
-bandwidth = "4.7 GiB/s"
-[network.routing]
+{NETWORK}[network.routing]
 algorithm = "{}"
 [[jobs]]
 name = "traffic"

@@ -182,10 +182,7 @@ impl Dragonfly {
                 "the cable between routers {a} and {b} failed: inside a group there is no other way by this routing"
             ));
         }
-        match self.gateways.missing() {
-            Some((a, b)) => Err(format!("no cable is left between groups {a} and {b}")),
-            None => Ok(()),
-        }
+        self.gateways.check()
     }
 
     /// Cables between the first half of the groups and the rest; between the halves of the only group, if there is one.

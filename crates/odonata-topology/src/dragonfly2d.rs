@@ -212,10 +212,7 @@ impl Dragonfly2d {
                 ));
             }
         }
-        match self.gateways.missing() {
-            Some((a, b)) => Err(format!("no cable is left between groups {a} and {b}")),
-            None => Ok(()),
-        }
+        self.gateways.check()
     }
 
     /// The group of `router`.

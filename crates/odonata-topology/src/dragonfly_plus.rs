@@ -157,10 +157,7 @@ impl DragonflyPlus {
                 ));
             }
         }
-        match self.gateways.missing() {
-            Some((a, b)) => Err(format!("no cable is left between groups {a} and {b}")),
-            None => Ok(()),
-        }
+        self.gateways.check()
     }
 
     /// The group of `router`.

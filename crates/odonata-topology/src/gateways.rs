@@ -91,11 +91,16 @@ impl Gateways {
         &own[..count]
     }
 
-    /// The first pair of different groups without a gateway.
-    pub(crate) fn missing(&self) -> Option<(u32, u32)> {
+    /// Whether every pair of different groups has a gateway.
+    ///
+    /// # Errors
+    /// A text naming the first pair without.
+    pub(crate) fn check(&self) -> Result<(), String> {
         let g = self.groups;
-        (0..g * g)
-            .find(|pair| pair / g != pair % g && self.first[*pair] == self.first[pair + 1])
-            .map(|pair| ((pair / g) as u32, (pair % g) as u32))
+        let missing = (0..g * g).find(|pair| pair / g != pair % g && self.first[*pair] == self.first[pair + 1]);
+        match missing {
+            Some(pair) => Err(format!("no cable is left between groups {} and {}", pair / g, pair % g)),
+            None => Ok(()),
+        }
     }
 }

@@ -242,19 +242,7 @@ pub fn evaluate(expression: &str, floating: bool) -> Result<f64, String> {
         return Err("expected one expression".into());
     };
     let effort = std::cell::Cell::new(machine::MOST_STEPS);
-    let env = eval::Env {
-        tasks: 1,
-        memory: &[],
-        locals: [0; ir::LOCALS],
-        me: 0,
-        now: 0,
-        op: 0,
-        seed: 0,
-        map: None,
-        tables: &[],
-        ordinals: &[],
-        effort: &effort,
-    };
+    let env = eval::Env::constant(1, &effort);
     if floating {
         env.float(value).map_err(Into::into)
     } else {

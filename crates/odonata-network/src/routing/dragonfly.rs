@@ -336,10 +336,7 @@ impl DragonflyRouting {
     /// A random group other than two given ones (or a random router of it).
     #[inline]
     fn random_via(&self, here: u32, goal: u32, choice: &mut impl Choice) -> u32 {
-        let (low, high) = (here.min(goal), here.max(goal));
-        let mut group = choice.pick(self.dragonfly.shape().groups - 2);
-        group += u32::from(group >= low);
-        group += u32::from(group >= high);
+        let group = super::other_group(self.dragonfly.shape().groups, here, goal, choice);
         self.via_in(group, choice)
     }
 

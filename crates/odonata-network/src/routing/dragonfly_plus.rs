@@ -185,10 +185,7 @@ impl DragonflyPlusRouting {
     /// A random group other than two given ones.
     #[inline]
     fn other_group(&self, here: u32, goal: u32, choice: &mut impl Choice) -> u32 {
-        let (low, high) = (here.min(goal), here.max(goal));
-        let mut group = choice.pick(self.plus.shape().groups - 2);
-        group += u32::from(group >= low);
-        group + u32::from(group >= high)
+        super::other_group(self.plus.shape().groups, here, goal, choice)
     }
 
     /// A random gateway from the group of `leaf` to another one, and the port of `leaf` towards it, as a path.

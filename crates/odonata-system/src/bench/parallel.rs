@@ -1,5 +1,7 @@
 //! Cases for measuring what a second thread gains: larger than the [standard ones](super::cases), and as users have them.
 
+use super::NETWORK;
+
 /// A case, and its scenario for a length.
 pub(super) struct Case {
     pub(super) name: &'static str,
@@ -71,15 +73,7 @@ groups = 99
 routers_per_group = 14
 nodes_per_router = 7
 global_ports_per_router = 7
-[network]
-packet = "4 KiB"
-[network.links.terminal]
-bandwidth = "16 GiB/s"
-[network.links.local]
-bandwidth = "5.25 GiB/s"
-[network.links.global]
-bandwidth = "4.7 GiB/s"
-[[jobs]]
+{NETWORK}[[jobs]]
 name = "traffic"
 ranks = 9702
 workload = {{ uniform = {{ bytes = "4 KiB", mean_interval = "1607.1 ns", messages = {messages} }} }}

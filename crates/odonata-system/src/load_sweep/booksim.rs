@@ -128,7 +128,7 @@ impl Judge for BookSimJudge {
 
 #[cfg(test)]
 mod tests {
-    use super::super::periods::tests::{Made, made};
+    use super::super::periods::tests::verdicts;
     use super::*;
 
     fn rule() -> BookSim {
@@ -142,16 +142,7 @@ mod tests {
 
     /// The verdict after each period, of so many packets ejected with that latency.
     fn play(latencies: impl IntoIterator<Item = (u64, u64)>) -> (Vec<Verdict>, Window) {
-        let mut judge = rule().judge(Time(500));
-        let (mut window, mut periods, mut verdicts) = (Window::default(), Made(Vec::new()), Vec::new());
-        for (k, (ejected, latency)) in (0..).zip(latencies) {
-            periods.0.push(made(1_000 * k, ejected, latency));
-            verdicts.push(judge.judge(&periods, &mut window));
-            if verdicts.last() != Some(&Verdict::GoOn) {
-                break;
-            }
-        }
-        (verdicts, window)
+        verdicts(rule().judge(Time(500)), latencies)
     }
 
     #[test]

@@ -38,6 +38,7 @@ pub(super) fn mean(sum: Time, count: u64) -> f64 {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::method::{Judge, Verdict, Window};
     use super::*;
 
     /// Periods that were made up.
@@ -69,6 +70,22 @@ pub(super) mod tests {
             ejected_latency: Time(ejected * latency),
             ..Sample::default()
         }
+    }
+
+    /// The verdict after each period, of so many packets ejected with that latency.
+    pub(in super::super) fn verdicts(
+        mut judge: impl Judge,
+        latencies: impl IntoIterator<Item = (u64, u64)>,
+    ) -> (Vec<Verdict>, Window) {
+        let (mut window, mut periods, mut verdicts) = (Window::default(), Made(Vec::new()), Vec::new());
+        for (k, (ejected, latency)) in (0..).zip(latencies) {
+            periods.0.push(made(1_000 * k, ejected, latency));
+            verdicts.push(judge.judge(&periods, &mut window));
+            if verdicts.last() != Some(&Verdict::GoOn) {
+                break;
+            }
+        }
+        (verdicts, window)
     }
 
     #[test]

@@ -247,20 +247,11 @@ impl Judge for SteadyJudge {
 
 #[cfg(test)]
 mod tests {
-    use super::super::periods::tests::{Made, made};
+    use super::super::periods::tests::verdicts;
     use super::*;
 
     fn play(rule: Steady, latencies: impl IntoIterator<Item = (u64, u64)>) -> (Vec<Verdict>, Window) {
-        let mut judge = rule.judge(Time(20));
-        let (mut window, mut periods, mut verdicts) = (Window::default(), Made(Vec::new()), Vec::new());
-        for (k, (ejected, latency)) in (0..).zip(latencies) {
-            periods.0.push(made(1_000 * k, ejected, latency));
-            verdicts.push(judge.judge(&periods, &mut window));
-            if verdicts.last() != Some(&Verdict::GoOn) {
-                break;
-            }
-        }
-        (verdicts, window)
+        verdicts(rule.judge(Time(20)), latencies)
     }
 
     #[test]

@@ -321,34 +321,13 @@ fn read(row: &mut Given<'_>) -> Found<OpKind> {
         "request_free" => OpKind::RequestFree { request: row.waited()? },
         "wait" => OpKind::Wait { request: row.waited()? },
         "test" => OpKind::Test { request: row.waited()? },
-        "start_all" => {
-            let (first, count) = row.requests()?;
-            OpKind::StartAll { first, count }
-        }
-        "wait_all" => {
-            let (first, count) = row.requests()?;
-            OpKind::WaitAll { first, count }
-        }
-        "wait_any" => {
-            let (first, count) = row.requests()?;
-            OpKind::WaitAny { first, count }
-        }
-        "wait_some" => {
-            let (first, count) = row.requests()?;
-            OpKind::WaitSome { first, count }
-        }
-        "test_any" => {
-            let (first, count) = row.requests()?;
-            OpKind::TestAny { first, count }
-        }
-        "test_all" => {
-            let (first, count) = row.requests()?;
-            OpKind::TestAll { first, count }
-        }
-        "test_some" => {
-            let (first, count) = row.requests()?;
-            OpKind::TestSome { first, count }
-        }
+        "start_all" => row.requests().map(|(first, count)| OpKind::StartAll { first, count })?,
+        "wait_all" => row.requests().map(|(first, count)| OpKind::WaitAll { first, count })?,
+        "wait_any" => row.requests().map(|(first, count)| OpKind::WaitAny { first, count })?,
+        "wait_some" => row.requests().map(|(first, count)| OpKind::WaitSome { first, count })?,
+        "test_any" => row.requests().map(|(first, count)| OpKind::TestAny { first, count })?,
+        "test_all" => row.requests().map(|(first, count)| OpKind::TestAll { first, count })?,
+        "test_some" => row.requests().map(|(first, count)| OpKind::TestSome { first, count })?,
         "comm_dup" => OpKind::CommDup {
             comm: row.comm()?,
             new: new_comm(row)?,

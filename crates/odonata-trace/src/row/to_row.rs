@@ -76,83 +76,102 @@ impl Filled {
 
 /// The row of an operation: name of its kind, and its numbers.
 pub fn to_row(kind: &OpKind) -> (&'static str, Numbers) {
+    (name(kind), numbers(kind))
+}
+
+/// The word for a kind of operation.
+const fn name(kind: &OpKind) -> &'static str {
+    match kind {
+        OpKind::Compute { .. } => "compute",
+        OpKind::Send { .. } => "send",
+        OpKind::Ssend { .. } => "ssend",
+        OpKind::Isend { .. } => "isend",
+        OpKind::Issend { .. } => "issend",
+        OpKind::SendInit { .. } => "send_init",
+        OpKind::Recv { .. } => "recv",
+        OpKind::Irecv { .. } => "irecv",
+        OpKind::RecvInit { .. } => "recv_init",
+        OpKind::Sendrecv { .. } => "sendrecv",
+        OpKind::Probe { .. } => "probe",
+        OpKind::Iprobe { .. } => "iprobe",
+        OpKind::Start { .. } => "start",
+        OpKind::StartAll { .. } => "start_all",
+        OpKind::RequestFree { .. } => "request_free",
+        OpKind::Wait { .. } => "wait",
+        OpKind::WaitAll { .. } => "wait_all",
+        OpKind::WaitAny { .. } => "wait_any",
+        OpKind::WaitSome { .. } => "wait_some",
+        OpKind::Test { .. } => "test",
+        OpKind::TestAny { .. } => "test_any",
+        OpKind::TestAll { .. } => "test_all",
+        OpKind::TestSome { .. } => "test_some",
+        OpKind::Collective(collective) => COLLECTIVES[collective.which() as usize].0,
+        OpKind::Icollective { collective, .. } => COLLECTIVES[collective.which() as usize].1,
+        OpKind::CommDup { .. } => "comm_dup",
+        OpKind::CommSplit { .. } => "comm_split",
+        OpKind::CommCreate { .. } => "comm_create",
+        OpKind::CommFree { .. } => "comm_free",
+        OpKind::Open { .. } => "open",
+        OpKind::Close { .. } => "close",
+        OpKind::Read { .. } => "read",
+        OpKind::Write { .. } => "write",
+        OpKind::Iread { .. } => "iread",
+        OpKind::Iwrite { .. } => "iwrite",
+        OpKind::Mark { .. } => "mark",
+        // Writing leaves it out.
+        OpKind::Report { .. } => "report",
+    }
+}
+
+fn numbers(kind: &OpKind) -> Numbers {
     const FROM: [Field; 2] = [Field::Peer, Field::Tag];
     let mut row = Filled([None; Field::ALL.len()]);
-    let name = match *kind {
-        OpKind::Compute { duration } => {
-            row.set(Field::DurationPs, duration.0);
-            "compute"
-        }
-        OpKind::Send { to, tag, bytes, comm } => {
-            row.to(to, tag, bytes, comm);
-            "send"
-        }
-        OpKind::Ssend { to, tag, bytes, comm } => {
-            row.to(to, tag, bytes, comm);
-            "ssend"
-        }
+    match *kind {
+        OpKind::Compute { duration } => row.set(Field::DurationPs, duration.0),
+        OpKind::Send { to, tag, bytes, comm } | OpKind::Ssend { to, tag, bytes, comm } => row.to(to, tag, bytes, comm),
         OpKind::Isend {
             to,
             tag,
             bytes,
             comm,
             request,
-        } => {
-            row.to(to, tag, bytes, comm).request(request);
-            "isend"
         }
-        OpKind::Issend {
+        | OpKind::Issend {
             to,
             tag,
             bytes,
             comm,
             request,
-        } => {
-            row.to(to, tag, bytes, comm).request(request);
-            "issend"
         }
-        OpKind::SendInit {
+        | OpKind::SendInit {
             to,
             tag,
             bytes,
             comm,
             request,
-        } => {
-            row.to(to, tag, bytes, comm).request(request);
-            "send_init"
-        }
-        OpKind::Recv { from, tag, bytes, comm } => {
-            row.from(from, tag, FROM)
-                .set(Field::Bytes, bytes)
-                .set(Field::Comm, comm.0);
-            "recv"
-        }
+        } => row.to(to, tag, bytes, comm).request(request),
+        OpKind::Recv { from, tag, bytes, comm } => row
+            .from(from, tag, FROM)
+            .set(Field::Bytes, bytes)
+            .set(Field::Comm, comm.0),
         OpKind::Irecv {
             from,
             tag,
             bytes,
             comm,
             request,
-        } => {
-            row.from(from, tag, FROM)
-                .set(Field::Bytes, bytes)
-                .set(Field::Comm, comm.0)
-                .request(request);
-            "irecv"
         }
-        OpKind::RecvInit {
+        | OpKind::RecvInit {
             from,
             tag,
             bytes,
             comm,
             request,
-        } => {
-            row.from(from, tag, FROM)
-                .set(Field::Bytes, bytes)
-                .set(Field::Comm, comm.0)
-                .request(request);
-            "recv_init"
-        }
+        } => row
+            .from(from, tag, FROM)
+            .set(Field::Bytes, bytes)
+            .set(Field::Comm, comm.0)
+            .request(request),
         OpKind::Sendrecv {
             to,
             send_tag,
@@ -161,128 +180,46 @@ pub fn to_row(kind: &OpKind) -> (&'static str, Numbers) {
             recv_tag,
             recv_bytes,
             comm,
-        } => {
-            row.to(to, send_tag, send_bytes, comm);
-            row.from(from, recv_tag, [Field::RecvPeer, Field::RecvTag])
-                .set(Field::RecvBytes, recv_bytes);
-            "sendrecv"
+        } => row
+            .to(to, send_tag, send_bytes, comm)
+            .from(from, recv_tag, [Field::RecvPeer, Field::RecvTag])
+            .set(Field::RecvBytes, recv_bytes),
+        OpKind::Probe { from, tag, comm } | OpKind::Iprobe { from, tag, comm } => {
+            row.from(from, tag, FROM).set(Field::Comm, comm.0)
         }
-        OpKind::Probe { from, tag, comm } => {
-            row.from(from, tag, FROM).set(Field::Comm, comm.0);
-            "probe"
+        OpKind::Start { request }
+        | OpKind::RequestFree { request }
+        | OpKind::Wait { request }
+        | OpKind::Test { request } => row.request(request),
+        OpKind::StartAll { first, count }
+        | OpKind::WaitAll { first, count }
+        | OpKind::WaitAny { first, count }
+        | OpKind::WaitSome { first, count }
+        | OpKind::TestAny { first, count }
+        | OpKind::TestAll { first, count }
+        | OpKind::TestSome { first, count } => row.request(first).set(Field::Count, count),
+        OpKind::Collective(collective) => row.collective(&collective),
+        OpKind::Icollective { collective, request } => row.collective(&collective).request(request),
+        OpKind::CommDup { comm, new } | OpKind::CommSplit { comm, new } | OpKind::CommCreate { comm, new } => {
+            row.set(Field::Comm, comm.0).set(Field::NewComm, new.0)
         }
-        OpKind::Iprobe { from, tag, comm } => {
-            row.from(from, tag, FROM).set(Field::Comm, comm.0);
-            "iprobe"
-        }
-        OpKind::Start { request } => {
-            row.request(request);
-            "start"
-        }
-        OpKind::RequestFree { request } => {
-            row.request(request);
-            "request_free"
-        }
-        OpKind::Wait { request } => {
-            row.request(request);
-            "wait"
-        }
-        OpKind::Test { request } => {
-            row.request(request);
-            "test"
-        }
-        OpKind::StartAll { first, count } => {
-            row.request(first).set(Field::Count, count);
-            "start_all"
-        }
-        OpKind::WaitAll { first, count } => {
-            row.request(first).set(Field::Count, count);
-            "wait_all"
-        }
-        OpKind::WaitAny { first, count } => {
-            row.request(first).set(Field::Count, count);
-            "wait_any"
-        }
-        OpKind::WaitSome { first, count } => {
-            row.request(first).set(Field::Count, count);
-            "wait_some"
-        }
-        OpKind::TestAny { first, count } => {
-            row.request(first).set(Field::Count, count);
-            "test_any"
-        }
-        OpKind::TestAll { first, count } => {
-            row.request(first).set(Field::Count, count);
-            "test_all"
-        }
-        OpKind::TestSome { first, count } => {
-            row.request(first).set(Field::Count, count);
-            "test_some"
-        }
-        OpKind::Collective(collective) => {
-            row.collective(&collective);
-            COLLECTIVES[collective.which() as usize].0
-        }
-        OpKind::Icollective { collective, request } => {
-            row.collective(&collective).request(request);
-            COLLECTIVES[collective.which() as usize].1
-        }
-        OpKind::CommDup { comm, new } => {
-            row.set(Field::Comm, comm.0).set(Field::NewComm, new.0);
-            "comm_dup"
-        }
-        OpKind::CommSplit { comm, new } => {
-            row.set(Field::Comm, comm.0).set(Field::NewComm, new.0);
-            "comm_split"
-        }
-        OpKind::CommCreate { comm, new } => {
-            row.set(Field::Comm, comm.0).set(Field::NewComm, new.0);
-            "comm_create"
-        }
-        OpKind::CommFree { comm } => {
-            row.set(Field::Comm, comm.0);
-            "comm_free"
-        }
-        OpKind::Open { file } => {
-            row.set(Field::File, file);
-            "open"
-        }
-        OpKind::Close { file } => {
-            row.set(Field::File, file);
-            "close"
-        }
-        OpKind::Read { file, offset, bytes } => {
-            row.access(file, offset, bytes);
-            "read"
-        }
-        OpKind::Write { file, offset, bytes } => {
-            row.access(file, offset, bytes);
-            "write"
-        }
+        OpKind::CommFree { comm } => row.set(Field::Comm, comm.0),
+        OpKind::Open { file } | OpKind::Close { file } => row.set(Field::File, file),
+        OpKind::Read { file, offset, bytes } | OpKind::Write { file, offset, bytes } => row.access(file, offset, bytes),
         OpKind::Iread {
             file,
             offset,
             bytes,
             request,
-        } => {
-            row.access(file, offset, bytes).request(request);
-            "iread"
         }
-        OpKind::Iwrite {
+        | OpKind::Iwrite {
             file,
             offset,
             bytes,
             request,
-        } => {
-            row.access(file, offset, bytes).request(request);
-            "iwrite"
-        }
-        OpKind::Mark { iteration } => {
-            row.set(Field::Iteration, iteration);
-            "mark"
-        }
-        // Writing leaves it out.
-        OpKind::Report { .. } => "report",
+        } => row.access(file, offset, bytes).request(request),
+        OpKind::Mark { iteration } => row.set(Field::Iteration, iteration),
+        OpKind::Report { .. } => &mut row,
     };
-    (name, row.0)
+    row.0
 }

@@ -56,6 +56,25 @@ pub(super) fn spend(effort: &Cell<u64>) -> Value<()> {
 pub(super) const EXHAUSTED: super::functions::Fault =
     "100,000,000 steps without an operation: the program does not seem to end";
 
+impl<'a> Env<'a> {
+    /// What there is before a program runs: no variables, no words.
+    pub(super) fn constant(tasks: i64, effort: &'a Cell<u64>) -> Env<'a> {
+        Env {
+            tasks,
+            memory: &[],
+            locals: [0; LOCALS],
+            me: 0,
+            now: 0,
+            op: 0,
+            seed: 0,
+            map: None,
+            tables: &[],
+            ordinals: &[],
+            effort,
+        }
+    }
+}
+
 impl Env<'_> {
     fn counter(&self, counter: Counter) -> i64 {
         let at = |word: usize| self.memory.get(word).copied().unwrap_or(0) as i64;

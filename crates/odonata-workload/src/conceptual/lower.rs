@@ -426,19 +426,7 @@ impl<'a> Lower<'a> {
     }
 
     fn env(&self) -> Env<'_> {
-        Env {
-            tasks: self.tasks,
-            memory: &[],
-            locals: [0; LOCALS],
-            me: 0,
-            now: 0,
-            op: 0,
-            seed: 0,
-            map: None,
-            tables: &[],
-            ordinals: &[],
-            effort: &self.effort,
-        }
+        Env::constant(self.tasks, &self.effort)
     }
 
     /// The number of the table in `file`, which is read if the program is to run.

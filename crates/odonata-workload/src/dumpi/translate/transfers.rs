@@ -112,14 +112,20 @@ impl Translator<'_> {
         fate
     }
 
-    fn receive(&mut self, record: &Record) {
+    /// Communicator, source and tag of a call that has waited for a message; `None` if the communicator is not known.
+    fn awaited(&mut self, record: &Record, tag: Arg) -> Option<(CommOf, Source, Tag)> {
         self.object(record.int(Arg::Comm));
-        let (source, tag) = (record.int(Arg::Source), record.int(Arg::Tag));
+        let (source, tag) = (record.int(Arg::Source), record.int(tag));
         let fate = self.own_fate(record, source, tag);
-        let Some(of) = self.known(record.int(Arg::Comm)) else {
+        let of = self.known(record.int(Arg::Comm))?;
+        let (from, tag) = self.from(of, source, tag, fate);
+        Some((of, from, tag))
+    }
+
+    fn receive(&mut self, record: &Record) {
+        let Some((of, from, tag)) = self.awaited(record, Arg::Tag) else {
             return;
         };
-        let (from, tag) = self.from(of, source, tag, fate);
         let bytes = self.room(record, Arg::Count, Arg::Type);
         self.op(OpKind::Recv {
             from,
@@ -130,13 +136,9 @@ impl Translator<'_> {
     }
 
     fn probe(&mut self, record: &Record) {
-        self.object(record.int(Arg::Comm));
-        let (source, tag) = (record.int(Arg::Source), record.int(Arg::Tag));
-        let fate = self.own_fate(record, source, tag);
-        let Some(of) = self.known(record.int(Arg::Comm)) else {
+        let Some((of, from, tag)) = self.awaited(record, Arg::Tag) else {
             return;
         };
-        let (from, tag) = self.from(of, source, tag, fate);
         self.op(OpKind::Probe {
             from,
             tag,
@@ -145,14 +147,10 @@ impl Translator<'_> {
     }
 
     fn sendrecv(&mut self, record: &Record) {
-        self.object(record.int(Arg::Comm));
-        let (source, tag) = (record.int(Arg::Source), record.int(Arg::Rtag));
-        let fate = self.own_fate(record, source, tag);
-        let Some(of) = self.known(record.int(Arg::Comm)) else {
+        let Some((of, from, recv_tag)) = self.awaited(record, Arg::Rtag) else {
             return;
         };
         let to = self.to(of, record.int(Arg::Dest));
-        let (from, recv_tag) = self.from(of, source, tag, fate);
         let recv_bytes = match record.label {
             l::SENDRECV => self.room(record, Arg::Rcount, Arg::Rtype),
             _ => self.room(record, Arg::Count, Arg::Type),

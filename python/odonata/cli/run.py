@@ -1,0 +1,163 @@
+"""`odonata run`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odonata import _core, mpi, runner
+from odonata.cli.answer import open_pipe, print_json, reported, say, warn
+from odonata.cli.arguments import Json, ScenarioFile, Seed, Settings, result_folder
+from odonata.errors import COMPLETED, INTERRUPTED, RUN_FAILED
+from odonata.folder import ResultFolder
+from odonata.unfinished import prepare, standing
+
+
+def run(
+    scenario: ScenarioFile,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="DIR", help="Folder to write. [default: results/SCENARIO's name]"
+        ),
+    ] = None,
+    settings: Settings = None,
+    seed: Seed = None,
+    baselines: Annotated[
+        bool | None,
+        typer.Option(
+            "--baselines/--no-baselines",
+            help="Run every job alone too, and say how much slower it is beside the others.",
+        ),
+    ] = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", "-j", min=1, metavar="N", help="Runs at the same time, with baselines. [default: cores]"
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="NAME",
+            help="Who handles the events: auto, sequential, conservative, optimistic. Results are the same.",
+        ),
+    ] = None,
+    threads: Annotated[
+        str | None,
+        typer.Option("--threads", "-t", metavar="N", help="Threads of the run. [default: cores]"),
+    ] = None,
+    as_json: Json = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Neither progress nor summary, only errors.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", "-f", help="Replace an existing result, or an unfinished run.")
+    ] = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Go on with the unfinished run of this name, from its snapshot, if there is one."
+        ),
+    ] = False,
+) -> None:
+    """Run a scenario.
+
+    Its results go to a folder, a summary of them to the terminal. Ctrl-C ends the run early and keeps what
+    was measured, under the outcome "interrupted". A run with snapshots (run.checkpoint_interval) can be
+    resumed after it was killed; SIGTERM saves and stops it.
+    """
+    settings = list(settings or [])
+    if baselines is not None:
+        settings.append(f"run.baselines={'true' if baselines else 'false'}")
+    settings += [
+        f"run.{key}={value}"
+        for key, value in (("scheduler", scheduler), ("threads", threads))
+        if value is not None
+    ]
+    with reported(as_json), runner.StopRequest() as stop, mpi.processes() as group:
+        target = group.settle(lambda: result_folder(out, scenario))
+        task = group.settle(
+            lambda: runner.Task(runner.read_scenario(scenario), str(scenario), settings, seed)
+        )
+        folder, simulation = prepare(task, target, replace=force, resume=resume, warn=say, group=group)
+        if resume and not quiet and group.first:
+            say(f"goes on: {standing(folder.resumes)}" if folder.resumes else "begins: nothing to go on from")
+        if group.first and not quiet:
+            warn(json.loads(simulation.warnings()))
+        if group.size > 1:
+            _run_shared(group, simulation, folder, stop=stop, quiet=quiet, as_json=as_json)
+            return
+        with folder:
+            # Imported late: what is wrong with the input should be said at once.
+            from odonata.execute import execute
+            from odonata.progress import ProgressLine
+
+            with contextlib.nullcontext() if quiet else ProgressLine() as progress:
+                execute(
+                    task,
+                    simulation,
+                    folder.path,
+                    processes=processes,
+                    report=progress,
+                    stop=stop,
+                    checkpoints=folder.checkpoints,
+                )
+            path = folder.publish()
+    _tell(path, as_json=as_json, quiet=quiet)
+
+
+def _run_shared(
+    group: mpi.Processes,
+    simulation: _core.Simulation,
+    folder: ResultFolder,
+    *,
+    stop: runner.StopRequest,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """`run` in one of several processes; all end with the same exit code."""
+    from odonata import shared_run
+    from odonata.progress import ProgressLine
+
+    silent = quiet or not group.first
+    with contextlib.nullcontext() if silent else ProgressLine() as progress:
+        path = shared_run.run(group, simulation, folder, report=progress, stop=stop)
+    group.settle(lambda: _tell(path, as_json=as_json, quiet=quiet) if path else None)
+
+
+def _tell(path: Path, *, as_json: bool, quiet: bool) -> None:
+    """Says what a run's results at `path` are, and ends with the exit code of its outcome."""
+    from odonata.results import Results
+
+    results = Results.load(path)
+    with open_pipe():
+        if as_json:
+            print_json(results.run | {"results": str(path)})
+        elif not quiet:
+            from odonata import summary as contents
+            from odonata import summary_page
+
+            summary_page.show(contents.collect(results))
+    code = exit_code(results.outcome)
+    if code:
+        say(results.ending)
+    for job, ending in results.failed_baselines.items():
+        say(f"{job}, alone: {ending}")
+        code = code or (INTERRUPTED if ending.startswith("interrupted") else RUN_FAILED)
+    if code:
+        say(f"results until then: {path}")
+        raise typer.Exit(code)
+
+
+def exit_code(outcome: str) -> int:
+    """The exit code for a run that ended so."""
+    # A time limit is an end that the scenario asks for; open-loop traffic has no other.
+    return {"completed": COMPLETED, "time-limit": COMPLETED, "interrupted": INTERRUPTED}.get(
+        outcome, RUN_FAILED
+    )

@@ -1,0 +1,105 @@
+"""`odonata workload`: commands for programs in coNCePTuaL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odonata.cli.answer import open_pipe, print_json, reported, say
+from odonata.cli.arguments import Json
+from odonata.errors import FORMAT_DIFFERS, INPUT_WRONG, InputError
+from odonata.runner import LARGEST_SEED
+
+app = typer.Typer(
+    name="workload",
+    help="Check and list programs in coNCePTuaL.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+ProgramFile = Annotated[Path, typer.Argument(metavar="FILE", help="Program (.ncptl).")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Accept only what release 1.5.1b of the reference accepts.")
+]
+
+
+@app.command("check")
+def workload_check(program: ProgramFile, strict: Strict = False, as_json: Json = False) -> None:
+    """Say what is wrong with a program, and which options it has."""
+    from odonata import workload
+
+    with reported(as_json):
+        report = workload.checked(program, strict=strict)
+    for text in [*(error["shown"] for error in report["errors"]), *report["warnings"]]:
+        say(text)
+    with open_pipe():
+        if as_json:
+            print_json(report)
+        elif report["valid"]:
+            print(f"{program}: valid")
+            for p in report["parameters"]:
+                print(f"  {p['long']}, {p['short']}  {p['about']} (default {p['default']})")
+    if not report["valid"]:
+        raise typer.Exit(INPUT_WRONG)
+
+
+@app.command("format")
+def workload_format(
+    program: ProgramFile,
+    write: Annotated[bool, typer.Option("--write", "-w", help="Replace the file, if it differs.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only say whether it differs: exit code 1.")] = False,
+) -> None:
+    """Print a program in one layout: indentation, spaces, keywords in lower case.
+
+    Lines stay as they are broken, and comments where they are. What the program means does not change: its
+    words, numbers, strings and signs are the same.
+    """
+    from odonata import workload
+
+    with reported(False):
+        if write and check:
+            raise InputError("one of them", key="--write", expected="--write or --check")
+        before, after = workload.formatted(program)
+        if write and before != after:
+            workload.replace(program, after)
+    with open_pipe():
+        if not write and not check:
+            print(after, end="")
+        elif before != after:
+            print(f"{program}: {'formatted' if write else 'would be formatted'}")
+    if check and before != after:
+        raise typer.Exit(FORMAT_DIFFERS)
+
+
+@app.command("compile")
+def workload_compile(
+    program: ProgramFile,
+    tasks: Annotated[int, typer.Option("--tasks", "-n", min=1, max=1 << 24, help="Number of tasks.")],
+    args: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- ARGS]", help="Command line of the program.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Of random tasks.")] = 1,
+    strict: Strict = False,
+    as_json: Json = False,
+) -> None:
+    """List every operation of every task, and whether all come to their end.
+
+    There is no clock: timed loops have three passes, and one to warm up.
+    """
+    from odonata import workload
+
+    with reported(as_json):
+        content, failure = workload.record(program, tasks, args or [], seed=seed, strict=strict)
+    if failure is not None:
+        say(failure)
+    with open_pipe():
+        if as_json:
+            print_json(content)
+        elif failure is None:
+            for warning in content["warnings"]:
+                say(f"warning: {warning}")
+            print("\n".join(workload.listing(content)))
+    if failure is not None:
+        raise typer.Exit(INPUT_WRONG)
