@@ -22,6 +22,7 @@
 
 mod ahead;
 mod body;
+mod clocks;
 mod door;
 mod history;
 mod inputs;
@@ -44,12 +45,12 @@ use crate::saved::{Damaged, Loader, Saver};
 use crate::scheduler::{Figures, PartView, Pause, Scheduler};
 use crate::{Model, Partition, Saved, Time, Transport};
 use ahead::Counts;
+use clocks::Clocks;
 use office::Office;
 use part::Part;
 use reach::Reach;
 use roster::Roster;
 use shared::{Hand, Seat, Shared, Tally};
-use slide::Slide;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sync::{AtomicBool, AtomicU64, Mutex, Padded, lock};
@@ -156,7 +157,7 @@ impl<M: Model + 'static> Parallel<M> {
             optimistic: optimism.is_some(),
             restrained: AtomicBool::new(false),
             sliding: AtomicBool::new(false),
-            slide: Slide::new(&partition, here, threads),
+            clocks: Clocks::new(&partition, here, threads),
             stride: AtomicU64::new(u64::MAX),
             roster: Roster::new(seats.len(), threads),
             tallies: (0..threads).map(|_| Padded(Tally::default())).collect(),

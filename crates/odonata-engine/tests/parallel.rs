@@ -58,7 +58,12 @@ fn act(mut run: Box<dyn Scheduler<Toy>>, schedule: &Schedule) -> (Vec<Stop>, Vec
             pending.extend(part.parcels);
             last = last.max(part.model.last());
         });
-        assert!(last <= run.now() && run.now() <= until, "{last:?} {:?} {until:?} {:?}", run.now(), run.figures());
+        assert!(
+            last <= run.now() && run.now() <= until,
+            "{last:?} {:?} {until:?} {:?}",
+            run.now(),
+            run.figures()
+        );
         stops.push(Stop { pause, last, pending });
     }
     (stops, run.into_parts())

@@ -4,11 +4,13 @@
 //! prove that rounds are ordered. Orders in which threads that could go on are interrupted more often than a test says
 //! are left out: there would be too many.
 
+use super::clocks::Clocks;
 use super::door::Door;
 use super::letters::{Inbox, Letters};
+use super::reach::{Horizon, Reach};
 use super::roster::Roster;
 use super::sync::{AtomicU64, Mutex, Ordering, lock};
-use crate::{Key, Time};
+use crate::{Key, Partition, Time};
 use loom::model::Builder;
 use loom::thread;
 use std::sync::Arc;
@@ -125,5 +127,54 @@ fn letters_are_neither_lost_nor_doubled_and_the_first_is_known_at_the_end_of_the
         all.extend(rest);
         all.sort_unstable();
         assert_eq!(all, [20, 30]);
+    });
+}
+
+/// Two parts that reach each other in 10.
+fn two_clocks() -> Clocks {
+    let senders = vec![vec![(1, Time(10))], vec![(0, Time(10))]];
+    let partition = Partition::new(vec![0, 1, 2], senders).unwrap();
+    let mut horizon = Horizon::new();
+    horizon.set([Time(100), Time(100)].into_iter(), Time(120));
+    let clocks = Clocks::new(&partition, 0..2, 2);
+    clocks.begin(0, &Reach::new(&partition), &mut horizon, Time(120));
+    clocks
+}
+
+#[test]
+fn who_sees_a_clock_sees_the_letters_that_were_posted_before() {
+    loom::model(|| {
+        let shared: Arc<(Clocks, Inbox<u32, u32>)> = Arc::new((two_clocks(), Inbox::new()));
+        let sender = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let mut letters = Letters::new();
+                letters.tokens.push((1, Time(112), 5));
+                shared.1.put(&mut letters);
+                shared.0.pass(0, Time(105), false);
+            })
+        };
+        let bound = shared.0.bound(1).expect("110 at least");
+        if bound > Time(110) {
+            assert_eq!((bound, shared.1.earliest()), (Time(115), Time(112)));
+        }
+        sender.join().unwrap();
+    });
+}
+
+#[test]
+fn the_last_at_a_milestone_ends_the_round_and_only_the_last() {
+    loom::model(|| {
+        let clocks = Arc::new(two_clocks());
+        let other = {
+            let clocks = clocks.clone();
+            thread::spawn(move || clocks.pass(0, Time(120), false))
+        };
+        if clocks.is_over() {
+            panic!("part 1 is not there");
+        }
+        clocks.pass(1, Time(120), false);
+        other.join().unwrap();
+        assert!(clocks.is_over());
     });
 }

@@ -74,7 +74,9 @@ impl Roster {
     /// The parts of a thread, heaviest first.
     pub(super) fn list(&self, thread: usize) -> impl Iterator<Item = usize> + '_ {
         let [first, end] = [0, 1].map(|i| self.begins[thread + i].load(Ordering::Relaxed) as usize);
-        self.order[first..end].iter().map(|part| part.load(Ordering::Relaxed) as usize)
+        self.order[first..end]
+            .iter()
+            .map(|part| part.load(Ordering::Relaxed) as usize)
     }
 
     /// A part that nobody has claimed in this round, and whether it is from another's list.

@@ -1,8 +1,8 @@
 //! The rounds of a run: agree on how far all are, work, agree on what is left.
 
-use super::{Expected, Parallel};
 use super::shared::News;
 use super::sync::lock;
+use super::{Expected, Parallel};
 use crate::core::{after, halt_end};
 use crate::scheduler::Pause;
 use crate::{Model, Time};
@@ -116,7 +116,11 @@ impl<M: Model> Parallel<M> {
             return;
         };
         let shared = &*self.shared;
-        let Expected { events, windows, advance } = self.expected;
+        let Expected {
+            events,
+            windows,
+            advance,
+        } = self.expected;
         let large = events >= team.worthwhile * 16;
         // Events of all parts in a lookahead.
         let lookahead = shared.partition.lookahead().0;

@@ -1,20 +1,18 @@
 //! What the threads of a process share, and what each of them does in a round.
 
+use super::clocks::Clocks;
 use super::letters::{Letters, LettersOf};
 use super::office::{Bag, Messenger, Office};
 use super::part::{Part, Window};
 use super::reach::{Horizon, Reach};
 use super::record;
 use super::roster::Roster;
-use super::slide::Slide;
-use super::sync::{AtomicBool, AtomicU64, Mutex, Ordering, Padded, alone, lock, try_lock};
-use super::team::PATIENCE;
-use crate::core::after;
+use super::sync::{AtomicBool, AtomicU64, Mutex, Ordering, Padded, alone, lock};
 use crate::{Model, Partition, Time};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A part of this process, and what others may know of it.
 pub(super) struct Seat<M: Model> {
@@ -104,7 +102,7 @@ pub(super) struct Tally {
     pub(super) busy: AtomicU64,
 }
 
-fn add(counter: &AtomicU64, count: u64) {
+pub(super) fn add(counter: &AtomicU64, count: u64) {
     counter.store(counter.load(Ordering::Relaxed) + count, Ordering::Relaxed);
 }
 
@@ -129,7 +127,7 @@ pub(super) struct Shared<M: Model> {
     pub(super) sliding: AtomicBool,
     pub(super) roster: Roster,
     /// For rounds in which windows slide.
-    pub(super) slide: Slide,
+    pub(super) clocks: Clocks,
     /// Events of a part in such a round before it tells others how far it is.
     pub(super) stride: AtomicU64,
     pub(super) tallies: Vec<Padded<Tally>>,
@@ -137,27 +135,10 @@ pub(super) struct Shared<M: Model> {
     pub(super) failed: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-static ST: std::sync::LazyLock<u32> = std::sync::LazyLock::new(|| std::env::var("ST").map_or(256, |v| v.parse().unwrap()));
-static DS: std::sync::LazyLock<u64> = std::sync::LazyLock::new(|| std::env::var("DS").map_or(8, |v| v.parse().unwrap()));
-static QUOT: std::sync::LazyLock<u64> = std::sync::LazyLock::new(|| std::env::var("Q").map_or(4, |v| v.parse().unwrap()));
-static LOW: std::sync::LazyLock<u64> = std::sync::LazyLock::new(|| std::env::var("LOW").map_or(8, |v| v.parse().unwrap()));
-/// Looks of a thread in vain before it takes parts of others, or goes beyond its windows.
-const STEAL_AFTER: u32 = 256;
-/// Looks in vain between two looks at the clock.
-const LOOKS: u32 = 1_024;
-/// How long a thread sleeps that cannot leave.
-const NAP: Duration = Duration::from_micros(50);
-
-/// A thread finds nothing to do.
-struct Rest {
-    since: Instant,
-    looks: u32,
-}
-
 /// What a thread needs to work; its memory is used again and again.
 pub(super) struct Hand<M: Model> {
-    bag: Bag<M>,
-    letters: LettersOf<M>,
+    pub(super) bag: Bag<M>,
+    pub(super) letters: LettersOf<M>,
     pub(super) horizon: Horizon,
 }
 
@@ -188,7 +169,11 @@ impl<M: Model> Shared<M> {
         // here.
         if !self.optimistic {
             let safe = self.reach.bound(number, due, horizon)?;
-            return Some(Window { safe, limit: safe, most: u64::MAX });
+            return Some(Window {
+                safe,
+                limit: safe,
+                most: u64::MAX,
+            });
         }
         let safe = self.reach.safe(number, horizon);
         let restrained = self.restrained.load(Ordering::Relaxed);
@@ -233,116 +218,15 @@ impl<M: Model> Shared<M> {
         Some(end)
     }
 
-    /// Leader: begins a round in which windows slide, with so many events of all parts in a lookahead. Nothing after `last` is to be
-    /// handled.
-    pub(super) fn begin_to_slide(&self, horizon: &mut Horizon, last: Time, density: u64) {
-        self.look_ahead(horizon);
-        self.slide.begin(self.first, &self.reach, horizon, after(last));
-        let stride = density / self.seats.len() as u64 / *QUOT;
-        self.stride.store(stride.clamp(*LOW, 1_024), Ordering::Relaxed);
-    }
-
-    /// Does of a round in which windows slide what is there for `thread` to do; when it last did something, if at all. Who is not
-    /// `patient` goes when there has been nothing for a while.
-    fn slide(&self, thread: usize, hand: &mut Hand<M>, patient: bool) -> Option<Instant> {
-        let (slide, tally) = (&self.slide, &self.tallies[thread]);
-        let (begin, mut idle, mut last) = (Instant::now(), Duration::ZERO, None);
-        let (mut windows, mut stolen) = (0, 0);
-        self.look_ahead(&mut hand.horizon);
-        slide.set_present(thread, true);
-        let mut rest: Option<Rest> = None;
-        while !slide.is_over() {
-            let long = rest.as_ref().is_some_and(|rest| rest.looks > *ST);
-            let mut done = 0;
-            for owner in self.roster.from(thread) {
-                if owner != thread && (done > 0 || (slide.is_present(owner) && !long)) {
-                    continue;
-                }
-                for seat in self.roster.list(owner) {
-                    let dare = long && self.optimistic && owner == thread;
-                    if self.step(seat, tally, hand, dare) {
-                        done += 1;
-                        stolen += u64::from(owner != thread);
-                    }
-                }
-            }
-            if done > 0 {
-                windows += done;
-                if let Some(rest) = rest.take() {
-                    idle += rest.since.elapsed();
-                }
-                continue;
-            }
-            let rest = rest.get_or_insert_with(|| Rest { since: Instant::now(), looks: 0 });
-            rest.looks += 1;
-            std::hint::spin_loop();
-            if rest.looks.is_multiple_of(LOOKS) && rest.since.elapsed() > PATIENCE {
-                if !patient {
-                    break;
-                }
-                std::thread::sleep(NAP);
-            }
-        }
-        slide.set_present(thread, false);
-        let end = Instant::now();
-        if let Some(rest) = rest {
-            idle += end - rest.since;
-            last = (windows > 0).then_some(rest.since);
-        } else if windows > 0 {
-            last = Some(end);
-        }
-        add(&tally.windows, windows);
-        add(&tally.stolen, stolen);
-        add(&tally.busy, (end - begin).saturating_sub(idle).as_nanos() as u64);
-        tally.sent.store(hand.bag.sent, Ordering::Relaxed);
-        last
-    }
-
-    /// Lets a part go on, as long as it can, if nobody else has it; with `dare`, beyond its window. Returns whether it has handled
-    /// events for good.
-    fn step(&self, seat: usize, tally: &Tally, hand: &mut Hand<M>, dare: bool) -> bool {
-        let slide = &self.slide;
-        let dare = dare && slide.clock(seat) < slide.milestone();
-        if !dare && slide.bound(seat).is_none() {
-            return false;
-        }
-        let Some(mut part) = try_lock(&self.seats[seat].part) else {
-            return false;
-        };
-        let stride = self.stride.load(Ordering::Relaxed);
-        // The first bound again, for the part may have gone on before the lock was there.
-        while let Some(safe) = slide.bound(seat) {
-            self.advance(seat, &mut part, Window { safe, limit: safe, most: stride }, hand);
-        }
-        if dare {
-            let (safe, limit) = (slide.clock(seat), slide.milestone());
-            self.advance(seat, &mut part, Window { safe, limit, most: *DS }, hand);
-        }
-        let events = self.seats[seat].news.publish(&part);
-        add(&tally.events, events);
-        events > 0
-    }
-
-    /// A part does what it can in a window, and tells others how far it is.
-    fn advance(&self, seat: usize, part: &mut Part<M>, window: Window, hand: &mut Hand<M>) {
-        if self.office.earliest(self.first + seat) < Time::NEVER {
-            self.office.fetch(self.first + seat, &mut hand.letters);
-        }
-        part.work(window, &mut hand.letters, &self.partition, &mut hand.bag);
-        hand.bag.empty(&self.office);
-        let halted = part.halted().is_some_and(|(time, _)| time < window.safe);
-        self.slide.pass(seat, part.next().min(window.safe), halted);
-    }
-
     /// As [`work`](Self::work), or [`slide`](Self::slide) if that is what the round is; a panic is kept for the leader.
     pub(super) fn work_caught(&self, thread: usize, hand: &mut Hand<M>) -> Option<Instant> {
         let work = || match self.sliding.load(Ordering::Relaxed) {
-            true => self.slide(thread, hand, thread == 0),
+            true => self.slide(thread, hand),
             false => self.work(thread, hand),
         };
         catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
             lock(&self.failed).get_or_insert(panic);
-            self.slide.break_off();
+            self.clocks.break_off();
             None
         })
     }

@@ -1,169 +1,163 @@
-//! Sliding windows: a round in which the threads of a process do not wait for each other.
+//! Sliding windows: rounds in which the threads of a process do not wait for each other at the end of each window.
 //!
-//! Each part has a *clock*: nothing that it will still do in this round, or take back, is before it. A part may do all that is before the
-//! clocks of those that can send to it, plus their delays (Chandy and Misra 1979; their null messages are the clocks here, which are
-//! read instead of sent), and its own clock follows. So a part is held up only by those that are more than the delay behind
-//! it, and not by whoever is the last of all, once in every window. A round ends when all parts have reached their *goals*.
+//! A part is held up only by those that can send to it and are more than a lookahead behind it, as their
+//! [clocks](super::clocks) say, and not by whoever is the last of all. Each thread looks after its own parts, over and over again; it takes
+//! those of a thread that is not there, or that the system does not let run. A round ends when all parts have come to its end, which is
+//! some hundred windows away.
 //!
-//! A thread that reads a clock finds in the inbox all that was sent before the clock was set: letters are posted before.
+//! That is worth while where windows hold enough: of a part that has nothing to do, the clock has to be moved on all the same.
 
-use super::reach::{Horizon, Reach};
-use super::sync::{AtomicBool, AtomicU64, Ordering, Padded};
-use crate::core::{HALT_GRID, after, halt_end};
-use crate::{Partition, Time};
-use std::ops::Range;
+use super::part::{Part, Window};
+use super::reach::Horizon;
+use super::shared::{Hand, Shared, Tally, add};
+use super::sync::{Ordering, try_lock};
+use super::team::PATIENCE;
+use crate::core::after;
+use crate::{Model, Time};
+use std::time::{Duration, Instant};
 
-/// How long a round is at most, in lookaheads and in milestones: enough to make up for what agreeing on it costs. Clocks
-/// are moved on even where there is nothing to do.
-const LOOKAHEADS: u64 = 256;
-const MILESTONES: u64 = 16;
+/// A part tells others how far it is this many times in a window ...
+const STRIDES: u64 = 8;
+/// ... but not after fewer events than this, nor after more.
+const LEAST_STRIDE: u64 = 4;
+const MOST_STRIDE: u64 = 1_024;
+// Looks are some 10 ns each.
+/// Looks of a thread in vain before it lets its parts go beyond their windows, and by how many events at a time.
+const DARE_AFTER: u32 = 256;
+const DARING_STRIDE: u64 = 8;
+/// Looks in vain before it takes the parts of another thread.
+const TAKE_AFTER: u32 = 1_024;
+/// Looks in vain between two looks at the time.
+const LOOKS: u32 = 1_024;
+/// How long a thread sleeps that cannot leave.
+const NAP: Duration = Duration::from_micros(50);
 
-/// See the [module](self). Parts are those of this process, counted from 0.
-#[derive(Debug)]
-pub(super) struct Slide {
-    clocks: Vec<Padded<AtomicU64>>,
-    lookahead: Time,
-    /// Where parts are held up in this round by those of other processes. Written between rounds.
-    caps: Vec<AtomicU64>,
-    /// Per part, those here that can send to it, with their delays.
-    senders: Vec<Vec<(u32, Time)>>,
-    /// Where all parts wait for each other: nobody goes beyond a multiple of [`HALT_GRID`](crate::HALT_GRID) before it is known that
-    /// no part has halted the run before it.
-    milestone: Padded<AtomicU64>,
-    /// The last milestone of the round. Written between rounds.
-    limit: AtomicU64,
-    /// Parts that are not yet at the milestone.
-    behind: Padded<AtomicU64>,
-    /// A part has halted the run.
-    halted: AtomicBool,
-    over: AtomicBool,
-    /// Which threads are at work.
-    present: Vec<Padded<AtomicBool>>,
+/// A thread that finds nothing to do.
+struct Rest {
+    since: Instant,
+    looks: u32,
 }
 
-impl Slide {
-    /// For the parts `here` of the partition.
-    pub(super) fn new(partition: &Partition, here: Range<usize>, threads: usize) -> Slide {
-        let senders = here.clone().map(|part| {
-            let all = partition.senders(part).iter();
-            let own = all.filter(|&&(sender, _)| here.contains(&(sender as usize)));
-            own.map(|&(sender, delay)| (sender - here.start as u32, delay)).collect()
-        });
-        Slide {
-            clocks: here.clone().map(|_| Padded::default()).collect(),
-            lookahead: partition.lookahead(),
-            caps: here.clone().map(|_| AtomicU64::new(0)).collect(),
-            senders: senders.collect(),
-            milestone: Padded::default(),
-            limit: AtomicU64::new(0),
-            behind: Padded::default(),
-            halted: AtomicBool::new(false),
-            over: AtomicBool::new(false),
-            present: (0..threads).map(|_| Padded::default()).collect(),
-        }
+impl<M: Model> Shared<M> {
+    /// Leader: begins a round, with so many events of all parts in a lookahead. Nothing after `last` is to be handled.
+    pub(super) fn begin_to_slide(&self, horizon: &mut Horizon, last: Time, density: u64) {
+        self.look_ahead(horizon);
+        self.clocks.begin(self.first, &self.reach, horizon, after(last));
+        let stride = density / self.seats.len() as u64 / STRIDES;
+        self.stride
+            .store(stride.clamp(LEAST_STRIDE, MOST_STRIDE), Ordering::Relaxed);
     }
 
-    /// Leader, between rounds: sets the clocks of the parts from `first` on. `horizon` says how far all are, those of other
-    /// processes too, which stay where they are for this round. Nothing from `limit` on is handled.
-    pub(super) fn begin(&self, first: usize, reach: &Reach, horizon: &mut Horizon, limit: Time) {
-        reach.set_clocks(horizon);
-        let lookaheads = self.lookahead.0.saturating_mul(LOOKAHEADS);
-        let limit = limit.min(horizon.first() + Time(lookaheads.min(HALT_GRID.0 * MILESTONES)));
-        let parts = horizon.parts();
-        let here = first..first + self.clocks.len();
-        let all_are_here = here.len() == parts;
-        let milestone = limit.min(after(halt_end(horizon.first())));
-        let mut behind = 0;
-        for (seat, part) in here.clone().enumerate() {
-            let (clock, cap) = (horizon.clock(part), reach.safe_from_others(part, &here, horizon));
-            self.clocks[seat].store(clock.0, Ordering::Relaxed);
-            self.caps[seat].store(cap.0, Ordering::Relaxed);
-            behind += u64::from(clock < cap.min(milestone));
-        }
-        let limit = if all_are_here { limit } else { milestone };
-        self.limit.store(limit.0, Ordering::Relaxed);
-        self.milestone.store(milestone.0, Ordering::Relaxed);
-        self.behind.store(behind, Ordering::Relaxed);
-        self.halted.store(false, Ordering::Relaxed);
-        self.over.store(behind == 0, Ordering::Relaxed);
-    }
-
-    /// How far the part is.
-    #[inline]
-    pub(super) fn clock(&self, seat: usize) -> Time {
-        Time(self.clocks[seat].load(Ordering::Acquire))
-    }
-
-    /// Nobody goes beyond this for the time being.
-    pub(super) fn milestone(&self) -> Time {
-        Time(self.milestone.load(Ordering::Acquire))
-    }
-
-    /// Where the part waits for the others, this time.
-    #[inline]
-    fn stop(&self, seat: usize) -> Time {
-        let cap = self.caps[seat].load(Ordering::Relaxed);
-        Time(cap.min(self.milestone.load(Ordering::Acquire)))
-    }
-
-    /// Before when nothing can come to the part any more; `None` if it has done all there is to do before.
-    #[inline]
-    pub(super) fn bound(&self, seat: usize) -> Option<Time> {
-        let (clock, mut bound) = (self.clock(seat), self.stop(seat));
-        for &(sender, delay) in &self.senders[seat] {
-            if clock >= bound {
-                return None;
+    /// Does of a round what is there for `thread` to do; when it last did something, if at all. The leader stays to the end, others
+    /// go when there has been nothing for a while.
+    pub(super) fn slide(&self, thread: usize, hand: &mut Hand<M>) -> Option<Instant> {
+        let (clocks, tally) = (&self.clocks, &self.tallies[thread]);
+        let (begin, mut idle) = (Instant::now(), Duration::ZERO);
+        let (mut windows, mut stolen) = (0, 0);
+        let mut rest: Option<Rest> = None;
+        while !clocks.is_over() {
+            clocks.set_present(thread, true);
+            let (done, taken) = self.look_after_parts(thread, hand, &mut rest, &mut idle);
+            if done > 0 {
+                windows += done;
+                stolen += taken;
+                continue;
             }
-            // With the clock comes what the sender had posted before.
-            bound = bound.min(self.clock(sender as usize) + delay);
+            let rest = rest.get_or_insert_with(Rest::begin);
+            rest.looks = rest.looks.saturating_add(1);
+            std::hint::spin_loop();
+            if rest.looks.is_multiple_of(LOOKS) && rest.since.elapsed() > PATIENCE {
+                if thread > 0 {
+                    break;
+                }
+                std::thread::sleep(NAP);
+            }
         }
-        (clock < bound).then_some(bound)
+        clocks.set_present(thread, false);
+        let end = Instant::now();
+        let last = rest.map_or(end, |rest| rest.since);
+        add(&tally.windows, windows);
+        add(&tally.stolen, stolen);
+        add(&tally.busy, (last - begin).saturating_sub(idle).as_nanos() as u64);
+        tally.sent.store(hand.bag.sent, Ordering::Relaxed);
+        (windows > 0).then_some(last)
     }
 
-    /// Who has the part says how far it is, after having posted what it has for others; `halted`: it has halted the run before that.
-    pub(super) fn pass(&self, seat: usize, clock: Time, halted: bool) {
-        let stop = self.stop(seat);
-        if halted {
-            self.halted.store(true, Ordering::Relaxed);
+    /// Lets all parts go on for which `thread` is to care. How often one did, and how many of those are another thread's.
+    fn look_after_parts(
+        &self,
+        thread: usize,
+        hand: &mut Hand<M>,
+        rest: &mut Option<Rest>,
+        idle: &mut Duration,
+    ) -> (u64, u64) {
+        let clocks = &self.clocks;
+        let looks = rest.as_ref().map_or(0, |rest| rest.looks);
+        let (mut done, mut taken) = (0, 0);
+        for owner in self.roster.from(thread) {
+            if owner != thread && (done > 0 || (clocks.is_present(owner) && looks < TAKE_AFTER)) {
+                continue;
+            }
+            for seat in self.roster.list(owner) {
+                let dare = self.optimistic && owner == thread && looks > DARE_AFTER;
+                if clocks.bound(seat).is_some() {
+                    if let Some(rest) = rest.take() {
+                        *idle += rest.since.elapsed();
+                    }
+                } else if !dare {
+                    continue;
+                }
+                if self.go_on(seat, &self.tallies[thread], hand, dare) {
+                    done += 1;
+                    if owner != thread {
+                        taken += 1;
+                        // Until it comes back, nobody waits for it.
+                        clocks.set_present(owner, false);
+                    }
+                }
+            }
         }
-        // Who has the part is the only one to write its clock.
-        let before = Time(self.clocks[seat].load(Ordering::Relaxed));
-        self.clocks[seat].store(clock.0, Ordering::Release);
-        debug_assert!(before <= clock, "a clock does not go back");
-        if before < stop && clock >= stop && self.behind.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.go_on();
+        (done, taken)
+    }
+
+    /// Lets a part go on as long as it can, if nobody else has it; with `dare`, beyond its window. Returns whether it has handled
+    /// events for good.
+    fn go_on(&self, seat: usize, tally: &Tally, hand: &mut Hand<M>, dare: bool) -> bool {
+        let clocks = &self.clocks;
+        let Some(mut part) = try_lock(&self.seats[seat].part) else {
+            return false;
+        };
+        let most = self.stride.load(Ordering::Relaxed);
+        while let Some(safe) = clocks.bound(seat) {
+            let limit = safe;
+            self.advance(seat, &mut part, Window { safe, limit, most }, hand);
         }
-    }
-
-    /// By the last that has come to the milestone: sets the next one, or ends the round.
-    fn go_on(&self) {
-        let milestone = Time(self.milestone.load(Ordering::Relaxed));
-        let next = after(halt_end(milestone)).min(Time(self.limit.load(Ordering::Relaxed)));
-        if next > milestone && !self.halted.load(Ordering::Relaxed) {
-            self.behind.store(self.clocks.len() as u64, Ordering::Relaxed);
-            self.milestone.store(next.0, Ordering::Release);
-        } else {
-            self.over.store(true, Ordering::Release);
+        if dare {
+            let (safe, limit, most) = (clocks.clock(seat), clocks.milestone(), DARING_STRIDE);
+            self.advance(seat, &mut part, Window { safe, limit, most }, hand);
         }
+        let events = self.seats[seat].news.publish(&part);
+        add(&tally.events, events);
+        events > 0
     }
 
-    /// Whether the round has ended.
-    pub(super) fn is_over(&self) -> bool {
-        self.over.load(Ordering::Acquire)
+    /// A part does what it can in a window, and tells others how far it is.
+    fn advance(&self, seat: usize, part: &mut Part<M>, window: Window, hand: &mut Hand<M>) {
+        if self.office.earliest(self.first + seat) < Time::NEVER {
+            self.office.fetch(self.first + seat, &mut hand.letters);
+        }
+        part.work(window, &mut hand.letters, &self.partition, &mut hand.bag);
+        hand.bag.empty(&self.office);
+        let halted = part.halted().is_some_and(|(time, _)| time < window.safe);
+        self.clocks.pass(seat, part.next().min(window.safe), halted);
     }
+}
 
-    /// The round ends here for everybody.
-    pub(super) fn break_off(&self) {
-        self.over.store(true, Ordering::Release);
-    }
-
-    /// A thread begins to look after its parts, or does not any more.
-    pub(super) fn set_present(&self, thread: usize, present: bool) {
-        self.present[thread].store(present, Ordering::Relaxed);
-    }
-
-    /// Whether a thread looks after its parts.
-    pub(super) fn is_present(&self, thread: usize) -> bool {
-        self.present[thread].load(Ordering::Relaxed)
+impl Rest {
+    fn begin() -> Rest {
+        Rest {
+            since: Instant::now(),
+            looks: 0,
+        }
     }
 }
