@@ -16,6 +16,8 @@ use std::ops::Range;
 /// are moved on even where there is nothing to do.
 const LOOKAHEADS: u64 = 256;
 const MILESTONES: u64 = 16;
+/// And, about, in events: between rounds a run can be interrupted.
+const EVENTS: u64 = 1 << 19;
 
 /// See the [module](self). Parts are those of this process, counted from 0.
 #[derive(Debug)]
@@ -65,10 +67,12 @@ impl Clocks {
     }
 
     /// Leader, between rounds: sets the clocks of the parts from `first` on. `horizon` says how far all are, those of other
-    /// processes too, which stay where they are for this round. Nothing from `limit` on is handled.
-    pub(super) fn begin(&self, first: usize, reach: &Reach, horizon: &mut Horizon, limit: Time) {
+    /// processes too, which stay where they are for this round. Nothing from `limit` on is handled. A lookahead is expected to have
+    /// so many `events`.
+    pub(super) fn begin(&self, first: usize, reach: &Reach, horizon: &mut Horizon, limit: Time, events: u64) {
         reach.set_clocks(horizon);
-        let lookaheads = self.lookahead.0.saturating_mul(LOOKAHEADS);
+        let lookaheads = (EVENTS / events.max(1)).clamp(1, LOOKAHEADS);
+        let lookaheads = self.lookahead.0.saturating_mul(lookaheads);
         let limit = limit.min(horizon.first() + Time(lookaheads.min(HALT_GRID.0 * MILESTONES)));
         let parts = horizon.parts();
         let here = first..first + self.clocks.len();
@@ -190,7 +194,7 @@ mod tests {
         let mut horizon = Horizon::new();
         horizon.set(next.into_iter(), after(halt_end(next.into_iter().min().unwrap())));
         let clocks = Clocks::new(&partition, here.clone(), 1);
-        clocks.begin(here.start, &Reach::new(&partition), &mut horizon, limit);
+        clocks.begin(here.start, &Reach::new(&partition), &mut horizon, limit, 1);
         clocks
     }
 

@@ -137,7 +137,7 @@ fn two_clocks() -> Clocks {
     let mut horizon = Horizon::new();
     horizon.set([Time(100), Time(100)].into_iter(), Time(120));
     let clocks = Clocks::new(&partition, 0..2, 2);
-    clocks.begin(0, &Reach::new(&partition), &mut horizon, Time(120));
+    clocks.begin(0, &Reach::new(&partition), &mut horizon, Time(120), 1);
     clocks
 }
 

@@ -29,7 +29,7 @@ const DARING_STRIDE: u64 = 8;
 const TAKE_AFTER: u32 = 1_024;
 /// Looks in vain between two looks at the time.
 const LOOKS: u32 = 1_024;
-/// How long a thread sleeps that cannot leave.
+/// How long a thread sleeps that has run out of patience, until it looks again.
 const NAP: Duration = Duration::from_micros(50);
 
 /// A thread that finds nothing to do.
@@ -42,14 +42,14 @@ impl<M: Model> Shared<M> {
     /// Leader: begins a round, with so many events of all parts in a lookahead. Nothing after `last` is to be handled.
     pub(super) fn begin_to_slide(&self, horizon: &mut Horizon, last: Time, density: u64) {
         self.look_ahead(horizon);
-        self.clocks.begin(self.first, &self.reach, horizon, after(last));
+        self.clocks
+            .begin(self.first, &self.reach, horizon, after(last), density);
         let stride = density / self.seats.len() as u64 / STRIDES;
         self.stride
             .store(stride.clamp(LEAST_STRIDE, MOST_STRIDE), Ordering::Relaxed);
     }
 
-    /// Does of a round what is there for `thread` to do; when it last did something, if at all. The leader stays to the end, others
-    /// go when there has been nothing for a while.
+    /// Does of a round what is there for `thread` to do, to its end; when it last did something, if at all.
     pub(super) fn slide(&self, thread: usize, hand: &mut Hand<M>) -> Option<Instant> {
         let (clocks, tally) = (&self.clocks, &self.tallies[thread]);
         let (begin, mut idle) = (Instant::now(), Duration::ZERO);
@@ -67,9 +67,8 @@ impl<M: Model> Shared<M> {
             rest.looks = rest.looks.saturating_add(1);
             std::hint::spin_loop();
             if rest.looks.is_multiple_of(LOOKS) && rest.since.elapsed() > PATIENCE {
-                if thread > 0 {
-                    break;
-                }
+                // Meanwhile others may do what comes up.
+                clocks.set_present(thread, false);
                 std::thread::sleep(NAP);
             }
         }
