@@ -21,9 +21,9 @@ const STRIDES: u64 = 8;
 /// ... but not after fewer events than this, nor after more.
 const LEAST_STRIDE: u64 = 4;
 const MOST_STRIDE: u64 = 1_024;
-// Looks are some 10 ns each.
+// Looks are some 30 ns each.
 /// Looks of a thread in vain before it lets its parts go beyond their windows, and by how many events at a time.
-const DARE_AFTER: u32 = 256;
+const DARE_AFTER: u32 = 1_024;
 const DARING_STRIDE: u64 = 8;
 /// Looks in vain before it takes the parts of another thread.
 const TAKE_AFTER: u32 = 1_024;
