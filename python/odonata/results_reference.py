@@ -54,8 +54,8 @@ RUN_KEYS = {
     "threads": "Threads that it ran on.",
     "ranks": "Processes that it ran on.",
     "schedule": "How the run was carried out and how that went, on which no result depends: reasons for the "
-    "choice, parts, lookahead_s (shortest delay between parts), rounds, events_per_window, "
-    "sent_between_parts, waiting_share (of the threads' time), and of each of its processes events, cpu_s, "
+    "choice, parts, lookahead_s (shortest delay between parts), rounds, events_per_window (that a part handled "
+    "before it waited), sent_between_parts, waiting_share (of the threads' time), and of each of its processes events, cpu_s, "
     "and peak_rss_bytes; with the optimistic scheduler also optimistic: events speculated (handled beyond a "
     "window) and rolled_back, rollbacks, anti_messages, gvt_rounds, efficiency (share of the events handled "
     "that were for good), and peak_journal_bytes.",
