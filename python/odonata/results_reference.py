@@ -54,11 +54,11 @@ RUN_KEYS = {
     "threads": "Threads that it ran on.",
     "ranks": "Processes that it ran on.",
     "schedule": "How the run was carried out and how that went, on which no result depends: reasons for the "
-    "choice, parts, lookahead_s (shortest delay between parts), rounds, events_per_window (that a part handled "
-    "before it waited), sent_between_parts, waiting_share (of the threads' time), and of each of its processes events, cpu_s, "
-    "and peak_rss_bytes; with the optimistic scheduler also optimistic: events speculated (handled beyond a "
-    "window) and rolled_back, rollbacks, anti_messages, gvt_rounds, efficiency (share of the events handled "
-    "that were for good), and peak_journal_bytes.",
+    "choice, parts, lookahead_s (shortest delay between parts), rounds, events_per_window (that a part "
+    "handled before it waited), sent_between_parts, waiting_share (of the threads' time), and of each of its "
+    "processes events, cpu_s, and peak_rss_bytes; with the optimistic scheduler also optimistic: events "
+    "speculated (handled beyond a window) and rolled_back, rollbacks, anti_messages, gvt_rounds, efficiency "
+    "(share of the events handled that were for good), and peak_journal_bytes.",
     "blame": "Whether waits were charged to jobs (tables blame and blame_series).",
     "deadlock_cycle": "Where network.routing.deadlock_check is warn: channels that can wait for each other "
     "in a circle, hop by hop; empty if there are none. Else null: a run does not look for them, odonata "
