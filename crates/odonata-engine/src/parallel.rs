@@ -2,8 +2,7 @@
 //!
 //! They work in rounds. At the beginning of one it is known when the next event of every part is due, and from that
 //! how far each can go without anything coming to it any more: its *window*. Parts handle the events of their windows
-//! in any order, on any thread; what they have for each other is put into inboxes, and taken in when the receiver does its share of a
-//! later round. As windows begin where the next event is, times at which nothing happens cost nothing.
+//! in any order, on any thread; what they have for each other is put into inboxes, and taken in when the receiver goes on. As windows begin where the next event is, times at which nothing happens cost nothing.
 //!
 //! - *Conservative*, a part ends its share of a round with its window. Nothing that it is sent in the round can be for
 //!   before, so no event ever has to be taken back.
@@ -54,7 +53,7 @@ use roster::Roster;
 use shared::{Hand, Seat, Shared, Tally};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use sync::{AtomicBool, AtomicU64, Mutex, Padded, lock};
+use sync::{AtomicBool, AtomicU64, Mutex, Ordering, Padded, lock};
 use team::Team;
 
 pub use ahead::Optimism;
@@ -93,8 +92,10 @@ pub struct Parallel<M: Model> {
     now: Time,
     /// The first instant at which a part halted the run, as last agreed on.
     halted: Time,
-    /// When the first event of the round was due, and the last instant that is handled at all.
+    /// When the first event of the round was due, and before when its events lie at most.
     first: Time,
+    end: Time,
+    /// The last instant that is handled at all.
     last: Time,
     rounds: u64,
     /// Events handled before this state was loaded.
@@ -105,6 +106,8 @@ pub struct Parallel<M: Model> {
     expected: Expected,
     /// Events of each part when parts were last dealt out.
     dealt: Vec<u64>,
+    /// Events of all when they were.
+    dealt_at: u64,
     /// Wall time spent in [`run`](Scheduler::run), and of it in waiting for other processes.
     running: Duration,
     away: Duration,
@@ -160,6 +163,7 @@ impl<M: Model + 'static> Parallel<M> {
             sliding: AtomicBool::new(false),
             clocks: Clocks::new(&partition, here, threads),
             stride: AtomicU64::new(u64::MAX),
+            eager: AtomicBool::new(false),
             roster: Roster::new(seats.len(), threads),
             tallies: (0..threads).map(|_| Padded(Tally::default())).collect(),
             failed: Mutex::new(None),
@@ -177,12 +181,14 @@ impl<M: Model + 'static> Parallel<M> {
             now: Time::ZERO,
             halted: Time::NEVER,
             first: Time::ZERO,
+            end: Time::ZERO,
             last: Time::NEVER,
             rounds: 0,
             before: 0,
             total: (0, 0),
             expected: Expected::default(),
             dealt: vec![0; shared.seats.len()],
+            dealt_at: 0,
             running: Duration::ZERO,
             away: Duration::ZERO,
             lost: None,
@@ -196,6 +202,7 @@ impl<M: Model + 'static> Parallel<M> {
     pub fn crowd(&mut self, sliding: bool) {
         if let Some(team) = &mut self.team {
             team.crowd(sliding);
+            self.shared.eager.store(sliding, Ordering::Relaxed);
         }
     }
 }
@@ -205,7 +212,7 @@ impl<M: Model + 'static> Parallel<M> {
 struct Expected {
     events: u64,
     windows: u64,
-    /// Picoseconds by which the first event is later than in the round before.
+    /// Picoseconds from the first event to the one of the next round, as far as that was within the round's reach.
     advance: u64,
 }
 

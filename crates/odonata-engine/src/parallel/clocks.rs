@@ -17,7 +17,7 @@ use std::ops::Range;
 const LOOKAHEADS: u64 = 256;
 const MILESTONES: u64 = 16;
 /// And, about, in events: between rounds a run can be interrupted.
-const EVENTS: u64 = 1 << 19;
+const EVENTS: u64 = 1 << 16;
 
 /// See the [module](self). Parts are those of this process, counted from 0.
 #[derive(Debug)]
@@ -104,6 +104,11 @@ impl Clocks {
         Time(self.milestone.load(Ordering::Acquire))
     }
 
+    /// The end of the round.
+    pub(super) fn limit(&self) -> Time {
+        Time(self.limit.load(Ordering::Relaxed))
+    }
+
     /// Where the part waits for the others, this time.
     #[inline]
     fn stop(&self, seat: usize) -> Time {
@@ -132,9 +137,12 @@ impl Clocks {
             self.halted.store(true, Ordering::Relaxed);
         }
         // Who has the part is the only one to write its clock.
-        let before = Time(self.clocks[seat].load(Ordering::Relaxed));
-        self.clocks[seat].store(clock.0, Ordering::Release);
+        let before = self.clock(seat);
         debug_assert!(before <= clock, "a clock does not go back");
+        if before == clock {
+            return;
+        }
+        self.clocks[seat].store(clock.0, Ordering::Release);
         if before < stop && clock >= stop && self.behind.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.go_on();
         }

@@ -10,7 +10,7 @@ use super::letters::{Inbox, Letters};
 use super::reach::{Horizon, Reach};
 use super::roster::Roster;
 use super::sync::{AtomicU64, Mutex, Ordering, lock};
-use crate::{Key, Partition, Time};
+use crate::{HALT_GRID, Key, Partition, Time};
 use loom::model::Builder;
 use loom::thread;
 use std::sync::Arc;
@@ -130,15 +130,21 @@ fn letters_are_neither_lost_nor_doubled_and_the_first_is_known_at_the_end_of_the
     });
 }
 
-/// Two parts that reach each other in 10.
+/// Two parts that reach each other in 10, 100 before a point of the grid, in a round that ends 20 behind it.
 fn two_clocks() -> Clocks {
     let senders = vec![vec![(1, Time(10))], vec![(0, Time(10))]];
     let partition = Partition::new(vec![0, 1, 2], senders).unwrap();
     let mut horizon = Horizon::new();
-    horizon.set([Time(100), Time(100)].into_iter(), Time(120));
+    horizon.set([Time(HALT_GRID.0 - 100); 2].into_iter(), HALT_GRID);
     let clocks = Clocks::new(&partition, 0..2, 2);
-    clocks.begin(0, &Reach::new(&partition), &mut horizon, Time(120), 1);
+    let limit = HALT_GRID + Time(20);
+    clocks.begin(0, &Reach::new(&partition), &mut horizon, limit, 1);
     clocks
+}
+
+/// So much after where the round begins.
+fn at(time: u64) -> Time {
+    Time(HALT_GRID.0 - 100 + time)
 }
 
 #[test]
@@ -149,32 +155,56 @@ fn who_sees_a_clock_sees_the_letters_that_were_posted_before() {
             let shared = shared.clone();
             thread::spawn(move || {
                 let mut letters = Letters::new();
-                letters.tokens.push((1, Time(112), 5));
+                letters.tokens.push((1, at(12), 5));
                 shared.1.put(&mut letters);
-                shared.0.pass(0, Time(105), false);
+                shared.0.pass(0, at(5), false);
             })
         };
-        let bound = shared.0.bound(1).expect("110 at least");
-        if bound > Time(110) {
-            assert_eq!((bound, shared.1.earliest()), (Time(115), Time(112)));
+        let bound = shared.0.bound(1).expect("10 at least");
+        if bound > at(10) {
+            assert_eq!((bound, shared.1.earliest()), (at(15), at(12)));
         }
         sender.join().unwrap();
     });
 }
 
-#[test]
-fn the_last_at_a_milestone_ends_the_round_and_only_the_last() {
-    loom::model(|| {
+/// Both go to the milestone, where one has halted the run or not, and then as far as they may.
+fn two_milestones(halted: bool) {
+    loom::model(move || {
         let clocks = Arc::new(two_clocks());
+        let go = move |clocks: &Clocks, seat: usize, halted: bool| {
+            clocks.pass(seat, HALT_GRID, halted);
+            if clocks.milestone() > HALT_GRID {
+                clocks.pass(seat, clocks.milestone(), false);
+                return true;
+            }
+            false
+        };
         let other = {
             let clocks = clocks.clone();
-            thread::spawn(move || clocks.pass(0, Time(120), false))
+            thread::spawn(move || go(&clocks, 0, halted))
         };
-        if clocks.is_over() {
-            panic!("part 1 is not there");
+        let mut went_on = [false, go(&clocks, 1, false)];
+        went_on[0] = other.join().unwrap();
+        for seat in [0, 1] {
+            // Who came first has not seen the next milestone.
+            if !halted && !went_on[seat] {
+                assert!(!clocks.is_over());
+                clocks.pass(seat, clocks.milestone(), false);
+            }
         }
-        clocks.pass(1, Time(120), false);
-        other.join().unwrap();
         assert!(clocks.is_over());
+        let end = if halted { HALT_GRID } else { HALT_GRID + Time(20) };
+        assert_eq!([0, 1].map(|seat| clocks.clock(seat)), [end; 2]);
     });
+}
+
+#[test]
+fn the_last_at_a_milestone_sets_the_next_one_and_at_the_end_ends_the_round() {
+    two_milestones(false);
+}
+
+#[test]
+fn nobody_goes_beyond_a_milestone_before_which_the_run_was_halted() {
+    two_milestones(true);
 }

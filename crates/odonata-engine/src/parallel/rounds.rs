@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Rounds after which parts are dealt out anew among the threads.
+/// Rounds, and events, after which parts are dealt out anew among the threads.
 const ARRANGE_EVERY: u64 = 256;
+const ARRANGE_AFTER: u64 = 1 << 17;
 
 /// What is known when nothing is under way.
 struct Settled {
@@ -79,7 +80,7 @@ impl<M: Model> Parallel<M> {
         if first > last {
             return Ok(Some(Pause::TimeLimit));
         }
-        let advance = first.0.saturating_sub(self.first.0);
+        let advance = first.min(self.end).0.saturating_sub(self.first.0);
         self.expected.advance = (self.expected.advance - self.expected.advance / 16).saturating_add(advance);
         (self.first, self.last) = (first, last);
         let limit = after(halt_end(first).min(last));
@@ -124,16 +125,22 @@ impl<M: Model> Parallel<M> {
         let large = events >= team.worthwhile * 16;
         // Events of all parts in a lookahead.
         let lookahead = shared.partition.lookahead().0;
-        let density = (u128::from(events) * u128::from(lookahead) / u128::from(advance.max(1))) as u64;
+        let density = u128::from(events) * u128::from(lookahead) / u128::from(advance.max(1));
+        let density = u64::try_from(density).unwrap_or(u64::MAX);
         let worthwhile = team.sliding.unwrap_or(large && density >= team.worthwhile);
         // What was done too early becomes final window by window, even where nothing else is left to do.
         let restrained = shared.restrained.load(Ordering::Relaxed);
         let slides = worthwhile && shared.reach.is_by_part() && !restrained;
         shared.sliding.store(slides, Ordering::Relaxed);
+        self.end = match shared.optimistic {
+            true => Time(shared.limit.load(Ordering::Relaxed)),
+            false => self.first + shared.partition.lookahead(),
+        };
         let mut wanted = (windows as usize).saturating_sub(1);
         if slides {
             shared.begin_to_slide(&mut self.hand.horizon, self.last, density);
             wanted = shared.seats.len() - 1;
+            self.end = shared.clocks.limit();
         }
         team.work(shared, &mut self.hand, if large { wanted } else { 0 });
         let total = (shared.sum(|tally| &tally.events), shared.sum(|tally| &tally.windows));
@@ -141,7 +148,8 @@ impl<M: Model> Parallel<M> {
         self.total = total;
         self.expected.events = events - events / 16 + last.0;
         self.expected.windows = last.1;
-        if self.rounds.is_multiple_of(ARRANGE_EVERY) {
+        if self.rounds.is_multiple_of(ARRANGE_EVERY) || total.0 - self.dealt_at >= ARRANGE_AFTER {
+            self.dealt_at = total.0;
             let mut loads = Vec::with_capacity(self.dealt.len());
             for (seat, dealt) in self.shared.seats.iter().zip(&mut self.dealt) {
                 let events = seat.news.events();

@@ -130,6 +130,8 @@ pub(super) struct Shared<M: Model> {
     pub(super) clocks: Clocks,
     /// Events of a part in such a round before it tells others how far it is.
     pub(super) stride: AtomicU64,
+    /// Threads wait for nothing before they take parts of others, or let theirs go beyond their windows: to test with.
+    pub(super) eager: AtomicBool,
     pub(super) tallies: Vec<Padded<Tally>>,
     /// The first panic of a handler.
     pub(super) failed: Mutex<Option<Box<dyn Any + Send>>>,

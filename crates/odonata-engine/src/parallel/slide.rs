@@ -9,7 +9,7 @@
 
 use super::part::{Part, Window};
 use super::reach::Horizon;
-use super::shared::{Hand, Shared, Tally, add};
+use super::shared::{Hand, Shared, add};
 use super::sync::{Ordering, try_lock};
 use super::team::PATIENCE;
 use crate::core::after;
@@ -22,20 +22,34 @@ const STRIDES: u64 = 8;
 const LEAST_STRIDE: u64 = 4;
 const MOST_STRIDE: u64 = 1_024;
 // Looks are some 30 ns each.
-/// Looks of a thread in vain before it lets its parts go beyond their windows, and by how many events at a time.
-const DARE_AFTER: u32 = 1_024;
+/// How long a thread finds nothing to do before it lets its parts go beyond their windows, and by how many events at a time.
+const DARE_AFTER: Duration = Duration::from_micros(20);
 const DARING_STRIDE: u64 = 8;
-/// Looks in vain before it takes the parts of another thread.
-const TAKE_AFTER: u32 = 1_024;
-/// Looks in vain between two looks at the time.
-const LOOKS: u32 = 1_024;
+/// How long before it takes parts of other threads.
+const TAKE_AFTER: Duration = Duration::from_micros(30);
 /// How long a thread sleeps that has run out of patience, until it looks again.
 const NAP: Duration = Duration::from_micros(50);
+/// Looks between two looks at the time.
+const LOOKS: u32 = 32;
 
 /// A thread that finds nothing to do.
 struct Rest {
     since: Instant,
+    /// As far as it has looked at the time.
+    waited: Duration,
     looks: u32,
+    /// It has gone beyond its windows, and goes on with that.
+    daring: bool,
+}
+
+/// What came of letting a part go on.
+#[derive(PartialEq)]
+enum Step {
+    /// Somebody else has it.
+    Busy,
+    /// It has handled no event for good.
+    Moved,
+    Handled,
 }
 
 impl<M: Model> Shared<M> {
@@ -64,9 +78,8 @@ impl<M: Model> Shared<M> {
                 continue;
             }
             let rest = rest.get_or_insert_with(Rest::begin);
-            rest.looks = rest.looks.saturating_add(1);
-            std::hint::spin_loop();
-            if rest.looks.is_multiple_of(LOOKS) && rest.since.elapsed() > PATIENCE {
+            rest.look();
+            if rest.waited > PATIENCE {
                 // Meanwhile others may do what comes up.
                 clocks.set_present(thread, false);
                 std::thread::sleep(NAP);
@@ -91,53 +104,87 @@ impl<M: Model> Shared<M> {
         idle: &mut Duration,
     ) -> (u64, u64) {
         let clocks = &self.clocks;
-        let looks = rest.as_ref().map_or(0, |rest| rest.looks);
+        let eager = self.eager.load(Ordering::Relaxed);
+        let waited = rest.as_ref().map_or(Duration::ZERO, |rest| rest.waited);
+        let daring = rest.as_ref().is_some_and(|rest| rest.daring || waited >= DARE_AFTER);
+        let dare = self.optimistic && (daring || eager);
         let (mut done, mut taken) = (0, 0);
         for owner in self.roster.from(thread) {
-            if owner != thread && (done > 0 || (clocks.is_present(owner) && looks < TAKE_AFTER)) {
+            let own = owner == thread;
+            let is_needed = !clocks.is_present(owner) || waited >= TAKE_AFTER || eager;
+            if !own && (done > 0 || !is_needed) {
                 continue;
             }
             for seat in self.roster.list(owner) {
-                let dare = self.optimistic && owner == thread && looks > DARE_AFTER;
                 if clocks.bound(seat).is_some() {
-                    if let Some(rest) = rest.take() {
-                        *idle += rest.since.elapsed();
+                    let begin = rest.as_ref().map(|_| Instant::now());
+                    let step = self.go_on(seat, thread, hand);
+                    if step == Step::Busy {
+                        continue;
                     }
-                } else if !dare {
-                    continue;
-                }
-                if self.go_on(seat, &self.tallies[thread], hand, dare) {
-                    done += 1;
-                    if owner != thread {
-                        taken += 1;
-                        // Until it comes back, nobody waits for it.
-                        clocks.set_present(owner, false);
+                    if let (Some(rest), Some(begin)) = (rest.take(), begin) {
+                        *idle += begin - rest.since;
                     }
+                    if step == Step::Handled {
+                        done += 1;
+                        if !own {
+                            taken += 1;
+                            // Until it comes back, nobody waits for it.
+                            clocks.set_present(owner, false);
+                        }
+                    }
+                } else if own && dare {
+                    self.dare(seat, thread, hand, rest, idle);
                 }
             }
         }
         (done, taken)
     }
 
-    /// Lets a part go on as long as it can, if nobody else has it; with `dare`, beyond its window. Returns whether it has handled
-    /// events for good.
-    fn go_on(&self, seat: usize, tally: &Tally, hand: &mut Hand<M>, dare: bool) -> bool {
-        let clocks = &self.clocks;
+    /// Lets a part go on as long as it can.
+    fn go_on(&self, seat: usize, thread: usize, hand: &mut Hand<M>) -> Step {
         let Some(mut part) = try_lock(&self.seats[seat].part) else {
-            return false;
+            return Step::Busy;
         };
         let most = self.stride.load(Ordering::Relaxed);
-        while let Some(safe) = clocks.bound(seat) {
+        while let Some(safe) = self.clocks.bound(seat) {
             let limit = safe;
             self.advance(seat, &mut part, Window { safe, limit, most }, hand);
         }
-        if dare {
-            let (safe, limit, most) = (clocks.clock(seat), clocks.milestone(), DARING_STRIDE);
-            self.advance(seat, &mut part, Window { safe, limit, most }, hand);
-        }
         let events = self.seats[seat].news.publish(&part);
-        add(&tally.events, events);
-        events > 0
+        add(&self.tallies[thread].events, events);
+        match events {
+            0 => Step::Moved,
+            _ => Step::Handled,
+        }
+    }
+
+    /// Lets a part go on beyond its window.
+    fn dare(&self, seat: usize, thread: usize, hand: &mut Hand<M>, rest: &mut Option<Rest>, idle: &mut Duration) {
+        let clocks = &self.clocks;
+        let (safe, limit, most) = (clocks.clock(seat), clocks.milestone(), DARING_STRIDE);
+        if safe >= limit {
+            return;
+        }
+        let Some(mut part) = try_lock(&self.seats[seat].part) else {
+            return;
+        };
+        // It may have gone on before the lock was there.
+        if clocks.clock(seat) != safe {
+            return;
+        }
+        let (begin, before) = (Instant::now(), part.counts().speculated);
+        self.advance(seat, &mut part, Window { safe, limit, most }, hand);
+        add(&self.tallies[thread].events, self.seats[seat].news.publish(&part));
+        if part.counts().speculated > before {
+            if let Some(rest) = rest {
+                *idle += begin - rest.since;
+            }
+            *rest = Some(Rest {
+                daring: true,
+                ..Rest::begin()
+            });
+        }
     }
 
     /// A part does what it can in a window, and tells others how far it is.
@@ -156,7 +203,18 @@ impl Rest {
     fn begin() -> Rest {
         Rest {
             since: Instant::now(),
+            waited: Duration::ZERO,
             looks: 0,
+            daring: false,
         }
+    }
+
+    /// Another look was in vain.
+    fn look(&mut self) {
+        self.looks = self.looks.wrapping_add(1);
+        if self.looks.is_multiple_of(LOOKS) {
+            self.waited = self.since.elapsed();
+        }
+        std::hint::spin_loop();
     }
 }

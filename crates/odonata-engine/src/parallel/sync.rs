@@ -11,20 +11,16 @@ pub(super) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
 
 use std::ops::Deref;
-use std::sync::{PoisonError, TryLockError};
+use std::sync::PoisonError;
 
 /// Locks; a thread that panicked with the lock held is dealt with elsewhere.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Locks, if nobody else has the lock.
+/// Locks, if nobody else has the lock, or has panicked with it: what is in it may be half done.
 pub(super) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    match mutex.try_lock() {
-        Ok(guard) => Some(guard),
-        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-        Err(TryLockError::WouldBlock) => None,
-    }
+    mutex.try_lock().ok()
 }
 
 /// What is in a lock that nobody else can have.
