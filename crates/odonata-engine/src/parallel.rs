@@ -15,8 +15,8 @@
 //!
 //! - With one thread there are no locks, and no waiting: parts take turns, and each finds its state in the cache
 //!   (after its first event). That is what makes large networks fast on one core.
-//! - With several, parts are claimed by whoever is there. Where windows hold enough, they [slide]: a round is then many windows long, and
-//!   a part waits only for those that can send to it.
+//! - With several, parts are claimed by whoever is there. Where windows hold enough, they [slide]: a round is then many windows
+//!   long, and a part waits only for those that can send to it, and for those of other processes.
 //! - With several processes, each round begins with two collective operations of the [`Transport`]: who is how far,
 //!   and what is for whom.
 

@@ -73,7 +73,7 @@ pub struct Figures {
     pub sent: u64,
     /// How often all parts agreed on how far they may go.
     pub rounds: u64,
-    /// How often a part had something to do in a round.
+    /// How often a part had something to do before it waited: in a round, or in a turn of one in which windows slide.
     pub windows: u64,
     /// Those of them that a thread took over from another.
     pub stolen: u64,

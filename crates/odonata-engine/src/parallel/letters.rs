@@ -107,7 +107,7 @@ impl<P, T> Letters<P, T> {
 pub(super) struct Inbox<P, T> {
     letters: Mutex<Letters<P, T>>,
     /// The time of the first letter here, or under way to the other process. Written with the lock, read when all
-    /// parts stand still.
+    /// parts stand still, or by who has seen the sender's clock behind it.
     earliest: AtomicU64,
 }
 
