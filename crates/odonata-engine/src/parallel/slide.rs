@@ -17,13 +17,13 @@ use crate::{Model, Time};
 use std::time::{Duration, Instant};
 
 /// A part tells others how far it is this many times in a window ...
-const STRIDES: u64 = 8;
+const STRIDES: u64 = 4;
 /// ... but not after fewer events than this, nor after more.
-const LEAST_STRIDE: u64 = 4;
+const LEAST_STRIDE: u64 = 8;
 const MOST_STRIDE: u64 = 1_024;
 // Looks are some 30 ns each.
 /// How long a thread finds nothing to do before it lets its parts go beyond their windows, and by how many events at a time.
-const DARE_AFTER: Duration = Duration::from_micros(20);
+const DARE_AFTER: Duration = Duration::from_micros(30);
 const DARING_STRIDE: u64 = 8;
 /// How long before it takes parts of other threads.
 const TAKE_AFTER: Duration = Duration::from_micros(30);
