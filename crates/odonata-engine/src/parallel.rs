@@ -2,7 +2,8 @@
 //!
 //! They work in rounds. At the beginning of one it is known when the next event of every part is due, and from that
 //! how far each can go without anything coming to it any more: its *window*. Parts handle the events of their windows
-//! in any order, on any thread; what they have for each other is put into inboxes, and taken in when the receiver goes on. As windows begin where the next event is, times at which nothing happens cost nothing.
+//! in any order, on any thread; what they have for each other is put into inboxes, and taken in when the receiver goes on.
+//! As windows begin where the next event is, times at which nothing happens cost nothing.
 //!
 //! - *Conservative*, a part ends its share of a round with its window. Nothing that it is sent in the round can be for
 //!   before, so no event ever has to be taken back.
@@ -207,7 +208,8 @@ impl<M: Model + 'static> Parallel<M> {
     }
 }
 
-/// What a round is expected to have: means over the last ones, in sixteenths, but for the windows, which are as many as the last one had.
+/// What a round is expected to have: means over the last ones, in sixteenths, but for the windows, which are as many as the
+/// last one had.
 #[derive(Clone, Copy, Debug, Default)]
 struct Expected {
     events: u64,

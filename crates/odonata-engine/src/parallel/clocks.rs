@@ -112,8 +112,7 @@ impl Clocks {
     /// Where the part waits for the others, this time.
     #[inline]
     fn stop(&self, seat: usize) -> Time {
-        let cap = self.caps[seat].load(Ordering::Relaxed);
-        Time(cap.min(self.milestone.load(Ordering::Acquire)))
+        Time(self.caps[seat].load(Ordering::Relaxed)).min(self.milestone())
     }
 
     /// Before when nothing can come to the part any more; `None` if it has done all there is to do before.
@@ -150,8 +149,8 @@ impl Clocks {
 
     /// By the last that has come to the milestone: sets the next one, or ends the round.
     fn go_on(&self) {
-        let milestone = Time(self.milestone.load(Ordering::Relaxed));
-        let next = after(halt_end(milestone)).min(Time(self.limit.load(Ordering::Relaxed)));
+        let milestone = self.milestone();
+        let next = after(halt_end(milestone)).min(self.limit());
         if next > milestone && !self.halted.load(Ordering::Relaxed) {
             self.behind.store(self.clocks.len() as u64, Ordering::Relaxed);
             self.milestone.store(next.0, Ordering::Release);

@@ -21,7 +21,6 @@ const STRIDES: u64 = 4;
 /// ... but not after fewer events than this, nor after more.
 const LEAST_STRIDE: u64 = 8;
 const MOST_STRIDE: u64 = 1_024;
-// Looks are some 30 ns each.
 /// How long a thread finds nothing to do before it lets its parts go beyond their windows, and by how many events at a time.
 const DARE_AFTER: Duration = Duration::from_micros(30);
 const DARING_STRIDE: u64 = 8;
@@ -42,14 +41,11 @@ struct Rest {
     daring: bool,
 }
 
-/// What came of letting a part go on.
-#[derive(PartialEq)]
-enum Step {
-    /// Somebody else has it.
-    Busy,
-    /// It has handled no event for good.
-    Moved,
-    Handled,
+/// When a thread found nothing to do: now, and how long before.
+#[derive(Default)]
+struct Waits {
+    rest: Option<Rest>,
+    before: Duration,
 }
 
 impl<M: Model> Shared<M> {
@@ -66,18 +62,17 @@ impl<M: Model> Shared<M> {
     /// Does of a round what is there for `thread` to do, to its end; when it last did something, if at all.
     pub(super) fn slide(&self, thread: usize, hand: &mut Hand<M>) -> Option<Instant> {
         let (clocks, tally) = (&self.clocks, &self.tallies[thread]);
-        let (begin, mut idle) = (Instant::now(), Duration::ZERO);
+        let (begin, mut waits) = (Instant::now(), Waits::default());
         let (mut windows, mut stolen) = (0, 0);
-        let mut rest: Option<Rest> = None;
         while !clocks.is_over() {
             clocks.set_present(thread, true);
-            let (done, taken) = self.look_after_parts(thread, hand, &mut rest, &mut idle);
+            let (done, taken) = self.look_after_parts(thread, hand, &mut waits);
             if done > 0 {
                 windows += done;
                 stolen += taken;
                 continue;
             }
-            let rest = rest.get_or_insert_with(Rest::begin);
+            let rest = waits.rest.get_or_insert_with(Rest::begin);
             rest.look();
             if rest.waited > PATIENCE {
                 // Meanwhile others may do what comes up.
@@ -87,26 +82,23 @@ impl<M: Model> Shared<M> {
         }
         clocks.set_present(thread, false);
         let end = Instant::now();
-        let last = rest.map_or(end, |rest| rest.since);
+        let last = waits.rest.map_or(end, |rest| rest.since);
         add(&tally.windows, windows);
         add(&tally.stolen, stolen);
-        add(&tally.busy, (last - begin).saturating_sub(idle).as_nanos() as u64);
+        add(
+            &tally.busy,
+            (last - begin).saturating_sub(waits.before).as_nanos() as u64,
+        );
         tally.sent.store(hand.bag.sent, Ordering::Relaxed);
         (windows > 0).then_some(last)
     }
 
     /// Lets all parts go on for which `thread` is to care. How often one did, and how many of those are another thread's.
-    fn look_after_parts(
-        &self,
-        thread: usize,
-        hand: &mut Hand<M>,
-        rest: &mut Option<Rest>,
-        idle: &mut Duration,
-    ) -> (u64, u64) {
+    fn look_after_parts(&self, thread: usize, hand: &mut Hand<M>, waits: &mut Waits) -> (u64, u64) {
         let clocks = &self.clocks;
         let eager = self.eager.load(Ordering::Relaxed);
-        let waited = rest.as_ref().map_or(Duration::ZERO, |rest| rest.waited);
-        let daring = rest.as_ref().is_some_and(|rest| rest.daring || waited >= DARE_AFTER);
+        let waited = waits.rest.as_ref().map_or(Duration::ZERO, |rest| rest.waited);
+        let daring = waited >= DARE_AFTER || waits.rest.as_ref().is_some_and(|rest| rest.daring);
         let dare = self.optimistic && (daring || eager);
         let (mut done, mut taken) = (0, 0);
         for owner in self.roster.from(thread) {
@@ -117,15 +109,14 @@ impl<M: Model> Shared<M> {
             }
             for seat in self.roster.list(owner) {
                 if clocks.bound(seat).is_some() {
-                    let begin = rest.as_ref().map(|_| Instant::now());
-                    let step = self.go_on(seat, thread, hand);
-                    if step == Step::Busy {
+                    let begin = waits.rest.as_ref().map(|_| Instant::now());
+                    let Some(events) = self.go_on(seat, thread, hand) else {
                         continue;
+                    };
+                    if let Some(begin) = begin {
+                        waits.end(begin);
                     }
-                    if let (Some(rest), Some(begin)) = (rest.take(), begin) {
-                        *idle += begin - rest.since;
-                    }
-                    if step == Step::Handled {
+                    if events > 0 {
                         done += 1;
                         if !own {
                             taken += 1;
@@ -134,18 +125,16 @@ impl<M: Model> Shared<M> {
                         }
                     }
                 } else if own && dare {
-                    self.dare(seat, thread, hand, rest, idle);
+                    self.dare(seat, thread, hand, waits);
                 }
             }
         }
         (done, taken)
     }
 
-    /// Lets a part go on as long as it can.
-    fn go_on(&self, seat: usize, thread: usize, hand: &mut Hand<M>) -> Step {
-        let Some(mut part) = try_lock(&self.seats[seat].part) else {
-            return Step::Busy;
-        };
+    /// Lets a part go on as long as it can. How many events it has handled for good; `None` if somebody else has it.
+    fn go_on(&self, seat: usize, thread: usize, hand: &mut Hand<M>) -> Option<u64> {
+        let mut part = try_lock(&self.seats[seat].part)?;
         let most = self.stride.load(Ordering::Relaxed);
         while let Some(safe) = self.clocks.bound(seat) {
             let limit = safe;
@@ -153,14 +142,11 @@ impl<M: Model> Shared<M> {
         }
         let events = self.seats[seat].news.publish(&part);
         add(&self.tallies[thread].events, events);
-        match events {
-            0 => Step::Moved,
-            _ => Step::Handled,
-        }
+        Some(events)
     }
 
     /// Lets a part go on beyond its window.
-    fn dare(&self, seat: usize, thread: usize, hand: &mut Hand<M>, rest: &mut Option<Rest>, idle: &mut Duration) {
+    fn dare(&self, seat: usize, thread: usize, hand: &mut Hand<M>, waits: &mut Waits) {
         let clocks = &self.clocks;
         let (safe, limit, most) = (clocks.clock(seat), clocks.milestone(), DARING_STRIDE);
         if safe >= limit {
@@ -177,10 +163,8 @@ impl<M: Model> Shared<M> {
         self.advance(seat, &mut part, Window { safe, limit, most }, hand);
         add(&self.tallies[thread].events, self.seats[seat].news.publish(&part));
         if part.counts().speculated > before {
-            if let Some(rest) = rest {
-                *idle += begin - rest.since;
-            }
-            *rest = Some(Rest {
+            waits.end(begin);
+            waits.rest = Some(Rest {
                 daring: true,
                 ..Rest::begin()
             });
@@ -196,6 +180,15 @@ impl<M: Model> Shared<M> {
         hand.bag.empty(&self.office);
         let halted = part.halted().is_some_and(|(time, _)| time < window.safe);
         self.clocks.pass(seat, part.next().min(window.safe), halted);
+    }
+}
+
+impl Waits {
+    /// There was something to do from `now` on.
+    fn end(&mut self, now: Instant) {
+        if let Some(rest) = self.rest.take() {
+            self.before += now - rest.since;
+        }
     }
 }
 
