@@ -1,6 +1,10 @@
 # Everything a contributor needs. `make help` lists the targets.
 # Wanted on the machine: Rust (cargo) and Python >= 3.11 with venv. All else goes into .venv and target/.
 
+# A failure within a pipe is a failure.
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
+
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,14 +24,25 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 # Tests in as many processes as there are cores; those of runs over several processes take all cores themselves.
 SIDE_BY_SIDE := --numprocesses auto --dist loadfile --ignore-glob='*/test_mpi*.py'
 
+# Traces of real programs are no part of the repository. Where folders of such are named, separated by colons, or
+# found here, tests look at them too.
+export ODONATA_TRACES ?= $(abspath $(wildcard ../shared/traces/dumpi))
+# The same for Darshan logs.
+export ODONATA_DARSHAN_LOGS ?= $(abspath $(wildcard ../shared/traces/darshan))
+# The same for Chakra execution traces, and for OTF2 archives.
+export ODONATA_CHAKRA_TRACES ?= $(abspath $(wildcard ../shared/traces/chakra))
+export ODONATA_OTF2_ARCHIVES ?= $(abspath $(wildcard ../shared/traces/otf2))
+# The same for GOAL schedules.
+export ODONATA_GOAL_SCHEDULES ?= $(abspath $(wildcard ../shared/traces/goal))
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-mpi check check-concurrency format bench fuzz docs validation study-mfnetsim study-mfnetsim-paper study-amg clean FORCE
+.PHONY: help setup demo test test-mpi lint check site digests digests-update wheel wheel-aarch64 sdist check-concurrency format bench hop-costs fuzz hostile docs gallery validation study-mfnetsim study-mfnetsim-paper study-cluster2017 study-trinity2017 study-tpds2016 study-gpcnet study-real-machines study-amg clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(VENV)/.installed ## Build the package into .venv (does nothing if nothing changed)
+setup: $(VENV)/.dev ## Build the package into .venv, with what tests need (does nothing if nothing changed)
 
 $(VENV)/.tools: pyproject.toml
 	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust 1.88 or newer"; exit 1; }
@@ -43,29 +58,51 @@ $(VENV)/.mpi: $(VENV)/.tools FORCE
 $(VENV)/.installed: $(VENV)/.tools $(VENV)/.mpi $(RUST_SOURCES)
 	@$(if $(MPI),command -v $(MPICC_OF_MPI) >/dev/null || { echo "$(MPICC_OF_MPI) is missing: see docs/mpi.md"; rm $(VENV)/.mpi; exit 1; })
 	@echo "building the simulator$(if $(MPI), for MPI by $(MPICC_OF_MPI)); the first time takes a few minutes"
-	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(if $(MPI),MPICC=$(MPICC_OF_MPI)) \
-	  $(BIN)/maturin develop --release --locked --quiet --extras dev $(if $(MPI),--features mpi)
+	$(DEVELOP)
 	@touch $@
 
-demo: setup ## Set up, run the example, show its results
+# What tests, lints and pictures need beside the package. It is installed after it: who only runs the demo does not wait for it.
+$(VENV)/.dev: pyproject.toml $(VENV)/.installed
+	@[[ $@ -nt pyproject.toml ]] || $(DEVELOP) --extras dev
+	@touch $@
+
+DEVELOP = PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV=$(abspath $(VENV)) $(if $(MPI),MPICC=$(MPICC_OF_MPI)) \
+  $(BIN)/maturin develop --release --locked --quiet $(if $(MPI),--features mpi)
+
+demo: $(VENV)/.installed ## Build the package, run the example, show its results
 	$(ODONATA) run examples/interference.toml -o results/interference --force
 
 test: setup ## Set up and run all tests, Rust and Python
-	cargo test --workspace --locked
+	cargo test --workspace --locked | $(BIN)/python tests/python/skips.py
+	$(BIN)/python tests/digests/check.py --quick
 	tests/mpi/setup.sh
+	tests/slurm/setup.sh
+	tests/browser/setup.sh
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 	$(BIN)/python -m pytest tests/python/test_mpi*.py
+
+digests: setup ## Hold the results of 790 scenarios against those recorded (ARGS="mpi/", tests/digests)
+	$(BIN)/python tests/digests/check.py $(ARGS)
+
+digests-update: setup ## Record what they give now (ARGS="mpi/")
+	$(BIN)/python tests/digests/check.py --update $(ARGS)
 
 test-mpi: setup ## Run the tests of runs over several processes, for every MPI library of this machine
 	tests/mpi/setup.sh
 	$(BIN)/python -m pytest tests/python/test_mpi*.py
 
-check: setup ## Format, lints, generated docs, quick tests: run before a commit
+hop-costs: setup ## Instructions and cache misses per packet-hop, held against those recorded (needs valgrind; benches/README.md)
+	tests/valgrind/setup.sh
+	$(BIN)/python benches/hop_costs.py --check
+
+lint: setup ## Format, lints, types
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-	$(BIN)/ruff check python tests studies benches
-	$(BIN)/ruff format --check python tests studies benches
+	$(BIN)/ruff check python tests studies benches docs/site docs/figures
+	$(BIN)/ruff format --check python tests studies benches docs/site docs/figures
 	$(BIN)/mypy
+
+check: lint ## The same, generated docs, quick tests: run before a commit
 	cargo test --workspace --lib --locked --quiet
 	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) -m 'not slow'
 
@@ -83,28 +120,80 @@ check-concurrency: ## Check what threads share: every interleaving (loom), an in
 
 # Needs what the other targets do not: a nightly toolchain, and `cargo install cargo-fuzz --locked`. See fuzz/README.md.
 MINUTES ?= 10
-TARGETS ?= conceptual dumpi program
+TARGETS ?= conceptual dumpi goal program
 
-fuzz: ## Hand arbitrary bytes to every reader of foreign input, MINUTES=10 for each target (TARGETS="conceptual dumpi program")
+fuzz: ## Hand arbitrary bytes to every reader of foreign input, MINUTES=10 for each target (TARGETS="conceptual dumpi goal program")
 	@cargo fuzz --version >/dev/null 2>&1 || { echo "missing: cargo install cargo-fuzz --locked"; exit 1; }
 	@set -e; for target in $(TARGETS); do mkdir -p fuzz/grown/$$target; \
 	  cargo +$(NIGHTLY) fuzz run $$target fuzz/grown/$$target fuzz/corpus/$$target -- -max_total_time=$$(($(MINUTES) * 60)) \
 	    -timeout=10 -rss_limit_mb=2048 $$(test -f fuzz/$$target.dict && echo -dict=fuzz/$$target.dict); \
 	done
 
+# How long all campaigns take together, the seed of all choices, and which campaigns. See tests/hostile/README.md.
+hostile: MINUTES = 3
+SEED ?= 1
+CAMPAIGNS ?=
+
+hostile: setup ## Try random and hostile input, MINUTES=3 in all (SEED=1 CAMPAIGNS="scenarios digests"); finds are kept
+	PYTHONPATH=tests $(BIN)/python -m hostile --minutes $(MINUTES) --seed $(SEED) $(CAMPAIGNS)
+
 format: setup ## Format all sources
 	cargo fmt --all
-	$(BIN)/ruff format python tests studies benches
-	$(BIN)/ruff check --fix --quiet python tests studies benches
+	$(BIN)/ruff format python tests studies benches docs/site docs/figures
+	$(BIN)/ruff check --fix --quiet python tests studies benches docs/site docs/figures
 
 bench: setup ## Measure packet-hops per CPU-second and memory per node (ARGS="--json --quick NAME")
 	$(ODONATA) bench $(ARGS)
 
-docs: setup ## Regenerate docs/scenario.md and docs/results.md from the types
+# What a wheel is built with: the profile, and the oldest glibc that it runs with, which the linker of Zig builds for.
+WHEEL_PROFILE ?= wheel
+WHEEL_PLATFORM ?= manylinux_2_28
+# Profile-guided optimisation, where the compiler has the tools for it (rustup component add llvm-tools): the wheel is built twice.
+WHEEL_PGO ?= $(if $(wildcard $(shell rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata),--pgo)
+
+MATURIN = PATH="$(abspath $(BIN)):$$PATH" VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin
+WHEEL_OPTIONS = --profile $(WHEEL_PROFILE) --locked --quiet --strip --zig --compatibility $(WHEEL_PLATFORM)
+
+$(VENV)/.wheel-tools: $(VENV)/.tools
+	$(BIN)/pip install --quiet --disable-pip-version-check 'maturin[zig]>=1.9.4,<2' 'auditwheel>=6,<7'
+	@touch $@
+
+wheel: $(VENV)/.wheel-tools ## Build a wheel for every Python from 3.11 on into dist/, install it into an empty venv, run the demo
+	rm -f dist/*_$(shell uname -m).whl
+	$(MATURIN) build $(WHEEL_OPTIONS) $(WHEEL_PGO) --out dist
+	$(BIN)/python tests/wheel.py dist/*_$(shell uname -m).whl $(WHEEL_PLATFORM)
+
+wheel-aarch64: $(VENV)/.wheel-tools ## The same for 64-bit ARM, built on any machine (rustup target add aarch64-unknown-linux-gnu)
+	rm -f dist/*_aarch64.whl
+	$(MATURIN) build $(WHEEL_OPTIONS) --target aarch64-unknown-linux-gnu --out dist
+	$(BIN)/python tests/wheel.py dist/*_aarch64.whl $(WHEEL_PLATFORM)
+
+sdist: $(VENV)/.wheel-tools ## Make the source archive in dist/, and hold it to what it is to have
+	rm -f dist/*.tar.gz
+	$(MATURIN) sdist --out dist
+	$(BIN)/python tests/sdist.py dist/*.tar.gz
+
+docs: setup ## Write anew what is made from the types: reference pages, odonata.scenario, what commands print on pages
+	$(ODONATA) schema --python > scenario.py.new && mv scenario.py.new python/odonata/scenario.py
 	$(ODONATA) schema --markdown > docs/scenario.md.new && mv docs/scenario.md.new docs/scenario.md
 	$(ODONATA) schema --tables --markdown > docs/results.md.new && mv docs/results.md.new docs/results.md
+	$(BIN)/python tests/python/console_blocks.py
 
-validation: setup ## Hold latency-load curves against BookSim 2 (SWEEPS="torus2d_dor_uniform ...")
+$(VENV)/.site-tools: pyproject.toml $(VENV)/.tools
+	$(BIN)/pip install --quiet --disable-pip-version-check $$($(BIN)/python -c \
+	  'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
+	@touch $@
+
+site: $(VENV)/.site-tools ## Build the documentation as a site into site/; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@$(BIN)/python tests/site.py site
+
+gallery: setup ## Draw the pictures of docs/gallery.md anew, by its commands
+	tests/browser/setup.sh
+	$(BIN)/python docs/figures/make.py
+
+validation: setup ## Hold storage devices against measured ones, latency-load curves against BookSim 2 (SWEEPS="torus2d_dor_uniform ...")
+	ODONATA_UPDATE_DOCS=1 cargo test --locked --quiet -p odonata-device --test table_one
 	$(BIN)/python studies/booksim/validate.py $(SWEEPS)
 
 study-mfnetsim: setup ## Run the MFNetSim case study beside its stored values (RUNS="cont-min-wkld2 ...")
@@ -113,8 +202,33 @@ study-mfnetsim: setup ## Run the MFNetSim case study beside its stored values (R
 study-mfnetsim-paper: setup ## Hold the MFNetSim case study against its paper's claims (RUNS="rand-min-wkld2 ...")
 	$(BIN)/python studies/mfnetsim/paper.py $(RUNS)
 
+study-cluster2017: WHAT = quick
+
+study-cluster2017: setup ## Hold checkpoints beside background traffic on a machine like Cori against their paper (WHAT="full --store")
+	$(BIN)/python studies/cluster2017/study.py $(WHAT)
+
+study-trinity2017: WHAT = phase2
+
+study-trinity2017: setup ## Hold IOR on Trinity's burst buffers against its text (WHAT=quick, "merged --store")
+	$(BIN)/python studies/trinity2017/study.py $(WHAT)
+
+study-tpds2016: WHAT = quick
+
+study-tpds2016: setup ## Hold three programs on dragonflies and tori, BookSim and Blue Gene against their paper (WHAT="full --store")
+	$(BIN)/python studies/tpds2016/study.py $(WHAT)
+
+study-gpcnet: WHAT = quick
+
+study-gpcnet: setup ## Hold GPCNeT's canaries beside congestors against measured machines (WHAT="full --store")
+	$(BIN)/python studies/gpcnet/study.py $(WHAT)
+
+study-real-machines: WHAT = quick
+
+study-real-machines: setup ## Ping-pongs on presets, and the table of real machines in docs/validation.md (WHAT=page)
+	$(BIN)/python studies/real_machines/study.py $(WHAT)
+
 study-amg: setup ## Replay the AMG trace of 27 ranks under three routings (ARGS="--placement contiguous --repeat 10")
 	$(BIN)/python studies/amg/routings.py $(ARGS)
 
-clean: ## Remove .venv, target/ and results/
-	rm -rf $(VENV) target results
+clean: ## Remove .venv, target/, dist/, site/ and results/
+	rm -rf $(VENV) target dist site results

@@ -1,10 +1,10 @@
 """Records per second of CPU time that DUMPI traces are looked at, opened and replayed into files with.
 
 Each trace is repeated until it has some millions of records (the files are made in a folder of their own, in
-memory where the machine has such a place). The best of three. The traces are data outside the repository,
-`../shared/traces/dumpi`; the environment variable ODONATA_SHARED names another place for `../shared`.
+memory where the machine has such a place). The best of three. The traces are of real programs and no part of
+the repository: the environment variable ODONATA_TRACES names their folder.
 
-    .venv/bin/python benches/traces.py
+    ODONATA_TRACES=FOLDER .venv/bin/python benches/traces.py
 
 Exit code: 0; 2 if the traces are not there.
 """
@@ -22,7 +22,6 @@ from typing import Any
 import odonata
 from odonata import trace_report
 
-REPOSITORY = Path(__file__).resolve().parents[1]
 MEMORY = Path("/dev/shm")
 #: Traces, and how often they are repeated.
 TRACES = {"petsc-mg3d-27": 50, "df-amg-27": 100, "lammps-peptide-16": 80}
@@ -46,10 +45,11 @@ def opening(trace: Path) -> float:
 
 def main() -> int:
     """Prints a line per trace."""
-    shared = os.environ.get("ODONATA_SHARED")
-    folder = (Path(shared) if shared else REPOSITORY.parent / "shared") / "traces/dumpi"
-    if not folder.is_dir():
-        print(f"the traces are not there: {folder}", file=sys.stderr)
+    folder = Path(os.environ.get("ODONATA_TRACES") or ".")
+    missing = [name for name in TRACES if not (folder / name).is_dir()]
+    if missing:
+        wanted = ", ".join(missing)
+        print(f"no {wanted} in {folder}: ODONATA_TRACES names the folder of the traces", file=sys.stderr)
         return 2
     print("| trace | records | statistics, M/s | opened, M/s | opened, replayed, written, M/s |")
     print("|---|---:|---:|---:|---:|")

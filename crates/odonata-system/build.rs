@@ -5,8 +5,21 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// The crates that hold state or change it: this one and those below it.
-const CRATES: [&str; 8] = [
-    "units", "engine", "topology", "blame", "network", "storage", "workload", "system",
+const CRATES: [&str; 14] = [
+    "units",
+    "engine",
+    "topology",
+    "blame",
+    "network",
+    "device",
+    "storage",
+    "workload",
+    "trace-format",
+    "conceptual",
+    "dumpi",
+    "program-file",
+    "host",
+    "system",
 ];
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {

@@ -6,7 +6,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use odonata_workload::conceptual::Conceptual;
+use odonata_conceptual::{Conceptual, Dialect};
 use odonata_workload::{Comm, Program, operations};
 
 /// Operations of a rank that are looked at.
@@ -23,7 +23,11 @@ fuzz_target!(|data: &[u8]| {
         _ => Err("no such file".to_owned()),
     };
     // An error has a text, whatever was read.
-    if let Err(errors) = Conceptual::parse_strict("strict.ncptl", text) {
+    let strict = Dialect {
+        strict: true,
+        ..Dialect::default()
+    };
+    if let Err(errors) = Conceptual::parse_as("strict.ncptl", text, strict) {
         assert!(!errors.to_string().is_empty());
     }
     let parsed = match Conceptual::parse("fuzz.ncptl", text) {

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use odonata_workload::dumpi::{RankFile, Statistics, Trace, TraceFiles, lint, repeat, traffic_matrix};
+use odonata_dumpi::{Incomplete, RankFile, Statistics, Trace, TraceFiles, lint, repeat};
+use odonata_trace_format::{Cancellation, traffic_matrix};
 use odonata_workload::{Collective, OpKind, Program, operations};
 
 const MARK: &[u8] = b"|RANK|";
@@ -39,17 +40,28 @@ fuzz_target!(|data: &[u8]| {
         .collect();
     let files = TraceFiles {
         ranks,
-        meta: Default::default(),
+        ..TraceFiles::default()
     };
+    for incomplete in [Incomplete::Refused, Incomplete::Read] {
+        look(&files.clone().with(incomplete));
+    }
+    if data.len() < 4_096 {
+        let _ = repeat(&files, &FOLDER.join("again"), 2);
+        let _ = std::fs::remove_dir_all(FOLDER.join("again"));
+    }
+});
+
+/// All that only reads `files`.
+fn look(files: &TraceFiles) {
     for path in &files.ranks {
-        if let Ok(mut file) = RankFile::open(path) {
+        if let Ok(mut file) = RankFile::open(path, files.incomplete) {
             let _ = file.for_each(path, |record| {
                 record.statuses();
             });
         }
     }
-    let _ = Statistics::of(&files);
-    let _ = lint(&files);
+    let _ = Statistics::of(files);
+    let _ = lint(files);
     if let Ok(trace) = Trace::of(files.clone(), 1.0) {
         for rank in 0..trace.ranks() {
             for op in operations(&trace, rank).take(MOST) {
@@ -58,10 +70,6 @@ fuzz_target!(|data: &[u8]| {
                 }
             }
         }
-        traffic_matrix(&trace);
+        traffic_matrix(&trace, &Cancellation::default());
     }
-    if data.len() < 4_096 {
-        let _ = repeat(&files, &FOLDER.join("again"), 2);
-        let _ = std::fs::remove_dir_all(FOLDER.join("again"));
-    }
-});
+}

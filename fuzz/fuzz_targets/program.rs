@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use odonata_trace::{COMMUNICATORS, COUNTS, DESCRIPTION, OPERATIONS, Options, ProgramFile, write};
+use odonata_program_file::{COMMUNICATORS, COUNTS, DESCRIPTION, OPERATIONS, Options, ProgramFile, write};
 use odonata_workload::skeletons::{Stencil, StencilParams};
 use odonata_workload::{Collective, Comm, OpKind, Program, operations};
 
@@ -29,11 +29,9 @@ static BASE: LazyLock<(PathBuf, [Vec<u8>; 4])> = LazyLock::new(|| {
         ..StencilParams::default()
     };
     let stencil = Stencil::new(4, params).expect("a program of 4 ranks");
-    let options = Options {
-        force: true,
-        ..Options::default()
-    };
-    write(&stencil, &folder, &options, &mut |_, _| true).expect("a folder for the files");
+    // A process before this one may have had its number.
+    let _ = std::fs::remove_dir_all(&folder);
+    write(&stencil, &folder, &Options::default(), &mut |_, _| true).expect("a folder for the files");
     let files = FILES.map(|name| std::fs::read(folder.join(name)).expect("it was written"));
     (folder, files)
 });

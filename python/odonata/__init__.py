@@ -1,33 +1,137 @@
 """Odonata simulates a supercomputer's network and storage, packet by packet, and the jobs that share them.
 
 >>> import odonata
->>> results = odonata.run("examples/interference.toml")  # doctest: +SKIP
->>> results.run["outcome"]  # doctest: +SKIP
+>>> results = odonata.run("examples/interference.toml", baselines=True)  # doctest: +SKIP
+>>> results.outcome  # doctest: +SKIP
 'completed'
->>> results.frame("jobs")  # doctest: +SKIP
+>>> results.slowdown()["training"]["elapsed"].ratio  # doctest: +SKIP
+1.43
 
-`run` simulates, `check` says what can be known before, `load` opens the folder that `odonata run` wrote,
-`compare` says what differs between two of them. docs/python.md is a short guide.
-All times are simulated seconds, all sizes bytes; the unit is in the name of every column.
+- `run` simulates a scenario: a file, a dictionary, or a `Scenario` with completion and checks.
+- `check` says what can be known before, `describe` what a machine is, `presets` which there are to start
+  from.
+- `sweep` runs a scenario at many points of its keys, `load_sweep` measures a latency-load curve.
+- `load` opens the folder that `odonata run` wrote, `compare` says what differs between two, `html_report`
+  shows them.
+- `plot` has figures by matplotlib.
+
+docs/python.md is a short guide. All times are simulated seconds, all sizes bytes; the unit is in the name
+of every column.
 """
 
-from odonata._core import __version__
-from odonata.api import check, compare, load, run
-from odonata.errors import InputError, RunFailed, RunSuspended
-from odonata.results import Results
-from odonata.runner import Progress
-from odonata.slowdown import Slowdown
+from __future__ import annotations
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+if _TYPE_CHECKING:
+    from odonata import operations, plot, scenario
+    from odonata._core import __version__
+    from odonata.api import check, compare, describe, html_report, load, run
+    from odonata.commands_api import (
+        benchmark,
+        benchmark_parallel,
+        calibrate,
+        device_bench,
+        device_fit,
+        device_preset,
+        device_presets,
+        import_scenario,
+        init,
+        preset,
+        presets,
+        trace_convert,
+        trace_info,
+        trace_lint,
+        trace_repeat,
+        workload_check,
+        workload_compile,
+        workload_format,
+    )
+    from odonata.errors import InputError, RunFailed, RunSuspended
+    from odonata.latency_load import LoadSweep, load_sweep
+    from odonata.results import Results
+    from odonata.runner import Progress
+    from odonata.scenario import Scenario
+    from odonata.slowdown import Slowdown
+    from odonata.sweeps.result import Sweep
+    from odonata.sweeps.run import sweep
+    from odonata.sweeps.spec import Slurm
 
 __all__ = [
     "InputError",
+    "LoadSweep",
     "Progress",
     "Results",
     "RunFailed",
     "RunSuspended",
+    "Scenario",
     "Slowdown",
+    "Slurm",
+    "Sweep",
     "__version__",
+    "benchmark",
+    "benchmark_parallel",
+    "calibrate",
     "check",
     "compare",
+    "describe",
+    "device_bench",
+    "device_fit",
+    "device_preset",
+    "device_presets",
+    "html_report",
+    "import_scenario",
+    "init",
     "load",
+    "load_sweep",
+    "operations",
+    "plot",
+    "preset",
+    "presets",
     "run",
+    "scenario",
+    "sweep",
+    "trace_convert",
+    "trace_info",
+    "trace_lint",
+    "trace_repeat",
+    "workload_check",
+    "workload_compile",
+    "workload_format",
 ]
+
+#: Where each name is from. They are imported when they are asked for: the command has something to do before.
+_MODULES = {
+    "InputError": "errors",
+    "LoadSweep": "latency_load",
+    "Progress": "runner",
+    "Results": "results",
+    "RunFailed": "errors",
+    "RunSuspended": "errors",
+    "Scenario": "scenario",
+    "Slowdown": "slowdown",
+    "Slurm": "sweeps.spec",
+    "Sweep": "sweeps.result",
+    "__version__": "_core",
+    **dict.fromkeys(("check", "compare", "describe", "html_report", "load", "run"), "api"),
+    "load_sweep": "latency_load",
+    **dict.fromkeys(("operations", "plot", "scenario"), ""),
+    "sweep": "sweeps.run",
+}
+
+
+def __getattr__(name: str) -> object:
+    import importlib
+
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    place = _MODULES.get(name, "commands_api")
+    if not place:
+        return importlib.import_module(f"{__name__}.{name}")
+    found = getattr(importlib.import_module(f"{__name__}.{place}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,5 +1,18 @@
-"""`python -m odonata` is the command `odonata`."""
+"""The command `odonata`, also as `python -m odonata`.
 
-from odonata.cli import main
+It imports next to nothing before it has said what Ctrl-C does meanwhile.
+"""
 
-main()
+from odonata import interrupts
+
+
+def main() -> None:
+    """Entry point."""
+    interrupts.leave_at_once()
+    from odonata import cli
+
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,24 +1,32 @@
-"""The functions of the package: `run`, `check`, `load`, `compare`."""
+"""The functions of the package about scenarios and results: `run`, `check`, `describe`, `load`, `compare`."""
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from odonata import _core, runner, toml_text
+from odonata import _core, notebook, runner, speed, toml_text
 from odonata.errors import InputError, RunFailed, input_errors
 from odonata.execute import execute
+from odonata.python_errors import speaks_python
 from odonata.results import Results
 from odonata.unfinished import prepare
 
-Scenario = str | os.PathLike[str] | Mapping[str, Any]
+if TYPE_CHECKING:
+    from odonata.answers import Comparison
+    from odonata.scenario import Scenario
+
+    #: What is run: a file, an object, or a dictionary with the same content.
+    ScenarioLike = str | os.PathLike[str] | Mapping[str, Any] | Scenario
 
 
+@speaks_python
 def run(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     out: str | os.PathLike[str] | None = None,
     *,
     overrides: Mapping[str, Any] | None = None,
@@ -30,13 +38,15 @@ def run(
     force: bool = False,
     resume: bool = False,
     must_succeed: bool = True,
-    progress: Callable[[runner.Progress], None] | None = None,
+    progress: Callable[[runner.Progress], None] | bool | None = None,
 ) -> Results:
     """Simulates a scenario.
 
+    Ctrl-C, in a notebook "interrupt the kernel", ends it early; what was measured until then is kept.
+
     Args:
-        scenario: Path of a TOML file, or the same content as a dictionary. There a job's ``python`` may be a
-            generator function itself (docs/programs.md).
+        scenario: Path of a TOML file, a `Scenario`, or the same content as a dictionary. There a job's
+            ``python`` may be a generator function itself (docs/programs.md).
         out: Folder to write, as `odonata run -o` does; without it the results stay in memory.
         overrides: Settings that replace those of the scenario, by dotted key: ``{"seed": 7}``.
         seed: Replaces the scenario's seed.
@@ -52,7 +62,8 @@ def run(
             scenario with ``run.checkpoint_interval`` is saved now and then; without `out`, never).
         must_succeed: Raise `RunFailed`, which holds the results, if the run or a baseline fails or is
             interrupted.
-        progress: Called about ten times a second with a `runner.Progress`.
+        progress: Called about ten times a second with a `runner.Progress`; or whether a line is shown. By
+            default one is in notebooks.
 
     Raises:
         InputError: The scenario or `out` is wrong; nothing was created.
@@ -66,8 +77,8 @@ def run(
     >>> results.outcome, [job["ranks_finished"] for job in results.rows("jobs")]
     ('completed', [4, 4])
     """
-    text, path = _text_and_path(scenario)
-    settings = _override_list(overrides)
+    text, path = text_and_path(scenario)
+    settings = override_list(overrides)
     if baselines is not None:
         settings.append(f"run.baselines={toml_text.value_text(bool(baselines))}")
     for key, value in (("scheduler", scheduler), ("threads", threads)):
@@ -80,18 +91,20 @@ def run(
             "a run without a folder cannot be resumed", key="resume", value="True", expected="out, a folder"
         )
     task = runner.Task(text, path, settings, seed)
-    with runner.StopRequest() as stop:
+    with runner.StopRequest() as stop, notebook.run_progress(progress) as report:
         if out is None:
-            results = execute(task, task.build(), None, processes=processes, report=progress, stop=stop)
+            results = execute(
+                task, task.build(stop=stop), None, processes=processes, report=report, stop=stop
+            )
         else:
-            folder, simulation = prepare(task, out, replace=force, resume=resume)
+            folder, simulation = prepare(task, out, replace=force, resume=resume, stop=stop)
             with folder:
                 execute(
                     task,
                     simulation,
                     folder.path,
                     processes=processes,
-                    report=progress,
+                    report=report,
                     stop=stop,
                     checkpoints=folder.checkpoints,
                 )
@@ -101,12 +114,19 @@ def run(
     return results
 
 
+@speaks_python
 def check(
-    scenario: Scenario, *, overrides: Mapping[str, Any] | None = None, seed: int | None = None
+    scenario: ScenarioLike, *, overrides: Mapping[str, Any] | None = None, seed: int | None = None
 ) -> dict[str, Any]:
     """All that can be known before a run.
 
-    Capacity, placement, virtual channels, freedom from deadlock, threads and parts, cost.
+    Capacity, placement, virtual channels, freedom from deadlock, threads and parts, cost, memory. The keys
+    are those of `odonata check --json` (docs/results.md); a notebook shows it as a page.
+
+    Args:
+        scenario: As of `run`; or the name of a preset.
+        overrides: Settings that replace those of the scenario, by dotted key.
+        seed: Replaces the scenario's seed.
 
     Raises:
         InputError: The scenario is wrong.
@@ -116,13 +136,67 @@ def check(
     >>> report["machine"]["nodes"], report["routing"]["deadlock_free"]
     (72, True)
     """
-    text, path = _text_and_path(scenario)
+    from odonata import check_report
+    from odonata.html_page import Answer
+
+    text, path = text_and_path(scenario, presets=True)
     runner.check_seed(seed)
     with input_errors():
-        report: dict[str, Any] = json.loads(_core.check(text, path, _override_list(overrides), seed))
-    return report
+        report: dict[str, Any] = json.loads(_core.check(text, path, override_list(overrides), seed))
+    return Answer(speed.tell(report), check_report.show)
 
 
+@speaks_python
+def describe(
+    scenario: ScenarioLike,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    routing: bool = False,
+    export: str | os.PathLike[str] | None = None,
+    force: bool = False,
+) -> dict[str, Any]:
+    """A machine, whatever runs on it: routers, nodes, cables of each class, diameter, bisection.
+
+    The keys are those of `odonata describe --json` (docs/results.md); a notebook shows it as a page.
+
+    Args:
+        scenario: As of `run`, which needs no jobs here; or the name of a preset.
+        overrides: Settings that replace those of the scenario, by dotted key.
+        routing: Also prove that the routing cannot deadlock, or show how it can.
+        export: File to which the graph is written as GraphML.
+        force: Replace that file if it is there.
+
+    >>> import odonata
+    >>> machine = odonata.describe("theta")
+    >>> machine["kind"], machine["nodes"], machine["diameter"]["nodes"]
+    ('dragonfly-2d', 3456, 4)
+
+    Raises:
+        InputError: The scenario is wrong, or `export` cannot be written.
+    """
+    from odonata.html_page import Answer
+    from odonata.output_file import OutputFile, inputs_of
+
+    text, path = text_and_path(scenario, presets=True)
+    settings = override_list(overrides)
+    inputs = inputs_of(text, Path(path), settings)
+    output = None if export is None else OutputFile(export, key="export", replace=force, inputs=inputs)
+    with input_errors():
+        found: dict[str, Any] = json.loads(_core.describe(text, path, settings))
+        if routing:
+            found["routing"] = json.loads(_core.prove(text, path, settings))
+        if output is not None:
+            output.write(_core.graphml(text, path, settings))
+    return Answer(found, _show_description)
+
+
+def _show_description(found: dict[str, Any], stream: Any) -> None:
+    from odonata import describe_report
+
+    describe_report.show(found, found.get("routing"), stream)
+
+
+@speaks_python
 def load(folder: str | os.PathLike[str]) -> Results:
     """Opens the folder that `odonata run` wrote.
 
@@ -136,13 +210,14 @@ def load(folder: str | os.PathLike[str]) -> Results:
     return Results.load(folder)
 
 
+@speaks_python
 def compare(
     a: Results | str | os.PathLike[str], b: Results | str | os.PathLike[str], *, least: float = 0.01
-) -> dict[str, Any]:
+) -> Comparison:
     """What differs between two results, or a result and one of its baselines.
 
     That is settings, metrics of jobs, sums over links and servers, and who waited for whom. The keys are
-    those of `odonata compare --json` (docs/results.md).
+    those of `odonata compare --json` (docs/results.md); a notebook shows it as a page.
 
     Args:
         a: Results, or their folder.
@@ -162,18 +237,76 @@ def compare(
     Raises:
         FileNotFoundError: A folder holds no run.json.
     """
-    from odonata import comparison
+    from odonata import comparison, comparison_page
+    from odonata.html_page import Answer
 
     results = [given if isinstance(given, Results) else load(given) for given in (a, b)]
-    return comparison.collect(results[0], results[1], least)
+    found = comparison.collect(results[0], results[1], least)
+
+    def show(answer: Any, stream: Any) -> None:
+        comparison_page.show(answer, least, stream)
+
+    return cast("Comparison", Answer(cast("dict[str, Any]", found), show))
 
 
-def _text_and_path(scenario: Scenario) -> tuple[str, str]:
+@speaks_python
+def html_report(
+    *folders: str | os.PathLike[str],
+    file: str | os.PathLike[str] | None = None,
+    force: bool = False,
+) -> str:
+    """One HTML page about several results, or a table of a sweep: `odonata report DIR...` (docs/report.md).
+
+    Of one result `Results.report` makes it.
+
+    Args:
+        folders: Folders that `odonata run` wrote, or one of a sweep.
+        file: Where to write the page too, whole or not at all.
+        force: Replace a file that is there.
+
+    Returns:
+        The page.
+
+    Raises:
+        InputError: A folder is no result or damaged, or `file` cannot be written, or is there already.
+
+    >>> import odonata
+    >>> page = odonata.html_report("results/a", "results/b", file="both.html")  # doctest: +SKIP
+    """
+    from odonata.output_file import OutputFile
+    from odonata.report import sources
+
+    if not folders:
+        raise InputError("nothing to show", key="folders", expected="one result or more")
+    output = None if file is None else OutputFile(file, key="file", replace=force)
+    page = sources.page([Path(folder) for folder in folders])
+    if output is not None:
+        output.write(page)
+    return page
+
+
+def text_and_path(scenario: ScenarioLike, *, presets: bool = False) -> tuple[str, str]:
+    """The TOML of a scenario, and how errors call it; with `presets` it may be the name of one."""
+    folder = None
+    # Who has no scenario as an object has not imported what they are made of.
+    objects = sys.modules.get("odonata.scenario_table")
+    if objects is not None and isinstance(scenario, objects.ScenarioTable):
+        folder, scenario = scenario._folder, scenario.to_dict()
     if isinstance(scenario, Mapping):
         scenario = _with_names(scenario)
         # Relative file names in it start from the current folder, as those of a file start from its folder.
-        return toml_text.document(scenario), "<dict>"
-    path = Path(scenario)
+        return toml_text.document(scenario), "<dict>" if folder is None else str(folder / "<scenario>")
+    path = Path(cast("str | os.PathLike[str]", scenario))
+    if presets:
+        return runner.preset_or_scenario(path, "scenario"), str(path)
+    try:
+        runner.refuse_preset(path)
+    except InputError as error:
+        error.expected = (
+            f'a file or scenario with jobs, such as odonata.Scenario(preset="{path}", jobs=[...])'
+        )
+        error.hint = f'odonata.preset("{path}") has its keys, odonata.check("{path}") what is known of it'
+        raise
     return runner.read_scenario(path), str(path)
 
 
@@ -193,5 +326,6 @@ def _with_names(scenario: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**scenario, "jobs": [named(job) for job in jobs]}
 
 
-def _override_list(overrides: Mapping[str, Any] | None) -> list[str]:
+def override_list(overrides: Mapping[str, Any] | None) -> list[str]:
+    """Settings as the core takes them, KEY=VALUE."""
     return [f"{key}={toml_text.value_text(value)}" for key, value in (overrides or {}).items()]

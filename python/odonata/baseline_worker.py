@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from odonata import _core, runner
-from odonata.baselines import ending
+from odonata.baselines import ENDING, ending
 from odonata.checkpoint import Checkpoints
 from odonata.errors import InputError
-from odonata.folder import RUN_FILE
 from odonata.lock import hold
 
 #: Wall time between two reports, in seconds.
@@ -60,8 +59,9 @@ def _run(task: runner.Task, folder: Path, checkpoints: Checkpoints | None) -> di
     if checkpoints is not None:
         # A process before this one may not have noticed yet that its run is no more, and even complete it.
         hold(checkpoints.folder.with_name(f"{checkpoints.folder.name}.lock"), wait=True)
-        if (folder / RUN_FILE).is_file():
-            return ending(folder)
+        done = ending(folder)
+        if done is not None:
+            return done
         shutil.rmtree(folder, ignore_errors=True)
     simulation = _build(task, checkpoints)
     said_s = 0.0
@@ -75,11 +75,13 @@ def _run(task: runner.Task, folder: Path, checkpoints: Checkpoints | None) -> di
     # No handlers: whoever started this process takes care of signals, and ends it when it has to.
     begin = time.perf_counter() - simulation.earlier_wall_s()
     runner.drive(simulation, report, runner.StopRequest(), checkpoints)
-    folder.mkdir(parents=True)
+    # Not its parents: where they are gone, somebody has cleared up after the run that this belongs to.
+    folder.mkdir()
     runner.write(simulation, folder)
     if checkpoints is not None:
         checkpoints.clear()
-    return ending(folder) | {"wall_s": time.perf_counter() - begin}
+    run = runner.description(simulation)
+    return {key: run[key] for key in ENDING} | {"wall_s": time.perf_counter() - begin}
 
 
 def _build(task: runner.Task, checkpoints: Checkpoints | None) -> _core.Simulation:

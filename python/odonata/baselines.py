@@ -28,14 +28,18 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
 from odonata import runner
+from odonata.errors import InputError
 from odonata.folder import RUN_FILE
-from odonata.results import GOOD_OUTCOMES
+from odonata.results import GOOD_OUTCOMES, Results
 
 if TYPE_CHECKING:
     from odonata.checkpoint import Checkpoints
 
 #: The folder of the baselines in a result folder.
 FOLDER = "baselines"
+
+#: What run.json says of a baseline, from that of its own.
+ENDING = ("outcome", "detail", "digest", "wall_s")
 
 #: Bytes of a crashed process's last words that are kept.
 LAST_WORDS = 20_000
@@ -98,10 +102,19 @@ def folder_names(jobs: list[str]) -> dict[str, str]:
     return names
 
 
-def ending(folder: Path) -> dict[str, Any]:
-    """How the complete baseline in `folder` ended."""
-    run = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
-    return {key: run[key] for key in ("outcome", "detail", "digest", "wall_s")}
+def ending(folder: Path) -> dict[str, Any] | None:
+    """How the baseline in `folder` ended; None unless it is complete, and whole."""
+    from odonata.slowdown import job_rows
+
+    if not (folder / RUN_FILE).is_file():
+        return None
+    try:
+        results = Results.load(folder)
+        if len(job_rows(results)) != 1:
+            return None
+    except InputError:  # what was altered is run again: that costs time, and no results
+        return None
+    return {key: results.run[key] for key in ENDING}
 
 
 @dataclass
@@ -143,9 +156,11 @@ class Baselines:
             task = replace(task, overrides=[*task.overrides, f"run.threads={share}"])
         self._task = task
         self._checkpoints = checkpoints
+        folder.mkdir(exist_ok=True)
         for one in self._all:
-            if (folder / one.name / RUN_FILE).is_file():  # by a process before this one
-                one.fraction, one.ending = 1.0, ending(folder / one.name) | {"folder": f"{FOLDER}/{one.name}"}
+            done = ending(folder / one.name)
+            if done is not None:  # by a process before this one
+                one.fraction, one.ending = 1.0, done | {"folder": f"{FOLDER}/{one.name}"}
 
     def __enter__(self) -> Baselines:
         return self
@@ -208,6 +223,8 @@ class Baselines:
                 self._close(one)
             if not one.ending:
                 self._end(one, "interrupted", "the run was stopped before this baseline was complete")
+        with contextlib.suppress(OSError):  # where no baseline is complete, there is nothing in it
+            self._folder.rmdir()
 
     def endings(self) -> dict[str, dict[str, Any]]:
         """What run.json says about the baselines."""
@@ -255,7 +272,7 @@ class Baselines:
                 self._end(one, answer["error"]["name"], answer["error"]["detail"])
         if ended:
             if not one.ending:
-                self._end(one, *_explain(one.process.returncode, self._last_words(one)))
+                self._end(one, *explain(one.process.returncode, self._last_words(one)))
             self._close(one)
 
     @staticmethod
@@ -290,14 +307,14 @@ class Baselines:
         one.ending = {"outcome": name, "detail": detail, "digest": None, "wall_s": None, "folder": None}
 
 
-def _explain(code: int, words: str) -> tuple[str, str]:
+def explain(code: int, words: str) -> tuple[str, str]:
     r"""Name and description of a death without an answer.
 
-    >>> _explain(-6, "memory allocation of 8589934592 bytes failed")
+    >>> explain(-6, "memory allocation of 8589934592 bytes failed")
     ('out-of-memory', 'memory allocation of 8589934592 bytes failed')
-    >>> _explain(-9, "")[0]
+    >>> explain(-9, "")[0]
     'killed'
-    >>> _explain(1, "Traceback (most recent call last):\nImportError: no pyarrow")
+    >>> explain(1, "Traceback (most recent call last):\nImportError: no pyarrow")
     ('crashed', 'its process ended with exit code 1: ImportError: no pyarrow')
     """
     lines = words.splitlines()
@@ -306,7 +323,7 @@ def _explain(code: int, words: str) -> tuple[str, str]:
             return "out-of-memory", line
     if code == -signal.SIGKILL:
         return "killed", (
-            "its process was killed (signal 9), as systems do when memory runs out; --jobs 1 runs the "
+            "its process was killed (signal 9), as systems do when memory runs out; --processes 1 runs the "
             "baselines one after the other"
         )
     ended = f"signal {-code}" if code < 0 else f"exit code {code}"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
+from odonata.results import needed, offers
 from odonata.wording import share
 
 if TYPE_CHECKING:
@@ -24,13 +25,16 @@ if TYPE_CHECKING:
 
 #: What can be waited for, where, and by what traffic.
 NAMES = {
-    "resource": ("link", "credit", "input", "space", "memory", "device"),
-    "place": ("nic", "terminal", "local", "global", "server"),
+    "resource": (*("link", "credit", "input", "space", "memory", "device", "lock", "thread", "directory"),),
+    "place": ("nic", "terminal", "local", "column", "global", "server", "file-system", "metadata"),
     "victim_class": ("mpi", "io"),
 }
 
 #: Places inside the network, whose waits are part of a packet's time in the network.
-ROUTER_PLACES = ("terminal", "local", "global")
+ROUTER_PLACES = ("terminal", "local", "column", "global")
+
+#: Places at servers, and what their waits are added up as.
+_AT_SERVERS = {"server": "servers", "file-system": "servers", "metadata": "metadata"}
 
 #: Share of the victim's time from which on a wait is worth a sentence.
 LEAST_SHARE = 0.01
@@ -39,6 +43,19 @@ LEAST_SHARE = 0.01
 MOST_FINDINGS = 8
 
 _TRAFFIC = {"mpi": "messages", "io": "I/O"}
+
+#: Columns of the table that are added up.
+_COLUMNS = (
+    "victim",
+    "victim_class",
+    "culprit",
+    "culprit_class",
+    "place",
+    "resource",
+    "name",
+    "server",
+    "waited_s",
+)
 
 
 @dataclass(frozen=True)
@@ -49,60 +66,77 @@ class Finding:
     victim_class: str
     culprit: str
     culprit_class: str
-    #: "network" or "servers".
+    #: "network", "servers" or "metadata" (metadata servers).
     where: str
-    #: Time waited: packet-seconds, or request-seconds.
+    #: Time waited: packet-seconds, request-seconds, or call-seconds.
     waited_s: float
-    #: What the share is a share of: the victim's time in the network, or in I/O calls.
+    #: What the share is a share of: the victim's time in the network, in I/O calls, or in those of metadata.
     whole_s: float
     #: Links or servers at which it waited.
     places: int
     #: The link, or the number of the server, at which it waited most.
     most: str
-    #: Class of that link; "server".
+    #: Class of that link; "server", "file-system", "metadata".
     most_place: str
-    #: What it waited for most: "link", "credit", "input", "space", "memory" or "device".
+    #: What it waited for most, as in `NAMES`.
     resource: str
+    #: Servers that the victim uses; those of the places, if it is not known.
+    servers: int
+    #: Whether the share is at most so large: the run ended before the victim did, and what was under way then
+    #: has waited, but does not count in the whole yet.
+    at_most: bool
 
     @property
     def share(self) -> float:
-        """Share of the victim's time that was waited."""
-        return self.waited_s / self.whole_s
+        """Share of the victim's time that was waited; nobody waits longer than all of it."""
+        return min(1.0, self.waited_s / self.whole_s) if self.at_most else self.waited_s / self.whole_s
 
     @property
     def own(self) -> bool:
         """Whether traffic held itself up."""
         return (self.culprit, self.culprit_class) == (self.victim, self.victim_class)
 
-    def words(self, servers: int) -> str:
-        """The finding as a sentence, in a machine with so many servers."""
-        part = share(self.waited_s, self.whole_s)
+    def words(self) -> str:
+        """The finding as a sentence."""
+        part = ("at most " if self.at_most else "") + share(self.share, 1.0)
         if self.where == "servers":
-            place = f"at {self.places} of {servers} servers ({self.resource})"
+            place = f"at {self.places} of its {self.servers} servers ({self.resource})"
+            if self.servers == 1:
+                place = f"at its server ({self.resource})"
             if self.culprit == self.victim:
                 return f"{self.victim} held up its own I/O: {part} of its I/O time, {place}"
             return f"{self.culprit} delayed {self.victim} by {part} of its I/O time, {place}"
+        if self.where == "metadata":
+            place = (
+                "at the metadata server"
+                if self.servers == 1
+                else f"at {self.places} of {self.servers} metadata servers"
+            )
+            place = f"{part} of its metadata calls' time, {place} ({self.resource})"
+            if self.culprit == self.victim:
+                return f"{self.victim} held up its own metadata calls: {place}"
+            return f"{self.culprit} delayed {self.victim} by {place}"
         links = "1 link" if self.places == 1 else f"{self.places} links"
         place = f"{part} of their time in the network, on {links}, most on {self.most} ({self.most_place})"
         if self.places == 1:
             place = f"{part} of their time in the network, on {self.most} ({self.most_place})"
-        victims = _TRAFFIC[self.victim_class]
+        victims = _traffic(self.victim_class)
         if self.victim_class == "io":
             place = place.replace(" their ", " its ")
         if self.own:
             return f"{self.victim} held itself up: its {victims} waited {place}"
         if self.culprit == self.victim:
-            return f"{self.victim}'s {_TRAFFIC[self.culprit_class]} delayed its own {victims}: {place}"
-        return f"{self.culprit}'s {_TRAFFIC[self.culprit_class]} delayed {self.victim}'s {victims}: {place}"
+            return f"{self.victim}'s {_traffic(self.culprit_class)} delayed its own {victims}: {place}"
+        return f"{self.culprit}'s {_traffic(self.culprit_class)} delayed {self.victim}'s {victims}: {place}"
 
-    def as_dict(self, servers: int) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """All parts, for machines."""
-        return asdict(self) | {"share": self.share, "own": self.own, "words": self.words(servers)}
+        return asdict(self) | {"share": self.share, "own": self.own, "words": self.words()}
 
 
 def measured(results: Results) -> bool:
     """Whether the run charged waits to jobs; where it did not, the tables are empty."""
-    return "blame" in results.tables and bool(results.run.get("blame", True))
+    return bool(results.run.get("blame", True)) and offers(results, "blame")
 
 
 def matrix(
@@ -129,16 +163,44 @@ def matrix(
 def totals(results: Results) -> list[Finding]:
     """All waits, added up by victim, culprit and network or servers; in the order of the jobs."""
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for row in results.rows("blame"):
-        where = "servers" if row["place"] == "server" else "network"
+    for row in needed(results, "blame", _COLUMNS).to_pylist():
+        where = _AT_SERVERS.get(row["place"], "network")
         if where == "network" and row["place"] not in ROUTER_PLACES:
             continue
         key = (row["victim"], row["victim_class"], row["culprit"], row["culprit_class"], where)
         groups.setdefault(key, []).append(row)
-    jobs = {row["job"]: row for row in results.rows("jobs")}
+    jobs = {row["job"]: row for row in needed(results, "jobs", ["job"]).to_pylist()}
     order = {job: number for number, job in enumerate(jobs)}
     keys = sorted(groups, key=lambda key: (order.get(key[0], len(order)), *key))
-    return [_finding(key, groups[key], jobs.get(key[0], {})) for key in keys]
+    used, metadata = _servers_used(results), _metadata_servers(results)
+    servers = {"servers": used, "metadata": dict.fromkeys(jobs, metadata)}
+    return [
+        _finding(key, groups[key], jobs.get(key[0], {}), servers.get(key[4], {}).get(key[0], 0))
+        for key in keys
+    ]
+
+
+def _servers_used(results: Results) -> dict[str, int]:
+    """How many storage servers each job uses; empty without the table that says so.
+
+    A job whose files do not go by who asks may use all.
+    """
+    if not {"ranks", "servers"} <= set(results.tables):
+        return {}
+    ranks = needed(results, "ranks", ["job", "server"])
+    every = needed(results, "servers", ["server"]).num_rows
+    used = dict.fromkeys(ranks["job"].to_pylist(), every)
+    ranks = ranks.filter(pc.greater_equal(ranks["server"], 0))
+    counts = ranks.group_by("job").aggregate([("server", "count_distinct")])
+    distinct = zip(counts["job"].to_pylist(), counts["server_count_distinct"].to_pylist(), strict=True)
+    return used | dict(distinct)
+
+
+def _metadata_servers(results: Results) -> int:
+    """How many metadata servers there are."""
+    if "metadata" not in results.tables:
+        return 0
+    return int(needed(results, "metadata", ["server"]).num_rows)
 
 
 def findings(results: Results) -> list[Finding] | None:
@@ -159,6 +221,11 @@ def findings(results: Results) -> list[Finding] | None:
     return [found for found in heavy if not found.own][:MOST_FINDINGS] + own[:MOST_FINDINGS]
 
 
+def _traffic(name: str) -> str:
+    """A class of traffic in words; its name where it is none that this version knows."""
+    return _TRAFFIC.get(name, name)
+
+
 def own_words(own: Sequence[Mapping[str, Any]]) -> str:
     """What traffic did to itself, of all jobs, in one sentence.
 
@@ -169,9 +236,11 @@ def own_words(own: Sequence[Mapping[str, Any]]) -> str:
     for where, whole in (
         ("network", "of their time in the network"),
         ("servers", "of their calls, at servers"),
+        ("metadata", "of their metadata calls"),
     ):
         shares = [
-            f"{found['victim']}'s {_TRAFFIC[found['victim_class']]} {share(found['share'], 1.0)}"
+            f"{found['victim']}'s {_traffic(found['victim_class'])} "
+            f"{'at most ' if found.get('at_most') else ''}{share(found['share'], 1.0)}"
             for found in own
             if found["where"] == where
         ]
@@ -180,25 +249,33 @@ def own_words(own: Sequence[Mapping[str, Any]]) -> str:
     return "held up by themselves: " + "; ".join(parts)
 
 
-def _finding(key: tuple[str, ...], rows: list[dict[str, Any]], job: Mapping[str, Any]) -> Finding:
+def _finding(
+    key: tuple[str, ...], rows: list[dict[str, Any]], job: Mapping[str, Any], servers: int
+) -> Finding:
     victim, victim_class, culprit, culprit_class, where = key
-    at_servers = where == "servers"
-    whole = "io_calls_s" if at_servers else f"{victim_class}_network_s"
+    at_servers = where != "network"
+    wholes = {"servers": "io_calls_s", "metadata": "metadata_calls_s"}
+    whole = wholes.get(where, f"{victim_class}_network_s")
     places = _sums(rows, "server" if at_servers else "name")
     most = max(places, key=lambda place: places[place])
     resources = _sums(rows, "resource")
+    waits = sum(waited > 0 for waited in places.values())
+    waited_s, whole_s = sum(row["waited_s"] for row in rows), job.get(whole, 0.0)
+    unfinished = job.get("ranks_finished", 0) < job.get("ranks", 0)
     return Finding(
         victim,
         victim_class,
         culprit,
         culprit_class,
         where,
-        waited_s=sum(row["waited_s"] for row in rows),
-        whole_s=job.get(whole, 0.0),
-        places=sum(waited > 0 for waited in places.values()),
+        waited_s=waited_s,
+        whole_s=whole_s,
+        places=waits,
         most=str(most),
         most_place=next(row["place"] for row in rows if row["server" if at_servers else "name"] == most),
         resource=max(resources, key=lambda resource: resources[resource]),
+        servers=max(servers, waits if at_servers else 0),
+        at_most=unfinished or waited_s > whole_s,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, TextIO
 
 from odonata.terminal import console, explain, say, show_table, table
@@ -11,16 +12,21 @@ _CLASSES = ("terminal", "local", "global", "column")
 _LIMITS = {"credit_delay": "credits", "latency": "packets"}
 
 
-def show(report: dict[str, Any], stream: TextIO | None = None) -> None:
-    """Prints the report of the core to `stream` (default: standard output)."""
-    out = console(stream)
+def show(report: dict[str, Any], stream: TextIO | None = None, *, verbose: bool = True) -> None:
+    """Prints the report of the core to `stream` (default: standard output).
 
+    Not `verbose`: what runs where, what it costs, and what looks wrong.
+    """
+    out = console(stream)
     say(out, f"{report['name']}: the scenario is right", "")
-    explain(out, "Machine", *_machine(report), "", "Jobs")
-    if report["jobs"]:
-        show_table(out, _jobs(report["jobs"]))
-    else:
-        explain(out, "no jobs: it cannot be run")
+    if not verbose:
+        _show_short(out, report)
+        return
+    explain(out, "Machine", *_machine(report), "")
+    _show_jobs(out, report["jobs"])
+    if report["tiers"]:
+        explain(out, "", "Storage tiers")
+        show_table(out, _tiers(report["tiers"]))
     explain(out, "", "Routing", *routing(report["routing"]))
     if classes := report["traffic_classes"]:
         explain(out, "", "Traffic classes", *(_traffic_class(one) for one in classes))
@@ -31,9 +37,46 @@ def show(report: dict[str, Any], stream: TextIO | None = None) -> None:
         if len(parallel["division"]["parts"]) > 1:
             show_table(out, _cuts(parallel["division"]["cuts"]))
     if report["cost"]:
-        explain(out, "", "Cost", *_cost(report["cost"]))
+        explain(
+            out, "", "Cost", *_cost(report["cost"]), *_memory(report["memory"], report["cost"]["baselines"])
+        )
     if report["warnings"]:
         explain(out, "", "Warnings", *(f"- {warning(one)}" for one in report["warnings"]))
+
+
+def _show_short(out: Any, report: dict[str, Any]) -> None:
+    """What runs where, what it costs, what looks wrong."""
+    machine = report["machine"]
+    explain(
+        out,
+        f"on {machine['compute_nodes']} compute nodes"
+        + (
+            f" and {report['servers']} storage server{'s' * (report['servers'] > 1)}"
+            if report["servers"]
+            else ""
+        )
+        + f", {machine['routers']} routers in {machine['groups']} groups",
+        "",
+    )
+    _show_jobs(out, report["jobs"])
+    if report["cost"]:
+        explain(
+            out, "", "Cost", *_time(report["cost"]), *_memory(report["memory"], report["cost"]["baselines"])
+        )
+    wrong = [warning(one) for one in report["warnings"]]
+    if not report["routing"]["deadlock_free"]:
+        wrong += routing(report["routing"])[1:]
+    if wrong:
+        explain(out, "", "Looks wrong", *(f"- {one}" for one in wrong))
+    explain(out, "", "--verbose tells about the machine, its routing, traffic classes, parts and threads.")
+
+
+def _show_jobs(out: Any, jobs: list[dict[str, Any]]) -> None:
+    explain(out, "Jobs")
+    if jobs:
+        show_table(out, _jobs(jobs))
+    else:
+        explain(out, "no jobs: it cannot be run")
 
 
 def warning(warning: dict[str, Any]) -> str:
@@ -51,8 +94,15 @@ def _machine(report: dict[str, Any]) -> list[str]:
         f"{machine['nodes']} nodes ({machine['compute_nodes']} compute, "
         f"{report['servers']} storage servers), {machine['routers']} routers in {machine['groups']} groups",
         f"cables: {_by_class(machine['cables'])}; free ports: {machine['free_ports']}",
-        f"bandwidth of all global cables: {digits(machine['global_to_terminal_bandwidth'])} "
-        "of that of all terminal cables",
+        # A torus, for one, has none.
+        *(
+            [
+                f"bandwidth of all global cables: {digits(machine['global_to_terminal_bandwidth'])} "
+                "of that of all terminal cables"
+            ]
+            if machine["cables"][_CLASSES.index("global")]
+            else []
+        ),
         *(
             f"{cables(machine[key])} {state}"
             for key, state in (
@@ -191,11 +241,103 @@ def _cuts(cuts: list[dict[str, Any]]) -> Any:
     return page
 
 
+#: What bounds the rate of a tier.
+_TIER_BOUNDS = {
+    "device": "its devices",
+    "interface": "its interfaces",
+    "next-tier": "the next tier",
+    "link": "the links of the I/O nodes",
+    "object-servers": "the object servers",
+}
+
+
+def _tiers(tiers: list[dict[str, Any]]) -> Any:
+    page = table("tier", "servers", "nodes", "capacity", "drains at", "all I/O in")
+    page.add_column("bound by", justify="left")
+    for tier in tiers:
+        drains = tier["drain_rate"]
+        page.add_row(
+            tier["name"],
+            str(tier["servers"]),
+            str(tier["nodes"]),
+            size(tier["capacity"]) if tier["capacity"] is not None else "-",
+            f"{size(drains)}/s" if drains is not None else "-",
+            duration(tier["drain_s"]),
+            _TIER_BOUNDS.get(tier["bound"], ""),
+        )
+    return page
+
+
 def _cost(cost: dict[str, Any]) -> list[str]:
+    """What it takes of the processor, and why.
+
+    >>> cost = {"packets": 120e3, "packet_hops": 480e3, "events": 960e3, "events_per_cpu_s": 8e6}
+    >>> print(_cost(cost | {"cpu_s": 0.12, "runs": 0, "baselines": 0})[1])
+    time: about 120 ms on one core, if it does 8 M events a second (assumed: no run here has told yet)
+    """
     return [
         f"about {rate(cost['packets'])} packets, {rate(cost['packet_hops'])} packet-hops, "
-        f"{duration(cost['cpu_s'])} of CPU time (odonata bench measures this machine)"
+        f"{rate(cost['events'])} events",
+        *_time(cost),
     ]
+
+
+def _time(cost: dict[str, Any]) -> list[str]:
+    """What it takes of the processor.
+
+    >>> cost = {"cpu_s": 0.12, "events_per_cpu_s": 8e6, "runs": 3, "baselines": 0}
+    >>> print(*_time(cost))
+    time: about 120 ms on one core, at 8 M events a second, as the last 3 runs with such routers here
+    >>> print(_time(cost | {"baselines": 2})[1])
+    with 2 baselines, each job alone: about 240 ms of processor time
+    """
+    speed = rate(cost["events_per_cpu_s"])
+    known = {
+        0: f"if it does {speed} events a second (assumed: no run here has told yet)",
+        1: f"at {speed} events a second, as the last run with such routers here",
+    }
+    last = f"at {speed} events a second, as the last {cost['runs']} runs with such routers here"
+    lines = [f"time: about {duration(cost['cpu_s'])} on one core, {known.get(cost['runs'], last)}"]
+    if baselines := cost["baselines"]:
+        # A packet is one of one job, so that all baselines together do what the run does.
+        both = duration(2 * cost["cpu_s"])
+        lines.append(f"with {baselines} baselines, each job alone: about {both} of processor time")
+    return lines
+
+
+#: What sets how much memory there is.
+_BOUNDS = {
+    "free": "which is free here",
+    "control-group": "which this process's control group allows",
+    "address-space": "which the limit of the address space leaves",
+    "run.memory_limit": "which run.memory_limit allows",
+}
+
+
+def _memory(memory: dict[str, Any], baselines: int, cores: int | None = None) -> list[str]:
+    """What it takes of the memory, of which each of the `baselines` takes as much again at most.
+
+    As many run at a time as there are `cores` (default: those of this computer), the run itself one of them.
+
+    >>> item = {"what": "9 ranks of milc", "key": "jobs.0.ranks", "bytes": 2**30}
+    >>> memory = {"bytes": 1.2 * 2**30, "available": 2**33, "bound": "free", "items": [item]}
+    >>> print(_memory(memory, 0)[0])
+    memory: about 1.2 GiB, of 8 GiB which is free here; 1 GiB for 9 ranks of milc
+    >>> print(_memory(memory, 3, cores=2)[1])
+    with baselines, 2 runs at a time here: 2.4 GiB at most
+    """
+    text = f"memory: about {size(memory['bytes'])}"
+    if memory["available"] is not None:
+        text += f", of {size(memory['available'])} {_BOUNDS[memory['bound']]}"
+    # What nobody needs to think about is left out.
+    large = [item for item in memory["items"] if item["bytes"] > memory["bytes"] / 10][:3]
+    items = [f"{size(item['bytes'])} for {item['what']}" for item in large]
+    lines = ["; ".join([text, ", ".join(items)]) if items else text]
+    if baselines:
+        together = min(cores or os.cpu_count() or 1, baselines + 1)
+        most = size(together * memory["bytes"])
+        lines.append(f"with baselines, {together} runs at a time here: {most} at most")
+    return lines
 
 
 def _by_class(values: list[int]) -> str:

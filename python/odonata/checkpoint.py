@@ -9,7 +9,6 @@ run cannot write into what others make. What is in a file is the core's business
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
@@ -20,7 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from odonata import run_record
+from odonata.errors import InputError
 from odonata.mpi import ALONE, Processes
+from odonata.output_file import sync_folder, whole_file
 
 if TYPE_CHECKING:
     from odonata import _core
@@ -125,10 +127,11 @@ class Checkpoints:
         """Makes `partial`, in which all files are, the newest snapshot, and the only one."""
         if now is not None:
             come = {"simulated_s": now.simulated_s, "fraction": now.fraction}
-            (partial / PROGRESS).write_text(json.dumps(come), encoding="utf-8")
+            with whole_file(partial / PROGRESS) as file:
+                file.write(json.dumps(come).encode())
         old = self._numbers()
         partial.rename(self.folder / str(number))
-        _sync(self.folder)
+        sync_folder(self.folder)
         for before in old:
             shutil.rmtree(self.folder / str(before), ignore_errors=True)
 
@@ -151,8 +154,8 @@ class Checkpoints:
     def _saved(self, number: int) -> Saved:
         folder = self.folder / str(number)
         try:
-            come = json.loads((folder / PROGRESS).read_text(encoding="utf-8"))
-        except (OSError, ValueError):  # for people only; the core judges the snapshot itself
+            come = run_record.read(folder / PROGRESS, run_record.Progress)
+        except (OSError, InputError):  # for people only; the core judges the snapshot itself
             come = {"simulated_s": 0.0, "fraction": None}
         return Saved(folder, come["simulated_s"], come["fraction"])
 
@@ -160,13 +163,3 @@ class Checkpoints:
         if not self.folder.is_dir():
             return []
         return sorted(int(path.name) for path in self.folder.iterdir() if path.name.isdecimal())
-
-
-def _sync(folder: Path) -> None:
-    """Brings the names in `folder` to the disk, where the system can say so of a folder."""
-    with contextlib.suppress(OSError):
-        file = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(file)
-        finally:
-            os.close(file)

@@ -2,15 +2,18 @@
 
 Keys of the scenario are dotted, and jobs are matched by name, not by position, so that a job that was added
 does not make all others look changed. Ratios are B / A. `comparison_page.py` shows it to people; `odonata
-compare --json` prints it as it is. Its keys are documented in `json_reference.py`.
+compare --json` prints it as it is. Its keys are declared in `answers.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from odonata.results import Results
+from odonata.results import Results, needed, offers
+
+if TYPE_CHECKING:
+    from odonata.answers import BlameChange, Change, Comparison, JobChange, Pair, Setting, Side
 
 #: Columns of a link or server that are added up.
 _LINK_SUMS = ("bytes", "packets", "busy_s", "saturation_s")
@@ -34,7 +37,7 @@ _COUNTED = {
 }
 
 
-def collect(a: Results, b: Results, least: float) -> dict[str, Any]:
+def collect(a: Results, b: Results, least: float) -> Comparison:
     """The comparison of `a` with `b`; metrics that change by a share below `least` are left out."""
     return {
         "a": _identity(a),
@@ -42,8 +45,12 @@ def collect(a: Results, b: Results, least: float) -> dict[str, Any]:
         "equal_digests": a.run["digest"] == b.run["digest"],
         "scenario": settings(a.run["scenario"], b.run["scenario"]),
         "jobs": [row for row in _jobs(a, b) if _changed(row, least)],
-        "links": [row for row in _sums(a, b, "links", "class", _LINK_SUMS) if _changed(row, least)],
-        "servers": [row for row in _sums(a, b, "servers", None, _SERVER_SUMS) if _changed(row, least)],
+        "links": [
+            {"class": name, **row}
+            for name, row in _sums(a, b, "links", "class", _LINK_SUMS)
+            if _changed(row, least)
+        ],
+        "servers": [row for _, row in _sums(a, b, "servers", None, _SERVER_SUMS) if _changed(row, least)],
         "blame": _blame(a, b, least),
     }
 
@@ -51,7 +58,7 @@ def collect(a: Results, b: Results, least: float) -> dict[str, Any]:
 _ABSENT = object()
 
 
-def differences(a: Any, b: Any, key: str = "") -> Iterator[dict[str, Any]]:
+def differences(a: Any, b: Any, key: str = "") -> Iterator[Setting]:
     """The settings that differ, by dotted key.
 
     >>> a, b = {"seed": 1, "run": {"limit": None}}, {"seed": 2, "run": {"limit": None}, "drain": {"rate": 5}}
@@ -72,7 +79,7 @@ def differences(a: Any, b: Any, key: str = "") -> Iterator[dict[str, Any]]:
         yield {"key": key, "change": "changed", "a": a, "b": b}
 
 
-def _identity(results: Results) -> dict[str, Any]:
+def _identity(results: Results) -> Side:
     run = results.run
     return {
         "results": None if results.path is None else str(results.path),
@@ -84,7 +91,7 @@ def _identity(results: Results) -> dict[str, Any]:
     }
 
 
-def settings(a: dict[str, Any], b: dict[str, Any]) -> list[dict[str, Any]]:
+def settings(a: dict[str, Any], b: dict[str, Any]) -> list[Setting]:
     """The settings in which two resolved scenarios differ; jobs are told apart by name.
 
     Where the routing algorithm differs, keys that only one of the two algorithms has go without saying.
@@ -115,18 +122,24 @@ def settings(a: dict[str, Any], b: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _jobs(a: Results, b: Results) -> Iterator[dict[str, Any]]:
-    others = {row["job"]: row for row in b.rows("jobs")}
-    fields = [field for field in a.table("jobs").schema if field.name in b.table("jobs").schema.names]
-    for row in a.rows("jobs"):
+def _jobs(a: Results, b: Results) -> Iterator[JobChange]:
+    left, right = (needed(results, "jobs", ["job"]) for results in (a, b))
+    others = {row["job"]: row for row in right.to_pylist()}
+    numbers = {field.name for field in right.schema if _is_number(field)}
+    fields = [field for field in left.schema if _is_number(field) and field.name in numbers]
+    for row in left.to_pylist():
         other = others.get(row["job"])
         if other is None:
             continue
         for field in fields:
-            if isinstance(row[field.name], str):
-                continue
             one, two = (_value(job, field.name) for job in (row, other))
             yield {"job": row["job"], **_compared(field, one, two)}
+
+
+def _is_number(field: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(field.type) or pa.types.is_floating(field.type))
 
 
 def _value(job: dict[str, Any], column: str) -> float | int | None:
@@ -140,16 +153,17 @@ def _value(job: dict[str, Any], column: str) -> float | int | None:
 
 def _sums(
     a: Results, b: Results, table: str, group: str | None, columns: tuple[str, ...]
-) -> Iterator[dict[str, Any]]:
-    if not all(table in results.tables for results in (a, b)):
+) -> Iterator[tuple[Any, Change]]:
+    """The sums of columns, each with the group whose sum it is."""
+    if not all(offers(results, table) for results in (a, b)):
         return
-    left, right = a.table(table), b.table(table)
+    left, right = (needed(results, table, (*([group] if group else []), *columns)) for results in (a, b))
     groups = list(dict.fromkeys(left[group].to_pylist() + right[group].to_pylist())) if group else [None]
     sums = [_added(results, group, columns) for results in (left, right)]
     for name in groups:
         for column in columns:
             one, other = (found.get(name, {}).get(column, 0) for found in sums)
-            yield ({group: name} if group else {}) | _compared(left.schema.field(column), one, other)
+            yield name, _compared(left.schema.field(column), one, other)
 
 
 def _added(table: Any, group: str | None, columns: tuple[str, ...]) -> dict[Any, dict[str, Any]]:
@@ -161,7 +175,7 @@ def _added(table: Any, group: str | None, columns: tuple[str, ...]) -> dict[Any,
     return {row[group]: {column: row[f"{column}_sum"] for column in columns} for row in rows}
 
 
-def _blame(a: Results, b: Results, least: float) -> list[dict[str, Any]] | None:
+def _blame(a: Results, b: Results, least: float) -> list[BlameChange] | None:
     from odonata import blame
 
     if not all(blame.measured(results) for results in (a, b)):
@@ -172,26 +186,37 @@ def _blame(a: Results, b: Results, least: float) -> list[dict[str, Any]] | None:
         {tuple(getattr(found, name) for name in names): found.waited_s for found in blame.totals(results)}
         for results in (a, b)
     )
-    rows = [
-        dict(zip(names, key, strict=True)) | _numbers(left.get(key, 0.0), right.get(key, 0.0))
+    rows: list[BlameChange] = [
+        {
+            "victim": key[0],
+            "victim_class": key[1],
+            "culprit": key[2],
+            "culprit_class": key[3],
+            "where": key[4],
+            **_numbers(left.get(key, 0.0), right.get(key, 0.0)),
+        }
         for key in [*left, *(key for key in right if key not in left)]
     ]
+
+    def values(row: BlameChange) -> tuple[float, float]:
+        return row["a"] or 0.0, row["b"] or 0.0
+
     # What was always small beside the rest is not worth a line, however much it changed.
-    most = max((max(row["a"], row["b"]) for row in rows), default=0.0)
-    rows = [row for row in rows if _changed(row, least) and max(row["a"], row["b"]) >= least * most]
-    return sorted(rows, key=lambda row: -abs(row["b"] - row["a"]))
+    most = max((max(values(row)) for row in rows), default=0.0)
+    rows = [row for row in rows if _changed(row, least) and max(values(row)) >= least * most]
+    return sorted(rows, key=lambda row: -abs(values(row)[1] - values(row)[0]))
 
 
-def _compared(field: Any, one: float | int | None, other: float | int | None) -> dict[str, Any]:
-    unit = (field.metadata or {}).get(b"unit", b"").decode()
+def _compared(field: Any, one: float | int | None, other: float | int | None) -> Change:
+    unit = (field.metadata or {}).get(b"unit", b"").decode(errors="replace")
     return {"metric": field.name, "unit": unit, **_numbers(one, other)}
 
 
-def _numbers(one: float | int | None, other: float | int | None) -> dict[str, Any]:
+def _numbers(one: float | int | None, other: float | int | None) -> Pair:
     return {"a": one, "b": other, "ratio": other / one if one and other is not None else None}
 
 
-def _changed(row: dict[str, Any], least: float) -> bool:
+def _changed(row: Pair, least: float) -> bool:
     one, other = row["a"], row["b"]
     if one is None or other is None:
         return least <= 0 or one is not other

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, TextIO
 
 from rich.console import Console
@@ -15,7 +16,7 @@ from odonata.wording import digits, factor, quantity
 LONGEST = 34
 
 
-def show(found: dict[str, Any], least: float, stream: TextIO | None = None) -> None:
+def show(found: Mapping[str, Any], least: float, stream: TextIO | None = None) -> None:
     """Prints the comparison `found` of metrics that change by `least`."""
     out = console(stream)
     for side in ("a", "b"):

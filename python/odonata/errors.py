@@ -7,7 +7,9 @@ than completed; a `RunSuspended` says that it can be resumed.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,13 +86,21 @@ class InputError(ValueError):
             return []
         try:
             source = Path(self.file).read_text(encoding="utf-8").splitlines()[self.line - 1]
-        except (OSError, UnicodeDecodeError, IndexError):
+        except (OSError, ValueError, IndexError):
             return []
         number = f"{self.line:>6} | "
         shown = [number + source[:160].replace("\t", " ")]
         if self.column is not None:
             shown.append(" " * (len(number) - 2) + "| " + " " * (self.column - 1) + "^")
         return shown
+
+
+class NoResult(InputError, FileNotFoundError):
+    """A folder that is no result of odonata: it has no run.json.
+
+    >>> str(NoResult("not a result of odonata", file="thesis")).splitlines()
+    ['not a result of odonata', '  --> thesis']
+    """
 
 
 class RunFailed(RuntimeError):
@@ -121,9 +131,69 @@ class RunSuspended(RuntimeError):
 
 @contextmanager
 def input_errors() -> Iterator[None]:
-    """Turns the core's input errors into `InputError`."""
+    """Turns the core's input errors, and text that cannot be handed to it, into `InputError`."""
     try:
         yield
     except _core.InputError as error:
         parts = json.loads(error.args[0])
         raise InputError(parts.pop("message"), **parts) from None
+    except UnicodeEncodeError as error:
+        raise _no_text(error.object) from None
+
+
+#: What the system says where a name or a right is wrong. All else (a full disk, a broken one) is nobody's
+#: mistake.
+_MISTAKES = frozenset(
+    {
+        errno.EACCES,
+        errno.EEXIST,
+        errno.EINVAL,
+        errno.EISDIR,
+        errno.ELOOP,
+        errno.ENAMETOOLONG,
+        errno.ENOENT,
+        errno.ENOTDIR,
+        errno.ENXIO,
+        errno.EPERM,
+        errno.EROFS,
+    }
+)
+
+
+def is_mistake(error: OSError) -> bool:
+    """Whether whoever named the file can mend this: exit code 2 then, else 1.
+
+    >>> is_mistake(OSError(errno.ENAMETOOLONG, "too long")), is_mistake(OSError(errno.ENOSPC, "disk full"))
+    (True, False)
+    """
+    return error.errno in _MISTAKES
+
+
+def check_text(text: str | os.PathLike[str], key: str) -> None:
+    r"""Refuses, with an `InputError`, a name that is not UTF-8 text: neither results nor JSON could hold it.
+
+    >>> check_text(os.fsdecode(b"caf\xe9"), "--out")
+    Traceback (most recent call last):
+    ...
+    odonata.errors.InputError: not UTF-8 text
+      key       --out
+      found     'caf\udce9'
+      expected  text in UTF-8
+    """
+    name = os.fspath(text)
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise _no_text(name, key) from None
+    if "\0" in name:
+        raise InputError("no name of a file", key=key, value=ascii(name), expected="text without NUL")
+
+
+def _no_text(text: str, key: str | None = None) -> InputError:
+    shown = ascii(text)
+    return InputError(
+        "not UTF-8 text",
+        key=key,
+        value=shown if len(shown) <= 80 else f"{shown[:77]}...",
+        expected="text in UTF-8",
+    )

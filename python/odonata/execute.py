@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from odonata import runner
+from odonata import runner, speed
 from odonata.baselines import FOLDER, Baselines, wanted
 from odonata.errors import RunSuspended
 
@@ -43,10 +43,12 @@ def execute(
     scenario = json.loads(simulation.scenario_json())
     if not wanted(scenario):
         runner.drive(simulation, report, stop, checkpoints)
+        run = runner.description(simulation, task)
+        speed.remember(run)
         if folder is None:
-            return Results(runner.description(simulation), runner.collect(simulation))
-        runner.write(simulation, folder)
-        return Results.load(folder)
+            return Results(run, runner.collect(simulation))
+        runner.write(simulation, folder, task)
+        return Results(run, path=folder)
     with contextlib.ExitStack() as scratch:
         place = folder or Path(scratch.enter_context(tempfile.TemporaryDirectory(prefix="odonata-")))
         with Baselines(task, scenario, place / FOLDER, processes, checkpoints) as baselines:
@@ -58,7 +60,8 @@ def execute(
 
             last = runner.drive(simulation, both, stop, checkpoints, keep_end=True)
             runner.write_tables(simulation, place)
-            run = runner.description(simulation)
+            run = runner.description(simulation, task)
+            speed.remember(run)
             baselines.tell(run, Results(run, path=place).rows("jobs"))
             if last is not None:
                 baselines.complete(report, last, stop)
@@ -71,4 +74,4 @@ def execute(
         if folder is None:
             return results.in_memory()
         runner.write_run(run, folder)
-        return Results.load(folder)
+        return Results(run, path=folder)

@@ -1,21 +1,26 @@
-"""Result folders appear whole or not at all.
+"""Folders that commands write appear whole or not at all.
 
-Everything is written to a hidden sibling `.NAME.*.partial`, which is renamed when it is complete. A run that
-is killed leaves at most such a sibling behind, which nothing takes for a result (one that is to outlive its
-process has another, see `unfinished.py`). An existing folder is
-replaced only when told so, and only if it is a result (or empty): a mistyped `-o` must not cost anybody their
-home directory.
+Everything is written to a hidden sibling (`partial.py`), which is renamed when it is complete. A process that
+is killed leaves at most such a sibling behind, which nothing takes for a result, and which the next one that
+writes there removes (a run that is to outlive its process has another, see `unfinished.py`). An existing
+folder is replaced only when told so, only if it is of the same kind (or empty), and never if something that
+is read lies in it: a mistyped `-o` must not cost anybody their home directory, nor their scenario.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
-import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from odonata.errors import InputError
+from odonata import interrupts
+from odonata.errors import InputError, check_text, is_mistake
+from odonata.output_file import sync_folder
+from odonata.partial import LOCK, Partial, clear, cut, make_folder
 
 if TYPE_CHECKING:
     from odonata.checkpoint import Checkpoints, Saved
@@ -25,7 +30,16 @@ RUN_FILE = "run.json"
 
 
 class ResultFolder:
-    """A folder in the making. Leaving the context without `publish` removes every trace of it."""
+    """A folder in the making. Leaving the context without `publish` removes every trace of it.
+
+    Args:
+        target: What it will be called.
+        replace: Replace one of its kind that is there.
+        marker: The file by which a folder of its kind is known; None: it is never replaced.
+        kind: What that is called.
+        key: The option or argument that has named it.
+        inputs: Files and folders that are read, and must not be replaced.
+    """
 
     #: The snapshots of the run whose results it will hold, if there are any.
     checkpoints: Checkpoints | None = None
@@ -33,26 +47,40 @@ class ResultFolder:
     resumes: Saved | None = None
 
     def __init__(
-        self, target: str | os.PathLike[str], *, replace: bool = False, marker: str = RUN_FILE
+        self,
+        target: str | os.PathLike[str],
+        *,
+        replace: bool = False,
+        marker: str | None = RUN_FILE,
+        kind: str = "result",
+        key: str = "--out",
+        inputs: Iterable[Path] = (),
     ) -> None:
-        #: The file by which a result of this kind is known.
-        self.marker = marker
+        check_text(target, key)
         self.target = Path(target)
         if self.target.name in ("", ".."):
             self.target = self.target.resolve()
         self.replace = replace
-        self._partial: Path | None = None
+        #: What killed processes had left beside it, and was removed when it was opened.
+        self.cleared: list[str] = []
+        self._marker = marker
+        self._kind = kind
+        self._key = key
+        self._partial: Partial | None = None
+        self._writing: Path | None = None
         self._made: list[Path] = []
-        self._refuse_existing()
+        self._open = contextlib.ExitStack()
+        self._refuse_existing(list(inputs))
 
     @property
     def path(self) -> Path:
         """Where to write."""
-        if self._partial is None:
+        if self._writing is None:
             raise RuntimeError("the folder is not open")
-        return self._partial
+        return self._writing
 
     def __enter__(self) -> Self:
+        self._open.enter_context(interrupts.raised())
         parent = self.target.parent
         try:
             for folder in reversed([parent, *parent.parents]):
@@ -61,15 +89,20 @@ class ResultFolder:
                 except FileExistsError:  # perhaps made by another run at this very moment
                     continue
                 self._made.append(folder)
-            self._partial = self._make(parent)
-        except OSError as error:
+            # Before anything is computed for it, for only now is there a folder to look into.
+            with contextlib.suppress(FileNotFoundError):
+                os.lstat(self.target)
+            self.cleared = clear(parent)
+            self._writing = self._make()
+        except BaseException as error:
             self._discard()
-            raise InputError(
-                f"the result folder cannot be created: {error.strerror}",
-                key="--out",
-                value=str(self.target),
-                expected="a folder that can be created and written",
-            ) from None
+            self._open.close()
+            if isinstance(error, OSError) and is_mistake(error):
+                raise self._error(
+                    f"the {self._kind} folder cannot be created: {error.strerror}",
+                    "a folder that can be created and written",
+                ) from None
+            raise
         return self
 
     def publish(self) -> Path:
@@ -78,50 +111,63 @@ class ResultFolder:
         If somebody else took the name while the run went on, the first free `NAME-2`, `NAME-3` … is used.
         """
         target = self.target
+        partial = self.path
+        sync_folder(partial)
         if target.exists() and self.replace:
-            retired = self._hidden(target.parent, "replaced")
-            target.rename(retired / "old")
+            retired = make_folder(target, "replaced")
+            target.rename(retired.path / "old")
             try:
-                self.path.rename(target)
+                partial.rename(target)
             except BaseException:
-                (retired / "old").rename(target)
+                (retired.path / "old").rename(target)
+                retired.remove()
                 raise
-            shutil.rmtree(retired, ignore_errors=True)
+            retired.remove()
         else:
             number = 2
-            while target.exists():
-                target = self.target.with_name(f"{self.target.name}-{number}")
+            while not _rename_to_new(partial, target):
+                ending = f"-{number}"
+                target = self.target.with_name(cut(self.target.name, len(ending)) + ending)
                 number += 1
-            self.path.rename(target)
-        self._partial = None
+        (target / LOCK).unlink(missing_ok=True)
+        sync_folder(target.parent)
+        interrupts.wrote()
+        self._writing = None
+        if self._partial is not None:
+            self._partial.release()
+            self._partial = None
         self._made.clear()
         return target
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._discard()
+        if self._writing is not None:
+            self._rename(error)
+        try:
+            self._discard()
+        finally:
+            self._open.close()
 
-    def _make(self, parent: Path) -> Path:
+    def _rename(self, error: BaseException | None) -> None:
+        """Lets an error about a file in the making call it by the name that it was to have."""
+        here, there = str(self.path), str(self.target)
+        if isinstance(error, InputError) and error.file is not None:
+            error.file = error.file.replace(here, there)
+            error.message = error.message.replace(here, there)
+        elif isinstance(error, OSError) and error.filename is not None:
+            error.filename = os.fspath(error.filename).replace(here, there)
+
+    def _make(self) -> Path:
         """Makes the folder to write to."""
-        made = self._hidden(parent, "partial")
-        # mkdtemp makes private folders; a result has the permissions of any other new folder.
-        mask = os.umask(0)
-        os.umask(mask)
-        made.chmod(0o777 & ~mask)
-        return made
-
-    def _hidden(self, parent: Path, purpose: str) -> Path:
-        """Makes a private folder `.NAME.*.PURPOSE` in `parent`."""
-        # Imported late, as wherever odonata uses it: commands that make no folder answer sooner.
-        import tempfile
-
-        return Path(tempfile.mkdtemp(prefix=f".{self.target.name}.", suffix=f".{purpose}", dir=parent))
+        self._partial = make_folder(self.target)
+        return self._partial.path
 
     def _discard(self) -> None:
         if self._partial is not None:
-            shutil.rmtree(self._partial, ignore_errors=True)
+            self._partial.remove()
             self._partial = None
+        self._writing = None
         for folder in reversed(self._made):
             try:
                 folder.rmdir()
@@ -129,24 +175,51 @@ class ResultFolder:
                 break
         self._made.clear()
 
-    def _refuse_existing(self) -> None:
+    def _refuse_existing(self, inputs: list[Path]) -> None:
         target = self.target
-        if not os.path.lexists(target):
+        try:
+            os.lstat(target)
+        except FileNotFoundError:
             return
+        except OSError as error:
+            if not is_mistake(error):
+                raise
+            raise self._error(
+                f"the {self._kind} folder cannot be created: {error.strerror}",
+                "a folder that can be created and written",
+            ) from None
         if not self.replace:
-            raise InputError(
-                "the result folder exists",
-                key="--out",
-                value=str(target),
-                expected="a name that is not taken",
-                hint="choose another with -o, or replace it with --force",
-            )
-        is_result = target.is_dir() and ((target / self.marker).is_file() or not any(target.iterdir()))
+            hint = f"choose another{' with -o' if self._key == '--out' else ''}"
+            if self._marker is not None:
+                hint += ", or replace it with --force"
+            raise self._error(f"the {self._kind} folder exists", "a name that is not taken", hint)
+        assert self._marker is not None
+        is_result = target.is_dir() and ((target / self._marker).is_file() or not any(target.iterdir()))
         if target.is_symlink() or not is_result:
-            raise InputError(
-                "what is there is not a result, and will not be replaced",
-                key="--out",
-                value=str(target),
-                expected=f"a folder that holds {self.marker}, or none",
-                hint="choose another name with -o",
+            raise self._error(
+                f"what is there is not a {self._kind}, and will not be replaced",
+                f"a folder that holds {self._marker}, or none",
+                "choose another name",
             )
+        there = target.resolve()
+        for path in inputs:
+            if there in (place := path.resolve(), *place.parents):
+                raise self._error(
+                    f"{path} is read, and lies in what is to be replaced", "a folder without it"
+                )
+
+    def _error(self, problem: str, expected: str, hint: str | None = None) -> InputError:
+        return InputError(problem, key=self._key, value=str(self.target), expected=expected, hint=hint)
+
+
+def _rename_to_new(folder: Path, target: Path) -> bool:
+    """Renames `folder`, unless there is something at `target`."""
+    if os.path.lexists(target):
+        return False
+    try:
+        folder.rename(target)
+    except OSError as error:
+        if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):  # at this very moment
+            return False
+        raise
+    return True

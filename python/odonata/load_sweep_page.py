@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any, TextIO
 
-from odonata.load_sweep import Progress, unit
+from odonata.load_curve import Progress, unit
+from odonata.output_file import OutputFile
 from odonata.pictures import save
 from odonata.progress import LOG_EVERY_S, LiveLine
 from odonata.terminal import console, explain, show_table, table
@@ -76,36 +76,22 @@ def _remarks(report: dict[str, Any]) -> list[str]:
     return remarks + reasons
 
 
-def draw(report: dict[str, Any], file: Path) -> None:
-    """Writes the curve to `file`, whole or not at all: latency and accepted load over offered load."""
-    from matplotlib.figure import Figure
+def draw(report: dict[str, Any], output: OutputFile) -> None:
+    """Writes the curve as a picture: latency and accepted load over offered load."""
+    from odonata.plot import load_curve
 
-    points = report["points"]
-    name = unit(points)
-    figure = Figure(figsize=(7, 6), layout="constrained")
-    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
-    stable = [point for point in points if not point["saturated"] and point[f"latency_{name}"]]
-    for key, label in (("mean", "mean"), ("p99", "99th percentile"), ("network_mean", "mean in the network")):
-        drawn = [(p["offered"], p[f"latency_{name}"][key]) for p in stable]
-        drawn = [(x, y) for x, y in drawn if y is not None]
-        upper.plot([x for x, _ in drawn], [y for _, y in drawn], marker="o", markersize=3, label=label)
-    high = report["saturation"]["first_saturated"]
-    for axes in (upper, lower):
-        axes.grid(alpha=0.3)
-        if high is not None:
-            axes.axvline(high, color="tab:red", linestyle=":", label="saturated")
-    upper.set_ylim(bottom=0)
-    upper.set_ylabel(f"latency [{name}]")
-    upper.set_title(f"{report['name'] or 'sweep'}: {report['job']}")
-    if points:
-        offered = [point["offered"] for point in points]
-        lower.plot(offered, [p["accepted"] for p in points], marker="o", markersize=3, label="accepted")
-        lower.plot([0, max(offered)], [0, max(offered)], color="grey", linewidth=0.8, label="offered")
-    lower.set_xlabel("offered load [fraction of the terminal link's bandwidth per sending rank]")
-    lower.set_ylabel("accepted")
-    for axes in (upper, lower):
-        axes.legend(loc="upper left", fontsize="small")
-    save(figure, file)
+    save(load_curve(report), output)
+
+
+def line(now: Progress) -> str:
+    """One line that says it all.
+
+    >>> line(Progress(3, 20, (0.2, 0.25), 12000))
+    '3 of 20 loads | running 0.2, 0.25 | 12,000 packets'
+    """
+    loads = ", ".join(f"{load:.4g}" for load in now.running)
+    text = f"{now.done} of {now.planned} loads"
+    return f"{text} | running {loads} | {now.packets:,} packets" if loads else text
 
 
 class SweepLine(LiveLine):
@@ -117,12 +103,9 @@ class SweepLine(LiveLine):
 
     def __call__(self, now: Progress) -> None:
         """Shows `now`."""
-        loads = ", ".join(f"{load:.4g}" for load in now.running)
-        text = f"{now.done} of {now.planned} loads"
-        if loads:
-            text += f" | running {loads} | {now.packets:,} packets"
+        text = line(now)
         if self._live is not None:
             self._live.update(text)
         elif time.perf_counter() - self._logged_s >= LOG_EVERY_S:
-            self._console.print(text, soft_wrap=True, markup=False)
+            self._log(text)
             self._logged_s = time.perf_counter()

@@ -41,10 +41,14 @@ from typing import TYPE_CHECKING, Any
 
 from odonata import _core
 from odonata.errors import InputError, input_errors
+from odonata.folder import ResultFolder
 from odonata.rank_programs import Operation, RankFunction, communicators, register
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+#: The file that makes a folder a program in files.
+PROGRAM_FILE = "program.json"
 
 __all__ = [
     "ANY",
@@ -66,6 +70,7 @@ __all__ = [
     "comm_split",
     "communicators",
     "compute",
+    "create_file",
     "exscan",
     "gather",
     "gatherv",
@@ -73,6 +78,7 @@ __all__ = [
     "irecv",
     "isend",
     "issend",
+    "make_directory",
     "mark",
     "open_file",
     "probe",
@@ -83,6 +89,7 @@ __all__ = [
     "reduce",
     "reduce_scatter",
     "reduce_scatter_block",
+    "remove_directory",
     "request_free",
     "scan",
     "scatter",
@@ -93,7 +100,10 @@ __all__ = [
     "ssend",
     "start",
     "start_all",
+    "stat_file",
+    "sync_file",
     "test",
+    "unlink_file",
     "wait",
     "wait_all",
     "wait_any",
@@ -350,14 +360,53 @@ def comm_free(comm: int) -> Operation:
     return Operation("comm_free", {"comm": comm})
 
 
-def open_file(file: int) -> Operation:
-    """Opens a file, whose number is unique in the job."""
-    return Operation("open", {"file": file})
+def _metadata(kind: str, file: int, directory: int | None) -> Operation:
+    return Operation(kind, {"file": file} if directory is None else {"file": file, "directory": directory})
 
 
-def close_file(file: int) -> Operation:
-    """Closes a file."""
-    return Operation("close", {"file": file})
+def open_file(file: int, directory: int | None = None) -> Operation:
+    """Opens a file. The same number is the same file of the job's directory, whichever rank uses it.
+
+    Jobs with one directory (key `io.directory`) share their files; else each has its own. `directory` is one
+    below it, by a number of the program's choice; it matters to metadata servers (`storage.metadata`) alone.
+    Without such servers, opening takes no time; nor do creating, looking up, removing.
+    """
+    return _metadata("open", file, directory)
+
+
+def create_file(file: int, directory: int | None = None) -> Operation:
+    """Creates and opens a file (`open` with `O_CREAT`)."""
+    return _metadata("create", file, directory)
+
+
+def stat_file(file: int, directory: int | None = None) -> Operation:
+    """Looks up the attributes of a file or directory (`stat`)."""
+    return _metadata("stat", file, directory)
+
+
+def sync_file(file: int, directory: int | None = None) -> Operation:
+    """Synchronises a file (`fsync`): waits as `close_file` does, then for the metadata server."""
+    return _metadata("sync", file, directory)
+
+
+def unlink_file(file: int, directory: int | None = None) -> Operation:
+    """Removes a file (`unlink`)."""
+    return _metadata("unlink", file, directory)
+
+
+def make_directory(file: int, directory: int | None = None) -> Operation:
+    """Makes a directory (`mkdir`), which is entry `file` of `directory`."""
+    return _metadata("mkdir", file, directory)
+
+
+def remove_directory(file: int, directory: int | None = None) -> Operation:
+    """Removes a directory (`rmdir`)."""
+    return _metadata("rmdir", file, directory)
+
+
+def close_file(file: int, directory: int | None = None) -> Operation:
+    """Closes a file; with write-behind, when all that the rank has written is acknowledged."""
+    return _metadata("close", file, directory)
 
 
 def _access(kind: str, file: int, offset: int, bytes: int, request: int | None) -> Operation:
@@ -394,9 +443,9 @@ class Program:
 
     def _table(self, name: str) -> pa.Table:
         if name not in self._open:
-            import pyarrow.parquet as pq
+            from odonata import tables
 
-            self._open[name] = pq.read_table(self.path / f"{name}.parquet")
+            self._open[name] = tables.read(tables.file_of(self.path, name))
         return self._open[name]
 
     @property
@@ -435,13 +484,13 @@ class Program:
 def read(path: str | os.PathLike[str]) -> Program:
     """Opens a program in files; `InputError` if it is none, or anything in it is impossible."""
     folder = Path(path)
-    if not (folder / "program.json").is_file():
+    if not (folder / PROGRAM_FILE).is_file():
         raise InputError(
             "not a program in files", file=str(folder), expected="a folder that holds program.json"
         )
     with input_errors():
         _core.trace_info(folder)
-    return Program(folder, json.loads((folder / "program.json").read_text(encoding="utf-8")))
+    return Program(folder, json.loads((folder / PROGRAM_FILE).read_text(encoding="utf-8")))
 
 
 def write(
@@ -470,11 +519,17 @@ def write(
     Raises:
         InputError: What a generator yields or names is impossible, or it raises an exception; or `path` is
             there.
+        OSError: The computer fails, as with a full disk; nothing is left then.
     """
     if not 1 <= ranks <= 1 << 24:
         raise InputError("no such number of ranks", key="ranks", value=str(ranks), expected="1 to 16777216")
     file, _, function = register(program).rpartition(":")
-    with input_errors():
-        return _core.python_convert(
-            file, function, json.dumps(dict(args or {})), ranks, path, description, force, progress
-        )
+    given = json.dumps(dict(args or {}))
+    inputs = [] if file.startswith("<") else [Path(file)]
+    with ResultFolder(
+        path, replace=force, marker=PROGRAM_FILE, kind="program", key="path", inputs=inputs
+    ) as folder:
+        with input_errors():
+            counts = _core.python_convert(file, function, given, ranks, folder.path, description, progress)
+        folder.publish()
+    return counts

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import functools
+import io
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from odonata.errors import InputError
+from odonata.output_file import OutputFile
 
 #: Picture formats, by the ending of the file.
 FORMATS = (".png", ".svg")
 
 
-def check_picture(file: Path | None, key: str = "--plot") -> None:
-    """Refuses, with an `InputError`, a picture that cannot be made, before anything is simulated."""
+def picture(file: Path | None, key: str, *, replace: bool, inputs: Iterable[Path] = ()) -> OutputFile | None:
+    """The picture that is to be drawn, or an `InputError` if it cannot be; before anything is simulated."""
     if file is None:
-        return
+        return None
     if file.suffix.lower() not in FORMATS:
         raise InputError(
             "no such picture format", key=key, value=str(file), expected="a file named *.png or *.svg"
         )
-    if not file.absolute().parent.is_dir():
-        raise InputError(
-            "the picture's folder does not exist", key=key, value=str(file), expected="an existing folder"
-        )
+    output = OutputFile(file, key=key, replace=replace, inputs=inputs)
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -33,21 +32,40 @@ def check_picture(file: Path | None, key: str = "--plot") -> None:
             key=key,
             value=str(file),
             expected="matplotlib to be installed",
-            hint="pip install 'odonata[plot]'",
+            hint="pip install matplotlib",
         ) from None
+    return output
 
 
-def save(figure: Any, file: Path) -> None:
-    """Writes a matplotlib figure to `file`, whole or not at all."""
-    # Beside the target, so that the last step is a rename.
-    handle, partial = tempfile.mkstemp(prefix=f".{file.name}.", suffix=".partial", dir=file.absolute().parent)
-    os.close(handle)
+def figure(width: float, height: float) -> Any:
+    """An empty matplotlib figure, in inches; a notebook shows it without being told to.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    return _kind()(figsize=(width, height), layout="constrained")
+
+
+@functools.cache
+def _kind() -> Any:
     try:
-        figure.savefig(partial, format=file.suffix.lower().removeprefix("."), dpi=150)
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(partial).chmod(0o666 & ~mask)
-        Path(partial).replace(file)
-    except BaseException:
-        Path(partial).unlink(missing_ok=True)
-        raise
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError("plots need matplotlib: pip install matplotlib") from None
+
+    class Picture(Figure):
+        """A figure that is not bound to a window, nor to pyplot."""
+
+        def _repr_png_(self) -> bytes:
+            drawn = io.BytesIO()
+            self.savefig(drawn, format="png", dpi=110)
+            return drawn.getvalue()
+
+    return Picture
+
+
+def save(figure: Any, output: OutputFile) -> None:
+    """Writes a matplotlib figure, whole or not at all."""
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=output.target.suffix.lower().removeprefix("."), dpi=150)
+    output.write(drawn.getvalue())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import sys
 from types import TracebackType
 from typing import Self, TextIO
@@ -20,7 +22,7 @@ LOG_EVERY_S = 10.0
 
 
 def line(now: Progress, before: Progress | None) -> str:
-    """One line that says it all; rates are those since `before`.
+    """One line that says it all, baselines included; rates are those since `before`.
 
     >>> line(Progress(2.0, 1.5e-3, 24_000_000, 0, 9_000_000, 0, fraction=0.5), None)
     '50 % | simulated 1.5 ms | 12 M events/s | 4.5 M packet-hops/s | 2 s left'
@@ -29,8 +31,9 @@ def line(now: Progress, before: Progress | None) -> str:
     events = now.events - (before.events if before else 0)
     hops = now.packet_hops - (before.packet_hops if before else 0)
     parts = [f"simulated {duration(now.simulated_s)}"]
-    if now.fraction is not None:
-        parts.insert(0, f"{100 * now.fraction:.0f} %")
+    if now.whole is not None:
+        # Not 100 % before the last baseline has ended.
+        parts.insert(0, f"{math.floor(100 * now.whole) if now.baselines else round(100 * now.whole)} %")
     if span > 0:
         parts += [f"{rate(events / span)} events/s", f"{rate(hops / span)} packet-hops/s"]
     if now.left_s is not None:
@@ -54,7 +57,7 @@ class LiveLine:
     """Where a line of progress is shown for as long as the context lasts: only on a terminal it is live."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self._console = Console(file=stream or sys.stderr, highlight=False)
+        self._console = Console(file=stream or sys.stderr, highlight=False, markup=False, emoji=False)
         self._live: Live | None = None
 
     def __enter__(self) -> Self:
@@ -68,6 +71,11 @@ class LiveLine:
     ) -> None:
         if self._live is not None:
             self._live.__exit__(kind, error, trace)
+
+    def _log(self, text: str) -> None:
+        """Prints a line of a log; one on a disk that is full is no reason to end a run."""
+        with contextlib.suppress(OSError):
+            self._console.print(text, soft_wrap=True)
 
 
 class ProgressLine(LiveLine):
@@ -89,12 +97,12 @@ class ProgressLine(LiveLine):
             text = line(now, before)
             if now.baselines:
                 text += f" | {baselines_line(now)}"
-            self._console.print(text, soft_wrap=True, markup=False)
+            self._log(text)
             self._shown, self._logged_s = [now], now.wall_s
 
     def _bar(self, now: Progress, before: Progress | None) -> Table:
         grid = Table.grid(padding=(0, 1))
-        bar = ProgressBar(total=1.0, completed=now.fraction or 0.0, width=20, pulse=now.fraction is None)
+        bar = ProgressBar(total=1.0, completed=now.whole or 0.0, width=20, pulse=now.whole is None)
         grid.add_row(bar, line(now, before))
         if now.baselines:
             grid.add_row("", Text(baselines_line(now), overflow="ellipsis", no_wrap=True))

@@ -18,6 +18,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from odonata import user_code
+from odonata.user_code import Interrupted as Interrupted
+
 #: The largest number of a communicator.
 LARGEST_COMM = (1 << 23) - 1
 
@@ -79,7 +82,10 @@ class RankProgram:
 
     def start(self, rank: int) -> Iterator[Operation]:
         """The operations of a rank, from the first."""
-        return iter(self.function(rank, self.ranks, **self.args))
+        return user_code.call(lambda: iter(self.function(rank, self.ranks, **self.args)))
+
+    #: What such an iterator gives next.
+    take = staticmethod(user_code.take)
 
 
 def communicators(make: Callable[..., Groups]) -> Callable[[RankFunction], RankFunction]:
@@ -144,7 +150,7 @@ def load(path: str, name: str, args: str, ranks: int) -> RankProgram:
         inspect.signature(function).bind(0, ranks, **given)
     except TypeError as error:
         raise ProgramError(f"{name}(rank, ranks, **args) of {path} cannot be called: {error}") from None
-    return RankProgram(function, ranks, given, _groups(function, ranks, given))
+    return RankProgram(function, ranks, given, user_code.call(_groups, function, ranks, given))
 
 
 def _module(path: Path) -> ModuleType:
@@ -159,7 +165,7 @@ def _module(path: Path) -> ModuleType:
     # Dataclasses and the like look their module up.
     sys.modules[module.__name__] = module
     try:
-        spec.loader.exec_module(module)
+        user_code.call(spec.loader.exec_module, module)
     finally:
         sys.path.remove(folder)
     return module
@@ -191,6 +197,6 @@ def explain(error: BaseException) -> str:
     """An exception in words: what it is, then where it was raised, the innermost call last."""
     what = "".join(traceback.format_exception_only(error)).strip()
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename != __file__]
+    own = [frame for frame in frames if frame.filename not in (__file__, user_code.__file__)]
     where = "".join(traceback.format_list(own)).rstrip()
     return f"{what}\n{where}" if where else what

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from odonata import run_record
+from odonata.errors import NoResult
 from odonata.folder import RUN_FILE
+from odonata.python_errors import speaks_python
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
     import pyarrow as pa
 
+    from odonata.answers import Summary, TimelineAnswer
     from odonata.slowdown import Slowdown
 
 #: Outcomes that a scenario asks for: its jobs have ended, or its time limit has come.
@@ -50,14 +55,16 @@ class Results:
         """Opens a result folder; tables are read when they are asked for.
 
         Raises:
-            FileNotFoundError: `folder` holds no run.json.
+            FileNotFoundError: `folder` holds no run.json. It is an `InputError` too.
+            InputError: What is missing in run.json, or is of the wrong type.
         """
         path = Path(folder)
-        try:
-            run = json.loads((path / RUN_FILE).read_text(encoding="utf-8"))
-        except (FileNotFoundError, NotADirectoryError):
-            raise FileNotFoundError(f"{path} is not a result of odonata: it has no {RUN_FILE}") from None
-        return cls(run, path=path)
+        # `Path.is_file` raises for a name that no file can have.
+        if not os.path.isfile(path / RUN_FILE):
+            raise NoResult(
+                "not a result of odonata", file=str(path), expected=f"a folder that holds {RUN_FILE}"
+            )
+        return cls(run_record.read(path / RUN_FILE, run_record.Run), path=path)
 
     @property
     def outcome(self) -> str:
@@ -147,15 +154,16 @@ class Results:
 
         Raises:
             KeyError: There is no such table; the message lists those that there are.
+            InputError: Its file is damaged.
         """
         if name not in self._tables:
             if name not in self.tables:
                 raise KeyError(f"no table {name!r}; there are {', '.join(self.tables)}")
             # Imported late: the command should answer at once where it needs no tables.
-            import pyarrow.parquet as pq
+            from odonata import tables
 
             assert self.path is not None
-            self._tables[name] = pq.read_table(self.path / f"{name}.parquet")
+            self._tables[name] = tables.read(tables.file_of(self.path, name))
         return self._tables[name]
 
     def frame(self, name: str) -> pd.DataFrame:
@@ -169,14 +177,25 @@ class Results:
             ImportError: pandas is not installed.
             KeyError: There is no such table.
         """
-        try:
-            import pandas  # noqa: F401
-        except ImportError:
-            raise ImportError(
-                "Results.frame needs pandas: pip install 'odonata[pandas]', or take Results.table"
-            ) from None
-        frame: pd.DataFrame = self.table(name).to_pandas()
-        return frame
+        from odonata.frames import to_pandas
+
+        return to_pandas(self.table(name), "Results.frame")
+
+    def polars(self, name: str) -> pl.DataFrame:
+        """Table `name`, as polars.
+
+        Raises:
+            ImportError: polars is not installed.
+            KeyError: There is no such table.
+
+        >>> import pyarrow as pa
+        >>> results = Results({}, {"jobs": pa.table({"job": ["milc"], "ranks": [8]})})
+        >>> results.polars("jobs")["ranks"].sum()  # doctest: +SKIP
+        8
+        """
+        from odonata.frames import to_polars
+
+        return to_polars(self.table(name), "Results.polars")
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """Table `name` as a list of dictionaries, for small tables.
@@ -203,12 +222,13 @@ class Results:
 
         Raises:
             KeyError: The run had no baselines.
+            InputError: The table is damaged.
         """
         from odonata import slowdown
 
         if slowdown.NAME not in self.tables:
             raise KeyError("no slowdowns: the run had no baselines (run.baselines = true, with several jobs)")
-        return slowdown.of_jobs(self.table(slowdown.NAME))
+        return slowdown.of_jobs(needed(self, slowdown.NAME, slowdown.COLUMNS))
 
     def blame_matrix(
         self, *, resource: str | None = None, place: str | None = None, victim_class: str | None = None
@@ -221,8 +241,10 @@ class Results:
         victims as rows.
 
         Args:
-            resource: Only waits for this: "link", "credit", "input", "space", "memory" or "device".
-            place: Only waits here: "nic", "terminal", "local", "global" or "server".
+            resource: Only waits for this: "link", "credit", "input"; at servers "space", "memory", "device",
+                "lock"; at metadata servers "thread", "directory".
+            place: Only waits here: "nic", "terminal", "local", "global", "server", "file-system" or
+                "metadata".
             victim_class: Only waits of the victims' "mpi" or "io".
 
         >>> import pyarrow as pa
@@ -234,13 +256,112 @@ class Results:
         Raises:
             KeyError: The run did not measure blame.
             ValueError: There is no such resource, place or class.
+            InputError: A table is damaged.
         """
         from odonata import blame
 
         if not blame.measured(self):
             raise KeyError("no blame: the run did not measure it (run.blame = true)")
         chosen = {"resource": resource, "place": place, "victim_class": victim_class}
-        return blame.matrix(self.table("blame"), [row["job"] for row in self.rows("jobs")], chosen)
+        columns = ["victim", "culprit", "waited_s", *(name for name, value in chosen.items() if value)]
+        jobs = needed(self, "jobs", ["job"])["job"].to_pylist()
+        return blame.matrix(needed(self, "blame", columns), jobs, chosen)
+
+    def summary(self) -> Summary:
+        """What matters: who took how long, what for, where it was crowded, who slowed whom.
+
+        The keys are those of `odonata summary --json` (docs/results.md); a notebook shows it as a page.
+
+        Raises:
+            InputError: A table is missing or damaged.
+
+        >>> import odonata
+        >>> results = odonata.run("examples/uniform.toml", overrides={"run.time_limit": "20 us"})
+        >>> results.summary()["jobs"][0]["ranks"]
+        72
+        """
+        from odonata import summary, summary_page
+        from odonata.html_page import Answer
+
+        return cast("Summary", Answer(cast("dict[str, Any]", summary.collect(self)), summary_page.show))
+
+    @speaks_python
+    def report(self, file: str | os.PathLike[str] | None = None, *, force: bool = False) -> str:
+        """One HTML page with what there is to see in the results; it needs no network (docs/report.md).
+
+        Args:
+            file: Where to write it too, whole or not at all.
+            force: Replace a file that is there.
+
+        Returns:
+            The page.
+
+        Raises:
+            InputError: A table is damaged, or `file` cannot be written, or is there already.
+
+        >>> import odonata
+        >>> results = odonata.run("examples/uniform.toml", overrides={"run.time_limit": "20 us"})
+        >>> results.report()[:15]
+        '<!doctype html>'
+        """
+        from odonata.output_file import OutputFile
+        from odonata.report import single
+
+        output = None if file is None else OutputFile(file, key="file", replace=force)
+        page = single.html(self)
+        if output is not None:
+            output.write(page)
+        return page
+
+    def timeline(
+        self,
+        file: str | os.PathLike[str],
+        *,
+        jobs: Iterable[str] | None = None,
+        ranks: Iterable[int] | str | None = None,
+        from_s: float = 0.0,
+        until_s: float = math.inf,
+        max_events: int = 1_000_000,
+        force: bool = False,
+    ) -> TimelineAnswer:
+        """Writes what ranks, servers and links did as a trace for https://ui.perfetto.dev (docs/timeline.md).
+
+        The run must have recorded it, with the key ``run.timeline``.
+
+        Args:
+            file: Where to write it, whole or not at all.
+            jobs: Jobs whose ranks are shown. Default: all that were recorded.
+            ranks: Their ranks, as numbers or as text: "0,5,8-15", "every:16". Default: all.
+            from_s: Simulated time from which on it is shown, in seconds.
+            until_s: Simulated time until which it is shown.
+            max_events: Begins and ends of slices and values of counters, at most; of more, every n-th rank
+                and server is shown.
+            force: Replace a file that is there.
+
+        Returns:
+            What is in the trace, and what is left out; the keys are those of `odonata timeline --json`.
+
+        Raises:
+            InputError: The run has recorded nothing that is wanted, a table is damaged, or `file` cannot be
+                written, or is there already.
+
+        >>> import odonata
+        >>> results = odonata.load("results/interference")  # doctest: +SKIP
+        >>> results.timeline("interference.pftrace", ranks="0-15")["messages"]  # doctest: +SKIP
+        3120
+        """
+        from odonata.output_file import OutputFile
+        from odonata.timeline.selection import Ranks, choose
+        from odonata.timeline.write import write
+
+        names = list(needed(self, "jobs", ["job"])["job"].to_pylist())
+        chosen = None
+        if ranks is not None:
+            chosen = Ranks.read(ranks, "ranks") if isinstance(ranks, str) else Ranks.of(ranks)
+        selection = choose(names, jobs, chosen, (from_s, until_s), ("jobs", "until_s"))
+        output = OutputFile(file, key="file", replace=force)
+        answer = write(self, selection, output.opened, max_events)
+        return answer | {"file": str(output.target)}
 
     def in_memory(self) -> Results:
         """The same results with all tables read, for when their folder goes away.
@@ -252,6 +373,49 @@ class Results:
         baselines = {job: results.in_memory() for job, results in self.baselines.items()}
         return Results(self.run, tables, baselines=baselines)
 
+    def _repr_html_(self) -> str | None:
+        from odonata.errors import InputError
+        from odonata.html_page import Answer
+
+        try:
+            page = self.summary()
+        except (InputError, KeyError):
+            # Results in the making have not all tables; they are shown as they are.
+            return None
+        return cast("Answer", page)._repr_html_()
+
     def __repr__(self) -> str:
         place = f", path={str(self.path)!r}" if self.path else ""
         return f"Results(outcome={self.outcome!r}, tables={self.tables}{place})"
+
+
+def offers(results: Results, name: str) -> bool:
+    """Whether there is a table `name`; `InputError` if the folder has lost it, for a run writes all of them.
+
+    >>> offers(Results({}), "blame")
+    False
+    """
+    if name in results.tables:
+        return True
+    if results.path is not None:
+        needed(results, name, ())
+    return False
+
+
+def needed(results: Results, name: str, columns: Iterable[str]) -> pa.Table:
+    """Table `name` of `results`, in which these `columns` are; `InputError` if it or one of them is missing.
+
+    >>> import pyarrow as pa
+    >>> needed(Results({}, {"jobs": pa.table({"job": ["milc"]})}), "jobs", ["job"]).num_rows
+    1
+    """
+    from odonata import tables
+
+    file = None if results.path is None else tables.file_of(results.path, name)
+    if name not in results.tables:
+        raise tables.damaged(file, f"the table {name} is missing")
+    table = results.table(name)
+    for column in columns:
+        if column not in table.schema.names:
+            raise tables.damaged(file, f"the table {name} lacks a column", key=column)
+    return table

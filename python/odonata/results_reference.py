@@ -9,7 +9,8 @@ import json
 from typing import Any
 
 from odonata import _core, slowdown
-from odonata.json_reference import COMPARE_KEYS, SUMMARY_KEYS
+from odonata.answers import COMMANDS
+from odonata.json_reference import meanings, schemas
 
 #: First line of every page that is made.
 GENERATED = "<!-- Generated from the types by `make docs`; edit the doc comments there. -->\n"
@@ -33,54 +34,41 @@ With `run.baselines`, the folder also holds `baselines/JOB/`, a whole result for
 the table [slowdown](#slowdown).
 """
 
-#: What run.json holds. A test compares the keys with those of a run.
-RUN_KEYS = {
-    "outcome": "How the run ended: see below.",
-    "detail": "The same in words where there is more to say (who waits, what is missing), else null.",
-    "digest": "Hash over everything that was measured. Equal digests, equal results, whatever ran them.",
-    "simulated_s": "Simulated time at the end, in seconds.",
-    "wall_s": "Time that the run took, in seconds.",
-    "cpu_s": "CPU time of that, in seconds; building the machine included.",
-    "events": "Events handled.",
-    "packets": "Packets delivered, MPI and I/O.",
-    "packet_hops": "Routers visited by these packets.",
-    "packet_hops_per_cpu_s": "The figure of merit: packet_hops / cpu_s.",
-    "messages": "Messages delivered, MPI and I/O.",
-    "bytes_delivered": "Payload of these messages, in bytes.",
-    "peak_rss_bytes": "Largest resident memory of the process, in bytes.",
-    "state_bytes_per_node": "Simulation state per node of the machine, in bytes.",
-    "nodes": "Nodes of the machine.",
-    "scheduler": "Which scheduler ran it.",
-    "threads": "Threads that it ran on.",
-    "ranks": "Processes that it ran on.",
-    "schedule": "How the run was carried out and how that went, on which no result depends: reasons for the "
-    "choice, parts, lookahead_s (shortest delay between parts), rounds, events_per_window (that a part "
-    "handled before it waited), sent_between_parts, waiting_share (of the threads' time), and of each of its "
-    "processes events, cpu_s, and peak_rss_bytes; with the optimistic scheduler also optimistic: events "
-    "speculated (handled beyond a window) and rolled_back, rollbacks, anti_messages, gvt_rounds, efficiency "
-    "(share of the events handled that were for good), and peak_journal_bytes.",
-    "blame": "Whether waits were charged to jobs (tables blame and blame_series).",
-    "deadlock_cycle": "Where network.routing.deadlock_check is warn: channels that can wait for each other "
-    "in a circle, hop by hop; empty if there are none. Else null: a run does not look for them, odonata "
-    "check does.",
-    "version": "Version of odonata.",
-    "baselines": "For every job that was also run alone: outcome, detail, digest, wall_s and folder (in this "
-    "one; null if there is none). Outcomes as below, or why there is none: out-of-memory, killed, crashed, "
-    "failed, interrupted, not-run. Empty without run.baselines.",
-    "scenario": "The scenario as resolved: every default filled in, every override applied.",
-}
-
 #: Outcomes, with the exit code of `odonata run`.
 OUTCOMES = {
-    "completed": (0, "All programs ended, and everything that was sent was delivered."),
-    "time-limit": (0, "The time limit of the scenario came first."),
+    "completed": (
+        0,
+        "All that was asked for was done: programs have ended and left nothing behind, sources have sent "
+        "what they were to send, everything that was sent was delivered.",
+    ),
+    "time-limit": (
+        0,
+        "The time limit of the scenario came first; detail says what was done until then of what was asked "
+        "for.",
+    ),
+    "time-overflow": (
+        3,
+        "Simulated time came to its end, 2^62 ps (53 days), and something was due later; detail names who "
+        "waits for what.",
+    ),
     "interrupted": (130, "The user stopped the run."),
+    "out-of-memory": (
+        3,
+        "The run came to take all the memory that it may (run.memory_limit), or the computer had next to "
+        "none left. What was measured until then is kept; when that is depends on the computer.",
+    ),
+    "queue-overflow": (
+        3,
+        "More messages waited at a network interface than nic.message_queue allows: a source offers more "
+        "than the network takes.",
+    ),
     "stalled": (3, "Nothing more can happen, yet ranks wait: for a message that is never sent, say."),
     "storage-full": (3, "A write waits for space that nothing will free, or is larger than its device."),
     "program-error": (
         3,
-        "Ranks called different collectives, a message was longer than its receive, or an operation asked "
-        "for something that does not exist.",
+        "Ranks called different collectives, a message was longer than its receive, an operation asked for "
+        "something that does not exist, or programs left behind receives without a message, messages without "
+        "a receive, or requests that were never waited for.",
     ),
     "conservation-violated": (3, "Bytes, packets or credits are missing at the end: an error of odonata."),
 }
@@ -92,8 +80,6 @@ _JSON = """\
 
 A key after `.` stands below the one before it, `[]` is a list; JOB and METRIC are any name of one.
 
-| key | meaning |
-|---|---|
 """
 
 
@@ -113,8 +99,8 @@ def tables_page(tables: list[dict[str, Any]]) -> str:
     |---|---|---|---|
     | `job` | string |  | Name. |
     """
-    parts = [GENERATED, _INTRO, "\n## run.json\n\n| key | meaning |\n|---|---|\n"]
-    parts += [f"| `{key}` | {cell(meaning)} |\n" for key, meaning in RUN_KEYS.items()]
+    answers = schemas()
+    parts = [GENERATED, _INTRO, "\n## run.json\n\n", keys_table(answers.pop("run"))]
     parts.append("\n| outcome | exit code | meaning |\n|---|---|---|\n")
     parts += [f"| `{name}` | {code} | {cell(meaning)} |\n" for name, (code, meaning) in OUTCOMES.items()]
     for table in tables:
@@ -123,10 +109,15 @@ def tables_page(tables: list[dict[str, Any]]) -> str:
         for column in table["columns"]:
             cells = (f"`{column['name']}`", column["type"], column["unit"], cell(column["doc"]))
             parts.append("| " + " | ".join(cells) + " |\n")
-    for command, keys in (("summary", SUMMARY_KEYS), ("compare", COMPARE_KEYS)):
-        parts.append(_JSON.format(command=command))
-        parts += [f"| `{key}` | {cell(meaning)} |\n" for key, meaning in keys.items()]
+    for command, schema in answers.items():
+        parts += [_JSON.format(command=COMMANDS.get(command, command)), keys_table(schema)]
     return "".join(parts)
+
+
+def keys_table(schema: dict[str, Any]) -> str:
+    """The keys of a JSON Schema, as a table."""
+    rows = (f"| `{key}` | {cell(meaning)} |\n" for key, meaning in meanings(schema).items())
+    return "| key | meaning |\n|---|---|\n" + "".join(rows)
 
 
 def cell(text: str) -> str:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import difflib
 import json
-import signal
-import threading
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from odonata import _core
-from odonata.errors import InputError, RunSuspended, input_errors
+from odonata import _core, foreign
+from odonata.errors import InputError, RunSuspended, check_text, input_errors, is_mistake
 from odonata.folder import RUN_FILE
 from odonata.mpi import ALONE, Processes
-from odonata.results_reference import RUN_KEYS
+from odonata.output_file import inputs_of, whole_file
+from odonata.run_record import Run
+from odonata.stopping import StopRequest as StopRequest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,16 +46,33 @@ class Progress:
     baselines: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
+    def whole(self) -> float | None:
+        """Estimated share of the run and its baselines together that is done, or None.
+
+        All jobs alone are about as much work as the run in which they are together.
+
+        >>> Progress(10.0, 1e-3, 0, 0, 0, 0, fraction=1.0, baselines={"milc": 0.5, "noise": 0.0}).whole
+        0.625
+        """
+        shares = list(self.baselines.values())
+        if not shares or self.fraction is None:
+            return self.fraction
+        return (self.fraction + sum(share or 0.0 for share in shares) / len(shares)) / 2
+
+    @property
     def left_s(self) -> float | None:
-        """Estimated wall time left, in seconds.
+        """Estimated wall time left, in seconds, until the baselines have ended too.
 
         >>> Progress(10.0, 1e-3, 0, 0, 0, 0, fraction=0.25).left_s
         30.0
         """
-        if not self.fraction or self.wall_s < 0.5:
+        if not self.whole or self.wall_s < 0.5:
             return None
-        return self.wall_s * (1.0 - self.fraction) / self.fraction
+        return self.wall_s * (1.0 - self.whole) / self.whole
 
+
+#: The longest scenario, in bytes; the core refuses those that are longer.
+LONGEST_SCENARIO = 16 << 20
 
 #: Largest seed: a scenario is TOML, whose whole numbers have 63 bits and a sign.
 LARGEST_SEED = 2**63 - 1
@@ -96,10 +114,26 @@ class Task:
         resolved: dict[str, Any] = json.loads(text)
         return resolved
 
-    def build(self, snapshot: Path | None = None, *, shared: bool = False) -> _core.Simulation:
+    def written(self) -> dict[str, Any]:
+        """What run.json says of where the scenario is from."""
+        return {
+            "file": Path(self.path).name,
+            "text": self.text,
+            "set": list(self.overrides),
+            "seed": self.seed,
+        }
+
+    def inputs(self) -> list[Path]:
+        """The files and folders that it reads."""
+        return inputs_of(self.text, Path(self.path), self.overrides)
+
+    def build(
+        self, snapshot: Path | None = None, *, shared: bool = False, stop: StopRequest | None = None
+    ) -> _core.Simulation:
         """A simulation that is ready to run, or to go on from `snapshot`, or an `InputError`.
 
-        With `shared` it is run by all processes of MPI together, each from its own `snapshot`.
+        With `shared` it is run by all processes of MPI together, each from its own `snapshot`. `stop` is
+        heard in the midst of its events too, also while it is built: what ranks do first is part of that.
         """
         check_seed(self.seed)
         with input_errors():
@@ -112,52 +146,69 @@ class Task:
                 self.sends_for_s,
                 snapshot,
                 shared,
+                None if stop is None else stop.interrupt,
             )
 
 
-class StopRequest:
-    """While active, the first SIGINT or SIGTERM asks the run to stop; a second one ends it at once.
-
-    SIGTERM counts too because batch systems send it before they kill; a run that can be resumed is then
-    saved. Outside the main thread, where Python allows no handlers, nothing is changed.
-    """
-
-    def __init__(self) -> None:
-        self.requested = False
-        #: Whether it was SIGTERM: somebody wants the computer, not the results until now.
-        self.terminated = False
-        self._previous: dict[signal.Signals, Any] = {}
-
-    def __enter__(self) -> StopRequest:
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._previous[number] = signal.signal(number, self._on_signal)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._previous.items():
-            signal.signal(number, handler)
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self.requested:
-            raise KeyboardInterrupt
-        self.requested = True
-        self.terminated = number == signal.SIGTERM
-
-    def suspends(self, checkpoints: Checkpoints | None) -> bool:
-        """Whether a run with these snapshots is to be saved and left, not ended."""
-        return self.terminated and checkpoints is not None and checkpoints.interval_s is not None
-
-
 def read_scenario(path: Path) -> str:
-    """The text of a scenario file, or an `InputError`."""
+    """The text of a scenario file, or an `InputError`.
+
+    >>> read_scenario(Path("theta"))
+    Traceback (most recent call last):
+    ...
+    odonata.errors.InputError: theta is a preset, a set of keys to start from, without jobs that could be run
+    ...
+    """
+    check_text(path, "SCENARIO")
+    refuse_preset(path)
     try:
-        return path.read_text(encoding="utf-8")
+        return foreign.read_bytes(path, LONGEST_SCENARIO).decode("utf-8")
     except OSError as error:
+        if not is_mistake(error):
+            error.filename = str(path)
+            raise
         problem = f"the scenario cannot be read: {error.strerror}"
     except UnicodeDecodeError as error:
         problem = f"the scenario is not UTF-8 text (byte {error.start})"
     raise InputError(problem, file=str(path), expected="a scenario in TOML")
+
+
+def refuse_preset(path: Path) -> None:
+    """Says what a preset is to whoever would run one: there is no file of that name."""
+    # Of a name that no file can have Path.exists raises, and this says no.
+    if str(path) not in _core.preset_names() or os.path.exists(path):
+        return
+    raise InputError(
+        f"{path} is a preset, a set of keys to start from, without jobs that could be run",
+        key="SCENARIO",
+        value=str(path),
+        expected=f'a scenario file (TOML) with jobs, in which preset = "{path}"',
+        hint=f"odonata init --preset {path} writes one; odonata presets {path} shows the preset",
+    )
+
+
+def preset_or_scenario(source: Path, key: str = "SCENARIO|PRESET") -> str:
+    """The scenario in a file, or one of nothing but a preset; `InputError` if it is neither.
+
+    A file comes first: whoever has one of a preset's name means it.
+
+    >>> preset_or_scenario(Path("theta"))
+    'preset = "theta"\\n'
+    """
+    # Of a name that no file can have Path.exists raises, and this says no.
+    if os.path.exists(source) or source.suffix or len(source.parts) != 1:
+        return read_scenario(source)
+    if _core.preset_text(str(source)) is not None:
+        return f'preset = "{source}"\n'
+    presets = _core.preset_names()
+    alike = difflib.get_close_matches(str(source).lower(), presets, n=1)
+    raise InputError(
+        "neither a file nor a preset",
+        key=key,
+        value=str(source),
+        expected=f"a scenario file, or one of {', '.join(presets)}",
+        hint=f"did you mean {alike[0]}?" if alike else None,
+    )
 
 
 def drive(
@@ -176,6 +227,8 @@ def drive(
     All processes of `group`, which share the run, do this together.
     """
     start = time.perf_counter() - simulation.earlier_wall_s()
+    saves = checkpoints is not None and checkpoints.interval_s is not None
+    stop.saves = saves
     finished = False
     last = None
     while not finished and not group.any(stop.requested):
@@ -187,14 +240,14 @@ def drive(
         if checkpoints is not None and not finished:
             checkpoints.look(simulation, last)
     suspended = not finished and group.any(stop.suspends(checkpoints))
-    if (
-        (suspended or (finished and keep_end))
-        and checkpoints is not None
-        and checkpoints.interval_s is not None
-        and checkpoints.save(simulation, last)
-        and suspended
-    ):
-        group.settle(_suspend)
+    if checkpoints is not None and saves and (suspended or (finished and keep_end)):
+        # A run that was ended in the midst of an event cannot be saved: it goes on from where it was last.
+        if group.any(stop.interrupt.was_heard()):
+            kept = bool(group.tell(int(group.first and checkpoints.latest() is not None)))
+        else:
+            kept = checkpoints.save(simulation, last)
+        if kept and suspended:
+            group.settle(_suspend)
     simulation.finish(interrupted=not finished)
     return last
 
@@ -203,17 +256,16 @@ def _suspend() -> None:
     raise RunSuspended
 
 
-def write(simulation: _core.Simulation, folder: Path) -> None:
+def write(simulation: _core.Simulation, folder: Path, task: Task | None = None) -> None:
     """Writes tables and run.json of a finished simulation to `folder`, run.json last."""
     write_tables(simulation, folder)
-    write_run(description(simulation), folder)
+    write_run(description(simulation, task), folder)
 
 
 def write_run(run: Mapping[str, Any], folder: Path) -> None:
     """Writes run.json to `folder`, whole or not at all: it makes a folder a result."""
-    partial = folder / f".{RUN_FILE}.partial"
-    partial.write_text(run_text(run), encoding="utf-8")
-    partial.replace(folder / RUN_FILE)
+    with whole_file(folder / RUN_FILE) as file:
+        file.write(run_text(run).encode())
 
 
 def write_tables(simulation: _core.Simulation, folder: Path) -> None:
@@ -237,7 +289,11 @@ def collect(simulation: _core.Simulation) -> dict[str, pa.Table]:
     return {name: tables.from_core(simulation, name) for name in simulation.table_names()}
 
 
-def description(simulation: _core.Simulation) -> dict[str, Any]:
-    """The contents of run.json, in the documented order: how it ended first, the long scenario last."""
-    run: dict[str, Any] = json.loads(simulation.run_json()) | {"baselines": {}}
-    return {key: run[key] for key in RUN_KEYS if key in run} | run
+def description(simulation: _core.Simulation, task: Task | None = None) -> dict[str, Any]:
+    """The contents of run.json, in the documented order: how it ended first, the long scenario last.
+
+    With `task` it holds the scenario as it was written too.
+    """
+    written = None if task is None else task.written()
+    run: dict[str, Any] = json.loads(simulation.run_json()) | {"baselines": {}, "written": written}
+    return {key: run[key] for key in Run.__annotations__}

@@ -2,14 +2,15 @@
 
 `docs/scenario.md` is `scenario_page` of the schema. `make docs` writes it; a test compares it. A type of the
 schema becomes one section, titled by the keys under which it can stand; `N` in a key (`jobs.N`) is a position
-in a list.
+in a list. Keys that many tables have alike are a section of their own, to which the tables link.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from odonata.results_reference import GENERATED, cell
@@ -34,10 +35,17 @@ def scenario_page(schema: dict[str, Any]) -> str:
 #: Places of a type that are named one by one are fewer.
 _MANY = 4
 
+#: A key is shared if so many tables have it with the same type, default and meaning, ...
+_TABLES_THAT_SHARE = 4
+#: ... and it is worth a section if a table has so many of them.
+_SHARED_KEYS = 3
+
 
 class _Page:
     def __init__(self, definitions: dict[str, Any]) -> None:
         self.definitions = definitions
+        #: The shared keys of each table that has some.
+        self.shared = _shared_keys(definitions)
         #: The keys under which each type stands, in the order in which the types are met.
         self.places: dict[str, list[str]] = {}
 
@@ -80,7 +88,38 @@ class _Page:
 
     def sections(self) -> str:
         """All types, by the keys under which they stand."""
-        return "".join(self.section(name, self.definitions[name]) for name in self.places)
+        parts = []
+        written: set[frozenset[str]] = set()
+        for name in self.places:
+            shared = self.shared.get(name, frozenset())
+            if shared and shared not in written:
+                written.add(shared)
+                parts.append(self._shared_section(shared))
+            parts.append(self.section(name, self.definitions[name]))
+        return "".join(parts)
+
+    def _shared_section(self, shared: frozenset[str]) -> str:
+        """Keys that several tables have, once."""
+        tables = [name for name in self.places if self.shared.get(name) == shared]
+        links = ", ".join(self._link(name, f"`{self.places[name][0].rpartition('.')[2]}`") for name in tables)
+        properties = self.definitions[tables[0]]["properties"]
+        return (
+            f"\n## {self._shared_title(shared)}\n\nEach of these tables has the keys below: {links}.\n"
+            + self._keys_table({key: properties[key] for key in properties if key in shared}, [])
+        )
+
+    def _shared_title(self, shared: frozenset[str]) -> str:
+        places = [self.places[name][0] for name in self.places if self.shared.get(name) == shared]
+        title = "Shared keys of " + ", ".join(f"`{place}`" for place in _shortened(places))
+        # Of several groups at the same places each is called by its first table.
+        groups = {other: None for name in self.places if (other := self.shared.get(name))}
+        alike = [
+            other
+            for other in groups
+            if _shortened([self.places[name][0] for name in self.places if self.shared.get(name) == other])
+            == _shortened(places)
+        ]
+        return title if alike[0] == shared else f"{title}, `{places[0].rpartition('.')[2]}` and others"
 
     def section(self, name: str, schema: dict[str, Any]) -> str:
         """One type: its description, its values or its keys."""
@@ -91,10 +130,18 @@ class _Page:
             parts.append("\n| value | meaning |\n|---|---|\n")
             parts += [self._value_row(variant) for variant in schema["oneOf"]]
         elif schema.get("properties"):
-            required = schema.get("required", [])
-            parts.append("\n| key | type | default | meaning |\n|---|---|---|---|\n")
-            parts += [self._key_row(key, item, key in required) for key, item in schema["properties"].items()]
+            shared = self.shared.get(name, frozenset())
+            own = {key: item for key, item in schema["properties"].items() if key not in shared}
+            if own:
+                parts.append(self._keys_table(own, schema.get("required", [])))
+            if shared:
+                link = f"[shared keys](#{_anchor(self._shared_title(shared))})"
+                parts.append(f"\n{'Also' if own else 'It has'} the {link}.\n")
         return "".join(parts)
+
+    def _keys_table(self, properties: dict[str, Any], required: list[str]) -> str:
+        rows = (self._key_row(key, item, key in required) for key, item in properties.items())
+        return "\n| key | type | default | meaning |\n|---|---|---|---|\n" + "".join(rows)
 
     def _title(self, name: str) -> str:
         title = ", ".join(f"`{place}`" for place in _shortened(self.places[name]))
@@ -103,8 +150,7 @@ class _Page:
         return title if alike[0] == name else f"{title} as a table"
 
     def _link(self, name: str, text: str) -> str:
-        anchor = re.sub(r"[^\w\- ]", "", self._title(name).lower()).replace(" ", "-")
-        return f"[{text}](#{anchor})"
+        return f"[{text}](#{_anchor(self._title(name))})"
 
     def _value_row(self, variant: dict[str, Any]) -> str:
         meaning = variant.get("description", "")
@@ -149,6 +195,40 @@ class _Page:
             inner = self._type(item.get("items", {}))
             return f"list of {inner}s" if inner.isalpha() else f"list: {inner}"
         return " or ".join(names)
+
+
+def _shared_keys(definitions: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+    """Of each table the keys that many tables have with the same type, default and meaning.
+
+    >>> tables = {name: {"properties": {key: {"type": "number"} for key in "abcd"}} for name in "stuv"}
+    >>> tables["s"]["properties"]["own"] = {"type": "string"}
+    >>> sorted(_shared_keys(tables)["s"])
+    ['a', 'b', 'c', 'd']
+    """
+
+    def keys(table: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+        needed = table.get("required", [])
+        return {
+            key: (key, json.dumps([item, key in needed], sort_keys=True))
+            for key, item in table.get("properties", {}).items()
+        }
+
+    count = Counter(each for table in definitions.values() for each in keys(table).values())
+    found = {
+        name: frozenset(key for key, each in keys(table).items() if count[each] >= _TABLES_THAT_SHARE)
+        for name, table in definitions.items()
+    }
+    groups = Counter(found.values())
+    return {
+        name: shared
+        for name, shared in found.items()
+        if len(shared) >= _SHARED_KEYS and groups[shared] >= _TABLES_THAT_SHARE
+    }
+
+
+def _anchor(title: str) -> str:
+    """The anchor that GitHub gives a title."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def _shortened(places: list[str]) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from odonata.baselines import ends_with_others
+from odonata.results import needed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -139,6 +139,10 @@ def _columns() -> list[tuple[str, str, str, Callable[[Slowdown], float]]]:
     return columns
 
 
+#: Their names.
+COLUMNS = ("job", *(name for name, *_ in _columns()))
+
+
 def documentation() -> dict[str, Any]:
     """The table, in the form in which the core documents its own."""
     columns = [{"name": "job", "type": "string", "unit": "", "doc": "Name of the job."}]
@@ -152,10 +156,11 @@ def table(together: Results, alone: Mapping[str, Results]) -> pa.Table:
     """The table of the run `together` and its baselines, by job."""
     import pyarrow as pa
 
+    from odonata.baselines import ends_with_others
     from odonata.tables import describe
 
-    jobs = _job_rows(together)
-    baselines = {job: _job_rows(results)[0] for job, results in alone.items()}
+    jobs = job_rows(together)
+    baselines = {job: job_rows(results)[0] for job, results in alone.items()}
     given = {job["name"] for job in together.run["scenario"]["jobs"] if ends_with_others(job)}
     compared = [
         [metric.compare(baselines.get(row["job"]), row, given_time=row["job"] in given) for metric in METRICS]
@@ -189,19 +194,22 @@ def _finished(row: Row) -> bool:
     return bool(row["ranks_finished"] == row["ranks"])
 
 
-def _job_rows(results: Results) -> list[dict[str, Any]]:
+def job_rows(results: Results) -> list[dict[str, Any]]:
     """The table `jobs`, with what the table `messages` says about I/O messages."""
     messages = _by_job(results)
-    return [row | io_latency(messages.get(row["job"], [])) for row in results.rows("jobs")]
+    columns = {name for metric in METRICS for name in (metric.column, metric.count) if name is not None}
+    columns = {name for name in columns if not name.startswith("io_message")}
+    jobs = needed(results, "jobs", ["job", "ranks", "ranks_finished", *sorted(columns)]).to_pylist()
+    return [row | io_latency(messages.get(row["job"], [])) for row in jobs]
 
 
 def _by_job(results: Results) -> dict[str, list[tuple[float, float, int]]]:
     import pyarrow.compute as pc
 
-    messages = results.table("messages")
+    names = ("job", "latency_low_s", "latency_high_s", "count")
+    messages = needed(results, "messages", ["class", *names])
     messages = messages.filter(pc.equal(messages["class"], "io"))
     found: dict[str, list[tuple[float, float, int]]] = {}
-    names = ("job", "latency_low_s", "latency_high_s", "count")
     for job, *latency in zip(*(messages[name].to_pylist() for name in names), strict=True):
         found.setdefault(job, []).append((latency[0], latency[1], latency[2]))
     return found

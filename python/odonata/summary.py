@@ -1,24 +1,68 @@
 """What matters of a run, as data: who took how long, what for, where it was crowded, and who slowed whom.
 
 It reads only what was written, so that it works on old results too. `summary_page.py` shows it to people;
-`odonata summary --json` prints it as it is. Its keys are documented in `json_reference.py`.
+`odonata summary --json` prints it as it is. Its keys are declared in `answers.py`.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow.compute as pc
 
-from odonata import blame, slowdown
-from odonata.results import Results
+from odonata import blame, slowdown, workload_summary
+from odonata.results import Results, needed, offers
+
+if TYPE_CHECKING:
+    from odonata.answers import (
+        Finding,
+        JobSummary,
+        LinkSummary,
+        Ratio,
+        ServerSkew,
+        ServerSummary,
+        StageSummary,
+        Summary,
+    )
 
 #: Links and servers that are listed.
 TOP = 5
 
+#: Columns that are looked at.
+_JOBS = (
+    "job",
+    "ranks",
+    "ranks_finished",
+    "start_s",
+    "elapsed_s",
+    "compute_s",
+    "mpi_s",
+    "io_s",
+    "non_compute_s",
+    "bytes_written",
+    "bytes_read",
+    "io_operations",
+    "io_bandwidth_bytes_per_s",
+    "messages",
+    *(f"message_latency_{measure}_s" for measure in ("p50", "p99", "max")),
+    "mpi_packets",
+    *(f"mpi_packet_latency_{measure}_s" for measure in ("p50", "p99")),
+)
+_LINKS = ("source_kind", "name", "class", "busy_s", "saturation_s", "bytes", "packets")
+_SERVERS = (
+    "server",
+    "node",
+    "device_busy_s",
+    "bytes_written",
+    "bytes_read",
+    "requests",
+    "request_time_s",
+    "wait_space_s",
+)
 
-def collect(results: Results) -> dict[str, Any]:
+
+def collect(results: Results) -> Summary:
     """The summary of `results`; whatever does not apply is None, so that it can be written as JSON."""
     run = results.run
     return {
@@ -31,9 +75,16 @@ def collect(results: Results) -> dict[str, Any]:
         "packet_hops_per_cpu_s": run["packet_hops"] / run["cpu_s"] if run["cpu_s"] > 0 else None,
         "digest": run["digest"],
         "results": None if results.path is None else str(results.path),
-        "jobs": [_job(results, row) for row in results.rows("jobs")],
+        "jobs": [_job(results, row) for row in needed(results, "jobs", _JOBS).to_pylist()],
         "links": _links(results),
         "servers": _servers(results),
+        "server_skew": _server_skew(results),
+        "after_jobs_s": _after_jobs(results),
+        "stages": _stages(results),
+        "ior": workload_summary.ior(results),
+        "mdtest": workload_summary.mdtest(results),
+        "checkpoint_restart": workload_summary.checkpoint_restart(results),
+        "training": workload_summary.training(results),
         "blame": _blame(results),
         "slowdown": _slowdowns(results),
         "failed_baselines": results.failed_baselines,
@@ -42,40 +93,51 @@ def collect(results: Results) -> dict[str, Any]:
     }
 
 
-def _job(results: Results, row: dict[str, Any]) -> dict[str, Any]:
+def _job(results: Results, row: dict[str, Any]) -> JobSummary:
     # A rank's own time, mean over ranks: the whole that the three shares are shares of.
     whole = row["compute_s"] + row["non_compute_s"]
-    shares = {
-        f"{part}_share": row[f"{part}_s"] / whole if whole > 0 else None for part in ("compute", "mpi", "io")
+    call_p50_s, call_p99_s = _io_calls(results, row["job"])
+
+    def counted(column: str, count: str) -> float | None:
+        """The value of a column, where something was counted that it is about."""
+        value: float | None = row[column] if row[count] else None
+        return value
+
+    return {
+        "job": row["job"],
+        "ranks": row["ranks"],
+        "ranks_finished": row["ranks_finished"],
+        "elapsed_s": row["elapsed_s"],
+        "compute_share": _part(row["compute_s"], whole),
+        "mpi_share": _part(row["mpi_s"], whole),
+        "io_share": _part(row["io_s"], whole),
+        "bytes_written": row["bytes_written"],
+        "bytes_read": row["bytes_read"],
+        "io_bandwidth_bytes_per_s": counted("io_bandwidth_bytes_per_s", "io_operations"),
+        "message_latency_p50_s": counted("message_latency_p50_s", "messages"),
+        "message_latency_p99_s": counted("message_latency_p99_s", "messages"),
+        "message_latency_max_s": counted("message_latency_max_s", "messages"),
+        "mpi_packet_latency_p50_s": counted("mpi_packet_latency_p50_s", "mpi_packets"),
+        "mpi_packet_latency_p99_s": counted("mpi_packet_latency_p99_s", "mpi_packets"),
+        "io_call_p50_s": call_p50_s,
+        "io_call_p99_s": call_p99_s,
     }
-    copied = ("job", "ranks", "ranks_finished", "elapsed_s")
-    moved = ("bytes_written", "bytes_read")
-    return (
-        {name: row[name] for name in copied}
-        | shares
-        | {name: row[name] for name in moved}
-        | {"io_bandwidth_bytes_per_s": row["io_bandwidth_bytes_per_s"] if row["io_operations"] else None}
-        | _latency(row, "message_latency", ("p50", "p99", "max"), row["messages"])
-        | _latency(row, "mpi_packet_latency", ("p50", "p99"), row["mpi_packets"])
-        | _io_calls(results, row["job"])
-    )
 
 
-def _latency(row: dict[str, Any], name: str, measures: tuple[str, ...], count: int) -> dict[str, Any]:
-    return {f"{name}_{measure}_s": row[f"{name}_{measure}_s"] if count else None for measure in measures}
-
-
-def _io_calls(results: Results, job: str) -> dict[str, Any]:
+def _io_calls(results: Results, job: str) -> tuple[float | None, float | None]:
     """Median and 99th percentile of a job's reads and writes, request to acknowledgement."""
-    calls = results.table("io")
-    calls = calls.filter(pc.equal(calls["job"], job))
+    calls = needed(results, "io", ("job", "operation", "start_s", "end_s"))
+    moves_data = pc.or_(pc.equal(calls["operation"], "read"), pc.equal(calls["operation"], "write"))
+    calls = calls.filter(pc.and_(pc.equal(calls["job"], job), moves_data))
     times = pc.subtract(calls["end_s"], calls["start_s"])
-    values = pc.quantile(times, q=[0.5, 0.99]).to_pylist() if calls.num_rows else [None, None]
-    return {"io_call_p50_s": values[0], "io_call_p99_s": values[1]}
+    if not calls.num_rows:
+        return None, None
+    median, high = pc.quantile(times, q=[0.5, 0.99]).to_pylist()
+    return median, high
 
 
-def _links(results: Results) -> list[dict[str, Any]]:
-    links = results.table("links")
+def _links(results: Results) -> list[LinkSummary]:
+    links = needed(results, "links", _LINKS)
     links = links.filter(pc.equal(links["source_kind"], "router"))
     return [
         {
@@ -90,7 +152,7 @@ def _links(results: Results) -> list[dict[str, Any]]:
     ]
 
 
-def _servers(results: Results) -> list[dict[str, Any]]:
+def _servers(results: Results) -> list[ServerSummary]:
     return [
         {
             "server": row["server"],
@@ -102,29 +164,74 @@ def _servers(results: Results) -> list[dict[str, Any]]:
             "request_mean_s": _part(row["request_time_s"], row["requests"]),
             "wait_space_s": row["wait_space_s"],
         }
-        for row in _largest(results.table("servers"), "device_busy_s")
+        for row in _largest(needed(results, "servers", _SERVERS), "device_busy_s")
     ]
 
 
-def _blame(results: Results) -> list[dict[str, Any]] | None:
+def _server_skew(results: Results) -> ServerSkew | None:
+    """How unevenly storage servers were used; None if nothing was read or written."""
+    rows = needed(results, "servers", _SERVERS)
+    moved = pc.add(rows["bytes_written"], rows["bytes_read"]).to_pylist()
+    whole = sum(moved)
+    if whole == 0:
+        return None
+    return {
+        "servers": len(moved),
+        "used": pc.sum(pc.greater(rows["requests"], 0)).as_py(),
+        "most_over_mean": max(moved) * len(moved) / whole,
+    }
+
+
+def _stages(results: Results) -> list[StageSummary]:
+    """Jobs that stage in or out."""
+    if "stages" not in results.tables:
+        return []
+
+    def took(begin_s: float, end_s: float) -> float | None:
+        return end_s - begin_s if 0 <= begin_s <= end_s else None
+
+    rows = results.table("stages").to_pylist()
+    return [
+        {
+            "job": row["job"],
+            "asked_bytes": row["asked_bytes"],
+            "brought_bytes": row["brought_bytes"],
+            "in_s": took(row["in_begin_s"], row["in_end_s"]),
+            "out_bytes": row["out_bytes"],
+            "out_s": took(row["out_begin_s"], row["out_end_s"]),
+        }
+        for row in rows
+        if row["in_begin_s"] >= 0 or row["out_begin_s"] >= 0
+    ]
+
+
+def _after_jobs(results: Results) -> float:
+    """How long the run went on after its last job, while servers drained."""
+    jobs = needed(results, "jobs", _JOBS).to_pylist()
+    ends = [row["start_s"] + row["elapsed_s"] for row in jobs]
+    simulated_s = float(results.run["simulated_s"])
+    return max(0.0, simulated_s - max(ends, default=simulated_s))
+
+
+def _blame(results: Results) -> list[Finding] | None:
     found = blame.findings(results)
     if found is None:
         return None
-    servers = results.table("servers").num_rows
-    return [finding.as_dict(servers) for finding in found]
+    return [cast("Finding", finding.as_dict()) for finding in found]
 
 
-def _slowdowns(results: Results) -> dict[str, dict[str, dict[str, float | None]]] | None:
-    if slowdown.NAME not in results.tables:
+def _slowdowns(results: Results) -> dict[str, dict[str, Ratio]] | None:
+    if not (results.run.get("baselines") and offers(results, slowdown.NAME)):
         return None
     return {
-        job: {name: _numbers(found) for name, found in metrics.items()}
+        job: {name: _ratio(found) for name, found in metrics.items()}
         for job, metrics in results.slowdown().items()
     }
 
 
-def _numbers(found: slowdown.Slowdown) -> dict[str, float | None]:
-    return {name: None if math.isnan(value) else value for name, value in found._asdict().items()}
+def _ratio(found: slowdown.Slowdown) -> Ratio:
+    alone, together, ratio = (None if math.isnan(value) else value for value in found)
+    return {"alone": alone, "together": together, "ratio": ratio}
 
 
 def _part(part: float, whole: float) -> float | None:

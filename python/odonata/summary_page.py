@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, TextIO
 
 from rich.console import Console
 from rich.table import Table
 
-from odonata import blame, summary
+from odonata import blame, summary, workload_page
 from odonata.terminal import console, explain, say, show_table, table
 from odonata.wording import duration, factor, rate, share, size
 
+#: From so many times the mean on the busiest storage server is worth a word, as it is to `odonata check`.
+SKEW = 4.0
 
-def show(page: dict[str, Any], stream: TextIO | None = None) -> None:
-    """Prints a summary, as `summary.collect` made it, to `stream` (default: standard output)."""
+
+def show(page: Mapping[str, Any], stream: TextIO | None = None, *, ending: bool = True) -> None:
+    """Prints a summary, as `summary.collect` made it, to `stream` (default: standard output).
+
+    Args:
+        ending: With what there is to say of the outcome; whoever says that elsewhere leaves it out.
+    """
     out = console(stream)
     explain(out, _heading(page))
+    if ending and page["detail"]:
+        explain(out, page["detail"])
     if page["can_deadlock"]:
         explain(out, 'The routing can deadlock: network.routing.deadlock_check is "warn".')
     _section(out, "Jobs", _jobs(page["jobs"]))
+    for title, rows in workload_page.sections(page):
+        _section(out, title, rows)
     if page["slowdown"]:
         _section(out, "Alone and together (x: together / alone)", _slowdowns(page["slowdown"]))
     explain(out, *_missing(page))
@@ -27,10 +39,13 @@ def show(page: dict[str, Any], stream: TextIO | None = None) -> None:
     _section(out, "Latency", _latencies(page["jobs"]))
     _section(out, f"Hottest links (busiest {summary.TOP}, routers' side)", _links(page["links"]))
     _section(out, f"Busiest storage servers ({summary.TOP})", _servers(page["servers"]))
+    explain(out, *skewed(page))
+    _section(out, "Staged in and out", _stages(page["stages"]))
+    explain(out, *draining(page))
     _ending(out, page)
 
 
-def _heading(page: dict[str, Any]) -> str:
+def _heading(page: Mapping[str, Any]) -> str:
     speed = page["packet_hops_per_cpu_s"]
     return (
         f"{page['name'] or 'run'}: {page['outcome']}, {duration(page['simulated_s'])} simulated in "
@@ -83,7 +98,7 @@ def _factor(found: dict[str, float | None] | None) -> str:
     return factor(math.nan if ratio is None else ratio)
 
 
-def _missing(page: dict[str, Any]) -> list[str]:
+def _missing(page: Mapping[str, Any]) -> list[str]:
     if page["single_job"]:
         return ["", "There is one job only: it is its own baseline."]
     lines = [f"no comparison for {job}, alone: {ending}" for job, ending in page["failed_baselines"].items()]
@@ -143,7 +158,54 @@ def _servers(servers: list[dict[str, Any]]) -> Table:
     return page
 
 
-def _ending(out: Console, page: dict[str, Any]) -> None:
+def _stages(stages: list[dict[str, Any]]) -> Table:
+    page = table("job", "asked for", "brought", "in", "taken out", "in", left=1)
+    for stage in stages:
+        page.add_row(
+            stage["job"],
+            size(stage["asked_bytes"]),
+            size(stage["brought_bytes"]),
+            duration(stage["in_s"]),
+            size(stage["out_bytes"]),
+            duration(stage["out_s"]),
+        )
+    return page
+
+
+def skewed(page: Mapping[str, Any]) -> list[str]:
+    """That few storage servers did most of the work, if they did.
+
+    >>> skewed({"server_skew": {"servers": 230, "used": 8, "most_over_mean": 28.75}})
+    ['8 of 230 storage servers were used; the busiest moved 28.8 times the mean of all.']
+    >>> skewed({"server_skew": {"servers": 8, "used": 8, "most_over_mean": 1.2}})
+    []
+    """
+    skew = page["server_skew"]
+    if skew is None or skew["most_over_mean"] < SKEW:
+        return []
+    return [
+        f"{skew['used']:,} of {skew['servers']:,} storage servers were used; the busiest moved "
+        f"{factor(skew['most_over_mean'])[:-1]} times the mean of all."
+    ]
+
+
+def draining(page: Mapping[str, Any]) -> list[str]:
+    """What the time after the last job does to the shares of the summary `page`, if it does anything.
+
+    >>> draining({"servers": [{"busy_share": 0.3}], "simulated_s": 8.0, "after_jobs_s": 5.0})[0][:52]
+    'The last job ended after 3 s, and servers drained fo'
+    """
+    after_s = page["after_jobs_s"]
+    if not page["servers"] or after_s < 0.01 * page["simulated_s"]:
+        return []
+    return [
+        f"The last job ended after {duration(page['simulated_s'] - after_s)}, and servers drained for "
+        "another "
+        f"{duration(after_s)}: busy is a share of both, and what they did then is part of it."
+    ]
+
+
+def _ending(out: Console, page: Mapping[str, Any]) -> None:
     explain(
         out,
         "",

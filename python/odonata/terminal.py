@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from typing import TextIO
+from typing import Literal, TextIO
 
+from rich.align import Align
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
 
 #: Columns of output that is not a terminal (a log, a pipe): wide enough for every table of ours.
 PLAIN_WIDTH = 110
@@ -21,9 +23,20 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-def console(stream: TextIO | None = None) -> Console:
+class Recorder(_Console):
+    """Keeps what is printed to it: lines of text, and tables."""
+
+    def __init__(self, file: TextIO) -> None:
+        super().__init__(file=file)
+        self.parts: list[str | Table] = []
+
+
+def console(stream: TextIO | Recorder | None = None) -> Console:
     """A console on `stream` (default: standard output) that does not squeeze tables where nobody looks on."""
-    out = _Console(file=stream or sys.stdout, highlight=False)
+    if isinstance(stream, Recorder):
+        return stream
+    # Names are shown as they are, whatever stands in brackets or between colons in them.
+    out = _Console(file=stream or sys.stdout, highlight=False, markup=False, emoji=False)
     if not out.is_terminal:
         out.width = PLAIN_WIDTH
     return out
@@ -34,18 +47,24 @@ def table(*headings: str, left: int = 1) -> Table:
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for index, heading in enumerate(headings):
         if index < left:
-            # A name that is too long goes on in the next line; numbers are never cut.
-            made.add_column(heading, justify="left", overflow="fold", vertical="bottom")
+            # A name that is too long goes on in the next line, below its row; numbers are never cut.
+            made.add_column(heading, justify="left", overflow="fold")
         else:
-            made.add_column(heading, justify="right", no_wrap=True, vertical="bottom")
+            made.add_column(heading, justify="right", no_wrap=True)
     return made
 
 
 def show_table(out: Console, page: Table) -> None:
     """Prints `page`; where it is too wide, its headings take several lines."""
+    if isinstance(out, Recorder):
+        out.parts.append(page)
+        return
     if _natural_width(out, page) > out.width:
         for column in page.columns:
-            column.header = str(column.header).replace(" ", "\n")
+            side: Literal["left", "right"] = "right" if column.justify == "right" else "left"
+            heading = Text(str(column.header).replace(" ", "\n"), justify=side)
+            # Those of fewer lines stand at the bottom, next to the rows.
+            column.header = Align(heading, side, vertical="bottom")
     if out.is_terminal:
         out.print(page)
         return
@@ -56,12 +75,18 @@ def show_table(out: Console, page: Table) -> None:
 
 def say(out: Console, *lines: str) -> None:
     """Prints lines that stay whole, as paths and error messages must."""
+    if isinstance(out, Recorder):
+        out.parts += lines
+        return
     for line in lines:
-        out.print(line, soft_wrap=True, markup=False)
+        out.print(line, soft_wrap=True)
 
 
 def explain(out: Console, *sentences: str) -> None:
     """Prints sentences, each from a line of its own, wrapped at the edge; items of a list go on indented."""
+    if isinstance(out, Recorder):
+        out.parts += sentences
+        return
     for sentence in sentences:
         indent = "  " if sentence.startswith("- ") else ""
         lines = textwrap.wrap(

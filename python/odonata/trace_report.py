@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from rich.console import Console
 
-from odonata import _core
-from odonata.errors import input_errors
-from odonata.pictures import save
+from odonata import _core, trace_formats
+from odonata.errors import InputError, input_errors
+from odonata.folder import ResultFolder
+from odonata.operations import PROGRAM_FILE
+from odonata.output_file import OutputFile, inputs_of
+from odonata.pictures import FORMATS, save
 from odonata.runner import read_scenario
 from odonata.terminal import console, explain, say, show_table, table
 from odonata.wording import duration, rate, size
@@ -24,31 +30,109 @@ MOST_CALLS = 15
 PROGRESS_EVERY_S = 5.0
 
 
-def info(trace: Path) -> dict[str, Any]:
-    """What is in a trace (a folder or a .meta file); `InputError` if it cannot be read."""
-    with input_errors():
-        found: dict[str, Any] = json.loads(_core.trace_info(trace))
+def format_of(trace: Path) -> str | None:
+    """The name of the format of a trace; `None` if it is of none that is known."""
+    found = trace_formats.at(trace)
+    return _core.trace_format(trace) if found is None else found.name
+
+
+@contextlib.contextmanager
+def _by_core(trace: Path) -> Iterator[None]:
+    """Errors of the core about what is at `trace`, which is of none of the formats that Python reads."""
+    try:
+        with input_errors():
+            yield
+    except InputError as error:
+        if error.expected and _core.trace_format(trace) is None:
+            error.expected += f", or {trace_formats.files()}"
+        raise
+
+
+def is_scenario(source: Path) -> bool:
+    """Whether a file is meant as a scenario: neither a trace, nor of a format that is known by its name."""
+    if not os.path.isfile(source):
+        return False
+    if source.suffix == ".toml":
+        return True
+    if format_of(source) is not None:
+        return False
+    try:
+        info(source)
+    except InputError as error:
+        return "not read yet" not in error.message
+    return False
+
+
+def info(trace: Path, *, incomplete: bool = False) -> dict[str, Any]:
+    """What is in a trace of any format; `InputError` if it cannot be read.
+
+    With `incomplete`, files that are not whole are read as far as they go.
+    """
+    converted = trace_formats.at(trace)
+    if converted is not None:
+        return converted.info(trace, incomplete=incomplete)
+    with _by_core(trace):
+        found: dict[str, Any] = json.loads(_core.trace_info(trace, incomplete))
     return found
 
 
-def matrix(trace: Path) -> list[dict[str, int]]:
-    """Messages and bytes from rank to rank, collectives apart; `InputError` if the trace cannot be read."""
-    with input_errors():
-        flows: list[dict[str, int]] = json.loads(_core.trace_matrix(trace))
+def files_of(trace: Path) -> list[Path]:
+    """What is read of a trace, pictures of it apart."""
+    folder = trace if os.path.isdir(trace) else trace.parent
+    try:
+        return [path for path in folder.iterdir() if path.suffix.lower() not in FORMATS]
+    except OSError:  # whoever reads it says why it cannot be
+        return []
+
+
+def matrix(trace: Path, *, incomplete: bool = False) -> list[dict[str, int]]:
+    """Messages and bytes from rank to rank, collectives apart; `InputError` as of `info`."""
+    if trace_formats.at(trace) is not None:
+        return []  # of a format with messages there would have to be a reader in the core
+    with _by_core(trace):
+        flows: list[dict[str, int]] = json.loads(_core.trace_matrix(trace, incomplete))
     return flows
 
 
 def lint(trace: Path) -> list[dict[str, str]]:
     """What is wrong with a trace; `InputError` if it cannot be read."""
-    with input_errors():
+    converted = trace_formats.at(trace)
+    if converted is not None:
+        return converted.lint(trace)
+    with _by_core(trace):
         findings: list[dict[str, str]] = json.loads(_core.trace_lint(trace))
     return findings
 
 
-def repeat(trace: Path, target: Path, times: int) -> None:
-    """Writes a trace that does the same several times; `InputError` if it cannot be read or written."""
-    with input_errors():
-        _core.trace_repeat(trace, target, times)
+def repeat(trace: Path, target: Path, times: int) -> list[str]:
+    """Writes a trace that does the same several times; what was cleared up, see `ResultFolder`.
+
+    `InputError` if it cannot be read, or written there; `OSError` where the computer fails.
+    """
+    converted = trace_formats.at(trace)
+    if converted is not None:
+        raise InputError(
+            f"it is a {converted.name}, which is not repeated in files of its own format",
+            file=str(trace),
+            expected="a trace whose format can be",
+            hint="odonata trace convert --repeat writes it as a program folder that does it several times",
+        )
+    with ResultFolder(target, marker=None, kind="trace") as folder:
+        with _by_core(trace):
+            _core.trace_repeat(trace, folder.path, times)
+        folder.publish()
+    return folder.cleared
+
+
+class Written(NamedTuple):
+    """A program in files that has been written."""
+
+    ranks: int
+    operations: int
+    #: What killed processes had left beside it, and was removed.
+    cleared: list[str]
+    #: What was not known or not converted, in sentences.
+    notes: Sequence[str] = ()
 
 
 class Writing:
@@ -64,29 +148,144 @@ class Writing:
             self._said_s = now_s
             per_s = operations / (now_s - self._begin_s)
             text = f"{done} of {ranks} ranks, {operations} operations, {rate(per_s)} operations/s"
-            print(text, file=sys.stderr, flush=True)
+            with contextlib.suppress(OSError):
+                print(text, file=sys.stderr, flush=True)
 
 
 def convert(
-    trace: Path, target: Path, *, times: int = 1, compute_scale: float = 1.0, force: bool = False
-) -> tuple[int, int]:
-    """Writes a trace or program as a program in files; ranks and operations."""
-    with input_errors():
-        return _core.trace_convert(trace, target, times, compute_scale, force, Writing())
+    source: Path,
+    target: Path,
+    *,
+    job: str | None = None,
+    settings: Sequence[str] = (),
+    times: int = 1,
+    compute_scale: float = 1.0,
+    force: bool = False,
+    incomplete: bool = False,
+    interface: str | None = None,
+    without: Sequence[str] = (),
+    ranks: int | None = None,
+) -> Written:
+    """Writes a trace, a program, or what a job of a scenario runs, as a program in files.
+
+    `job` and `settings` are of scenarios; the others, but for `force`, of traces: `interface` and `without`
+    of logs of file access, `ranks` of Chakra traces, see `trace_formats.ConvertOptions`.
+    """
+    if is_scenario(source):
+        given = {
+            "--repeat": times != 1,
+            "--compute-scale": compute_scale != 1.0,
+            "--incomplete": incomplete,
+            "--interface": interface is not None,
+            "--without": bool(without),
+            "--ranks": ranks is not None,
+        }
+        key = next((key for key, there in given.items() if there), None)
+        if key is not None:
+            raise InputError(
+                "a job says that itself",
+                key=key,
+                expected="a trace or program",
+                hint="--set jobs.0.KEY=VALUE",
+            )
+        return _convert_job(source, job, target, list(settings), force=force)
+    if job is not None or settings:
+        raise InputError(
+            "a trace has no jobs", key="--job" if job is not None else "--set", expected="a scenario"
+        )
+    return _convert_trace(
+        source,
+        target,
+        trace_formats.ConvertOptions(incomplete, interface, tuple(without), ranks),
+        times,
+        compute_scale,
+        force=force,
+    )
 
 
-def convert_job(
+def _convert_trace(
+    trace: Path,
+    target: Path,
+    options: trace_formats.ConvertOptions,
+    times: int,
+    compute_scale: float,
+    *,
+    force: bool,
+) -> Written:
+    converted = trace_formats.at(trace)
+    if converted is not None:
+        return _convert_by_python(converted, trace, target, options, times, compute_scale, force=force)
+    for key, given in (
+        ("--interface", options.interface),
+        ("--without", options.without),
+        ("--ranks", options.ranks),
+    ):
+        if given:
+            raise InputError("the trace is of a format without it", key=key, expected=trace_formats.files())
+    with _program_folder(target, force, [trace]) as folder:
+        with _by_core(trace):
+            counts = _core.trace_convert(
+                trace, folder.path, times, compute_scale, Writing(), options.incomplete
+            )
+        folder.publish()
+    return Written(*counts, folder.cleared)
+
+
+def _convert_by_python(
+    converted: trace_formats.ConvertedFormat,
+    trace: Path,
+    target: Path,
+    options: trace_formats.ConvertOptions,
+    times: int,
+    compute_scale: float,
+    *,
+    force: bool,
+) -> Written:
+    """Writes a trace that a package of Python reads, then has the core read it, repeat it and scale it."""
+    with _program_folder(target, force, [trace]) as folder:
+        first = folder.path / "first"
+        first.mkdir()
+        done = converted.convert(trace, first, options, Writing())
+        with input_errors():
+            counts = _core.trace_convert(first, folder.path, times, compute_scale, Writing(), False)
+        _keep_beside(first, folder.path)
+        if done.description:
+            program = json.loads((folder.path / PROGRAM_FILE).read_text(encoding="utf-8"))
+            program["description"] = done.description
+            (folder.path / PROGRAM_FILE).write_text(json.dumps(program, indent=2), encoding="utf-8")
+        folder.publish()
+    return Written(*counts, folder.cleared, done.notes)
+
+
+def _keep_beside(first: Path, folder: Path) -> None:
+    """Moves what a conversion has written beside the tables, and removes the rest."""
+    for path in first.iterdir():
+        if (folder / path.name).exists():
+            path.unlink()
+        else:
+            path.rename(folder / path.name)
+    first.rmdir()
+
+
+def _convert_job(
     scenario: Path,
     job: str | None,
     target: Path,
     overrides: list[str],
     *,
     force: bool = False,
-) -> tuple[int, int]:
-    """Writes the program of a job of a scenario as a program in files; ranks and operations."""
+) -> Written:
+    """Writes the program of a job of a scenario as a program in files."""
     text = read_scenario(scenario)
-    with input_errors():
-        return _core.job_convert(text, str(scenario), job, target, overrides, None, force, Writing())
+    with _program_folder(target, force, inputs_of(text, scenario, overrides)) as folder:
+        with input_errors():
+            counts = _core.job_convert(text, str(scenario), job, folder.path, overrides, None, Writing())
+        folder.publish()
+    return Written(*counts, folder.cleared)
+
+
+def _program_folder(target: Path, force: bool, inputs: Sequence[Path]) -> ResultFolder:
+    return ResultFolder(target, replace=force, marker=PROGRAM_FILE, kind="program", key="OUT", inputs=inputs)
 
 
 def _show_program(report: dict[str, Any], flows: list[dict[str, int]], out: Console) -> None:
@@ -110,12 +309,15 @@ def _show_program(report: dict[str, Any], flows: list[dict[str, int]], out: Cons
 
 
 def show_info(report: dict[str, Any], flows: list[dict[str, int]], stream: TextIO | None = None) -> None:
-    """Prints what is in a trace, or in a program in files."""
+    """Prints what is in a trace: what every format says, and of some what they say of files and times."""
+    for converted in trace_formats.formats():
+        if report.get("format") == converted.name:
+            converted.show(report, stream)
+            return
     out = console(stream)
-    if "format" in report:
+    if "contents" in report:
         _show_program(report, flows, out)
         return
-    ranks = report["ranks"]
     say(out, f"{report['name']}: {report['nranks']} ranks, {report['total_records']} calls", "")
     starts = report["total_persistent_starts"]
     received = report["total_recvs_posted"]
@@ -123,14 +325,8 @@ def show_info(report: dict[str, Any], flows: list[dict[str, int]], stream: TextI
         f"{report['total_sends']} messages of {size(report['total_send_bytes'])} in all, {received} receives"
         + (f", {starts} starts of persistent requests" if starts else ""),
         f"{sum(report['total_collective_calls'].values())} collective calls, counted at every rank",
-        f"longest rank: {duration(report['max_rank_span_ns'] / 1e9)}, of which "
-        f"{duration(max(rank['sum_in_mpi_ns'] for rank in ranks) / 1e9)} at most in calls"
-        if ranks
-        else "no ranks",
+        *_lines_of_ranks(report),
     ]
-    moved = sum(calls["bytes"] for rank in ranks for calls in rank["mpiio"].values())
-    if moved:
-        lines.append(f"{size(moved)} to and from files")
     explain(out, *lines, "", "Calls")
     page = table("call", "count")
     counts = sorted(report["total_op_counts"].items(), key=lambda item: (-item[1], item[0]))
@@ -142,6 +338,42 @@ def show_info(report: dict[str, Any], flows: list[dict[str, int]], stream: TextI
         )
     show_table(out, page)
     _show_flows(flows, out)
+
+
+def _lines_of_ranks(report: dict[str, Any]) -> list[str]:
+    """What a format with a file per rank says of them."""
+    if "ranks" not in report:
+        return []
+    ranks = report["ranks"]
+    if report.get("format") == "goal":
+        return _lines_of_goal(report)
+    lines = [
+        f"longest rank: {duration(report['max_rank_span_ns'] / 1e9)}, of which "
+        f"{duration(max(rank['sum_in_mpi_ns'] for rank in ranks) / 1e9)} at most in calls"
+        if ranks
+        else "no ranks"
+    ]
+    moved = sum(calls["bytes"] for rank in ranks for calls in rank["mpiio"].values())
+    if moved:
+        lines.append(f"{size(moved)} to and from files")
+    damaged = [rank["incomplete"] for rank in ranks if "incomplete" in rank]
+    if damaged:
+        lines.append(
+            f"{len(damaged)} of {len(ranks)} files are not whole, and there may be more: {damaged[0]}"
+        )
+    return lines
+
+
+def _lines_of_goal(report: dict[str, Any]) -> list[str]:
+    """What a GOAL schedule says of the graphs of its ranks."""
+    ranks = report["ranks"]
+    longest = max((rank["calc_ns"] for rank in ranks), default=0)
+    cpus, nics = (max((rank[key] for rank in ranks), default=0) for key in ("cpus", "nics"))
+    return [
+        f"{report['total_requires']} dependencies on ends, {report['total_irequires']} on starts",
+        f"{duration(longest / 1e9)} of calculation at most on a rank; "
+        f"{cpus} processors and {nics} interfaces at most",
+    ]
 
 
 def _show_flows(flows: list[dict[str, int]], out: Console) -> None:
@@ -164,8 +396,8 @@ def show_lint(findings: list[dict[str, str]], stream: TextIO | None = None) -> N
     say(out, "nothing is wrong" if errors == 0 else f"{errors} error{'s' if errors > 1 else ''}")
 
 
-def draw_matrix(flows: list[dict[str, int]], ranks: int, title: str, file: Path) -> None:
-    """Writes a picture of the bytes from every rank to every rank, whole or not at all."""
+def draw_matrix(flows: list[dict[str, int]], ranks: int, title: str, output: OutputFile) -> None:
+    """Writes a picture of the bytes from every rank to every rank."""
     from matplotlib.colors import LogNorm
     from matplotlib.figure import Figure
 
@@ -188,6 +420,7 @@ def draw_matrix(flows: list[dict[str, int]], ranks: int, title: str, file: Path)
     )
     axes.set_xlabel("receiving rank")
     axes.set_ylabel("sending rank")
-    axes.set_title(title)
+    # A name is no formula.
+    axes.set_title(title, parse_math=False)
     figure.colorbar(image, label="bytes")
-    save(figure, file)
+    save(figure, output)

@@ -21,18 +21,21 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from odonata import __version__, _core, runner
+from odonata import __version__, _core, run_record, runner
 from odonata.baselines import FOLDER as BASELINES
 from odonata.checkpoint import Checkpoints, Saved
 from odonata.errors import InputError
 from odonata.folder import ResultFolder
 from odonata.lock import hold
 from odonata.mpi import ALONE, Processes
+from odonata.output_file import whole_file
+from odonata.partial import cut
 from odonata.wording import duration
 
 #: Held by the process that works on the run.
@@ -41,7 +44,14 @@ LOCK = "lock"
 ABOUT = "about.json"
 
 #: Settings that may change from process to process: how often the run is saved, and who carries it out.
-FREE = ("run.checkpoint_interval", "run.scheduler", "run.threads", "run.parts", "run.optimism")
+FREE = (
+    "run.checkpoint_interval",
+    "run.memory_limit",
+    "run.scheduler",
+    "run.threads",
+    "run.parts",
+    "run.optimism",
+)
 
 #: Changed settings that are told.
 MOST_CHANGES = 5
@@ -53,7 +63,13 @@ def place_of(target: Path) -> Path:
     >>> place_of(Path("results/milc")).as_posix()
     'results/.milc.unfinished'
     """
-    return target.with_name(f".{target.name}.unfinished")
+    ending = ".unfinished"
+    name = cut(target.name, len(ending) + 1)
+    if name != target.name:
+        # Not all of a long name is left; others may begin as it does.
+        ending = f".{zlib.crc32(target.name.encode()):08x}{ending}"
+        name = cut(name, len(ending) + 1)
+    return target.with_name(f".{name}{ending}")
 
 
 def prepare(
@@ -62,17 +78,20 @@ def prepare(
     *,
     replace: bool = False,
     resume: bool = False,
+    inputs: Sequence[Path] = (),
     warn: Callable[[str], None] = warnings.warn,
     group: Processes = ALONE,
+    stop: runner.StopRequest | None = None,
 ) -> tuple[ResultFolder, _core.Simulation]:
     """The folder in which the results of `task` are made, not yet open, and its simulation.
 
     With `resume` the simulation goes on from the newest snapshot of an unfinished run, if there is one. All
-    processes of `group` share it; the folder is the first one's. Raises `InputError`; nothing was created or
-    touched then.
+    processes of `group` share it; the folder is the first one's, and replaces nothing in which one of
+    `inputs` lies. `stop` is for who wants to end it. Raises `InputError`; nothing was created or touched
+    then.
     """
     kind = ResultFolder if group.first else RemoteFolder
-    folder = group.settle(lambda: kind(out, replace=replace))
+    folder = group.settle(lambda: kind(out, replace=replace, inputs=inputs))
     place = place_of(folder.target)
     there = group.first and place.is_dir()
 
@@ -83,7 +102,11 @@ def prepare(
 
     saved = _checkpoints(place, None, group=group).tell(group.settle(left))
     simulation = group.settle(
-        lambda: task.build(shared=group.size > 1) if saved is None else _resumed(task, place, saved, group)
+        lambda: (
+            task.build(shared=group.size > 1, stop=stop)
+            if saved is None
+            else _resumed(task, place, saved, group, stop)
+        )
     )
     interval_s = simulation.checkpoint_interval_s()
     if interval_s is None and not there:
@@ -93,7 +116,10 @@ def prepare(
         folder.checkpoints = checkpoints
         return folder, simulation
     about = {"version": __version__, "scenario": json.loads(simulation.scenario_json())}
-    return KeptFolder(out, replace=replace, resumes=saved, about=about, checkpoints=checkpoints), simulation
+    kept = KeptFolder(
+        out, replace=replace, inputs=inputs, resumes=saved, about=about, checkpoints=checkpoints
+    )
+    return kept, simulation
 
 
 def _checkpoints(
@@ -111,7 +137,7 @@ class RemoteFolder(ResultFolder):
     def __enter__(self) -> Self:
         return self
 
-    def _refuse_existing(self) -> None:
+    def _refuse_existing(self, inputs: list[Path]) -> None:
         pass
 
 
@@ -123,11 +149,12 @@ class KeptFolder(ResultFolder):
         out: str | os.PathLike[str],
         *,
         replace: bool,
+        inputs: Sequence[Path],
         resumes: Saved | None,
         about: dict[str, Any],
         checkpoints: Checkpoints,
     ) -> None:
-        super().__init__(out, replace=replace)
+        super().__init__(out, replace=replace, inputs=inputs)
         self.checkpoints = self._checkpoints = checkpoints
         self.resumes = resumes
         self._about = about
@@ -149,7 +176,7 @@ class KeptFolder(ResultFolder):
         if error is not None and saved is not None:
             error.add_note(f"the run is {standing(saved)}; go on with --resume")
 
-    def _make(self, parent: Path) -> Path:
+    def _make(self) -> Path:
         self._lock = hold(self._place / LOCK)
         if self._lock is None:
             raise _in_use(self.target)
@@ -160,8 +187,8 @@ class KeptFolder(ResultFolder):
             # Baselines that are complete need not be run again.
             _empty(results, but=BASELINES)
         results.mkdir(exist_ok=True)
-        text = json.dumps(self._about, ensure_ascii=False)
-        (self._place / ABOUT).write_text(text, encoding="utf-8")
+        with whole_file(self._place / ABOUT) as file:
+            file.write(json.dumps(self._about, ensure_ascii=False).encode())
         return results
 
     def _discard(self) -> None:
@@ -170,7 +197,7 @@ class KeptFolder(ResultFolder):
                 shutil.rmtree(self._place, ignore_errors=True)
             else:
                 self._made.clear()
-            self._partial = None
+            self._writing = None
             self._unlock()
         super()._discard()
 
@@ -218,11 +245,13 @@ def standing(saved: Saved) -> str:
     return f"saved at {duration(saved.simulated_s)}{share}"
 
 
-def _resumed(task: runner.Task, place: Path, saved: Saved, group: Processes) -> _core.Simulation:
+def _resumed(
+    task: runner.Task, place: Path, saved: Saved, group: Processes, stop: runner.StopRequest | None
+) -> _core.Simulation:
     """The simulation that goes on from `saved`, or an `InputError` that says what does not fit."""
     file = saved.file(group.rank)
     try:
-        return task.build(file, shared=group.size > 1)
+        return task.build(file, shared=group.size > 1, stop=stop)
     except InputError as error:
         if error.file != str(file):
             raise
@@ -244,9 +273,9 @@ def _changes(task: runner.Task, place: Path) -> str:
     from odonata.comparison import settings
 
     try:
-        before = json.loads((place / ABOUT).read_text(encoding="utf-8"))["scenario"]
+        before = run_record.read(place / ABOUT, run_record.About)["scenario"]
         changes = settings(before, task.scenario())
-    except (OSError, ValueError, KeyError):
+    except (OSError, InputError):
         return ""
     told = [
         f"{change['key']} ({change['a']} -> {change['b']})"

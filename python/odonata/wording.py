@@ -57,6 +57,20 @@ def size(count: float | None) -> str:
     return "0 B"
 
 
+def setting_size(count: float) -> str:
+    """A size as somebody has written it: with the unit, binary or decimal, in which it is short.
+
+    >>> setting_size(400e6), setting_size(2**20), setting_size(1.5e9), setting_size(1000)
+    ('400 MB', '1 MiB', '1.5 GB', '1 kB')
+    >>> setting_size(123456789.0)
+    '118 MiB'
+    """
+    units = [*_SIZES[:-1], (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1, "B")]
+    exact = [f"{count / scale:.10g} {unit}" for scale, unit in units if count >= scale]
+    shortest = min(exact, key=len, default="0 B")
+    return shortest if len(shortest) <= len("123.45 MiB") else size(count)
+
+
 def rate(value: float) -> str:
     """A count or a count per second.
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from pathlib import Path
 from typing import Any
 
-from odonata import _core
-from odonata.errors import InputError
+from odonata import _core, foreign
+from odonata.errors import InputError, is_mistake
+from odonata.output_file import OutputFile
 
 #: The longest program text, in bytes.
 LONGEST = 4 << 20
@@ -26,9 +25,10 @@ def read_program(path: Path) -> str:
     """
     expected = "a program in coNCePTuaL, at most 4 MiB"
     try:
-        with path.open("rb") as file:
-            content = file.read(LONGEST + 1)
+        content = foreign.read_bytes(path, LONGEST)
     except OSError as error:
+        if not is_mistake(error):
+            raise
         raise InputError(
             f"the program cannot be read: {error.strerror or error}", file=str(path), expected=expected
         ) from None
@@ -42,9 +42,10 @@ def read_program(path: Path) -> str:
         ) from None
 
 
-def checked(path: Path, *, strict: bool = False) -> dict[str, Any]:
+def checked(path: Path, *, strict: bool = False, ignore_unknown_backend: bool = False) -> dict[str, Any]:
     """What is wrong with a program, or looks so, and its parameters."""
-    report: dict[str, Any] = json.loads(_core.conceptual_check(read_program(path), str(path), strict))
+    text = _core.conceptual_check(read_program(path), str(path), strict, ignore_unknown_backend)
+    report: dict[str, Any] = json.loads(text)
     return report
 
 
@@ -59,27 +60,21 @@ def formatted(path: Path) -> tuple[str, str]:
 
 def replace(path: Path, text: str) -> None:
     """Writes `text` to the file at `path`, which has the old text or the new one at any time."""
-    place = path.resolve()
-    partial = place.with_name(f".{place.name}.partial-{os.getpid()}")
-    try:
-        partial.write_text(text, encoding="utf-8", newline="")
-        shutil.copymode(place, partial)
-        os.replace(partial, place)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise InputError(
-            f"the program cannot be written: {error.strerror or error}",
-            file=str(path),
-            expected="a file to replace",
-        ) from None
+    OutputFile(path, key="FILE", replace=True).write(text)
 
 
 def record(
-    path: Path, tasks: int, args: list[str], *, seed: int = 1, strict: bool = False
+    path: Path,
+    tasks: int,
+    args: list[str],
+    *,
+    seed: int = 1,
+    strict: bool = False,
+    ignore_unknown_backend: bool = False,
 ) -> tuple[dict[str, Any], str | None]:
     """Every operation of every task, and why there are none."""
     text, failure = _core.conceptual_record(
-        read_program(path), str(path), path.parent, tasks, args, seed, strict
+        read_program(path), str(path), path.parent, tasks, args, seed, strict, ignore_unknown_backend
     )
     return json.loads(text), failure
 

@@ -1,9 +1,9 @@
 """Replays the AMG trace of 27 ranks on the dragonfly of 1,056 nodes, under three routings.
 
-The trace (DOE Design Forward, algebraic multigrid, one solve, recorded on a Cray XE6) is data outside the
-repository, `../shared/traces/dumpi/df-amg-27`; the environment variable ODONATA_SHARED names another place
-for `../shared`. It is done 100 times, one after the other on each rank, once with the computation that was
-recorded and once with none. The machine is the preset "mfnetsim".
+The trace (DOE Design Forward, algebraic multigrid, one solve, recorded on a Cray XE6) is no part of the
+repository: the environment variable ODONATA_TRACES names the folder where df-amg-27 is. It is done 100 times,
+one after the other on each rank, once with the computation that was recorded and once with none. The machine
+is the preset "mfnetsim".
 
 Exit code: 0; 1 if a run fails; 2 if the trace is not there.
 """
@@ -19,8 +19,6 @@ from typing import Any
 import odonata
 from odonata.wording import duration
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-
 ROUTINGS = ("minimal", "valiant", "progressive-adaptive")
 
 HEAD = (
@@ -31,8 +29,7 @@ HEAD = (
 
 def trace() -> Path:
     """Where the trace is, if it is there."""
-    shared = os.environ.get("ODONATA_SHARED")
-    return (Path(shared) if shared else REPOSITORY.parent / "shared") / "traces/dumpi/df-amg-27"
+    return Path(os.environ.get("ODONATA_TRACES") or ".") / "df-amg-27"
 
 
 def row(job: dict[str, Any], compute_scale: float, routing: str) -> str:
@@ -68,7 +65,7 @@ def main() -> int:
     path = trace()
     if not path.is_dir():
         print(
-            f"the trace is not there: {path} (ODONATA_SHARED names another place for ../shared)",
+            f"the trace is not there: {path} (ODONATA_TRACES names the folder that it is in)",
             file=sys.stderr,
         )
         return 2

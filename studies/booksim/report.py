@@ -14,6 +14,8 @@ from odonata import _core
 
 #: The page, but for its table and what it says of single sweeps.
 PAGE = Path(__file__).parent / "page.md"
+#: The section on real machines, which studies/real_machines writes.
+REAL_MACHINES = Path(__file__).parents[1] / "real_machines" / "table.md"
 
 
 NOTES = {
@@ -33,6 +35,18 @@ def write(results: dict[str, Any], data: Path, docs: Path, steep: float, enough:
     about = {"version": _core.__version__, "machine": f"{os.cpu_count()} cores, {platform.machine()}"}
     data.write_text(json.dumps({**about, "sweeps": results}, indent=1) + "\n")
     figure(results).savefig(docs / "figures/validation.svg", metadata={"Date": None})
+    (docs / "validation.md").write_text(text(results, about, steep, enough))
+
+
+def rewrite(data: Path, docs: Path, steep: float, enough: int) -> None:
+    """Writes validation.md anew from what validation.json has."""
+    stored = json.loads(data.read_text())
+    results = stored.pop("sweeps")
+    (docs / "validation.md").write_text(text(results, stored, steep, enough))
+
+
+def text(results: dict[str, Any], about: dict[str, str], steep: float, enough: int) -> str:
+    """The page."""
     minutes = sum(result["cpu_s"] for result in results.values()) / 60
     table = ""
     for name, result in results.items():
@@ -46,15 +60,15 @@ def write(results: dict[str, Any], data: Path, docs: Path, steep: float, enough:
         )
     missed = [name for name, result in results.items() if result["figures"]["verdict"].startswith("misses")]
     notes = [NOTES.get(name, f"**{name}** {results[name]['figures']['verdict']}.") for name in missed]
-    page = PAGE.read_text().format(
+    return PAGE.read_text().format(
         minutes=minutes,
         steep=steep,
         enough=enough,
         table=table,
         notes="\n\n".join(notes) or "Nothing.",
+        real_machines=REAL_MACHINES.read_text().strip(),
         **about,
     )
-    (docs / "validation.md").write_text(page)
 
 
 def own_saturation(result: dict[str, Any]) -> str:

@@ -20,7 +20,8 @@ from typing import Any
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-REFERENCE = ROOT.parent / "shared/reference/booksim"
+#: Curves of BookSim 2; the README there says how they were measured.
+REFERENCE = HERE / "reference"
 
 #: Latencies are compared up to this share of the last stable load: above, the curve is steep.
 STEEP = 0.8
@@ -115,13 +116,13 @@ def reference_rows(name: str) -> list[tuple[Row, int]]:
     return rows
 
 
-def our_rows(name: str, loads: list[float], period: int, jobs: int) -> tuple[list[Row], float]:
+def our_rows(name: str, loads: list[float], period: int, processes: int) -> tuple[list[Row], float]:
     """Our rows at these loads, and the CPU seconds they took."""
     threshold = THRESHOLD.get(name.split("_")[0], DEFAULT_THRESHOLD)
     command = [sys.executable, "-m", "odonata", "load-sweep", str(HERE / f"scenarios/{name}.toml")]
     command += ["--method", "booksim", "--sample-period", str(period), "--warmup-periods", "3"]
     command += ["--max-samples", "12", "--latency-threshold", str(threshold), "--json", "--quiet"]
-    command += ["--loads", ",".join(map(str, loads)), "--jobs", str(jobs)]
+    command += ["--loads", ",".join(map(str, loads)), "--processes", str(processes)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"{name}: {done.stderr}")
@@ -141,14 +142,14 @@ def our_rows(name: str, loads: list[float], period: int, jobs: int) -> tuple[lis
     return rows, sum(point["cpu_s"] for point in points)
 
 
-def run(name: str, jobs: int) -> Sweep:
+def run(name: str, processes: int) -> Sweep:
     """Runs a sweep."""
     rows = reference_rows(name)
     ours: list[Row] = []
     cpu_s = 0.0
     for period in sorted({period for _, period in rows}):
         loads = [row.load for row, its in rows if its == period]
-        more, seconds = our_rows(name, loads, period, jobs)
+        more, seconds = our_rows(name, loads, period, processes)
         ours += more
         cpu_s += seconds
     return Sweep(name, [row for row, _ in rows], sorted(ours, key=lambda row: row.load), cpu_s)
@@ -173,17 +174,15 @@ def judge(figures: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sweeps", nargs="*", help="names of sweeps (default: all)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="loads at the same time")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="loads at the same time")
     arguments = parser.parse_args()
-    if not REFERENCE.is_dir():
-        raise SystemExit(f"the reference curves are not at {REFERENCE}: nothing to compare with")
     known = sorted(path.stem for path in REFERENCE.glob("*.csv"))
     for name in arguments.sweeps:
         if name not in known:
             raise SystemExit(f"no sweep {name}; there are {', '.join(known)}")
     results: dict[str, Any] = {}
     for name in arguments.sweeps or known:
-        sweep = run(name, arguments.jobs)
+        sweep = run(name, arguments.processes)
         figures = sweep.figures()
         figures["verdict"] = judge(figures)
         results[name] = {

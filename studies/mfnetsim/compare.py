@@ -7,8 +7,7 @@
 Results go to results/mfnetsim/RUN, tables of the comparison to results/mfnetsim (all runs of this call) and
 into each run's folder. Results that are there from the same inputs and the same build are not computed again.
 
-The stored values are reference data outside the repository, `../shared/reference/mfnetsim` (the environment
-variable ODONATA_SHARED names another place for `../shared`); without them our own values are shown alone.
+The stored values are in reference/. Of a run of which nothing is stored our own values are shown alone.
 
 Exit code: 0, however near or far the times are; 1 if a run fails or something that has to be equal is not;
 2 if the arguments are wrong; 130 if it was interrupted.
@@ -29,23 +28,20 @@ import odonata
 
 def main() -> int:
     arguments = parse()
-    folder = stored.folder()
-    known = stored.summary(folder)
-    if not known:
-        print(f"no stored values: {folder} is not there; our own values follow alone\n")
+    known = stored.summary()
     done = runs.perform(
         arguments.runs,
         arguments.out,
         fresh=arguments.fresh,
         any_build=arguments.any_build,
-        at_once=arguments.jobs,
+        at_once=arguments.processes,
         announce=lambda text: print(text, file=sys.stderr, flush=True),
     )
     failures = [f"{run.name}: {run.failure}" for run in done if run.failure]
     folders = {run.name: run.folder for run in done if not run.failure}
     comparisons = []
     for name, place in folders.items():
-        comparison = Comparison(ours.load(name, place), stored.load(name, folder) if name in known else None)
+        comparison = Comparison(ours.load(name, place), stored.load(name) if name in known else None)
         comparisons.append(comparison)
         report.write(place, [comparison])
         show(comparison)
@@ -71,7 +67,7 @@ def parse() -> argparse.Namespace:
         description=description, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("runs", nargs="*", default=["quick"], metavar="RUN", help="runs or sets [quick]")
-    parser.add_argument("--jobs", "-j", type=int, default=1, metavar="N", help="runs side by side [1]")
+    parser.add_argument("--processes", "-j", type=int, default=1, metavar="N", help="runs side by side [1]")
     parser.add_argument("--fresh", action="store_true", help="compute everything again")
     parser.add_argument(
         "--any-build", action="store_true", help="accept results of the same version from another build"
@@ -89,8 +85,8 @@ def parse() -> argparse.Namespace:
         for name, members in runs.SETS.items():
             print(f"{name} ({len(members)}): {' '.join(members)}")
         raise SystemExit(0)
-    if arguments.jobs < 1:
-        parser.error("--jobs: at least 1")
+    if arguments.processes < 1:
+        parser.error("--processes: at least 1")
     try:
         arguments.runs = runs.expand(arguments.runs)
     except ValueError as error:

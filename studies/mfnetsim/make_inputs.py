@@ -1,9 +1,7 @@
 """Writes the study's inputs: the 24 scenarios of the runs, the 8 of the paper, and their node lists.
 
 The inputs are in the repository, so that a run needs nothing else; this script says where they come from and
-keeps them alike. It reads the placement of the published runs from `../shared/reference/mfnetsim/alloc`
-(relative to the repository; the environment variable ODONATA_SHARED names another place). Without that folder
-the node lists of the runs stay as they are.
+keeps them alike. The placement of the published runs is in reference/alloc.
 
     python studies/mfnetsim/make_inputs.py
 """
@@ -11,7 +9,6 @@ the node lists of the runs stay as they are.
 from __future__ import annotations
 
 import csv
-import sys
 from pathlib import Path
 
 from mfnetsim_study import stored
@@ -128,15 +125,15 @@ def paper_node_list(published: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def node_list(placement: str, folder: Path) -> str:
-    """The node list of a placement, from the folder of the published runs.
+def node_list(placement: str) -> str:
+    """The node list of a placement of the published runs.
 
     Client c (compute nodes, servers left out) is on terminal (node of the machine) 32 (c div 30) + c mod 30:
     a group has 30 clients and, on its last two terminals, two servers. Both columns are kept, and held
     against each other, so that a slip in either is found.
     """
     lines = ["slot,rank,client,terminal"]
-    with (folder / "alloc" / f"{placement}.csv").open(newline="") as file:
+    with (stored.FOLDER / "alloc" / f"{placement}.csv").open(newline="") as file:
         for row in csv.DictReader(file):
             client, terminal = int(row["client"]), int(row["terminal"])
             if terminal != 32 * (client // 30) + client % 30:
@@ -151,17 +148,12 @@ def main() -> None:
     for name in paper_names():
         (HERE / "paper" / f"{name}.toml").write_text(paper_scenario(name), encoding="utf-8")
     print(f"{len(names())} scenarios of the runs, {len(paper_names())} of the paper written")
-    folder = stored.folder()
-    known = folder.is_dir()
     for placement in PLACEMENTS.values():
         own = HERE / "nodes" / f"{placement}.csv"
-        if known:
-            own.write_text(node_list(placement, folder), encoding="utf-8")
+        own.write_text(node_list(placement), encoding="utf-8")
         shifted = paper_node_list(own.read_text(encoding="utf-8"))
         (HERE / "paper" / "nodes" / f"{placement}.csv").write_text(shifted, encoding="utf-8")
-    print("4 node lists written" if known else "2 node lists of the paper written")
-    if not known:
-        sys.exit(f"{folder} is not there: the node lists of the runs stay as they are")
+    print("4 node lists written")
 
 
 if __name__ == "__main__":

@@ -64,7 +64,11 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("runs", nargs="*", metavar="RUN", help="mixes [all eight]")
     parser.add_argument(
-        "--jobs", "-j", type=int, metavar="N", help="a run and its baselines: so many side by side [cores]"
+        "--processes",
+        "-j",
+        type=int,
+        metavar="N",
+        help="a run and its baselines: so many side by side [cores]",
     )
     parser.add_argument("--fresh", action="store_true", help="compute everything again")
     parser.add_argument(
@@ -82,8 +86,8 @@ def parse() -> argparse.Namespace:
         help="where compare.py has its results [%(default)s]",
     )
     arguments = parser.parse_args()
-    if arguments.jobs is not None and arguments.jobs < 1:
-        parser.error("--jobs: at least 1")
+    if arguments.processes is not None and arguments.processes < 1:
+        parser.error("--processes: at least 1")
     unknown = [name for name in arguments.runs if name not in runs.PAPER.names]
     if unknown:
         parser.error(f"{unknown[0]!r} is none of {', '.join(runs.PAPER.names)}")
@@ -102,7 +106,7 @@ def perform(arguments: argparse.Namespace) -> list[str]:
     common = {
         "fresh": arguments.fresh,
         "any_build": arguments.any_build,
-        "processes": arguments.jobs,
+        "processes": arguments.processes,
         "announce": announce,
     }
     # One at a time: a run and its baselines already go on side by side.

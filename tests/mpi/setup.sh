@@ -1,21 +1,15 @@
 #!/usr/bin/env bash
 # Builds what the tests in this folder start, once for every MPI library of this machine: the example programs of
-# odonata-mpi, and the Python package with an extension that speaks MPI. All goes to target/mpi/NAME, beside the
+# odonata-mpi-transport, and the Python package with an extension that speaks MPI. All goes to target/mpi/NAME, beside the
 # package that `make setup` builds, which stays as it is.
 #
-# With ODONATA_MPI_INSTALL=1, and if it may, it first installs the two MPI libraries and libclang from Debian.
+# With ODONATA_MPI_INSTALL=1, and if it may, it first installs what is missing of the two MPI libraries and libclang from Debian.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+source tests/debian.sh
 
-packages=(mpich libmpich-dev openmpi-bin libopenmpi-dev libclang-dev)
-if [[ ${ODONATA_MPI_INSTALL:-} == 1 ]] && ! { command -v mpicc.mpich && command -v mpicc.openmpi; } >/dev/null; then
-    if [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
-        echo "installing ${packages[*]}"
-        apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${packages[@]}" >/dev/null ||
-            echo "WARNING: they could not be installed"
-    else
-        echo "WARNING: MPI libraries can be installed by root on Debian and its relatives only"
-    fi
+if [[ ${ODONATA_MPI_INSTALL:-} == 1 ]]; then
+    install_from_debian "MPI libraries" mpich libmpich-dev openmpi-bin libopenmpi-dev libclang-dev
 fi
 
 # The library's name here, its compiler wrapper, its mpirun.
@@ -53,7 +47,7 @@ for library in "${libraries[@]}"; do
     cargo clean --quiet --package mpi-sys
     # Profile and packages are those of `cargo test --workspace`, so that all but the bridge is compiled once for both.
     MPICC=$mpicc cargo build --quiet --locked --profile test --workspace --lib --examples \
-        --features odonata-py/mpi,odonata-mpi/mpi
+        --features odonata-py/mpi,odonata-mpi-transport/mpi
     rm -rf "$folder"
     mkdir -p "$folder/site/odonata"
     cp target/debug/examples/{transport,toy,latency} "$folder"

@@ -6,19 +6,37 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import many_commands
 import mpi_library
 import pytest
+from skips import pytest_collectreport, pytest_runtest_logreport, pytest_sessionfinish  # noqa: F401
 
 import odonata
 
 #: The repository.
 ROOT = Path(__file__).parents[2]
 
+#: The DUMPI traces of the repository.
+OUR_TRACES = sorted((ROOT / "tests/traces/dumpi").iterdir())
+
+#: These, and the traces of real programs in the folders that `ODONATA_TRACES` names, separated by colons.
+TRACES = OUR_TRACES + [
+    truth.parent
+    for place in os.environ.get("ODONATA_TRACES", "").split(":")
+    if place
+    for truth in sorted(Path(place).glob("*/ground-truth.json"))
+]
+
 #: The command, from the interpreter that runs the tests.
 ODONATA = [sys.executable, "-m", "odonata"]
+
+# What runs have told of this computer's speed is no matter of the tests, nor theirs of it.
+_CACHE = tempfile.TemporaryDirectory(prefix="odonata-cache-")
+os.environ["XDG_CACHE_HOME"] = _CACHE.name
 
 #: Seconds after which a command counts as hung.
 PATIENCE_S = 120
@@ -119,9 +137,31 @@ class Shell:
         return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*"))
 
 
+class ForkedShell(Shell):
+    """The same for tests that call many commands, see `many_commands`."""
+
+    def __init__(self, folder: Path, server: many_commands.Server) -> None:
+        super().__init__(folder)
+        self.server = server
+
+    def __call__(self, *arguments: str, largest_file: int | None = None) -> Transcript:
+        return Transcript(*self.server(self.folder, *arguments, largest_file=largest_file))
+
+
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def server():
+    with many_commands.Server() as server:
+        yield server
+
+
+@pytest.fixture
+def forked(server, tmp_path: Path) -> ForkedShell:
+    return ForkedShell(tmp_path, server)
 
 
 @pytest.fixture(scope="session")

@@ -73,7 +73,7 @@ class Mpi:
         return Ending(done.returncode, done.stdout, done.stderr)
 
     def program(self, processes: int, name: str, *arguments: str) -> Ending:
-        """Starts an example program of odonata-mpi."""
+        """Starts an example program of odonata-mpi-transport."""
         return self(processes, self.folder / name, *arguments)
 
     def python(self, processes: int, code: str) -> Ending:

@@ -83,7 +83,7 @@ def test_tables_go_to_pandas(small):
 
 def test_without_pandas_it_is_said_what_to_install(small, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"pip install 'odonata\[pandas\]'"):
+    with pytest.raises(ImportError, match="pip install pandas"):
         odonata.load(small).frame("jobs")
     assert odonata.load(small).table("jobs").num_rows == 3
 

@@ -166,7 +166,7 @@ def test_a_wrong_scenario_does_not_cost_the_old_result(shell):
         (["run", "scenario.toml", "--set", f"seed={2**63}"], "seed"),
         (["run", "scenario.toml", "-o", ""], "--out"),
         (["run", "scenario.toml", "-o", " "], "--out"),
-        (["run", "scenario.toml", "--baselines", "--jobs", "0"], "--jobs"),
+        (["run", "scenario.toml", "--baselines", "--processes", "0"], "--processes"),
         (["compare", "."], "B"),
         (["run"], "SCENARIO"),
         (["frobnicate"], "frobnicate"),
@@ -179,6 +179,8 @@ def test_a_wrong_scenario_does_not_cost_the_old_result(shell):
         (["run", "scenario.toml", "--scheduler", "optimstic"], "optimistic"),
         (["run", "scenario.toml", "--threads", "0"], "run.threads"),
         (["check", "scenario.toml", "--set", "run.parts=21"], "1 to 20"),
+        (["trace", "convert", ".", "out", "--repeat", str(2**32)], "--repeat"),
+        (["trace", "repeat", ".", "-o", "out", "--times", str(2**32)], "--times"),
     ],
 )
 def test_a_wrong_command_line_is_named(shell, arguments, said):
@@ -198,4 +200,15 @@ def test_a_damaged_result_is_named_without_a_traceback(shell, tmp_path):
     done = shell("summary", str(tmp_path / "damaged"))
     assert done.code == 2
     assert "the result is damaged" in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "/".join("b" * 3000)])
+@pytest.mark.parametrize(
+    "command",
+    [["summary"], ["report"], ["compare", "."], ["trace", "info"], ["trace", "convert", "-o", "out"]],
+)
+def test_what_is_read_by_a_name_that_no_file_can_have_is_a_mistake(shell, command, name):
+    done = shell(*command, name)
+    assert (done.code, done.out) == (2, "")
     assert "Traceback" not in done.err

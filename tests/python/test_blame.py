@@ -45,23 +45,36 @@ def results(rows=ROWS, run=None):
         "io_calls_s": [0.0, 10.0, 20.0],
     }
     table = pa.table({name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)})
-    tables = {"jobs": pa.table(jobs), "blame": table, "servers": pa.table({"server": list(range(66))})}
+    # Of the machine's 66 servers, cosmoflow uses eight.
+    ranks = pa.table({"job": ["cosmoflow"] * 16 + ["milc"], "server": [*range(8), *range(8), -1]})
+    servers = pa.table({"server": list(range(66))})
+    tables = {"jobs": pa.table(jobs), "blame": table, "ranks": ranks, "servers": servers}
     return Results(run or {"outcome": "completed", "blame": True}, tables)
 
 
+def test_a_wait_at_a_link_of_any_class_counts():
+    """Of 50 packet-seconds 4 at a cable between chassis: 8 %."""
+    row = ("milc", "mpi", "cosmoflow", "io", "link", "column", "r1>r9", -1, 4.0)
+    found = blame.findings(results([row]))
+    assert [finding.words() for finding in found] == [
+        "cosmoflow's I/O delayed milc's messages: 8 % of their time in the network, on r1>r9 (column)"
+    ]
+    assert results([row]).blame_matrix(place="column")["milc"]["cosmoflow"] == 4.0
+
+
 def test_what_matters_is_said_the_heaviest_first():
-    assert [found.words(66) for found in blame.findings(results())] == [
-        "checkpoint delayed cosmoflow by 41 % of its I/O time, at 2 of 66 servers (device)",
+    assert [found.words() for found in blame.findings(results())] == [
+        "checkpoint delayed cosmoflow by 41 % of its I/O time, at 2 of its 8 servers (device)",
         "checkpoint's I/O delayed its own messages: 30 % of their time in the network, on r9>r2 (local)",
         "cosmoflow's I/O delayed milc's messages: 12 % of their time in the network, on 2 links, "
         "most on r3>r7 (global)",
-        "cosmoflow held up its own I/O: 6 % of its I/O time, at 1 of 66 servers (device)",
+        "cosmoflow held up its own I/O: 6 % of its I/O time, at 1 of its 8 servers (device)",
         "milc held itself up: its messages waited 5 % of their time in the network, on r1>n4 (terminal)",
     ]
 
 
 def test_what_traffic_did_to_itself_is_one_sentence():
-    own = [found.as_dict(66) for found in blame.findings(results()) if found.own]
+    own = [found.as_dict() for found in blame.findings(results()) if found.own]
     assert blame.own_words(own) == (
         "held up by themselves: milc's messages 5 % of their time in the network; "
         "cosmoflow's I/O 6 % of their calls, at servers"
@@ -73,6 +86,40 @@ def test_shares_are_of_the_victims_time_in_the_network_or_in_io_calls():
     assert found["cosmoflow", "checkpoint", "servers"].share == pytest.approx(4.1 / 10)
     assert found["milc", "cosmoflow", "network"].share == pytest.approx(6 / 50)
     assert found["milc", "milc", "network"].share == pytest.approx(2.5 / 50)
+
+
+def test_of_a_run_that_was_interrupted_nobody_waited_more_than_all_the_time():
+    """Packets that were under way have waited, but their time in the network was not added up yet."""
+    found = blame.findings(results([("milc", "mpi", "cosmoflow", "io", "link", "local", "r1>r2", -1, 53.5)]))
+    assert (found[0].share, found[0].waited_s, found[0].at_most) == (1.0, 53.5, True)
+    assert found[0].words() == (
+        "cosmoflow's I/O delayed milc's messages: at most 100 % of their time in the network, on r1>r2 "
+        "(local)"
+    )
+    own = blame.findings(results([("milc", "mpi", "milc", "mpi", "link", "local", "r1>r2", -1, 53.5)]))
+    assert blame.own_words([one.as_dict() for one in own]) == (
+        "held up by themselves: milc's messages at most 100 % of their time in the network"
+    )
+
+
+def test_a_share_of_a_job_that_has_not_ended_is_an_upper_bound():
+    unfinished = results([("milc", "mpi", "cosmoflow", "io", "link", "local", "r1>r2", -1, 5.0)])
+    jobs = unfinished.table("jobs")
+    jobs = jobs.append_column("ranks", pa.array([4, 4, 4])).append_column(
+        "ranks_finished", pa.array([3, 4, 4])
+    )
+    tables = {name: unfinished.table(name) for name in unfinished.tables} | {"jobs": jobs}
+    found = blame.findings(Results(unfinished.run, tables))
+    assert "milc's messages: at most 10 % of their time" in found[0].words()
+
+
+def test_servers_are_counted_of_those_that_the_job_uses():
+    row = ("cosmoflow", "io", "checkpoint", "io", "device", "server", "", 3, 3.0)
+    lone = results([row])
+    tables = {name: lone.table(name) for name in lone.tables}
+    tables["ranks"] = pa.table({"job": ["cosmoflow"], "server": [3]})
+    found = blame.findings(Results(lone.run, tables))
+    assert found[0].words() == "checkpoint delayed cosmoflow by 30 % of its I/O time, at its server (device)"
 
 
 def test_not_more_is_said_than_anybody_reads():
@@ -105,5 +152,7 @@ def test_the_matrix_of_a_resource_a_place_or_a_class():
     assert results().blame_matrix(resource="credit")["milc"]["cosmoflow"] == 4.0
     assert results().blame_matrix(victim_class="mpi")["checkpoint"]["checkpoint"] == 0.3
     assert results().blame_matrix(place="nic", resource="link")["milc"]["cosmoflow"] == 40.0
-    with pytest.raises(ValueError, match="no place 'switch'; there are nic, terminal, local, global, server"):
+    with pytest.raises(
+        ValueError, match="no place 'switch'; there are nic, terminal, local, column, global, server"
+    ):
         results().blame_matrix(place="switch")

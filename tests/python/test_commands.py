@@ -7,10 +7,38 @@ from conftest import ROOT, SMALL
 
 import odonata
 
+#: Detours over a router whose two local hops share a channel.
+DEADLOCK = """
+[machine.dragonfly]
+groups = 5
+routers_per_group = 4
+nodes_per_router = 2
+global_ports_per_router = 1
+
+[network.routing]
+algorithm = "valiant"
+via = "router"
+vc_rule = "codes"
+deadlock_check = "warn"
+
+[[jobs]]
+ranks = 40
+workload = { uniform = { load = 0.2, messages = 10 } }
+"""
+
+
+def test_check_says_what_bounds_each_tier_of_storage(shell):
+    page = shell("check", ROOT / "examples" / "tiers.toml", "--verbose").out
+    rows = page.partition("Storage tiers\n")[2].splitlines()
+    assert rows[0].endswith("bound by")
+    # Nine buffers wait for two I/O nodes, and these for their links.
+    assert rows[1].endswith("the next tier")
+    assert rows[2].endswith("the links of the I/O nodes")
+
 
 def test_check_says_what_can_be_known(shell):
     shell.write(SMALL)
-    done = shell("check", "scenario.toml")
+    done = shell("check", "scenario.toml", "--verbose")
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
     assert lines[0] == "small: the scenario is right"
@@ -21,6 +49,38 @@ def test_check_says_what_can_be_known(shell):
     for name in ("halo", "training", "saver"):
         assert any(line.startswith(name) for line in lines)
     assert shell.files() == ["scenario.toml"]
+
+
+def test_check_is_short_unless_asked_for_all(shell):
+    shell.write(SMALL)
+    done = shell("check", "scenario.toml")
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0] == "small: the scenario is right"
+    assert "on 35 compute nodes and 5 storage servers, 20 routers in 5 groups" in lines
+    for name in ("halo", "training", "saver"):
+        assert any(line.startswith(name) for line in lines)
+    text = " ".join(done.out.split())
+    assert "time: about" in text
+    assert "memory: about" in text
+    assert "baselines" not in text
+    assert "Looks wrong" not in text
+    assert "virtual channels" not in text
+    assert len(lines) < 20
+    # Three jobs have three baselines, which do as much together as the run itself.
+    options = ("--set", "run.baselines=true")
+    assert shell("check", "scenario.toml", *options, "--json").json["cost"]["baselines"] == 3
+    text = " ".join(shell("check", "scenario.toml", *options).out.split())
+    assert "with 3 baselines, each job alone: about" in text
+    assert "with baselines, " in text
+
+
+def test_check_shows_that_a_routing_can_deadlock_without_being_asked(shell):
+    shell.write(DEADLOCK)
+    done = shell("check", "scenario.toml")
+    assert done.code == 0
+    assert "Looks wrong" in done.out
+    assert "CAN DEADLOCK" in done.out
 
 
 def test_check_tells_when_jobs_start_and_stop(shell):
@@ -44,7 +104,8 @@ def test_check_answers_in_json(shell):
 
 def test_check_needs_no_jobs_and_takes_presets(shell):
     shell.write("[machine.mesh]\ndims = [4, 4]\n[network.routing]\nvcs = 4\n")
-    done = shell("check", "scenario.toml")
+    assert "no jobs: it cannot be run" in shell("check", "scenario.toml").out.splitlines()
+    done = shell("check", "scenario.toml", "--verbose")
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
     assert "no jobs: it cannot be run" in lines
@@ -78,7 +139,7 @@ threshold = "24 KiB"
 """
     )
     settings = ("--set", 'jobs.0.traffic_class={ mpi = "bulk", io = "bulk" }')
-    text = " ".join(shell("check", "scenario.toml", *settings).out.split())
+    text = " ".join(shell("check", "scenario.toml", *settings, "--verbose").out.split())
     channels = "channels of its own: 1 terminal, 4 local, 2 global"
     jobs = "messages of training, saver, I/O of training, saver"
     assert f"fast: at least 30 % of a link, priority 1, {channels}; {jobs}" in text
@@ -93,7 +154,7 @@ threshold = "24 KiB"
     times = {"interval": "5 us", "recovery": "500 us"}
     assert report["congestion_control"] == {"kind": "ecn", "threshold": "24 KiB", "decrease": 0.5, **times}
     control = ("--set", "network.congestion_control.kind=per-flow")
-    text = " ".join(shell("check", "scenario.toml", *settings, *control).out.split())
+    text = " ".join(shell("check", "scenario.toml", *settings, *control, "--verbose").out.split())
     assert "per-flow: where more than 24 KiB wait for the link to a node" in text
 
 
@@ -184,3 +245,9 @@ def test_help_lists_the_commands(shell):
     assert done.code == 0
     for command in ("run", "check", "summary", "compare", "bench", "schema"):
         assert f"\n  {command} " in done.out
+
+
+def test_a_name_that_no_file_can_have_is_neither_a_file_nor_a_preset(shell):
+    done = shell("describe", 300 * "a")
+    assert done.code == 2
+    assert "neither a file nor a preset" in done.err

@@ -2,7 +2,6 @@
 
 import doctest
 import re
-import tomllib
 
 import pytest
 from conftest import ROOT
@@ -34,13 +33,6 @@ def test_jobs_that_share_the_machine_slow_each_other_down():
         # Same nodes, same work: what differs is what the jobs do to each other.
         assert one["bytes_sent"] == other["bytes_sent"]
         assert one["elapsed_s"] > 1.02 * other["elapsed_s"], one["job"]
-
-
-def test_the_scenario_of_the_tutorial_runs():
-    text = (ROOT / "docs/tutorial.md").read_text()
-    blocks = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
-    assert len(blocks) == 1
-    assert odonata.run(tomllib.loads(blocks[0])).completed
 
 
 def test_the_examples_of_the_python_guide_run():

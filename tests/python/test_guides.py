@@ -3,8 +3,11 @@
 import json
 import re
 
+import matplotlib
 import pytest
 from conftest import ROOT
+
+import odonata
 
 GUIDES = {
     name: (ROOT / f"docs/{name}.md").read_text() for name in ("networks", "routing", "router", "load-sweep")
@@ -13,7 +16,7 @@ GUIDES = {
 
 def scenarios(guide):
     """The scenarios of a guide that have a machine, and the text behind each."""
-    parts = re.split(r"```toml\n(.*?)```", GUIDES[guide], flags=re.DOTALL)
+    parts = re.split(r"```toml[^\n]*\n(.*?)```", GUIDES[guide], flags=re.DOTALL)
     return [
         (text, behind) for text, behind in zip(parts[1::2], parts[2::2], strict=True) if "[machine" in text
     ]
@@ -57,3 +60,16 @@ def test_counts_behind_a_machine_are_those_of_describe(shell):
         assert counts.groups()[:3] == expected, text
         compared += 1
     assert compared == 9
+
+
+def test_the_histogram_of_the_tutorial_is_one_of_shares(small):
+    """Buckets of unequal width say nothing as counts."""
+    matplotlib.use("Agg")
+    blocks = (ROOT / "docs/tutorial.md").read_text().split("```")
+    block = next(block for block in blocks if block.startswith("python") and 'frame("packets")' in block)
+    code = "\n".join(line for line in block.splitlines() if line.startswith(("packets", "axes = ")))
+    names = {"full": odonata.load(small)}
+    exec(code, names)
+    shares = list(names["axes"].get_lines()[0].get_ydata())
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1.0)

@@ -10,7 +10,7 @@ import time
 import pytest
 from conftest import ODONATA, PATIENCE_S
 
-from odonata import load_sweep
+from odonata import load_request
 
 #: A switch of 16 nodes: one flit per nanosecond, 15 cycles from node to node without a queue.
 SWITCH = """\
@@ -97,8 +97,9 @@ def test_the_saturation_point_of_fifo_queues_is_found(shell):
     assert done.code == 0
     report = done.json
     found = report["saturation"]
-    # 0.586 for many ports, 0.6184 for 8 (Karol, Hluchyj, Morgan 1987, table I): about 0.60 for 16.
-    assert 0.56 < found["last_stable"] < found["first_saturated"] < 0.66
+    # 0.586 for many ports, 0.6184 for 8 (Karol, Hluchyj, Morgan 1987, table I): about 0.60 for 16, with
+    # arbiters that draw; those that go round robin fall into step, and take a little less.
+    assert 0.54 < found["last_stable"] < found["first_saturated"] < 0.66
     assert found["first_saturated"] - found["last_stable"] <= 0.02 + 1e-9
     # Not all up to 1: two saturated ones are enough, and some may be under way then.
     assert max(point["offered"] for point in report["points"]) <= 0.9
@@ -141,7 +142,7 @@ def test_the_confidence_interval_is_as_narrow_as_asked_for(shell):
         (("--precision", "7"), "--precision", "below 1"),
         (("--saturation", "0"), "--saturation", "0.0001"),
         (("--plot", "curve.gif"), "--plot", "png"),
-        (("--plot", "no/curve.png"), "--plot", "existing folder"),
+        (("--plot", "no/curve.png"), "--plot", "a folder that exists"),
         (("--job", "other"), "jobs", "one of traffic"),
     ],
 )
@@ -198,9 +199,9 @@ def test_ctrl_c_keeps_the_loads_that_have_ended(shell):
 
 
 def test_loads_are_lists_and_ranges():
-    assert load_sweep.parse_loads("0.1:0.9:0.2") == [0.1, 0.3, 0.5, 0.7, 0.9]
-    assert load_sweep.parse_loads(None)[-1] == 1.0
-    assert load_sweep.parse_loads("1,1,0.5") == [0.5, 1.0]
+    assert load_request.parse_loads("0.1:0.9:0.2") == [0.1, 0.3, 0.5, 0.7, 0.9]
+    assert load_request.parse_loads(None)[-1] == 1.0
+    assert load_request.parse_loads("1,1,0.5") == [0.5, 1.0]
 
 
 def test_new_traffic_runs_to_its_end(shell):

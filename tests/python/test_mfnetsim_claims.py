@@ -474,7 +474,7 @@ def shorter(tmp_path, monkeypatch):
 
 
 def command(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["paper.py", "--no-split", "--jobs", "2", *map(str, arguments)])
+    monkeypatch.setattr(sys, "argv", ["paper.py", "--no-split", "--processes", "2", *map(str, arguments)])
     return paper.main()
 
 

@@ -21,12 +21,7 @@ from mfnetsim_study.data import LINK_CLASSES, Iteration, Link, Rank, RunData, Se
 
 import odonata  # noqa: E402
 
-REFERENCE = stored.folder()
-needs_reference = pytest.mark.skipif(
-    not REFERENCE.is_dir(),
-    reason=f"the stored runs are not there: {REFERENCE} (ODONATA_SHARED names another place)",
-)
-STORED = sorted(stored.summary(REFERENCE))
+STORED = sorted(stored.summary())
 
 
 def a_rank(app="milc", rank=0, **changes):
@@ -106,11 +101,10 @@ def test_node_lists_give_every_slot_300_nodes_of_its_own(placement):
     assert all(row["terminal"] == 32 * (row["client"] // 30) + row["client"] % 30 for row in rows)
 
 
-@needs_reference
 @pytest.mark.parametrize("placement", ["contiguous", "random"])
 def test_node_lists_are_those_of_the_published_runs(placement):
     committed = (STUDY / "nodes" / f"{placement}.csv").read_text(encoding="utf-8")
-    assert committed == make_inputs.node_list(placement, REFERENCE)
+    assert committed == make_inputs.node_list(placement)
 
 
 @pytest.mark.parametrize("name", ["cont-min-milc", "rand-par-wkld3"])
@@ -148,10 +142,9 @@ def test_jobs_that_share_nothing_do_not_notice_each_other():
 # Comparison, against the stored runs themselves
 
 
-@needs_reference
 @pytest.mark.parametrize("name", STORED)
 def test_a_stored_run_does_not_differ_from_itself(name):
-    comparison = report.Comparison(stored.load(name, REFERENCE), stored.load(name, REFERENCE))
+    comparison = report.Comparison(stored.load(name), stored.load(name))
     assert comparison.failed == []
     assert len(comparison.checks) >= 8
     for quantities in [*comparison.applications.values(), comparison.storage]:
@@ -164,10 +157,9 @@ def test_a_stored_run_does_not_differ_from_itself(name):
         )
 
 
-@needs_reference
 @pytest.mark.parametrize("name", STORED)
 def test_figures_are_those_of_the_published_overview(name):
-    run, overview = stored.load(name, REFERENCE), stored.summary(REFERENCE)[name]
+    run, overview = stored.load(name), stored.summary()[name]
     for app, expected in overview["apps"].items():
         figures = {quantity.name: quantity.ours for quantity in close.application(app, run, None)}
         assert figures["elapsed, max"] == pytest.approx(1e-6 * expected["elapsed_ns"]["max"], rel=1e-9)
@@ -184,7 +176,7 @@ def test_figures_are_those_of_the_published_overview(name):
         if "iterations" in expected:
             duration = 1e-6 * expected["iterations"]["duration_ns"]["mean"]
             assert figures["iteration, mean"] == pytest.approx(duration, rel=1e-9)
-    run.links = stored.labelled_links(name, REFERENCE)
+    run.links = stored.labelled_links(name)
     for saturation in close.saturations(run, None):
         expected = overview["links"][saturation.link_class]["saturation_ns"]
         for figure, key in (
@@ -195,11 +187,10 @@ def test_figures_are_those_of_the_published_overview(name):
             assert 1e6 * figure.ours == pytest.approx(expected[key], rel=1e-9, abs=0.06)
 
 
-@needs_reference
 @pytest.mark.parametrize("name", STORED)
 def test_the_last_label_of_local_links_repeats_the_first_global_port(name):
     """Which is why counters are read by port; see `stored`."""
-    links = stored.labelled_links(name, REFERENCE)
+    links = stored.labelled_links(name)
     for router in range(264):
         group, i = divmod(router, 8)
         if i < 7:
@@ -208,9 +199,8 @@ def test_the_last_label_of_local_links_repeats_the_first_global_port(name):
             assert repeated == links[first]
 
 
-@needs_reference
 def test_counters_are_moved_to_their_links():
-    links = stored.load("cont-min-checkpoint", REFERENCE).links
+    links = stored.load("cont-min-checkpoint").links
     local = {key: link for key, link in links.items() if link.link_class == "local"}
     assert len(local) == 1617
     # Servers are on router 7 of a group, the others have 4 clients each: 4 times 166,666,666 B of data and
@@ -219,17 +209,15 @@ def test_counters_are_moved_to_their_links():
     assert written == {("R", r, "R", r - r % 8 + 7): 666_667_176 for r in range(80, 160) if r % 8 < 6}
 
 
-@needs_reference
 def test_runs_that_differ_are_told_apart():
-    contiguous = stored.load("cont-min-milc", REFERENCE)
-    names = failed(contiguous, stored.load("rand-min-milc", REFERENCE))
+    contiguous = stored.load("cont-min-milc")
+    names = failed(contiguous, stored.load("rand-min-milc"))
     assert names == ["node of each rank", "terminal traffic", "link traffic", "hops per rank", "hops"]
 
 
-@needs_reference
 def test_the_stored_mix_repeats_its_baselines_bit_for_bit():
     def rows(name):
-        for row in stored.load(name, REFERENCE).ranks:
+        for row in stored.load(name).ranks:
             values = dataclasses.asdict(row)
             yield {"job": values.pop("app"), **values}
 
@@ -356,8 +344,7 @@ def test_sets_of_runs():
     assert runs.expand(["quick", "cont-min-cosmo"]) == list(runs.SETS["quick"])
     assert len(runs.expand(["baselines"])) == 8
     assert len(runs.expand(["all"])) == 24
-    if STORED:
-        assert sorted(runs.expand(["stored"])) == STORED
+    assert sorted(runs.expand(["stored"])) == STORED
     with pytest.raises(ValueError, match="cont-min-mlic"):
         runs.expand(["cont-min-mlic"])
 

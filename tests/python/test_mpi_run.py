@@ -28,7 +28,7 @@ def test_results_are_those_of_one_process(mpi, shell, small, processes, options)
     answer = json.loads(done.out)
     alone = json.loads((small / "run.json").read_text())
     assert (answer["outcome"], answer["digest"]) == ("completed", alone["digest"])
-    assert answer["ranks"] == processes
+    assert answer["processes"] == processes
     assert sorted(path.name for path in (shell.folder / "out").iterdir()) == sorted(
         path.name for path in small.iterdir()
     )

@@ -7,8 +7,11 @@ import subprocess
 
 import pytest
 from conftest import ODONATA, SMALL, Shell
+from test_load_sweep import SWITCH
 
-from odonata.json_reference import COMPARE_KEYS, SUMMARY_KEYS, keys_of
+import odonata
+from odonata import json_reference, json_types
+from odonata.answers import ANSWERS
 
 
 @pytest.fixture(scope="module")
@@ -98,25 +101,150 @@ def test_an_answer_that_cannot_be_printed_is_an_error(results):
     assert done.stderr == "error: the answer could not be printed: No space left on device\n"
 
 
-def test_the_summary_in_json_has_the_documented_keys(results):
+def assert_declared(found, command):
+    """That an answer is as declared, and nothing in it is not."""
+    json_types.check(found, ANSWERS[command])
+    schema = json_types.schema_of(ANSWERS[command])
+
+    def undeclared(value, way=()):
+        declared = json_types.part(schema, way)
+        if isinstance(value, list):
+            for number, item in enumerate(value):
+                yield from undeclared(item, (*way, number))
+        elif declared is None:
+            yield way
+        elif isinstance(value, dict) and {"properties", "additionalProperties"} & set(declared):
+            if isinstance(declared.get("additionalProperties", {}), bool):
+                return  # of any keys
+            for key, item in value.items():
+                yield from undeclared(item, (*way, key))
+
+    assert [*undeclared(found)] == []
+    assert [*missing(found, schema)] == []
+
+
+def missing(value, schema, way=()):
+    """Keys that are declared to be there and are not, also in what the core has made."""
+    declared = json_types.part(schema, way) or {}
+    if isinstance(value, dict):
+        yield from ((*way, key) for key in declared.get("required", ()) if key not in value)
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from missing(item, schema, (*way, key))
+
+
+def test_the_summary_in_json_is_as_declared(results):
     found = results("summary", "out", "--json").json
-    keys = set(keys_of(found, ("slowdown", "failed_baselines")))
-    assert keys <= set(SUMMARY_KEYS)
-    # Nobody failed; and what nobody waited for is not there.
-    missing = {key for key in SUMMARY_KEYS if key not in keys}
-    assert missing <= {"slowdown", "failed_baselines.JOB"} | {
-        k for k in SUMMARY_KEYS if k.startswith("blame")
-    }
+    assert_declared(found, "summary")
     assert found["slowdown"]["halo"]["elapsed"]["ratio"] > 0.99
     assert sum(found["jobs"][0][f"{part}_share"] for part in ("compute", "mpi", "io")) == pytest.approx(
         1, abs=0.05
     )
 
 
-def test_the_comparison_in_json_has_the_documented_keys(results):
+def test_the_comparison_in_json_is_as_declared(results):
     found = results("compare", "out", "out/baselines/saver", "--json").json
-    keys = set(keys_of(found))
-    # Settings have structure of their own.
-    keys = {re.sub(r"^(scenario\[\]\.[ab])\..*|^(scenario\[\]\.[ab])\[\].*", r"\1\2", key) for key in keys}
-    assert keys <= set(COMPARE_KEYS)
-    assert {key for key in COMPARE_KEYS if key not in keys} <= {"blame"}
+    assert_declared(found, "compare")
+    assert all(found[part] for part in ("scenario", "jobs", "links", "servers"))
+
+
+@pytest.mark.parametrize("command", [["check"], ["describe"], ["describe", "--routing"]])
+def test_what_the_core_answers_is_as_declared(results, command):
+    found = results(*command, "scenario.toml", "--json").json
+    assert_declared(found, command[0])
+    assert found["name"] == "small"
+
+
+def test_the_benchmark_in_json_is_as_declared(results):
+    found = results("bench", "--quick", "--json", "torus-1024").json
+    assert_declared(found, "bench")
+    assert found["cases"][0]["name"] == "torus-1024"
+
+
+def test_the_load_sweep_in_json_is_as_declared(shell):
+    shell.write(SWITCH)
+    found = shell("load-sweep", "scenario.toml", "--loads", "0.1", "--json").json
+    assert_declared(found, "load-sweep")
+    assert found["points"][0]["offered"] == 0.1
+
+
+@pytest.mark.parametrize("what", ["run", *ANSWERS])
+def test_the_schema_of_an_answer_can_be_printed(shell, what):
+    schema = shell("schema", what).json
+    assert schema["type"] == ("array" if what in ("presets", "trace-lint", "devices") else "object")
+    page = shell("schema", what, "--markdown").out
+    assert page.count("\n") == 2 + len(json_reference.meanings(schema))
+
+
+def test_an_answer_has_no_tables(shell):
+    done = shell("schema", "run", "--tables")
+    assert done.code == 2
+    assert "--tables" in done.err
+
+
+#: A job whose name Rich would take for markup and an emoji, on a machine without global cables.
+TORUS = """\
+name = "a :smile: [red]scenario"
+
+[machine.torus]
+dims = [4, 4]
+
+[[jobs]]
+name = "a[bold]b :32:"
+ranks = 16
+workload = { stencil = { dims = [4, 4], message = "16 KiB", iterations = 5, compute = "10 us" } }
+"""
+
+
+@pytest.fixture
+def torus(shell):
+    shell.write(TORUS, "ring[b]:32:.toml")
+    return shell
+
+
+def test_text_of_users_is_shown_as_it_is(torus):
+    """Not as markup: neither brackets nor what stands between colons goes away or becomes a picture."""
+    done = torus("run", "ring[b]:32:.toml", "-o", "out[b]:32:")
+    assert done.out.startswith("a :smile: [red]scenario: completed")
+    assert done.out.count("a[bold]b :32:") == 2
+    assert "Tables: out[b]:32:/*.parquet" in done.out
+    for command in (["check", "ring[b]:32:.toml"], ["summary", "out[b]:32:"]):
+        assert "a[bold]b :32:" in torus(*command).out
+    assert "A: out[b]:32: (a :smile: [red]scenario)" in torus("compare", *2 * ["out[b]:32:"]).out
+    assert "--> no[b]:32:.toml" in torus("check", "no[b]:32:.toml").err
+    assert "--> no[b]:32:.toml" in torus("workload", "check", "no[b]:32:.toml").err
+    assert "--> no[b]:32:" in torus("trace", "info", "no[b]:32:").err
+
+
+def test_a_machine_without_global_cables_is_not_held_against_them(torus, shell):
+    assert "global" not in torus("check", "ring[b]:32:.toml").out
+    shell.write(SMALL)
+    assert "bandwidth of all global cables: 0." in shell("check", "scenario.toml", "--verbose").out
+
+
+def test_what_does_not_fit_goes_on_below_its_row(torus):
+    lines = torus("check", "ring[b]:32:.toml").out.splitlines()
+    row = next(line for line in lines if line.startswith("a[bold]b :32:"))
+    assert "stencil, 4 x 4 torus" in row
+    assert "neighbour" in lines[lines.index(row) + 1]
+    narrow = on_a_terminal(torus, 60, "check", "ring[b]:32:.toml").splitlines()
+    heading = next(number for number, line in enumerate(narrow) if line.startswith("job "))
+    assert narrow[heading + 1].startswith("a[bold]b ")
+    assert narrow[heading + 1].endswith("stencil, 4")
+    assert narrow[heading + 2].startswith(":32: ")
+
+
+def test_the_time_after_the_last_job_is_told(shell):
+    """Half of the time, servers drain: their shares are not those of the time of jobs."""
+    drain = 'drain = { bandwidth = "1 GB/s", latency = "100 us", threshold = "0 B" }\n'
+    shell.write(SMALL.replace("[[jobs]]", drain + "\n[[jobs]]", 1))
+    done = shell("run", "scenario.toml", "-o", "out")
+    page = shell("summary", "out", "--json").json
+    ended_s = max(
+        row["start_s"] + row["elapsed_s"] for row in odonata.load(shell.folder / "out").rows("jobs")
+    )
+    assert page["after_jobs_s"] == pytest.approx(page["simulated_s"] - ended_s)
+    assert page["after_jobs_s"] > 0.01 * page["simulated_s"]
+    assert "and servers drained for another" in " ".join(done.out.split())
+    shell.write(SMALL)
+    assert "drained" not in shell("run", "scenario.toml", "-o", "without").out

@@ -39,7 +39,7 @@ def test_check_reads_like_this(shell):
     shell.write(SMALL)
     settings = ["run.scheduler=conservative", "run.threads=2", "run.parts=5"]
     options = [option for setting in settings for option in ("--set", setting)]
-    done = shell("check", "scenario.toml", *options)
+    done = shell("check", "scenario.toml", "--verbose", *options)
     lines = done.out.splitlines()
     at = lines.index("Parallel")
     assert lines[at + 1] == "conservative, on 2 threads:"
@@ -82,7 +82,7 @@ def test_an_optimistic_run_says_how_far_it_ran_ahead_and_what_it_took_back(shell
     assert 0 < figures["efficiency"] < 1
     assert figures["peak_journal_bytes"] > 0
     documented = (ROOT / "docs/results.md").read_text()
-    assert all(f" {name}" in documented for name in figures)
+    assert all(f"`schedule.optimistic.{name}`" in documented for name in figures)
 
 
 def test_the_call_in_python_takes_them_too():

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, TRACES
 
 import odonata
 from odonata import operations as ops
@@ -59,7 +59,8 @@ def digest(scenario, **how):
 def test_the_python_examples_of_the_page_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ring.py").write_text(block("def ring("))
-    toml = re.search(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)[1]
+    blocks = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
+    (toml,) = (text for text in blocks if "ring.py:ring" in text)
     (tmp_path / "ring.toml").write_text(toml)
     results = odonata.run(tmp_path / "ring.toml")
     (job,) = results.rows("jobs")
@@ -137,22 +138,19 @@ def test_a_skeleton_and_its_file_give_one_digest(shell, tmp_path, workload):
     assert digest(tmp_path / "again.toml") == digest(native, overrides={"jobs.0.repeat": 3})
 
 
-def test_reference_traces_and_their_files_give_one_digest(tmp_path, shell):
-    sets = sorted((ROOT / "../shared/traces/dumpi").glob("*/ground-truth.json"))
-    if not sets:
-        pytest.skip("no reference traces beside the project")
-    for truth in sets:
-        target = tmp_path / f"{truth.parent.name}.program"
-        assert shell("trace", "convert", str(truth.parent), str(target)).code == 0
+def test_traces_and_their_files_give_one_digest(tmp_path, shell):
+    for trace in TRACES:
+        target = tmp_path / f"{trace.name}.program"
+        assert shell("trace", "convert", str(trace), str(target)).code == 0
         found = json.loads(shell("trace", "info", str(target), "--json").out)
-        assert found["nranks"] == json.loads(truth.read_text())["nranks"]
-        assert shell("trace", "lint", str(target)).code == 0, truth
+        assert found["nranks"] == json.loads((trace / "ground-truth.json").read_text())["nranks"]
+        assert shell("trace", "lint", str(target)).code == 0, trace
         job = {"name": "traced", "compute_scale": 0.01}
         runs = [
             {**DRAGONFLY, "storage": STORAGE, "jobs": [{**job, "trace": str(path)}]}
-            for path in (truth.parent, target)
+            for path in (trace, target)
         ]
-        assert digest(runs[0]) == digest(runs[1]), truth
+        assert digest(runs[0]) == digest(runs[1]), trace
 
 
 def fails(rank, ranks):
@@ -178,6 +176,28 @@ def test_an_exception_ends_the_run_with_rank_operation_and_traceback():
         assert 'raise LookupError("no such number")' in detail
 
 
+def fails_last(rank, ranks):
+    # Others have ended long before, so that their place in their programs is none in this one.
+    yield ops.compute(1e-6)
+    if rank == ranks - 1:
+        yield from [ops.compute(1e-6)] * 50
+        raise LookupError("no such number")
+
+
+@pytest.mark.parametrize("scheduler", ["sequential", "conservative", "optimistic"])
+def test_a_rank_of_any_part_says_why_its_program_failed(scheduler):
+    scenario = {**DRAGONFLY, "jobs": [{"name": "bad", "python": fails_last, "ranks": 72}]}
+    whole = odonata.run(scenario, must_succeed=False, overrides={"run.parts": 1})
+    parts = odonata.run(
+        scenario, must_succeed=False, scheduler=scheduler, threads=2, overrides={"run.parts": 9}
+    )
+    assert whole.outcome == parts.outcome == "program-error"
+    assert whole.run["detail"].startswith('job "bad" rank 71: ')
+    assert "LookupError: no such number" in whole.run["detail"]
+    assert parts.run["detail"] == whole.run["detail"]
+    assert parts.run["digest"] == whole.run["digest"]
+
+
 def test_what_is_no_operation_is_told_what_it_is(tmp_path):
     results = odonata.run({**TORUS, "jobs": [{"python": wrong, "ranks": 2}]}, must_succeed=False)
     assert results.outcome == "program-error"
@@ -192,6 +212,32 @@ def test_what_is_no_operation_is_told_what_it_is(tmp_path):
     with pytest.raises(odonata.InputError, match=r"column peer: 7 on a communicator of 2 ranks"):
         ops.write(tmp_path / "x.program", nobody, 2)
     assert list(tmp_path.iterdir()) == []
+
+
+def unmatched(rank, ranks, *, what):
+    yield ops.compute(1e-6)
+    if rank == 0 and what == "receive":
+        yield ops.irecv(1, 8, request=3, tag=7)
+    elif rank == 0 and what == "message":
+        yield ops.send(1, 8, tag=7)
+    elif what == "request":
+        yield ops.isend(1, 8, request=3, tag=7) if rank == 0 else ops.recv(0, 8, tag=7)
+
+
+LEFT_BEHIND = {
+    "receive": "rank 0: a receive from rank 1 with tag 7 (world) (operation 1) got no message",
+    "message": "rank 1: a message of 8 B from rank 0 with tag 7 (world) was never received",
+    "request": "rank 0: request 3, a send (operation 1), was never waited for",
+}
+
+
+@pytest.mark.parametrize("what", LEFT_BEHIND)
+def test_what_a_program_leaves_behind_is_its_error_under_every_scheduler(what):
+    job = {"name": "bad", "python": unmatched, "ranks": 2, "args": {"what": what}}
+    for scheduler in ("sequential", "conservative", "optimistic"):
+        scenario = {**TORUS, "run": {"parts": 2}, "jobs": [job]}
+        results = odonata.run(scenario, must_succeed=False, scheduler=scheduler)
+        assert results.ending == f'program-error: job "bad" {LEFT_BEHIND[what]}'
 
 
 def test_a_failing_program_has_the_exit_code_of_a_failed_run(shell):
@@ -295,12 +341,8 @@ def test_a_program_that_depends_on_the_time_of_the_run_is_not_converted(shell, t
 
 
 def test_a_trace_and_its_conversion_have_the_same_totals(shell, tmp_path):
-    sets = sorted((ROOT / "../shared/traces/dumpi").glob("*/ground-truth.json"))
-    if not sets:
-        pytest.skip("no reference traces beside the project")
     same = ["nranks", "total_sends", "total_persistent_starts"]
-    for truth in sets:
-        folder = truth.parent
+    for folder in TRACES:
         target = str(tmp_path / f"{folder.name}.program")
         assert shell("trace", "convert", str(folder), target).code == 0
         trace, program = (

@@ -34,3 +34,24 @@ def test_a_log_says_how_far_the_baselines_are():
     with ProgressLine(stream) as progress:
         progress(now)
     assert stream.getvalue().endswith(" | alone: milc 100 %, noise 50 %, [bold] ?\n")
+
+
+def test_after_the_run_itself_its_baselines_are_still_to_come():
+    """One after the other, as with -j 1: a run that has ended is half of the work, not all of it."""
+    stream = io.StringIO()
+    with ProgressLine(stream) as progress:
+        progress(Progress(10.0, 1e-3, 10, 0, 10, 0, 1.0, baselines={"milc": 0.0, "noise": 0.0}))
+        progress(Progress(30.0, 1e-3, 10, 0, 10, 0, 1.0, baselines={"milc": 1.0, "noise": 0.999}))
+    first, last = stream.getvalue().splitlines()
+    assert first.startswith("50 % | ")
+    assert "10 s left | alone: milc 0 %, noise 0 %" in first
+    assert last.startswith("99 % | ")
+
+
+def test_names_of_jobs_are_shown_as_they_are_on_a_live_line():
+    stream = io.StringIO()
+    progress = ProgressLine(stream)
+    progress._console.print(
+        progress._bar(Progress(1.0, 0, 0, 0, 0, 0, 0.5, baselines={"a[bold]b:32:": 0.5}), None)
+    )
+    assert "alone: a[bold]b:32: 50 %" in stream.getvalue()

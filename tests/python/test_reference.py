@@ -1,14 +1,15 @@
 """Reference pages and Parquet schemas say what the core says."""
 
 import json
+from collections import Counter
 
 import pyarrow.parquet as pq
-from conftest import ROOT
+from conftest import ROOT, SMALL
 
 import odonata
-from odonata import _core, slowdown
+from odonata import _core, json_reference, json_types, run_record, slowdown
 from odonata.cli.run import exit_code
-from odonata.results_reference import OUTCOMES, RUN_KEYS, documentation, tables_page
+from odonata.results_reference import OUTCOMES, documentation, tables_page
 from odonata.scenario_reference import scenario_page
 
 
@@ -20,6 +21,15 @@ def test_the_page_of_the_scenario_is_current():
 def test_the_page_of_the_results_is_current():
     """If not: `make docs`."""
     assert (ROOT / "docs/results.md").read_text() == tables_page(documentation())
+
+
+def test_keys_that_many_tables_have_stand_once():
+    # Rows of keys; values of a choice (`| `"auto"``) may be common to several.
+    lines = (ROOT / "docs/scenario.md").read_text().splitlines()
+    rows = Counter(line for line in lines if line.startswith("| `") and not line.startswith('| `"'))
+    text, times = rows.most_common(1)[0]
+    assert times < 4, text
+    assert sum(row.startswith("| `mean_interval`") for row in rows.elements()) == 1
 
 
 def test_every_key_of_a_scenario_is_described():
@@ -53,6 +63,7 @@ def test_every_key_of_networks_has_a_default_or_is_required():
         *("Machine", "Dragonfly", "Dragonfly2d", "DragonflyPlus", "Torus", "FatTree", "SlimFly", "HyperX"),
         *("Graph", "Exception", "FailedLink", "DegradedLink", "Network", "Links", "Link", "Routing"),
         *("ClassVcs", "Pipeline", "TrafficClass", "CongestionControl", "Nic", "Uniform", "WorstCase"),
+        "PolarFly",
     }
     assert networks <= set(definitions)
     assert [
@@ -66,8 +77,28 @@ def test_every_key_of_networks_has_a_default_or_is_required():
     ] == []
 
 
-def test_every_key_of_run_json_is_described(small):
-    assert list(RUN_KEYS) == list(json.loads((small / "run.json").read_text()))
+def test_run_json_has_the_declared_keys_in_their_order(small):
+    run = json.loads((small / "run.json").read_text())
+    assert list(run_record.Run.__annotations__) == list(run)
+    schema = json_types.schema_of(run_record.Run)
+    assert set(run) <= set(json_reference.meanings(schema))
+    inner = [("schedule", key) for key in run["schedule"]]
+    inner += [("schedule", "processes", 0, key) for key in run["schedule"]["processes"][0]]
+    assert len(inner) == 11
+    assert all(json_types.part(schema, way) for way in inner)
+
+
+def test_everything_declared_of_an_answer_is_described():
+    """But for what only holds others, whose meanings say what it is."""
+    for name, schema in json_reference.schemas().items():
+        told = json_reference.meanings(schema)
+        parts, place = (schema, "") if "properties" in schema else (schema["items"], "[].")
+        inner = json_types.resolved(parts, schema.get("$defs", {}))
+        # A list of names is described as a whole.
+        assert "properties" in inner or "description" in inner
+        for key in inner.get("properties", {}):
+            key = place + key
+            assert any(one == key or one.startswith((f"{key}[", f"{key}.")) for one in told), (name, key)
 
 
 def test_exit_codes_are_the_documented_ones():
@@ -76,12 +107,17 @@ def test_exit_codes_are_the_documented_ones():
     }
 
 
-def test_parquet_files_have_the_documented_columns_with_units(small):
+def test_parquet_files_have_the_documented_columns_with_units(small, shell):
+    # A run with all tables but that of baselines.
+    shell.write(SMALL)
+    settings = ("run.timeline={}", 'run.time_limit="20 us"')
+    done = shell("run", "scenario.toml", "-o", "out", "--quiet", *(f"--set={one}" for one in settings))
+    assert done.code == 0, done.err
     for table in documentation():
         if table["table"] == "slowdown":  # only with baselines
             schema = slowdown.table(odonata.load(small), {}).schema
         else:
-            schema = pq.read_schema(small / f"{table['table']}.parquet")
+            schema = pq.read_schema(shell.folder / f"out/{table['table']}.parquet")
         assert schema.names == [column["name"] for column in table["columns"]]
         assert schema.metadata[b"description"].decode() == table["doc"]
         for column, field in zip(table["columns"], schema, strict=True):

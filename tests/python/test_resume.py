@@ -65,7 +65,8 @@ def test_a_resumed_run_has_the_results_of_one_without_a_break(shell, whole):
     assert resumed.tables == whole.tables
     for name in whole.tables:
         assert resumed.table(name).equals(whole.table(name)), name
-    same = ("outcome", "detail", "simulated_s", "events", "packets", "packet_hops", "messages")
+    # Not the events: schedulers on several threads differ in how many idle wake-ups they handle.
+    same = ("outcome", "detail", "simulated_s", "packets", "packet_hops", "messages")
     assert {key: resumed.run[key] for key in same} == {key: whole.run[key] for key in same}
 
 

@@ -1,10 +1,13 @@
 """`odonata run`: the folder, the summary, the exit codes."""
 
 import json
+import os
+import re
 import resource
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -24,7 +27,7 @@ CONTRACT = {
     "peak_rss_bytes": int,
     "scheduler": str,
     "threads": int,
-    "ranks": int,
+    "processes": int,
     "version": str,
     "scenario": dict,
 }
@@ -141,6 +144,43 @@ def test_a_time_limit_ends_a_run_as_asked(shell):
     assert done.json["simulated_s"] == pytest.approx(1e-3, rel=0.01)
 
 
+RING = "[machine.torus]\ndims = [4]\n[[jobs]]\nranks = 4\n"
+
+
+def test_half_a_result_does_not_look_whole(shell):
+    shell.write(RING + "workload = { uniform = { load = 0.01, messages = 1000 } }\n")
+    done = shell("run", "scenario.toml", "-o", "out", "--set", "run.time_limit=5 us")
+    assert (done.code, done.err) == (0, "")
+    first, second = done.out.splitlines()[:2]
+    assert first.startswith("scenario: time-limit, 5 us simulated in ")
+    assert second == 'job "uniform" has sent 1 of 4000 messages'
+    assert shell("summary", "out").out == done.out
+    assert read(shell.folder / "out")["outcome"] == "time-limit"
+    # Without a number of messages, going on until the limit is all that was asked for.
+    shell.write(RING + "workload = { uniform = { load = 0.01 } }\n")
+    done = shell("run", "scenario.toml", "--json", "--set", "run.time_limit=5 us")
+    assert (done.code, done.json["outcome"], done.json["detail"]) == (0, "completed", None)
+
+
+def test_a_run_that_passes_the_end_of_simulated_time_is_a_named_failure_with_results(shell):
+    shell.write(RING + 'workload = { stencil = { iterations = 3, compute = "4600000 s" } }\n')
+    done = shell("run", "scenario.toml", "-o", "out")
+    assert done.code == 3
+    run = read(shell.folder / "out")
+    assert (run["outcome"], run["simulated_s"]) == ("time-overflow", pytest.approx(2**62 * 1e-12))
+    assert f"time-overflow: {run['detail']}" in done.err
+    # What there is to say is said once.
+    assert "simulated time ends" not in done.out
+    assert re.search(r"waiting longest: stencil rank \d: Compute 4600000 s \(operation 13\)", run["detail"])
+    assert "simulated time ends at 4611686" in shell("summary", "out").out
+
+
+def processor_time(pid: int) -> float:
+    """Seconds of a core that a process has had, however busy the machine is: proc_pid_stat(5)."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_keeps_what_it_measured(shell, number):
     shell.write(ENDLESS)
@@ -154,7 +194,10 @@ def test_an_interrupted_run_keeps_what_it_measured(shell, number):
         while not list(shell.folder.glob(".out.*.partial")):  # the run has begun
             assert process.poll() is None
             time.sleep(0.02)
-        time.sleep(0.5)
+        begun = processor_time(process.pid)
+        while processor_time(process.pid) < begun + 0.5:
+            assert process.poll() is None
+            time.sleep(0.02)
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -3,17 +3,20 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ODONATA, OUR_TRACES, ROOT, TRACES
 
 import odonata
 
 PAGE = (ROOT / "docs/traces.md").read_text()
-SCRIPT = re.search(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)[1]
-SCENARIO = re.search(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)[1]
+SCRIPT = re.search(r"```python[^\n]*\n(.*?)```", PAGE, flags=re.DOTALL)[1]
+SCENARIO = re.search(r"```toml[^\n]*\n(.*?)```", PAGE, flags=re.DOTALL)[1]
 
 #: What the example sends: ranks, rounds, bytes of a message.
 RANKS, ROUNDS, MESSAGE = 8, 10, 4_000
@@ -77,6 +80,43 @@ def test_lint_tells_right_wrong_and_unreadable_apart(shell, ring):
     assert "byte 0" in unreadable.err
 
 
+@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: data + b"\0"], ids=["cut", "longer"])
+def test_a_trace_that_is_not_whole_is_used_by_nobody_who_does_not_ask_for_it(shell, ring, tmp_path, damage):
+    text = SCENARIO.replace('trace = "ring"', f'trace = "{ring}"')
+    shell.write(text)
+    whole = json.loads(shell("trace", "info", str(ring), "--json").out)
+    for file in ring.glob("*.bin"):
+        file.write_bytes(damage(file.read_bytes()))
+    for command in (
+        ["trace", "info", str(ring)],
+        ["trace", "convert", str(ring), str(tmp_path / "x.program")],
+        ["trace", "repeat", str(ring), "-n", "2", "-o", str(tmp_path / "again")],
+        ["check", "scenario.toml"],
+        ["run", "scenario.toml", "-o", str(tmp_path / "results")],
+    ):
+        refused = shell(*command)
+        assert refused.code == 2, command
+        assert "ring-0000.bin" in refused.err
+        assert re.search(r"byte \d+: an index of .*; expected|byte \d+: an index of", refused.err)
+        assert "incomplete" in refused.err or command[1] == "repeat"
+    assert not [path for name in ("x.program", "again", "results") if (path := tmp_path / name).exists()]
+    lint = shell("trace", "lint", str(ring), "--json")
+    assert lint.code == 1
+    assert [finding["check"] for finding in json.loads(lint.out)] == ["complete"] * RANKS
+    # Who asks for it gets what there is, and hears that it is not all.
+    found = json.loads(shell("trace", "info", str(ring), "--json", "--incomplete").out)
+    assert found["total_sends"] == whole["total_sends"]
+    assert "ring-0003.bin" in found["ranks"][3]["incomplete"]
+    assert "8 of 8 files are not whole" in shell("trace", "info", str(ring), "--incomplete").out
+    shell.write(text + "incomplete_trace = true\n")
+    checked = shell("check", "scenario.toml")
+    assert checked.code == 0
+    assert "8 of 8 files are not whole" in checked.out + checked.err
+    done = shell("run", "scenario.toml", "-o", str(tmp_path / "results"))
+    assert done.code == 0
+    assert "8 of 8 files are not whole" in done.err
+
+
 def test_repeat_writes_a_trace_that_does_it_again(shell, ring, tmp_path):
     target = tmp_path / "again"
     assert shell("trace", "repeat", str(ring), "-n", "4", "-o", str(target)).code == 0
@@ -96,14 +136,28 @@ def test_a_job_whose_trace_is_missing_is_an_error_at_its_key(shell):
     assert "jobs.0.trace" in done.err
 
 
-def test_reference_traces_are_as_the_reference_says(shell):
-    sets = sorted((ROOT / "../shared/traces/dumpi").glob("*/ground-truth.json"))
-    if not sets:
-        pytest.skip("no reference traces beside the project")
-    for truth in sets:
-        assert json.loads(shell("trace", "info", str(truth.parent), "--json").out) == json.loads(
-            truth.read_text()
-        ), truth
+def test_traces_are_as_their_ground_truth_says(shell):
+    for trace in TRACES:
+        found = json.loads(shell("trace", "info", str(trace), "--json").out)
+        assert found == json.loads((trace / "ground-truth.json").read_text()), trace
+
+
+def test_the_traces_of_the_repository_are_those_that_its_writer_writes(tmp_path):
+    script = ROOT / "tests/traces/write.py"
+    subprocess.run([sys.executable, script, tmp_path / "dumpi"], check=True)
+    written = sorted(path.relative_to(tmp_path / "dumpi") for path in (tmp_path / "dumpi").rglob("*"))
+    there = sorted(path.relative_to(OUR_TRACES[0].parent) for path in OUR_TRACES[0].parent.rglob("*"))
+    assert written == there
+    for path in written:
+        if (tmp_path / "dumpi" / path).is_file():
+            assert (tmp_path / "dumpi" / path).read_bytes() == (OUR_TRACES[0].parent / path).read_bytes()
+
+
+def test_the_traces_of_the_repository_are_without_fault(shell):
+    for trace in OUR_TRACES:
+        found = shell("trace", "lint", str(trace), "--json")
+        assert found.code == 0, found.out
+        assert all("polls" in finding["text"] for finding in json.loads(found.out)), trace
 
 
 def test_the_script_of_the_page_needs_nothing_but_python():
@@ -115,10 +169,103 @@ def test_the_study_of_a_trace_says_where_the_trace_was_looked_for(tmp_path):
     script = ROOT / "studies/amg/routings.py"
     done = subprocess.run(
         [sys.executable, str(script)],
-        env=os.environ | {"ODONATA_SHARED": str(tmp_path)},
+        env=os.environ | {"ODONATA_TRACES": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"{tmp_path}/traces/dumpi/df-amg-27" in done.stderr
+    assert f"{tmp_path}/df-amg-27" in done.stderr
+    assert "ODONATA_TRACES" in done.stderr
+
+
+@pytest.fixture
+def endless(tmp_path):
+    """A trace of one rank that takes minutes to read: empty messages without end, in a file with a hole."""
+    folder = tmp_path / "endless"
+    folder.mkdir()
+    with (folder / "endless-0000.bin").open("wb") as file:
+        file.write(bytes.fromhex("ffaadd44554d5049") + bytes(8))
+        file.truncate(1 << 36)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["lint"],
+        ["info", "--incomplete"],
+        ["info", "--incomplete", "--json"],
+        ["convert", "--incomplete", "x.program"],
+        ["repeat", "-n", "4000000000", "-o", "again"],
+    ],
+    ids=" ".join,
+)
+def test_a_signal_ends_the_reading_of_a_long_trace_at_once(shell, ring, endless, command):
+    # What is not whole is not repeated: there the writing takes long.
+    name, read = ("ring", ring) if command[0] == "repeat" else ("endless", endless)
+    process = subprocess.Popen(
+        [*ODONATA, "trace", command[0], name, *command[1:]],
+        cwd=shell.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        files = Path(f"/proc/{process.pid}/fd")
+        end = time.monotonic() + 60
+        while not any(os.path.realpath(file).endswith(".bin") for file in files.iterdir()):
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        took_s = time.monotonic() - begin
+    finally:
+        process.kill()
+        process.communicate()
+    assert (process.returncode, out, took_s < 10) == (130, "", True), (out, err, took_s)
+    assert "stopped" in err
+    assert sorted(path.name for path in shell.folder.iterdir()) == ["endless", "ring"]
+    assert read.is_dir()
+
+
+def test_what_is_of_no_format_is_named_with_those_that_there_are(shell, tmp_path):
+    (tmp_path / "empty").mkdir()
+    for name in ("app.trc", "app.prv"):
+        (tmp_path / name).write_bytes(b"#Paraver")
+    expected = (
+        "a program folder, or a GOAL schedule (.goal, or LogGOPSim's binary form), "
+        "or the folder of a DUMPI trace, or its .meta file"
+    )
+    for name, seen in [
+        ("empty", "the folder is empty"),
+        ("app.trc", "a file ending in .trc is of no format that is known"),
+        ("app.prv", "a Paraver trace (Extrae), a format that is not read yet"),
+        ("nowhere", "cannot be read: No such file"),
+    ]:
+        for command in (["info", name], ["lint", name], ["repeat", name, "-n", "2", "-o", "again"]):
+            refused = shell("trace", *command)
+            assert (refused.code, refused.out) == (2, ""), command
+            assert seen in " ".join(refused.err.split())
+            assert expected in " ".join(refused.err.split())
+    refused = shell("trace", "convert", "app.prv", "x.program")
+    assert refused.code == 2
+    assert "a format that is not read yet" in " ".join(refused.err.split())
+    shell.write('[machine.torus]\ndims = [4]\n[[jobs]]\ntrace = "empty"\n')
+    refused = shell("check", "scenario.toml")
+    assert refused.code == 2
+    said = " ".join(refused.err.split())
+    assert "the folder is empty" in said
+    assert said.count(expected) == 1
+
+
+def test_a_format_that_is_not_repeated_says_what_does(shell, ring, tmp_path):
+    assert shell("trace", "convert", "ring", "x.program").code == 0
+    refused = shell("trace", "repeat", "x.program", "-n", "2", "-o", "again")
+    assert refused.code == 2
+    assert "odonata trace convert --repeat" in " ".join(refused.err.split())
+    assert shell("trace", "convert", "x.program", "y.program", "--repeat", "2").code == 0
+    found = [json.loads(shell("trace", "info", name, "--json").out) for name in ("x.program", "y.program")]
+    assert found[1]["total_sends"] == 2 * found[0]["total_sends"]

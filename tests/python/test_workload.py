@@ -40,6 +40,20 @@ def test_a_mistake_is_shown_with_its_line_and_ends_with_2(tmp_path: Path) -> Non
     assert odonata("check", str(tmp_path / "missing.ncptl")).returncode == 2
 
 
+def test_text_for_another_back_end_is_passed_over_when_asked(tmp_path: Path) -> None:
+    program = tmp_path / "other.ncptl"
+    program.write_text('All tasks synchronize then\nall tasks backend execute "other_library(1);".\n')
+    refused = odonata("check", str(program))
+    assert refused.returncode == 2
+    assert "other.ncptl:2:" in refused.stderr
+    assert "--ignore-unknown-backend" in refused.stderr
+    for command in (["check"], ["compile", "--tasks", "2"]):
+        done = odonata(*command, str(program), "--ignore-unknown-backend")
+        assert done.returncode == 0, done.stderr
+        assert "warning" in done.stderr
+        assert "line 2" in done.stderr or "other.ncptl:2:" in done.stderr
+
+
 UNTIDY = "FOR 3 Repetitions {\n    all tasks SYNCHRONIZE }   # all\n\n\n.\n"
 TIDY = "For 3 repetitions {\n  all tasks synchronize } # all\n\n.\n"
 

@@ -3,7 +3,7 @@
 //! Who waits now is counted in the line itself where there is room, see `line.rs`.
 
 use crate::{Cause, Owner};
-use odonata_engine::{NIL, Slot, Time};
+use odonata_engine::{NIL, Time};
 
 /// Culprits per claim; further ones are in continuations.
 const CULPRITS: usize = 3;
@@ -78,13 +78,6 @@ impl Claim {
     }
 }
 
-impl Slot for Claim {
-    fn next(&self) -> u32 {
-        self.next
-    }
-    fn set_next(&mut self, next: u32) {
-        self.next = next;
-    }
-}
+odonata_engine::slots!(Claim);
 
 const _: () = assert!(size_of::<Claim>() == 64);

@@ -212,6 +212,32 @@ impl Ledger {
         }
     }
 
+    /// A wait of `owner` begins at `now`, of which the user of the ledger keeps the times: it is in no line until it is
+    /// [charged](Self::charge_time).
+    pub fn wait_begins<M: Mode>(&mut self, now: Time, owner: Owner) {
+        self.waited.edit::<M>(u32::from(owner)).begin(now);
+    }
+
+    /// Such a wait ends.
+    pub fn wait_ends<M: Mode>(&mut self, now: Time, owner: Owner) {
+        self.waited.edit::<M>(u32::from(owner)).end(now);
+    }
+
+    /// In `line`, `owner` has waited `time` for `culprit`, summed over such waits; in the time series, in the interval of `now`.
+    pub fn charge_time<M: Mode>(&mut self, line: u32, now: Time, owner: Owner, time: Time, by: (Owner, Cause)) {
+        if time > Time::ZERO {
+            let claim = self.claim_of::<M>(line, owner);
+            self.book::<M>(claim, by.0, by.1, time.0);
+            self.series.add::<M>(line, now, time.0, owner, by.0, by.1);
+        }
+    }
+
+    /// In `line`, `owner` has waited `time` for somebody who is not known when a run ends.
+    pub fn defer_time<M: Mode>(&mut self, line: u32, owner: Owner, time: Time) {
+        let claim = self.claim_of::<M>(line, owner);
+        self.claims.edit::<M>(claim).defer(time.0);
+    }
+
     /// Charges what `waiters` have waited for somebody not known yet to `culprit`.
     #[inline]
     fn clear<M: Mode>(&mut self, line: u32, waiters: Waiters, now: Time, culprit: Owner, cause: Cause) {
@@ -253,7 +279,7 @@ impl Ledger {
             }
             slot = match claim.more {
                 NIL => {
-                    let more = self.claims.take::<M>(Claim::new(claim.owner));
+                    let more = self.claims.allocate::<M>(Claim::new(claim.owner));
                     self.claims.edit::<M>(slot).more = more;
                     more
                 }
@@ -337,6 +363,11 @@ impl Ledger {
             }
         }
         Ok(())
+    }
+
+    /// Bytes of `lines` lines in which nobody has waited yet.
+    pub fn bytes(lines: u64) -> u64 {
+        lines * size_of::<Line>() as u64
     }
 
     /// Bytes of memory held.

@@ -112,6 +112,14 @@ impl Ledger {
         None
     }
 
+    /// The claim of `owner` on `line`.
+    pub(crate) fn claim_of<M: Mode>(&mut self, line: u32, owner: Owner) -> u32 {
+        match self.find(line, owner) {
+            Some(waiters) => waiters.claim,
+            None => self.admit::<M>(line, owner).claim,
+        }
+    }
+
     /// Counts one more waiter of `owner` in `line`; he alone is what is returned.
     #[inline]
     pub(crate) fn enter<M: Mode>(&mut self, line: u32, now: Time, owner: Owner) -> Waiters {
@@ -144,7 +152,7 @@ impl Ledger {
     /// A claim for an owner who comes to `line` for the first time.
     #[cold]
     fn admit<M: Mode>(&mut self, line: u32, owner: Owner) -> Waiters {
-        let claim = self.claims.take::<M>(Claim::new(owner));
+        let claim = self.claims.allocate::<M>(Claim::new(owner));
         let cell = self.lines.edit::<M>(line);
         let free = cell.owners.iter().position(|&other| other == NOBODY);
         let place = match free {

@@ -1,7 +1,7 @@
 //! Charges over time: one cell per interval, place, cause, victim and culprit.
 
 use crate::{Cause, Owner};
-use odonata_engine::{Growing, Mode, Time};
+use odonata_engine::{GrowableStore, Mode, Time};
 
 /// What one owner has waited for another in one interval, over all lines of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct SeriesCharge {
 
 #[derive(Debug)]
 pub(crate) struct Series {
-    cells: Growing<Time>,
+    cells: GrowableStore<Time>,
     interval: Option<Time>,
     /// Place of each line.
     places: Vec<u8>,
@@ -43,7 +43,7 @@ impl Series {
         let (place_count, causes, owners) = (usize::from(place_count), usize::from(causes), usize::from(owners));
         let width = (place_count * causes * owners * owners).max(1);
         Series {
-            cells: Growing::new(),
+            cells: GrowableStore::new(),
             places: if interval.is_some() { places } else { Vec::new() },
             interval,
             place_count,

@@ -1,5 +1,5 @@
 use super::*;
-use odonata_engine::{Journalled, Moment, Plain, Speculative};
+use odonata_engine::{Journalled, Plain, Savepoint, Speculative};
 
 const LINK: Cause = 0;
 const CREDIT: Cause = 1;
@@ -119,7 +119,7 @@ fn everything_can_be_taken_back() {
         digest.value()
     };
     let before = print(&ledger);
-    Moment(1).begin();
+    Savepoint(1).begin();
     for culprit in 0..6 {
         ledger.charge::<Speculative>(0, at(u64::from(culprit) * 7 + 7), culprit, LINK);
     }
@@ -128,6 +128,29 @@ fn everything_can_be_taken_back() {
     ledger.settle::<Speculative>(0, at(50), 3, CREDIT);
     ledger.leave::<Speculative>(0, at(50), 1);
     assert_ne!(print(&ledger), before);
-    ledger.undo(Moment(1));
+    ledger.undo(Savepoint(1));
     assert_eq!(print(&ledger), before);
+}
+
+/// Waits of which the user keeps the times: their parts add up to ends less beginnings, or the audit says so.
+#[test]
+fn waits_that_are_charged_in_parts_add_up_to_what_was_waited() {
+    let mut ledger = ledger();
+    ledger.wait_begins::<Plain>(at(10), 1);
+    ledger.charge_time::<Plain>(0, at(16), 1, at(6), (3, LINK));
+    ledger.charge_time::<Plain>(0, at(20), 1, at(4), (1, LINK));
+    ledger.wait_ends::<Plain>(at(20), 1);
+    assert_eq!(booked(&ledger), [(1, Some(1), LINK, 4), (1, Some(3), LINK, 6)]);
+    ledger.audit().unwrap();
+    ledger.wait_begins::<Plain>(at(30), 2);
+    ledger.charge_time::<Plain>(0, at(39), 2, at(8), (3, LINK));
+    ledger.wait_ends::<Plain>(at(39), 2);
+    assert!(
+        ledger
+            .audit()
+            .unwrap_err()
+            .contains("charged for 8 ps, but waited 9 ps")
+    );
+    ledger.defer_time::<Plain>(0, 2, at(1));
+    assert!(ledger.audit().unwrap_err().contains("no culprit"));
 }

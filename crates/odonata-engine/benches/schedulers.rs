@@ -14,7 +14,7 @@
 mod toy;
 
 use cpu_time::ProcessTime;
-use odonata_engine::{Alone, Figures, Optimism, Options, Parallel, Partition, Scheduler, Sequential, Time};
+use odonata_engine::{Figures, Optimism, Options, Parallel, Partition, Scheduler, Sequential, SingleProcess, Time};
 use std::sync::Arc;
 use std::time::Instant;
 use toy::{Params, SMALLEST, Toy};
@@ -29,7 +29,7 @@ struct Case {
     parts: u32,
     threads: usize,
     /// Events that a part may handle in a round beyond its window, if any.
-    ahead: Option<u32>,
+    speculation: Option<u32>,
     /// Simulated time that is measured, after a tenth of it to warm up.
     simulated_us: u64,
 }
@@ -51,13 +51,13 @@ impl Case {
             lookahead_ns,
             parts,
             threads,
-            ahead,
+            speculation,
             ..
         } = self;
-        let how = match (threads, ahead) {
+        let how = match (threads, speculation) {
             (0, _) => "sequential".into(),
             (_, None) => format!("{parts} parts, {threads} threads"),
-            (_, Some(ahead)) => format!("{parts} parts, {threads} threads, optimistic {ahead}"),
+            (_, Some(speculation)) => format!("{parts} parts, {threads} threads, optimistic {speculation}"),
         };
         format!("{lps} LPs, {jobs} jobs, {lookahead_ns} ns, {how}")
     }
@@ -91,12 +91,18 @@ impl Case {
         let bound = |part: u32| (u64::from(self.lps) * u64::from(part) / u64::from(self.parts)) as u32;
         let partition = Arc::new(params.partition((0..=self.parts).map(bound).collect()));
         let parts = toy::divide(&params, &partition);
-        let optimism = self.ahead.map(|events_per_round| Optimism {
+        let optimism = self.speculation.map(|events_per_round| Optimism {
             events_per_round,
             journal: 1 << 28,
         });
         let threads = self.threads;
-        let run = Parallel::new(parts, partition, 0, Options { threads, optimism }, Box::new(Alone));
+        let run = Parallel::new(
+            parts,
+            partition,
+            0,
+            Options { threads, optimism },
+            Box::new(SingleProcess),
+        );
         Box::new(run.expect("parts made for the partition"))
     }
 
@@ -122,17 +128,17 @@ fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |lps, jobs, lookahead_ns, simulated_us, divisions: &[(u32, usize)]| {
         for &(parts, threads) in divisions {
-            let ahead: &[Option<u32>] = match (threads, parts) {
+            let speculation: &[Option<u32>] = match (threads, parts) {
                 (1.., 2..) => &[None, Some(64), Some(256), Some(1_024)],
                 _ => &[None],
             };
-            cases.extend(ahead.iter().map(|&ahead| Case {
+            cases.extend(speculation.iter().map(|&speculation| Case {
                 lps,
                 jobs,
                 lookahead_ns,
                 parts,
                 threads,
-                ahead,
+                speculation,
                 simulated_us,
             }));
         }

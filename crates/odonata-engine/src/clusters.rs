@@ -1,9 +1,10 @@
-//! Clusters: the LPs of one model in blocks that take turns, a window at a time, each with a queue of its own.
+//! Clusters of LPs: the sequential scheduler runs them one after the other, a window at a time, each with an event
+//! queue of its own.
 //!
-//! The model is not divided: all LPs share one state, and nothing is copied from cluster to cluster. Only the order in which
-//! events are handled is another one. Nothing that happens in a window, which is as long as the shortest delay between two
-//! clusters, can influence another cluster in it, so that each handles all its events of the window before the next one
-//! begins, and finds its state in the caches after the first of them:
+//! The model is not divided: all LPs share one state, and nothing is copied between clusters. Only the order of events
+//! differs. A window is as long as the shortest delay between two clusters, so nothing that happens in it can affect
+//! another cluster in it. Each cluster handles all its events of the window before the next cluster runs, and finds its
+//! state in the caches after the first of them:
 //!
 //! ```text
 //!  time ►   window 1     window 2              one queue:    a b c a c b a b c ...
@@ -12,8 +13,8 @@
 //!  cluster c  5 6          10 11
 //! ```
 //!
-//! An event may so be handled before an earlier one of another cluster. For what LPs do to each other's state directly (a credit
-//! that is put where its receiver will look for it) there is [`Context::now_of`](crate::Context::now_of).
+//! So an event can be handled before an earlier one of another cluster. Handlers that change the state of another LP
+//! directly (a credit that is put where its receiver will find it) use [`Context::now_of`](crate::Context::now_of).
 
 use crate::core::{Core, Stop, after, halt_end};
 use crate::saved::{Damaged, Loader, Saver};
@@ -35,8 +36,8 @@ pub(crate) fn buckets(blocks: usize) -> usize {
     (ALL_BUCKETS / blocks.max(1)).clamp(fewest, BUCKETS)
 }
 
-/// A cluster whose turn it is not.
-struct Waiting<E> {
+/// A cluster that does not run now.
+struct ClusterState<E> {
     queue: Wheel<E>,
     /// The time of its last event.
     now: Time,
@@ -44,40 +45,40 @@ struct Waiting<E> {
     next: Time,
 }
 
-/// The clusters of a [`Core`]; none if it has one queue for all.
+/// The clusters of a [`Core`]; none if it has one event queue.
 pub(crate) struct Clusters<E> {
     /// The first LP of each, and the number of LPs.
     bounds: Vec<Lp>,
     /// Per LP.
     cluster_of: Vec<u32>,
-    waiting: Vec<Waiting<E>>,
+    states: Vec<ClusterState<E>>,
     /// The shortest delay between two.
     lookahead: Time,
-    /// The window: from the first event due to where a cluster can hear from another.
+    /// The window: from the first event to the time at which a cluster can affect another.
     pub(crate) begin: Time,
     pub(crate) end: Time,
-    /// Windows, and turns in which there was something to do.
+    /// Windows, and runs of a cluster in which it had events.
     pub(crate) rounds: u64,
-    pub(crate) turns: u64,
+    pub(crate) cluster_windows: u64,
 }
 
 impl<E> Clusters<E> {
     pub(crate) const NONE: Clusters<E> = Clusters {
         bounds: Vec::new(),
         cluster_of: Vec::new(),
-        waiting: Vec::new(),
+        states: Vec::new(),
         lookahead: Time::NEVER,
         begin: Time::ZERO,
         end: Time::ZERO,
         rounds: 0,
-        turns: 0,
+        cluster_windows: 0,
     };
 }
 
 impl<E: Copy> Clusters<E> {
     /// The parts of `partition` as clusters.
     pub(crate) fn new(partition: &Partition) -> Clusters<E> {
-        let waiting = || Waiting {
+        let state = || ClusterState {
             queue: Wheel::with_buckets(buckets(partition.len())),
             now: Time::ZERO,
             next: Time::NEVER,
@@ -86,27 +87,27 @@ impl<E: Copy> Clusters<E> {
         Clusters {
             bounds: partition.bounds().to_vec(),
             cluster_of: numbers.collect(),
-            waiting: (0..partition.len()).map(|_| waiting()).collect(),
+            states: (0..partition.len()).map(|_| state()).collect(),
             lookahead: partition.lookahead(),
             ..Clusters::NONE
         }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.waiting.len()
+        self.states.len()
     }
 
     fn range(&self, cluster: usize) -> Range<Lp> {
         self.bounds[cluster]..self.bounds[cluster + 1]
     }
 
-    /// The time of the last event of the cluster of `lp`, whose turn it is not.
+    /// The time of the last event of the cluster of `lp`, which does not run now.
     #[inline]
     pub(crate) fn now_of(&self, lp: Lp) -> Time {
-        self.waiting[self.cluster_of[lp as usize] as usize].now
+        self.states[self.cluster_of[lp as usize] as usize].now
     }
 
-    /// Queues an event for a cluster whose turn it is not.
+    /// Queues an event for a cluster that does not run now.
     #[inline(never)]
     pub(crate) fn push(&mut self, item: Scheduled<E>) {
         let (at, end) = (item.time, self.end);
@@ -115,35 +116,35 @@ impl<E: Copy> Clusters<E> {
             "LP {} is sent something for {at:?} in a window that ends at {end:?}: sooner than the lookahead",
             item.lp
         );
-        let cluster = &mut self.waiting[self.cluster_of[item.lp as usize] as usize];
+        let cluster = &mut self.states[self.cluster_of[item.lp as usize] as usize];
         cluster.next = cluster.next.min(at);
         cluster.queue.push(item);
     }
 
     /// The time of the last event of all.
     pub(crate) fn now(&self) -> Time {
-        let times = self.waiting.iter().map(|cluster| cluster.now);
+        let times = self.states.iter().map(|cluster| cluster.now);
         times.max().unwrap_or(Time::ZERO)
     }
 
-    /// The events of all clusters, while none has its turn.
+    /// The events of all clusters, while none runs.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Scheduled<E>> {
-        self.waiting.iter().flat_map(|cluster| cluster.queue.iter())
+        self.states.iter().flat_map(|cluster| cluster.queue.iter())
     }
 
     /// Number of them.
     pub(crate) fn queued(&self) -> usize {
-        self.waiting.iter().map(|cluster| cluster.queue.len()).sum()
+        self.states.iter().map(|cluster| cluster.queue.len()).sum()
     }
 }
 
 impl<E: Copy> Core<E> {
-    /// Handles events in windows, until one of the reasons of [`Pause`] holds at the end of one.
-    pub(crate) fn take_turns<M: Model<Event = E>>(&mut self, model: &mut M, until: Time, last: u64) -> Pause {
+    /// Runs the clusters window by window, until one of the reasons of [`Pause`] holds at the end of a window.
+    pub(crate) fn run_windows<M: Model<Event = E>>(&mut self, model: &mut M, until: Time, last: u64) -> Pause {
         loop {
             let limit = self.limit(until);
-            let waiting = &self.clusters.waiting;
-            let first = waiting.iter().map(|cluster| cluster.next).min().unwrap_or(Time::NEVER);
+            let states = &self.clusters.states;
+            let first = states.iter().map(|cluster| cluster.next).min().unwrap_or(Time::NEVER);
             if first > limit || first == Time::NEVER {
                 return match self.halted {
                     Some((_, code)) => Pause::Halted(code),
@@ -154,41 +155,41 @@ impl<E: Copy> Core<E> {
             if self.events >= last {
                 return Pause::Budget;
             }
-            // Whether a run is halted is known before anybody goes beyond the next multiple of the grid.
+            // Whether a run is halted has to be known before any cluster passes the next multiple of the grid.
             let grid = after(halt_end(first));
             let end = Time(first.0.saturating_add(self.clusters.lookahead.0));
             (self.clusters.begin, self.clusters.end) = (first, end.min(grid).min(after(limit)));
             self.clusters.rounds += 1;
             for cluster in 0..self.clusters.len() {
-                if self.clusters.waiting[cluster].next < self.clusters.end {
-                    self.take_turn(model, cluster);
+                if self.clusters.states[cluster].next < self.clusters.end {
+                    self.run_cluster(model, cluster);
                 }
             }
         }
     }
 
-    /// The turn of a cluster: all its events of the window.
-    fn take_turn<M: Model<Event = E>>(&mut self, model: &mut M, cluster: usize) {
-        self.clusters.turns += 1;
+    /// Runs a cluster: handles all its events of the window.
+    fn run_cluster<M: Model<Event = E>>(&mut self, model: &mut M, cluster: usize) {
+        self.clusters.cluster_windows += 1;
         self.own = self.clusters.range(cluster);
-        let waiting = &mut self.clusters.waiting[cluster];
-        self.now = waiting.now;
-        std::mem::swap(&mut self.queue, &mut waiting.queue);
+        let state = &mut self.clusters.states[cluster];
+        self.now = state.now;
+        std::mem::swap(&mut self.queue, &mut state.queue);
         self.bound = self.clusters.end;
         let stop = self.run(model, u64::MAX);
-        debug_assert_eq!(stop, Stop::Bound, "an undivided model has nobody to export to");
-        let waiting = &mut self.clusters.waiting[cluster];
-        std::mem::swap(&mut self.queue, &mut waiting.queue);
-        waiting.now = self.now;
-        waiting.next = waiting.queue.next_time().unwrap_or(Time::NEVER);
+        debug_assert_eq!(stop, Stop::Bound, "an undivided model has no other part to send to");
+        let state = &mut self.clusters.states[cluster];
+        std::mem::swap(&mut self.queue, &mut state.queue);
+        state.now = self.now;
+        state.next = state.queue.next_time().unwrap_or(Time::NEVER);
         self.own = 0..0;
     }
 }
 
-/// Between turns.
+/// Only between two runs of a cluster.
 impl<E: Cell> Saved for Clusters<E> {
     fn save(&self, to: &mut Saver<'_>) {
-        for cluster in &self.waiting {
+        for cluster in &self.states {
             cluster.queue.save(to);
             to.value(&cluster.now);
         }
@@ -197,7 +198,7 @@ impl<E: Cell> Saved for Clusters<E> {
     fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
         for number in 0..self.len() {
             let own = self.range(number);
-            let cluster = &mut self.waiting[number];
+            let cluster = &mut self.states[number];
             cluster.queue.load(from)?;
             cluster.now = from.value()?;
             cluster.next = cluster.queue.next_time().unwrap_or(Time::NEVER);

@@ -1,4 +1,4 @@
-//! What runs the events of one part for good: its queue, the counters of its LPs, and the time. All schedulers share it.
+//! The event loop of one part: event queue, sequence numbers of the LPs, and the clock. All schedulers share it.
 
 use crate::clusters::Clusters;
 use crate::saved::{Damaged, Loader, Saver};
@@ -6,8 +6,8 @@ use crate::wheel::{Scheduled, Wheel};
 use crate::{Cell, Context, Key, Lp, Mode, Model, Partition, Plain, Saved, Time};
 use std::ops::Range;
 
-/// A run that its model [halts](Context::halt) ends at the next multiple of this time, 2^20 ps: all events before are
-/// handled, those of other LPs too, so that what is left behind does not depend on who was how far.
+/// A run that its model [halts](Context::halt) ends at the next multiple of this time, 2^20 ps. All earlier events are
+/// handled, those of other LPs too, so the final state does not depend on how far each part was.
 pub const HALT_GRID: Time = Time(1 << 20);
 
 /// The last instant that is handled of a run that is halted at `now`.
@@ -18,6 +18,13 @@ pub(crate) fn halt_end(now: Time) -> Time {
 /// The next instant, if there is one.
 pub(crate) fn after(time: Time) -> Time {
     Time(time.0.saturating_add(1))
+}
+
+/// The time of an event that is sent for `at`. Sums that overflow saturate just below [`Time::NEVER`], which means "no
+/// event" elsewhere: a run with such an event left is not idle.
+#[inline(always)]
+pub(crate) fn due(at: Time) -> Time {
+    at.min(Time(Time::NEVER.0 - 1))
 }
 
 /// The sequence numbers of a part's LPs.
@@ -45,14 +52,14 @@ impl Sequences {
         let sequence = *next;
         *next = sequence.wrapping_add(1);
         Key {
-            time,
+            time: due(time),
             sender: lp,
             sequence,
         }
     }
 
-    /// Takes back that `lp` has sent the last `count` events.
-    pub(crate) fn take_back(&mut self, lp: Lp, count: u32) {
+    /// Rolls back that `lp` has sent the last `count` events.
+    pub(crate) fn roll_back(&mut self, lp: Lp, count: u32) {
         let next = &mut self.next[(lp - self.first) as usize];
         *next = next.wrapping_sub(count);
     }
@@ -65,25 +72,25 @@ pub(crate) enum Stop {
     Bound,
     /// As many events as asked for were handled.
     Budget,
-    /// The last event has something for other parts.
-    Export,
+    /// The last event has sent something to other parts.
+    RemoteSend,
 }
 
-/// Everything of a part but its model.
+/// The event loop of a part.
 pub(crate) struct Core<E> {
-    /// Of all LPs, or of the cluster whose turn it is.
+    /// The event queue of all LPs, or of the cluster that runs now.
     pub(crate) queue: Wheel<E>,
-    /// Whose events are in it.
+    /// The LPs whose events are in the queue.
     pub(crate) own: Range<Lp>,
-    /// The other queues, if LPs take turns.
+    /// The other queues, if there are clusters.
     pub(crate) clusters: Clusters<E>,
     pub(crate) sequences: Sequences,
     pub(crate) now: Time,
     pub(crate) lp: Lp,
     pub(crate) events: u64,
-    /// Events are handled for now if they are earlier than this.
+    /// Events before this are handled.
     pub(crate) bound: Time,
-    /// When the model first halted the run, and the smallest code with which it did at that instant.
+    /// When the model first halted the run, and the least code with which it did at that instant.
     pub(crate) halted: Option<(Time, u32)>,
 }
 
@@ -91,7 +98,9 @@ impl<E> Mode for Core<E> {
     const JOURNAL: bool = Plain::JOURNAL;
 }
 
-impl<E: Copy> Context<E> for Core<E> {
+impl<E: Copy> Context for Core<E> {
+    type Event = E;
+
     #[inline(always)]
     fn now(&self) -> Time {
         self.now
@@ -106,7 +115,7 @@ impl<E: Copy> Context<E> for Core<E> {
     }
 
     #[inline]
-    fn settled(&self) -> Time {
+    fn handled_before(&self) -> Time {
         match self.clusters.len() {
             0 => self.now,
             _ => self.clusters.begin,
@@ -121,12 +130,12 @@ impl<E: Copy> Context<E> for Core<E> {
     }
 
     #[inline]
-    fn look_again(&mut self, lp: Lp, at: Time, what: u32, event: E) {
+    fn wake_up(&mut self, lp: Lp, at: Time, id: u32, event: E) {
         assert!(at > self.now_of(lp), "an event must lie strictly in the future");
         let key = Key {
-            time: at,
-            sender: Key::CANONICAL,
-            sequence: what,
+            time: due(at),
+            sender: Key::WAKE_UP,
+            sequence: id,
         };
         self.push(Scheduled::new(lp, key, event));
     }
@@ -145,7 +154,7 @@ impl<E: Copy> Core<E> {
         Self::start_with(model, buckets, model.processes(), Clusters::NONE)
     }
 
-    /// Starts every LP of `model`; the parts of `partition` will take turns.
+    /// Starts every LP of `model`; the parts of `partition` are the clusters.
     pub(crate) fn start_in_clusters<M: Model<Event = E>>(model: &mut M, partition: &Partition) -> Core<E> {
         Self::start_with(model, 1, 0..0, Clusters::new(partition))
     }
@@ -194,25 +203,25 @@ impl<E: Copy> Core<E> {
         }
     }
 
-    /// Handles the events of `model` before [`bound`](Self::bound), until `last` have been handled or one has something for
-    /// other parts.
+    /// Handles the events of `model` before [`bound`](Self::bound), until `last` have been handled or one has sent
+    /// something to other parts.
     ///
-    /// The only place where events are handled for good, so that the handlers are compiled into this loop: with one loop for
-    /// each scheduler they were functions of their own, which took 3 % more instructions.
+    /// This is the only place where events are handled without an undo log, so that the handlers are inlined into this
+    /// loop. With one loop per scheduler they were not inlined, which cost 3 % more instructions.
     pub(crate) fn run<M: Model<Event = E>>(&mut self, model: &mut M, last: u64) -> Stop {
         loop {
             if self.events >= last {
                 return Stop::Budget;
             }
-            let Some(item) = self.queue.pop_foreseen(self.bound, |event| model.foresee(event)) else {
+            let Some(item) = self.queue.pop_prefetching(self.bound, |event| model.prefetch(event)) else {
                 return Stop::Bound;
             };
             self.events += 1;
             self.now = item.time;
             self.lp = item.lp;
             model.handle(self, item.lp, item.event);
-            if !model.outbox().is_empty() {
-                return Stop::Export;
+            if !model.send_buffer().is_empty() {
+                return Stop::RemoteSend;
             }
         }
     }

@@ -9,63 +9,64 @@
 //! instant are known before the instant comes, so this order, and with it every result, does not
 //! depend on the scheduler, the number of threads or the number of processes.
 //!
-//! **State can be taken back.** A model keeps its mutable state in [`Store`]s and [`Pool`]s. Every
-//! change goes through [`Store::edit`], which under a speculating [`Mode`] first writes the old
-//! cell to an undo log, and under [`Plain`] compiles to a plain `&mut`. Rollback is therefore
-//! derived, never hand-written; [`rehearse`](Rehearsal) runs every event do, undo, redo and proves it.
+//! **State can be rolled back.** A model keeps its mutable state in [`Store`]s and [`Pool`]s. Every change goes through
+//! [`Store::edit`], which under a speculating [`Mode`] first writes the old cell to an undo log, and under [`Plain`]
+//! compiles to a plain `&mut`. Rollback is therefore derived, never hand-written. [`RollbackCheck`] tests it by doing,
+//! undoing and redoing every event.
 //!
-//! **State can be saved.** The same stores can be written as bytes and read again ([`saved`]), between two calls of a
-//! scheduler, together with its queue: a long run can be continued after its computer has failed.
+//! **State can be saved.** The same stores, together with the event queue, can be written as a checkpoint and read
+//! again ([`saved`]), between two calls of a scheduler. So a long run can be continued after its computer has failed.
 //!
-//! **A model can be divided.** A *part* is an instance of the model over a range of its LPs ([`Partition`]), with state, queue
-//! and [`Outbox`] of its own. Inside a part everything is plain sequential code. What is for another part goes through the
-//! outbox, by value, and lies at least the lookahead between the two parts ahead: *parcels* cause an event,
-//! *tokens* only count from their time on.
+//! **A model can be divided.** A *part* is an instance of the model over a range of its LPs ([`Partition`]), with
+//! state, event queue and [`SendBuffer`] of its own. Inside a part everything is plain sequential code. Messages for
+//! another part are sent by value, at least the lookahead between the two parts ahead: *remote events* are handled like
+//! events, *remote updates* change state from their time on.
 //!
-//! | [`Scheduler`] | parts | goes on |
+//! | [`Scheduler`] | parts | how far it goes |
 //! |---|---|---|
 //! | [`Sequential`] | one, the whole model | event by event; the reference for all others |
-//! | [`Sequential`], in clusters | one, the whole model | cluster by cluster, as far as none can influence another |
-//! | [`Parallel`], conservative | any number, on threads and processes | as far as nothing can come to a part any more |
-//! | [`Parallel`], optimistic | the same | farther, and takes back what was too early |
+//! | [`Sequential`], in clusters | one, the whole model | cluster by cluster, within a window in which none affects another |
+//! | [`Parallel`], conservative | any number, on threads and processes | before the time at which a message can still arrive |
+//! | [`Parallel`], optimistic | the same | farther, and rolls back what was too early |
 //!
-//! Processes are reached through a [`Transport`]: [`Alone`], or [`Crowd`] in tests; MPI has a crate of its own.
+//! Processes communicate through a [`Transport`]: [`SingleProcess`], or [`ThreadTransport`] in tests. The one over MPI
+//! is a crate of its own.
 //!
 //! Read [`model`] for the interface, [`state`] for the undo log, [`wheel`] for the event queue, [`sequential`] for the
-//! reference scheduler, then [`partition`] and [`parallel`]. `tests/toy` is a model in 400 lines that has all
+//! reference scheduler, then [`partition`] and [`parallel`]. `tests/toy` is a model in 400 lines that has everything
 //! that makes a model hard to run in parallel.
 
 mod clusters;
 mod core;
 pub mod digest;
-mod growing;
+mod growable;
 pub mod model;
 pub mod parallel;
 pub mod partition;
+pub mod partitioned;
 pub mod random;
-pub mod rehearsal;
-pub mod relay;
+pub mod restart_check;
+pub mod rollback_check;
 pub mod saved;
 pub mod scheduler;
 pub mod sequential;
 pub mod state;
 pub mod transport;
 pub mod wheel;
-pub mod window;
 
 pub use self::core::HALT_GRID;
 pub use digest::Digest;
-pub use growing::Growing;
-pub use model::{Context, Key, Lp, Model, Never, Outbox, Wire};
+pub use growable::GrowableStore;
+pub use model::{Context, Key, Lp, Model, Never, SendBuffer, WireFormat};
 pub use odonata_units::Time;
 pub use parallel::{Optimism, Options, Parallel};
 pub use partition::Partition;
+pub use partitioned::{RangeStore, SparseStore};
 pub use random::Stream;
-pub use rehearsal::Rehearsal;
-pub use relay::relay;
+pub use restart_check::run_with_restarts;
+pub use rollback_check::RollbackCheck;
 pub use saved::{Cell, Saved};
 pub use scheduler::{Figures, PartView, Pause, Scheduler};
 pub use sequential::Sequential;
-pub use state::{Journalled, List, Mode, Moment, NIL, Plain, Pool, Rows, Slot, Speculative, Store};
-pub use transport::{Alone, Crowd, Transport};
-pub use window::{Sparse, Windowed};
+pub use state::{Journalled, List, Mode, NIL, Plain, Pool, Rows, Savepoint, Slot, Speculative, Store};
+pub use transport::{SingleProcess, ThreadTransport, Transport};

@@ -3,66 +3,88 @@
 use crate::{Cell, Digest, Mode, Time};
 use std::ops::Range;
 
-/// The number of a logical process, counted over the whole model.
+/// The number of a logical process (LP), counted over the whole model.
 pub type Lp = u32;
 
-/// The place of an event in its receiver's order: time, then sender, then the sender's count.
+/// The timestamp of an event with its tie-breakers: time, then sender, then the sender's sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// When the event is handled.
     pub time: Time,
-    /// Who sent it, or [`Key::CANONICAL`].
+    /// The LP that sent it, or [`Key::WAKE_UP`].
     pub sender: u32,
-    /// The sender's sequence number, or the name of a canonical event.
+    /// The sender's sequence number, or the id of a wake-up.
     pub sequence: u32,
 }
 
 impl Key {
-    /// The sender of *canonical* events: those that an LP schedules for itself to look again (port
-    /// free, credit arrived). They come after all others of their instant, are told apart by what
-    /// they look at, and are idempotent, so that it does not matter how often or by whom they
-    /// were asked for.
-    pub const CANONICAL: u32 = u32::MAX;
+    /// The sender of *idempotent wake-ups*: events without data that make an LP examine its state once more (a port is
+    /// free, a credit has arrived). They are handled after all other events of their instant and are told apart by an
+    /// id. A second wake-up with the same id does nothing, so it does not matter how often or by whom one was asked for.
+    pub const WAKE_UP: u32 = u32::MAX;
 }
 
-/// What an event handler may do besides changing its LP's state.
-pub trait Context<E: Copy>: Mode {
+/// The scheduling interface of an event handler: the clock, sending events, ending the run.
+///
+/// The events of a model are often an `enum` over those of its layers. A layer that needs only that its own events can
+/// become the model's asks for `Context<Event: From<LayerEvent>>`, and never names the model's.
+pub trait Context: Mode {
+    /// The model's [`Event`](Model::Event).
+    type Event: Copy;
+
     /// The current time.
     fn now(&self) -> Time;
 
-    /// The time that LP `lp` of the same part is at: its events before are handled, those after it are not. Not that of
-    /// [`now`](Self::now) where LPs take turns. What one LP does to the state of another goes by the time of that one.
+    /// The local time of LP `lp` of the same part: its earlier events are handled, its later ones are not. It differs
+    /// from [`now`](Self::now) where clusters of LPs are run one after the other. A handler that changes the state of
+    /// another LP has to go by the time of that LP.
     fn now_of(&self, lp: Lp) -> Time;
 
     /// The time before which all events of all LPs of the part are handled.
-    fn settled(&self) -> Time;
+    fn handled_before(&self) -> Time;
 
     /// Schedules `event` at `at` for `to`, an LP of the same part. `at` must be later than now; for
     /// another LP at least the lookahead later.
-    fn send(&mut self, to: Lp, at: Time, event: E);
+    fn send(&mut self, to: Lp, at: Time, event: Self::Event);
 
-    /// Schedules a canonical event (see [`Key::CANONICAL`]) named `what` for LP `lp` itself at
-    /// `at`, later than it [is](Self::now_of).
-    fn look_again(&mut self, lp: Lp, at: Time, what: u32, event: E);
+    /// Schedules the idempotent wake-up (see [`Key::WAKE_UP`]) `id` for LP `lp` itself at `at`, later than
+    /// [its time](Self::now_of).
+    fn wake_up(&mut self, lp: Lp, at: Time, id: u32, event: Self::Event);
 
-    /// Asks for the run to end: see [`HALT_GRID`](crate::HALT_GRID) for when it does. `code` is the model's.
+    /// Asks for the run to end; [`HALT_GRID`](crate::HALT_GRID) says when it does. The model chooses `code`.
     fn halt(&mut self, code: u32);
 }
 
-/// Something that travels from one part to another, perhaps between processes.
-pub trait Wire: Copy + Send + std::fmt::Debug + PartialEq + 'static {
-    /// Appends the value's bytes, the same number for every value of the type.
+/// The wire format of a value: how it is encoded as bytes when it is sent to another process.
+pub trait WireFormat: Copy + Send + std::fmt::Debug + PartialEq + 'static {
+    /// Appends the encoded value.
     fn write(&self, bytes: &mut Vec<u8>);
-    /// Reads what [`write`](Self::write) has written from the front of `bytes`, and moves it on; `None` if too few
-    /// are left, or they are no value.
+    /// Decodes a value from the front of `bytes` and removes it from them; `None` if too few bytes are left, or they
+    /// encode no value.
     fn read(bytes: &mut &[u8]) -> Option<Self>;
 }
 
-/// Nothing ever travels: for models that are not divided.
+impl<const N: usize> WireFormat for [u32; N] {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.iter().flat_map(|word| word.to_le_bytes()));
+    }
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        let mut rest = *bytes;
+        let mut words = [0; N];
+        for word in &mut words {
+            let (next, behind) = rest.split_first_chunk()?;
+            (*word, rest) = (u32::from_le_bytes(*next), behind);
+        }
+        *bytes = rest;
+        Some(words)
+    }
+}
+
+/// An uninhabited message type, for models that are not divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Never {}
 
-impl Wire for Never {
+impl WireFormat for Never {
     fn write(&self, _: &mut Vec<u8>) {
         match *self {}
     }
@@ -71,78 +93,90 @@ impl Wire for Never {
     }
 }
 
-/// What a part has for LPs of other parts. Empty between events: the scheduler takes it after each.
+/// The send buffer of a part: remote events and remote updates for LPs of other parts. Empty between events, because the
+/// scheduler sends its content after each event.
 ///
-/// Both kinds must lie at least the lookahead after now.
+/// The time of both kinds must be at least the lookahead after now.
 #[derive(Debug)]
-pub struct Outbox<P, T> {
-    /// Causes an event: receiver, when, and all that the receiver needs to know of it, by value.
-    pub parcels: Vec<(Lp, Time, P)>,
-    /// Causes none, but counts from its time on, for every event of that instant: receiver, when, what. The order of
-    /// tokens of an instant makes no difference.
-    pub tokens: Vec<(Lp, Time, T)>,
+pub struct SendBuffer<E, U> {
+    /// Remote events: receiver, time, and by value all that the receiver needs.
+    pub events: Vec<(Lp, Time, E)>,
+    /// Remote updates: receiver, time, content. An update causes no event. It is in effect for every event from its time
+    /// on. Updates of the same instant must commute.
+    pub updates: Vec<(Lp, Time, U)>,
 }
 
-impl<P, T> Outbox<P, T> {
+impl<E, U> SendBuffer<E, U> {
     /// Nothing to send.
     pub const fn new() -> Self {
-        Outbox {
-            parcels: Vec::new(),
-            tokens: Vec::new(),
+        SendBuffer {
+            events: Vec::new(),
+            updates: Vec::new(),
         }
     }
 
     /// Whether nothing is to be sent.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.parcels.is_empty() && self.tokens.is_empty()
+        self.events.is_empty() && self.updates.is_empty()
     }
 }
 
-impl<P, T> Default for Outbox<P, T> {
+impl<E, U> Default for SendBuffer<E, U> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-/// A simulation model, or one *part* of it: logical processes with state, and what they do on an event.
+/// A simulation model, or one *part* of it: logical processes with their state and event handlers.
 ///
-/// A part is a range of the LPs with all their state, and nothing else of the model's; a model that is not divided
-/// is one part. What happens inside a part is the same code whether there are others or not.
+/// A part is a range of the LPs with all their state. A model that is not divided is one part. The handlers are the same
+/// code whether there are other parts or not.
 pub trait Model: crate::Journalled + crate::Saved + Send {
-    /// What travels between LPs of a part; small plain data.
+    /// An event between LPs of the same part; small plain data.
     type Event: Cell + std::fmt::Debug + Send;
-    /// What travels to an LP of another part and causes an event there.
-    type Parcel: Wire;
-    /// What travels to an LP of another part and causes none.
-    type Token: Wire;
+    /// An event for an LP of another part, with all the state that it carries.
+    type RemoteEvent: WireFormat;
+    /// A change of the state of an LP of another part that causes no event, such as a credit.
+    type RemoteUpdate: WireFormat;
 
     /// The logical processes of this part.
     fn processes(&self) -> Range<Lp>;
 
-    /// Schedules the first events of LP `lp` at time zero or later. Exports nothing.
-    fn start<C: Context<Self::Event>>(&mut self, ctx: &mut C, lp: Lp);
+    /// Schedules the first events of LP `lp` at time zero or later. Sends nothing to other parts.
+    fn start<C: Context<Event = Self::Event>>(&mut self, ctx: &mut C, lp: Lp);
 
-    /// `event` will be handled soon: what it needs may be fetched into the cache. Changes nothing.
+    /// Prefetches into the cache what `event`, which will be handled soon, needs. Changes nothing.
     #[inline(always)]
-    fn foresee(&self, event: &Self::Event) {
+    fn prefetch(&self, event: &Self::Event) {
         let _ = event;
     }
 
     /// Handles `event` at LP `lp`.
-    fn handle<C: Context<Self::Event>>(&mut self, ctx: &mut C, lp: Lp, event: Self::Event);
+    fn handle<C: Context<Event = Self::Event>>(&mut self, ctx: &mut C, lp: Lp, event: Self::Event);
 
-    /// What the events handled since it was last emptied have for other parts.
-    fn outbox(&mut self) -> &mut Outbox<Self::Parcel, Self::Token>;
+    /// What the event handled last has sent to other parts.
+    fn send_buffer(&mut self) -> &mut SendBuffer<Self::RemoteEvent, Self::RemoteUpdate>;
 
-    /// Takes in a parcel for LP `lp`: puts what it carries into the state of this part, where nothing looks at it
-    /// before the event returned. The scheduler calls this at any moment from the parcel's arrival until its time,
-    /// and sees to it that the event is handled in its place of the order. Undone like an event.
-    fn receive<C: Context<Self::Event>>(&mut self, ctx: &mut C, lp: Lp, parcel: Self::Parcel) -> Self::Event;
+    /// Converts a remote event for LP `lp` into an event of this part, and stores what it carries in the state. Nothing
+    /// may read that before the event is handled: the scheduler calls this at any time between the arrival of the
+    /// remote event and its time. It queues the event that is returned. Undone like the handling of an event.
+    fn receive_event<C: Context<Event = Self::Event>>(
+        &mut self,
+        ctx: &mut C,
+        lp: Lp,
+        event: Self::RemoteEvent,
+    ) -> Self::Event;
 
-    /// Takes in a token for LP `lp` that counts from `at` on; called at any moment at which [`Context::now`] is before
-    /// `at`. May ask to look again, at `at` or later. Undone like an event.
-    fn accept<C: Context<Self::Event>>(&mut self, ctx: &mut C, lp: Lp, at: Time, token: Self::Token);
+    /// Applies a remote update of LP `lp` that takes effect at `at`. The scheduler calls this at any time at which
+    /// [`Context::now`] is before `at`. May schedule a wake-up at `at` or later. Undone like the handling of an event.
+    fn apply_update<C: Context<Event = Self::Event>>(
+        &mut self,
+        ctx: &mut C,
+        lp: Lp,
+        at: Time,
+        update: Self::RemoteUpdate,
+    );
 
     /// The smallest delay with which `from` may schedule an event for `to` (`from != to`), or send it anything.
     fn lookahead(&self, from: Lp, to: Lp) -> Time;

@@ -1,76 +1,76 @@
-//! The parallel schedulers: parts side by side, on threads and processes.
+//! The parallel schedulers, conservative and optimistic: parts on the threads of one process or more.
 //!
-//! They work in rounds. At the beginning of one it is known when the next event of every part is due, and from that
-//! how far each can go without anything coming to it any more: its *window*. Parts handle the events of their windows
-//! in any order, on any thread; what they have for each other is put into inboxes, and taken in when the receiver goes on.
-//! As windows begin where the next event is, times at which nothing happens cost nothing.
+//! A run is a sequence of rounds. At the beginning of a round the time of every part's next event is known, and from
+//! that the *window* of each part: the time before which no message can arrive at it any more. Parts handle the events
+//! of their windows in any order, on any thread. Messages for other parts go to inboxes, and are received when the
+//! receiver runs next. Windows begin at the next event, so idle times cost nothing.
 //!
-//! - *Conservative*, a part ends its share of a round with its window. Nothing that it is sent in the round can be for
-//!   before, so no event ever has to be taken back.
-//! - *Optimistic*, a part goes on beyond its window, and takes back what turns out to have been too early ([`ahead`]). That
-//!   makes fewer, longer rounds where windows are short. Events in its window it handles like the conservative one, with
-//!   no undo log, if it has nothing to take back.
+//! - The *conservative* scheduler ends a part's share of a round at the end of its window. No message of the round can
+//!   be for a time before that, so nothing is ever rolled back.
+//! - The *optimistic* scheduler goes on beyond the window and rolls back what was too early ([`speculation`]). That
+//!   makes fewer, longer rounds where windows are short. Events within the window are handled without an undo log if
+//!   there is nothing to roll back.
 //!
-//! Nobody goes beyond a multiple of [`HALT_GRID`](crate::HALT_GRID) before it is known that no part has halted the run
+//! No part passes a multiple of [`HALT_GRID`](crate::HALT_GRID) before it is known that no part has halted the run
 //! before it.
 //!
-//! - With one thread there are no locks, and no waiting: parts take turns, and each finds its state in the cache
-//!   (after its first event). That is what makes large networks fast on one core.
-//! - With several, parts are claimed by whoever is there. Where windows hold enough, they [slide]: a round is then many windows
-//!   long, and a part waits only for those that can send to it, and for those of other processes.
-//! - With several processes, each round begins with two collective operations of the [`Transport`]: who is how far,
-//!   and what is for whom.
+//! - With one thread there are no locks and no waiting: parts run one after the other, and each finds its state in the
+//!   cache after its first event. That makes large networks fast on one core.
+//! - With several threads, parts are claimed from [work queues](work_queues). Where windows hold enough events, rounds
+//!   are [asynchronous]: a round is then many windows long, and a part waits only for the parts that can send to it and
+//!   for those of other processes.
+//! - With several processes, each round begins with two collective operations of the [`Transport`]: a global reduction
+//!   of times, and an exchange of messages.
 
-mod ahead;
-mod body;
+mod asynchronous;
+mod barrier;
 mod clocks;
-mod door;
+mod distances;
+mod encoding;
+mod executor;
 mod history;
-mod inputs;
-mod letters;
+mod input_queue;
 #[cfg(all(loom, test))]
 mod loom_tests;
-mod office;
+mod message_router;
+mod messages;
 mod part;
-mod quiet;
-mod reach;
-mod record;
-mod roster;
 mod rounds;
 mod shared;
-mod slide;
+mod speculation;
 mod sync;
-mod team;
+mod thread_pool;
+mod work_queues;
 
 use crate::saved::{Damaged, Loader, Saver};
 use crate::scheduler::{Figures, PartView, Pause, Scheduler};
 use crate::{Model, Partition, Saved, Time, Transport};
-use ahead::Counts;
 use clocks::Clocks;
-use office::Office;
+use distances::Distances;
+use message_router::MessageRouter;
 use part::Part;
-use reach::Reach;
-use roster::Roster;
-use shared::{Hand, Seat, Shared, Tally};
+use shared::{PartitionSlot, Shared, ThreadCounters, Worker};
+use speculation::Counts;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use sync::{AtomicBool, AtomicU64, Mutex, Ordering, Padded, lock};
-use team::Team;
+use sync::{AtomicBool, AtomicU64, CachePadded, Mutex, Ordering, lock};
+use thread_pool::ThreadPool;
+use work_queues::WorkQueues;
 
-pub use ahead::Optimism;
-pub use quiet::is_speculating;
+pub use speculation::Optimism;
 
-/// How a run is carried out.
+/// Settings of a parallel scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Threads of this process. There are never more than parts, and no more of them run at a time than there are processors.
+    /// Threads of this process. More than parts are not used, and no more are awake at a time than there are
+    /// processors.
     pub threads: usize,
-    /// How far parts may go beyond their windows; `None`: not at all, the run is conservative.
+    /// Bounds of speculation; `None`: the scheduler is conservative.
     pub optimism: Option<Optimism>,
 }
 
 impl Options {
-    /// Of a conservative run.
+    /// Those of a conservative scheduler.
     pub const fn conservative(threads: usize) -> Options {
         Options {
             threads,
@@ -83,17 +83,17 @@ impl Options {
 pub struct Parallel<M: Model> {
     shared: Arc<Shared<M>>,
     /// If there is more than one thread.
-    team: Option<Team>,
-    hand: Hand<M>,
+    pool: Option<ThreadPool>,
+    worker: Worker<M>,
     transport: Box<dyn Transport>,
-    /// Values to be agreed on in a round.
+    /// The values of the global reduction.
     values: Vec<u64>,
     outgoing: Vec<Vec<u8>>,
     incoming: Vec<Vec<u8>>,
     now: Time,
-    /// The first instant at which a part halted the run, as last agreed on.
+    /// The first instant at which a part halted the run, as of the last reduction.
     halted: Time,
-    /// When the first event of the round was due, and before when its events lie at most.
+    /// When the first event of the round was due, and the bound of its events.
     first: Time,
     end: Time,
     /// The last instant that is handled at all.
@@ -103,19 +103,19 @@ pub struct Parallel<M: Model> {
     before: u64,
     /// Events, and windows, of all rounds since.
     total: (u64, u64),
-    /// What a round is expected to have.
+    /// The expected size of a round.
     expected: Expected,
-    /// Events of each part when parts were last dealt out.
-    dealt: Vec<u64>,
-    /// Events of all when they were.
-    dealt_at: u64,
-    /// Wall time spent in [`run`](Scheduler::run), and of it in waiting for other processes.
+    /// Events of each part when the parts were last distributed over the threads.
+    balanced: Vec<u64>,
+    /// Events of all parts then.
+    balanced_at: u64,
+    /// Wall time spent in [`run`](Scheduler::run), and the part of it spent waiting for other processes.
     running: Duration,
-    away: Duration,
+    exchange_time: Duration,
     /// Why the run cannot go on.
     lost: Option<String>,
-    /// A handler has panicked, if this stays.
-    unsafe_to_go_on: bool,
+    /// Still set after a handler has panicked.
+    poisoned: bool,
 }
 
 impl<M: Model + 'static> Parallel<M> {
@@ -148,33 +148,35 @@ impl<M: Model + 'static> Parallel<M> {
         let parts = models.len();
         let start = |(model, number)| Part::new(model, number, buckets, optimism, parts);
         let parts = models.into_iter().zip(here.clone()).map(start);
-        let seats: Vec<_> = parts.map(|part| Padded(Seat::new(part))).collect();
-        let threads = threads.clamp(1, seats.len().min(door::MOST));
-        let reach = Reach::new(&partition);
-        let times = if reach.is_by_part() { partition.len() } else { 1 };
+        let slots: Vec<_> = parts.map(|part| CachePadded::new(PartitionSlot::new(part))).collect();
+        let threads = threads.clamp(1, slots.len().min(barrier::MOST));
+        let distances = Distances::new(&partition);
+        let times = if distances.is_by_part() { partition.len() } else { 1 };
         let processes = transport.size();
         let shared = Arc::new(Shared {
             first: first_part,
-            office: Office::new(transport.rank(), processes, process_of),
-            reach,
+            router: MessageRouter::new(transport.rank(), processes, process_of),
+            distances,
             times: (0..times).map(|_| AtomicU64::new(0)).collect(),
             limit: AtomicU64::new(0),
             optimistic: optimism.is_some(),
-            restrained: AtomicBool::new(false),
-            sliding: AtomicBool::new(false),
+            speculation_suspended: AtomicBool::new(false),
+            asynchronous: AtomicBool::new(false),
             clocks: Clocks::new(&partition, here, threads),
             stride: AtomicU64::new(u64::MAX),
             eager: AtomicBool::new(false),
-            roster: Roster::new(seats.len(), threads),
-            tallies: (0..threads).map(|_| Padded(Tally::default())).collect(),
+            queues: WorkQueues::new(slots.len(), threads),
+            thread_counters: (0..threads)
+                .map(|_| CachePadded::new(ThreadCounters::default()))
+                .collect(),
             failed: Mutex::new(None),
-            seats,
+            slots,
             partition,
         });
-        let team = (threads > 1).then(|| Team::new(&shared, threads - 1));
+        let pool = (threads > 1).then(|| ThreadPool::new(&shared, threads - 1));
         Ok(Parallel {
-            team: team.transpose()?,
-            hand: Hand::new(shared.partition.len()),
+            pool: pool.transpose()?,
+            worker: Worker::new(shared.partition.len()),
             transport,
             values: Vec::new(),
             outgoing: vec![Vec::new(); processes],
@@ -188,37 +190,37 @@ impl<M: Model + 'static> Parallel<M> {
             before: 0,
             total: (0, 0),
             expected: Expected::default(),
-            dealt: vec![0; shared.seats.len()],
-            dealt_at: 0,
+            balanced: vec![0; shared.slots.len()],
+            balanced_at: 0,
             running: Duration::ZERO,
-            away: Duration::ZERO,
+            exchange_time: Duration::ZERO,
             lost: None,
-            unsafe_to_go_on: false,
+            poisoned: false,
             shared,
         })
     }
 
-    /// Lets all threads run at a time and in every round, even if there are fewer processors or little to do, with windows that
-    /// slide in all rounds or in none. Slower: to test with.
-    pub fn crowd(&mut self, sliding: bool) {
-        if let Some(team) = &mut self.team {
-            team.crowd(sliding);
-            self.shared.eager.store(sliding, Ordering::Relaxed);
+    /// For tests: uses all threads in every round, even if there are fewer processors or little to do. All rounds are
+    /// asynchronous, or none.
+    pub fn oversubscribe(&mut self, asynchronous: bool) {
+        if let Some(pool) = &mut self.pool {
+            pool.oversubscribe(asynchronous);
+            self.shared.eager.store(asynchronous, Ordering::Relaxed);
         }
     }
 }
 
-/// What a round is expected to have: means over the last ones, in sixteenths, but for the windows, which are as many as the
-/// last one had.
+/// The expected size of a round: moving averages over the last rounds, in sixteenths; windows are those of the last
+/// round.
 #[derive(Clone, Copy, Debug, Default)]
 struct Expected {
     events: u64,
     windows: u64,
-    /// Picoseconds from the first event to the one of the next round, as far as that was within the round's reach.
+    /// Picoseconds from the first event of a round to the first of the next one, as far as the round reached.
     advance: u64,
 }
 
-/// Which process has each part.
+/// The process of each part.
 fn agree_on_processes(
     partition: &Partition,
     here: std::ops::Range<usize>,
@@ -252,26 +254,26 @@ fn agree_on_processes(
 
 impl<M: Model> Parallel<M> {
     fn handled(&self) -> u64 {
-        self.before + self.shared.sum(|tally| &tally.events)
+        self.before + self.shared.sum(|counters| &counters.events)
     }
 }
 
-/// Between runs nothing is on its way from part to part, so that the parts are all there is.
+/// Between runs no message is in transit, so the parts are the whole state.
 impl<M: Model + 'static> Saved for Parallel<M> {
     fn save(&self, to: &mut Saver<'_>) {
-        for seat in &self.shared.seats {
-            lock(&seat.part).save(to);
+        for slot in &self.shared.slots {
+            lock(&slot.part).save(to);
         }
         to.value(&(self.now, self.handled()));
     }
 
     fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
-        for seat in &self.shared.seats {
-            lock(&seat.part).load(from)?;
+        for slot in &self.shared.slots {
+            lock(&slot.part).load(from)?;
         }
         let handled: u64;
         (self.now, handled) = from.value()?;
-        self.before = handled.saturating_sub(self.shared.sum(|tally| &tally.events));
+        self.before = handled.saturating_sub(self.shared.sum(|counters| &counters.events));
         self.shared.publish_all();
         Ok(())
     }
@@ -282,15 +284,15 @@ impl<M: Model + 'static> Scheduler<M> for Parallel<M> {
         if let Some(text) = &self.lost {
             return Pause::Lost(text.clone());
         }
-        assert!(!self.unsafe_to_go_on, "a handler has panicked in this run");
-        self.unsafe_to_go_on = true;
+        assert!(!self.poisoned, "a handler has panicked in this run");
+        self.poisoned = true;
         let begin = Instant::now();
-        let pause = self.go(until, budget).unwrap_or_else(|text| {
+        let pause = self.run_rounds(until, budget).unwrap_or_else(|text| {
             self.lost = Some(text.clone());
             Pause::Lost(text)
         });
         self.running += begin.elapsed();
-        self.unsafe_to_go_on = false;
+        self.poisoned = false;
         pause
     }
 
@@ -303,44 +305,47 @@ impl<M: Model + 'static> Scheduler<M> for Parallel<M> {
     }
 
     fn view(&mut self, see: &mut dyn FnMut(PartView<'_, M>)) {
-        for seat in &self.shared.seats {
-            see(lock(&seat.part).view());
+        for slot in &self.shared.slots {
+            see(lock(&slot.part).view());
         }
     }
 
     fn into_parts(self: Box<Self>) -> Vec<M> {
-        let Parallel { shared, team, .. } = *self;
+        let Parallel { shared, pool, .. } = *self;
         // Ends the threads, which have the other handles.
-        drop(team);
+        drop(pool);
         let shared = Arc::into_inner(shared).expect("no thread is left");
-        let parts = shared.seats.into_iter().map(|seat| sync::into_inner(seat.0.part));
+        let parts = shared
+            .slots
+            .into_iter()
+            .map(|slot| sync::into_inner(slot.into_inner().part));
         parts.map(Part::into_model).collect()
     }
 
     fn figures(&self) -> Figures {
         let shared = &*self.shared;
-        let threads = shared.tallies.len();
+        let threads = shared.thread_counters.len();
         let running = self.running.as_secs_f64();
         let waiting = match threads {
-            1 => self.away.as_secs_f64() / running,
-            _ => 1.0 - shared.sum(|tally| &tally.busy) as f64 / 1e9 / (running * threads as f64),
+            1 => self.exchange_time.as_secs_f64() / running,
+            _ => 1.0 - shared.sum(|counters| &counters.busy) as f64 / 1e9 / (running * threads as f64),
         };
-        let counts: Vec<Counts> = shared.seats.iter().map(|seat| lock(&seat.part).counts()).collect();
+        let counts: Vec<Counts> = shared.slots.iter().map(|slot| lock(&slot.part).counts()).collect();
         let sum = |count: fn(&Counts) -> u64| counts.iter().map(count).sum();
         Figures {
             threads,
-            parts: shared.seats.len(),
+            parts: shared.slots.len(),
             processes: self.transport.size(),
             events: self.handled(),
-            sent: shared.sum(|tally| &tally.sent),
+            sent: shared.sum(|counters| &counters.sent),
             rounds: self.rounds,
-            windows: shared.sum(|tally| &tally.windows),
-            stolen: shared.sum(|tally| &tally.stolen),
+            windows: shared.sum(|counters| &counters.windows),
+            stolen: shared.sum(|counters| &counters.stolen),
             waiting: if running > 0.0 { waiting.clamp(0.0, 1.0) } else { 0.0 },
             speculated: sum(|counts| counts.speculated),
             rolled_back: sum(|counts| counts.rolled_back),
             rollbacks: sum(|counts| counts.rollbacks),
-            anti_messages: sum(|counts| counts.recalls),
+            anti_messages: sum(|counts| counts.anti_messages),
             gvt_rounds: if shared.optimistic { self.rounds } else { 0 },
             peak_journal_bytes: sum(|counts| counts.peak_bytes),
         }

@@ -1,4 +1,4 @@
-//! How a model is divided: ranges of LPs, and how soon one can influence another.
+//! The partition of a model into ranges of LPs, with the lookahead between them.
 
 use crate::{Lp, Time};
 use std::ops::Range;

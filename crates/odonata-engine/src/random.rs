@@ -2,8 +2,10 @@
 //!
 //! A stream is named by (seed, owner, purpose) and its only state is a counter, which is part of
 //! the owner's journalled state: rolling back an event rolls back the numbers it drew. Number `n`
-//! of a stream is a fixed function of the name and `n` (SplitMix64: Steele, Lea, Flood, "Fast
-//! splittable pseudorandom number generators", OOPSLA 2014), whoever asks and whenever.
+//! of a stream is a fixed function of the name and `n`, by [`SplitMix64`](odonata_units::SplitMix64), whoever draws it
+//! and when.
+
+use odonata_units::{GOLDEN_GAMMA, mix64};
 
 /// What a stream is used for. Streams of different purposes are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,18 +34,11 @@ pub struct Stream {
     counter: u64,
 }
 
-#[inline]
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 impl Stream {
     /// The stream of `owner` for `purpose` in a run with `seed`.
     pub fn new(seed: u64, owner: u64, purpose: Purpose) -> Self {
-        let key = mix(mix(seed ^ 0x6f64_6f6e_6174_6121).wrapping_add(mix(owner.wrapping_add(0x9e37_79b9_7f4a_7c15))))
-            ^ mix((purpose as u64).wrapping_mul(0xd1b5_4a32_d192_ed03));
+        let key = mix64(mix64(seed ^ 0x6f64_6f6e_6174_6121).wrapping_add(mix64(owner.wrapping_add(GOLDEN_GAMMA))))
+            ^ mix64((purpose as u64).wrapping_mul(0xd1b5_4a32_d192_ed03));
         Stream { key, counter: 0 }
     }
 
@@ -51,7 +46,7 @@ impl Stream {
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.counter += 1;
-        mix(self.key.wrapping_add(self.counter.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+        mix64(self.key.wrapping_add(self.counter.wrapping_mul(GOLDEN_GAMMA)))
     }
 
     /// Uniform in `0..n`; `n` must be positive. Lemire's multiply-shift without rejection: the

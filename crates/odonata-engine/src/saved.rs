@@ -1,30 +1,29 @@
-//! State as bytes, and back.
+//! Checkpoints: state as bytes, and back.
 //!
-//! A long run is saved now and then, so that it can go on after its computer has failed; and a process hands the
-//! state of its parts to another in the same form. What is saved is complete: whoever loads it goes on as if nothing
-//! had happened, to the same results.
+//! A long run is saved from time to time, so that it can go on after its computer has failed. A process also sends the
+//! state of its parts to another in this form. A checkpoint is complete: a run that continues from it has the same
+//! results.
 //!
 //! A [`Saver`] takes values and puts their bytes into any [`Write`]r, a [`Loader`] takes them out of any [`Read`]er,
 //! both through a small buffer, so that a large state never lies in memory twice. [`Saved`] is implemented for all
 //! stores, and by [`journalled!`](crate::journalled) for what is made of them.
 //!
-//! The format is that of [postcard]: values one after the other, numbers with as many bytes as they need, no names.
-//! Only the program that has written it can read it, into an object that was built in the same way. Whoever keeps it
-//! in a file has to say there what it belongs to, and to guard it by a checksum: here only such damage is noticed as
-//! makes a value, or the number of values, impossible. Nothing that is read makes it panic, or take memory out of
-//! proportion to the input.
+//! The format is that of [postcard]: values one after the other, numbers of variable length, no names. Only the program
+//! that has written a checkpoint can read it, into an object that was built in the same way. A file needs a header that
+//! says what it belongs to, and a checksum: here only damage that makes a value or a number of values impossible is
+//! noticed. No input makes reading panic, or use memory out of proportion to the input.
 
 use crate::state::{FreeList, Rows};
-use crate::{Growing, Pool, Slot, Sparse, Store, Windowed};
+use crate::{GrowableStore, Pool, RangeStore, Slot, SparseStore, Store};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
 use std::io::{self, Read, Write};
 
-/// Bytes that are collected before they are written, and read at a time.
+/// Size of the blocks in which bytes are written and read.
 const BLOCK: usize = 1 << 16;
 
-/// Bytes that the buffer of a [`Loader`] holds at least before a value is read: more than most values take.
+/// The least number of bytes in the buffer of a [`Loader`] before a value is read: more than most values take.
 const MOST_OF_A_VALUE: usize = 1 << 10;
 
 /// Plain data that can be part of a state: what cells of stores and events are.
@@ -36,18 +35,18 @@ pub trait Saved {
     /// Writes the state.
     ///
     /// # Panics
-    /// If changes can still be taken back: their undo log would be lost.
+    /// If changes can still be undone: their undo log would be lost.
     fn save(&self, to: &mut Saver<'_>);
 
-    /// Replaces the state by one that was [saved](Self::save) by an object built in the same way. After an error it
-    /// is of no use.
+    /// Replaces the state by one that was [saved](Self::save) by an object built in the same way. After an error the
+    /// object must not be used.
     ///
     /// # Errors
     /// What is read cannot be the state of this object.
     fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged>;
 }
 
-/// What was read is not what was saved, or belongs to something else.
+/// The input is not what was saved, or belongs to something else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damaged(pub String);
 
@@ -253,7 +252,7 @@ impl<T: Slot + Cell> Saved for Pool<T> {
     fn save(&self, to: &mut Saver<'_>) {
         assert!(self.slots.log.is_empty(), "{TAKEN_BACK}");
         self.free.save(to);
-        // Slots that were never handed out may hold leftovers of a rollback.
+        // Slots that were never allocated may hold leftovers of a rollback.
         to.values(self.slots.cells[..self.touched() as usize].iter());
     }
 
@@ -281,7 +280,7 @@ impl<T: Serialize + DeserializeOwned> Saved for Rows<T> {
     }
 }
 
-impl<T: Cell + Default + PartialEq> Saved for Growing<T> {
+impl<T: Cell + Default + PartialEq> Saved for GrowableStore<T> {
     fn save(&self, to: &mut Saver<'_>) {
         assert!(self.0.log.is_empty(), "{TAKEN_BACK}");
         // Cells at their default are no part of the state, so that it makes no difference how far it has grown.
@@ -307,7 +306,7 @@ macro_rules! saved_cells {
         }
     )* };
 }
-saved_cells!(Windowed Sparse);
+saved_cells!(RangeStore SparseStore);
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! What all schedulers have in common: how a run is advanced, looked at and ended.
+//! The interface of a scheduler: how a run is advanced, inspected and ended.
 
 use crate::{Model, Saved, Time};
 
@@ -18,14 +18,14 @@ pub enum Pause {
     Lost(String),
 }
 
-/// One part of a run that stands still.
+/// A read-only view of a part between two calls of [`Scheduler::run`].
 pub struct PartView<'a, M: Model> {
     /// The part.
     pub model: &'a M,
-    /// The events that wait in it, in no order that means anything.
+    /// Its pending events, in arbitrary order.
     pub events: Box<dyn Iterator<Item = &'a M::Event> + 'a>,
-    /// The parcels that have come to it and were not yet [received](Model::receive).
-    pub parcels: Box<dyn Iterator<Item = &'a M::Parcel> + 'a>,
+    /// The remote events that have arrived and were not yet [received](Model::receive_event).
+    pub remote_events: Box<dyn Iterator<Item = &'a M::RemoteEvent> + 'a>,
 }
 
 /// Runs the parts of a model that this process holds, together with other processes if there are any.
@@ -37,28 +37,28 @@ pub struct PartView<'a, M: Model> {
 /// built from the same model in the same division: it goes on as this one would have done.
 pub trait Scheduler<M: Model>: Saved + Send {
     /// Handles all events up to and including `until`. Returns sooner, with [`Pause::Budget`], after about `budget`
-    /// events of this process or of another, at a moment at which nothing is under way between parts: all tokens
-    /// are accepted, all parcels received or seen by [`view`](Self::view), and nothing speculative is left.
+    /// events of this process or of another, when no message is in transit between parts: all remote updates are
+    /// applied, all remote events are received or shown by [`view`](Self::view), and no speculation is left.
     fn run(&mut self, until: Time, budget: u64) -> Pause;
 
-    /// The time of the last event handled, of all parts of all processes. May depend on the scheduler where events look
-    /// again for nothing, for there can be more or fewer of them; so may [`events`](Self::events).
+    /// The time of the last event handled, of all parts of all processes. It may depend on the scheduler, and so
+    /// may [`events`](Self::events): schedulers differ in how many idle wake-ups they handle.
     fn now(&self) -> Time;
 
-    /// Events handled for good by this process.
+    /// Events committed by this process.
     fn events(&self) -> u64;
 
-    /// Shows the parts of this process in order. Between runs only.
+    /// Shows the parts of this process in order. Only between two calls of [`run`](Self::run).
     fn view(&mut self, see: &mut dyn FnMut(PartView<'_, M>));
 
     /// Ends the run and hands the parts of this process back, in order.
     fn into_parts(self: Box<Self>) -> Vec<M>;
 
-    /// How the run went, so far.
+    /// The performance of the run so far.
     fn figures(&self) -> Figures;
 }
 
-/// How a scheduler fared, for people who choose one. Of this process, and dependent on chance: no results.
+/// Performance figures of a scheduler in this process. They vary from run to run and are no results of the simulation.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Figures {
     /// Threads of this process.
@@ -67,29 +67,29 @@ pub struct Figures {
     pub parts: usize,
     /// Processes.
     pub processes: usize,
-    /// Events handled for good.
+    /// Events committed.
     pub events: u64,
-    /// Parcels and tokens sent from part to part.
+    /// Remote events, remote updates and anti-messages sent from part to part.
     pub sent: u64,
-    /// How often all parts agreed on how far they may go.
+    /// Rounds: how often the bounds of all parts were computed.
     pub rounds: u64,
-    /// How often a part had something to do before it waited: in a round, or in a turn of one in which windows slide.
+    /// Windows: how often a part handled events until it had to wait, in a round or in a step of an asynchronous round.
     pub windows: u64,
-    /// Those of them that a thread took over from another.
+    /// Windows that a thread has stolen from the work queue of another one.
     pub stolen: u64,
-    /// Share of the threads' time in [`Scheduler::run`] spent in waiting for other threads and processes.
+    /// Share of the threads' time in [`Scheduler::run`] spent waiting for other threads and processes.
     pub waiting: f64,
-    /// Optimistic: events handled before it was known that they may be.
+    /// Optimistic: events handled speculatively.
     pub speculated: u64,
-    /// Optimistic: events handled and taken back.
+    /// Optimistic: events rolled back.
     pub rolled_back: u64,
-    /// Optimistic: how often a part took events back.
+    /// Optimistic: rollbacks of a part, each of one event or more.
     pub rollbacks: u64,
-    /// Optimistic: messages sent to take parcels and tokens back.
+    /// Optimistic: anti-messages sent to cancel remote events and remote updates.
     pub anti_messages: u64,
-    /// Optimistic: how often the time was computed before which nothing can be taken back.
+    /// Optimistic: how often the global virtual time was computed.
     pub gvt_rounds: u64,
-    /// Optimistic: the most that the undo logs held, bytes.
+    /// Optimistic: the largest size of the undo logs, bytes.
     pub peak_journal_bytes: u64,
 }
 
@@ -116,7 +116,7 @@ impl Figures {
         }
     }
 
-    /// Events for good as a share of all that were handled.
+    /// Committed events as a share of all that were handled.
     pub fn efficiency(&self) -> f64 {
         share(self.events, self.events + self.rolled_back).unwrap_or(1.0)
     }

@@ -1,5 +1,5 @@
-//! The sequential scheduler: one part, one thread. With one queue it is the reference for all others; with a queue for each
-//! [cluster](crate::clusters) it is the fast one of large models.
+//! The sequential scheduler: one part, one thread. With one event queue it is the reference for all other schedulers; with a
+//! queue for each [cluster](crate::clusters) of LPs it is faster on large models.
 
 use crate::core::{Core, Stop, after};
 use crate::saved::{Damaged, Loader, Saver};
@@ -20,7 +20,7 @@ impl<M: Model> Sequential<M> {
         Sequential { model, core }
     }
 
-    /// Starts every LP of `model`, which is not divided, in clusters: the parts of `partition`, which take turns.
+    /// Starts every LP of `model`, which is not divided. The parts of `partition` are clusters, each with its own queue.
     ///
     /// # Errors
     /// The partition is not one of the model's LPs.
@@ -40,11 +40,11 @@ impl<M: Model> Sequential<M> {
     pub fn run(&mut self, until: Time, budget: u64) -> Pause {
         let last = self.core.events.saturating_add(budget);
         if self.core.clusters.len() > 0 {
-            return self.core.take_turns(&mut self.model, until, last);
+            return self.core.run_windows(&mut self.model, until, last);
         }
         self.core.bound = after(self.core.limit(until));
         match (self.core.run(&mut self.model, last), self.core.halted) {
-            (Stop::Export, _) => panic!("a whole model has nobody to export to"),
+            (Stop::RemoteSend, _) => panic!("a whole model has no other part to send to"),
             (Stop::Budget, _) => Pause::Budget,
             (Stop::Bound, Some((_, code))) => Pause::Halted(code),
             (Stop::Bound, None) if self.core.queue.is_empty() => Pause::Idle,
@@ -62,12 +62,12 @@ impl<M: Model> Sequential<M> {
         self.core.events
     }
 
-    /// Events waiting.
+    /// Number of pending events.
     pub fn queued(&self) -> usize {
         self.core.queue.len() + self.core.clusters.queued()
     }
 
-    /// The events waiting, in no order that means anything.
+    /// The pending events, in arbitrary order.
     pub fn pending(&self) -> impl Iterator<Item = &M::Event> {
         let events = self.core.queue.iter().chain(self.core.clusters.iter());
         events.map(|item| &item.event)
@@ -101,7 +101,7 @@ impl<M: Model> Scheduler<M> for Sequential<M> {
         see(PartView {
             model: &self.model,
             events: Box::new(self.pending()),
-            parcels: Box::new(std::iter::empty()),
+            remote_events: Box::new(std::iter::empty()),
         });
     }
 
@@ -116,7 +116,7 @@ impl<M: Model> Scheduler<M> for Sequential<M> {
             processes: 1,
             events: self.events(),
             rounds: self.core.clusters.rounds,
-            windows: self.core.clusters.turns,
+            windows: self.core.clusters.cluster_windows,
             ..Figures::default()
         }
     }

@@ -1,15 +1,15 @@
-//! State that can be taken back: cells with an undo log.
+//! State with rollback: cells with an undo log.
 //!
-//! A [`Store`] is a vector of small `Copy` cells. Changing a cell under a journalling [`Mode`]
-//! saves its old value first, with the [`Moment`] at which that was; [`Journalled::undo`] restores
-//! everything as it was before a moment. Under [`Plain`] the log does not exist in the compiled code.
+//! A [`Store`] is a vector of small `Copy` cells. Changing a cell under a journalling [`Mode`] first logs its old value
+//! with the current [`Savepoint`]. [`Journalled::undo`] restores everything as it was before a savepoint. Under
+//! [`Plain`] the log does not exist in the compiled code.
 //!
 //! A [`Pool`] is a store with a free list (no allocation per event in steady state), a [`List`] a
 //! first-in-first-out chain through a pool's slots.
 //!
-//! Cost of the log: one copy of the cell per edit (cells are at most a cache line or two), bounded
-//! by [`Journalled::forget`] and [`Journalled::commit`], which drop what can no longer be taken back.
-//! A store that an event does not touch costs that event nothing.
+//! Cost of the log: one copy of the cell per edit (cells are at most a cache line or two).
+//! [`Journalled::fossil_collect`] and [`Journalled::commit`] bound it by dropping what will never be undone. A store
+//! that an event does not touch costs that event nothing.
 
 mod pool;
 mod prefetch;
@@ -47,52 +47,52 @@ impl Mode for Speculative {
 /// No slot: the end of a list, an empty reference.
 pub const NIL: u32 = u32::MAX;
 
-/// The number of an event among those that can be taken back. It wraps: moments that are compared lie less than 2^31
+/// A savepoint: the number of an event in the undo log. It wraps; savepoints that are compared lie less than 2^31
 /// apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment(pub u32);
+pub struct Savepoint(pub u32);
 
-impl Moment {
+impl Savepoint {
     /// Whether it is no earlier than `other`.
     #[inline]
-    pub fn is_from(self, other: Moment) -> bool {
+    pub fn is_from(self, other: Savepoint) -> bool {
         self.0.wrapping_sub(other.0) as i32 >= 0
     }
 
-    /// So many events later.
+    /// The savepoint so many events later.
     #[inline]
-    pub fn later(self, events: u32) -> Moment {
-        Moment(self.0.wrapping_add(events))
+    pub fn later(self, events: u32) -> Savepoint {
+        Savepoint(self.0.wrapping_add(events))
     }
 
-    /// From here on it is this moment, for all that this thread edits in a journalling mode.
+    /// Makes this the current savepoint of all edits of this thread in a journalling mode.
     #[inline]
     pub fn begin(self) {
         NOW.set(self);
     }
 
     #[inline(always)]
-    fn now() -> Moment {
+    fn now() -> Savepoint {
         NOW.get()
     }
 }
 
 thread_local! {
     // Here, and not in the context of an event, so that no edit needs a context.
-    static NOW: Local<Moment> = const { Local::new(Moment(0)) };
+    static NOW: Local<Savepoint> = const { Local::new(Savepoint(0)) };
 }
 
-/// Something whose changes under a journalling mode can be taken back.
+/// State whose changes under a journalling mode can be undone.
 ///
 /// Composite state implements it with [`journalled!`](crate::journalled).
 pub trait Journalled {
-    /// Takes back what was done from the moment `from` on.
-    fn undo(&mut self, from: Moment);
-    /// Forgets how to take back what was done before `until`.
-    fn forget(&mut self, until: Moment);
-    /// Forgets how to take anything back.
+    /// Undoes everything that was done since the savepoint `from`.
+    fn undo(&mut self, from: Savepoint);
+    /// Fossil collection: drops the undo log before `until`.
+    fn fossil_collect(&mut self, until: Savepoint);
+    /// Drops the whole undo log.
     fn commit(&mut self);
-    /// Bytes that the undo log holds.
+    /// Size of the undo log in bytes.
     fn logged(&self) -> usize;
     /// Adds the state's content, as it would be saved, to a digest: for proving that undo restored it.
     fn fingerprint(&self, digest: &mut crate::Digest);
@@ -101,25 +101,25 @@ pub trait Journalled {
 /// Implements [`Journalled`] and [`Saved`](crate::Saved) for a struct by naming its journalled fields.
 ///
 /// ```
-/// use odonata_engine::{journalled, Journalled, Moment, Speculative, Store};
+/// use odonata_engine::{journalled, Journalled, Savepoint, Speculative, Store};
 /// struct Counter { count: Store<u64> }
 /// journalled!(Counter { count });
 ///
 /// let mut counter = Counter { count: Store::filled(1, 5) };
-/// Moment(1).begin();
+/// Savepoint(1).begin();
 /// *counter.count.edit::<Speculative>(0) = 6;
-/// counter.undo(Moment(1));
+/// counter.undo(Savepoint(1));
 /// assert_eq!(*counter.count.get(0), 5);
 /// ```
 #[macro_export]
 macro_rules! journalled {
-    ($type:ident { $($field:ident),* $(,)? }) => {
-        impl $crate::Journalled for $type {
-            fn undo(&mut self, from: $crate::Moment) {
+    ($type:ident $(<$generic:ident: $bound:path>)? { $($field:ident),* $(,)? }) => {
+        impl $(<$generic: $bound>)? $crate::Journalled for $type $(<$generic>)? {
+            fn undo(&mut self, from: $crate::Savepoint) {
                 $( $crate::Journalled::undo(&mut self.$field, from); )*
             }
-            fn forget(&mut self, until: $crate::Moment) {
-                $( $crate::Journalled::forget(&mut self.$field, until); )*
+            fn fossil_collect(&mut self, until: $crate::Savepoint) {
+                $( $crate::Journalled::fossil_collect(&mut self.$field, until); )*
             }
             fn commit(&mut self) {
                 $( $crate::Journalled::commit(&mut self.$field); )*
@@ -131,7 +131,7 @@ macro_rules! journalled {
                 $( $crate::Journalled::fingerprint(&self.$field, digest); )*
             }
         }
-        impl $crate::Saved for $type {
+        impl $(<$generic: $bound>)? $crate::Saved for $type $(<$generic>)? {
             fn save(&self, to: &mut $crate::saved::Saver<'_>) {
                 $( $crate::Saved::save(&self.$field, to); )*
             }
@@ -143,12 +143,30 @@ macro_rules! journalled {
     };
 }
 
+/// Size in bytes from which on a vector grows by an eighth, not to twice its size: one that takes half of the
+/// computer's memory can still grow.
+const LARGE: usize = 64 << 20;
+
+/// Whether a vector of such cells grows without being copied: allocators move pages, but only of memory that is aligned as
+/// usual.
+const fn grows_in_place<T>() -> bool {
+    align_of::<T>() <= 2 * align_of::<usize>()
+}
+
+/// Makes room in a vector that is large and full. One that has to be copied when it grows does so seldom.
+#[inline]
+pub(crate) fn make_room<T>(cells: &mut Vec<T>) {
+    if grows_in_place::<T>() && cells.len() == cells.capacity() && size_of_val(&cells[..]) >= LARGE {
+        cells.reserve_exact(cells.len() / 8);
+    }
+}
+
 /// A vector of cells with an undo log.
 #[derive(Debug)]
 pub struct Store<T> {
     pub(crate) cells: Vec<T>,
-    /// What cells were before they were edited, and at which moment that was, oldest first.
-    pub(crate) log: VecDeque<(Moment, u32, T)>,
+    /// The old values of edited cells with the savepoints of the edits, oldest first.
+    pub(crate) log: VecDeque<(Savepoint, u32, T)>,
 }
 
 impl<T: Copy> Store<T> {
@@ -195,9 +213,9 @@ impl<T: Copy> Store<T> {
     pub fn edit<M: Mode>(&mut self, i: u32) -> &mut T {
         let cell = &mut self.cells[i as usize];
         if M::JOURNAL {
-            let now = Moment::now();
+            let now = Savepoint::now();
             // Handlers often edit a cell twice in a row: what it was before the event is in the log then.
-            let known = |&(moment, cell, _): &(Moment, u32, T)| (moment, cell) == (now, i);
+            let known = |&(savepoint, cell, _): &(Savepoint, u32, T)| (savepoint, cell) == (now, i);
             if !self.log.back().is_some_and(known) {
                 self.log.push_back((now, i, *cell));
             }
@@ -222,12 +240,22 @@ impl<T: Copy> Store<T> {
 
     /// Adds a cell that no event can yet have seen (growth itself is never undone).
     pub fn grow(&mut self, value: T) {
+        make_room(&mut self.cells);
         self.cells.push(value);
+    }
+
+    /// Bytes that are copied to a place of twice the size when the store grows next, if it has room for no more than `soon`
+    /// cells; 0: it has, or it is not copied.
+    pub fn growth(&self, soon: usize) -> usize {
+        match self.cells.capacity() - self.cells.len() <= soon && !grows_in_place::<T>() {
+            true => size_of_val(&self.cells[..]),
+            false => 0,
+        }
     }
 
     /// Bytes of memory held, the log included.
     pub fn memory(&self) -> usize {
-        self.cells.capacity() * size_of::<T>() + self.log.capacity() * size_of::<(Moment, u32, T)>()
+        self.cells.capacity() * size_of::<T>() + self.log.capacity() * size_of::<(Savepoint, u32, T)>()
     }
 }
 
@@ -238,17 +266,21 @@ impl<T: Copy> Default for Store<T> {
 }
 
 impl<T: Copy + serde::Serialize> Journalled for Store<T> {
-    fn undo(&mut self, from: Moment) {
-        while let Some(&(moment, i, old)) = self.log.back()
-            && moment.is_from(from)
+    fn undo(&mut self, from: Savepoint) {
+        while let Some(&(savepoint, i, old)) = self.log.back()
+            && savepoint.is_from(from)
         {
             self.cells[i as usize] = old;
             self.log.pop_back();
         }
     }
 
-    fn forget(&mut self, until: Moment) {
-        while self.log.front().is_some_and(|(moment, ..)| !moment.is_from(until)) {
+    fn fossil_collect(&mut self, until: Savepoint) {
+        while self
+            .log
+            .front()
+            .is_some_and(|(savepoint, ..)| !savepoint.is_from(until))
+        {
             self.log.pop_front();
         }
     }
@@ -258,7 +290,7 @@ impl<T: Copy + serde::Serialize> Journalled for Store<T> {
     }
 
     fn logged(&self) -> usize {
-        self.log.len() * size_of::<(Moment, u32, T)>()
+        self.log.len() * size_of::<(Savepoint, u32, T)>()
     }
 
     fn fingerprint(&self, digest: &mut crate::Digest) {

@@ -1,13 +1,14 @@
-//! How processes that share a run talk to each other: two collective operations.
+//! The transport between the processes of a run: two collective operations.
 //!
-//! [`Alone`] is one process, [`Crowd`] are threads of one process that behave as if they were several, to test
-//! with. What speaks MPI lives elsewhere.
+//! [`SingleProcess`] is for a run in one process. [`ThreadTransport`] makes threads of one process behave like several
+//! processes, for tests. The transport over MPI is a crate of its own.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The way to the other processes. Used by the thread only that calls [`Scheduler::run`](crate::Scheduler::run).
+/// Communication with the other processes of a run. Used only by the thread that calls
+/// [`Scheduler::run`](crate::Scheduler::run).
 ///
-/// An error is for good: the process, or its way to the others, is lost.
+/// An error is final: the process, or its connection to the others, is lost.
 pub trait Transport: Send {
     /// The number of this process, from 0.
     fn rank(&self) -> usize;
@@ -16,8 +17,8 @@ pub trait Transport: Send {
     fn size(&self) -> usize;
 
     /// Collective: sends `outgoing[p]` to process `p` (the own entry is empty) and receives into `incoming[p]` what
-    /// process `p` sends. What `incoming` held is forgotten, `outgoing` is empty afterwards; both have an entry per
-    /// process, and keep their memory.
+    /// process `p` sends. The previous content of `incoming` is dropped, and `outgoing` is empty afterwards. Both have
+    /// an entry per process and keep their memory.
     ///
     /// # Errors
     /// What failed, in words for the user.
@@ -32,9 +33,9 @@ pub trait Transport: Send {
 
 /// One process.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Alone;
+pub struct SingleProcess;
 
-impl Transport for Alone {
+impl Transport for SingleProcess {
     fn rank(&self) -> usize {
         0
     }
@@ -56,111 +57,115 @@ impl Transport for Alone {
 
 /// One of several threads that act as processes.
 ///
-/// If one of them is dropped, or takes part in another operation than the others, all others see an error: nobody
-/// waits for ever.
+/// If one of them is dropped, or takes part in another operation than the others, all others get an error: none waits
+/// for ever.
 #[derive(Debug)]
-pub struct Crowd {
+pub struct ThreadTransport {
     rank: usize,
     size: usize,
-    /// Operations taken part in.
+    /// Number of operations that this process has begun.
     count: u64,
-    hall: Arc<Hall>,
+    shared: Arc<SharedState>,
 }
 
 #[derive(Debug)]
-struct Hall {
-    meeting: Mutex<Meeting>,
-    over: Condvar,
+struct SharedState {
+    collective: Mutex<Collective>,
+    complete: Condvar,
 }
 
-/// What is laid on the table in an operation. Two tables are used in turn, for who is quick may begin the next
-/// operation before others have picked up what the last one left them; it cannot come to the one after.
+/// The state of the current collective operation. There are two buffers, used in turn, because a fast process may begin
+/// the next operation before others have collected the results of the last one. It cannot begin the one after that.
 #[derive(Debug)]
-struct Meeting {
-    /// Operations that all have taken part in.
+struct Collective {
+    /// Number of operations that all have completed.
     count: u64,
     arrived: usize,
-    what: What,
-    trouble: Option<String>,
-    /// Table, receiver, sender.
-    letters: [Vec<Vec<Vec<u8>>>; 2],
+    operation: Operation,
+    error: Option<String>,
+    /// By buffer, receiver and sender.
+    messages: [Vec<Vec<Vec<u8>>>; 2],
     minima: [Vec<u64>; 2],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum What {
+enum Operation {
     Exchange,
     Minimum(usize),
 }
 
-impl Crowd {
+impl ThreadTransport {
     /// `size` processes, in order of their ranks.
-    pub fn new(size: usize) -> Vec<Crowd> {
-        let hall = Arc::new(Hall {
-            meeting: Mutex::new(Meeting {
+    pub fn new(size: usize) -> Vec<ThreadTransport> {
+        let shared = Arc::new(SharedState {
+            collective: Mutex::new(Collective {
                 count: 0,
                 arrived: 0,
-                what: What::Exchange,
-                trouble: None,
-                letters: [(); 2].map(|()| vec![vec![Vec::new(); size]; size]),
+                operation: Operation::Exchange,
+                error: None,
+                messages: [(); 2].map(|()| vec![vec![Vec::new(); size]; size]),
                 minima: [Vec::new(), Vec::new()],
             }),
-            over: Condvar::new(),
+            complete: Condvar::new(),
         });
-        let member = |rank| Crowd {
+        let member = |rank| ThreadTransport {
             rank,
             size,
             count: 0,
-            hall: hall.clone(),
+            shared: shared.clone(),
         };
         (0..size).map(member).collect()
     }
 
-    /// Takes part in the next operation: lays down, waits for the others, picks up. Both are told the table.
-    fn meet(
+    /// Takes part in the next operation: contributes, waits for the others, collects. Both closures get the index of
+    /// the buffer.
+    fn run_collective(
         &mut self,
-        what: What,
-        lay_down: impl FnOnce(&mut Meeting, usize),
-        pick_up: impl FnOnce(&mut Meeting, usize),
+        operation: Operation,
+        contribute: impl FnOnce(&mut Collective, usize),
+        collect: impl FnOnce(&mut Collective, usize),
     ) -> Result<(), String> {
-        let hall = self.hall.clone();
+        let shared = self.shared.clone();
         let table = (self.count % 2) as usize;
         self.count += 1;
-        let mut meeting = hall.enter();
-        if meeting.arrived > 0 && meeting.what != what {
-            let text = format!("process {} does {what:?} where others do {:?}", self.rank, meeting.what);
-            meeting.trouble.get_or_insert(text);
-            hall.over.notify_all();
+        let mut collective = shared.enter();
+        if collective.arrived > 0 && collective.operation != operation {
+            let text = format!(
+                "process {} does {operation:?} where others do {:?}",
+                self.rank, collective.operation
+            );
+            collective.error.get_or_insert(text);
+            shared.complete.notify_all();
         }
-        if let Some(text) = &meeting.trouble {
+        if let Some(text) = &collective.error {
             return Err(text.clone());
         }
-        meeting.what = what;
-        lay_down(&mut meeting, table);
-        meeting.arrived += 1;
-        if meeting.arrived == self.size {
-            meeting.arrived = 0;
-            meeting.count += 1;
-            hall.over.notify_all();
+        collective.operation = operation;
+        contribute(&mut collective, table);
+        collective.arrived += 1;
+        if collective.arrived == self.size {
+            collective.arrived = 0;
+            collective.count += 1;
+            shared.complete.notify_all();
         }
-        while meeting.count < self.count {
-            if let Some(text) = &meeting.trouble {
+        while collective.count < self.count {
+            if let Some(text) = &collective.error {
                 return Err(text.clone());
             }
-            meeting = hall.over.wait(meeting).unwrap_or_else(PoisonError::into_inner);
+            collective = shared.complete.wait(collective).unwrap_or_else(PoisonError::into_inner);
         }
-        pick_up(&mut meeting, table);
+        collect(&mut collective, table);
         Ok(())
     }
 }
 
-impl Hall {
-    fn enter(&self) -> MutexGuard<'_, Meeting> {
-        self.meeting.lock().unwrap_or_else(PoisonError::into_inner)
+impl SharedState {
+    fn enter(&self) -> MutexGuard<'_, Collective> {
+        self.collective.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Transport for Crowd {
+impl Transport for ThreadTransport {
     fn rank(&self) -> usize {
         self.rank
     }
@@ -171,18 +176,18 @@ impl Transport for Crowd {
 
     fn exchange(&mut self, outgoing: &mut [Vec<u8>], incoming: &mut [Vec<u8>]) -> Result<(), String> {
         let me = self.rank;
-        self.meet(
-            What::Exchange,
-            |meeting, table| {
-                for (to, letter) in outgoing.iter_mut().enumerate() {
-                    std::mem::swap(letter, &mut meeting.letters[table][to][me]);
-                    letter.clear();
+        self.run_collective(
+            Operation::Exchange,
+            |collective, table| {
+                for (to, message) in outgoing.iter_mut().enumerate() {
+                    std::mem::swap(message, &mut collective.messages[table][to][me]);
+                    message.clear();
                 }
             },
-            |meeting, table| {
-                for (from, letter) in incoming.iter_mut().enumerate() {
-                    letter.clear();
-                    std::mem::swap(letter, &mut meeting.letters[table][me][from]);
+            |collective, table| {
+                for (from, message) in incoming.iter_mut().enumerate() {
+                    message.clear();
+                    std::mem::swap(message, &mut collective.messages[table][me][from]);
                 }
             },
         )
@@ -190,11 +195,11 @@ impl Transport for Crowd {
 
     fn all_min(&mut self, values: &mut [u64]) -> Result<(), String> {
         let own = values.to_vec();
-        self.meet(
-            What::Minimum(own.len()),
-            |meeting, table| {
-                let first = meeting.arrived == 0;
-                let minima = &mut meeting.minima[table];
+        self.run_collective(
+            Operation::Minimum(own.len()),
+            |collective, table| {
+                let first = collective.arrived == 0;
+                let minima = &mut collective.minima[table];
                 if first {
                     minima.clone_from(&own);
                 } else {
@@ -204,16 +209,16 @@ impl Transport for Crowd {
                         .for_each(|(all, one)| *all = (*all).min(*one));
                 }
             },
-            |meeting, table| values.copy_from_slice(&meeting.minima[table]),
+            |collective, table| values.copy_from_slice(&collective.minima[table]),
         )
     }
 }
 
-impl Drop for Crowd {
+impl Drop for ThreadTransport {
     fn drop(&mut self) {
         let text = format!("process {} has left", self.rank);
-        self.hall.enter().trouble.get_or_insert(text);
-        self.hall.over.notify_all();
+        self.shared.enter().error.get_or_insert(text);
+        self.shared.complete.notify_all();
     }
 }
 
@@ -222,9 +227,9 @@ mod tests {
     use super::*;
     use std::thread;
 
-    fn together<R: Send>(size: usize, act: impl Fn(Crowd) -> R + Sync) -> Vec<R> {
+    fn together<R: Send>(size: usize, act: impl Fn(ThreadTransport) -> R + Sync) -> Vec<R> {
         thread::scope(|scope| {
-            let handles: Vec<_> = Crowd::new(size)
+            let handles: Vec<_> = ThreadTransport::new(size)
                 .into_iter()
                 .map(|member| scope.spawn(|| act(member)))
                 .collect();
@@ -233,22 +238,22 @@ mod tests {
     }
 
     #[test]
-    fn letters_come_to_whom_they_were_sent_in_every_one_of_many_operations() {
+    fn messages_arrive_where_they_were_sent_in_every_one_of_many_operations() {
         let size = 3;
         together(size, |mut me| {
             let (mut outgoing, mut incoming) = (vec![Vec::new(); size], vec![Vec::new(); size]);
             for round in 0..200u8 {
-                for (to, letter) in outgoing.iter_mut().enumerate().filter(|(to, _)| *to != me.rank) {
-                    letter.resize(usize::from(round) % 5 + to, round ^ me.rank as u8);
+                for (to, message) in outgoing.iter_mut().enumerate().filter(|(to, _)| *to != me.rank) {
+                    message.resize(usize::from(round) % 5 + to, round ^ me.rank as u8);
                 }
                 me.exchange(&mut outgoing, &mut incoming).unwrap();
-                for (from, letter) in incoming.iter().enumerate() {
+                for (from, message) in incoming.iter().enumerate() {
                     let length = if from == me.rank {
                         0
                     } else {
                         usize::from(round) % 5 + me.rank
                     };
-                    assert_eq!(*letter, vec![round ^ from as u8; length], "round {round}");
+                    assert_eq!(*message, vec![round ^ from as u8; length], "round {round}");
                 }
                 assert!(outgoing.iter().all(Vec::is_empty));
                 let mut values = [

@@ -1,54 +1,55 @@
-//! The event queue: a timing wheel of buckets that are sorted when they are opened.
+//! The event queue (pending-event set): a timing wheel whose buckets are sorted when they are opened, as in a ladder
+//! queue.
 //!
-//! Pushing costs one append, popping a share of a small sort: about half of what a binary heap
-//! costs at the densities of a packet network. Three parts:
+//! Pushing costs one append, popping a share of a small sort: about half of what a binary heap costs at the event
+//! densities of a packet network. It has three parts:
 //!
 //! - the *open bucket*, sorted, popped from its end; a late push into it is a binary insertion;
-//! - the *wheel*: [`BUCKETS`] unsorted buckets, or as many as asked for, of `2^shift` ps each, with a bitmap of the occupied ones.
-//!   Buckets borrow their memory from a pool, last freed first used, so that it stays in cache;
-//! - coarse buckets, and a binary heap behind them, for what lies beyond the wheel's span (timers, computation, copies of
-//!   hosts; on a large machine, most events).
+//! - the *wheel*: [`BUCKETS`] unsorted buckets, or as many as asked for, of `2^shift` ps each, with a bitmap of the
+//!   occupied ones. Buckets get their memory from a pool, last freed first used, so that it stays in cache;
+//! - the *overflow*: coarse buckets, and behind them a binary heap, for events beyond the span of the wheel (timers,
+//!   computation, copies of hosts; on a large machine, most events).
 //!
-//! The bucket width follows the measured density, aiming at [`TARGET`] events per opened bucket;
-//! it has no influence on the order.
+//! The bucket width follows the measured density, aiming at [`TARGET`] events per opened bucket. It has no influence on
+//! the order.
 
-mod far;
+mod overflow;
 
 use crate::saved::{Damaged, Loader, Saver};
 use crate::{Cell, Key, Lp, Saved, Time};
-use far::Far;
+use overflow::Overflow;
 use std::cmp::Reverse;
 
 /// Number of buckets unless another one is asked for. A bucket takes 24 bytes while it is empty.
 pub const BUCKETS: usize = 8192;
 /// Events per opened bucket that the width is fitted to. The cost is flat from about 10 to 60.
 const TARGET: u64 = 12;
-/// Opened buckets between two looks at the density; fewer if there are fewer buckets, for then it matters more that
-/// the width fits.
+/// Opened buckets between two measurements of the density; fewer if there are fewer buckets, for which it matters more
+/// that the width fits.
 const REFIT_EVERY: u64 = 4096;
 /// Bounds of the bucket width: 16 ps and 16 ns.
 const SHIFTS: std::ops::RangeInclusive<u32> = 4..=14;
 
-/// A queued event.
+/// A pending event.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Scheduled<E> {
-    /// When.
+    /// Its time.
     pub time: Time,
     /// Sender and sequence number, see [`Key`].
     order: u64,
-    /// For whom.
+    /// The receiver.
     pub lp: Lp,
-    /// What.
+    /// The event itself.
     pub event: E,
 }
 
-/// Sender and sequence number as one.
+/// Sender and sequence number as one number.
 pub(crate) fn order(key: Key) -> u64 {
     u64::from(key.sender) << 32 | u64::from(key.sequence)
 }
 
 impl<E> Scheduled<E> {
-    /// An event for `lp` with its place in the order.
+    /// An event for `lp` with its key.
     #[inline]
     pub fn new(lp: Lp, key: Key, event: E) -> Self {
         Scheduled {
@@ -64,7 +65,8 @@ impl<E> Scheduled<E> {
         (self.time, self.order)
     }
 
-    /// [`rank`](Self::rank) as one number: compared without a branch, of which sorting takes many that nobody can predict.
+    /// [`rank`](Self::rank) as one number, which is compared without branches: sorting has many that cannot be
+    /// predicted.
     #[inline(always)]
     fn weight(&self) -> u128 {
         u128::from(self.time.0) << 64 | u128::from(self.order)
@@ -81,13 +83,13 @@ pub struct Wheel<E> {
     buckets: Vec<Vec<Scheduled<E>>>,
     /// Number of buckets less one.
     mask: u64,
-    /// How many buckets go into the wheel together, an eighth of all, as a power of two.
+    /// Buckets that enter the wheel together: an eighth of all, as a power of two.
     stretch: u32,
-    /// Number of the first bucket that is beyond, a multiple of a stretch; as late as the number of buckets allows.
+    /// Number of the first bucket of the overflow, a multiple of a stretch; as late as the number of buckets allows.
     horizon: u64,
     occupied: Vec<u64>,
     spare: Vec<Vec<Scheduled<E>>>,
-    far: Far<E>,
+    overflow: Overflow<E>,
     shift: u32,
     len: usize,
     opened: u64,
@@ -100,8 +102,8 @@ impl<E: Copy> Wheel<E> {
         Self::with_buckets(BUCKETS)
     }
 
-    /// An empty queue of `buckets` buckets, or of the next power of two from 64 on: few where there are many queues
-    /// with little in each.
+    /// An empty queue of `buckets` buckets, rounded up to a power of two that is at least 64. Few buckets suit many
+    /// queues with few events each.
     pub fn with_buckets(buckets: usize) -> Self {
         let buckets = buckets.next_power_of_two().max(64);
         let mut wheel = Wheel {
@@ -113,7 +115,7 @@ impl<E: Copy> Wheel<E> {
             horizon: 0,
             occupied: vec![0; buckets / 64],
             spare: Vec::new(),
-            far: Far::new(0, 0),
+            overflow: Overflow::new(0, 0),
             shift: 10,
             len: 0,
             opened: 0,
@@ -123,13 +125,13 @@ impl<E: Copy> Wheel<E> {
         wheel
     }
 
-    /// Goes to bucket `position` of `2^shift` ps, with nothing in the wheel and beyond.
+    /// Begins at bucket `position` of `2^shift` ps, with wheel and overflow empty.
     fn begin(&mut self, position: u64, shift: u32) {
         let stretch = self.stretch;
         self.position = position;
         self.shift = shift;
         self.horizon = ((position + self.mask + 1) >> stretch) << stretch;
-        self.far = Far::new(shift + stretch, self.horizon >> stretch);
+        self.overflow = Overflow::new(shift + stretch, self.horizon >> stretch);
     }
 
     /// Number of queued events.
@@ -142,10 +144,10 @@ impl<E: Copy> Wheel<E> {
         self.len == 0
     }
 
-    /// All queued events, in no order that means anything.
+    /// All pending events, in arbitrary order.
     pub fn iter(&self) -> impl Iterator<Item = &Scheduled<E>> {
         let near = self.open.iter().chain(self.buckets.iter().flatten());
-        near.chain(self.far.iter())
+        near.chain(self.overflow.iter())
     }
 
     /// Queues an event.
@@ -164,13 +166,13 @@ impl<E: Copy> Wheel<E> {
         let slot = (bucket & self.mask) as usize;
         let list = &mut self.buckets[slot];
         if list.len() == list.capacity() {
-            lend(list, &mut self.spare);
+            grow_bucket(list, &mut self.spare);
         }
         list.push(item);
         self.occupied[slot / 64] |= 1 << (slot % 64);
     }
 
-    /// Queues an event that belongs into the open bucket, or beyond the wheel.
+    /// Queues an event in the open bucket or in the overflow.
     #[inline(never)]
     fn place_apart(&mut self, item: Scheduled<E>, bucket: u64) {
         if bucket <= self.position {
@@ -178,11 +180,11 @@ impl<E: Copy> Wheel<E> {
             let at = self.open.partition_point(|other| other.weight() > weight);
             self.open.insert(at, item);
         } else {
-            self.far.push(item);
+            self.overflow.push(item);
         }
     }
 
-    /// When the next event is due. Opens no bucket, so that what is queued before it finds its place as quickly.
+    /// The time of the next event. Opens no bucket, so that pushing an earlier event stays cheap.
     pub fn next_time(&self) -> Option<Time> {
         if let Some(item) = self.open.last() {
             return Some(item.time);
@@ -192,7 +194,7 @@ impl<E: Copy> Wheel<E> {
                 let bucket = &self.buckets[(bucket & self.mask) as usize];
                 bucket.iter().map(|item| item.time).min()
             }
-            None => self.far.next_time(),
+            None => self.overflow.next_time(),
         }
     }
 
@@ -206,8 +208,8 @@ impl<E: Copy> Wheel<E> {
         self.open.pop()
     }
 
-    /// The first event if it is due before `bound`; it can be [taken](Self::pop) then. Opens no bucket in which nothing
-    /// can be.
+    /// The first event if it is before `bound`; it can then be [taken](Self::pop). Opens no bucket that begins at
+    /// `bound` or later.
     pub(crate) fn peek_before(&mut self, bound: Time) -> Option<&Scheduled<E>> {
         if self.open.is_empty() && !self.advance(bound) {
             return None;
@@ -215,20 +217,20 @@ impl<E: Copy> Wheel<E> {
         self.open.last().filter(|item| item.time < bound)
     }
 
-    /// Takes the first event if it is due before `bound`. Opens no bucket in which nothing can be.
+    /// Takes the first event if it is before `bound`. Opens no bucket that begins at `bound` or later.
     #[inline]
     pub fn pop_before(&mut self, bound: Time) -> Option<Scheduled<E>> {
-        self.pop_foreseen(bound, |_| ())
+        self.pop_prefetching(bound, |_| ())
     }
 
-    /// The same; when a bucket is opened, `foresee` is told of its events, in no order.
+    /// The same; calls `prefetch` for all events of a bucket that is opened, in arbitrary order.
     #[inline(always)]
-    pub(crate) fn pop_foreseen(&mut self, bound: Time, foresee: impl Fn(&E)) -> Option<Scheduled<E>> {
+    pub(crate) fn pop_prefetching(&mut self, bound: Time, prefetch: impl Fn(&E)) -> Option<Scheduled<E>> {
         if self.open.is_empty() {
             if !self.advance(bound) {
                 return None;
             }
-            self.open.iter().for_each(|item| foresee(&item.event));
+            self.open.iter().for_each(|item| prefetch(&item.event));
         }
         if self.open.last().is_none_or(|item| item.time >= bound) {
             return None;
@@ -239,7 +241,8 @@ impl<E: Copy> Wheel<E> {
 
     /// Opens the next occupied bucket, unless it begins at `bound` or later; `false` if there is none.
     fn advance(&mut self, bound: Time) -> bool {
-        // Soon, too, if far more has come than fits the width: buckets that are too wide cost memory and sorting.
+        // Earlier, too, if far more events have come than fit the width: buckets that are too wide cost memory and
+        // sorting.
         let looks = REFIT_EVERY.min(self.mask + 1);
         if self.opened >= looks || self.opened_events >= looks * TARGET {
             self.refit();
@@ -251,12 +254,12 @@ impl<E: Copy> Wheel<E> {
             if let Some(bucket) = self.next_occupied() {
                 break bucket;
             }
-            match self.far.next() {
+            match self.overflow.next() {
                 Some(next) if next << (self.stretch + self.shift) < bound.0 => {
-                    self.far.skip_to(next);
+                    self.overflow.skip_to(next);
                     self.horizon = next << self.stretch;
                     self.position = self.horizon - 1;
-                    self.pour();
+                    self.refill();
                 }
                 _ => return false,
             }
@@ -272,26 +275,26 @@ impl<E: Copy> Wheel<E> {
             self.spare.push(memory);
         }
         self.open.sort_unstable_by_key(|item| Reverse(item.weight()));
-        self.pour();
+        self.refill();
         self.opened += 1;
         self.opened_events += self.open.len() as u64;
         true
     }
 
-    /// Fetches what has come into the span of the wheel, which has moved on.
+    /// Moves events from the overflow into the span of the wheel, after that has moved on.
     #[inline]
-    fn pour(&mut self) {
+    fn refill(&mut self) {
         let stretch = 1 << self.stretch;
         while self.horizon + stretch - self.position <= self.mask + 1 {
             self.horizon += stretch;
-            for item in self.far.take() {
+            for item in self.overflow.take() {
                 self.place(item);
             }
         }
     }
 
-    /// Takes out the events `gone`, each once: receivers with the places of their events, all of which are queued.
-    /// Events that are equal in both stand for each other.
+    /// Removes the events `gone`, each once: receivers and keys of events that are queued. Of events that are equal in
+    /// both it does not matter which is removed.
     pub(crate) fn remove_all(&mut self, gone: impl Iterator<Item = (Lp, Key)>) {
         let mut far: Vec<((Time, u64), Lp)> = Vec::new();
         for (lp, key) in gone {
@@ -300,13 +303,13 @@ impl<E: Copy> Wheel<E> {
             if bucket <= self.position {
                 let first = self.open.partition_point(|item| item.rank() > rank);
                 let at = self.open[first..].iter().position(|item| item.lp == lp);
-                let at = first + at.expect("what is taken out is there");
-                assert_eq!(self.open.remove(at).rank(), rank, "what is taken out is there");
+                let at = first + at.expect("what is removed is there");
+                assert_eq!(self.open.remove(at).rank(), rank, "what is removed is there");
             } else if bucket < self.horizon {
                 let slot = (bucket & self.mask) as usize;
                 let list = &mut self.buckets[slot];
                 let at = list.iter().position(|item| item.rank() == rank && item.lp == lp);
-                list.swap_remove(at.expect("what is taken out is there"));
+                list.swap_remove(at.expect("what is removed is there"));
                 if list.is_empty() {
                     self.occupied[slot / 64] &= !(1 << (slot % 64));
                 }
@@ -317,7 +320,7 @@ impl<E: Copy> Wheel<E> {
             self.len -= 1;
         }
         self.len -= far.len();
-        self.far.remove_all(far);
+        self.overflow.remove_all(far);
     }
 
     /// The absolute number of the first occupied bucket after the open one.
@@ -325,7 +328,7 @@ impl<E: Copy> Wheel<E> {
         let words = self.occupied.len() as u64;
         let start = (self.position + 1) & self.mask;
         let (first, bit) = (start / 64, start % 64);
-        // The first word is looked at twice: its upper part first, its lower part last.
+        // The first word is read twice: its upper part first, its lower part last.
         for i in 0..=words {
             let at = (first + i) & (words - 1);
             let mut word = self.occupied[at as usize];
@@ -340,7 +343,7 @@ impl<E: Copy> Wheel<E> {
         None
     }
 
-    /// Adjusts the bucket width to the density since the last look.
+    /// Fits the bucket width to the density since the last time.
     #[cold]
     fn refit(&mut self) {
         let per_bucket = self.opened_events.max(1) as f64 / self.opened as f64;
@@ -359,7 +362,7 @@ impl<E: Copy> Wheel<E> {
         // machine starts.
         self.spare.clear();
         let mut all: Vec<Scheduled<E>> = self.buckets.iter_mut().flat_map(std::mem::take).collect();
-        all.extend(self.far.iter());
+        all.extend(self.overflow.iter());
         self.occupied.fill(0);
         // Stay at the same time, so that no event lies before the open bucket.
         self.begin((self.position << self.shift) >> shift, shift);
@@ -369,9 +372,9 @@ impl<E: Copy> Wheel<E> {
     }
 }
 
-/// Memory for a bucket that has none, and more for one that has no more.
+/// Gives memory to a bucket that has none, and more to one that is full.
 #[inline(never)]
-fn lend<E>(bucket: &mut Vec<Scheduled<E>>, spare: &mut Vec<Vec<Scheduled<E>>>) {
+fn grow_bucket<E>(bucket: &mut Vec<Scheduled<E>>, spare: &mut Vec<Vec<Scheduled<E>>>) {
     if bucket.capacity() == 0
         && let Some(memory) = spare.pop()
     {
@@ -380,7 +383,7 @@ fn lend<E>(bucket: &mut Vec<Scheduled<E>>, spare: &mut Vec<Vec<Scheduled<E>>>) {
     bucket.reserve(1);
 }
 
-/// In the order of their keys, so that it makes no difference how the queue has come to its events.
+/// In the order of their keys, so that the history of the queue does not matter.
 impl<E: Cell> Saved for Wheel<E> {
     fn save(&self, to: &mut Saver<'_>) {
         let mut all: Vec<&Scheduled<E>> = self.iter().collect();
@@ -496,7 +499,7 @@ mod tests {
             wheel.push(Scheduled::new(0, key(later(now), i, 1), i));
         }
         let near = wheel.buckets.iter().chain(&wheel.spare).chain([&wheel.open]);
-        let held = near.map(Vec::capacity).sum::<usize>() + wheel.far.iter().count();
+        let held = near.map(Vec::capacity).sum::<usize>() + wheel.overflow.iter().count();
         assert!(held < 5 * wheel.len(), "{held}");
     }
 

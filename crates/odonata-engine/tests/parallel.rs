@@ -6,8 +6,8 @@ mod toy;
 use odonata_engine::random::Purpose;
 use odonata_engine::saved::{from_bytes, to_bytes};
 use odonata_engine::{
-    Alone, Crowd, Figures, Optimism, Options, Parallel, Partition, Pause, Scheduler, Sequential, Stream, Time,
-    Transport,
+    Figures, Optimism, Options, Parallel, Partition, Pause, Scheduler, Sequential, SingleProcess, Stream,
+    ThreadTransport, Time, Transport,
 };
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,7 +32,7 @@ const TO_THE_END: Schedule = Schedule {
 struct Stop {
     pause: Pause,
     last: Time,
-    pending: Vec<toy::Parcel>,
+    pending: Vec<toy::RemoteJob>,
 }
 
 /// What a run does, and what it comes to.
@@ -42,7 +42,7 @@ struct Story {
     results: u128,
 }
 
-/// Events that look again are left out: one scheduler may have more of them than another, which do nothing.
+/// Wake-ups are left out: schedulers differ in the number of idle ones.
 fn act(mut run: Box<dyn Scheduler<Toy>>, schedule: &Schedule) -> (Vec<Stop>, Vec<Toy>) {
     let mut stops = Vec::new();
     for &until in schedule.stops.iter().chain(&[Time::NEVER]) {
@@ -55,7 +55,7 @@ fn act(mut run: Box<dyn Scheduler<Toy>>, schedule: &Schedule) -> (Vec<Stop>, Vec
         let (mut pending, mut last) = (Vec::new(), Time::ZERO);
         run.view(&mut |part| {
             pending.extend(part.events.filter_map(|event| part.model.job(event)));
-            pending.extend(part.parcels);
+            pending.extend(part.remote_events);
             last = last.max(part.model.last());
         });
         assert!(
@@ -103,8 +103,8 @@ fn in_clusters(params: &Params, partition: &Partition, schedule: &Schedule) -> S
     story(vec![act(Box::new(run), schedule)])
 }
 
-/// Nothing holds parts back but what they have to take back.
-const DARING: Optimism = Optimism {
+/// Bounds so large that only rollbacks limit speculation.
+const UNBOUNDED: Optimism = Optimism {
     events_per_round: 4_096,
     journal: 1 << 30,
 };
@@ -115,13 +115,13 @@ fn parallel(
     partition: &Partition,
     processes: usize,
     options: Options,
-    sliding: bool,
+    asynchronous: bool,
     schedule: &Schedule,
 ) -> Story {
     let told = in_processes(params, partition, processes, |own, first, transport| {
         let partition = Arc::new(partition.clone());
         let mut run = Parallel::new(own, partition, first, options, Box::new(transport)).unwrap();
-        run.crowd(sliding);
+        run.oversubscribe(asynchronous);
         act(Box::new(run), schedule)
     });
     story(told)
@@ -132,20 +132,20 @@ fn in_processes<R: Send>(
     params: &Params,
     partition: &Partition,
     processes: usize,
-    act: impl Fn(Vec<Toy>, usize, Crowd) -> R + Sync,
+    act: impl Fn(Vec<Toy>, usize, ThreadTransport) -> R + Sync,
 ) -> Vec<R> {
     let mut parts = toy::divide(params, partition);
     let count = parts.len();
     let processes = processes.min(count);
     let act = &act;
     thread::scope(|scope| {
-        let start = |transport: Crowd| {
+        let start = |transport: ThreadTransport| {
             let rank = transport.rank();
             let [first, end] = [rank, rank + 1].map(|rank| count * rank / processes);
             let own = parts.drain(..end - first).collect();
             scope.spawn(move || act(own, first, transport))
         };
-        let threads: Vec<_> = Crowd::new(processes).into_iter().map(start).collect();
+        let threads: Vec<_> = ThreadTransport::new(processes).into_iter().map(start).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     })
 }
@@ -196,11 +196,11 @@ fn compare(seed: u64, parts: &[usize], runs: usize) {
         for _ in 0..runs {
             let processes = 1 + random.below(3) as usize;
             let options = random_options(&mut random);
-            let sliding = random.below(2) == 0;
-            let got = parallel(&params, &partition, processes, options, sliding, &schedule);
+            let asynchronous = random.below(2) == 0;
+            let got = parallel(&params, &partition, processes, options, asynchronous, &schedule);
             assert!(
                 got == expected,
-                "toy {seed}, {parts} parts, {processes} processes, {options:?}, sliding {sliding}, {schedule:?}: {:?} instead of {:?}",
+                "toy {seed}, {parts} parts, {processes} processes, {options:?}, asynchronous {asynchronous}, {schedule:?}: {:?} instead of {:?}",
                 got.stops,
                 expected.stops
             );
@@ -210,7 +210,7 @@ fn compare(seed: u64, parts: &[usize], runs: usize) {
 
 #[test]
 fn results_equal_those_of_the_sequential_scheduler() {
-    // In toy 356 only a token is left at the end, for which nobody waits.
+    // In toy 356 only a remote update is left at the end, which causes no event.
     for seed in seeds(40).chain([356]) {
         compare(seed, &[1, 2, 3, 5, 12, Params::random(seed).lps as usize], 4);
     }
@@ -223,12 +223,15 @@ fn a_few_rounds_give_the_results_of_the_sequential_scheduler() {
     let expected = sequential(&params, &TO_THE_END);
     let partition = params.partition(vec![0, 1, 2, 4]);
     for (processes, threads) in [(1, 1), (1, 3), (2, 2)] {
-        for optimism in [None, Some(DARING)] {
+        for optimism in [None, Some(UNBOUNDED)] {
             let options = Options { threads, optimism };
-            // Threads that wait for clocks take an interpreter minutes; loom and the race detector look at these.
-            let slides = threads > 1 && !cfg!(miri);
-            for sliding in [false, true].into_iter().filter(|&sliding| slides || !sliding) {
-                let got = parallel(&params, &partition, processes, options, sliding, &TO_THE_END);
+            // Threads that wait for clocks take an interpreter minutes; loom and the race detector test these.
+            let threaded = threads > 1 && !cfg!(miri);
+            for asynchronous in [false, true]
+                .into_iter()
+                .filter(|&asynchronous| threaded || !asynchronous)
+            {
+                let got = parallel(&params, &partition, processes, options, asynchronous, &TO_THE_END);
                 assert_eq!(got, expected);
             }
         }
@@ -246,7 +249,7 @@ fn results_equal_those_of_the_sequential_scheduler_with_a_hundred_parts() {
         let expected = sequential(&params, &TO_THE_END);
         for (parts, processes, threads) in [(100, 1, 1), (130, 1, 3), (90, 3, 2)] {
             let partition = params.random_partition(parts, seed);
-            for optimism in [None, Some(DARING)] {
+            for optimism in [None, Some(UNBOUNDED)] {
                 let options = Options { threads, optimism };
                 let got = parallel(&params, &partition, processes, options, true, &TO_THE_END);
                 assert_eq!(got, expected, "{params:?}");
@@ -261,7 +264,7 @@ fn halves(params: &Params) -> Partition {
 
 fn start(params: &Params, partition: Partition, options: Options) -> Parallel<Toy> {
     let parts = toy::divide(params, &partition);
-    Parallel::new(parts, Arc::new(partition), 0, options, Box::new(Alone)).unwrap()
+    Parallel::new(parts, Arc::new(partition), 0, options, Box::new(SingleProcess)).unwrap()
 }
 
 #[test]
@@ -327,14 +330,14 @@ fn who_sends_sooner_than_the_lookahead_is_caught_on_any_thread() {
 fn who_sends_sooner_than_the_lookahead_is_caught_by_optimists_too() {
     exaggerated(Options {
         threads: 1,
-        optimism: Some(DARING),
+        optimism: Some(UNBOUNDED),
     });
 }
 
 /// LPs that are a picosecond apart, each a part of its own: nearly everything that is done beyond a window is too early.
 #[test]
 fn thousands_of_rollbacks_make_no_difference() {
-    for (threads, sliding) in [(1, false), (3, false), (3, true)] {
+    for (threads, asynchronous) in [(1, false), (3, false), (3, true)] {
         let params = Params {
             lps: 16,
             district: 1,
@@ -348,17 +351,17 @@ fn thousands_of_rollbacks_make_no_difference() {
         };
         let options = Options {
             threads,
-            optimism: Some(DARING),
+            optimism: Some(UNBOUNDED),
         };
         let mut run = start(&params, params.partition((0..=16).collect()), options);
-        run.crowd(sliding);
+        run.oversubscribe(asynchronous);
         assert_eq!(run.run(Time::NEVER, u64::MAX), Pause::Idle);
         let (events, figures) = (run.events(), run.figures());
         let results = toy::results(&Box::new(run).into_parts());
         assert_eq!(results, sequential(&params, &TO_THE_END).results);
         assert!(figures.speculated <= events + figures.rolled_back, "{figures:?}");
-        // Where windows slide, how long parts are held up, and so how much they dare, is up to the system.
-        if !sliding {
+        // In asynchronous rounds the amount of speculation depends on how the operating system schedules threads.
+        if !asynchronous {
             assert!(
                 figures.rollbacks > 2_000 && figures.anti_messages > 1_000,
                 "{figures:?}"
@@ -386,18 +389,21 @@ fn short_windows() -> Params {
 #[test]
 fn optimists_need_fewer_rounds_where_windows_are_short_and_little_is_remote() {
     let params = short_windows();
-    let [patient, daring] = [None, Some(DARING)].map(|optimism| {
+    let [conservative, optimistic] = [None, Some(UNBOUNDED)].map(|optimism| {
         let options = Options { threads: 1, optimism };
         let mut run = start(&params, params.partition(vec![0, 32, 64]), options);
         assert_eq!(run.run(Time::NEVER, u64::MAX), Pause::Idle);
         run.figures()
     });
-    assert!(daring.rounds * 10 < patient.rounds, "{daring:?}, {patient:?}");
-    assert!(daring.efficiency() > 0.9, "{daring:?}");
+    assert!(
+        optimistic.rounds * 10 < conservative.rounds,
+        "{optimistic:?}, {conservative:?}"
+    );
+    assert!(optimistic.efficiency() > 0.9, "{optimistic:?}");
 }
 
 /// What was done ahead of windows when a run pauses counts as well. With jobs that need no credits, and go on at once,
-/// nobody looks again, so that every scheduler has the same events.
+/// there are no wake-ups, so that every scheduler has the same events.
 #[test]
 fn every_event_counts_once() {
     let params = Params {
@@ -410,7 +416,7 @@ fn every_event_counts_once() {
     for threads in [1, 2] {
         let options = Options {
             threads,
-            optimism: Some(DARING),
+            optimism: Some(UNBOUNDED),
         };
         let (mut run, mut expected) = (start(&params, halves(&params), options), Sequential::new(whole()));
         for until in [10_000, 20_000, 30_000, u64::MAX].map(Time) {
@@ -426,10 +432,10 @@ fn every_event_counts_once() {
 
 /// It waits where there is no memory, and ends all the same.
 #[test]
-fn memory_for_taking_back_is_bounded() {
+fn memory_for_rollback_is_bounded() {
     let params = short_windows();
     let peak = |journal: u64| -> Figures {
-        let optimism = Optimism { journal, ..DARING };
+        let optimism = Optimism { journal, ..UNBOUNDED };
         let options = Options {
             threads: 1,
             optimism: Some(optimism),
@@ -440,7 +446,7 @@ fn memory_for_taking_back_is_bounded() {
     };
     let (plenty, little) = (peak(1 << 30), peak(100_000));
     assert!(plenty.peak_journal_bytes > 300_000, "{plenty:?}");
-    // Each of the two parts looks at its memory every 64 events of less than 1 kB.
+    // Each of the two parts checks its memory every 64 events of less than 1 kB.
     assert!(little.peak_journal_bytes < 100_000 + 2 * 64 * 1_000, "{little:?}");
     assert!(little.rounds > plenty.rounds);
 }
@@ -451,7 +457,12 @@ fn a_saved_run_goes_on_in_a_fresh_scheduler() {
     for seed in seeds(48) {
         let params = Params::random(seed);
         let expected = sequential(&params, &TO_THE_END);
-        for (parts, threads, optimism) in [(1, 1, None), (4, 1, Some(DARING)), (4, 2, None), (4, 2, Some(DARING))] {
+        for (parts, threads, optimism) in [
+            (1, 1, None),
+            (4, 1, Some(UNBOUNDED)),
+            (4, 2, None),
+            (4, 2, Some(UNBOUNDED)),
+        ] {
             let options = Options { threads, optimism };
             let build = || start(&params, params.random_partition(parts, seed), options);
             let (mut run, mut legs) = (build(), 0);
@@ -493,11 +504,11 @@ fn text(panic: Box<dyn Any + Send>) -> String {
 fn a_panic_of_a_handler_comes_to_who_called_run_and_ends_all_processes() {
     for (processes, threads, optimism) in [
         (1, 1, None),
-        (1, 2, Some(DARING)),
+        (1, 2, Some(UNBOUNDED)),
         (1, 4, None),
-        (2, 1, Some(DARING)),
+        (2, 1, Some(UNBOUNDED)),
         (2, 2, None),
-        (2, 2, Some(DARING)),
+        (2, 2, Some(UNBOUNDED)),
     ] {
         for lp in 0..4 {
             let params = Params {
@@ -528,9 +539,9 @@ fn a_panic_of_a_handler_comes_to_who_called_run_and_ends_all_processes() {
     }
 }
 
-/// A transport that spoils the first letter that it receives.
+/// A transport that spoils the first message that it receives.
 struct Spoiled {
-    crowd: Crowd,
+    crowd: ThreadTransport,
     spoil: fn(&mut Vec<u8>),
     done: bool,
 }
@@ -560,7 +571,7 @@ impl Transport for Spoiled {
 }
 
 #[test]
-fn letters_that_make_no_sense_are_an_error() {
+fn messages_that_make_no_sense_are_an_error() {
     // A byte for the kind, 4 for the receiver, 8 for the time, 8 for the key.
     let spoils: [fn(&mut Vec<u8>); 9] = [
         |bytes| bytes.truncate(1),
@@ -576,7 +587,7 @@ fn letters_that_make_no_sense_are_an_error() {
     ];
     for (i, spoil) in spoils.into_iter().enumerate() {
         let params = Params {
-            // So that the first letter is a parcel.
+            // So that the first message is a remote event.
             paying: 0.0,
             ..SMALLEST
         };
@@ -613,14 +624,14 @@ fn parts_that_are_not_those_of_the_partition_are_refused() {
         Parallel::new(parts, partition.clone(), first, Options::conservative(1), transport).err()
     };
     let parts = || toy::divide(&SMALLEST, &partition);
-    let refused = |parts, first| build(parts, first, Box::new(Alone)).unwrap();
+    let refused = |parts, first| build(parts, first, Box::new(SingleProcess)).unwrap();
     assert_eq!(refused(parts(), 1), "a process has the parts 1..3 of 2");
     assert_eq!(refused(Vec::new(), 0), "a process has the parts 0..0 of 2");
     assert_eq!(refused(parts().split_off(1), 0), "part 0 has LPs 0..2, its model 2..4");
     assert_eq!(refused(parts().split_off(1), 1), "no process has part 0 of 2");
     let twice: Vec<_> = thread::scope(|scope| {
         let build = &build;
-        let both = Crowd::new(2)
+        let both = ThreadTransport::new(2)
             .into_iter()
             .map(|crowd| scope.spawn(move || build(parts(), 0, Box::new(crowd))));
         both.collect::<Vec<_>>()

@@ -4,7 +4,7 @@ mod toy;
 
 use odonata_engine::random::Purpose;
 use odonata_engine::saved::{from_bytes, to_bytes};
-use odonata_engine::{Partition, Pause, Sequential, Stream, Time, relay};
+use odonata_engine::{Partition, Pause, Sequential, Stream, Time, run_with_restarts};
 use toy::{Halt, Params, SMALLEST, Toy};
 
 fn whole(params: &Params) -> Toy {
@@ -31,7 +31,7 @@ fn handing_a_run_over_changes_nothing_even_at_its_end() {
         let mut random = Stream::new(seed, 1, Purpose::Host);
         let most = [20, 300, 5_000][seed as usize % 3];
         let leg = || 1 + u64::from(random.below(most));
-        let mut run = relay(|| whole(&params), leg).unwrap_or_else(|error| panic!("{error}: {params:?}"));
+        let mut run = run_with_restarts(|| whole(&params), leg).unwrap_or_else(|error| panic!("{error}: {params:?}"));
         assert_eq!(summary(&run), summary(&plain), "{params:?}");
         // Whoever loads a run that has been halted knows why.
         let mut last = Sequential::new(whole(&params));

@@ -1,8 +1,8 @@
-//! The toy itself: it can be taken back, it does all that it is meant to do, and its digest sees order.
+//! Tests of the toy model: its events can be undone, it does what it is meant to do, and its digest depends on order.
 
 mod toy;
 
-use odonata_engine::{Partition, Pause, Rehearsal, Sequential, Time};
+use odonata_engine::{Partition, Pause, RollbackCheck, Sequential, Time};
 use toy::{Halt, Params, SMALLEST, Toy};
 
 fn whole(params: &Params) -> Toy {
@@ -15,13 +15,13 @@ fn run(params: &Params) -> (Pause, Sequential<Toy>) {
 }
 
 #[test]
-fn every_handler_can_be_taken_back() {
+fn every_event_can_be_undone() {
     for seed in 0..40 {
         let params = Params {
             halts: Vec::new(),
             ..Params::random(seed)
         };
-        let events = Rehearsal::new(whole(&params)).run(120).unwrap();
+        let events = RollbackCheck::new(whole(&params)).run(120).unwrap();
         assert!(events > 10, "{params:?}");
     }
 }

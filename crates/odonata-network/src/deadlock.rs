@@ -99,6 +99,15 @@ impl Choice for Script<'_> {
 
 /// Calls `visit` with every outcome of the decision at `router`.
 pub fn outcomes(routing: &Routing, router: u32, header: Header, mut visit: impl FnMut(Decision, Header)) {
+    outcomes_while(routing, router, header, |decision, next| {
+        visit(decision, next);
+        true
+    });
+}
+
+/// The same until `visit` says that it has seen enough. A single decision can have too many outcomes: one that chooses
+/// among the cables of several bundles has their product.
+fn outcomes_while(routing: &Routing, router: u32, header: Header, mut visit: impl FnMut(Decision, Header) -> bool) {
     let mut answers = Vec::new();
     loop {
         let mut next = header;
@@ -110,7 +119,9 @@ pub fn outcomes(routing: &Routing, router: u32, header: Header, mut visit: impl 
                 at: 0,
             },
         );
-        visit(decision, next);
+        if !visit(decision, next) {
+            return;
+        }
         // The next script in lexicographic order.
         while let Some((answer, n)) = answers.pop() {
             if answer + 1 < n {
@@ -142,10 +153,11 @@ struct Explorer<'a> {
 }
 
 impl Explorer<'_> {
-    /// Adds the dependencies of `state` and calls `visit` with the states that follow.
+    /// Adds the dependencies of `state` and calls `visit` with the states that follow: with all of them, if there are
+    /// decisions left then.
     fn step(&mut self, state: State, mut visit: impl FnMut(State)) {
         let topology = self.routing.topology();
-        outcomes(self.routing, state.router, state.header, |decision, header| {
+        outcomes_while(self.routing, state.router, state.header, |decision, header| {
             self.left = self.left.saturating_sub(1);
             let class = topology.class(decision.port) as usize;
             self.used[class] = self.used[class].max(decision.level + 1);
@@ -168,6 +180,7 @@ impl Explorer<'_> {
                     header,
                 });
             }
+            self.left > 0
         });
     }
 }
@@ -274,6 +287,9 @@ pub fn check_within(routing: &Routing, most: u64) -> Option<Proof> {
                 }
             });
         }
+    }
+    if explorer.left == 0 {
+        return None;
     }
     Some(Proof {
         channels: explorer.graph.channels.len(),

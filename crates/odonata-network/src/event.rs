@@ -20,21 +20,21 @@ pub enum FabricEvent {
         /// Input buffer, by its own number in the part.
         buffer: u32,
     },
-    /// A cycle of the router (pipelined routers). Canonical.
+    /// A cycle of the router (pipelined routers). An idempotent wake-up.
     Tick,
-    /// Look at output port `port` again: it became free or got a credit. Canonical.
+    /// Wake-up of output port `port`: it became free or got a credit.
     Port {
         /// Output port, by its own number in the part.
         port: u32,
     },
-    /// Look at the head of input buffer `buffer` again: its predecessor's tail has left. Canonical.
+    /// Wake-up of input buffer `buffer`: the tail before its head has left.
     Input {
         /// Input buffer (port and virtual channel), likewise.
         buffer: u32,
     },
-    /// Tell the group of what has changed at the global ports. Canonical.
+    /// Tell the group of what has changed at the global ports. An idempotent wake-up.
     Publish,
-    /// Look at NIC `nic` again. Canonical.
+    /// Wake-up of NIC `nic`.
     Nic {
         /// NIC, counted over the nodes of the part.
         nic: u32,
@@ -49,6 +49,16 @@ pub enum FabricEvent {
         /// Notification slot.
         notification: u32,
     },
+    /// The last byte of message `message` has left its source (without packets).
+    Sent {
+        /// Message slot.
+        message: u32,
+    },
+    /// The first byte of message `message` is at the interface of its target (without packets).
+    Incoming {
+        /// Message slot.
+        message: u32,
+    },
     /// All bytes of message `message` are at its target.
     Arrived {
         /// Message slot.
@@ -57,9 +67,10 @@ pub enum FabricEvent {
 }
 
 impl FabricEvent {
-    /// Whether it only looks again, perhaps in vain: there may be more or fewer of them, depending on who handles events.
+    /// Whether it is an idempotent wake-up, which may find nothing to do: there may be more or fewer of them, depending on who
+    /// handles events.
     #[inline]
-    pub fn looks_again(self) -> bool {
+    pub fn is_wake_up(self) -> bool {
         matches!(
             self,
             FabricEvent::Tick

@@ -10,13 +10,22 @@
 //!                                     └─────────────────────────┘
 //! ```
 //!
-//! One logical process is a router with its NICs and nodes. Two router models share everything but the
-//! place where packets wait: [`input_queued`](RouterModel::InputQueued) (the default: a buffer per input
-//! port and virtual channel, virtual cut-through) and [`output_queued`](RouterModel::OutputQueued) (as the
-//! dragonfly models of CODES have it).
+//! One logical process is a router with its NICs and nodes. The code is divided by component, each of which owns its state:
 //!
-//! **Credits are lazy.** A credit is put on a list of the upstream port with the time from which it
-//! counts, and looked at when somebody next needs it; only a port that is waiting for one gets an event
+//! | read | for |
+//! |---|---|
+//! | `fabric` | how the components are put together, which of them handles an event, what the hosts call |
+//! | `flow` | links, virtual channels, credits; link traversal |
+//! | `nic` | messages to packets, or to flits |
+//! | `analytic` | messages without packets: the LogGP model |
+//! | `router` | the three router models |
+//! | `route_computation`, [`routing`] | what a routing sees of a router, and the routings |
+//! | `control` | traffic classes, congestion control, who held up whom |
+//! | `boundary` | what goes to other parts of a divided machine |
+//! | `statistics`, `stall` | what is counted; what holds packets up when nothing moves |
+//!
+//! **Credits are lazy.** A credit is put beside its port with the time from which it
+//! counts, and counted when somebody next needs it; only a port that is waiting for one gets an event
 //! for it. A credit due at `t` counts for every event at `t`.
 //!
 //! **Traffic classes** have virtual channels of their own and a share of every link ([`TrafficClasses`]); a packet of one class never
@@ -29,48 +38,46 @@
 //! **One event per hop** where nothing is in the way: the event at a router is the moment its head has
 //! been routed (link latency and pipeline included), and an idle port sends at once.
 
-mod blame;
-mod border;
-mod clocked;
-mod congestion;
-mod credit;
+mod analytic;
+mod boundary;
+mod context;
+mod control;
 pub mod deadlock;
 mod event;
 mod fabric;
-mod flit_credit;
-mod input_queued;
-mod knowledge;
-mod levels;
-mod limits;
-mod link;
+mod features;
+mod flow;
 pub mod lookahead;
-mod measured;
 mod message;
 mod nic;
-mod nic_choice;
-mod output_queued;
 mod packet;
 mod params;
-mod port;
-mod report;
+mod remote_congestion;
+mod route_computation;
+mod router;
 pub mod routing;
-mod sampling;
-mod shares;
-mod stats;
-mod watch;
+pub mod settings;
+mod stall;
+mod statistics;
 
-pub use blame::{LinkCharge, PLACES, RESOURCES, WaitSeries};
-pub use border::{Parcel, Token};
+pub use analytic::LogGp;
+pub use boundary::{RemoteCredit, RemoteEvent, RemoteFlit, RemoteLoad, RemoteNotification, RemotePacket, RemoteUpdate};
+pub use context::FabricContext;
+pub use control::blame::{LinkCharge, PLACES, RESOURCES, WaitSeries};
 pub use event::{FabricEvent, Notice};
-pub use fabric::{Blueprint, Fabric};
-pub use measured::Measured;
-pub use message::{Content, Message, Traffic};
+pub use fabric::{Blueprint, Extent, FLIT_CREDIT_BYTES, Fabric, Footprint, MESSAGE_BYTES, PACKET_BYTES};
+pub use message::{Message, Payload, Traffic};
+pub use nic::{HALT_QUEUE, Overflow};
 pub use odonata_blame::Waited;
 pub use params::{
-    Allocator, Arbitration, Broadcast, CongestionControl, Detour, DetourRule, Ecn, InputQueues, Knowledge, LinkParams,
-    MOST_CLASSES, NetworkParams, NicParams, PerFlow, Pipeline, RouterModel, Switching, TrafficClass, TrafficClasses,
-    VirtualChannels,
+    Broadcast, Detour, Knowledge, MOST_CLASSES, NetworkParams, RunParams, TrafficClasses, VirtualChannels,
 };
-pub use sampling::{CYCLE_BINS, Sample, Sampled, Sampling};
-pub use stats::{Histogram, LinkStats, NodeStats, SeriesCell, TrafficStats};
-pub use watch::{Channel, Deadlock, PacketView, Waiting, find_deadlock};
+pub use settings::{
+    Allocator, Arbitration, Comparison, CongestionControl, InputQueues, Link, Nic, Pipeline, RouterModel, Switching,
+    TrafficClass,
+};
+pub use stall::{Channel, Deadlock, PacketView, Waiting, find_deadlock};
+pub use statistics::{
+    CYCLE_BINS, Histogram, LinkPeriod, LinkStats, Measured, NodeStats, Sample, Sampled, Sampling, SeriesCell,
+    TrafficStats,
+};

@@ -30,6 +30,8 @@ pub struct LinkDelays {
     pub credit: [Time; LinkClass::COUNT],
     /// The number of routers of a group, and the delay with which they tell each other of their ports; if they do.
     pub groups: Option<(u32, Time)>,
+    /// The latency of messages that do not go in packets: from any router to any other, over no cable.
+    pub everywhere: Option<Time>,
 }
 
 impl LinkDelays {
@@ -39,12 +41,19 @@ impl LinkDelays {
             packet: links.map(|(latency, _)| latency + router_delay),
             credit: links.map(|(_, credit_delay)| credit_delay),
             groups: None,
+            everywhere: None,
         }
     }
 
     /// With groups whose routers tell each other of their ports, as [`Fabric::groups`](crate::Fabric::groups) says.
     pub fn with_groups(self, groups: Option<(u32, Time)>) -> LinkDelays {
         LinkDelays { groups, ..self }
+    }
+
+    /// With messages that go from any router to any other, without packets, as
+    /// [`NetworkParams::analytic`] says.
+    pub fn with_messages(self, everywhere: Option<Time>) -> LinkDelays {
+        LinkDelays { everywhere, ..self }
     }
 
     /// The lookahead over a cut cable of `class`.
@@ -55,8 +64,8 @@ impl LinkDelays {
 
 impl From<&NetworkParams> for LinkDelays {
     fn from(params: &NetworkParams) -> LinkDelays {
-        let links = params.links.map(|link| (link.latency, link.credit_delay));
-        LinkDelays::new(links, params.routing_delay())
+        let links = params.links.map(|link| (*link.latency, *link.credit_delay));
+        LinkDelays::new(links, params.routing_delay()).with_messages(params.analytic.map(|model| model.latency))
     }
 }
 
@@ -102,6 +111,13 @@ pub fn partition(topology: &Topology, delays: &LinkDelays, bounds: &[u32]) -> Re
     // Per other part the smallest delay found so far, and which of them have one.
     let mut smallest = vec![Time::NEVER; parts];
     let mut found: Vec<u32> = Vec::new();
+    if let Some(latency) = delays.everywhere {
+        let others = |part| (0..parts as u32).filter(move |&other| other != part);
+        let senders = (0..parts as u32).map(|part| others(part).map(|other| (other, latency)).collect());
+        return Ok(
+            Partition::new(bounds.to_vec(), senders.collect()).expect("bounds rise, and the latency is positive")
+        );
+    }
     for part in 0..parts {
         for cable in cables_of(topology, bounds[part]..bounds[part + 1]) {
             let sender = part_of[cable.far_router as usize];

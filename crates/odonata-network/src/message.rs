@@ -1,19 +1,22 @@
 //! Messages: what the hosts hand to the fabric and get back.
 
-use odonata_engine::{NIL, Slot, Time};
+use odonata_engine::{Cell, NIL, Slot, Time, WireFormat};
 
 /// Whose traffic it is: an index into the run's list of (job, MPI or I/O).
 pub type Traffic = u16;
 
-/// What a message carries for the hosts; the fabric does not look at it.
-pub type Content = [u32; 9];
+/// What a message carries for the hosts: small plain data at which the fabric does not look, and which goes along to other
+/// parts. At most 40 bytes, so that a message stays within two cache lines.
+pub trait Payload: Cell + WireFormat {}
+
+impl<P: Cell + WireFormat> Payload for P {}
 
 /// A message from node to node. The fabric cuts it into packets and reports two moments:
 /// [`Notice::Sent`](crate::Notice::Sent) when the last packet starts on the terminal link,
 /// and [`Notice::Arrived`](crate::Notice::Arrived) when the last byte is at the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[repr(C, align(32))]
-pub struct Message {
+pub struct Message<P> {
     // What is needed when a packet arrives stands first, in one cache line.
     /// Bytes of payload; 0 travels as one header-only packet.
     pub bytes: u64,
@@ -22,7 +25,7 @@ pub struct Message {
     /// Receiving node; if it is `source`, the message goes through the router and back.
     pub target: u32,
     /// For a copy in another part: its slot in the part of its target, if it has stayed there; else [`NIL`]. For the
-    /// message at its target: [`EXPECTED`](Self::EXPECTED) if its packets come from other parts.
+    /// message at its target: [`EXPECTED`] if its packets come from other parts.
     pub(crate) home: u32,
     pub(crate) next: u32,
     /// Whose traffic it is.
@@ -40,17 +43,21 @@ pub struct Message {
     /// Counts the messages of its source; only where there are several parts.
     pub(crate) number: u32,
     /// For the hosts; the fabric does not look at it.
-    pub content: Content,
+    pub content: P,
 }
 
-const _: () = assert!(size_of::<Message>() == 96);
+/// In place of [`Message::home`]: packets of the message come from other parts.
+pub(crate) const EXPECTED: u32 = u32::MAX - 1;
 
-impl Message {
-    /// See [`home`](Self::home).
-    pub(crate) const EXPECTED: u32 = u32::MAX - 1;
+const _: () = assert!(size_of::<Message<[u32; 10]>>() == BYTES);
 
+/// Most bytes of a message, whatever it carries.
+pub(crate) const BYTES: usize = 96;
+
+impl<P> Message<P> {
     /// A message of `bytes` from `source` to `target`, with both notices wanted.
-    pub fn new(source: u32, target: u32, bytes: u64, traffic: Traffic, created: Time, content: Content) -> Self {
+    pub fn new(source: u32, target: u32, bytes: u64, traffic: Traffic, created: Time, content: P) -> Self {
+        const { assert!(size_of::<Self>() <= BYTES, "a message carries at most 40 bytes") };
         Message {
             bytes,
             created,
@@ -69,7 +76,7 @@ impl Message {
     }
 }
 
-impl Slot for Message {
+impl<P: Payload> Slot for Message<P> {
     fn next(&self) -> u32 {
         self.next
     }

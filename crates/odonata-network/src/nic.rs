@@ -9,20 +9,30 @@
 //! entered[k] = max(message queued, entered[k-1] + serialisation[k-1], sent[k - queue])
 //! ```
 //!
-//! Each traffic class has these queues for itself; which of them sends is in [`nic_choice`](crate::nic_choice).
+//! Each traffic class has these queues for itself; which of them sends is in [`choice`].
 
-use crate::fabric::Fabric;
-use crate::params::{RouterModel, Switching};
-use crate::{FabricEvent, Notice};
-use odonata_engine::{Context, List, Mode, NIL, Time};
+mod choice;
+mod flits;
+mod overflow;
+mod throttle;
+
+pub use overflow::{HALT_QUEUE, Overflow};
+
+use crate::fabric::Shared;
+use crate::features::{HandlerContext, Uses};
+use crate::router::pipelined::Pipelined;
+use crate::settings::{RouterModel, Switching};
+use crate::statistics::Transmission;
+use crate::{FabricEvent, Notice, Payload};
+use odonata_engine::{List, NIL, Rows, Store, Time};
 use odonata_topology::LinkClass;
 
 /// Longest packet queue.
 pub(crate) const MOST_QUEUED: usize = 16;
 
-/// State of a NIC's sending side for one traffic class; its link's state is an [`OutPort`](crate::port::OutPort).
+/// State of a NIC's sending side for one traffic class; its link's state is an [`OutPort`](crate::flow::OutPort).
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Nic {
+pub(crate) struct SourceQueue {
     /// Messages in order of arrival.
     pub(crate) queue: List,
     /// Bytes of the first message that are not yet in packets.
@@ -39,10 +49,12 @@ pub(crate) struct Nic {
     pub(crate) vc: u8,
     /// Messages so far, of all classes; kept with the first.
     count: u32,
+    /// Those of them that wait here, wholly or in part, of all classes; kept with the first.
+    pub(crate) waiting: u32,
 }
 
-impl Nic {
-    pub(crate) const IDLE: Nic = Nic {
+impl SourceQueue {
+    pub(crate) const IDLE: SourceQueue = SourceQueue {
         queue: List::EMPTY,
         unsent: 0,
         next_entry: Time::ZERO,
@@ -51,166 +63,197 @@ impl Nic {
         flits: 0,
         vc: 0,
         count: 0,
+        waiting: 0,
     };
 }
 
-impl Fabric {
+/// The NICs of a part.
+#[derive(Debug)]
+pub(crate) struct Nics {
+    /// One per NIC and traffic class.
+    lanes: Store<SourceQueue>,
+    classes: u8,
+    /// When more messages than may came to wait at a NIC, and at which.
+    overflows: Rows<Overflow>,
+}
+odonata_engine::journalled!(Nics { lanes, overflows });
+
+impl Nics {
+    pub(crate) fn new(nics: usize, classes: u8) -> Nics {
+        Nics {
+            lanes: Store::filled(nics * usize::from(classes), SourceQueue::IDLE),
+            classes,
+            overflows: Rows::new(),
+        }
+    }
+
+    /// Bytes of a NIC and traffic class.
+    pub(crate) const OF_A_LANE: usize = size_of::<SourceQueue>();
+
+    pub(crate) fn memory(&self) -> usize {
+        self.lanes.memory()
+    }
+
     /// The number of the queues of `class` at `nic`.
     #[inline(always)]
     pub(crate) fn lane(&self, nic: u32, class: u8) -> u32 {
-        nic * u32::from(self.shares.classes) + u32::from(class)
+        nic * u32::from(self.classes) + u32::from(class)
     }
 
     /// A message joins the queue of its source's NIC.
-    pub(crate) fn enqueue_message<E, C>(&mut self, ctx: &mut C, message: u32) -> Option<Notice>
-    where
-        E: Copy + From<FabricEvent>,
-        C: Context<E>,
-    {
-        let m = *self.messages.get(message);
-        let nic = self.flow.links.nic(m.source);
-        self.traffic.edit::<C>(u32::from(m.traffic)).bytes_sent += m.bytes;
-        if self.sampler.on.is_some() {
-            let packets = m.bytes.div_ceil(self.params.packet).max(1);
-            self.sampler.created::<C>(m.traffic, m.created, packets, m.bytes);
+    pub(crate) fn enqueue<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        pipelined: &Pipelined,
+        message: u32,
+    ) -> Option<Notice> {
+        let m = *shared.messages.get(message);
+        let nic = shared.flow.links.nic(m.source);
+        shared.stats.handed_over::<C, _>(&m, shared.setup.params.packet);
+        if shared.flow.is_blamed::<C>() {
+            let link = shared.flow.links.ports + nic;
+            shared.flow.join_output::<C>(link, m.traffic, ctx.now());
         }
-        if self.flow.books.is_on() {
-            let link = self.flow.links.ports + nic;
-            self.flow.join_output::<C>(link, m.traffic, ctx.now());
-        }
-        let lane = self.lane(nic, self.params.classes.of(m.traffic));
-        let limit = match self.control.is_on() && !self.control.limits.is_empty(lane) {
+        let lane = self.lane(nic, shared.setup.params.classes.of(m.traffic));
+        let limit = match shared.congestion.is_on::<C>() && !shared.congestion.limits.is_empty(lane) {
             true => {
-                self.control.limits.prune::<C>(lane, ctx.now());
-                self.control.limits.find(lane, m.target)
+                shared.congestion.limits.prune::<C>(lane, ctx.now());
+                shared.congestion.limits.find(lane, m.target)
             }
             false => NIL,
         };
         let first = if limit != NIL {
-            self.control.limits.push::<C>(&mut self.messages, limit, message)
+            shared.congestion.limits.push::<C>(&mut shared.messages, limit, message)
         } else {
-            let mut queue = self.nics.get(lane).queue;
+            let mut queue = self.lanes.get(lane).queue;
             let first = queue.is_empty();
-            queue.push::<C, _>(&mut self.messages, message);
-            let cell = self.nics.edit::<C>(lane);
+            queue.push::<C, _>(&mut shared.messages, message);
+            let cell = self.lanes.edit::<C>(lane);
             cell.queue = queue;
             if first {
                 cell.unsent = m.bytes;
             }
             first
         };
-        let counter = self.nics.edit::<C>(self.lane(nic, 0));
+        let counter = self.lanes.edit::<C>(self.lane(nic, 0));
         counter.count = counter.count.wrapping_add(1);
-        if self.divided {
-            self.messages.edit::<C>(message).number = counter.count;
+        counter.waiting += 1;
+        let overflows = counter.waiting > shared.setup.params.nic.message_queue;
+        if shared.boundary.divided {
+            shared.messages.edit::<C>(message).number = counter.count;
+        }
+        if overflows {
+            self.overflow(ctx, m.source);
         }
         if !first {
             return None;
         }
-        match self.params.router {
-            RouterModel::Pipelined => self.serve_nic_clocked::<E, C>(ctx, nic),
-            _ => self.serve_nic::<E, C>(ctx, nic),
+        match shared.setup.params.router {
+            RouterModel::Pipelined => self.serve_flits(ctx, shared, pipelined, nic),
+            RouterModel::InputQueued | RouterModel::OutputQueued => self.serve(ctx, shared, nic),
         }
     }
 
     /// Sends the next packet, if there is one, the link is free and the router has room.
-    pub(crate) fn serve_nic<E, C>(&mut self, ctx: &mut C, nic: u32) -> Option<Notice>
-    where
-        E: Copy + From<FabricEvent>,
-        C: Context<E>,
-    {
-        if self.shares.is_on() || self.control.is_on() {
-            return self.serve_nic_choosing::<E, C>(ctx, nic);
+    pub(crate) fn serve<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        nic: u32,
+    ) -> Option<Notice> {
+        if shared.classes.is_on::<C>() || shared.congestion.is_on::<C>() {
+            return self.serve_choosing(ctx, shared, nic);
         }
         let now = ctx.now();
-        let number = self.flow.links.ports + nic;
-        let message = self.nics.get(nic).queue.head;
+        let number = shared.flow.links.ports + nic;
+        let message = self.lanes.get(nic).queue.head;
         if message == NIL {
             return None;
         }
-        let free_at = self.flow.ports.get(number).free_at;
+        let free_at = shared.flow.port(number).free_at;
         if free_at > now {
-            self.flow.wake::<E, C>(ctx, number, free_at);
+            shared.flow.wake_up(ctx, number, free_at);
             return None;
         }
-        let bytes = self.nics.get(nic).unsent.min(self.params.packet) as u32;
-        let flits = self.flits(bytes);
-        if !self.flow.has_room::<C>(number, 0, flits, now) {
-            self.flow.await_credits::<E, C>(ctx, number);
+        let unsent = self.lanes.get(nic).unsent;
+        let bytes = unsent.min(shared.setup.params.packet) as u32;
+        let flits = shared.setup.flits(bytes);
+        if !shared.flow.has_room::<C>(number, 0, flits, now) {
+            shared.flow.await_credits(ctx, number);
             return None;
         }
-        let last = self.nics.get(nic).unsent == u64::from(bytes);
-        let free_at = self.send_from_nic::<E, C>(ctx, nic, (0, false), message, (bytes, flits, last));
-        self.advance_lane::<C>(nic, bytes);
-        if !self.nics.get(nic).queue.is_empty() {
-            self.look_ahead::<E, C>(ctx, nic, number, free_at);
+        let last = unsent == u64::from(bytes);
+        let free_at = self.send(ctx, shared, nic, (0, false), message, (bytes, flits, unsent));
+        self.advance_lane::<C>(shared, nic, bytes);
+        if !self.lanes.get(nic).queue.is_empty() {
+            self.wake_up_ahead(ctx, shared, nic, number, free_at);
         }
-        (last && self.messages.get(message).notify_sent).then_some(Notice::Sent { message })
+        (last && shared.messages.get(message).notify_sent).then_some(Notice::Sent { message })
     }
 
     /// A packet of `bytes` of the first message of `lane` has been sent.
     #[inline]
-    pub(crate) fn advance_lane<M: Mode>(&mut self, lane: u32, bytes: u32) {
-        let cell = self.nics.edit::<M>(lane);
+    pub(crate) fn advance_lane<M: Uses>(&mut self, shared: &Shared<impl Payload>, lane: u32, bytes: u32) {
+        let cell = self.lanes.edit::<M>(lane);
         cell.unsent -= u64::from(bytes);
         if cell.unsent > 0 {
             return;
         }
         let mut queue = cell.queue;
-        queue.pop(&self.messages);
+        queue.pop(&shared.messages);
         let unsent = if queue.is_empty() {
             0
         } else {
-            self.messages.get(queue.head).bytes
+            shared.messages.get(queue.head).bytes
         };
-        let cell = self.nics.edit::<M>(lane);
+        let cell = self.lanes.edit::<M>(lane);
         (cell.queue, cell.unsent) = (queue, unsent);
     }
 
     /// Sends a packet of `message`, which is of traffic class `class`, and whether its flow is limited, now: of so many bytes, in
-    /// so many flits, and whether it is the last one. Returns when the link is free again.
+    /// so many flits, being the first of so many bytes that are not sent. Returns when the link is free again.
     #[inline]
-    pub(crate) fn send_from_nic<E, C>(
+    pub(crate) fn send<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
         nic: u32,
         (class, limited): (u8, bool),
         message: u32,
-        (bytes, flits, last): (u32, u32, bool),
-    ) -> Time
-    where
-        E: Copy + From<FabricEvent>,
-        C: Context<E>,
-    {
+        (bytes, flits, unsent): (u32, u32, u64),
+    ) -> Time {
         let now = ctx.now();
-        let number = self.flow.links.ports + nic;
-        let link = *self.flow.links.get(number);
+        let number = shared.flow.links.ports + nic;
+        let link = shared.flow.link(number);
+        let last = unsent == u64::from(bytes);
         let serialisation = link.serialisation(bytes);
         let tail_out = now + serialisation;
-        let head_out = match self.params.switching {
+        let head_out = match shared.setup.params.switching {
             Switching::CutThrough | Switching::Wormhole => now + link.flit_time(serialisation),
             Switching::StoreAndForward => tail_out,
         };
         // A NIC that may not send as fast as its link can does so in whole packets.
-        let slowed = match self.params.nic.rate {
+        let rate = C::EXTRAS.then(|| shared.setup.params.nic_rate(shared.flow.links.node(nic)));
+        let slowed = match rate.flatten() {
             Some(rate) => now + rate.time_for(odonata_units::Bytes(u64::from(bytes))),
             None => Time::ZERO,
         };
         let free_at = tail_out.max(Time(now.0 + 1)).max(slowed);
-        if self.flow.books.is_on() {
-            let owner = self.messages.get(message).traffic;
-            self.flow
+        if shared.flow.is_blamed::<C>() {
+            let owner = shared.messages.get(message).traffic;
+            shared
+                .flow
                 .hold_nic::<C>((number, class), owner, (now, free_at), (last, limited));
         }
-        let port = self.flow.ports.edit::<C>(number);
-        port.hungry = false;
-        port.free_at = free_at;
-        self.flow.claim::<C>(number, class, flits);
+        shared.flow.set_awaits_credit::<C>(number, false);
+        shared.flow.edit_port::<C>(number).free_at = free_at;
+        shared.flow.claim::<C>(number, class, flits);
 
-        let length = self.params.nic.queue as u8;
-        let queued = self.messages.get(message).queued;
+        let length = shared.setup.params.nic.queue as u8;
+        let queued = shared.messages.get(message).queued;
         let lane = self.lane(nic, class);
-        let cell = self.nics.edit::<C>(lane);
+        let cell = self.lanes.edit::<C>(lane);
         let place = usize::from(cell.place);
         let following = if cell.place + 1 == length { 0 } else { cell.place + 1 };
         let room_since = cell.started[place] + serialisation;
@@ -221,42 +264,57 @@ impl Fabric {
         // packet `length - 1` before it.
         let full_until = cell.started[usize::from(following)];
         cell.place = following;
-
-        let stats = self.links.edit::<C>(number);
-        stats.bytes += u64::from(bytes);
-        stats.packets += 1;
-        stats.busy += serialisation;
-        if full_until > entered {
-            stats.saturation += full_until - entered;
-            stats.stalled += 1;
+        if last {
+            let first = self.lane(nic, 0);
+            self.lanes.edit::<C>(first).waiting -= 1;
         }
-        let buffer = link.far + u32::from(class) * u32::from(self.spans.width(LinkClass::Terminal));
-        let packet = self.new_packet::<C>(message, bytes, (now, tail_out + link.latency), buffer, class);
+
+        let sent = Transmission {
+            packets: 1,
+            bytes,
+            busy: serialisation,
+        };
+        shared.stats.transmitted::<C>(number, sent);
+        if full_until > entered {
+            shared.stats.stall_ended::<C>(number, entered, full_until);
+            shared.stats.stalled::<C>(number);
+        }
+        let buffer = link.far + u32::from(class) * u32::from(shared.setup.vcs.width(LinkClass::Terminal));
+        let packet = shared.new_packet::<C>(
+            message,
+            (bytes, unsent),
+            (now, tail_out + link.latency),
+            (&link, buffer),
+            class,
+        );
         ctx.send(
             link.far_lp,
-            head_out + link.latency + self.ingress,
+            head_out + link.latency + shared.setup.delay_before_routing,
             FabricEvent::Arrive { packet }.into(),
         );
         free_at
     }
 
-    /// Asks for the look at which the next packet of `nic` can go: when the link is free, or later if
-    /// the credits on the way come later. Spares a look in vain per packet of a NIC that waits for
+    /// Schedules the wake-up at which the next packet of `nic` can go: when the link is free, or later if
+    /// the credits on the way come later. Spares an idle wake-up per packet of a NIC that waits for
     /// its router.
-    fn look_ahead<E, C>(&mut self, ctx: &mut C, nic: u32, number: u32, free_at: Time)
-    where
-        E: Copy + From<FabricEvent>,
-        C: Context<E>,
-    {
-        let bytes = self.nics.get(nic).unsent.min(self.params.packet) as u32;
-        let flits = self.flits(bytes);
-        if self.flow.has_room::<C>(number, 0, flits, ctx.now()) {
-            self.flow.wake::<E, C>(ctx, number, free_at);
+    fn wake_up_ahead<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        nic: u32,
+        number: u32,
+        free_at: Time,
+    ) {
+        let bytes = self.lanes.get(nic).unsent.min(shared.setup.params.packet) as u32;
+        let flits = shared.setup.flits(bytes);
+        if shared.flow.has_room::<C>(number, 0, flits, ctx.now()) {
+            shared.flow.wake_up(ctx, number, free_at);
             return;
         }
-        self.flow.ports.edit::<C>(number).hungry = true;
-        if let Some(due) = self.flow.earliest_credit(number, ctx.now()) {
-            self.flow.wake::<E, C>(ctx, number, due.max(free_at));
+        shared.flow.set_awaits_credit::<C>(number, true);
+        if let Some(due) = shared.flow.earliest_credit(number, ctx.now()) {
+            shared.flow.wake_up(ctx, number, due.max(free_at));
         }
     }
 }

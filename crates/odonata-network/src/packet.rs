@@ -1,12 +1,15 @@
 //! Packets.
 
+use crate::message::Message;
 use crate::routing::{Decision, Header};
-use odonata_engine::{Slot, Time};
+use odonata_engine::{NIL, Slot, Time};
 
 /// A packet on its way; one cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[repr(align(64))]
 pub(crate) struct Packet {
-    /// When the message was created by the host.
+    /// When it was created: its message by the host, and the packets of a message one after the other at the rate of the terminal
+    /// link. Whoever goes by age goes by this.
     pub(crate) created: Time,
     /// When the packet started on the terminal link: the start of packet latency.
     pub(crate) injected: Time,
@@ -17,12 +20,13 @@ pub(crate) struct Packet {
     pub(crate) bytes: u32,
     /// The input buffer (port and virtual channel) it is in or on the way to.
     pub(crate) buffer: u32,
-    /// Next packet of the FIFO it is in (or of the free list).
+    /// Next packet of the FIFO or of the queue of its input port that it is in (or of the free list).
     pub(crate) next: u32,
-    /// Next packet that waits for the same output and virtual channel.
+    /// Next packet that waits for the same output and virtual channel. In pipelined routers the own number of the port of its
+    /// [`Way`].
     pub(crate) next_waiting: u32,
     pub(crate) traffic: u16,
-    /// Virtual channel of that buffer, as its sender counts them.
+    /// Virtual channel of that buffer, as its sender counts them. In pipelined routers the level of its [`Way`].
     pub(crate) vc: u8,
     /// Its traffic class.
     pub(crate) class: u8,
@@ -30,35 +34,84 @@ pub(crate) struct Packet {
     pub(crate) marked: bool,
     /// Routers visited.
     pub(crate) hops: u16,
-    /// What it wants of the buffer it waits for, see [`Wants`].
-    pub(crate) wants: Wants,
+    /// On what terms it waits for a virtual channel.
+    pub(crate) terms: VcTerms,
 }
 
 const _: () = assert!(size_of::<Packet>() == 64);
 
-/// On what terms a packet waits for room.
+/// Where a packet that has been routed goes from a pipelined router, while it waits behind others in its buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    /// Own number of the port.
+    pub(crate) port: u32,
+    pub(crate) level: u8,
+    pub(crate) terms: VcTerms,
+}
+
+impl Packet {
+    /// In the books of what arrives: a message, or `bytes` of it, that goes without packets and passes no router.
+    pub(crate) fn of_message<P>(message: &Message<P>, bytes: u32) -> Packet {
+        Packet {
+            created: message.created,
+            injected: message.queued,
+            tail_in: message.queued,
+            header: Header::new(message.target),
+            message: NIL,
+            bytes,
+            buffer: 0,
+            next: NIL,
+            next_waiting: NIL,
+            traffic: message.traffic,
+            vc: 0,
+            class: 0,
+            marked: false,
+            hops: 0,
+            terms: VcTerms::default(),
+        }
+    }
+
+    /// Keeps the way for when the packet is at the front.
+    #[inline]
+    pub(crate) fn keep_way(&mut self, way: Way) {
+        (self.next_waiting, self.vc, self.terms) = (way.port, way.level, way.terms);
+    }
+
+    /// The way that was kept.
+    #[inline]
+    pub(crate) fn kept_way(&self) -> Way {
+        Way {
+            port: self.next_waiting,
+            level: self.vc,
+            terms: self.terms,
+        }
+    }
+}
+
+/// On what terms a packet waits for an output virtual channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Wants(u8);
+pub(crate) struct VcTerms(u8);
 
-impl Wants {
-    pub(crate) const NONE: Wants = Wants(0);
-    const RETRY: u8 = 1;
-    const SPARE: u8 = 2;
+impl VcTerms {
+    pub(crate) const NONE: VcTerms = VcTerms(0);
+    const REROUTE: u8 = 1;
+    const BUBBLE: u8 = 2;
 
-    pub(crate) fn of(decision: &Decision) -> Wants {
-        Wants(Self::RETRY * u8::from(decision.retry) + Self::SPARE * u8::from(decision.spare))
+    pub(crate) fn of(decision: &Decision) -> VcTerms {
+        VcTerms(Self::REROUTE * u8::from(decision.retry) + Self::BUBBLE * u8::from(decision.spare))
     }
 
     /// It does not wait for room there: it is decided upon again ([`Decision::retry`]).
     #[inline]
-    pub(crate) fn retry(self) -> bool {
-        self.0 & Self::RETRY != 0
+    pub(crate) fn reroutes(self) -> bool {
+        self.0 & Self::REROUTE != 0
     }
 
-    /// It wants room for one more full packet ([`Decision::spare`]).
+    /// It needs a bubble behind it: room for one more full packet ([`Decision::spare`]; bubble flow control, V. Puente et al.,
+    /// ICPP 1999).
     #[inline]
-    pub(crate) fn spare(self) -> bool {
-        self.0 & Self::SPARE != 0
+    pub(crate) fn bubble(self) -> bool {
+        self.0 & Self::BUBBLE != 0
     }
 }
 

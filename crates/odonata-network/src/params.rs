@@ -1,140 +1,16 @@
 //! What a fabric is built from.
 
+use std::sync::Arc;
+
 use odonata_engine::Time;
 use odonata_topology::LinkClass;
 use odonata_units::Bandwidth;
 
-/// How a packet crosses a router.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Switching {
-    /// Virtual cut-through: the head moves on once a whole packet's credit is there.
-    CutThrough,
-    /// The packet moves on when all of it is in.
-    StoreAndForward,
-    /// Every flit moves on when there is room for it; its packet keeps the virtual channel until the tail has gone
-    /// (W. Dally, C. Seitz, 1986). Pipelined routers only.
-    Wormhole,
-}
-
-/// Where packets wait inside a router.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RouterModel {
-    /// In the buffer of their input port and virtual channel, see [`InputQueues`]. A credit returns when
-    /// the tail has left the buffer.
-    InputQueued,
-    /// As in CODES: a packet is routed on arrival and joins its output's queue if that queue has
-    /// room; its credit returns then. The budget of a queue covers packets waiting here and packets
-    /// sent and not yet credited. Every packet counts as a full one; the lowest virtual channel goes first.
-    OutputQueued,
-    /// Flit by flit and cycle by cycle through a [`Pipeline`]: routing, virtual-channel allocation, switch
-    /// allocation, crossbar.
-    Pipelined,
-}
-
-/// The pipeline of a [`Pipelined`](RouterModel::Pipelined) router (W. Dally, B. Towles, "Principles and practices of
-/// interconnection networks", 2004, chapters 16 to 19). Stages take whole cycles; where a cycle has several steps, a stage
-/// of one cycle takes a step, and a longer one ends with the first step of its last cycle, as in BookSim. A packet behind
-/// another one comes to the front of its buffer when that one's tail has got its passage through the crossbar.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pipeline {
-    /// Period of the clock.
-    pub clock: Time,
-    /// Cycles from a packet's coming to the front of its buffer to its asking for a virtual channel; 0: it has been
-    /// routed on its way there (lookahead routing).
-    pub routing: u32,
-    /// Cycles of virtual-channel allocation, at least 1.
-    pub vc_allocation: u32,
-    /// Cycles of switch allocation, at least 1.
-    pub switch_allocation: u32,
-    /// Cycles of crossbar traversal, at least 1; the link follows.
-    pub crossbar: u32,
-    /// Flits that an input port can send in a step, from different virtual channels: channel `v` goes through switch
-    /// input `v mod input_speedup`.
-    pub input_speedup: u32,
-    /// Steps of allocation and crossbar in a cycle of the links, 1 to 4; a fraction is spread over the cycles.
-    pub internal_speedup: f64,
-    /// Which side of an allocator chooses first.
-    pub allocator: Allocator,
-    /// Rounds in which an allocator tries to match who is left, at least 1.
-    pub iterations: u32,
-    /// Who is chosen.
-    pub arbitration: Arbitration,
-    /// Whether a virtual channel without a free flit cannot be allocated.
-    pub busy_when_full: bool,
-}
-
-/// A separable allocator: each side chooses for itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Allocator {
-    /// Inputs choose what to ask for, then outputs choose among those who ask.
-    InputFirst,
-    /// Outputs choose among all who might ask, then inputs choose among those who chose them (one round of iSLIP:
-    /// N. McKeown, IEEE/ACM Trans. Networking 1999).
-    OutputFirst,
-}
-
-/// Who is chosen of several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arbitration {
-    /// The next one after who was served last.
-    RoundRobin,
-    /// The lowest number.
-    LowestFirst,
-    /// The packet that was created first; of several the next one after who was served last.
-    Age,
-}
-
-impl Default for Pipeline {
-    /// Three cycles of 1 ns: virtual-channel allocation, switch allocation, crossbar.
-    fn default() -> Self {
-        Pipeline {
-            clock: Time::from_ns(1),
-            routing: 0,
-            vc_allocation: 1,
-            switch_allocation: 1,
-            crossbar: 1,
-            input_speedup: 1,
-            internal_speedup: 1.0,
-            allocator: Allocator::InputFirst,
-            iterations: 1,
-            arbitration: Arbitration::RoundRobin,
-            busy_when_full: false,
-        }
-    }
-}
-
-/// Which packets of an input buffer compete for outputs (input-queued routers).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InputQueues {
-    /// Virtual output queues: every packet waits for its own output only, in order of arrival.
-    VirtualOutput,
-    /// First in, first out: only the head competes, and blocks those behind it (head-of-line
-    /// blocking limits uniform traffic to some 59 %: Karol, Hluchyj, Morgan, IEEE Trans. Comm. 1987).
-    Fifo,
-}
-
-/// One class of links.
-#[derive(Clone, Copy, Debug)]
-pub struct LinkParams {
-    /// Transfer rate.
-    pub bandwidth: Bandwidth,
-    /// Time of flight, from the last bit's departure to its arrival.
-    pub latency: Time,
-    /// Buffer at the receiving end, bytes per virtual channel.
-    pub buffer: u64,
-    /// How long a credit takes back.
-    pub credit_delay: Time,
-}
-
-/// The interface between a node and its router.
-#[derive(Clone, Copy, Debug)]
-pub struct NicParams {
-    /// Packets that the NIC prepares ahead of the terminal link, 1 to 16. The queue's being full
-    /// is what counts as the NIC's saturation.
-    pub queue: u32,
-    /// What the NIC sends at most, if that is less than what its link can.
-    pub rate: Option<Bandwidth>,
-}
+use crate::LogGp;
+use crate::settings::{
+    Arbitration, Comparison, CongestionControl, Fidelity, InputQueues, Link, Network, Nic, Pipeline, RouterModel,
+    Switching, TrafficClass,
+};
 
 /// Virtual channels of each link class, by [`LinkClass`] number.
 pub type VirtualChannels = [u8; LinkClass::COUNT];
@@ -144,7 +20,7 @@ pub type VirtualChannels = [u8; LinkClass::COUNT];
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Detour {
     /// How the two are compared.
-    pub rule: DetourRule,
+    pub rule: Comparison,
     /// T, bytes.
     pub threshold: u64,
     /// b.
@@ -154,20 +30,11 @@ pub struct Detour {
     pub hops: bool,
 }
 
-/// How the loads of two paths are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DetourRule {
-    /// Detour if m > T and m h > b o h'.
-    Both,
-    /// Detour if m h > b o h' + T.
-    Sum,
-}
-
 impl Default for Detour {
     /// To the path with less than half the load.
     fn default() -> Self {
         Detour {
-            rule: DetourRule::Both,
+            rule: Comparison::Both,
             threshold: 0,
             bias: 2.0,
             hops: false,
@@ -185,8 +52,8 @@ impl Detour {
         };
         let (m, o) = (weight(minimal), weight(other));
         match self.rule {
-            DetourRule::Both => minimal.0 > self.threshold && m > self.bias * o,
-            DetourRule::Sum => m > self.bias * o + self.threshold as f64,
+            Comparison::Both => minimal.0 > self.threshold && m > self.bias * o,
+            Comparison::Sum => m > self.bias * o + self.threshold as f64,
         }
     }
 }
@@ -242,26 +109,6 @@ pub struct Broadcast {
 
 /// Most traffic classes.
 pub const MOST_CLASSES: u8 = 8;
-
-/// A traffic class: packets with virtual channels and a share of every link of their own.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TrafficClass {
-    /// Share of a link that it gets at least while it has something to send, against the others of its priority; only the
-    /// proportions count. 0.001 to 1.
-    pub share: f64,
-    /// Classes of a higher priority always go first.
-    pub priority: i32,
-}
-
-impl Default for TrafficClass {
-    /// All of a link.
-    fn default() -> Self {
-        TrafficClass {
-            share: 1.0,
-            priority: 0,
-        }
-    }
-}
 
 /// The traffic classes of a network.
 #[derive(Clone, Debug, PartialEq)]
@@ -319,44 +166,26 @@ impl TrafficClasses {
     }
 }
 
-/// Congestion control between the ends of the network; see the page of `congestion.rs` for what each does. Not with pipelined
-/// routers.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum CongestionControl {
-    /// Credits between routers are all there is.
-    #[default]
-    None,
-    /// Ports mark packets, and their sources slow down.
-    Ecn(Ecn),
-    /// The router in front of a node slows down the flows that go there.
-    PerFlow(PerFlow),
+/// What a run adds to the settings of its network.
+#[derive(Clone, Debug)]
+pub struct RunParams {
+    /// The traffic classes, and which traffic is of which.
+    pub classes: TrafficClasses,
+    /// Number of (job, MPI or I/O) kinds of traffic to keep statistics for.
+    pub traffics: u16,
+    /// Interval of the time series, if one is wanted.
+    pub series: Option<Time>,
+    /// Whether every wait of a packet is charged to whoever it waited for.
+    pub blame: bool,
+    /// Seed of the routing's random choices.
+    pub seed: u64,
 }
 
-/// Parameters of [`CongestionControl::Ecn`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ecn {
-    /// A packet is marked if more than this waits for the port behind it, bytes.
-    pub threshold: u64,
-    /// The part of its rate that a flow loses, more than 0 and less than 1.
-    pub decrease: f64,
-    /// Least time between two such losses; positive.
-    pub interval: Time,
-    /// Time in which a flow recovers from nothing to the rate of its link; positive.
-    pub recovery: Time,
-}
-
-/// Parameters of [`CongestionControl::PerFlow`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PerFlow {
-    /// What may wait for the link to a node without anybody being slowed down, bytes.
-    pub threshold: u64,
-    /// Least time between two changes of the rate to a node; positive. Not much less than the way there and back.
-    pub interval: Time,
-    /// Time in which a flow that hears nothing any more recovers from nothing to the rate of its link; positive.
-    pub recovery: Time,
-}
-
-/// A fabric's parameters.
+/// A fabric's parameters: derived from the resolved tables `network` and `nic`, and from the run.
+///
+/// Not these tables themselves, because routers ask for some of these values at every event: here they are plain numbers
+/// side by side, where a table has texts, lists, keys without value, and keys that together say one thing
+/// ([`Detour`], [`Knowledge`]).
 #[derive(Clone, Debug)]
 pub struct NetworkParams {
     /// Largest packet, bytes.
@@ -369,14 +198,20 @@ pub struct NetworkParams {
     pub router: RouterModel,
     /// Which of them compete, in an input-queued router.
     pub input_queues: InputQueues,
+    /// Which of several packets an output takes.
+    pub arbitration: Arbitration,
     /// Latency of a router's pipeline; it limits no rate. Pipelined routers have their own.
     pub router_delay: Time,
     /// The stages of pipelined routers.
     pub pipeline: Pipeline,
+    /// Their clock: the length of a cycle.
+    pub clock: Time,
     /// Links by [`LinkClass`] number.
-    pub links: [LinkParams; LinkClass::COUNT],
+    pub links: [Link; LinkClass::COUNT],
     /// The NICs.
-    pub nic: NicParams,
+    pub nic: Nic,
+    /// What the interface of each node of the machine sends at most, where classes of nodes differ; else it is `nic.rate`.
+    pub nic_rates: Option<Arc<[Option<Bandwidth>]>>,
     /// When packets leave their minimal path, under adaptive routing.
     pub detour: Detour,
     /// Which loads routers know then.
@@ -393,11 +228,66 @@ pub struct NetworkParams {
     pub blame: bool,
     /// Seed of the routing's random choices.
     pub seed: u64,
+    /// How messages go, where they do not go in packets.
+    pub analytic: Option<LogGp>,
 }
 
 impl NetworkParams {
+    /// What the interface of `node` sends at most, if less than its link can.
+    #[inline(always)]
+    pub(crate) fn nic_rate(&self, node: u32) -> Option<Bandwidth> {
+        match &self.nic_rates {
+            None => self.nic.rate,
+            Some(rates) => rates[node as usize],
+        }
+    }
+
+    /// Whether some interface may not send as fast as its link can.
+    pub(crate) fn limits_nics(&self) -> bool {
+        self.nic.rate.is_some() || self.nic_rates.is_some()
+    }
+
+    /// Of a network whose settings are resolved.
+    pub fn new(network: &Network, nic: &Nic, run: RunParams) -> NetworkParams {
+        let RunParams {
+            classes,
+            traffics,
+            series,
+            blame,
+            seed,
+        } = run;
+        NetworkParams {
+            packet: network.packet.0,
+            flit: network.flit.0,
+            switching: network.switching,
+            router: network.router,
+            input_queues: network.input_queues,
+            arbitration: network.arbitration,
+            router_delay: network.router_delay,
+            pipeline: network.pipeline,
+            // Where there is none nobody asks for it.
+            clock: network.clock.map_or(Time::from_ns(1), |clock| Time(clock.ps() as u64)),
+            links: LinkClass::ALL.map(|class| *network.links.of(class)),
+            nic: nic.clone(),
+            nic_rates: None,
+            detour: network.routing.detour(),
+            knowledge: network.routing.known(),
+            congestion: network.congestion_control,
+            classes,
+            traffics,
+            series,
+            blame,
+            seed,
+            analytic: (network.fidelity == Fidelity::Analytic).then(|| LogGp {
+                latency: *network.analytic.latency,
+                gap: network.analytic.gap,
+                gap_per_byte: *network.analytic.gap_per_byte,
+            }),
+        }
+    }
+
     /// The parameters of links of `class`.
-    pub fn link(&self, class: LinkClass) -> &LinkParams {
+    pub fn link(&self, class: LinkClass) -> &Link {
         &self.links[class as usize]
     }
 

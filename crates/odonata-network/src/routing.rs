@@ -5,29 +5,28 @@
 //! ([`crate::deadlock`]) answers them in every possible way. So the dependency graph is
 //! enumerated from the very function that runs.
 //!
-//! One file per family of networks: [`DragonflyRouting`], [`Dragonfly2dRouting`], [`DragonflyPlusRouting`],
-//! [`FatTreeRouting`], [`HyperXRouting`], [`SlimFlyRouting`], [`TorusRouting`] for meshes too, and [`UpDownRouting`] for any
-//! graph. Each says which levels its paths go through, and refuses networks whose failed cables it knows no way around.
+//! One file per family of networks, registered in one line of [`routings!`]: its algorithms with the keys that each takes,
+//! the virtual channels that they need, and how they decide ([`FamilyRouting`]); [`UpDownRouting`] is for any graph,
+//! [`DiameterTwoRouting`] for those in which any two routers have a neighbour in common. Each
+//! says which levels its paths go through, and refuses networks whose failed cables it knows no way around.
 
+mod diameter_two;
 mod dragonfly;
 mod dragonfly2d;
 mod dragonfly_plus;
 mod fat_tree;
 mod hyperx;
+mod polarfly;
 mod slim_fly;
 mod torus;
 mod up_down;
 
-pub use dragonfly::{Algorithm, Divert, DragonflyRouting, Intermediate, VcRule};
-pub use dragonfly_plus::{DragonflyPlusAlgorithm, DragonflyPlusRouting};
-pub use dragonfly2d::Dragonfly2dRouting;
-pub use fat_tree::{FatTreeAlgorithm, FatTreeRouting};
-pub use hyperx::{HyperXAlgorithm, HyperXRouting};
-use odonata_topology::Topology;
-pub use slim_fly::{SlimFlyAlgorithm, SlimFlyRouting};
+pub use diameter_two::{DiameterTwo, DiameterTwoAlgorithm, DiameterTwoRouting};
+use odonata_topology::{Family, FamilyName, Topology};
 use std::ops::Range;
-pub use torus::{Selection, TorusAlgorithm, TorusRouting};
-pub use up_down::UpDownRouting;
+
+use crate::VirtualChannels;
+use crate::settings::{Algorithm as Name, Routing as Settings, RoutingKey as Key};
 
 /// No intermediate destination.
 pub const NOWHERE: u32 = u32::MAX;
@@ -145,102 +144,258 @@ pub trait Choice {
     fn room(&mut self, port: u32, level: u8) -> bool;
 }
 
-/// The routing of a machine.
-#[derive(Debug)]
-pub enum Routing {
-    /// On a dragonfly.
-    Dragonfly(DragonflyRouting),
-    /// On a dragonfly with two-dimensional groups.
-    Dragonfly2d(Dragonfly2dRouting),
-    /// On a dragonfly+.
-    DragonflyPlus(DragonflyPlusRouting),
-    /// On a fat tree.
-    FatTree(FatTreeRouting),
-    /// On a HyperX.
-    HyperX(HyperXRouting),
-    /// On a Slim Fly.
-    SlimFly(SlimFlyRouting),
-    /// On a torus or mesh.
-    Torus(TorusRouting),
-    /// On any graph.
-    UpDown(UpDownRouting),
-}
+/// The routing on the machines of a family.
+pub trait FamilyRouting: Sized {
+    /// The graph of the family.
+    type Graph;
+    /// What the family's algorithms are told apart by.
+    type Algorithm: Copy;
 
-impl Routing {
-    /// Decides where a packet with `header` goes from `router`, and updates the header as if the
-    /// link had been taken.
-    #[inline(always)]
-    pub fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
-        match self {
-            Routing::Dragonfly(routing) => routing.decide(router, header, choice),
-            Routing::Dragonfly2d(routing) => routing.decide(router, header, choice),
-            Routing::DragonflyPlus(routing) => routing.decide(router, header, choice),
-            Routing::FatTree(routing) => routing.decide(router, header, choice),
-            Routing::HyperX(routing) => routing.decide(router, header, choice),
-            Routing::SlimFly(routing) => routing.decide(router, header, choice),
-            Routing::Torus(routing) => routing.decide(router, header, choice),
-            Routing::UpDown(routing) => routing.decide(router, header, choice),
-        }
-    }
-
-    /// Whether a packet that waits is decided upon again and again until it can go ([`Decision::retry`]).
-    pub fn decides_again(&self) -> bool {
-        match self {
-            Routing::Torus(routing) => routing.decides_again(),
-            Routing::HyperX(routing) => routing.decides_again(),
-            _ => false,
-        }
-    }
-
-    /// Routers of a group, where source routers hold paths over global ports of other routers of their group against each
-    /// other; the routers of a group have consecutive numbers. `None` where nobody has a use for the loads of such ports.
-    pub fn routers_of_a_group(&self) -> Option<u32> {
-        match self {
-            Routing::Dragonfly(routing) => routing.routers_of_a_group(),
-            Routing::Dragonfly2d(routing) => routing.routers_of_a_group(),
-            Routing::DragonflyPlus(routing) => routing.routers_of_a_group(),
-            Routing::FatTree(_) | Routing::HyperX(_) | Routing::SlimFly(_) | Routing::Torus(_) | Routing::UpDown(_) => {
-                None
-            }
-        }
-    }
-
-    /// Virtual channels needed per link class, computed from the levels that paths go through.
-    pub fn virtual_channels(&self) -> crate::VirtualChannels {
-        match self {
-            Routing::Dragonfly(routing) => routing.virtual_channels(),
-            Routing::Dragonfly2d(routing) => routing.virtual_channels(),
-            Routing::DragonflyPlus(routing) => routing.virtual_channels(),
-            Routing::FatTree(routing) => routing.virtual_channels(),
-            Routing::HyperX(routing) => routing.virtual_channels(),
-            Routing::SlimFly(routing) => routing.virtual_channels(),
-            Routing::Torus(routing) => routing.virtual_channels(),
-            Routing::UpDown(routing) => routing.virtual_channels(),
-        }
-    }
+    /// The routing that resolved settings describe, by one of the family's algorithms. Every key that it takes is there; the
+    /// others make no difference.
+    ///
+    /// # Errors
+    /// The graph is too large for the algorithm, or has failed cables that it knows no way around.
+    fn on(graph: Self::Graph, algorithm: Self::Algorithm, settings: &Settings) -> Result<Self, String>;
 
     /// The graph it routes on.
-    pub fn topology(&self) -> &Topology {
-        match self {
-            Routing::Dragonfly(routing) => routing.dragonfly().topology(),
-            Routing::Dragonfly2d(routing) => routing.dragonfly().topology(),
-            Routing::DragonflyPlus(routing) => routing.dragonfly_plus().topology(),
-            Routing::FatTree(routing) => routing.tree().topology(),
-            Routing::HyperX(routing) => routing.hyperx().topology(),
-            Routing::SlimFly(routing) => routing.fly().topology(),
-            Routing::Torus(routing) => routing.torus().topology(),
-            Routing::UpDown(routing) => routing.topology(),
-        }
+    fn topology(&self) -> &Topology;
+
+    /// See [`Routing::virtual_channels`].
+    fn virtual_channels(&self) -> VirtualChannels;
+
+    /// See [`Routing::decide`].
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision;
+
+    /// See [`Routing::decides_again`].
+    fn decides_again(&self) -> bool {
+        false
     }
 
-    /// The ring that `port` is part of, named by one of its ports, where bubble flow control keeps a packet's room free
-    /// in each ring: packets in it never wait for each other in a circle, and it counts as one channel.
-    pub fn ring(&self, port: u32) -> Option<u32> {
-        match self {
-            Routing::Torus(routing) => routing.ring(port),
-            _ => None,
-        }
+    /// See [`Routing::takes_any`].
+    fn takes_any(&self) -> bool {
+        false
     }
+
+    /// See [`Routing::free_ways`].
+    fn free_ways(&self, _router: u32, _header: &Header, _see: impl FnMut(u32, u8)) {}
+
+    /// See [`Routing::routers_of_a_group`].
+    fn routers_of_a_group(&self) -> Option<u32> {
+        None
+    }
+
+    /// See [`Routing::ring`].
+    fn ring(&self, _port: u32) -> Option<u32> {
+        None
+    }
+}
+
+/// Finds no room anywhere.
+pub struct NoRoom;
+
+impl Choice for NoRoom {
+    fn pick(&mut self, _: u32) -> u32 {
+        0
+    }
+    fn lighter(&mut self, _: u32, _: u32) -> bool {
+        false
+    }
+    fn divert(&mut self, _: Path, _: Path) -> bool {
+        false
+    }
+    fn room(&mut self, _: u32, _: u8) -> bool {
+        false
+    }
+}
+
+/// An algorithm of a family.
+struct Entry<T: 'static> {
+    /// Its name in a scenario.
+    name: Name,
+    /// What it is on this family.
+    algorithm: T,
+    /// The keys of `network.routing` that it takes.
+    keys: &'static [Key],
+}
+
+const fn entry<T>(name: Name, algorithm: T, keys: &'static [Key]) -> Entry<T> {
+    Entry { name, algorithm, keys }
+}
+
+/// The algorithms of a family, its default first.
+type Table<T> = &'static [Entry<T>];
+
+/// The keys of an algorithm that holds the lightest of several paths, by its own ports, against a minimal one.
+const COMPARING: &[Key] = &[
+    Key::Candidates,
+    Key::Threshold,
+    Key::Bias,
+    Key::Comparison,
+    Key::WeighHops,
+    Key::Knowledge,
+];
+
+/// Registers routings: `documentation, module: Variant(Type) = [Family: TABLE_OF_ALGORITHMS, ...];`.
+macro_rules! routings {
+    ($($(#[$doc:meta])+ $module:ident: $variant:ident($routing:ident) = [$($family:ident: $table:ident),+];)*) => {
+        $(pub use $module::*;)*
+
+        /// The routing of a machine.
+        #[derive(Debug)]
+        pub enum Routing {
+            $($(#[$doc])+ $variant($routing),)*
+        }
+
+        impl Routing {
+            /// The routing on `family` that resolved settings describe.
+            ///
+            /// # Errors
+            /// The family does not have the algorithm; see also [`FamilyRouting::on`].
+            pub fn on(family: Family, settings: &Settings) -> Result<Routing, String> {
+                if *settings.algorithm == Name::UpDown {
+                    let adaptive = settings.up == Some(Up::Adaptive);
+                    let routing = UpDownRouting::new(family.topology().clone(), None, adaptive)?;
+                    return Ok(Routing::UpDown(routing.with_candidates(candidates(settings))));
+                }
+                let name = family.name();
+                match family {
+                    $($(Family::$family(graph) => {
+                        on(graph, $module::$table, name, settings).map(Routing::$variant)
+                    })+)*
+                }
+            }
+
+            /// Decides where a packet with `header` goes from `router`, and updates the header as if the
+            /// link had been taken.
+            #[inline(always)]
+            pub fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+                match self {
+                    $(Routing::$variant(routing) => routing.decide(router, header, choice),)*
+                }
+            }
+
+            /// Whether a packet that waits is decided upon again and again until it can go ([`Decision::retry`]).
+            pub fn decides_again(&self) -> bool {
+                match self {
+                    $(Routing::$variant(routing) => routing.decides_again(),)*
+                }
+            }
+
+            /// Whether the load of a port is, in pipelined routers too, what waits for it as well as what has been sent and not
+            /// credited: where many choose among few ports, the latter alone is news too late.
+            pub fn counts_waiting(&self) -> bool {
+                match self {
+                    Routing::FatTree(routing) => routing.is_adaptive(),
+                    Routing::UpDown(routing) => routing.is_adaptive(),
+                    _ => false,
+                }
+            }
+
+            /// Whether of the outputs that have room now ([`Decision::retry`]) any will do: an allocator may be asked for all
+            /// of them at once, and decides.
+            pub fn takes_any(&self) -> bool {
+                match self {
+                    $(Routing::$variant(routing) => routing.takes_any(),)*
+                }
+            }
+
+            /// Where [`takes_any`](Self::takes_any) holds: calls `see` with the ports and levels that a packet with `header`
+            /// may take at `router` if they have room now, and keep its header. If none has, it waits for what
+            /// [`decide`](Self::decide) says when there is no room.
+            #[inline(always)]
+            pub fn free_ways(&self, router: u32, header: &Header, see: impl FnMut(u32, u8)) {
+                match self {
+                    $(Routing::$variant(routing) => routing.free_ways(router, header, see),)*
+                }
+            }
+
+            /// Routers of a group, where source routers hold paths over global ports of other routers of their group
+            /// against each other; the routers of a group have consecutive numbers. `None` where nobody has a use for the
+            /// loads of such ports.
+            pub fn routers_of_a_group(&self) -> Option<u32> {
+                match self {
+                    $(Routing::$variant(routing) => FamilyRouting::routers_of_a_group(routing),)*
+                }
+            }
+
+            /// Virtual channels needed per link class, computed from the levels that paths go through.
+            pub fn virtual_channels(&self) -> VirtualChannels {
+                match self {
+                    $(Routing::$variant(routing) => routing.virtual_channels(),)*
+                }
+            }
+
+            /// The graph it routes on.
+            pub fn topology(&self) -> &Topology {
+                match self {
+                    $(Routing::$variant(routing) => FamilyRouting::topology(routing),)*
+                }
+            }
+
+            /// The ring that `port` is part of, named by one of its ports, where bubble flow control keeps a packet's room
+            /// free in each ring: packets in it never wait for each other in a circle, and it counts as one channel.
+            pub fn ring(&self, port: u32) -> Option<u32> {
+                match self {
+                    $(Routing::$variant(routing) => routing.ring(port),)*
+                }
+            }
+        }
+
+        /// The algorithms of a family, its default first, and the keys of `network.routing` that each takes. Up*/down* is the
+        /// last: every family has it.
+        pub fn algorithms(family: FamilyName) -> Vec<(Name, &'static [Key])> {
+            let mut all = match family {
+                $($(FamilyName::$family => named($module::$table),)+)*
+            };
+            all.push((Name::UpDown, &[Key::Up, Key::Candidates]));
+            all
+        }
+    };
+}
+
+routings! {
+    /// On a dragonfly.
+    dragonfly: Dragonfly(DragonflyRouting) = [Dragonfly: ALGORITHMS];
+    /// On a dragonfly with two-dimensional groups.
+    dragonfly2d: Dragonfly2d(Dragonfly2dRouting) = [Dragonfly2d: ALGORITHMS];
+    /// On a dragonfly+.
+    dragonfly_plus: DragonflyPlus(DragonflyPlusRouting) = [DragonflyPlus: ALGORITHMS];
+    /// On a fat tree.
+    fat_tree: FatTree(FatTreeRouting) = [FatTree: ALGORITHMS];
+    /// On a HyperX.
+    hyperx: HyperX(HyperXRouting) = [HyperX: ALGORITHMS];
+    /// On a Slim Fly.
+    slim_fly: SlimFly(SlimFlyRouting) = [SlimFly: ALGORITHMS];
+    /// On a PolarFly.
+    polarfly: PolarFly(PolarFlyRouting) = [PolarFly: ALGORITHMS];
+    /// On a torus or mesh.
+    torus: Torus(TorusRouting) = [Torus: ALGORITHMS, Mesh: ALGORITHMS_OF_A_MESH];
+    /// On any graph.
+    up_down: UpDown(UpDownRouting) = [Graph: ALGORITHMS];
+}
+
+fn on<R: FamilyRouting>(
+    graph: R::Graph,
+    table: Table<R::Algorithm>,
+    family: FamilyName,
+    settings: &Settings,
+) -> Result<R, String> {
+    let name = *settings.algorithm;
+    let Some(entry) = table.iter().find(|entry| entry.name == name) else {
+        let (name, kind) = (name.name(), family.key());
+        return Err(format!("machines of kind {kind} have no routing \"{name}\""));
+    };
+    R::on(graph, entry.algorithm, settings)
+}
+
+/// Random non-minimal paths, or ports, that are compared.
+fn candidates(settings: &Settings) -> u32 {
+    settings.candidates.unwrap_or(1)
+}
+
+fn named<T>(table: Table<T>) -> Vec<(Name, &'static [Key])> {
+    table.iter().map(|entry| (entry.name, entry.keys)).collect()
 }
 
 /// # Errors
@@ -265,23 +420,49 @@ fn parallel(topology: &Topology, ports: Range<u32>, adaptive: bool, choice: &mut
     }
     let nth = |n| topology.nth_live(ports.clone(), n);
     match adaptive {
-        true => lightest(live, choice, |n, _| nth(n)),
+        true => lightest_of_all(live, choice, nth),
         false => nth(choice.pick(live)),
     }
 }
 
-/// The lightest of `count` ports, of which `nth` gives each; from a random one on, so that equal loads are shared out.
+/// Most random paths or ports that are compared.
+const MOST_CANDIDATES: u32 = 64;
+
+/// The lightest of `candidates` different random ones of `count` ports, of which `nth` gives each; of equal ones the first that
+/// was drawn. If all who choose at the same time compared all ports, all would take the same one; of two random ones the lighter
+/// is nearly as light, and another one for each (M. Mitzenmacher, "The power of two choices in randomized load balancing", IEEE
+/// TPDS 12(10), 2001).
 #[inline]
-fn lightest<C: Choice>(count: u32, choice: &mut C, nth: impl Fn(u32, &mut C) -> u32) -> u32 {
-    let start = choice.pick(count);
-    let mut best = nth(start, choice);
-    for step in 1..choice.draws(count) {
-        let n = if start + step < count {
-            start + step
-        } else {
-            start + step - count
-        };
+fn lightest<C: Choice>(count: u32, candidates: u32, choice: &mut C, nth: impl Fn(u32, &mut C) -> u32) -> u32 {
+    // Those that were drawn, in order of their numbers.
+    let mut drawn = [0; MOST_CANDIDATES as usize];
+    let mut best = 0;
+    for already in 0..choice.draws(candidates.min(count).min(MOST_CANDIDATES)) as usize {
+        let mut n = choice.pick(count - already as u32);
+        let mut place = 0;
+        while place < already && drawn[place] <= n {
+            n += 1;
+            place += 1;
+        }
+        drawn.copy_within(place..already, place + 1);
+        drawn[place] = n;
         let port = nth(n, choice);
+        if already == 0 || choice.lighter(port, best) {
+            best = port;
+        }
+    }
+    best
+}
+
+/// The lightest of `count` ports, of which `nth` gives each; of equal ones the first from a random one on, around. One draw, where
+/// [`lightest`] would take one for each.
+#[inline]
+fn lightest_of_all(count: u32, choice: &mut impl Choice, nth: impl Fn(u32) -> u32) -> u32 {
+    let start = choice.pick(count);
+    let mut best = nth(start);
+    for step in 1..choice.draws(count) {
+        let n = start + step;
+        let port = nth(if n < count { n } else { n - count });
         if choice.lighter(port, best) {
             best = port;
         }

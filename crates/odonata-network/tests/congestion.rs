@@ -7,8 +7,9 @@ use common::{
     random_messages, shape,
 };
 use odonata_engine::random::Purpose;
-use odonata_engine::{Rehearsal, Sequential, Stream, Time, relay};
-use odonata_network::{CongestionControl, Ecn, InputQueues, PerFlow, RouterModel, TrafficClass, TrafficClasses};
+use odonata_engine::{RollbackCheck, Sequential, Stream, Time, run_with_restarts};
+use odonata_network::{CongestionControl, InputQueues, RouterModel, TrafficClass, TrafficClasses};
+use odonata_units::Bytes;
 
 const PACKET: u64 = 8 * FLIT;
 
@@ -17,20 +18,11 @@ fn cycles(n: u64) -> Time {
 }
 
 fn per_flow() -> CongestionControl {
-    CongestionControl::PerFlow(PerFlow {
-        threshold: 4 * PACKET,
-        interval: cycles(200),
-        recovery: cycles(20_000),
-    })
+    CongestionControl::per_flow(Bytes(4 * PACKET), cycles(200), cycles(20_000))
 }
 
 fn ecn() -> CongestionControl {
-    CongestionControl::Ecn(Ecn {
-        threshold: 4 * PACKET,
-        decrease: 0.5,
-        interval: cycles(200),
-        recovery: cycles(40_000),
-    })
+    CongestionControl::ecn(Bytes(4 * PACKET), 0.5, cycles(200), cycles(40_000))
 }
 
 /// Five groups of four routers with four nodes; all links send a flit in a cycle.
@@ -78,7 +70,7 @@ fn measure(net: &Net, script: Vec<Scripted>) -> Measured {
     let fabric = &run.model().fabric;
     let (hot, victim) = (fabric.traffic_stats().get(0), fabric.traffic_stats().get(1));
     Measured {
-        victim: victim.latency.0 as f64 / CYCLE.0 as f64 / victim.packets.max(1) as f64,
+        victim: victim.latency_ps as f64 / CYCLE.0 as f64 / victim.packets.max(1) as f64,
         throughput: (hot.bytes - before) as f64 / (FLIT * (END - 20_000)) as f64,
         backlog: fabric.in_flight().0,
     }
@@ -95,8 +87,8 @@ fn a_flow_that_crosses_an_incast_is_not_delayed_if_only_those_who_cause_it_are_s
         (RouterModel::OutputQueued, InputQueues::VirtualOutput),
     ] {
         let with = |control| machine(control).with((router, queues));
-        let alone = measure(&with(CongestionControl::None), incast(false));
-        let without = measure(&with(CongestionControl::None), incast(true));
+        let alone = measure(&with(CongestionControl::default()), incast(false));
+        let without = measure(&with(CongestionControl::default()), incast(true));
         let controlled = measure(&with(per_flow()), incast(true));
         let marked = measure(&with(ecn()), incast(true));
         let context = format!(
@@ -148,9 +140,9 @@ fn other_messages_of_a_source_that_is_slowed_down_are_not_delayed() {
         run.run(cycles(END), u64::MAX);
         let light = *run.model().fabric.traffic_stats().get(1);
         assert!(light.packets >= 190, "{} packets", light.packets);
-        light.latency_created.0 as f64 / CYCLE.0 as f64 / light.packets as f64
+        light.latency_created_ps as f64 / CYCLE.0 as f64 / light.packets as f64
     };
-    let alone = latency(&machine(CongestionControl::None), script(false));
+    let alone = latency(&machine(CongestionControl::default()), script(false));
     let beside = latency(&machine(per_flow()), script(true));
     assert!(
         beside <= 1.5 * alone,
@@ -162,8 +154,8 @@ fn other_messages_of_a_source_that_is_slowed_down_are_not_delayed() {
 /// picosecond at which it does without control.
 #[test]
 fn without_congestion_control_changes_nothing() {
-    let script = random_messages(&machine(CongestionControl::None), 500, 40_000, &[FLIT, PACKET], 3);
-    let reference = play(&machine(CongestionControl::None), script.clone());
+    let script = random_messages(&machine(CongestionControl::default()), 500, 40_000, &[FLIT, PACKET], 3);
+    let reference = play(&machine(CongestionControl::default()), script.clone());
     for control in [per_flow(), ecn()] {
         let got = play(&machine(control), script.clone());
         assert_eq!(got.digest(), reference.digest(), "{control:?}");
@@ -173,17 +165,8 @@ fn without_congestion_control_changes_nothing() {
 /// Small machines with control that acts soon, and a short incast among random messages, with one class or two.
 fn controlled(mut test: impl FnMut(&Net, Vec<Scripted>, &str)) {
     for control in [
-        CongestionControl::PerFlow(PerFlow {
-            threshold: FLIT,
-            interval: cycles(60),
-            recovery: cycles(900),
-        }),
-        CongestionControl::Ecn(Ecn {
-            threshold: FLIT,
-            decrease: 0.6,
-            interval: cycles(50),
-            recovery: cycles(900),
-        }),
+        CongestionControl::per_flow(Bytes(FLIT), cycles(60), cycles(900)),
+        CongestionControl::ecn(Bytes(FLIT), 0.6, cycles(50), cycles(900)),
     ] {
         for (router, queues) in common::ROUTERS {
             for classes in [1, 2] {
@@ -195,6 +178,7 @@ fn controlled(mut test: impl FnMut(&Net, Vec<Scripted>, &str)) {
                 net.params.traffics = 2;
                 let list = vec![
                     TrafficClass {
+                        name: String::new(),
                         share: 0.5,
                         priority: 0
                     };
@@ -222,7 +206,7 @@ fn everything_arrives_once_whoever_looks_when() {
         let mut plain = play(net, script.clone());
         plain.assert_complete(context);
         let mut free = net.clone();
-        free.params.congestion = CongestionControl::None;
+        free.params.congestion = CongestionControl::default();
         assert_ne!(
             play(&free, script.clone()).digest(),
             plain.digest(),
@@ -240,11 +224,11 @@ fn every_event_can_be_taken_back() {
         // Without the random messages: the first ones are slowed down as well, and it takes less long.
         let script = named(script.into_iter().skip(20).collect());
         let plain = play(net, script.clone());
-        let mut rehearsal = Rehearsal::new(Play::new(net, script));
-        rehearsal
+        let mut harness = RollbackCheck::new(Play::new(net, script));
+        harness
             .run(u64::MAX)
             .unwrap_or_else(|error| panic!("{context}: {error}"));
-        assert_eq!(rehearsal.model().digest(), plain.digest(), "{context}");
+        assert_eq!(harness.model().digest(), plain.digest(), "{context}");
     });
 }
 
@@ -259,7 +243,8 @@ fn a_run_goes_on_from_what_was_saved() {
     controlled(|net, script, context| {
         let whole = play(net, script.clone());
         let leg = || 1 + u64::from(random.below(400));
-        let run = relay(|| Play::new(net, script.clone()), leg).unwrap_or_else(|error| panic!("{context}: {error}"));
+        let run = run_with_restarts(|| Play::new(net, script.clone()), leg)
+            .unwrap_or_else(|error| panic!("{context}: {error}"));
         assert_eq!(fingerprint(run.model()), fingerprint(&whole), "{context}");
     });
 }

@@ -30,7 +30,10 @@ fn random_traffic_arrives_once_and_whole() {
                 mine().map(|m| packets(m, net.params.packet)).sum::<u64>(),
                 "{context}"
             );
-            assert!(got.latency <= got.latency_created, "{context}: created before injected");
+            assert!(
+                got.latency_ps <= got.latency_created_ps,
+                "{context}: created before injected"
+            );
         }
         for (node, got) in (0..).zip(model.fabric.node_stats().iter()) {
             let mine = script.iter().filter(|m| m.target == node);

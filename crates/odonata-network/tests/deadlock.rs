@@ -19,7 +19,7 @@ const TABLE: [(Algorithm, Intermediate, u8, u8); 5] = [
     (ProgressiveAdaptive, Intermediate::Router, 5, 2),
 ];
 
-const DIVERTS: [Divert; 2] = [Divert::Anywhere, Divert::OwnGlobalPorts];
+const DIVERTS: [Divert; 2] = [Divert::Any, Divert::OwnGlobalPorts];
 
 fn small_shapes() -> [DragonflyShape; 3] {
     // The second has two cables per pair of groups, the third groups of a single router.

@@ -7,7 +7,7 @@ use common::{
     random_messages, shape,
 };
 use odonata_engine::random::Purpose;
-use odonata_engine::{Rehearsal, Stream, Time};
+use odonata_engine::{RollbackCheck, Stream, Time};
 use odonata_network::routing::{Algorithm, Divert, Intermediate};
 
 const SIZES: [u64; 5] = [0, FLIT, 3 * FLIT, 8 * FLIT, 50 * FLIT];
@@ -86,16 +86,16 @@ fn every_event_can_be_taken_back() {
         net.params.series = Some(Time(50 * CYCLE.0));
         let script = random_messages(&net, 28, 14, &SIZES, 6);
         let plain = play(&net, script.clone());
-        let mut rehearsal = Rehearsal::new(Play::new(&net, script.clone()));
-        rehearsal
+        let mut harness = RollbackCheck::new(Play::new(&net, script.clone()));
+        harness
             .run(u64::MAX)
             .unwrap_or_else(|error| panic!("{context}: {error}"));
         assert_eq!(
-            rehearsal.model().digest(),
+            harness.model().digest(),
             plain.digest(),
             "{context}: not the sequential results"
         );
-        assert_eq!(rehearsal.model().fabric.in_flight(), (0, 0), "{context}");
+        assert_eq!(harness.model().fabric.in_flight(), (0, 0), "{context}");
     });
 }
 
@@ -104,12 +104,12 @@ fn diverting_over_own_ports_can_be_taken_back() {
     let mut net = Net::round(shape(4, 2, 2, 3)).routed(Algorithm::ProgressiveAdaptive, Intermediate::Router);
     (net.divert, net.candidates) = (Divert::OwnGlobalPorts, 3);
     let script = random_messages(&net, 40, 20, &SIZES, 6);
-    let mut rehearsal = Rehearsal::new(Play::new(&net, script.clone()));
-    rehearsal.run(u64::MAX).unwrap();
-    assert_eq!(rehearsal.model().digest(), play(&net, script).digest());
+    let mut harness = RollbackCheck::new(Play::new(&net, script.clone()));
+    harness.run(u64::MAX).unwrap();
+    assert_eq!(harness.model().digest(), play(&net, script).digest());
 }
 
-/// Looks at ports and NICs are canonical: asking for one at every port in every cycle, needed or not, changes no
+/// Wake-ups of ports and NICs are idempotent: one for every port in every cycle, needed or not, changes no
 /// result. So none is missing either: a port that somebody had forgotten to wake would be served earlier.
 #[test]
 fn needless_looks_change_nothing_and_needed_ones_are_not_missing() {
@@ -142,9 +142,9 @@ fn empty_messages_from_many_nodes_to_one_do_not_depend_on_who_looks_when() {
         let lazy = play(&net, script.clone());
         let eager = finish(Play::new(&net, script.clone()).eager(Time(500 * CYCLE.0)));
         assert_eq!(eager.digest(), lazy.digest(), "{context}");
-        let mut rehearsal = Rehearsal::new(Play::new(&net, script));
-        rehearsal.run(u64::MAX).unwrap();
-        assert_eq!(rehearsal.model().digest(), lazy.digest(), "{context}");
+        let mut harness = RollbackCheck::new(Play::new(&net, script));
+        harness.run(u64::MAX).unwrap();
+        assert_eq!(harness.model().digest(), lazy.digest(), "{context}");
     });
 }
 

@@ -6,7 +6,7 @@ use common::{
     CYCLE, FLIT, Net, Play, ROUTINGS, fingerprint, finish, link, links, message, named, play, random_messages, shape,
 };
 use odonata_engine::random::Purpose;
-use odonata_engine::{Rehearsal, Stream, Time, relay};
+use odonata_engine::{RollbackCheck, Stream, Time, run_with_restarts};
 use odonata_network::{Allocator, Arbitration, InputQueues, Pipeline, RouterModel, Switching};
 
 const SWITCHINGS: [Switching; 3] = [Switching::Wormhole, Switching::CutThrough, Switching::StoreAndForward];
@@ -86,21 +86,26 @@ fn internal_speedup_two_takes_two_cycles_per_router() {
     }
 }
 
-/// Further flits follow one per cycle; a packet that must come in whole waits for its tail at every router.
+/// Further flits follow one per cycle; a packet that must come in whole waits for its tail at every router, and is routed
+/// meanwhile.
 #[test]
 fn flits_of_a_packet_follow_each_other_cycle_by_cycle() {
-    for n in 1..=8 {
+    for (n, routing) in (1..=8).flat_map(|n| [0, 1, 5].map(|routing| (n, routing))) {
         for switching in SWITCHINGS {
-            let net = pipelined(switching);
+            let mut net = pipelined(switching);
+            net.params.pipeline.routing = routing;
+            let before_asking = match switching {
+                Switching::StoreAndForward => u64::from(routing).max(n - 1),
+                _ => u64::from(routing),
+            };
             for target in [1, 2, 9, 17, 33] {
                 let (routers, wires) = way(&net, target);
-                let whole = if switching == Switching::StoreAndForward {
-                    routers + 1
-                } else {
-                    1
-                };
-                let expected = 1 + 2 + 3 * routers + wires + 2 + whole * (n - 1);
-                assert_eq!(latency(&net, target, n * FLIT), expected, "{n} flits, {switching:?}");
+                let expected = 1 + 2 + (before_asking + 3) * routers + wires + 2 + n - 1;
+                assert_eq!(
+                    latency(&net, target, n * FLIT),
+                    expected,
+                    "{n} flits, {switching:?}, {routing} cycles of routing"
+                );
             }
         }
     }
@@ -140,19 +145,20 @@ fn variants() -> Vec<(Net, String)> {
                 net.params.pipeline = Pipeline {
                     allocator,
                     iterations,
-                    arbitration,
                     input_speedup: speedups.0,
                     internal_speedup: speedups.1,
                     ..Pipeline::default()
                 };
-                let context = format!("{switching:?} {algorithm:?} {intermediate:?} {:?}", net.params.pipeline);
+                net.params.arbitration = arbitration;
+                let how = (arbitration, net.params.pipeline);
+                let context = format!("{switching:?} {algorithm:?} {intermediate:?} {how:?}");
                 nets.push((net.clone(), context.clone()));
                 // Worms longer than a buffer.
                 if switching == Switching::Wormhole {
                     net.params.links = links([link(1, 2, 8, 3), link(2, 5, 8, 7), link(3, 20, 8, 22)]);
                     net.params.packet = 24 * FLIT;
                     for l in &mut net.params.links {
-                        l.buffer = 8 * FLIT;
+                        l.buffer = odonata_units::Bytes(8 * FLIT).into();
                     }
                     nets.push((net, format!("{context}, long worms")));
                 }
@@ -192,12 +198,12 @@ fn every_event_can_be_taken_back() {
         net.params.series = Some(Time(50 * CYCLE.0));
         let script = random_messages(&net, 8, 10, &[0, FLIT, 6 * FLIT, 12 * FLIT], 6);
         let plain = play(&net, script.clone());
-        let mut rehearsal = Rehearsal::new(Play::new(&net, script));
-        rehearsal
+        let mut harness = RollbackCheck::new(Play::new(&net, script));
+        harness
             .run(u64::MAX)
             .unwrap_or_else(|error| panic!("{context}: {error}"));
-        assert_eq!(rehearsal.model().digest(), plain.digest(), "{context}");
-        assert_eq!(rehearsal.model().fabric.in_flight(), (0, 0), "{context}");
+        assert_eq!(harness.model().digest(), plain.digest(), "{context}");
+        assert_eq!(harness.model().fabric.in_flight(), (0, 0), "{context}");
     }
 }
 
@@ -209,7 +215,8 @@ fn a_run_goes_on_from_what_was_saved_in_the_middle_of_worms() {
         let script = random_messages(&net, 60, 30, &[0, FLIT, 8 * FLIT, 50 * FLIT], 6);
         let whole = play(&net, script.clone());
         let leg = || 1 + u64::from(random.below(1_000));
-        let run = relay(|| Play::new(&net, script.clone()), leg).unwrap_or_else(|error| panic!("{context}: {error}"));
+        let run = run_with_restarts(|| Play::new(&net, script.clone()), leg)
+            .unwrap_or_else(|error| panic!("{context}: {error}"));
         let mut model = run.into_model();
         assert_eq!(model.digest(), whole.digest(), "{context}");
         assert_eq!(fingerprint(&model), fingerprint(&whole), "{context}");

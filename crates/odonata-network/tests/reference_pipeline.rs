@@ -6,10 +6,10 @@ use common::{CYCLE, FLIT, Net, Play, Scripted, finish, link, links, message, nam
 use odonata_engine::random::Purpose;
 use odonata_engine::{Stream, Time};
 use odonata_network::routing::{
-    FatTreeAlgorithm, FatTreeRouting, HyperXAlgorithm, HyperXRouting, Routing, TorusAlgorithm, TorusRouting,
+    FatTreeRouting, HyperXAlgorithm, HyperXRouting, Routing, TorusAlgorithm, TorusRouting, Up,
 };
 use odonata_network::{
-    Allocator, Arbitration, Blueprint, InputQueues, NetworkParams, Pipeline, RouterModel, Switching, VirtualChannels,
+    Allocator, Blueprint, InputQueues, NetworkParams, Pipeline, RouterModel, Switching, VirtualChannels,
 };
 use odonata_topology::{FatTree, FatTreeShape, HyperX, HyperXShape, Torus, TorusShape};
 
@@ -65,7 +65,7 @@ fn torus(extents: &[u32], wrap: bool, nodes: u32, algorithm: TorusAlgorithm) -> 
 }
 
 fn tree(shape: FatTreeShape) -> Routing {
-    Routing::FatTree(FatTreeRouting::new(FatTree::new(shape).unwrap(), FatTreeAlgorithm::DModK).unwrap())
+    Routing::FatTree(FatTreeRouting::new(FatTree::new(shape).unwrap(), Up::DModK).unwrap())
 }
 
 fn dragonfly(groups: u32, routers: u32, nodes: u32, global_ports: u32) -> Routing {
@@ -138,7 +138,6 @@ impl Author {
     fn pipeline(&mut self) -> Pipeline {
         let stage = [1, 1, 1, 2, 3];
         Pipeline {
-            clock: CYCLE,
             routing: self.one_of(&[0, 0, 1, 2]),
             vc_allocation: self.one_of(&stage),
             switch_allocation: self.one_of(&stage),
@@ -147,7 +146,6 @@ impl Author {
             internal_speedup: self.one_of(&[1.0, 1.0, 1.5, 2.0]),
             allocator: self.one_of(&[Allocator::InputFirst, Allocator::OutputFirst]),
             iterations: self.one_of(&[1, 1, 2, 3]),
-            arbitration: self.one_of(&[Arbitration::RoundRobin, Arbitration::Age, Arbitration::LowestFirst]),
             busy_when_full: self.one_of(&[false, true]),
         }
     }
@@ -156,6 +154,7 @@ impl Author {
         let mut params = Net::round(shape(1, 1, 1, 0)).params;
         (params.router, params.input_queues) = (RouterModel::Pipelined, InputQueues::VirtualOutput);
         (params.blame, params.switching, params.pipeline) = (false, switching, self.pipeline());
+        params.arbitration = self.one_of(&common::ARBITRATIONS);
         let largest = self.one_of(&[1, 3, 6]);
         params.packet = largest * FLIT;
         // A ring that is entered has room for two packets.

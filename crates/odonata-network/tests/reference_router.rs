@@ -3,20 +3,25 @@
 mod common;
 
 use common::{
-    CYCLE, FLIT, INPUT_QUEUES, Net, Scripted, cycle, link, links, message, named, play, random_messages, shape,
+    ARBITRATIONS, CYCLE, FLIT, INPUT_QUEUES, Net, Scripted, cycle, link, links, message, named, play, random_messages,
+    shape,
 };
 use odonata_engine::Time;
 use odonata_topology::DragonflyShape;
 
 const SIZES: [u64; 3] = [FLIT, 2 * FLIT, 8 * FLIT];
 
-/// With either kind of input queues every message arrives in the very cycle in which it does in the reference.
-/// Returns those cycles, virtual output queues first.
+/// With either kind of input queues, under round robin and another arbitration that the context chooses, every message arrives
+/// in the very cycle in which it does in the reference. Returns those cycles of round robin, virtual output queues first.
 fn assert_equal(net: &Net, script: Vec<Scripted>, context: &str) -> [Vec<u64>; 2] {
+    let letters: usize = context.bytes().map(usize::from).sum();
     INPUT_QUEUES.map(|queues| {
-        let mut net = net.clone();
-        net.params.input_queues = queues;
-        assert_equal_arrivals(&net, &script, &format!("{queues:?}, {context}"))
+        let [round_robin, _] = [ARBITRATIONS[0], ARBITRATIONS[1 + letters % 3]].map(|arbitration| {
+            let mut net = net.clone();
+            (net.params.input_queues, net.params.arbitration) = (queues, arbitration);
+            assert_equal_arrivals(&net, &script, &format!("{queues:?}, {arbitration:?}, {context}"))
+        });
+        round_robin
     })
 }
 

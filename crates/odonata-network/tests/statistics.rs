@@ -103,7 +103,7 @@ fn series_add_up_to_the_totals() {
         for (i, traffic) in model.fabric.traffic_stats().iter().enumerate() {
             assert_eq!(
                 total(i),
-                (traffic.packets, traffic.bytes, traffic.latency.0),
+                (traffic.packets, traffic.bytes, traffic.latency_ps as u64),
                 "{context}"
             );
         }

@@ -7,14 +7,18 @@ use common::{
     random_messages, shape,
 };
 use odonata_engine::random::Purpose;
-use odonata_engine::{Rehearsal, Sequential, Stream, Time, relay};
+use odonata_engine::{RollbackCheck, Sequential, Stream, Time, run_with_restarts};
 use odonata_network::routing::Algorithm;
 use odonata_network::{TrafficClass, TrafficClasses};
 
 const PACKET: u64 = 8 * FLIT;
 
 fn class(share: f64, priority: i32) -> TrafficClass {
-    TrafficClass { share, priority }
+    TrafficClass {
+        name: String::new(),
+        share,
+        priority,
+    }
 }
 
 /// `net` with these classes; traffic `i` is of class `i`.
@@ -82,7 +86,7 @@ fn saturating_classes_get_their_shares_of_a_link() {
     }
 }
 
-/// With three classes, one of which is idle, the others share its part in proportion: 0.2 / (0.2 + 0.3). Alone, a class
+/// With three classes, one of which is idle, the others share its part in proportion: 0.2 / (0.2 + 0.3). SingleProcess, a class
 /// has all of the link.
 #[test]
 fn what_a_class_leaves_goes_to_the_others() {
@@ -196,11 +200,11 @@ fn everything_arrives_once_whoever_looks_when_and_every_event_can_be_taken_back(
         assert_eq!(eager.digest(), plain.digest(), "{context}");
         let few = named(script.into_iter().take(25).collect());
         let plain = play(net, few.clone());
-        let mut rehearsal = Rehearsal::new(Play::new(net, few));
-        rehearsal
+        let mut harness = RollbackCheck::new(Play::new(net, few));
+        harness
             .run(u64::MAX)
             .unwrap_or_else(|error| panic!("{context}: {error}"));
-        assert_eq!(rehearsal.model().digest(), plain.digest(), "{context}");
+        assert_eq!(harness.model().digest(), plain.digest(), "{context}");
     });
 }
 
@@ -210,7 +214,8 @@ fn a_run_goes_on_from_what_was_saved() {
     mixed(|net, script, context| {
         let whole = play(net, script.clone());
         let leg = || 1 + u64::from(random.below(400));
-        let run = relay(|| Play::new(net, script.clone()), leg).unwrap_or_else(|error| panic!("{context}: {error}"));
+        let run = run_with_restarts(|| Play::new(net, script.clone()), leg)
+            .unwrap_or_else(|error| panic!("{context}: {error}"));
         assert_eq!(fingerprint(run.model()), fingerprint(&whole), "{context}");
     });
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{CYCLE, FLIT, INPUT_QUEUES, Net, ROUTERS, link, links, message, named, play, shape};
 use odonata_engine::Time;
-use odonata_network::{LinkParams, RouterModel, Switching};
+use odonata_network::{Link, RouterModel, Switching};
 use odonata_topology::{LinkClass, Peer};
 
 /// Classes of the links on the way from `source` to `target` under minimal routing, terminal links included.
@@ -32,7 +32,7 @@ fn path(net: &Net, source: u32, target: u32) -> Vec<LinkClass> {
 }
 
 /// Picoseconds that `bytes` take on `link`.
-fn time_for(link: &LinkParams, bytes: u64) -> f64 {
+fn time_for(link: &Link, bytes: u64) -> f64 {
     bytes as f64 / link.bandwidth.0 * 1e12
 }
 
@@ -104,9 +104,9 @@ fn uneven_nets() -> Vec<Net> {
     ] {
         let mut net = Net::round(shape(9, 4, 2, 2));
         for (link, rate) in net.params.links.iter_mut().zip(rates) {
-            link.bandwidth = odonata_units::Bandwidth::gib_per_s(rate);
-            link.latency = Time::from_seconds(1e-7 / rate);
-            link.buffer = 1 << 16;
+            link.bandwidth = odonata_units::Bandwidth::gib_per_s(rate).into();
+            link.latency = Time::from_seconds(1e-7 / rate).into();
+            link.buffer = odonata_units::Bytes(1 << 16).into();
         }
         (net.params.packet, net.params.flit) = (4096, 32);
         nets.push(net);

@@ -1,6 +1,9 @@
 //! Errors on their way to Python.
 
-use pyo3::exceptions::PyRuntimeError;
+use std::io::Error as IoError;
+use std::path::Path;
+
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 
 pyo3::create_exception!(
@@ -16,6 +19,28 @@ pub(crate) fn input_error(error: odonata_system::InputError) -> PyErr {
         Ok(text) => InputError::new_err(text),
         Err(cause) => PyRuntimeError::new_err(format!("an input error could not be written as JSON: {cause}")),
     }
+}
+
+/// What is wrong with `file` as a whole, as for every input.
+pub(crate) fn refused(file: &Path, message: String, expected: &str) -> PyErr {
+    input_error(odonata_system::InputError {
+        file: file.display().to_string(),
+        line: None,
+        column: None,
+        key: String::new(),
+        message,
+        value: None,
+        expected: expected.into(),
+        hint: None,
+    })
+}
+
+/// That `file` could not be written, by the number of the system's error: Python judges whose fault that is.
+pub(crate) fn unwritable(number: i32, file: &Path) -> PyErr {
+    // As Python has it: the text without the number behind it.
+    let text = IoError::from_raw_os_error(number).to_string();
+    let words = text.split(" (os error").next().unwrap_or_default().to_owned();
+    PyOSError::new_err((number, words, file.to_path_buf()))
 }
 
 /// `value` as JSON text.

@@ -7,15 +7,19 @@
 //! A rank's lock is taken first, then the interpreter's. Whoever calls in here has released that.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use odonata_program_file::{Field, MOST_COMM, MOST_COUNTS, Numbers, Sizes, from_row, known_kind};
 use odonata_system::PythonSource;
-use odonata_trace::{Field, MOST_COMM, MOST_COUNTS, Numbers, Sizes, from_row, known_kind};
 use odonata_workload::collective::Kind;
 use odonata_workload::{After, Comm, Counts, Cursor, Group, Op, OpId, OpKind, Program};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
+
+use crate::interrupt::keep;
 
 /// Operations of a rank that are kept: more than a host looks ahead (512), and what is rolled back is mostly shorter.
 const KEPT: usize = 768;
@@ -44,6 +48,16 @@ struct Cell {
     end: Option<(u32, Option<String>)>,
 }
 
+/// How far a generator came.
+enum Ending {
+    /// It has more.
+    More,
+    /// It is at its end.
+    Over,
+    /// It raised this.
+    Raised(PyErr),
+}
+
 /// A program of generators.
 #[derive(Debug)]
 struct Generated {
@@ -57,6 +71,8 @@ struct Generated {
     /// Place in `groups` by communicator and rank.
     members: HashMap<(u32, u32), u32>,
     cells: Vec<Mutex<Cell>>,
+    /// Whether a generator was interrupted: none goes on then.
+    interrupted: AtomicBool,
 }
 
 /// The program of `source` for `ranks` ranks.
@@ -66,9 +82,12 @@ pub(crate) fn make(source: &PythonSource, ranks: u32) -> Result<Arc<dyn Program>
             let value = error.value(py);
             match value.get_type().name() {
                 // Refused with a sentence of its own.
-                Ok(name) if name == "ProgramError" => value.to_string(),
-                _ => text_of(py, &error),
+                Ok(name) if name == "ProgramError" => return value.to_string(),
+                Ok(name) if name == "Interrupted" => keep(PyKeyboardInterrupt::new_err(())),
+                _ if error.is_instance_of::<PyKeyboardInterrupt>(py) => keep(error.clone_ref(py)),
+                _ => {}
             }
+            text_of(py, &error)
         })
     })
 }
@@ -93,6 +112,7 @@ fn generated(py: Python<'_>, source: &PythonSource, ranks: u32) -> PyResult<Arc<
         groups,
         members,
         cells,
+        interrupted: AtomicBool::new(false),
     }))
 }
 
@@ -126,6 +146,11 @@ impl Generated {
             {
                 return None;
             }
+            if self.interrupted.load(Ordering::Relaxed) {
+                let end = cell.first + cell.recent.len() as u32;
+                cell.end = Some((end, Some(self.why_interrupted(end))));
+                return None;
+            }
             Python::attach(|py| self.go_on(py, cell, rank));
         }
         cell.recent.get((number - cell.first) as usize).cloned()
@@ -133,19 +158,31 @@ impl Generated {
 
     /// Runs the generator of `rank` for some operations.
     fn go_on(&self, py: Python<'_>, cell: &mut Cell, rank: u32) {
-        for _ in 0..TOGETHER {
+        let begin = cell.first + cell.recent.len() as u32;
+        let (items, ending) = match self.taken(py, cell, rank) {
+            Ok(taken) => taken,
+            Err(error) => (Vec::new(), Ending::Raised(error)),
+        };
+        let mut end = match ending {
+            Ending::More => None,
+            Ending::Over => Some(None),
+            Ending::Raised(error) => {
+                let number = begin + items.len() as u32;
+                Some(Some(self.why_raised(py, error, number)))
+            }
+        };
+        for item in items {
             let number = cell.first + cell.recent.len() as u32;
-            match self.yielded(py, cell, rank, number) {
-                Ok(Some(made)) => cell.recent.push_back(made),
-                Ok(None) => {
-                    cell.end = Some((number, None));
-                    break;
-                }
+            match self.numbered(&item.into_bound(py), rank, number) {
+                Ok(made) => cell.recent.push_back(made),
                 Err(why) => {
-                    cell.end = Some((number, Some(why)));
+                    end = Some(Some(why));
                     break;
                 }
             }
+        }
+        if let Some(why) = end {
+            cell.end = Some((cell.first + cell.recent.len() as u32, why));
         }
         while cell.recent.len() > KEPT {
             cell.recent.pop_front();
@@ -153,26 +190,54 @@ impl Generated {
         }
     }
 
-    /// The next operation that the generator of `rank` yields, which is operation `number`.
-    fn yielded(&self, py: Python<'_>, cell: &mut Cell, rank: u32, number: u32) -> Result<Option<Made>, String> {
-        let raised = |error: PyErr| {
-            let text = text_of(py, &error);
-            format!(
-                "the Python program {} failed before operation {number}: {text}",
-                self.name
-            )
-        };
+    /// What the generator of `rank`, started if it is not, yields next, and how it ended if it did.
+    fn taken(&self, py: Python<'_>, cell: &mut Cell, rank: u32) -> PyResult<(Vec<Py<PyAny>>, Ending)> {
+        let starter = self.starter.bind(py);
         let generator = match &cell.generator {
             Some(generator) => generator.bind(py).clone(),
             None => {
-                let new = self.starter.bind(py).call_method1("start", (rank,)).map_err(raised)?;
+                let new = starter.call_method1(intern!(py, "start"), (rank,))?;
                 cell.generator = Some(new.clone().unbind());
                 new
             }
         };
-        let mut items = generator.try_iter().map_err(raised)?;
-        let Some(item) = items.next() else { return Ok(None) };
-        let item = item.map_err(raised)?;
+        let (items, more, raised): (Vec<Py<PyAny>>, bool, Option<Bound<'_, PyAny>>) = starter
+            .call_method1(intern!(py, "take"), (generator, TOGETHER))?
+            .extract()?;
+        let ending = match raised {
+            Some(raised) => Ending::Raised(PyErr::from_value(raised)),
+            None if more => Ending::More,
+            None => Ending::Over,
+        };
+        Ok((items, ending))
+    }
+
+    /// Why there is no operation `number`, in words. What is not about the program is raised when the work is over.
+    fn why_raised(&self, py: Python<'_>, error: PyErr, number: u32) -> String {
+        let interrupted = py.import(MODULE).and_then(|module| module.getattr("Interrupted"));
+        if interrupted.is_ok_and(|kind| error.is_instance(py, &kind)) {
+            self.interrupted.store(true, Ordering::Relaxed);
+            return self.why_interrupted(number);
+        }
+        let text = text_of(py, &error);
+        if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+            keep(error);
+        }
+        format!(
+            "the Python program {} failed before operation {number}: {text}",
+            self.name
+        )
+    }
+
+    fn why_interrupted(&self, number: u32) -> String {
+        format!(
+            "the Python program {} was interrupted before operation {number}",
+            self.name
+        )
+    }
+
+    /// What `item`, which the generator of `rank` has yielded as operation `number`, stands for.
+    fn numbered(&self, item: &Bound<'_, PyAny>, rank: u32, number: u32) -> Result<Made, String> {
         // Numbered with 30 bits, repetitions included.
         if number >= 1 << 30 {
             return Err(format!(
@@ -180,9 +245,8 @@ impl Generated {
                 self.name
             ));
         }
-        let read = self.operation_of(&item, rank, number);
-        read.map(Some)
-            .map_err(|why| format!("the Python program {}, operation {number}: {why}", self.name))
+        let read = self.operation_of(item, rank, number);
+        read.map_err(|why| format!("the Python program {}, operation {number}: {why}", self.name))
     }
 
     fn operation_of<'py>(&self, item: &Bound<'py, PyAny>, rank: u32, number: u32) -> Result<Made, String> {
@@ -243,9 +307,11 @@ impl Generated {
         let kind = from_row(kind, &numbers)
             .map_err(|fault| format!("{} is {}; expected {}", fault.column, fault.problem, fault.expected))?;
         let sizes = listed.then(|| self.sizes_of(&kind, rank, sizes)).transpose()?;
-        let stream: u8 = get(intern!(py, "stream"))?
+        let stream: u16 = get(intern!(py, "stream"))?
             .extract()
-            .map_err(|_| "a stream is a number from 0 to 255".to_owned())?;
+            .ok()
+            .filter(|&stream| stream < Op::STREAMS)
+            .ok_or_else(|| format!("a stream is a number from 0 to {}", Op::STREAMS - 1))?;
         let ids: Vec<u32> = get(intern!(py, "after"))?
             .extract()
             .map_err(|_| "after is a list of numbers of operations".to_owned())?;

@@ -2,12 +2,13 @@
 //!
 //! Python sees the module `odonata._core`: a handful of functions that take and give text (TOML in, JSON out), one
 //! class, [`Simulation`](simulation::PySimulation), that runs a scenario in slices of wall time with the interpreter
-//! released, [`LoadSweep`](load_sweep::PyLoadSweep) for latency-load curves, and one exception, `InputError`. Tables cross as raw little-endian buffers that pyarrow adopts without
-//! looking at single values ([`columns`]). Everything that is decided is decided on one of the two sides, not here.
+//! released, [`LoadSweep`](load_sweep::PyLoadSweep) for latency-load curves, and one exception, `InputError`.
+//! Tables cross by Arrow's C data interface, uncopied. Everything that is decided is decided on one of the two sides, not here.
 
-mod columns;
+mod device;
 mod errors;
 mod generator;
+mod interrupt;
 mod load_sweep;
 mod processes;
 mod program;
@@ -20,15 +21,16 @@ use odonata_system::{bench, results, scenario};
 use pyo3::prelude::*;
 
 use crate::errors::{InputError, input_error, json_text};
+use crate::interrupt::detached;
 
 /// Everything that can be known about a scenario before it runs, as JSON. It may have no jobs.
 #[pyfunction]
 #[pyo3(signature = (text, path, overrides=Vec::new(), seed=None))]
 fn check(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>, seed: Option<u64>) -> PyResult<String> {
-    let report = py.detach(|| {
+    let report = detached(py, || {
         let loaded = scenario::load_to_check(text, path, &overrides, seed, simulation::folder_of(path))?;
         odonata_system::check(&loaded)
-    });
+    })?;
     json_text(&report.map_err(input_error)?)
 }
 
@@ -36,7 +38,9 @@ fn check(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>, seed: O
 #[pyfunction]
 #[pyo3(signature = (text, path, overrides=Vec::new(), seed=None))]
 fn resolve(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>, seed: Option<u64>) -> PyResult<String> {
-    let loaded = py.detach(|| scenario::load(text, path, &overrides, seed, simulation::folder_of(path)));
+    let loaded = detached(py, || {
+        scenario::load(text, path, &overrides, seed, simulation::folder_of(path))
+    })?;
     json_text(&loaded.map_err(input_error)?.resolved)
 }
 
@@ -93,10 +97,22 @@ fn preset_names() -> Vec<String> {
     scenario::presets::names().map(String::from).collect()
 }
 
+/// The preset `name` as a file (TOML) with the source of each number as comments; `None` if there is none.
+#[pyfunction]
+fn preset_text(name: &str) -> Option<&'static str> {
+    scenario::presets::text(name)
+}
+
 /// The JSON Schema of a scenario, as text.
 #[pyfunction]
 fn schema() -> String {
     scenario::schema()
+}
+
+/// JSON Schemas of the answers of the core, by command, as JSON.
+#[pyfunction]
+fn answer_schemas() -> PyResult<String> {
+    json_text(&std::collections::BTreeMap::from(odonata_system::answer_schemas()))
 }
 
 /// Every table that a run writes: name, documentation and columns (name, type, unit, documentation), as JSON.
@@ -130,6 +146,7 @@ fn bench_case(py: Python<'_>, name: &str, quick: bool, overrides: Vec<String>) -
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("InputError", module.py().get_type::<InputError>())?;
+    module.add_class::<interrupt::PyInterrupt>()?;
     module.add_class::<simulation::PySimulation>()?;
     module.add_class::<load_sweep::PyLoadSweep>()?;
     module.add_class::<load_sweep::PyLoadPoint>()?;
@@ -139,11 +156,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(graphml, module)?)?;
     module.add_function(wrap_pyfunction!(prove, module)?)?;
     module.add_function(wrap_pyfunction!(preset_names, module)?)?;
+    module.add_function(wrap_pyfunction!(preset_text, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(answer_schemas, module)?)?;
     module.add_function(wrap_pyfunction!(table_docs, module)?)?;
     module.add_function(wrap_pyfunction!(bench_names, module)?)?;
     module.add_function(wrap_pyfunction!(bench_parallel_names, module)?)?;
     module.add_function(wrap_pyfunction!(bench_case, module)?)?;
+    device::register(module)?;
     trace::register(module)?;
     program::register(module)?;
     odonata_system::provide_python(generator::make);

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{input_error, json_text};
+use crate::interrupt::detached;
 use crate::simulation::folder_of;
 
 /// A scenario whose traffic is measured at different loads; `point` makes the measurement of one.
@@ -32,7 +33,9 @@ impl PyLoadSweep {
         method: &str,
     ) -> PyResult<Self> {
         let method: Method = serde_json::from_str(method).map_err(|cause| PyValueError::new_err(cause.to_string()))?;
-        let sweep = py.detach(|| LoadSweep::load(text, path, &overrides, seed, folder_of(path), job, method));
+        let sweep = detached(py, || {
+            LoadSweep::load(text, path, &overrides, seed, folder_of(path), job, method)
+        })?;
         Ok(PyLoadSweep {
             sweep: sweep.map_err(input_error)?,
         })
@@ -53,7 +56,7 @@ impl PyLoadSweep {
 
     /// The measurement at `load`. Raises `InputError`.
     fn point(&self, py: Python<'_>, load: f64) -> PyResult<PyLoadPoint> {
-        let point = py.detach(|| self.sweep.point(load)).map_err(input_error)?;
+        let point = detached(py, || self.sweep.point(load))?.map_err(input_error)?;
         Ok(PyLoadPoint {
             point: Mutex::new(point),
         })
@@ -73,7 +76,7 @@ impl PyLoadPoint {
     fn advance<'py>(&mut self, py: Python<'py>, seconds: f64) -> PyResult<Bound<'py, PyDict>> {
         let wall = Duration::try_from_secs_f64(seconds).map_err(|cause| PyValueError::new_err(cause.to_string()))?;
         let point = self.point.get_mut().unwrap_or_else(|broken| broken.into_inner());
-        let progress = py.detach(|| point.advance(wall));
+        let progress = detached(py, || point.advance(wall))?;
         let answer = PyDict::new(py);
         answer.set_item("finished", progress.finished)?;
         answer.set_item("periods", progress.periods)?;

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 #[pyfunction]
 fn mpi_library() -> Option<String> {
     #[cfg(feature = "mpi")]
-    return Some(odonata_mpi::library());
+    return Some(odonata_mpi_transport::library());
     #[cfg(not(feature = "mpi"))]
     None
 }
@@ -24,7 +24,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[cfg(feature = "mpi")]
 mod with_mpi {
     use odonata_engine::Transport;
-    use odonata_mpi::Mpi;
+    use odonata_mpi_transport::Mpi;
     use pyo3::exceptions::PyRuntimeError;
     use pyo3::prelude::*;
 
@@ -49,13 +49,13 @@ mod with_mpi {
     /// Ends MPI. Collective; it cannot be started again.
     #[pyfunction]
     fn mpi_finish(py: Python<'_>) {
-        py.detach(odonata_mpi::finish);
+        py.detach(odonata_mpi_transport::finish);
     }
 
     /// Ends all processes at once, this one with `code`.
     #[pyfunction]
     fn mpi_abort(code: i32) {
-        odonata_mpi::abort(code);
+        odonata_mpi_transport::abort(code);
     }
 
     pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
+use arrow_pyarrow::ToPyArrow;
 use odonata_system::results::Table;
-use odonata_system::{Simulation, Time, scenario};
-use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
+use odonata_system::{Interrupt, Others, Simulation, Snapshot, Time, scenario};
+use pyo3::exceptions::{PyKeyError, PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::columns::{self, PyColumn};
 use crate::errors::{input_error, json_text};
+use crate::interrupt::{PyInterrupt, detached};
 
 /// The folder that relative file names in the scenario at `path` start from.
 pub(crate) fn folder_of(path: &str) -> &Path {
@@ -39,20 +40,22 @@ fn shared_run(
     overrides: &[String],
     seed: Option<u64>,
     snapshot: Option<&Path>,
+    interrupt: Interrupt,
 ) -> PyResult<Simulation> {
-    use odonata_system::{Company, Others, Snapshot};
-    let connect = || odonata_mpi::Mpi::connect().map_err(PyRuntimeError::new_err);
+    use odonata_system::ProcessGroup;
+    let connect = || odonata_mpi_transport::Mpi::connect().map_err(PyRuntimeError::new_err);
     let mut others = Others {
         transport: Box::new(connect()?),
-        company: Company::new(Box::new(connect()?)),
+        group: ProcessGroup::new(Box::new(connect()?)),
+        interrupt,
     };
     let loaded = scenario::load(text, path, overrides, seed, folder_of(path)).and_then(|scenario| {
-        let open = |path| Snapshot::open(path, &scenario, &others.company);
+        let open = |path| Snapshot::open(path, &scenario, &others.group);
         let snapshot = snapshot.map(open).transpose()?;
         Ok((scenario, snapshot))
     });
     // If one has nothing to run, the others must not wait for it.
-    let all = others.company.all(loaded.is_ok()).map_err(PyRuntimeError::new_err)?;
+    let all = others.group.all(loaded.is_ok()).map_err(PyRuntimeError::new_err)?;
     let (scenario, snapshot) = loaded.map_err(input_error)?;
     if !all {
         return Err(PyRuntimeError::new_err(
@@ -67,7 +70,7 @@ fn shared_run(
 }
 
 #[cfg(not(feature = "mpi"))]
-fn shared_run(_: &str, _: &str, _: &[String], _: Option<u64>, _: Option<&Path>) -> PyResult<Simulation> {
+fn shared_run(_: &str, _: &str, _: &[String], _: Option<u64>, _: Option<&Path>, _: Interrupt) -> PyResult<Simulation> {
     Err(PyRuntimeError::new_err("this build does not speak MPI"))
 }
 
@@ -83,10 +86,10 @@ impl PySimulation {
     /// Loads a scenario and builds the machine. With `only`, that job has it for itself, on the nodes that it has
     /// beside the others; `sends_for_s` is how long its traffic lasts if that depends on others. With `snapshot`, the
     /// run goes on from that file. `shared`: all processes of MPI share the run, each with its own snapshot, and all do
-    /// what follows together; the first of them has the results. Raises `InputError`, or `KeyError` if no job is called so; nothing has been
-    /// written then.
+    /// what follows together; the first of them has the results. `interrupt` ends the run in the midst of an event, also
+    /// while it is being built. Raises `InputError`, or `KeyError` if no job is called so; nothing has been written then.
     #[new]
-    #[pyo3(signature = (text, path, overrides=Vec::new(), seed=None, only=None, sends_for_s=None, snapshot=None, shared=false))]
+    #[pyo3(signature = (text, path, overrides=Vec::new(), seed=None, only=None, sends_for_s=None, snapshot=None, shared=false, interrupt=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -98,17 +101,20 @@ impl PySimulation {
         sends_for_s: Option<f64>,
         snapshot: Option<PathBuf>,
         shared: bool,
+        interrupt: Option<&PyInterrupt>,
     ) -> PyResult<Self> {
+        let interrupt = interrupt.map(|interrupt| interrupt.0.clone()).unwrap_or_default();
         if sends_for_s.is_some_and(|seconds| !(0.0..=Time::LONGEST.seconds()).contains(&seconds)) {
             return Err(PyValueError::new_err("sends_for_s is no time that a run can take"));
         }
         let sends_for = sends_for_s.map(Time::from_seconds);
         if shared {
-            return py
-                .detach(|| shared_run(text, path, &overrides, seed, snapshot.as_deref()))
-                .map(PySimulation::running_now);
+            return detached(py, || {
+                shared_run(text, path, &overrides, seed, snapshot.as_deref(), interrupt)
+            })?
+            .map(PySimulation::running_now);
         }
-        let simulation = py.detach(|| {
+        let simulation = detached(py, || {
             let mut loaded = scenario::load(text, path, &overrides, seed, folder_of(path))?;
             if let Some(job) = only {
                 match loaded.alone(job, sends_for)? {
@@ -116,12 +122,19 @@ impl PySimulation {
                     None => return Ok(None),
                 }
             }
+            let others = Others {
+                interrupt,
+                ..Others::default()
+            };
             match &snapshot {
-                Some(path) => Simulation::resume(loaded, path),
-                None => Simulation::new(loaded),
+                Some(path) => {
+                    let snapshot = Snapshot::open(path, &loaded, &others.group)?;
+                    Simulation::resume_shared(loaded, snapshot, others)
+                }
+                None => Simulation::shared(loaded, others),
             }
             .map(Some)
-        });
+        })?;
         match simulation.map_err(input_error)? {
             Some(simulation) => Ok(PySimulation::running_now(simulation)),
             None => Err(PyKeyError::new_err(format!(
@@ -169,7 +182,7 @@ impl PySimulation {
         let State::Running(simulation) = self.state_mut() else {
             return Err(PyRuntimeError::new_err("the simulation has been finished"));
         };
-        let progress = py.detach(|| simulation.advance(wall));
+        let progress = detached(py, || simulation.advance(wall))?;
         let answer = PyDict::new(py);
         answer.set_item("finished", progress.finished)?;
         answer.set_item("simulated_s", progress.simulated_s)?;
@@ -190,7 +203,7 @@ impl PySimulation {
                 *self.state_mut() = match results.map_err(PyRuntimeError::new_err)? {
                     Some(results) => State::Finished {
                         run: results.run_json(),
-                        tables: results.tables(),
+                        tables: (results.tables()).map_err(|error| PyOverflowError::new_err(error.to_string()))?,
                     },
                     None => State::Elsewhere,
                 };
@@ -220,21 +233,14 @@ impl PySimulation {
         Ok(tables.iter().map(|table| table.name.to_string()).collect())
     }
 
-    /// Documentation and columns of table `name`.
-    ///
-    /// One table at a time, so that of a large result only one exists twice in memory.
-    fn table<'py>(&mut self, py: Python<'py>, name: &str) -> PyResult<(String, Vec<PyColumn<'py>>)> {
+    /// Table `name` as a `pyarrow.RecordBatch`, by Arrow's C data interface: nothing is copied.
+    fn table<'py>(&mut self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let (_, tables) = self.finished()?;
         let table = tables
             .iter()
             .find(|table| table.name == name)
             .ok_or_else(|| PyKeyError::new_err(format!("no table is named {name}")))?;
-        let columns = table
-            .columns
-            .iter()
-            .map(|column| columns::to_python(py, column))
-            .collect::<PyResult<_>>()?;
-        Ok((table.doc.to_string(), columns))
+        table.batch.to_pyarrow(py)
     }
 }
 

@@ -1,29 +1,29 @@
 //! Programs in coNCePTuaL: checks and listings, as JSON.
 
-use odonata_workload::conceptual::{Conceptual, MOST_TASKS, format, line_and_column, reject};
+use odonata_conceptual::{Conceptual, Dialect, MOST_TASKS, format, line_and_column, reject};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
 
 use crate::errors::json_text;
 
-/// What is wrong with the program `text` of file `path`, or looks so, and its parameters. `strict`: as release 1.5.1b.
+/// What is wrong with the program `text` of file `path`, or looks so, and its parameters. `strict` and
+/// `ignore_unknown_backend` are those of [`Dialect`].
 #[pyfunction]
-#[pyo3(signature = (text, path, strict=false))]
-fn conceptual_check(text: &str, path: &str, strict: bool) -> PyResult<String> {
-    let parsed = if strict {
-        Conceptual::parse_strict(path, text)
-    } else {
-        Conceptual::parse(path, text)
+#[pyo3(signature = (text, path, strict=false, ignore_unknown_backend=false))]
+fn conceptual_check(text: &str, path: &str, strict: bool, ignore_unknown_backend: bool) -> PyResult<String> {
+    let dialect = Dialect {
+        strict,
+        ignore_unknown_backend,
     };
-    json_text(&match parsed {
+    json_text(&match Conceptual::parse_as(path, text, dialect) {
         Ok(program) => {
-            let parameter = |p: &odonata_workload::conceptual::Parameter| json!({ "name": p.name, "about": p.about, "long": p.long, "short": p.short, "default": p.default });
+            let parameter = |p: &odonata_conceptual::Parameter| json!({ "name": p.name, "about": p.about, "long": p.long, "short": p.short, "default": p.default });
             let parameters: Vec<_> = program.parameters().iter().map(parameter).collect();
             json!({ "valid": true, "errors": [], "warnings": program.rendered_warnings(), "parameters": parameters })
         }
         Err(errors) => {
-            let error = |error: &odonata_workload::conceptual::Diagnostic| {
+            let error = |error: &odonata_conceptual::Diagnostic| {
                 let (line, column) = line_and_column(text, error.span.start);
                 json!({
                     "line": line, "column": column, "reason": error.reason, "message": error.message,
@@ -39,7 +39,7 @@ fn conceptual_check(text: &str, path: &str, strict: bool) -> PyResult<String> {
 /// (the record of the program `text` of file `path` for `tasks` tasks, as JSON, and why it was refused). Files that it
 /// reads are looked for in `folder`.
 #[pyfunction]
-#[pyo3(signature = (text, path, folder, tasks, args=Vec::new(), seed=1, strict=false))]
+#[pyo3(signature = (text, path, folder, tasks, args=Vec::new(), seed=1, strict=false, ignore_unknown_backend=false))]
 #[allow(clippy::too_many_arguments, reason = "they are named in Python")]
 fn conceptual_record(
     py: Python<'_>,
@@ -50,15 +50,15 @@ fn conceptual_record(
     args: Vec<String>,
     seed: u64,
     strict: bool,
+    ignore_unknown_backend: bool,
 ) -> PyResult<(String, Option<String>)> {
+    let dialect = Dialect {
+        strict,
+        ignore_unknown_backend,
+    };
     let record = py.detach(|| {
-        let parsed = if strict {
-            Conceptual::parse_strict(path, text)
-        } else {
-            Conceptual::parse(path, text)
-        };
         let read = |name: &str| odonata_system::placement::read_text(&folder.join(name), 16 << 20);
-        match parsed {
+        match Conceptual::parse_as(path, text, dialect) {
             Ok(program) => program.record(tasks.min(MOST_TASKS), &args, seed, &read),
             Err(errors) => reject(path, tasks, &args, &errors),
         }

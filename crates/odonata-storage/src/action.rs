@@ -1,5 +1,6 @@
 //! What goes into a server and what comes out of it.
 
+use crate::SyncRequest;
 use odonata_units::Time;
 
 /// A read or write that arrives at a server.
@@ -72,11 +73,22 @@ pub enum Action {
         /// Length of the piece in bytes.
         bytes: u64,
     },
-    /// Call [`Servers::device_done`](crate::Servers::device_done) at `at`, which is later than now.
-    DeviceBusyUntil {
-        /// The server whose device is busy.
+    /// Call [`Servers::device_begins`](crate::Servers::device_begins) at `at`, which is later than now.
+    DeviceBegins {
+        /// The server.
         server: u32,
-        /// When the access in service ends.
+        /// The piece whose turn comes at its device.
+        slot: u32,
+        /// When.
+        at: Time,
+    },
+    /// Call [`Servers::device_done`](crate::Servers::device_done) at `at`, which is later than now.
+    DeviceDone {
+        /// The server.
+        server: u32,
+        /// The piece whose access ends.
+        slot: u32,
+        /// When.
         at: Time,
     },
     /// Call [`Servers::drain_done`](crate::Servers::drain_done) at `at`, which is later than now.
@@ -85,6 +97,43 @@ pub enum Action {
         server: u32,
         /// When the block in transfer is safe in the external file system.
         at: Time,
+    },
+    /// Write `bytes` bytes of an object to the tier below, or read them from there; when that has ended, report it with
+    /// [`Servers::below_done`](crate::Servers::below_done).
+    Below {
+        /// The server that asks.
+        server: u32,
+        /// The piece.
+        slot: u32,
+        /// Whether it writes.
+        write: bool,
+        /// The job whose data they are.
+        owner: u16,
+        /// The object, as the server knows it.
+        object: u64,
+        /// First byte within the object.
+        offset: u64,
+        /// Length in bytes.
+        bytes: u64,
+    },
+    /// Call [`Servers::caches_written`](crate::Servers::caches_written) at `at`, which is later than now.
+    CachesWritten {
+        /// The server.
+        server: u32,
+        /// The synchronisation that waits.
+        slot: u32,
+        /// When.
+        at: Time,
+    },
+    /// Synchronise an object in the tier below; when that has ended, report it with
+    /// [`Servers::synced_below`](crate::Servers::synced_below).
+    SyncBelow {
+        /// The server that asks.
+        server: u32,
+        /// The synchronisation.
+        slot: u32,
+        /// What it is.
+        what: SyncRequest,
     },
     /// The request is complete: tell the client. The last action for this request.
     Respond {
@@ -116,6 +165,24 @@ pub enum Action {
         bytes: u64,
         /// Space on the device in bytes.
         capacity: u64,
+    },
+    /// A read of bytes that nobody has written, which is an error here; the server has forgotten it. End the run in a named
+    /// failure.
+    Unwritten {
+        /// The server that refuses.
+        server: u32,
+        /// Who asked.
+        client: u32,
+        /// The client's name for the request.
+        token: u64,
+        /// The job of the request.
+        owner: u16,
+        /// The file.
+        file: u64,
+        /// First byte of the request within the file.
+        offset: u64,
+        /// Length of the request in bytes.
+        bytes: u64,
     },
 }
 

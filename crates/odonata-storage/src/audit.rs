@@ -1,14 +1,14 @@
-//! Reading the servers: metrics, what is stuck, and whether everything came home.
+//! Reading the servers: metrics, which writes are blocked, and whether everything came home.
 
 use crate::server::{DeviceQueue, DrainStage, Space};
-use crate::{Metrics, ServerParams, Servers};
+use crate::{DeviceMetrics, DeviceParams, FaultMetrics, Metrics, ServerParams, Servers};
 use odonata_engine::{Digest, NIL};
 use odonata_units::Time;
 use std::fmt;
 
 /// A write request that waits for space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stuck {
+pub struct BlockedWrite {
     /// The server that is full.
     pub server: u32,
     /// Who asked.
@@ -25,9 +25,9 @@ pub struct Stuck {
     pub free: u64,
 }
 
-impl fmt::Display for Stuck {
+impl fmt::Display for BlockedWrite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Stuck {
+        let BlockedWrite {
             server,
             client,
             token,
@@ -63,21 +63,55 @@ impl Servers {
 
     /// What was measured at `server` so far.
     pub fn metrics(&self, server: u32) -> Metrics {
-        // The device counts seeks itself: only its model knows what one is.
-        Metrics {
-            seeks: self.devices.get(server).state.seeks,
-            ..*self.metrics.get(server)
+        let mut sum = *self.metrics.get(server);
+        for (_, device) in self.device_metrics(server) {
+            sum.bytes_written += device.bytes_written;
+            sum.device_writes += device.writes;
+            sum.device_reads += device.reads;
+            sum.drain_reads += device.drain_reads;
+            sum.seeks += device.seeks;
+            sum.device_busy += device.busy;
+            sum.device_wait_ps += device.wait_ps;
         }
+        sum
+    }
+
+    /// The devices of `server` in their order, and what was measured at each so far.
+    pub fn device_metrics(&self, server: u32) -> impl Iterator<Item = (&DeviceParams, DeviceMetrics)> + '_ {
+        self.devices.of(server).map(|device| {
+            let metrics = DeviceMetrics {
+                // The device counts seeks itself: only its model knows what one is.
+                seeks: self.devices.seeks(device),
+                ..*self.device_metrics.get(device)
+            };
+            (self.devices.params(device), metrics)
+        })
+    }
+
+    /// What faults have cost at the devices of `server`, in their order.
+    pub fn fault_metrics(&self, server: u32) -> impl Iterator<Item = FaultMetrics> + '_ {
+        self.devices.of(server).map(|device| self.devices.fault_metrics(device))
+    }
+
+    /// When the last byte of a write of `job` came to a device, if any has.
+    pub fn last_commit(&self, job: u16) -> Option<Time> {
+        let time = (usize::from(job) < self.committed.len()).then(|| *self.committed.get(u32::from(job)));
+        time.filter(|&time| time > Time::ZERO)
     }
 
     /// Space in use at `server`, in bytes: reserved and not drained.
     pub fn used(&self, server: u32) -> u64 {
-        self.spaces.get(server).used
+        self.devices.of(server).map(|device| self.spaces.get(device).used).sum()
     }
 
     /// Memory of `server` in use, in bytes (whole blocks).
     pub fn memory_in_use(&self, server: u32) -> u64 {
-        self.spaces.get(server).blocks_taken * self.params[server as usize].block
+        self.memories.get(server).blocks_taken * self.params[server as usize].block()
+    }
+
+    /// Length of the piece in `slot`, in bytes.
+    pub fn piece_bytes(&self, slot: u32) -> u64 {
+        self.pieces.get(slot).bytes
     }
 
     /// Requests open at all servers.
@@ -87,32 +121,41 @@ impl Servers {
 
     /// Whether a block of `server` is on its way to the external file system.
     pub fn is_draining(&self, server: u32) -> bool {
-        self.drains.get(server).in_transit > 0
+        let stage = self.drains.get(server);
+        stage.fetching != NIL || stage.sending != NIL || self.blocks_leaving(server) > 0
     }
 
-    /// The job whose access the device of `server` has in service; `None` while it is idle or works
-    /// for the drain. Who waits for the device waits for this job.
-    pub fn device_holder(&self, server: u32) -> Option<u16> {
-        let slot = self.devices.get(server).in_service;
-        let request = if slot == NIL {
-            NIL
-        } else {
-            self.pieces.get(slot).request
-        };
-        (request != NIL).then(|| self.requests.get(request).what.owner)
+    /// Blocks of `server` that leave for the tier below.
+    fn blocks_leaving(&self, server: u32) -> u32 {
+        match self.params[server as usize].next {
+            Some(_) if self.ways.reserves.len() > server as usize => {
+                let reserve = self.ways.reserves.get(server);
+                reserve.fetching + reserve.sending
+            }
+            _ => 0,
+        }
+    }
+
+    /// Accesses that the devices of `server` have in service.
+    pub fn accesses_in_service(&self, server: u32) -> u32 {
+        self.devices
+            .of(server)
+            .map(|device| self.queues.get(device).serving)
+            .sum()
     }
 
     /// The write requests that wait for space, by server and in their order. Back-pressure while the
     /// simulation goes on; when nothing more can happen, the outcome is *storage full* and these
     /// are its victims.
-    pub fn stuck(&self) -> impl Iterator<Item = Stuck> + '_ {
-        (0..self.len()).flat_map(move |server| {
-            let space = self.spaces.get(server);
-            let free = self.params[server as usize].capacity - space.used;
+    pub fn blocked_writes(&self) -> impl Iterator<Item = BlockedWrite> + '_ {
+        (0..self.devices.len()).flat_map(move |device| {
+            let server = self.devices.server_of(device);
+            let space = self.spaces.get(device);
+            let free = self.devices.capacity(device) - space.used;
             space.reservations.iter(&self.requests).map(move |slot| {
                 let request = self.requests.get(slot);
                 let what = request.what;
-                Stuck {
+                BlockedWrite {
                     server,
                     client: what.client,
                     token: what.token,
@@ -125,6 +168,11 @@ impl Servers {
         })
     }
 
+    /// Servers that move a block to the external file system.
+    pub fn draining(&self) -> u64 {
+        (0..self.len()).filter(|&server| self.is_draining(server)).count() as u64
+    }
+
     /// Whether everything came home, at the end of a run: no request is open, all memory is back in
     /// its pool, the space in use is what was written less what was drained, and no device works for
     /// a request. A drain in progress is no fault: jobs end before their data has left the buffers.
@@ -132,36 +180,45 @@ impl Servers {
     /// # Errors
     /// The first violation, with server and numbers.
     pub fn audit(&self) -> Result<(), String> {
-        if let Some(stuck) = self.stuck().next() {
-            return Err(stuck.to_string());
+        if let Some(blocked) = self.blocked_writes().next() {
+            return Err(blocked.to_string());
         }
         let mut draining = 0;
         for server in 0..self.len() {
-            let Space {
-                used,
-                written,
-                drained,
-                blocks_taken,
-                memory_queue,
+            let DrainStage {
+                fetching,
+                fetched,
+                sending,
                 ..
-            } = *self.spaces.get(server);
-            let DeviceQueue { in_service, queue, .. } = *self.devices.get(server);
-            let DrainStage { fetching, sending, .. } = *self.drains.get(server);
+            } = *self.drains.get(server);
+            let mut reading = u32::from(fetching != NIL && !fetched);
             draining += u32::from(fetching != NIL) + u32::from(sending != NIL);
-            if blocks_taken != 0 || !memory_queue.is_empty() {
+            if self.ways.reserves.len() > server as usize {
+                let reserve = self.ways.reserves.get(server);
+                reading += reserve.fetching + reserve.filling;
+                draining += reserve.fetching + reserve.sending + reserve.filling;
+            }
+            let blocks_taken = self.memories.get(server).blocks_taken;
+            if blocks_taken != 0 || !self.memories.get(server).queue.is_empty() {
                 return Err(format!(
                     "storage server {server}: {blocks_taken} blocks of memory are still taken"
                 ));
             }
-            if written < drained || used != written - drained {
-                return Err(format!(
-                    "storage server {server}: {used} B are in use, {written} B were written, {drained} B drained"
-                ));
+            let mut accesses = 0;
+            for device in self.devices.of(server) {
+                let Space {
+                    used, written, drained, ..
+                } = *self.spaces.get(device);
+                // Of an index, more is known.
+                if !self.is_indexed(server) && (written < drained || used != written - drained) {
+                    return Err(format!(
+                        "storage server {server}: {used} B are in use, {written} B were written, {drained} B drained"
+                    ));
+                }
+                let DeviceQueue { queued, handed, .. } = *self.queues.get(device);
+                accesses += queued + handed;
             }
-            let mut at_device = queue
-                .iter(&self.pieces)
-                .chain((in_service != NIL).then_some(in_service));
-            if at_device.any(|piece| piece != fetching) {
+            if accesses != reading {
                 return Err(format!("storage server {server}: the device still works for a request"));
             }
         }
@@ -171,6 +228,13 @@ impl Servers {
                 "storage: {requests} requests and {pieces} pieces are still open"
             ));
         }
+        if self.syncs.live() != 0 {
+            return Err(format!(
+                "storage: {} synchronisations are not answered",
+                self.syncs.live()
+            ));
+        }
+        self.audit_contents()?;
         self.books.ledger().audit()
     }
 
@@ -178,6 +242,9 @@ impl Servers {
     pub fn results(&self, digest: &mut Digest) {
         for server in 0..self.len() {
             digest.text(&format!("{:?}", self.metrics(server)));
+            for (_, metrics) in self.device_metrics(server) {
+                digest.text(&format!("{metrics:?}"));
+            }
         }
         self.books.ledger().results(digest);
     }

@@ -5,33 +5,44 @@
 //! | waits for | while | charged to the owner of |
 //! |---|---|---|
 //! | [`SPACE`] | it has no reservation | the block whose space is free next |
-//! | [`DEVICE`] | a piece of it is in the device's queue, none in service | the access in service |
+//! | [`DEVICE`] | a piece of it is in the device's queue, none in service | the access in service; of several, the one that ends next |
 //! | [`MEMORY`] | all its pieces wait for memory | the piece that gives its memory back next |
 //!
+//! A device that has nobody in service works off what it has put off: that is charged to the job whose turn came last.
 //! In all other time it is served, or its data are on their way. An owner is a job. A block of the drain belongs to the
 //! job that wrote its first byte.
 
 use crate::Servers;
 use crate::request::Wait;
 use odonata_blame::{Cause, Ledger};
-use odonata_engine::{List, Mode, NIL, Pool, Slot, Store, Time};
+use odonata_engine::{List, Mode, NIL, Pool, Store, Time};
 
 /// Space on the device.
-const SPACE: Cause = 0;
+pub(crate) const SPACE: Cause = 0;
 /// A block of memory.
-const MEMORY: Cause = 1;
+pub(crate) const MEMORY: Cause = 1;
 /// The device.
-const DEVICE: Cause = 2;
+pub(crate) const DEVICE: Cause = 2;
 
-/// Names of what is waited for, by number.
+/// Names of what is waited for at a storage manager, by number.
 pub const RESOURCES: [&str; 3] = ["space", "memory", "device"];
+
+/// A lock on a range of a file ([`ExtentLocks`](crate::ExtentLocks)).
+pub const LOCK: u8 = 3;
+/// A thread of a metadata server ([`MetadataServers`](crate::MetadataServers)).
+pub const THREAD: u8 = 4;
+/// A directory that somebody changes, there.
+pub const DIRECTORY: u8 = 5;
+
+/// Names of what is waited for at servers of all kinds, by number; the first are those of a storage manager.
+pub const SERVER_RESOURCES: [&str; 6] = ["space", "memory", "device", "lock", "thread", "directory"];
 
 /// What requests of one job have waited for those of another at one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ServerCharge {
     /// The server.
     pub server: u32,
-    /// What was waited for: an index into [`RESOURCES`].
+    /// What was waited for: an index into [`SERVER_RESOURCES`].
     pub resource: u8,
     /// Whose requests waited.
     pub victim: u16,
@@ -46,7 +57,9 @@ pub struct ServerCharge {
 pub struct ServerWaitSeries {
     /// Start of the interval.
     pub start: Time,
-    /// What was waited for: an index into [`RESOURCES`].
+    /// The tier of the servers; 0 of metadata servers.
+    pub tier: u8,
+    /// What was waited for: an index into [`SERVER_RESOURCES`].
     pub resource: u8,
     /// Whose requests waited.
     pub victim: u16,
@@ -64,23 +77,16 @@ struct Extent {
     next: u32,
 }
 
-impl Slot for Extent {
-    fn next(&self) -> u32 {
-        self.next
-    }
-    fn set_next(&mut self, next: u32) {
-        self.next = next;
-    }
-}
+odonata_engine::slots!(Extent);
 
 /// The books of a set of servers; empty where none are kept.
 #[derive(Debug)]
 pub(crate) struct Books {
-    /// Lines: space, memory and device of each server.
+    /// Lines of each device: its space, its server's memory (of the first device of a server alone), itself.
     ledger: Ledger,
     /// Time in which devices served each job.
-    service: Store<Time>,
-    /// What has been written and not drained, oldest first, per server.
+    service: Store<u128>,
+    /// What has been written and not drained, oldest first, per device.
     written: Store<List>,
     extents: Pool<Extent>,
 }
@@ -111,30 +117,30 @@ impl Books {
     }
 
     /// `bytes` of `owner` have been written.
-    pub(crate) fn wrote<M: Mode>(&mut self, server: u32, owner: u16, bytes: u64) {
+    pub(crate) fn wrote<M: Mode>(&mut self, device: u32, owner: u16, bytes: u64) {
         if !self.is_on() {
             return;
         }
-        let mut list = *self.written.get(server);
+        let mut list = *self.written.get(device);
         if list.tail != NIL && self.extents.get(list.tail).owner == owner {
             self.extents.edit::<M>(list.tail).bytes += bytes;
             return;
         }
-        let slot = self.extents.take::<M>(Extent {
+        let slot = self.extents.allocate::<M>(Extent {
             bytes,
             owner,
             next: NIL,
         });
         list.push::<M, _>(&mut self.extents, slot);
-        *self.written.edit::<M>(server) = list;
+        *self.written.edit::<M>(device) = list;
     }
 
     /// The drain takes the oldest `bytes`; whose the first of them is.
-    pub(crate) fn drained<M: Mode>(&mut self, server: u32, bytes: u64) -> u16 {
+    pub(crate) fn drained<M: Mode>(&mut self, device: u32, bytes: u64) -> u16 {
         if !self.is_on() {
             return 0;
         }
-        let mut list = *self.written.get(server);
+        let mut list = *self.written.get(device);
         let mut first = None;
         let mut left = bytes;
         while left > 0 && list.head != NIL {
@@ -146,23 +152,24 @@ impl Books {
             }
             left -= bytes;
             if let Some(slot) = list.pop(&self.extents) {
-                self.extents.give::<M>(slot);
+                self.extents.free::<M>(slot);
             }
         }
-        *self.written.edit::<M>(server) = list;
+        *self.written.edit::<M>(device) = list;
         first.unwrap_or(0)
     }
 
     /// The device of a server has served `owner` for `time`.
     pub(crate) fn served<M: Mode>(&mut self, owner: u16, time: Time) {
         if self.is_on() {
-            *self.service.edit::<M>(u32::from(owner)) += time;
+            *self.service.edit::<M>(u32::from(owner)) += u128::from(time.0);
         }
     }
 }
 
-fn line(server: u32, cause: Cause) -> u32 {
-    server * RESOURCES.len() as u32 + u32::from(cause)
+/// The line of those who wait for `cause` at a device; for memory, at the first of a server.
+pub(crate) fn line(device: u32, cause: Cause) -> u32 {
+    device * RESOURCES.len() as u32 + u32::from(cause)
 }
 
 fn cause_of(wait: Wait) -> Option<Cause> {
@@ -177,50 +184,75 @@ fn cause_of(wait: Wait) -> Option<Cause> {
 impl Servers {
     /// Keeps books of who waited for whom, for `jobs` jobs; with `interval`, also over time.
     pub fn with_blame(mut self, jobs: u16, interval: Option<Time>) -> Self {
-        let n = self.params.len();
-        let lines = vec![0; n * RESOURCES.len()];
+        let n = self.devices.len() as usize;
+        // Where a wait is, in the time series: at which tier.
+        let tier_of = |device: u32| {
+            self.params[self.devices.server_of(device) as usize]
+                .tier
+                .min(self.tiers - 1)
+        };
+        let lines = (0..n as u32)
+            .flat_map(|device| [tier_of(device); RESOURCES.len()])
+            .collect();
         self.books = Books {
-            ledger: Ledger::new(lines, 1, jobs, RESOURCES.len() as u8, interval),
-            service: Store::filled(usize::from(jobs), Time::ZERO),
+            ledger: Ledger::new(lines, self.tiers, jobs, RESOURCES.len() as u8, interval),
+            service: Store::filled(usize::from(jobs), 0),
             written: Store::filled(n, List::EMPTY),
             extents: Pool::new(),
         };
         self
     }
 
+    /// The line of those who wait for `cause` at `device` of `server`.
+    fn line_of(&self, (server, device): (u32, u32), cause: Cause) -> u32 {
+        match cause {
+            MEMORY => line(self.devices.of(server).start, MEMORY),
+            cause => line(device, cause),
+        }
+    }
+
     /// Books the waits in a line until `now`.
-    fn book<M: Mode>(&mut self, now: Time, server: u32, cause: Cause) {
-        let in_service = self.devices.get(server).in_service;
-        let line = line(server, cause);
-        if cause == DEVICE && in_service != NIL {
-            let holder = self.pieces.get(in_service).owner;
+    fn book<M: Mode>(&mut self, now: Time, line: u32) {
+        let cause = (line % RESOURCES.len() as u32) as Cause;
+        let queue = self.queues.get(line / RESOURCES.len() as u32);
+        // Of several in service it is known afterwards who makes room.
+        if cause == DEVICE && (queue.serving == 0 || queue.handed == 1) {
+            let holder = queue.last;
             self.books.ledger.charge::<M>(line, now, holder, DEVICE);
         } else {
             self.books.ledger.defer::<M>(line, now);
         }
     }
 
-    /// The access in service at `server` is about to change.
-    pub(crate) fn book_device<M: Mode>(&mut self, now: Time, server: u32) {
+    /// The accesses in service at `device` are about to change.
+    pub(crate) fn book_device<M: Mode>(&mut self, now: Time, device: u32) {
         if self.books.is_on() {
-            self.book::<M>(now, server, DEVICE);
+            self.book::<M>(now, line(device, DEVICE));
+        }
+    }
+
+    /// An access of `owner` has ended at `device`.
+    pub(crate) fn settle_device<M: Mode>(&mut self, now: Time, device: u32, owner: u16) {
+        if self.books.is_on() && self.devices.params(device).queue_depth > 1 {
+            self.books.ledger.settle::<M>(line(device, DEVICE), now, owner, DEVICE);
         }
     }
 
     /// `owner` gives back what others may wait for: space or memory.
-    fn settle<M: Mode>(&mut self, now: Time, server: u32, cause: Cause, owner: u16) {
+    fn settle<M: Mode>(&mut self, now: Time, line: u32, cause: Cause, owner: u16) {
         if self.books.is_on() {
-            self.book::<M>(now, server, cause);
-            self.books.ledger.settle::<M>(line(server, cause), now, owner, cause);
+            self.book::<M>(now, line);
+            self.books.ledger.settle::<M>(line, now, owner, cause);
         }
     }
 
-    pub(crate) fn settle_space<M: Mode>(&mut self, now: Time, server: u32, owner: u16) {
-        self.settle::<M>(now, server, SPACE, owner);
+    pub(crate) fn settle_space<M: Mode>(&mut self, now: Time, device: u32, owner: u16) {
+        self.settle::<M>(now, line(device, SPACE), SPACE, owner);
     }
 
     pub(crate) fn settle_memory<M: Mode>(&mut self, now: Time, server: u32, owner: u16) {
-        self.settle::<M>(now, server, MEMORY, owner);
+        let first = self.devices.of(server).start;
+        self.settle::<M>(now, line(first, MEMORY), MEMORY, owner);
     }
 
     /// `request` waits for `wait` from now on.
@@ -229,14 +261,16 @@ impl Servers {
         if !self.books.is_on() || cell.wait == wait {
             return;
         }
-        let (server, owner) = (cell.server, cell.what.owner);
+        let (place, owner) = ((cell.server, cell.device), cell.what.owner);
         if let Some(cause) = cause_of(cell.wait) {
-            self.book::<M>(now, server, cause);
-            self.books.ledger.leave::<M>(line(server, cause), now, owner);
+            let line = self.line_of(place, cause);
+            self.book::<M>(now, line);
+            self.books.ledger.leave::<M>(line, now, owner);
         }
         if let Some(cause) = cause_of(wait) {
-            self.book::<M>(now, server, cause);
-            self.books.ledger.join::<M>(line(server, cause), now, owner);
+            let line = self.line_of(place, cause);
+            self.book::<M>(now, line);
+            self.books.ledger.join::<M>(line, now, owner);
         }
         self.requests.edit::<M>(request).wait = wait;
     }
@@ -250,21 +284,33 @@ impl Servers {
     }
 
     /// Who waited for whom at which server, in order of server, resource, victim, culprit; empty unless books are
-    /// kept.
+    /// kept. Of several devices of a server it is the sum.
     pub fn blame(&self) -> impl Iterator<Item = ServerCharge> + '_ {
-        self.books.ledger.charges().map(|charge| ServerCharge {
-            server: charge.line / RESOURCES.len() as u32,
+        let charges = self.books.ledger.charges().map(|charge| ServerCharge {
+            server: self.devices.server_of(charge.line / RESOURCES.len() as u32),
             resource: (charge.line % RESOURCES.len() as u32) as u8,
             victim: charge.victim,
             culprit: charge.culprit,
             time: charge.time,
-        })
+        });
+        let name = |charge: &ServerCharge| (charge.server, charge.resource, charge.victim, charge.culprit);
+        let mut charges: Vec<_> = charges.collect();
+        charges.sort_by_key(name);
+        charges.dedup_by(|next, sum| {
+            let same = name(next) == name(sum);
+            if same {
+                sum.time += next.time;
+            }
+            same
+        });
+        charges.into_iter()
     }
 
     /// The same over time, if a time series is kept.
     pub fn blame_series(&self) -> impl Iterator<Item = ServerWaitSeries> + '_ {
         self.books.ledger.series().map(|charge| ServerWaitSeries {
             start: charge.start,
+            tier: charge.place,
             resource: charge.cause,
             victim: charge.victim,
             culprit: charge.culprit,
@@ -272,26 +318,25 @@ impl Servers {
         })
     }
 
-    /// Until when the time series is kept, if there is one.
+    /// Until when the time series are kept, if there are any.
     pub fn series_end(&self) -> Option<Time> {
-        self.books.ledger.series_end()
+        let ends = [self.books.ledger.series_end(), self.occupancy.end()];
+        ends.into_iter().flatten().min()
     }
 
-    /// Time in which devices served requests of `job`; zero unless books are kept.
-    pub fn device_time(&self, job: u16) -> Time {
+    /// Time in which devices served requests of `job`, summed, in ps; zero unless books are kept.
+    pub fn device_time_ps(&self, job: u16) -> u128 {
         match self.books.is_on() {
             true => *self.books.service.get(u32::from(job)),
-            false => Time::ZERO,
+            false => 0,
         }
     }
 
     /// Ends the books at `now`, when a run ends in the middle of requests.
     pub fn close_books(&mut self, now: Time) {
         if self.books.is_on() {
-            for server in 0..self.params.len() as u32 {
-                for cause in [SPACE, MEMORY, DEVICE] {
-                    self.book::<odonata_engine::Plain>(now, server, cause);
-                }
+            for line in 0..self.devices.len() * RESOURCES.len() as u32 {
+                self.book::<odonata_engine::Plain>(now, line);
             }
         }
     }

@@ -4,16 +4,16 @@
 //! before. The buffers are not taken from the memory pool, because what makes room must never wait
 //! for those who need room. The external file system itself is a rate and a latency.
 //!
-//! Blocks leave in the order in which they were written. The device sees the drain as one object of its own,
-//! read from its beginning to its end: it seeks whenever requests were served in between. Which
-//! bytes of which file a block holds is not tracked, and a read is served from the device whether or
-//! not its bytes were drained meanwhile.
+//! Of a server that keeps an [index](crate::Extents) of what is where, blocks leave in the order of objects and bytes, on from where the
+//! drain was last. Without one, they leave in the order in which they were written; the device sees the drain as one object
+//! of its own, read from its beginning to its end: it seeks whenever requests were served in between. Which bytes of which
+//! file a block holds is not tracked then. A read is served from the device whether or not its bytes were drained meanwhile.
 
 use crate::request::Piece;
-use crate::server::{DrainStage, Space};
+use crate::server::DrainStage;
 use crate::{Action, Actions, Servers};
 use odonata_engine::{Mode, NIL};
-use odonata_units::{Bytes, Time};
+use odonata_units::Time;
 
 /// The object that the device sees when the drain reads.
 const DRAIN_OBJECT: u64 = u64::MAX;
@@ -25,57 +25,75 @@ impl Servers {
         let drain = self.drains.edit::<M>(server);
         let slot = drain.sending;
         debug_assert_ne!(slot, NIL, "server {server} is draining");
-        let Piece { bytes, owner, .. } = *self.pieces.get(slot);
+        let Piece {
+            bytes, owner, device, ..
+        } = *self.pieces.get(slot);
         drain.sending = NIL;
-        drain.in_transit -= bytes;
         let link_next = drain.fetched;
-        self.pieces.give::<M>(slot);
-        let space = self.spaces.edit::<M>(server);
-        space.used -= bytes;
-        space.drained += bytes;
+        self.store_below::<M>(slot);
+        self.pieces.free::<M>(slot);
+        self.spaces.edit::<M>(device).drained += bytes;
         self.metrics.edit::<M>(server).bytes_drained += bytes;
 
-        self.settle_space::<M>(now, server, owner);
-        self.reserve::<M>(now, server, actions);
+        self.settle_space::<M>(now, device, owner);
+        self.reserve::<M>(now, device, actions);
         if link_next {
             self.transfer::<M>(now, server, actions);
         }
         self.feed_drain::<M>(now, server, actions);
+        self.note_occupancy::<M>(now, server);
     }
 
     /// Starts to fetch the next block if there is a reason to drain, something written to drain, and
-    /// the buffer of the first stage is free.
+    /// the buffer of the first stage is free. Devices take turns; one for whose space a request waits comes first.
     pub(crate) fn feed_drain<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
         let params = &self.params[server as usize];
-        let Some(to) = params.drain else { return };
-        let DrainStage {
-            fetching,
-            in_transit,
-            cursor,
-            ..
-        } = *self.drains.get(server);
+        let Some(to) = params.drain else {
+            self.feed_below::<M>(now, server, actions);
+            return;
+        };
+        let DrainStage { fetching, turn, .. } = *self.drains.get(server);
         if fetching != NIL {
             return;
         }
-        let Space { used, written, .. } = *self.spaces.get(server);
         // What is already on its way out will be free without a further block.
-        let will_be_used = used - in_transit;
-        let will_be_free = params.capacity - will_be_used;
-        let waiting = self.first_reservation(server);
-        let lacks_space = waiting.is_some_and(|request| self.requests.get(request).what.bytes > will_be_free);
-        let bytes = params.block.min(written - cursor);
-        if bytes == 0 || (will_be_used <= to.threshold && !lacks_space) {
-            return;
-        }
-        let owner = self.books.drained::<M>(server, bytes);
-        let slot = self
-            .pieces
-            .take::<M>(Piece::new(now, server, (NIL, owner), DRAIN_OBJECT, cursor, bytes));
+        let devices = self.devices.of(server);
+        let stays = |device: u32| self.spaces.get(device).used - self.spaces.get(device).leaving;
+        let will_be_used: u64 = devices.clone().map(stays).sum();
+        let lacks_space = |device: &u32| {
+            let will_be_free = self.devices.capacity(*device) - stays(*device);
+            let waiting = self.first_reservation(*device);
+            waiting.is_some_and(|request| self.needs(*device, &self.requests.get(request).what) > will_be_free)
+        };
+        let has_some = |device: &u32| self.spaces.get(*device).dirty > 0;
+        let count = devices.len() as u32;
+        let in_turn = (0..count).map(|n| devices.start + (turn + n) % count).filter(has_some);
+        let device = match in_turn.clone().find(lacks_space) {
+            Some(device) => device,
+            None if will_be_used <= to.threshold.0 => return,
+            None => match in_turn.clone().next() {
+                Some(device) => device,
+                None => return,
+            },
+        };
+        let block = params.block();
+        let (owner, object, offset, bytes) = if self.is_indexed(server) {
+            let chosen = self.choose_to_leave::<M>(device, block, |_| true);
+            chosen.expect("something of the device is there alone")
+        } else {
+            let space = self.spaces.edit::<M>(device);
+            let (cursor, bytes) = (space.fetched, block.min(space.dirty));
+            space.dirty -= bytes;
+            space.leaving += bytes;
+            (self.books.drained::<M>(device, bytes), DRAIN_OBJECT, cursor, bytes)
+        };
+        self.spaces.edit::<M>(device).fetched += bytes;
+        let piece = Piece::new(now, (server, device), (NIL, owner), object, offset, bytes);
+        let slot = self.pieces.allocate::<M>(piece);
         let drain = self.drains.edit::<M>(server);
         drain.fetching = slot;
-        drain.in_transit += bytes;
-        drain.cursor += bytes;
-        self.join_device::<M>(now, server, slot, actions);
+        drain.turn = (device - self.devices.of(server).start + 1) % count;
+        self.join_device::<M>(now, slot, actions);
     }
 
     /// The device has read the block of the first stage.
@@ -90,18 +108,12 @@ impl Servers {
 
     /// Moves the block of the first stage to the link.
     fn transfer<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
-        let to = self.params[server as usize]
-            .drain
-            .expect("only a server with a drain fetches blocks");
         let drain = self.drains.edit::<M>(server);
         drain.sending = drain.fetching;
         drain.fetching = NIL;
         drain.fetched = false;
-        let time = to.latency + to.bandwidth.time_for(Bytes(self.pieces.get(drain.sending).bytes));
-        // An event comes strictly later than its cause, however fast the link.
-        actions.push(Action::DrainUntil {
-            server,
-            at: now + time.max(Time::from_ps(1)),
-        });
+        let sending = drain.sending;
+        let time = self.transfer_time(server, self.pieces.get(sending).bytes);
+        actions.push(Action::DrainUntil { server, at: now + time });
     }
 }

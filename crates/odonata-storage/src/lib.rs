@@ -1,6 +1,6 @@
 //! Storage: devices, and compute-side global burst buffers with their storage manager.
 //!
-//! A *server* is a node with a storage *device*, a pool of memory and a storage manager. The manager
+//! A *server* is a node with one or several storage *devices*, a pool of memory and a storage manager. The manager
 //! is a pure state machine: it knows neither network nor event queue. Its caller delivers *inputs*
 //! (each a method of [`Servers`], with the current time) and carries out the [`Action`]s that come back.
 //!
@@ -14,7 +14,7 @@
 //!             Push      |   ^                          [ps]          |       |  drain_done
 //!             <---------|   +------- space is free again ------------+       |
 //!  piece_sent --------->|                                                    |
-//!             Respond   |   DeviceBusyUntil { at } -> device_done            |
+//!             Respond   |   DeviceDone { at } -> device_done                 |
 //!             <---------+----------------------------------------------------+
 //! ```
 //!
@@ -29,7 +29,7 @@
 //!
 //! **Drain.** Above a threshold, and whenever a reservation waits for space, blocks go through the
 //! device's queue and over a link to the external file system; then their space is free. Without a drain a full
-//! server holds its writers for ever: [`Servers::stuck`] names them when nothing else can happen.
+//! server holds its writers for ever: [`Servers::blocked_writes`] names them when nothing else can happen.
 //!
 //! **Parallel runs.** A server is part of its node: each partition holds a [`Servers`] with those of its own
 //! nodes, and its state is journalled with that of the partition.
@@ -45,17 +45,19 @@
 //!
 //! ```
 //! use odonata_engine::Plain;
-//! use odonata_storage::{Action, Actions, DeviceModel, NewRequest, RateDevice, ServerParams, Servers};
-//! use odonata_units::{Bandwidth, Time};
+//! use odonata_device::{DeviceModel, Rate};
+//! use odonata_storage::{Action, Actions, NewRequest, ServerParams, Servers};
+//! use odonata_units::{Bandwidth, Bytes, Time};
 //!
-//! let device = RateDevice {
+//! let device = Rate {
 //!     read: Bandwidth(1e9),
 //!     write: Bandwidth(1e9),
 //!     overhead: Time::from_ns(100),
 //!     seek: Time::ZERO,
-//!     seek_window: 0,
+//!     seek_window: Bytes(0),
 //! };
-//! let params = ServerParams { block: 1_000, ..ServerParams::new(DeviceModel::Rate(device), 10_000, 4_000) };
+//! let mut params = ServerParams::new(DeviceModel::Rate(device), 10_000, 4_000);
+//! params.manager.block = Bytes(1_000);
 //! let mut servers = Servers::new(vec![params]).unwrap();
 //!
 //! let mut now = Time::ZERO;
@@ -66,39 +68,69 @@
 //! while let Some(action) = todo.pop() {
 //!     match action {
 //!         Action::Pull { slot, bytes, .. } => servers.piece_arrived::<Plain>(now, slot, bytes, &mut actions),
-//!         Action::DeviceBusyUntil { server, at } => {
+//!         Action::DeviceDone { slot, at, .. } => {
 //!             now = at; // a real caller schedules an event
-//!             servers.device_done::<Plain>(now, server, &mut actions);
+//!             servers.device_done::<Plain>(now, slot, &mut actions);
 //!         }
 //!         Action::Respond { token, .. } => answered = Some((token, now)),
 //!         other => unreachable!("{other:?}"),
 //!     }
 //!     todo.append(&mut actions);
 //!     // The device ends its access after everything else of this instant.
-//!     todo.sort_by_key(|action| !matches!(action, Action::DeviceBusyUntil { .. }));
+//!     todo.sort_by_key(|action| !matches!(action, Action::DeviceDone { .. }));
 //! }
 //! assert_eq!(answered, Some((7, Time::from_ns(3 * 100 + 2_500))));
 //! servers.audit().unwrap();
 //! ```
 //!
-//! Read `device` for the devices, `params` for what can be set, `manager` for the life of a request, then `service`
-//! (the device's queue), `drain`, `blame` and `audit`.
+//! What a file is on which server is [`FileLayout`], a pure function; who may use which range of it are [`ExtentLocks`]; who opens,
+//! creates and looks up files asks [`MetadataServers`], which are machines of their own.
+//!
+//! Devices are those of `odonata-device`. Read `params` for what can be set, `manager` for the life of a request, then
+//! `service` (the devices' queues), `sharing` (whose turn it is), `contents` and `extents` (what is where), `drain`, `below` (the
+//! tier below), `sync`, `blame` and `audit`; `faults` for what makes devices and metadata servers slow for a while.
 
 mod action;
 mod audit;
+mod below;
 mod blame;
-mod device;
+mod contents;
+mod devices;
 mod drain;
+mod extents;
+mod faults;
+mod layout;
+mod lock;
 mod manager;
+mod metadata;
+mod observe;
+mod occupancy;
 mod params;
 mod request;
 mod server;
 mod service;
+pub mod settings;
+mod sharing;
+mod stage;
+mod sync;
 
 pub use action::{Action, Actions, NewRequest};
-pub use audit::Stuck;
-pub use blame::{RESOURCES, ServerCharge, ServerWaitSeries};
-pub use device::{Access, Device, DeviceModel, DeviceState, RateDevice};
+pub use audit::BlockedWrite;
+pub use below::{TierContents, TierMetrics};
+pub use blame::{DIRECTORY, LOCK, RESOURCES, SERVER_RESOURCES, ServerCharge, ServerWaitSeries, THREAD};
+pub use extents::{Extent, Extents, Place};
+pub use faults::{Fault, FaultKind, FaultMetrics, FaultPeriod};
+pub use layout::{FileLayout, FileName, Layout, Part, Parts, Start, StripeCount, Striped, Striping};
+pub use lock::{ExtentLocks, LockCharge, LockMetrics, Locks};
 pub use manager::Servers;
-pub use params::{DrainParams, ParamsError, ServerParams};
-pub use server::Metrics;
+pub use metadata::{
+    Begun, CALLS as METADATA_CALLS, Distribution, Metadata, MetadataCall, MetadataCharge, MetadataMetrics,
+    MetadataName, MetadataParams, MetadataRequest, MetadataServers,
+};
+pub use observe::{AccessKind, ServerAccess};
+pub use occupancy::Occupancy;
+pub use params::{DeviceParams, ParamsError, ServerParams};
+pub use server::{DeviceMetrics, Metrics};
+pub use settings::{Assignment, Drain, Position, SyncDepth};
+pub use stage::StageMetrics;
+pub use sync::SyncRequest;

@@ -1,10 +1,18 @@
 //! The storage manager: space, memory and pipelining, after the burst-buffer server of the MFNetSim
-//! study. The device's queue is in `service.rs`, the drain in `drain.rs`.
+//! study. The devices' queues are in `service.rs`, the drain in `drain.rs`.
 
-use crate::blame::Books;
+use crate::below::Ways;
+use crate::blame::{Books, MEMORY, SPACE, line};
+use crate::contents::Contents;
+use crate::devices::Devices;
+use crate::occupancy::OccupancySeries;
 use crate::request::{Piece, Request, Wait};
-use crate::server::{DeviceQueue, DrainStage, Space};
-use crate::{Action, Actions, Metrics, NewRequest, ParamsError, ServerParams};
+use crate::server::{DeviceQueue, DrainStage, Memory, Space};
+use crate::settings::Acknowledge;
+use crate::sharing::Turns;
+use crate::stage::Stages;
+use crate::sync::Syncs;
+use crate::{Action, Actions, DeviceMetrics, FaultPeriod, Metrics, NewRequest, ParamsError, ServerParams};
 use odonata_engine::{Mode, Pool, Store, journalled};
 use odonata_units::Time;
 
@@ -15,21 +23,45 @@ use odonata_units::Time;
 #[derive(Debug)]
 pub struct Servers {
     pub(crate) params: Vec<ServerParams>,
+    /// Tiers of servers, of all parts.
+    pub(crate) tiers: u8,
     pub(crate) requests: Pool<Request>,
     pub(crate) pieces: Pool<Piece>,
+    /// Per device, as are its queue and what was measured there.
     pub(crate) spaces: Store<Space>,
-    pub(crate) devices: Store<DeviceQueue>,
+    pub(crate) queues: Store<DeviceQueue>,
+    pub(crate) devices: Devices,
+    pub(crate) device_metrics: Store<DeviceMetrics>,
+    pub(crate) memories: Store<Memory>,
     pub(crate) drains: Store<DrainStage>,
     pub(crate) metrics: Store<Metrics>,
+    /// When the last byte of a write of each job came to a device.
+    pub(crate) committed: Store<Time>,
+    pub(crate) turns: Turns,
+    pub(crate) contents: Contents,
+    pub(crate) ways: Ways,
+    pub(crate) syncs: Syncs,
+    pub(crate) stages: Stages,
+    pub(crate) occupancy: OccupancySeries,
     pub(crate) books: Books,
 }
 journalled!(Servers {
     requests,
     pieces,
     spaces,
+    queues,
     devices,
+    device_metrics,
+    memories,
     drains,
     metrics,
+    committed,
+    turns,
+    contents,
+    ways,
+    syncs,
+    stages,
+    occupancy,
     books
 });
 
@@ -43,22 +75,53 @@ impl Servers {
             params.check().map_err(|why| (server, why))?;
         }
         let n = params.len();
+        let (devices, ways) = (Devices::new(&params), Ways::new(&params));
+        let all = devices.len() as usize;
         Ok(Servers {
             params,
+            tiers: 1,
             requests: Pool::new(),
             pieces: Pool::new(),
-            spaces: Store::filled(n, Space::default()),
-            devices: Store::filled(n, DeviceQueue::default()),
+            spaces: Store::filled(all, Space::default()),
+            queues: Store::filled(all, DeviceQueue::default()),
+            devices,
+            device_metrics: Store::filled(all, DeviceMetrics::default()),
+            memories: Store::filled(n, Memory::default()),
             drains: Store::filled(n, DrainStage::default()),
             metrics: Store::filled(n, Metrics::default()),
+            committed: Store::new(),
+            turns: Turns::off(),
+            contents: Contents::new(n, 0),
+            ways,
+            syncs: Syncs::new(n),
+            stages: Stages::off(),
+            occupancy: OccupancySeries::off(),
             books: Books::off(),
         })
     }
 
+    /// With the faults that `of` says a device of a server has, both counted from 0.
+    pub fn with_faults(mut self, of: impl Fn(u32, u32) -> Vec<FaultPeriod>) -> Self {
+        self.devices.set_faults(of);
+        self
+    }
+
+    /// For jobs with these weights, which share the servers as [`Sharing`](crate::settings::Sharing) says. Without them, who
+    /// comes first is served first, and nothing is said of when jobs had their data on the devices.
+    pub fn shared_by(mut self, weights: &[f64]) -> Self {
+        self.committed = Store::filled(weights.len(), Time::ZERO);
+        self.contents = Contents::new(self.params.len(), weights.len());
+        let fair = |params: &ServerParams| params.manager.sharing != Default::default();
+        if self.params.iter().any(fair) {
+            self.turns = Turns::new(self.devices.len() as usize * crate::RESOURCES.len(), weights);
+        }
+        self
+    }
+
     /// A request arrives at `server`.
     ///
-    /// A write first reserves all its space, and waits for it behind every earlier write of this
-    /// server, whatever its size; a read starts at once. An empty request is answered at once.
+    /// A write first reserves all its space, and waits for it behind every earlier write to the same
+    /// device, whatever its size; a read starts at once. An empty request is answered at once.
     pub fn request<M: Mode>(&mut self, now: Time, server: u32, what: NewRequest, actions: &mut Actions) {
         let NewRequest {
             write,
@@ -72,8 +135,11 @@ impl Servers {
             actions.push(what.response(server));
             return;
         }
-        let capacity = self.params[server as usize].capacity;
-        if write && bytes > capacity {
+        let choice = self.params[server as usize].rules.device(bytes, None);
+        let device = self.devices.of(server).start + choice as u32;
+        let capacity = self.devices.capacity(device);
+        let passes_by = write && self.passes_by(server);
+        if write && !passes_by && bytes > capacity {
             actions.push(Action::Impossible {
                 server,
                 client,
@@ -84,25 +150,69 @@ impl Servers {
             });
             return;
         }
-        let request = self.requests.take::<M>(Request::new(now, server, what));
-        if write {
-            let space = self.spaces.edit::<M>(server);
+        let device = if write {
+            device
+        } else if let Some(device) = self.device_of_read(server, &what, device) {
+            device
+        } else {
+            actions.push(Action::Unwritten {
+                server,
+                client,
+                token,
+                owner: what.owner,
+                file: what.file,
+                offset: what.offset,
+                bytes,
+            });
+            return;
+        };
+        let write_back = write && self.params[server as usize].manager.acknowledge == Acknowledge::Memory;
+        let mut request = Request::new(now, (server, device), what);
+        request.write_back = write_back;
+        let request = self.requests.allocate::<M>(request);
+        if write && !passes_by {
+            let space = self.spaces.edit::<M>(device);
             space.reservations.push::<M, _>(&mut self.requests, request);
             self.set_wait::<M>(now, request, Wait::Space);
-            self.reserve::<M>(now, server, actions);
+            self.reserve::<M>(now, device, actions);
             self.feed_drain::<M>(now, server, actions);
         } else {
             self.issue::<M>(now, request, actions);
+            if !write {
+                self.read_ahead::<M>(now, server, &what, actions);
+            }
         }
+        self.note_occupancy::<M>(now, server);
     }
 
     /// The piece in `slot`, asked for with [`Action::Pull`], has arrived from its client with `bytes`
     /// bytes, which must be as many as were asked for.
     pub fn piece_arrived<M: Mode>(&mut self, now: Time, slot: u32, bytes: u64, actions: &mut Actions) {
-        let piece = *self.pieces.get(slot);
-        debug_assert_eq!(piece.bytes, bytes, "a piece arrives as it was asked for");
-        debug_assert!(self.requests.get(piece.request).what.write, "only writes pull");
-        self.join_device::<M>(now, piece.server, slot, actions);
+        let request = self.pieces.get(slot).request;
+        debug_assert_eq!(
+            self.pieces.get(slot).bytes,
+            bytes,
+            "a piece arrives as it was asked for"
+        );
+        debug_assert!(self.requests.get(request).what.write, "only writes pull");
+        let server = self.pieces.get(slot).server;
+        if !self.passes_by(server) {
+            self.store_in_memory::<M>(slot);
+        }
+        if self.requests.get(request).write_back {
+            let cell = self.requests.edit::<M>(request);
+            cell.in_flight -= 1;
+            cell.received += bytes;
+            if cell.received == cell.what.bytes {
+                self.answer::<M>(now, request, actions);
+                self.acknowledged_early::<M>(request);
+            }
+            self.go_on::<M>(now, slot, actions);
+            self.issue::<M>(now, request, actions);
+        } else {
+            self.go_on::<M>(now, slot, actions);
+        }
+        self.note_occupancy::<M>(now, server);
     }
 
     /// The piece in `slot`, handed out with [`Action::Push`], has been delivered to its client.
@@ -111,50 +221,97 @@ impl Servers {
         debug_assert!(!self.requests.get(piece.request).what.write, "only reads push");
         self.metrics.edit::<M>(piece.server).bytes_read += piece.bytes;
         self.finish_piece::<M>(now, slot, actions);
+        self.keep_copy::<M>(now, &piece, actions);
+        self.note_occupancy::<M>(now, piece.server);
     }
 
-    /// The request that is next to get space, if any waits.
-    pub(crate) fn first_reservation(&self, server: u32) -> Option<u32> {
-        self.spaces.get(server).reservations.iter(&self.requests).next()
+    /// The request that is next to get space on `device`, if any waits.
+    pub(crate) fn first_reservation(&self, device: u32) -> Option<u32> {
+        let sharing = self.params[self.devices.server_of(device) as usize].manager.sharing;
+        let waiting = &self.spaces.get(device).reservations;
+        self.turns.first(sharing, line(device, SPACE), waiting, &self.requests)
     }
 
-    /// Gives space to the requests that wait for it, in their order, until one does not fit.
-    pub(crate) fn reserve<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
-        let capacity = self.params[server as usize].capacity;
-        while let Some(request) = self.first_reservation(server) {
-            let Request { what, arrived, .. } = *self.requests.get(request);
+    /// Gives space to the requests that wait for it, in their turn, until one does not fit.
+    pub(crate) fn reserve<M: Mode>(&mut self, now: Time, device: u32, actions: &mut Actions) {
+        let capacity = self.devices.capacity(device);
+        while let Some(request) = self.first_reservation(device) {
+            let Request {
+                what, arrived, server, ..
+            } = *self.requests.get(request);
             // `used` never exceeds the capacity, so that this cannot wrap where a sum could.
-            if what.bytes > capacity - self.spaces.get(server).used {
-                break;
+            let free = capacity - self.spaces.get(device).used;
+            let needs = self.needs(device, &what);
+            if needs > free {
+                // May take from what the request itself needs no space for.
+                if self.evict::<M>(device, needs - free) == 0 {
+                    break;
+                }
+                continue;
             }
-            let space = self.spaces.edit::<M>(server);
-            space.reservations.pop(&self.requests);
-            space.used += what.bytes;
+            let sharing = self.params[server as usize].manager.sharing;
+            let mut waiting = self.spaces.get(device).reservations;
+            let line = line(device, SPACE);
+            self.turns.pop::<M, _>(sharing, line, &mut waiting, &mut self.requests);
+            self.spaces.edit::<M>(device).reservations = waiting;
+            self.claim::<M>(device, &what);
+            let used = self.spaces.get(device).used;
+            if self.device_metrics.get(device).peak_used < used {
+                self.device_metrics.edit::<M>(device).peak_used = used;
+            }
+            let used = self.used(server);
             let metrics = self.metrics.edit::<M>(server);
             metrics.space_wait_ps += u128::from((now - arrived).0);
-            metrics.peak_used = metrics.peak_used.max(space.used);
+            metrics.peak_used = metrics.peak_used.max(used);
             self.set_wait::<M>(now, request, Wait::Nothing);
             self.issue::<M>(now, request, actions);
+            // What it replaces may have freed space on another device.
+            if self.is_indexed(server) {
+                for other in self.devices.of(server).filter(|&other| other != device) {
+                    if self.first_reservation(other).is_some() {
+                        self.settle_space::<M>(now, other, what.owner);
+                        self.reserve::<M>(now, other, actions);
+                    }
+                }
+            }
         }
     }
 
     /// Makes pieces of `request` until the pipelining factor or its end is reached; each asks for memory.
-    fn issue<M: Mode>(&mut self, now: Time, request: u32, actions: &mut Actions) {
+    pub(crate) fn issue<M: Mode>(&mut self, now: Time, request: u32, actions: &mut Actions) {
         loop {
             let Request {
                 what,
                 server,
+                device,
                 in_flight,
                 issued,
+                stages,
                 ..
             } = *self.requests.get(request);
             let params = &self.params[server as usize];
-            if in_flight == params.pieces_in_flight || issued == what.bytes {
+            if in_flight == params.manager.pieces_in_flight || issued == what.bytes {
                 self.reconsider::<M>(now, request);
                 return;
             }
-            let bytes = params.block.min(what.bytes - issued);
-            let (object, offset) = if params.object_per_file {
+            let mut bytes = params.block().min(what.bytes - issued);
+            if params.next.is_some() && !what.write && params.manager.extents {
+                let start = what.offset.saturating_add(issued);
+                let (run, here) = self.run_of(server, what.file, start..start.saturating_add(bytes));
+                if here && stages {
+                    self.found_here::<M>(request, run);
+                    continue;
+                }
+                bytes = run;
+                if !here
+                    && !stages
+                    && let Some(end) = self.comes_until(server, what.file, start)
+                {
+                    bytes = bytes.min(end - start);
+                }
+            }
+            let params = &self.params[server as usize];
+            let (object, offset) = if params.manager.object_per_file {
                 (what.file, what.offset + issued)
             } else {
                 (0, issued)
@@ -162,20 +319,24 @@ impl Servers {
             let cell = self.requests.edit::<M>(request);
             cell.in_flight += 1;
             cell.issued += bytes;
-            let piece = self
-                .pieces
-                .take::<M>(Piece::new(now, server, (request, what.owner), object, offset, bytes));
+            let place = (server, device);
+            let piece = Piece::new(now, place, (request, what.owner), object, offset, bytes);
+            let piece = self.pieces.allocate::<M>(piece);
             self.want_memory::<M>(now, server, piece, actions);
         }
     }
 
     fn want_memory<M: Mode>(&mut self, now: Time, server: u32, piece: u32, actions: &mut Actions) {
         // A block that comes back goes to the next in line at once: while one is free, nobody waits.
-        if self.spaces.get(server).blocks_taken < self.params[server as usize].blocks() {
+        if self.memories.get(server).blocks_taken < self.params[server as usize].blocks() {
+            let Piece { owner, bytes, .. } = *self.pieces.get(piece);
+            let sharing = self.params[server as usize].manager.sharing;
+            let line = line(self.devices.of(server).start, MEMORY);
+            self.turns.charge::<M>(sharing, line, owner, bytes);
             self.grant_memory::<M>(now, server, piece, actions);
         } else {
-            let space = self.spaces.edit::<M>(server);
-            space.memory_queue.push::<M, _>(&mut self.pieces, piece);
+            let memory = self.memories.edit::<M>(server);
+            memory.queue.push::<M, _>(&mut self.pieces, piece);
             let request = self.pieces.get(piece).request;
             self.requests.edit::<M>(request).at_memory += 1;
         }
@@ -185,9 +346,9 @@ impl Servers {
         let Piece {
             request, bytes, since, ..
         } = *self.pieces.get(slot);
-        let space = self.spaces.edit::<M>(server);
-        space.blocks_taken += 1;
-        let in_use = space.blocks_taken * self.params[server as usize].block;
+        let memory = self.memories.edit::<M>(server);
+        memory.blocks_taken += 1;
+        let in_use = memory.blocks_taken * self.params[server as usize].block();
         let metrics = self.metrics.edit::<M>(server);
         metrics.memory_wait_ps += u128::from((now - since).0);
         metrics.peak_memory = metrics.peak_memory.max(in_use);
@@ -198,6 +359,7 @@ impl Servers {
             owner,
             ..
         } = self.requests.get(request).what;
+        let stages = self.requests.get(request).stages;
         if write {
             actions.push(Action::Pull {
                 server,
@@ -207,9 +369,39 @@ impl Servers {
                 owner,
                 bytes,
             });
+        } else if stages {
+            self.fetch_stage::<M>(now, slot, actions);
+        } else if self.is_below(slot) {
+            if !self.waits_for_stage::<M>(slot) {
+                self.ask_below::<M>(now, slot, false, actions);
+            }
         } else {
-            self.join_device::<M>(now, server, slot, actions);
+            self.count_hit::<M>(slot);
+            if self.is_in_memory(slot) {
+                self.push_piece(slot, actions);
+            } else {
+                self.touch::<M>(slot);
+                self.join_device::<M>(now, slot, actions);
+            }
         }
+    }
+
+    /// Sends a piece of a read, which is in memory, to its client.
+    pub(crate) fn push_piece(&self, slot: u32, actions: &mut Actions) {
+        let Piece {
+            server, request, bytes, ..
+        } = *self.pieces.get(slot);
+        let NewRequest {
+            client, token, owner, ..
+        } = self.requests.get(request).what;
+        actions.push(Action::Push {
+            server,
+            slot,
+            client,
+            token,
+            owner,
+            bytes,
+        });
     }
 
     /// A piece is written, or delivered: its memory goes to the next in line, its request goes on.
@@ -221,13 +413,18 @@ impl Servers {
             owner,
             ..
         } = *self.pieces.get(slot);
-        self.pieces.give::<M>(slot);
+        self.pieces.free::<M>(slot);
 
         self.settle_memory::<M>(now, server, owner);
-        let space = self.spaces.edit::<M>(server);
-        space.blocks_taken -= 1;
+        let sharing = self.params[server as usize].manager.sharing;
+        let line = line(self.devices.of(server).start, MEMORY);
+        let mut waiting = self.memories.get(server).queue;
+        let next = self.turns.pop::<M, _>(sharing, line, &mut waiting, &mut self.pieces);
+        let memory = self.memories.edit::<M>(server);
+        memory.blocks_taken -= 1;
+        memory.queue = waiting;
         // Those who wait come before the next piece of this request, which has had its turn.
-        if let Some(piece) = space.memory_queue.pop(&self.pieces) {
+        if let Some(piece) = next {
             let waiter = self.pieces.get(piece).request;
             self.requests.edit::<M>(waiter).at_memory -= 1;
             self.reconsider::<M>(now, waiter);
@@ -235,16 +432,52 @@ impl Servers {
         }
 
         let cell = self.requests.edit::<M>(request);
-        cell.in_flight -= 1;
+        cell.in_flight -= u32::from(!cell.write_back);
         cell.done += bytes;
         let Request {
-            what, done, arrived, ..
+            what,
+            device,
+            done,
+            arrived,
+            answered,
+            stages,
+            ..
         } = *cell;
         if done < what.bytes {
             self.issue::<M>(now, request, actions);
+            if stages {
+                self.end_stage_without_pieces::<M>(now, request, actions);
+            }
             return;
         }
-        self.requests.give::<M>(request);
+        if what.write {
+            let metrics = self.device_metrics.edit::<M>(device);
+            metrics.commits += 1;
+            metrics.commit_ps += u128::from((now - arrived).0);
+            // Of what clients have written: a copy further down is none.
+            let first_tier = self.params[server as usize].tier == 0;
+            if first_tier && usize::from(what.owner) < self.committed.len() {
+                *self.committed.edit::<M>(u32::from(what.owner)) = now;
+            }
+        }
+        if stages && answered {
+            // Read ahead: nobody asked.
+        } else if answered {
+            self.committed_at_last::<M>(now, request, actions);
+        } else {
+            self.answer::<M>(now, request, actions);
+        }
+        self.requests.free::<M>(request);
+    }
+
+    /// Tells the client that its request is complete.
+    pub(crate) fn answer<M: Mode>(&mut self, now: Time, request: u32, actions: &mut Actions) {
+        let cell = self.requests.edit::<M>(request);
+        cell.answered = true;
+        let Request {
+            what, server, arrived, ..
+        } = *cell;
+        self.reconsider::<M>(now, request);
         let metrics = self.metrics.edit::<M>(server);
         metrics.requests += 1;
         metrics.request_time_ps += u128::from((now - arrived).0);

@@ -1,66 +1,81 @@
 //! Parameters of a storage server, checked before anything runs.
 
-use crate::DeviceModel;
-use odonata_units::{Bandwidth, Time};
+use crate::settings::{Drain, Manager, Policy};
+use odonata_device::{Choice, Device, DeviceModel};
+use odonata_units::{Bandwidth, Bytes};
 use std::fmt;
 
-/// How a server empties itself into the external file system.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DrainParams {
-    /// Rate towards the external file system.
-    pub bandwidth: Bandwidth,
-    /// From a block's last byte to its acknowledgement. The next block is sent after it.
-    pub latency: Time,
-    /// Space in use, in bytes, above which the server drains. (It drains below it as well while a
-    /// reservation waits for space: otherwise a request larger than `capacity - threshold` could wait
-    /// for ever.)
-    pub threshold: u64,
+/// A device of a server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceParams {
+    /// Its name.
+    pub name: String,
+    /// How long accesses take.
+    pub model: DeviceModel,
+    /// Space on it.
+    pub capacity: Bytes,
+    /// Accesses that are handed to it at once; more wait in the server.
+    pub queue_depth: u32,
 }
 
-/// Parameters of one storage server.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Parameters of one storage server: the settings that all servers of a scenario share, or others.
+#[derive(Clone, Debug, PartialEq)]
 pub struct ServerParams {
-    /// The device behind the server.
-    pub device: DeviceModel,
-    /// Space on the device, in bytes.
-    pub capacity: u64,
-    /// Memory for blocks in transit, in bytes, fixed at start-up: `memory / block` blocks. A piece
-    /// that is shorter than a block takes a whole one.
-    pub memory: u64,
-    /// Size of a block, in bytes: what is pulled, pushed, written and read at once.
-    pub block: u64,
-    /// Pieces of one request that may be in flight together (the pipelining factor).
-    pub pieces_in_flight: u32,
-    /// How the server drains; `None`: what is written stays.
-    pub drain: Option<DrainParams>,
-    /// `true`: every file is an object of its own on the device, with the offsets of the file.
-    /// `false`: every request accesses object 0 from offset 0, as in MFNetSim's published runs, where pieces
-    /// of different clients can therefore continue each other without a seek.
-    pub object_per_file: bool,
+    /// The devices behind the server, at least one.
+    pub devices: Vec<DeviceParams>,
+    /// Which of them takes a request.
+    pub rules: Choice,
+    /// What it does with a request. Its memory is fixed at start-up: `memory / block` blocks; a piece that is shorter than a
+    /// block takes a whole one.
+    pub manager: Manager,
+    /// How the server drains; `None`: what is written stays. It drains below the threshold as well while a reservation waits
+    /// for space: otherwise a request larger than `capacity - threshold` could wait for ever.
+    pub drain: Option<Drain>,
+    /// What the server does with the tier below it, to which its caller carries what it says ([`Action::Below`](crate::Action::Below));
+    /// `None`: there is none. Needs an index, unless it is write-around.
+    pub next: Option<Policy>,
+    /// Its tier, counted from the one that clients use.
+    pub tier: u8,
+    /// The seed of the run and the server's number on the machine, which name the random streams of its devices.
+    pub random: (u64, u64),
 }
 
 impl ServerParams {
-    /// The block of MFNetSim's storage manager, in bytes.
-    pub const DEFAULT_BLOCK: u64 = 1_000_000;
-    /// The pipelining factor of MFNetSim's storage manager, in pieces.
-    pub const DEFAULT_PIECES_IN_FLIGHT: u32 = 4;
-
-    /// Parameters with the default block and pipelining factor, one object per file, no drain.
-    pub const fn new(device: DeviceModel, capacity: u64, memory: u64) -> Self {
+    /// Parameters with the default block and pipelining factor, one object per file, no drain, one device that is handed one
+    /// access at a time; capacity and memory in bytes.
+    pub fn new(model: DeviceModel, capacity: u64, memory: u64) -> Self {
         ServerParams {
-            device,
-            capacity,
-            memory,
-            block: Self::DEFAULT_BLOCK,
-            pieces_in_flight: Self::DEFAULT_PIECES_IN_FLIGHT,
+            devices: vec![DeviceParams {
+                name: model.kind().to_owned(),
+                model,
+                capacity: Bytes(capacity),
+                queue_depth: 1,
+            }],
+            rules: Choice::default(),
+            manager: Manager {
+                memory: Bytes(memory),
+                ..Manager::default()
+            },
             drain: None,
-            object_per_file: true,
+            next: None,
+            tier: 0,
+            random: (0, 0),
         }
     }
 
     /// Blocks in the memory pool.
     pub(crate) fn blocks(&self) -> u64 {
-        self.memory / self.block
+        self.manager.memory.0 / self.manager.block.0
+    }
+
+    /// Space on all devices, in bytes.
+    pub fn capacity(&self) -> u64 {
+        self.devices.iter().map(|device| device.capacity.0).sum()
+    }
+
+    /// Size of a block, in bytes: what is pulled, pushed, written and read at once.
+    pub(crate) fn block(&self) -> u64 {
+        self.manager.block.0
     }
 
     /// Whether a server can work with these parameters.
@@ -69,29 +84,36 @@ impl ServerParams {
     /// The first parameter that makes it impossible.
     pub fn check(&self) -> Result<(), ParamsError> {
         let usable = |rate: Bandwidth| rate.0.is_finite() && rate.0 > 0.0;
-        if self.block == 0 {
+        let (memory, block) = (self.manager.memory.0, self.manager.block.0);
+        if block == 0 {
             return Err(ParamsError::NoBlock);
         }
-        if self.memory < self.block {
-            return Err(ParamsError::MemoryBelowBlock {
-                memory: self.memory,
-                block: self.block,
-            });
+        if memory < block {
+            return Err(ParamsError::MemoryBelowBlock { memory, block });
         }
-        if self.pieces_in_flight == 0 {
+        if self.manager.pieces_in_flight == 0 {
             return Err(ParamsError::NoPieceInFlight);
         }
-        if !self.device.rates().into_iter().all(usable) {
-            return Err(ParamsError::DeviceBandwidth);
+        if self.devices.is_empty() {
+            return Err(ParamsError::NoDevice);
+        }
+        for (device, params) in self.devices.iter().enumerate() {
+            if let Err(problem) = params.model.check() {
+                let problem = problem.to_string();
+                return Err(ParamsError::Device { device, problem });
+            }
+            if params.queue_depth == 0 {
+                return Err(ParamsError::NoAccess { device });
+            }
         }
         if let Some(drain) = self.drain {
             if !usable(drain.bandwidth) {
                 return Err(ParamsError::DrainBandwidth);
             }
-            if drain.threshold > self.capacity {
+            if drain.threshold.0 > self.capacity() {
                 return Err(ParamsError::ThresholdAboveCapacity {
-                    threshold: drain.threshold,
-                    capacity: self.capacity,
+                    threshold: drain.threshold.0,
+                    capacity: self.capacity(),
                 });
             }
         }
@@ -100,7 +122,7 @@ impl ServerParams {
 }
 
 /// Why a server cannot work with its parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParamsError {
     /// The block has no bytes.
     NoBlock,
@@ -113,8 +135,20 @@ pub enum ParamsError {
     },
     /// No piece may be in flight.
     NoPieceInFlight,
-    /// A bandwidth of the device is not a positive, finite number.
-    DeviceBandwidth,
+    /// It has no device.
+    NoDevice,
+    /// A parameter of a device is out of its range.
+    Device {
+        /// Which, counted from 0.
+        device: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A device is handed no access at a time.
+    NoAccess {
+        /// Which, counted from 0.
+        device: usize,
+    },
     /// The bandwidth of the drain is not a positive, finite number.
     DrainBandwidth,
     /// The drain would never begin; both in bytes.
@@ -134,7 +168,9 @@ impl fmt::Display for ParamsError {
                 write!(f, "memory of {memory} B does not hold one block of {block} B")
             }
             ParamsError::NoPieceInFlight => write!(f, "pieces_in_flight must be at least 1"),
-            ParamsError::DeviceBandwidth => write!(f, "device bandwidths must be positive and finite"),
+            ParamsError::NoDevice => write!(f, "a server has at least one device"),
+            ParamsError::Device { device, problem } => write!(f, "device {device}: {problem}"),
+            ParamsError::NoAccess { device } => write!(f, "device {device}: queue_depth must be at least 1"),
             ParamsError::DrainBandwidth => write!(f, "drain bandwidth must be positive and finite"),
             ParamsError::ThresholdAboveCapacity { threshold, capacity } => {
                 write!(
@@ -151,16 +187,17 @@ impl std::error::Error for ParamsError {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RateDevice;
+    use odonata_device::Rate;
+    use odonata_units::Time;
 
     fn params() -> ServerParams {
         let rate = Bandwidth(1e9);
-        let device = RateDevice {
+        let device = Rate {
             read: rate,
             write: rate,
             overhead: Time::ZERO,
             seek: Time::ZERO,
-            seek_window: 0,
+            seek_window: Bytes::ZERO,
         };
         ServerParams::new(DeviceModel::Rate(device), 10_000_000, 4_000_000)
     }
@@ -173,27 +210,36 @@ mod tests {
             change(&mut params);
             params.check().unwrap_err()
         };
-        assert_eq!(broken(&|p| p.block = 0), ParamsError::NoBlock);
+        assert_eq!(broken(&|p| p.manager.block = Bytes(0)), ParamsError::NoBlock);
         assert_eq!(
-            broken(&|p| p.memory = 999_999),
+            broken(&|p| p.manager.memory = Bytes(999_999)),
             ParamsError::MemoryBelowBlock {
                 memory: 999_999,
                 block: 1_000_000
             }
         );
-        assert_eq!(broken(&|p| p.pieces_in_flight = 0), ParamsError::NoPieceInFlight);
+        assert_eq!(
+            broken(&|p| p.manager.pieces_in_flight = 0),
+            ParamsError::NoPieceInFlight
+        );
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            let DeviceModel::Rate(device) = params().device;
-            let device = DeviceModel::Rate(RateDevice {
-                write: Bandwidth(rate),
-                ..device
+            let wrong = broken(&|p| {
+                p.devices[0].model = DeviceModel::Rate(Rate {
+                    write: Bandwidth(rate),
+                    ..Rate::default()
+                });
             });
-            assert_eq!(broken(&|p| p.device = device), ParamsError::DeviceBandwidth, "{rate}");
+            assert!(wrong.to_string().starts_with("device 0: rate.write: "), "{wrong}");
         }
-        let drain = |rate, threshold| DrainParams {
+        assert_eq!(broken(&|p| p.devices.clear()), ParamsError::NoDevice);
+        assert_eq!(
+            broken(&|p| p.devices[0].queue_depth = 0),
+            ParamsError::NoAccess { device: 0 }
+        );
+        let drain = |rate, threshold| Drain {
             bandwidth: Bandwidth(rate),
             latency: Time::ZERO,
-            threshold,
+            threshold: Bytes(threshold),
         };
         assert_eq!(broken(&|p| p.drain = Some(drain(0.0, 0))), ParamsError::DrainBandwidth);
         assert_eq!(

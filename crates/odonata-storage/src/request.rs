@@ -1,7 +1,7 @@
 //! Requests that are open and pieces in transit: the cells of the two pools.
 
 use crate::NewRequest;
-use odonata_engine::{NIL, Slot};
+use odonata_engine::NIL;
 use odonata_units::Time;
 
 /// An open request.
@@ -9,18 +9,30 @@ use odonata_units::Time;
 pub(crate) struct Request {
     pub(crate) what: NewRequest,
     pub(crate) server: u32,
-    /// Pieces between "wants memory" and "is done".
+    /// The device that has, or will have, its data.
+    pub(crate) device: u32,
+    /// Pieces between "wants memory" and "is done"; of a write that is answered in memory, "is in memory".
     pub(crate) in_flight: u32,
     /// Bytes for which a piece was made.
     pub(crate) issued: u64,
+    /// Bytes of a write that are, or were, in the memory of the server.
+    pub(crate) received: u64,
     /// Bytes of pieces that are done.
     pub(crate) done: u64,
+    /// Whether it is a write that is answered when it is in memory: its pieces are in flight until then.
+    pub(crate) write_back: bool,
+    /// Whether it brings data from below to the device, for no receiver.
+    pub(crate) stages: bool,
+    /// Whether it was answered: nobody waits for the rest.
+    pub(crate) answered: bool,
     pub(crate) arrived: Time,
     /// Pieces that wait for memory, and for the device.
     pub(crate) at_memory: u32,
     pub(crate) at_device: u32,
-    /// Whether the device serves one of its pieces.
-    pub(crate) in_service: bool,
+    /// Pieces that the device serves.
+    pub(crate) in_service: u32,
+    /// Of a write that was acknowledged early, its number among those of its server.
+    pub(crate) number: u64,
     /// What it waits for as a whole; only where waits are booked.
     pub(crate) wait: Wait,
     next: u32,
@@ -42,9 +54,9 @@ pub(crate) enum Wait {
 impl Request {
     /// What it waits for now that it has its space.
     pub(crate) fn waits_for(&self) -> Wait {
-        if self.in_service {
+        if self.answered || (self.in_service > 0 && !self.write_back) {
             Wait::Nothing
-        } else if self.at_device > 0 {
+        } else if self.at_device > 0 && !self.write_back {
             Wait::Device
         } else if self.at_memory > 0 && self.at_memory == self.in_flight {
             Wait::Memory
@@ -53,17 +65,23 @@ impl Request {
         }
     }
 
-    pub(crate) fn new(now: Time, server: u32, what: NewRequest) -> Self {
+    pub(crate) fn new(now: Time, (server, device): (u32, u32), what: NewRequest) -> Self {
         Request {
             what,
             server,
+            device,
             in_flight: 0,
             issued: 0,
+            received: 0,
             done: 0,
+            write_back: false,
+            stages: false,
+            answered: false,
             arrived: now,
             at_memory: 0,
             at_device: 0,
-            in_service: false,
+            in_service: 0,
+            number: 0,
             wait: Wait::Nothing,
             next: NIL,
         }
@@ -78,20 +96,44 @@ pub(crate) struct Piece {
     /// The request, or [`NIL`] for the drain's.
     pub(crate) request: u32,
     pub(crate) server: u32,
+    pub(crate) device: u32,
     pub(crate) object: u64,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
-    /// When it began to wait for what it waits for.
+    /// When it began to wait for what it waits for; at the device, since when it is served.
     pub(crate) since: Time,
+    /// When it joined the queue of its device.
+    pub(crate) joined: Time,
     /// The job that it belongs to.
     pub(crate) owner: u16,
+    pub(crate) kind: PieceKind,
+    /// Of a write-through: how many of device and tier below do not have it yet.
+    pub(crate) missing: u8,
     next: u32,
 }
 
+/// What a piece is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum PieceKind {
+    /// A request.
+    Request,
+    /// A read whose data have come from below.
+    Fetched,
+    /// On its way down.
+    Drain,
+    /// A clean copy of what was read from below, on its way to the device.
+    Fill,
+}
+
 impl Piece {
+    /// Its bytes within the object.
+    pub(crate) fn range(&self) -> std::ops::Range<u64> {
+        self.offset..self.offset.saturating_add(self.bytes)
+    }
+
     pub(crate) fn new(
         now: Time,
-        server: u32,
+        (server, device): (u32, u32),
         (request, owner): (u32, u16),
         object: u64,
         offset: u64,
@@ -101,29 +143,21 @@ impl Piece {
             owner,
             request,
             server,
+            device,
             object,
             offset,
             bytes,
             since: now,
+            joined: now,
+            kind: if request == NIL {
+                PieceKind::Drain
+            } else {
+                PieceKind::Request
+            },
+            missing: 0,
             next: NIL,
         }
     }
 }
 
-impl Slot for Request {
-    fn next(&self) -> u32 {
-        self.next
-    }
-    fn set_next(&mut self, next: u32) {
-        self.next = next;
-    }
-}
-
-impl Slot for Piece {
-    fn next(&self) -> u32 {
-        self.next
-    }
-    fn set_next(&mut self, next: u32) {
-        self.next = next;
-    }
-}
+odonata_engine::slots!(Request Piece);

@@ -1,11 +1,10 @@
-//! The state of one server: four cells, apart because they change at different moments and a change
+//! The state of one server and of its devices: cells that are apart because they change at different moments, and a change
 //! under speculation saves the whole cell.
 
-use crate::DeviceState;
 use odonata_engine::{List, NIL};
 use odonata_units::Time;
 
-/// Space and memory.
+/// Space on a device.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Space {
     /// Bytes reserved and not drained.
@@ -14,33 +13,47 @@ pub(crate) struct Space {
     pub(crate) written: u64,
     /// Bytes that are safe in the external file system, and their space free again.
     pub(crate) drained: u64,
+    /// Bytes of those in use that are on the device and not on their way out.
+    pub(crate) dirty: u64,
+    /// Bytes of those in use that are on their way out.
+    pub(crate) leaving: u64,
+    /// Bytes of those in use that are below as well, and need not stay.
+    pub(crate) clean: u64,
+    /// Ranges that have become clean, oldest first.
+    pub(crate) ranges: List,
+    /// Where the drain goes on, of what an index knows: object, and byte of it.
+    pub(crate) object: u64,
+    pub(crate) offset: u64,
+    /// Bytes that the drain has fetched so far.
+    pub(crate) fetched: u64,
     /// Requests that wait for space, first come first served.
     pub(crate) reservations: List,
-    /// Blocks taken from the memory pool.
-    pub(crate) blocks_taken: u64,
-    /// Pieces that wait for a block of memory, first come first served.
-    pub(crate) memory_queue: List,
 }
 
-/// The device and its queue.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct DeviceQueue {
-    pub(crate) state: DeviceState,
-    /// The piece in service, or [`NIL`].
-    pub(crate) in_service: u32,
-    pub(crate) started: Time,
+/// The memory of a server.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Memory {
+    /// Blocks taken from the pool.
+    pub(crate) blocks_taken: u64,
+    /// Pieces that wait for a block, first come first served.
     pub(crate) queue: List,
 }
 
-impl Default for DeviceQueue {
-    fn default() -> Self {
-        DeviceQueue {
-            state: DeviceState::default(),
-            in_service: NIL,
-            started: Time::ZERO,
-            queue: List::EMPTY,
-        }
-    }
+/// A device's accesses.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct DeviceQueue {
+    /// Pieces that have not been handed to it.
+    pub(crate) queue: List,
+    /// How many those are.
+    pub(crate) queued: u32,
+    /// Accesses that have been handed to it and have not ended.
+    pub(crate) handed: u32,
+    /// Those among them whose turn has come.
+    pub(crate) serving: u32,
+    /// Since when there are such.
+    pub(crate) busy_since: Time,
+    /// The job of the access whose turn has come last.
+    pub(crate) last: u16,
 }
 
 /// The drain: a two-stage pipeline with one buffer per stage.
@@ -52,10 +65,8 @@ pub(crate) struct DrainStage {
     pub(crate) fetched: bool,
     /// The piece on the link to the external file system, or [`NIL`].
     pub(crate) sending: u32,
-    /// Bytes in both stages.
-    pub(crate) in_transit: u64,
-    /// Bytes fetched so far: the drain's position in the order of writing.
-    pub(crate) cursor: u64,
+    /// The device, counted within the server, that is asked first for the next block.
+    pub(crate) turn: u32,
 }
 
 impl Default for DrainStage {
@@ -64,13 +75,12 @@ impl Default for DrainStage {
             fetching: NIL,
             fetched: false,
             sending: NIL,
-            in_transit: 0,
-            cursor: 0,
+            turn: 0,
         }
     }
 }
 
-/// What was measured at one server.
+/// What was measured at one server. What is said of its device is the sum over its devices.
 ///
 /// Sums of waits are `u128` picoseconds: thousands of requests that wait together exceed the 213
 /// days of a 64-bit sum within hours of simulated time.
@@ -104,6 +114,39 @@ pub struct Metrics {
     pub device_wait_ps: u128,
     /// Most memory in use, in bytes (whole blocks).
     pub peak_memory: u64,
+    /// Most space in use, in bytes.
+    pub peak_used: u64,
+}
+
+/// What was measured at one device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct DeviceMetrics {
+    /// Writes, for requests.
+    pub writes: u64,
+    /// Reads, for requests.
+    pub reads: u64,
+    /// Reads, for the drain.
+    pub drain_reads: u64,
+    /// Bytes written for requests.
+    pub bytes_written: u64,
+    /// Bytes read for requests.
+    pub bytes_read: u64,
+    /// Bytes read for the drain.
+    pub bytes_drained: u64,
+    /// Accesses of any kind that paid for a seek.
+    pub seeks: u64,
+    /// Time in which at least one access was in service.
+    pub busy: Time,
+    /// From an access's turn to its end, summed over accesses, in ps.
+    pub service_ps: u128,
+    /// From joining the queue to the access's turn, summed over accesses, in ps.
+    pub wait_ps: u128,
+    /// Write requests of which all is on it.
+    pub commits: u64,
+    /// From their arrival until then, summed, in ps.
+    pub commit_ps: u128,
+    /// Most accesses at once: in the server's queue and handed to the device.
+    pub peak_accesses: u32,
     /// Most space in use, in bytes.
     pub peak_used: u64,
 }

@@ -1,115 +1,181 @@
-//! The device of a server: one queue, one access in service, first come first served.
+//! The devices of a server: a queue in front of each, in which jobs may take turns, and accesses that have been handed to it.
+//!
+//! A device says at once when an access ends, and when its turn comes: until then it waits for others. A device with a queue
+//! of its own is handed several accesses ([`queue_depth`](crate::DeviceParams::queue_depth)).
 
-use crate::request::Piece;
-use crate::{Access, Action, Actions, Device, NewRequest, Servers};
+use crate::blame::{DEVICE, line};
+use crate::request::{Piece, PieceKind};
+use crate::{Action, Actions, Servers};
+use odonata_device::{Access, Service};
 use odonata_engine::{Mode, NIL};
 use odonata_units::Time;
 
 impl Servers {
-    /// The access in service at `server` has ended, as announced by [`Action::DeviceBusyUntil`].
-    pub fn device_done<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
-        self.book_device::<M>(now, server);
-        let device = self.devices.edit::<M>(server);
-        let slot = device.in_service;
-        debug_assert_ne!(slot, NIL, "the device of server {server} is in service");
-        let busy = now - device.started;
-        device.in_service = NIL;
-        self.metrics.edit::<M>(server).device_busy += busy;
-
-        let Piece { request, bytes, .. } = *self.pieces.get(slot);
-        if request == NIL {
-            self.metrics.edit::<M>(server).drain_reads += 1;
-            self.fetched::<M>(now, server, actions);
-        } else {
-            let cell = self.requests.edit::<M>(request);
-            cell.in_service = false;
-            self.books.served::<M>(cell.what.owner, busy);
-            self.reconsider::<M>(now, request);
-            let NewRequest {
-                write,
-                client,
-                token,
-                owner,
-                ..
-            } = self.requests.get(request).what;
-            let metrics = self.metrics.edit::<M>(server);
-            if write {
-                metrics.device_writes += 1;
-                metrics.bytes_written += bytes;
-                self.spaces.edit::<M>(server).written += bytes;
-                self.books.wrote::<M>(server, owner, bytes);
-                self.finish_piece::<M>(now, slot, actions);
-                self.feed_drain::<M>(now, server, actions);
-            } else {
-                metrics.device_reads += 1;
-                actions.push(Action::Push {
-                    server,
-                    slot,
-                    client,
-                    token,
-                    owner,
-                    bytes,
-                });
-            }
+    /// The turn of the piece in `slot` has come at its device, as announced by [`Action::DeviceBegins`].
+    pub fn device_begins<M: Mode>(&mut self, now: Time, slot: u32) {
+        let Piece {
+            request,
+            device,
+            since,
+            owner,
+            ..
+        } = *self.pieces.get(slot);
+        self.book_device::<M>(now, device);
+        self.pieces.edit::<M>(slot).since = now;
+        let queue = self.queues.edit::<M>(device);
+        if queue.serving == 0 {
+            queue.busy_since = now;
         }
-        self.serve::<M>(now, server, actions);
+        queue.serving += 1;
+        queue.last = owner;
+        if request != NIL {
+            let cell = self.requests.edit::<M>(request);
+            cell.at_device -= 1;
+            cell.in_service += 1;
+            self.reconsider::<M>(now, request);
+        }
+        self.device_metrics.edit::<M>(device).wait_ps += u128::from((now - since).0);
     }
 
-    /// Appends a piece to the device's queue.
-    pub(crate) fn join_device<M: Mode>(&mut self, now: Time, server: u32, slot: u32, actions: &mut Actions) {
-        self.pieces.edit::<M>(slot).since = now;
-        self.devices
-            .edit::<M>(server)
-            .queue
-            .push::<M, _>(&mut self.pieces, slot);
-        let request = self.pieces.get(slot).request;
+    /// The access of the piece in `slot` has ended, as announced by [`Action::DeviceDone`].
+    pub fn device_done<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        let Piece {
+            request,
+            server,
+            device,
+            bytes,
+            since,
+            owner,
+            ..
+        } = *self.pieces.get(slot);
+        self.book_device::<M>(now, device);
+        self.settle_device::<M>(now, device, owner);
+        let queue = self.queues.edit::<M>(device);
+        debug_assert!(queue.serving > 0, "device {device} serves somebody");
+        queue.handed -= 1;
+        queue.serving -= 1;
+        let idle_since = (queue.serving == 0).then_some(queue.busy_since);
+        let metrics = self.device_metrics.edit::<M>(device);
+        if let Some(since) = idle_since {
+            metrics.busy += now - since;
+        }
+        let service = now - since;
+        metrics.service_ps += u128::from(service.0);
+
+        let kind = self.pieces.get(slot).kind;
+        if request == NIL {
+            if kind == PieceKind::Fill {
+                self.filled::<M>(now, slot, actions);
+            } else {
+                metrics.drain_reads += 1;
+                metrics.bytes_drained += bytes;
+                match self.params[server as usize].next {
+                    Some(_) => self.fetched_to_leave::<M>(now, slot, actions),
+                    None => self.fetched::<M>(now, server, actions),
+                }
+            }
+        } else {
+            let cell = self.requests.edit::<M>(request);
+            cell.in_service -= 1;
+            self.books.served::<M>(cell.what.owner, service);
+            self.reconsider::<M>(now, request);
+            if kind == PieceKind::Fill {
+                self.stage_stored::<M>(now, slot, actions);
+                self.serve::<M>(now, device, actions);
+                self.note_occupancy::<M>(now, server);
+                return;
+            }
+            let write = self.requests.get(request).what.write;
+            let metrics = self.device_metrics.edit::<M>(device);
+            if write {
+                metrics.writes += 1;
+                metrics.bytes_written += bytes;
+                self.spaces.edit::<M>(device).written += bytes;
+                if self.pieces.get(slot).missing > 0 {
+                    self.pieces.edit::<M>(slot).missing -= 1;
+                    self.end_write_through::<M>(now, slot, actions);
+                } else {
+                    self.store_on_device::<M>(slot);
+                    self.finish_piece::<M>(now, slot, actions);
+                }
+                self.feed_drain::<M>(now, server, actions);
+            } else {
+                metrics.reads += 1;
+                metrics.bytes_read += bytes;
+                self.push_piece(slot, actions);
+            }
+        }
+        self.serve::<M>(now, device, actions);
+        self.note_occupancy::<M>(now, server);
+    }
+
+    /// Appends a piece to the queue of its device.
+    pub(crate) fn join_device<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        let piece = self.pieces.edit::<M>(slot);
+        (piece.since, piece.joined) = (now, now);
+        let (device, request) = (piece.device, piece.request);
+        let cell = self.queues.edit::<M>(device);
+        cell.queue.push::<M, _>(&mut self.pieces, slot);
+        cell.queued += 1;
+        let accesses = cell.queued + cell.handed;
+        if self.device_metrics.get(device).peak_accesses < accesses {
+            self.device_metrics.edit::<M>(device).peak_accesses = accesses;
+        }
         if request != NIL {
             self.requests.edit::<M>(request).at_device += 1;
         }
-        self.serve::<M>(now, server, actions);
+        self.serve::<M>(now, device, actions);
         self.reconsider::<M>(now, request);
     }
 
-    /// Begins the first access of the queue if the device is idle.
-    fn serve<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
-        let device = self.devices.get(server);
-        if device.in_service != NIL || device.queue.is_empty() {
-            return;
-        }
-        let device = self.devices.edit::<M>(server);
-        let slot = device.queue.pop(&self.pieces).expect("the queue is not empty");
-        let Piece {
-            request,
-            object,
-            offset,
-            bytes,
-            since,
-            ..
-        } = *self.pieces.get(slot);
-        let write = request != NIL && self.requests.get(request).what.write;
-        let model = &self.params[server as usize].device;
-        let time = model.service_time(
-            &mut device.state,
-            Access {
+    /// Hands accesses of the queue to `device`, as many as it takes.
+    fn serve<M: Mode>(&mut self, now: Time, device: u32, actions: &mut Actions) {
+        loop {
+            let cell = self.queues.get(device);
+            if cell.handed == self.devices.params(device).queue_depth || cell.queue.is_empty() {
+                return;
+            }
+            let sharing = self.params[self.devices.server_of(device) as usize].manager.sharing;
+            let mut waiting = cell.queue;
+            let next = self
+                .turns
+                .pop::<M, _>(sharing, line(device, DEVICE), &mut waiting, &mut self.pieces);
+            let slot = next.expect("the queue is not empty");
+            let cell = self.queues.edit::<M>(device);
+            cell.queue = waiting;
+            cell.queued -= 1;
+            cell.handed += 1;
+            let Piece {
+                request,
+                server,
+                object,
+                offset,
+                bytes,
+                ..
+            } = *self.pieces.get(slot);
+            let fills = self.pieces.get(slot).kind == PieceKind::Fill;
+            let write = fills || (request != NIL && self.requests.get(request).what.write);
+            let access = Access {
                 write,
                 object,
                 offset,
                 bytes,
-            },
-        );
-        device.in_service = slot;
-        device.started = now;
-        if request != NIL {
-            let cell = self.requests.edit::<M>(request);
-            cell.at_device -= 1;
-            cell.in_service = true;
-            self.reconsider::<M>(now, request);
+            };
+            let Service { begin, finish } = self.devices.serve::<M>(device, now, access);
+            if begin <= now {
+                self.device_begins::<M>(now, slot);
+            } else {
+                actions.push(Action::DeviceBegins {
+                    server,
+                    slot,
+                    at: begin,
+                });
+            }
+            actions.push(Action::DeviceDone {
+                server,
+                slot,
+                at: finish,
+            });
         }
-        self.metrics.edit::<M>(server).device_wait_ps += u128::from((now - since).0);
-        // An event comes strictly later than its cause, however fast the device.
-        actions.push(Action::DeviceBusyUntil {
-            server,
-            at: now + time.max(Time::from_ps(1)),
-        });
     }
 }

@@ -5,6 +5,7 @@ mod parallel;
 
 use crate::scenario::{self, InputError};
 use crate::simulation::Simulation;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
@@ -74,7 +75,7 @@ bandwidth = "4.7 GiB/s"
 const LEAVING: f64 = 1024.0 / 1055.0;
 
 /// What a case measured.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Figures {
     /// Name of the case.
     pub name: String,

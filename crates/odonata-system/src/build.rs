@@ -1,26 +1,24 @@
 //! From a resolved scenario to a machine that is ready to run.
 
-mod routing;
-
-use crate::host::{
-    HostParams, HostPlan, IoParams, Job, JobProgram, MpiParams, Progress, RecordParams, Standing, WaitingJob,
-};
 use crate::machine::Machine;
 use crate::placement::Placement;
 use crate::scenario::Scenario;
-use crate::scenario::choices::AlgorithmSizes;
 use crate::scenario::resolved::{self, Resolved};
-use odonata_network::routing::Routing;
-use odonata_network::{
-    Allocator, Arbitration, Blueprint, Broadcast, CongestionControl, Detour, DetourRule, Ecn, InputQueues, Knowledge,
-    LinkParams, NetworkParams, NicParams, PerFlow, Pipeline, RouterModel, Switching, TrafficClass, TrafficClasses,
-    VirtualChannels,
+use odonata_host::Interrupt;
+use odonata_host::{
+    BookParams, FileAccess, HostParams, HostPlan, Job, JobProgram, JobStatuses, Outside, RecordParams, StageFile,
+    StorageTier, TimelineParams, WaitingJob,
 };
-use odonata_storage::{DeviceModel, DrainParams, RateDevice, ServerParams, Servers};
+use odonata_network::routing::Routing;
+use odonata_network::settings::{Fidelity, NicRates};
+use odonata_network::{Blueprint, LinkPeriod, NetworkParams, RunParams, TrafficClasses, VirtualChannels};
+use odonata_storage::settings::{DrainPolicy, Storage};
+use odonata_storage::{FileLayout, Metadata, ServerParams, Servers};
 use odonata_topology::{LinkClass, Topology};
-use odonata_units::Time;
-use odonata_workload::collective::{Kind, Library, Rules};
+use odonata_units::{Bandwidth, Bytes, SplitMix64, Time};
+use odonata_workload::LogGops;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The routing of the scenario on its machine.
 ///
@@ -35,7 +33,21 @@ pub fn routing(scenario: &Resolved) -> Result<Routing, String> {
 /// # Errors
 /// As [`routing()`].
 pub fn routing_on(machine: &resolved::Machine, r: &resolved::Routing) -> Result<Routing, String> {
-    routing::new(machine, r)
+    Routing::on(machine.build()?, r)
+}
+
+/// The parameters of the LogGOPS model, if messages go by it.
+fn loggops(scenario: &Resolved) -> Option<LogGops> {
+    let (mpi, model) = (&scenario.mpi, &scenario.network.analytic);
+    (scenario.network.fidelity == Fidelity::Analytic).then(|| LogGops {
+        latency: *model.latency,
+        send_overhead: mpi.send_overhead,
+        recv_overhead: mpi.recv_overhead,
+        gap: model.gap,
+        gap_per_byte: *model.gap_per_byte,
+        overhead_per_byte: model.overhead_per_byte,
+        eager_threshold: mpi.eager_threshold.map_or(u64::MAX, |bytes| bytes.0),
+    })
 }
 
 /// Virtual channels per link class: what the routing needs, or more where the scenario says so.
@@ -55,8 +67,20 @@ pub struct Plan {
     fabric: Blueprint,
     hosts: HostPlan,
     servers: Vec<ServerParams>,
+    /// Tiers of servers, at least one.
+    tiers: usize,
+    /// Interval of the time series.
+    series: Option<Time>,
+    /// The weight of each job where jobs share servers by weight.
+    weights: Vec<f64>,
+    /// Whether the data of each job go down at its end.
+    stage_out: Vec<bool>,
     /// Number of jobs and interval of the time series, where waits are booked.
     books: Option<(u16, Option<Time>)>,
+    /// In which intervals of the time series links are counted one by one.
+    /// The settings of the servers, if there are faults.
+    storage: Option<Storage>,
+    link_period: Option<LinkPeriod>,
 }
 
 impl Plan {
@@ -76,59 +100,121 @@ impl Plan {
             ));
         }
         let fabric = Blueprint::new(network, routing, vcs);
-        let servers = servers(scenario, placement.servers.len());
+        let servers = servers(scenario, placement);
         Servers::new(servers.clone()).map_err(|(server, error)| format!("server {server}: {error}"))?;
         let jobs = scenario
             .jobs
             .iter()
             .zip(&placement.jobs)
-            .map(|(job, place)| {
+            .zip(scenario.directories())
+            .map(|((job, place), directory)| {
                 Ok(Job {
-                    name: job.name.clone(),
-                    program: program(job)?,
+                    name: job.name.to_string(),
+                    program: program(scenario, job)?,
                     nodes: place.nodes.clone(),
                     servers: place.servers.clone(),
+                    files: FileAccess {
+                        directory,
+                        key: SplitMix64::named(0, job.directory().bytes().map(u64::from)).next_u64(),
+                        layout: scenario.layout_of_files(job, placement.servers.len() as u32),
+                        write_behind: write_behind(scenario, job),
+                    },
+                    stage_in: (job.io.stage_in.iter())
+                        .map(|stage| StageFile {
+                            file: stage.file,
+                            offset: stage.offset.0,
+                            bytes: stage.bytes.0,
+                            per_rank: stage.per_rank,
+                        })
+                        .collect(),
+                    stage_wait: job.io.stage_wait.unwrap_or(true),
+                    stage_out: job.io.stage_out,
                     start: job.start,
-                    start_after: job.start_after.clone(),
-                    until: job.until.clone(),
+                    start_after: job.start_after.to_vec(),
+                    until: job.until.to_vec(),
                 })
             })
             .collect::<Result<Vec<_>, String>>()?;
         let topology = fabric.routing().topology();
-        let hosts = HostPlan::new(host_params(scenario), jobs, &placement.servers, topology);
-        let books = scenario.run.blame;
+        let link_period = link_period(scenario, topology);
+        let (params, servers_at) = (host_params(scenario, placement), placement.all_servers());
+        let hosts =
+            HostPlan::new(params, jobs, &servers_at, topology).with_metadata_servers(&placement.metadata, topology);
+        let books = *scenario.run.blame;
         Ok(Plan {
             books: books.then_some((scenario.jobs.len() as u16, scenario.run.series_interval)),
+            series: scenario.run.series_interval,
+            weights: scenario.jobs.iter().map(|job| job.io_weight).collect(),
+            stage_out: scenario.jobs.iter().map(|job| job.io.stage_out).collect(),
             fabric,
             hosts,
             servers,
+            tiers: 1 + placement.tiers.len(),
+            storage: scenario.storage.clone().filter(|storage| !storage.faults.is_empty()),
+            link_period,
         })
+    }
+
+    /// The same, to be interrupted by `interrupt`.
+    pub fn interrupted_by(self, interrupt: Interrupt) -> Plan {
+        Plan {
+            hosts: self.hosts.interrupted_by(interrupt),
+            ..self
+        }
     }
 
     /// The graph of the machine.
     pub fn topology(&self) -> &Topology {
-        self.fabric.routing().topology()
+        self.routing().topology()
+    }
+
+    /// The routing on it.
+    pub(crate) fn routing(&self) -> &Routing {
+        self.fabric.routing()
     }
 
     /// The jobs that wait for others, in their order, given how all parts stand.
-    pub(crate) fn waiting_jobs(&self, standing: &Standing) -> Vec<WaitingJob> {
-        self.hosts.waiting_jobs(standing)
+    pub(crate) fn waiting_jobs(&self, statuses: &JobStatuses) -> Vec<WaitingJob> {
+        self.hosts.waiting_jobs(statuses)
     }
 
     /// The parts of the machine with these ranges of routers, idle.
     pub fn parts(&self, routers: &[Range<u32>]) -> Vec<Machine> {
         let servers = |numbers: &[u32]| {
-            let params = numbers.iter().map(|&server| self.servers[server as usize]).collect();
+            let params = numbers
+                .iter()
+                .map(|&server| self.servers[server as usize].clone())
+                .collect();
             let servers = Servers::new(params).expect("the parameters were checked");
+            let faults = |server: u32, device: u32| {
+                let storage = self.storage.as_ref();
+                storage.map_or(Vec::new(), |storage| {
+                    storage.faults_of(numbers[server as usize], device)
+                })
+            };
+            let servers = (servers.with_faults(faults).shared_by(&self.weights))
+                .in_tiers(self.tiers, self.weights.len())
+                .staging_out(&self.stage_out);
+            let servers = match self.series {
+                Some(interval) => servers.with_occupancy(interval, self.servers.len() as u32),
+                None => servers,
+            };
             match self.books {
                 Some((jobs, interval)) => servers.with_blame(jobs, interval),
                 None => servers,
             }
         };
         let hosts = self.hosts.parts(routers, servers);
+        let fabric = |range: &Range<u32>| {
+            let mut fabric = self.fabric.part(range.clone());
+            if let Some(period) = self.link_period {
+                fabric.record_links(period);
+            }
+            fabric
+        };
         (routers.iter().zip(hosts))
             .map(|(range, hosts)| Machine {
-                fabric: self.fabric.part(range.clone()),
+                fabric: fabric(range),
                 hosts,
             })
             .collect()
@@ -147,277 +233,196 @@ pub fn whole(scenario: &Scenario) -> Result<Machine, String> {
 
 /// The classes of the scenario, and those of each job's traffic.
 fn traffic_classes(scenario: &Resolved) -> Result<TrafficClasses, String> {
-    let list = scenario.network.traffic_classes.iter();
-    let list: Vec<TrafficClass> = list
-        .map(|class| TrafficClass {
-            share: class.share,
-            priority: class.priority,
-        })
-        .collect();
+    let list = scenario.network.traffic_classes.clone();
     if list.is_empty() {
         return Ok(TrafficClasses::default());
     }
     let of_jobs = scenario.jobs.iter().flat_map(|job| {
-        let classes = job.traffic_class;
-        [classes.mpi, classes.io]
+        let classes = &job.traffic_class;
+        [*classes.mpi, *classes.io]
     });
     TrafficClasses::new(list, of_jobs.collect())
 }
 
-fn network(scenario: &Resolved) -> Result<NetworkParams, String> {
-    let n = &scenario.network;
-    let link = |l: &resolved::Link| LinkParams {
-        bandwidth: l.bandwidth,
-        latency: l.latency,
-        buffer: l.buffer.0,
-        credit_delay: l.credit_delay,
-    };
-    Ok(NetworkParams {
-        packet: n.packet.0,
-        flit: n.flit.0,
-        switching: match n.switching {
-            resolved::Switching::CutThrough => Switching::CutThrough,
-            resolved::Switching::StoreAndForward => Switching::StoreAndForward,
-            resolved::Switching::Wormhole => Switching::Wormhole,
-        },
-        router: match n.router {
-            resolved::RouterModel::InputQueued => RouterModel::InputQueued,
-            resolved::RouterModel::OutputQueued => RouterModel::OutputQueued,
-            resolved::RouterModel::Pipelined => RouterModel::Pipelined,
-        },
-        input_queues: match n.input_queues {
-            resolved::InputQueues::VirtualOutput => InputQueues::VirtualOutput,
-            resolved::InputQueues::Fifo => InputQueues::Fifo,
-        },
-        router_delay: n.router_delay,
-        pipeline: pipeline(n),
-        links: LinkClass::ALL.map(|class| link(n.links.of(class))),
-        nic: NicParams {
-            queue: scenario.nic.queue,
-            rate: scenario.nic.rate,
-        },
-        detour: detour(&n.routing),
-        knowledge: knowledge(&n.routing),
+/// The parameters of its fabric.
+///
+/// # Errors
+/// As [`Plan::new`].
+pub(crate) fn network(scenario: &Resolved) -> Result<NetworkParams, String> {
+    let run = RunParams {
         classes: traffic_classes(scenario)?,
-        congestion: congestion(n),
         traffics: 2 * scenario.jobs.len() as u16,
         series: scenario.run.series_interval,
-        blame: scenario.run.blame,
+        blame: *scenario.run.blame,
         seed: scenario.seed,
+    };
+    Ok(NetworkParams {
+        nic_rates: nic_rates(scenario),
+        ..NetworkParams::new(&scenario.network, &scenario.nic, run)
     })
 }
 
-/// Algorithms that never leave a minimal path have no use for it.
-fn detour(r: &resolved::Routing) -> Detour {
-    let (Some(comparison), Some(threshold), Some(bias), Some(hops)) = (r.comparison, r.threshold, r.bias, r.weigh_hops)
-    else {
-        return Detour::default();
-    };
-    Detour {
-        rule: match comparison {
-            resolved::Comparison::Both => DetourRule::Both,
-            resolved::Comparison::Sum => DetourRule::Sum,
-        },
-        threshold: threshold.0,
-        bias,
-        hops,
+/// What the interface of each node sends at most, if that depends on the class of the node.
+fn nic_rates(scenario: &Resolved) -> Option<Arc<[Option<Bandwidth>]>> {
+    let (nic, layout) = (&scenario.nic, &scenario.layout);
+    let NicRates {
+        compute,
+        storage,
+        service,
+    } = nic.rates;
+    if nic.rates == NicRates::default() {
+        return None;
     }
+    let mut rates = vec![compute.or(nic.rate); layout.nodes() as usize];
+    let servers = scenario.storage.iter().flat_map(|storage| {
+        let metadata = storage.metadata.iter().map(|metadata| &metadata.nodes);
+        let below = storage.tiers.iter().map(|tier| &tier.nodes);
+        std::iter::once(&storage.nodes).chain(below).chain(metadata)
+    });
+    let servers = servers.flat_map(|nodes| layout.servers(nodes));
+    for server in servers {
+        rates[server as usize] = storage.or(nic.rate);
+    }
+    for node in (0..layout.nodes()).filter(|&node| layout.is_service(node)) {
+        rates[node as usize] = service.or(nic.rate);
+    }
+    Some(rates.into())
 }
 
-fn congestion(n: &resolved::Network) -> CongestionControl {
-    match n.congestion_control {
-        resolved::CongestionControl::None => CongestionControl::None,
-        resolved::CongestionControl::Ecn {
-            threshold,
-            decrease,
-            interval,
-            recovery,
-        } => CongestionControl::Ecn(Ecn {
-            threshold: threshold.0,
-            decrease,
-            interval,
-            recovery,
-        }),
-        resolved::CongestionControl::PerFlow {
-            threshold,
-            interval,
-            recovery,
-        } => CongestionControl::PerFlow(PerFlow {
-            threshold: threshold.0,
-            interval,
-            recovery,
-        }),
-    }
+/// Most cells in which links are counted one by one, of all links and intervals: 100 MB of them.
+const MOST_LINK_CELLS: u64 = 1 << 22;
+
+/// In which intervals of the time series the links of `topology` are counted one by one; `None` if they are not.
+pub(crate) fn link_period(scenario: &Resolved, topology: &Topology) -> Option<LinkPeriod> {
+    let (timeline, interval) = (scenario.run.timeline.as_ref()?, scenario.run.series_interval?);
+    let (from, until) = timeline.period();
+    let links = u64::from(topology.ports() + topology.nodes()).max(1);
+    let (first, end) = (from.0 / interval.0, until.0.div_ceil(interval.0));
+    let count = (end - first).min(MOST_LINK_CELLS / links);
+    (timeline.links > 0).then_some(LinkPeriod {
+        first: u32::try_from(first).ok()?,
+        count: count as u32,
+    })
 }
 
-/// Resolved, all keys that go with a kind of knowledge are there.
-fn knowledge(r: &resolved::Routing) -> Knowledge {
-    let (Some(interval), Some(delay)) = (r.knowledge_interval, r.knowledge_delay) else {
-        return Knowledge::Local;
-    };
-    let broadcast = Broadcast { interval, delay };
-    match (r.congestion_factor, r.congestion_threshold) {
-        (Some(factor), Some(threshold)) => Knowledge::Piggyback {
-            broadcast,
-            factor,
-            threshold: threshold.0,
-        },
-        _ => Knowledge::Global { broadcast },
-    }
-}
-
-fn pipeline(n: &resolved::Network) -> Pipeline {
-    let p = &n.pipeline;
-    Pipeline {
-        clock: n
-            .clock
-            .map_or(Pipeline::default().clock, |clock| Time(clock.ps() as u64)),
-        routing: p.routing,
-        vc_allocation: p.vc_allocation,
-        switch_allocation: p.switch_allocation,
-        crossbar: p.crossbar,
-        input_speedup: p.input_speedup,
-        internal_speedup: p.internal_speedup,
-        allocator: match p.allocator {
-            resolved::Allocator::InputFirst => Allocator::InputFirst,
-            resolved::Allocator::OutputFirst => Allocator::OutputFirst,
-        },
-        iterations: p.iterations,
-        arbitration: match p.arbitration {
-            resolved::Arbitration::RoundRobin => Arbitration::RoundRobin,
-            resolved::Arbitration::LowestFirst => Arbitration::LowestFirst,
-            resolved::Arbitration::Age => Arbitration::Age,
-        },
-        busy_when_full: p.busy_when_full,
-    }
-}
-
-fn servers(scenario: &Resolved, count: usize) -> Vec<ServerParams> {
+fn servers(scenario: &Resolved, placement: &Placement) -> Vec<ServerParams> {
     let Some(storage) = &scenario.storage else {
         return Vec::new();
     };
-    let resolved::DeviceModel::Rate(rate) = &storage.device.model;
-    let params = ServerParams {
-        device: DeviceModel::Rate(RateDevice {
-            read: rate.read,
-            write: rate.write,
-            overhead: rate.overhead,
-            seek: rate.seek,
-            seek_window: rate.seek_window.0,
-        }),
-        capacity: storage.device.capacity.0,
-        memory: storage.manager.memory.0,
-        block: storage.manager.block.0,
-        pieces_in_flight: storage.manager.pieces_in_flight,
-        drain: storage.drain.as_ref().map(|drain| DrainParams {
-            bandwidth: drain.bandwidth,
-            latency: drain.latency,
-            threshold: drain.threshold.0,
-        }),
-        object_per_file: storage.manager.object_per_file,
-    };
-    vec![params; count]
+    let numbers = 0..placement.all_servers().len() as u32;
+    numbers
+        .map(|number| storage.server(placement.tier_of(number), scenario.seed, u64::from(number)))
+        .collect()
 }
 
-/// When which algorithm of a collective is taken.
-pub(crate) fn rules(c: &resolved::Collectives) -> Rules {
-    let sizes = AlgorithmSizes {
-        segment: c.segment.0 as u32,
-        window: c.window,
+/// The tiers of servers, as their clients know them; none where there is one.
+fn tiers(scenario: &Resolved, placement: &Placement) -> Arc<[StorageTier]> {
+    let Some(storage) = scenario.storage.as_ref().filter(|storage| storage.tier_count() > 1) else {
+        return Arc::new([]);
     };
-    let named = [
-        (Kind::Barrier, c.barrier.algorithm(sizes)),
-        (Kind::Broadcast, c.broadcast.algorithm(sizes)),
-        (Kind::Reduce, c.reduce.algorithm(sizes)),
-        (Kind::Allreduce, c.allreduce.algorithm(sizes)),
-        (Kind::Gather, c.gather.algorithm(sizes)),
-        (Kind::Scatter, c.scatter.algorithm(sizes)),
-        (Kind::Allgather, c.allgather.algorithm(sizes)),
-        (Kind::Allgatherv, c.allgatherv.algorithm(sizes)),
-        (Kind::ReduceScatter, c.reduce_scatter.algorithm(sizes)),
-        (Kind::ReduceScatterBlock, c.reduce_scatter_block.algorithm(sizes)),
-        (Kind::Scan, c.scan.algorithm(sizes)),
-        (Kind::Exscan, c.exscan.algorithm(sizes)),
-        (Kind::Alltoall, c.alltoall.algorithm(sizes)),
-        (Kind::Alltoallv, c.alltoallv.algorithm(sizes)),
-    ];
-    let rules = Rules {
-        library: match c.library {
-            resolved::Library::Mpich => Library::Mpich,
-            resolved::Library::OpenMpi => Library::OpenMpi,
-        },
-        allreduce_recursive_doubling_up_to: c.allreduce_recursive_doubling_up_to.0,
-        broadcast_binomial_below: c.broadcast_binomial_below.0,
-        broadcast_min_ranks: c.broadcast_min_ranks,
-        broadcast_recursive_doubling_below: c.broadcast_recursive_doubling_below.0,
-        ..Rules::default()
-    };
-    named
-        .into_iter()
-        .fold(rules, |rules, (kind, algorithm)| match algorithm {
-            Some(algorithm) => rules.with(kind, algorithm),
-            None => rules,
-        })
-}
-
-fn host_params(scenario: &Resolved) -> HostParams {
-    let m = &scenario.mpi;
-    let span = |jitter: &Option<resolved::Jitter>| jitter.as_ref().map(|j| (j.min, j.max));
-    HostParams {
-        looks_in_vain: scenario.network.router == resolved::RouterModel::Pipelined,
-        mpi: MpiParams {
-            send_delay: m.send_delay,
-            send_ps_per_byte: m.send_per_byte.0,
-            send_overhead: m.send_overhead,
-            recv_overhead: m.recv_overhead,
-            call_jitter: span(&m.call_jitter),
-            local_latency: m.local_latency,
-            local_bandwidth: m.local_bandwidth,
-            eager_threshold: m.eager_threshold.map_or(u64::MAX, |bytes| bytes.0),
-            rendezvous_control: m.rendezvous_control.0,
-            zero_copy: m.rendezvous_zero_copy,
-            progress: match m.progress {
-                resolved::Progress::Asynchronous => Progress::Asynchronous,
-                resolved::Progress::InCalls => Progress::InCalls,
+    let below = placement.tiers.iter().map(|tier| (tier.servers.len(), &tier.homes[..]));
+    let sizes = std::iter::once((placement.servers.len(), &[][..])).chain(below);
+    let tier = |(number, (first, (servers, homes))): (usize, (u32, (usize, &[u32])))| {
+        let lower = number.checked_sub(1);
+        let settings = lower.and_then(|lower| storage.tiers.get(lower));
+        let outside = storage.file_system.filter(|_| number + 1 == storage.tier_count());
+        let layout = match (settings, outside) {
+            (Some(tier), _) => tier.layout,
+            (None, Some(system)) => system.layout,
+            (None, None) => storage.layout,
+        };
+        StorageTier {
+            first,
+            servers: servers as u32,
+            // The first one is asked by the layouts of jobs.
+            layout: FileLayout::new(
+                layout,
+                (servers as u32).max(1),
+                scenario.seed,
+                &format!("tier {number}"),
+            ),
+            homes: homes.into(),
+            told: match number.checked_sub(1) {
+                None => storage.policy.drain == DrainPolicy::JobEnd,
+                Some(_) => settings.is_some_and(|tier| tier.policy.drain == DrainPolicy::JobEnd),
             },
-            rules: rules(&m.collectives),
-        },
-        io: IoParams {
-            control_bytes: scenario
-                .storage
-                .as_ref()
-                .map_or(0, |storage| storage.manager.control_message.0),
-            send_delay: odonata_units::Time::ZERO,
-        },
-        nic_message_delay: scenario.nic.message_delay,
-        nic_handoff: span(&scenario.nic.handoff),
-        seed: scenario.seed,
+            outside: outside.map(|system| Outside {
+                link: system.link,
+                latency: system.latency,
+            }),
+        }
+    };
+    placement
+        .first_servers()
+        .into_iter()
+        .zip(sizes)
+        .enumerate()
+        .map(tier)
+        .collect()
+}
+
+/// What a rank of `job` may have written and not yet acknowledged.
+fn write_behind(scenario: &Resolved, job: &resolved::Job) -> Bytes {
+    let storage = scenario.storage.as_ref();
+    (job.io.write_behind).unwrap_or(storage.map_or(Bytes::ZERO, |storage| storage.write_behind))
+}
+
+fn host_params(scenario: &Resolved, placement: &Placement) -> HostParams {
+    let storage = scenario.storage.as_ref();
+    HostParams {
+        rules: scenario.mpi.collectives.rules(),
+        mpi: scenario.mpi.clone(),
+        nic: scenario.nic.clone(),
+        io_control_message: storage.map_or(Bytes(0), |storage| storage.manager.control_message),
+        locks: storage.and_then(|storage| storage.locks),
+        sync: storage.map_or(Default::default(), |storage| storage.sync),
+        tiers: tiers(scenario, placement),
+        metadata: storage
+            .and_then(|storage| storage.metadata.as_ref())
+            .map(Metadata::params),
+        metadata_faults: storage.map_or(Vec::new(), |storage| {
+            let faults = storage.faults.iter();
+            faults.map(|fault| (fault.server, fault.period())).collect()
+        }),
+        books: (*scenario.run.blame).then_some(BookParams {
+            jobs: scenario.jobs.len() as u16,
+            interval: scenario.run.series_interval,
+        }),
         records: RecordParams {
             messages: scenario.run.message_rows,
             io: scenario.run.io_rows,
             // Messages of open-loop sources are looked at one by one only if somebody wants to see them.
             source_arrivals: scenario.run.message_rows > 0,
+            matches: false,
         },
+        timeline: scenario.run.timeline.as_ref().map(|timeline| {
+            let chosen = timeline.chosen(scenario.jobs.iter().map(|job| *job.ranks));
+            TimelineParams::new(chosen, timeline.period(), timeline.rows)
+        }),
+        idle_wake_ups: scenario.network.router == resolved::RouterModel::Pipelined,
+        seed: scenario.seed,
     }
 }
 
-fn program(job: &resolved::Job) -> Result<JobProgram, String> {
-    if let resolved::Workload::Synthetic(traffic) = &job.workload {
+fn program(scenario: &Resolved, job: &resolved::Job) -> Result<JobProgram, String> {
+    if let resolved::Workload::Synthetic(traffic) = &*job.workload {
         return Ok(JobProgram::Synthetic {
-            source: traffic.traffic(job.ranks, !job.until.is_empty())?,
-            mean_gap: traffic.mean_interval,
+            source: traffic.traffic(*job.ranks, !job.until.is_empty())?,
+            mean_gap: *traffic.mean_interval,
         });
     }
     match job.program()? {
-        Some(program) => Ok(JobProgram::Program(program)),
+        Some(program) => {
+            let as_a_whole = loggops(scenario).and_then(|params| program.under_loggops(&params));
+            Ok(JobProgram::Program(as_a_whole.unwrap_or(program)))
+        }
         None => Err(format!("job {:?} has no program", job.name)),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use odonata_workload::collective::Algorithm;
+    use odonata_workload::collective::{Algorithm, Kind, Library, Rules};
 
     const SCENARIO: &str = "[machine.dragonfly]\ngroups = 3\nrouters_per_group = 2\nnodes_per_router = 1\n\
                             global_ports_per_router = 1\n[[jobs]]\nranks = 2\nworkload = { milc = {} }\n";
@@ -425,7 +430,7 @@ mod tests {
     fn rules_of(collectives: &str) -> Rules {
         let text = format!("{SCENARIO}[mpi.collectives]\n{collectives}");
         let loaded = crate::scenario::load(&text, "scenario.toml", &[], None, "").expect("it is a scenario");
-        rules(&loaded.resolved.mpi.collectives)
+        loaded.resolved.mpi.collectives.rules()
     }
 
     #[test]
@@ -461,7 +466,7 @@ mod tests {
                 let loaded = crate::scenario::load(&text, "scenario.toml", &[], None, "");
                 assert_eq!(loaded.is_ok(), algorithm.serves(kind), "{key} = {name}");
                 let Ok(loaded) = loaded else { continue };
-                let rules = rules(&loaded.resolved.mpi.collectives);
+                let rules = loaded.resolved.mpi.collectives.rules();
                 let forced = rules.forced[kind as usize].expect("it was named");
                 assert_eq!(forced.name(), name);
                 assert_eq!(rules.check(), Ok(()));

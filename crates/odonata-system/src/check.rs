@@ -3,26 +3,33 @@
 mod network;
 mod parallel;
 pub(crate) mod proof;
+mod tiers;
 
 pub use network::TrafficClassReport;
 pub use parallel::{CutReport, DivisionReport, ParallelReport, PartReport};
+pub use tiers::TierReport;
 
 use crate::build;
 use crate::estimate::{Estimate, distinct};
+use crate::memory::{self, Available, MemoryReport, Need, Spread};
 use crate::placement::Placement;
-use crate::scenario::resolved::{Bursts, CongestionControl, DeadlockCheck, Hardware, Job, Resolved, Workload};
+use odonata_workload::Bursts;
+
+use crate::scenario::resolved::{CongestionControl, DeadlockCheck, Hardware, Job, Resolved, RouterModel, Workload};
 use crate::scenario::{InputError, Problem, Scenario};
 use crate::warnings::{Warning, warnings};
 use odonata_network::VirtualChannels;
 use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::Time;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Packet-hops per CPU-second that the cost estimate assumes (`odonata bench` measures them).
-const HOPS_PER_CPU_S: f64 = 4e6;
+/// Events per CPU-second that the cost estimate assumes: of routers that go packet by packet, and of pipelined ones
+/// (`odonata bench` measures them).
+const EVENTS_PER_CPU_S: (f64, f64) = (8e6, 8e6);
 
 /// The report of `odonata check`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Report {
     /// Name of the scenario.
     pub name: String,
@@ -30,24 +37,28 @@ pub struct Report {
     pub machine: MachineReport,
     /// What each job gets.
     pub jobs: Vec<JobReport>,
-    /// Storage servers, if any.
+    /// Storage servers that jobs use, if any.
     pub servers: usize,
+    /// Tiers of storage servers, the one that jobs use first; empty: there is one.
+    pub tiers: Vec<TierReport>,
     /// Virtual channels and freedom from deadlock.
     pub routing: RoutingReport,
     /// Traffic classes; empty: one for all.
     pub traffic_classes: Vec<TrafficClassReport>,
     /// Congestion control, with its thresholds.
     pub congestion_control: CongestionControl,
-    /// Who will run the events here, in which parts; `None`: there are no jobs.
+    /// Who will run the events here, in which parts; null: there are no jobs.
     pub parallel: Option<ParallelReport>,
-    /// A rough estimate of what the run will cost; `None`: there are no jobs.
+    /// A rough estimate of what the run will cost; null: there are no jobs.
     pub cost: Option<CostReport>,
+    /// The same of the memory that it will take, and what there is.
+    pub memory: Option<MemoryReport>,
     /// What is probably not meant.
     pub warnings: Vec<Warning>,
 }
 
 /// Sizes of the machine.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MachineReport {
     /// Nodes, servers included.
     pub nodes: u32,
@@ -70,7 +81,7 @@ pub struct MachineReport {
 }
 
 /// What a job gets.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct JobReport {
     /// Its name.
     pub name: String,
@@ -80,7 +91,7 @@ pub struct JobReport {
     pub nodes: usize,
     /// Groups that its nodes lie in.
     pub groups: usize,
-    /// Storage servers that its nodes use.
+    /// Storage servers that its files can be on.
     pub servers: usize,
     /// What it does.
     pub workload: String,
@@ -91,7 +102,7 @@ pub struct JobReport {
 }
 
 /// Virtual channels and freedom from deadlock.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RoutingReport {
     /// Virtual channels that the routing needs per class: terminal, local, global, column.
     pub virtual_channels_needed: VirtualChannels,
@@ -112,14 +123,25 @@ pub struct RoutingReport {
 }
 
 /// A rough estimate of what the run will cost.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CostReport {
     /// Packets.
     pub packets: f64,
     /// Routers visited by them.
     pub packet_hops: f64,
-    /// CPU seconds on one core, at 4 million packet-hops per second.
+    /// Events; of pipelined routers one for each of their flits and cycles.
+    pub events: f64,
+    /// The routers, of which it is a matter how much an event costs.
+    pub router: RouterModel,
+    /// Events per CPU-second that are assumed of such routers.
+    pub events_per_cpu_s: f64,
+    /// Runs on this computer that say so; 0: it is assumed.
+    pub runs: u32,
+    /// CPU seconds on one core, at that rate.
     pub cpu_s: f64,
+    /// Baselines: runs of one job alone, which come on top; 0: none. All together do about as much as the run itself, as
+    /// each packet is one of one job.
+    pub baselines: usize,
 }
 
 /// What is known of the routing of a machine: its virtual channels, and whether it can deadlock.
@@ -135,16 +157,16 @@ pub fn prove(hardware: &Hardware) -> Result<RoutingReport, String> {
 /// # Errors
 /// What does not fit together, as far as it could not be told from the scenario alone.
 pub fn check(scenario: &Scenario) -> Result<Report, InputError> {
-    let report =
+    let mut report =
         report(&scenario.resolved, &scenario.placement).map_err(|problem| scenario.document.locate(problem))?;
-    Ok(Report {
-        warnings: warnings(scenario),
-        ..report
-    })
+    report.warnings.splice(0..0, warnings(scenario));
+    Ok(report)
 }
 
 fn report(scenario: &Resolved, placement: &Placement) -> Result<Report, Problem> {
     let misfit = |text| Problem::new("", text, "");
+    let available = memory::available(scenario.run.memory_limit);
+    Need::least(scenario, Spread::WHOLE).refuse(&available)?;
     let routing = build::routing(scenario).map_err(misfit)?;
     let topology = routing.topology();
     let proved = proof::report(&scenario.machine, &scenario.network.routing).map_err(misfit)?;
@@ -152,38 +174,66 @@ fn report(scenario: &Resolved, placement: &Placement) -> Result<Report, Problem>
     let mut jobs = Vec::new();
     for ((job, place), expected) in scenario.jobs.iter().zip(&placement.jobs).zip(&estimate.jobs) {
         jobs.push(JobReport {
-            name: job.name.clone(),
-            ranks: job.ranks,
+            name: job.name.to_string(),
+            ranks: *job.ranks,
             nodes: distinct(place.nodes.iter().copied()),
             groups: distinct(place.nodes.iter().map(|&node| scenario.layout.group_of(node))),
-            servers: distinct(place.servers.iter().copied()),
+            servers: scenario.servers_of(job, placement, place),
             workload: describe(job).map_err(misfit)?,
             rules: rules(job, scenario),
             estimated_bytes: if job.ends_with_others() { 0.0 } else { expected.bytes },
         });
     }
+    let parallel = match scenario.jobs.is_empty() {
+        true => None,
+        false => Some(parallel::report(scenario, placement, topology, &estimate)?),
+    };
+    let need = (parallel.as_ref()).map(|parallel| {
+        let vcs = build::virtual_channels(scenario, &routing);
+        Need::probable(scenario, vcs, &estimate, parallel.spread())
+    });
     Ok(Report {
         name: scenario.name.clone(),
-        machine: machine_report(scenario, topology, placement),
+        machine: machine_report(scenario, topology),
         jobs,
         servers: placement.servers.len(),
+        tiers: tiers::report(scenario, placement, estimate.io_bytes()),
         traffic_classes: network::traffic_classes(scenario, proved.virtual_channels),
         congestion_control: scenario.network.congestion_control,
         routing: proved,
-        parallel: match scenario.jobs.is_empty() {
-            true => None,
-            false => Some(parallel::report(scenario, placement, topology, &estimate)?),
-        },
-        cost: (!scenario.jobs.is_empty()).then(|| CostReport {
-            packets: estimate.packets(),
-            packet_hops: estimate.hops(),
-            cpu_s: estimate.hops() / HOPS_PER_CPU_S,
-        }),
-        warnings: Vec::new(),
+        parallel,
+        cost: (!scenario.jobs.is_empty()).then(|| cost(scenario, &estimate)),
+        memory: need.as_ref().map(|need| need.report(&available)),
+        warnings: doubt(need.as_ref(), &available),
     })
 }
 
-fn machine_report(scenario: &Resolved, topology: &Topology, placement: &Placement) -> MachineReport {
+fn cost(scenario: &Resolved, estimate: &Estimate) -> CostReport {
+    let events_per_cpu_s = match scenario.network.router {
+        RouterModel::Pipelined => EVENTS_PER_CPU_S.1,
+        _ => EVENTS_PER_CPU_S.0,
+    };
+    CostReport {
+        packets: estimate.packets(),
+        packet_hops: estimate.hops(),
+        events: estimate.events(),
+        router: scenario.network.router,
+        events_per_cpu_s,
+        runs: 0,
+        cpu_s: estimate.events() / events_per_cpu_s,
+        baselines: match scenario.jobs.len() {
+            jobs if scenario.run.baselines && jobs > 1 => jobs,
+            _ => 0,
+        },
+    }
+}
+
+/// Whether there is too little memory for what the run will probably need.
+fn doubt(need: Option<&Need>, available: &Available) -> Vec<Warning> {
+    need.and_then(|need| need.doubt(available)).into_iter().collect()
+}
+
+fn machine_report(scenario: &Resolved, topology: &Topology) -> MachineReport {
     let mut ends = [0; LinkClass::COUNT];
     let mut free_ports = 0;
     // In cables of full bandwidth.
@@ -208,7 +258,7 @@ fn machine_report(scenario: &Resolved, topology: &Topology, placement: &Placemen
     ];
     MachineReport {
         nodes: topology.nodes(),
-        compute_nodes: topology.nodes() - scenario.layout.service_nodes() - placement.servers.len() as u32,
+        compute_nodes: scenario.layout.compute_nodes(scenario.storage.as_ref()).len() as u32,
         routers: topology.routers(),
         groups: scenario.layout.groups(),
         cables,
@@ -222,8 +272,8 @@ fn machine_report(scenario: &Resolved, topology: &Topology, placement: &Placemen
 
 /// What a job does, in a line.
 pub(crate) fn describe(job: &Job) -> Result<String, String> {
-    if let Workload::Synthetic(s) = &job.workload {
-        let bursts = s.bursts.map_or(String::new(), |Bursts { on, off }| {
+    if let Workload::Synthetic(s) = &*job.workload {
+        let bursts = s.bursts().map_or(String::new(), |Bursts { on, off }| {
             format!(" in bursts of {on}, {off} apart")
         });
         return Ok(format!(

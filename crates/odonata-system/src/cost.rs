@@ -1,5 +1,6 @@
 //! What a run costs: time and memory of the processes that work on it.
 
+use crate::memory;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
@@ -67,10 +68,5 @@ fn cpu_time() -> Option<Duration> {
 
 /// The largest resident size of this process so far, bytes; 0 where the system does not tell.
 pub(crate) fn peak_rss() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
-    let kib = line
-        .and_then(|line| line.split_whitespace().nth(1))
-        .and_then(|n| n.parse::<u64>().ok());
-    kib.unwrap_or(0) * 1024
+    memory::peak_resident().unwrap_or(0)
 }

@@ -1,12 +1,12 @@
 //! What a machine is, whatever runs on it: the report of `odonata describe`.
 
-use crate::family::Family;
 use crate::scenario::resolved::{Hardware, Links};
 use odonata_topology::{LinkClass, Topology};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Sizes of a machine.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Description {
     /// Name of the scenario.
     pub name: String,
@@ -41,7 +41,7 @@ pub struct Description {
 }
 
 /// A class of links.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LinksReport {
     /// Its name.
     pub class: &'static str,
@@ -54,7 +54,7 @@ pub struct LinksReport {
 }
 
 /// Longest of the shortest paths, in cables between routers.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct DiameterReport {
     /// Between any two routers.
     pub routers: u32,
@@ -65,7 +65,7 @@ pub struct DiameterReport {
 }
 
 /// Cables between two halves of the machine.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct BisectionReport {
     /// Number of cables of the machine as it was built: those that have failed since count.
     pub cables: u64,
@@ -79,7 +79,7 @@ pub struct BisectionReport {
 /// # Errors
 /// A text saying which size is impossible; it was checked when the scenario was resolved.
 pub fn describe(hardware: &Hardware) -> Result<Description, String> {
-    let family = Family::new(&hardware.machine)?;
+    let family = hardware.machine.build()?;
     let topology = family.topology();
     let layout = &hardware.layout;
     let mut nodes_of = vec![0; topology.routers() as usize];
@@ -122,7 +122,7 @@ pub fn describe(hardware: &Hardware) -> Result<Description, String> {
 /// # Errors
 /// As [`describe`].
 pub fn graphml(hardware: &Hardware) -> Result<String, String> {
-    let family = Family::new(&hardware.machine)?;
+    let family = hardware.machine.build()?;
     odonata_topology::to_graphml(family.topology(), family.names())
 }
 

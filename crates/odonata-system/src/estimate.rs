@@ -4,16 +4,19 @@
 //!
 //! Times are those on an idle network: what a rank computes, and what its messages and its I/O take one after the other;
 //! but not less than the links between groups need for all of it.
+//!
+//! Events are those of packets that come to routers; of pipelined routers those of flits and of cycles (`cycles`).
 
+mod cycles;
 mod walk;
 
-use crate::build;
 use crate::placement::{JobPlacement, Placement};
 use crate::scenario::layout::Layout;
-use crate::scenario::resolved::{Algorithm, DeviceModel, Job, Kind, Resolved, Synthetic, Workload};
+use crate::scenario::resolved::{Algorithm, Device, Job, Resolved, RouterModel, Switching, SyntheticParams, Workload};
+use cycles::Cycles;
 use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::Time;
-use walk::Walk;
+use walk::{Reach, Walk};
 
 /// Ranks of a job whose programs are walked.
 const SAMPLED_RANKS: u32 = 8;
@@ -21,8 +24,8 @@ const SAMPLED_RANKS: u32 = 8;
 const SAMPLED_SENDERS: u32 = 4_096;
 /// Nodes from which distances are measured.
 const SAMPLED_STARTS: u32 = 16;
-/// Routers that a packet visits inside a group of a dragonfly.
-const HOPS_INSIDE: f64 = 2.0;
+/// Jobs whose distances between ranks are measured one by one.
+const MEASURED_JOBS: usize = 64;
 /// Events per router visited (`odonata bench` measures 1.4 to 2.0, applications have some more).
 const EVENTS_PER_HOP: f64 = 2.0;
 
@@ -35,6 +38,8 @@ struct Way {
     outside: f64,
     /// Links between groups that it takes there.
     globals: f64,
+    /// How much longer its way is than the shortest one; `None` where inside and outside were measured.
+    detour: Option<f64>,
 }
 
 impl Way {
@@ -42,17 +47,18 @@ impl Way {
     /// less than half of them on a detour. On other machines by distances in the graph, longer in the same proportion.
     fn new(scenario: &Resolved, topology: &Topology) -> Way {
         // (routers, links between groups)
-        let (outside, globals) = match scenario.network.routing.algorithm {
+        let (outside, globals) = match *scenario.network.routing.algorithm {
             Algorithm::Ugal | Algorithm::ProgressiveAdaptive | Algorithm::Dal => (4.7, 1.4),
             Algorithm::Valiant => (5.6, 2.0),
             // All others take shortest paths.
             _ => (3.5, 1.0),
         };
-        if let Kind::Dragonfly(_) = scenario.machine.kind {
+        if let Some(inside) = scenario.machine.kind.measured_hops_inside() {
             return Way {
-                inside: HOPS_INSIDE,
+                inside,
                 outside,
                 globals,
+                detour: None,
             };
         }
         let detour = outside / 3.5;
@@ -62,7 +68,33 @@ impl Way {
             inside: inside + 1.0,
             outside: far * detour + 1.0,
             globals: if has_globals { globals } else { 0.0 },
+            detour: Some(detour),
         }
+    }
+}
+
+impl Way {
+    /// Time of a packet that visits `hops` routers on an idle network, seconds: each router and its cable, and the whole
+    /// packet once.
+    fn flight_s(&self, scenario: &Resolved, hops: f64) -> f64 {
+        let (network, links) = (&scenario.network, &scenario.network.links);
+        let stages = match network.router {
+            RouterModel::Pipelined => {
+                let pipeline = &network.pipeline;
+                let stages = pipeline.routing + pipeline.vc_allocation + pipeline.switch_allocation + pipeline.crossbar;
+                f64::from(stages) * network.clock.map_or(0.0, |clock| clock.ps() * 1e-12)
+            }
+            _ => network.router_delay.seconds(),
+        };
+        let globals = self.globals.min(hops);
+        let cables = (hops - globals) * links.local.latency.seconds() + globals * links.global.latency.seconds();
+        let packet = network.packet.0 as f64 / links.terminal.bandwidth.0;
+        let stored = if network.switching == Switching::StoreAndForward {
+            hops
+        } else {
+            1.0
+        };
+        cables + hops * stages + packet * stored
     }
 }
 
@@ -101,11 +133,17 @@ fn distances(layout: &Layout, topology: &Topology) -> (f64, f64) {
 pub(crate) struct JobEstimate {
     /// Payload of its messages and its I/O, bytes.
     pub(crate) bytes: f64,
+    /// Its messages; those of its I/O do not count.
+    pub(crate) messages: f64,
     /// Packets of its messages.
     pub(crate) message_packets: f64,
     /// Packets of its I/O.
     pub(crate) io_packets: f64,
-    /// Routers visited by them.
+    /// Bytes that it reads and writes.
+    pub(crate) io_bytes: f64,
+    /// Flits of all these packets.
+    pub(crate) flits: f64,
+    /// Routers visited by them, until the run ends.
     pub(crate) hops: f64,
     /// Links between groups that they take.
     pub(crate) globals: f64,
@@ -115,6 +153,29 @@ pub(crate) struct JobEstimate {
     pub(crate) lasts_s: f64,
     /// How much of that it spends in messages and I/O, seconds.
     pub(crate) sends_s: f64,
+    /// Of its messages, those that wait at NICs when it has sent the last: synthetic traffic that offers more than the
+    /// links take.
+    pub(crate) waiting: f64,
+    /// Routers on a shortest way of a packet of its messages, if it is known who sends to whom.
+    pub(crate) routers: Option<f64>,
+    /// Ranks that one of its ranks exchanges messages with, if its operations say so.
+    pub(crate) peers: f64,
+    /// Iterations and values that all of its ranks record.
+    pub(crate) records: f64,
+    /// Its reads and writes.
+    pub(crate) accesses: f64,
+}
+
+impl JobEstimate {
+    /// Packets of its messages and of its I/O.
+    fn packets(&self) -> f64 {
+        self.message_packets + self.io_packets
+    }
+
+    /// Flits of a packet.
+    fn flits_of_a_packet(&self) -> f64 {
+        (self.flits / self.packets().max(1.0)).max(1.0)
+    }
 }
 
 /// What all jobs will do.
@@ -124,6 +185,11 @@ pub(crate) struct Estimate {
     pub(crate) jobs: Vec<JobEstimate>,
     /// Time in which something is sent, seconds.
     busy_s: f64,
+    events: f64,
+    /// Events with which a packet comes to a router, of pipelined routers one for each of its flits; 1 of all others.
+    arrivals: f64,
+    /// Time from the start of a packet to its arrival on an idle network, seconds.
+    pub(crate) flight_s: f64,
 }
 
 impl Estimate {
@@ -134,20 +200,39 @@ impl Estimate {
     pub(crate) fn new(scenario: &Resolved, placement: &Placement, topology: &Topology) -> Result<Estimate, String> {
         let mut jobs = Vec::with_capacity(scenario.jobs.len());
         for (number, job) in scenario.jobs.iter().enumerate() {
-            jobs.push(job_estimate(scenario, placement, number, job)?);
+            // Dragonflies have the hops that were measured.
+            let measured = scenario.machine.kind.measured_hops_inside().is_none() && number < MEASURED_JOBS;
+            jobs.push(job_estimate(
+                scenario,
+                placement,
+                number,
+                job,
+                measured.then_some(topology),
+            )?);
         }
-        let mut estimate = Estimate { jobs, busy_s: 0.0 };
+        let mut estimate = Estimate {
+            jobs,
+            arrivals: 1.0,
+            ..Estimate::default()
+        };
         estimate.time(scenario);
         let way = Way::new(scenario, topology);
         let (mut sends_s, mut global_bytes) = (0.0, 0.0);
         for ((job, one), place) in scenario.jobs.iter().zip(&mut estimate.jobs).zip(&placement.jobs) {
-            if let Workload::Synthetic(traffic) = &job.workload {
+            if let Workload::Synthetic(traffic) = &*job.workload {
                 *one = sent_for(scenario, job, traffic, *one)?;
             }
-            let packets = one.message_packets + one.io_packets;
+            let packets = one.packets();
             let (messages, io) = leaving(scenario, placement, place);
             let leaving = messages * one.message_packets + io * one.io_packets;
-            one.hops = leaving * way.outside + (packets - leaving) * way.inside;
+            one.hops = match (one.routers, way.detour) {
+                (Some(routers), Some(detour)) => {
+                    let io = io * one.io_packets;
+                    let of_io = io * way.outside + (one.io_packets - io) * way.inside;
+                    one.message_packets * ((routers - 1.0) * detour + 1.0) + of_io
+                }
+                _ => leaving * way.outside + (packets - leaving) * way.inside,
+            };
             one.globals = leaving * way.globals;
             sends_s += one.sends_s;
             global_bytes += one.bytes * one.globals / packets.max(1.0);
@@ -161,12 +246,63 @@ impl Estimate {
             .map(|job| job.start_s + job.lasts_s)
             .fold(0.0, f64::max);
         estimate.busy_s = sends_s.min(end).max(over_globals_s);
+        if let Some(limit) = scenario.run.time_limit {
+            estimate.busy_s = estimate.busy_s.min(limit.seconds());
+        }
+        estimate.overload(scenario, over_globals_s);
+        estimate.flight_s = way.flight_s(scenario, estimate.hops() / estimate.packets().max(1.0));
+        estimate.count(scenario, topology);
         Ok(estimate)
+    }
+
+    /// Finds out which synthetic traffic offers more than the links of its nodes, or those between groups, take: what is
+    /// left at the sources, and what of it the network carries until the run ends.
+    fn overload(&mut self, scenario: &Resolved, over_globals_s: f64) {
+        let terminal = scenario.network.links.terminal.bandwidth.0;
+        let rate = scenario.nic.rate.map_or(terminal, |rate| rate.0.min(terminal));
+        let end = |one: &JobEstimate| match scenario.run.time_limit {
+            Some(limit) => (limit.seconds() - one.start_s).max(0.0),
+            None => f64::INFINITY,
+        };
+        for (job, one) in scenario.jobs.iter().zip(&mut self.jobs) {
+            if !matches!(*job.workload, Workload::Synthetic(_)) {
+                continue;
+            }
+            let of_a_node = one.bytes / f64::from(*job.ranks) * f64::from(job.ranks_per_node.min(*job.ranks));
+            let needs_s = (of_a_node / rate).max(over_globals_s);
+            if needs_s > one.lasts_s && needs_s > 0.0 {
+                one.waiting = one.messages * (1.0 - one.lasts_s / needs_s);
+                let carried = (end(one) / needs_s).min(1.0);
+                one.hops *= carried;
+                // Those that are not carried are offered all the same.
+                self.events += one.messages * (1.0 - carried);
+            }
+        }
+    }
+
+    /// Reckons the events of the packets' ways.
+    fn count(&mut self, scenario: &Resolved, topology: &Topology) {
+        let Some(cycles) = Cycles::new(scenario) else {
+            self.events += self.hops() * EVENTS_PER_HOP;
+            return;
+        };
+        let flit_hops: f64 = self.jobs.iter().map(|job| job.hops * job.flits_of_a_packet()).sum();
+        self.arrivals = flit_hops / self.hops().max(1.0);
+        let flits = self.jobs.iter().map(|job| job.flits).sum();
+        let messages: f64 = self.jobs.iter().map(|job| job.messages).sum();
+        let ticks = cycles.ticks(self.hops(), flit_hops, f64::from(topology.routers()), self.busy_s);
+        // At its NIC each flit is an event, and each message one at either end.
+        self.events += flit_hops + ticks + f64::min(flits, flit_hops) + 2.0 * messages;
+    }
+
+    /// Bytes that all jobs read and write.
+    pub(crate) fn io_bytes(&self) -> f64 {
+        self.jobs.iter().map(|job| job.io_bytes).sum()
     }
 
     /// Packets of all jobs.
     pub(crate) fn packets(&self) -> f64 {
-        self.jobs.iter().map(|job| job.message_packets + job.io_packets).sum()
+        self.jobs.iter().map(JobEstimate::packets).sum()
     }
 
     /// Routers visited by them.
@@ -176,7 +312,12 @@ impl Estimate {
 
     /// Events of the run.
     pub(crate) fn events(&self) -> f64 {
-        self.hops() * EVENTS_PER_HOP
+        self.events
+    }
+
+    /// Time in which something is sent, seconds.
+    pub(crate) fn busy_s(&self) -> f64 {
+        self.busy_s
     }
 
     /// Events per simulated second, over the time in which something is sent. Schedulers skip the rest, in which all
@@ -190,20 +331,20 @@ impl Estimate {
     }
 
     /// Packets and credits per event that go over a cut, where these shares of the links inside and between groups are
-    /// cut. There is a credit for every packet.
+    /// cut. There is a credit for every packet; of pipelined routers they are flits.
     pub(crate) fn crossings(&self, local: f64, global: f64) -> f64 {
         let globals: f64 = self.jobs.iter().map(|job| job.globals).sum();
         // The last router of a packet sends it to its node.
         let locals = (self.hops() - self.packets() - globals).max(0.0);
         let events = self.events();
         if events > 0.0 {
-            2.0 * (local * locals + global * globals) / events
+            2.0 * self.arrivals * (local * locals + global * globals) / events
         } else {
             0.0
         }
     }
 
-    /// How much each router has to do, in packets that visit it, a thousand to the mean of all. A packet of a message
+    /// How much each router has to do, in packets that visit it (of pipelined routers, flits), a thousand to the mean of all. A packet of a message
     /// visits the routers of its sender and of its receiver, who are taken to have as much to do as each other; one of I/O
     /// those of rank and storage server. Its other visits are shared by all routers alike. A router where nothing
     /// happens counts as one packet.
@@ -212,7 +353,13 @@ impl Estimate {
         let mut transit = 0.0;
         for (job, place) in self.jobs.iter().zip(&placement.jobs) {
             let ranks = place.nodes.len() as f64;
-            let (messages, io) = (job.message_packets / ranks, job.io_packets / ranks);
+            // Where routers take packets for single flits all jobs have the same.
+            let flits = if self.arrivals > 1.0 {
+                job.flits_of_a_packet()
+            } else {
+                1.0
+            };
+            let (messages, io) = (flits * job.message_packets / ranks, flits * job.io_packets / ranks);
             for &node in &place.nodes {
                 visits[topology.node_router(node) as usize] += 2.0 * messages + io;
             }
@@ -220,8 +367,7 @@ impl Estimate {
                 let node = placement.servers[server as usize];
                 visits[topology.node_router(node) as usize] += io;
             }
-            let ends = 2.0 * (job.message_packets + job.io_packets);
-            transit += (job.hops - ends).max(0.0);
+            transit += flits * (job.hops - 2.0 * job.packets()).max(0.0);
         }
         let routers = visits.len() as f64;
         let all: f64 = visits.iter().sum::<f64>() + transit;
@@ -241,7 +387,7 @@ impl Estimate {
                 let awaited = || {
                     job.start_after
                         .iter()
-                        .chain(&job.until)
+                        .chain(job.until.iter())
                         .map(|&other| usize::from(other))
                 };
                 if known[number] || !awaited().all(|other| known[other]) {
@@ -272,9 +418,15 @@ impl Estimate {
 }
 
 /// What a job will do, as far as it does not depend on other jobs.
-fn job_estimate(scenario: &Resolved, placement: &Placement, number: usize, job: &Job) -> Result<JobEstimate, String> {
-    let ranks = job.ranks;
-    if let Workload::Synthetic(traffic) = &job.workload {
+fn job_estimate(
+    scenario: &Resolved,
+    placement: &Placement,
+    number: usize,
+    job: &Job,
+    distances: Option<&Topology>,
+) -> Result<JobEstimate, String> {
+    let ranks = *job.ranks;
+    if let Workload::Synthetic(traffic) = &*job.workload {
         let interval = traffic.mean_interval.seconds().max(1e-12);
         let by_count = traffic
             .messages
@@ -290,24 +442,45 @@ fn job_estimate(scenario: &Resolved, placement: &Placement, number: usize, job: 
     let Some(program) = job.program()? else {
         return Ok(JobEstimate::default());
     };
-    let rules = build::rules(&scenario.mpi.collectives);
+    let rules = scenario.mpi.collectives.rules();
     let step = ranks.div_ceil(SAMPLED_RANKS).max(1);
     let sampled: Vec<u32> = (0..ranks).step_by(step as usize).collect();
     let mut walk = Walk::new(scenario, job);
+    let nodes = &placement.jobs[number].nodes;
     for &rank in &sampled {
-        walk.rank(program.as_ref(), rank, &rules);
+        walk.reach = distances.zip(nodes.get(rank as usize)).map(|(topology, &node)| Reach {
+            topology,
+            nodes,
+            distances: topology.distances(topology.node_router(node)),
+        });
+        // One that fails ends the run: the others are not worth the time, of which a failure may have taken much.
+        if !walk.rank(program.as_ref(), rank, &rules) {
+            break;
+        }
     }
     let share = 1.0 / sampled.len() as f64;
-    let servers = distinct(placement.jobs[number].servers.iter().copied()).max(1) as f64;
+    let servers = scenario.servers_of(job, placement, &placement.jobs[number]).max(1) as f64;
     let device = scenario.storage.as_ref().map_or(f64::INFINITY, |storage| {
-        let DeviceModel::Rate(rate) = &storage.device.model;
-        rate.read.0.min(rate.write.0)
+        let block = storage.manager.block.0;
+        let rate = |device: &Device| {
+            let model = device.model();
+            block as f64 / model.about(false, block).max(model.about(true, block)).seconds()
+        };
+        // All that rules leave open is written to the last one.
+        storage.all_devices().last().map_or(f64::INFINITY, rate)
     });
     let sends_s = share * walk.sends_s + share * walk.io_bytes * f64::from(ranks) / (servers * device);
     Ok(JobEstimate {
         bytes: share * (walk.bytes + walk.io_bytes) * f64::from(ranks),
+        messages: share * walk.messages * f64::from(ranks),
         message_packets: (share * walk.packets).max(if walk.io_packets > 0.0 { 0.0 } else { 1.0 }) * f64::from(ranks),
         io_packets: share * walk.io_packets * f64::from(ranks),
+        io_bytes: share * walk.io_bytes * f64::from(ranks),
+        flits: share * walk.flits * f64::from(ranks),
+        routers: (walk.reached.0 > 0.0).then(|| walk.reached.1 / walk.reached.0),
+        peers: share * walk.peers,
+        records: share * walk.records * f64::from(ranks),
+        accesses: share * walk.accesses * f64::from(ranks),
         lasts_s: share * walk.computes_s + sends_s,
         sends_s,
         ..JobEstimate::default()
@@ -329,15 +502,20 @@ fn leaving(scenario: &Resolved, placement: &Placement, place: &JobPlacement) -> 
 }
 
 /// Share of the time in which bursts are on.
-fn duty(traffic: &Synthetic) -> f64 {
-    traffic.bursts.map_or(1.0, |bursts| {
+fn duty(traffic: &SyntheticParams) -> f64 {
+    traffic.bursts().map_or(1.0, |bursts| {
         bursts.on.0 as f64 / (bursts.on.0 as f64 + bursts.off.0 as f64)
     })
 }
 
 /// What synthetic traffic sends in the time that it has.
-fn sent_for(scenario: &Resolved, job: &Job, traffic: &Synthetic, one: JobEstimate) -> Result<JobEstimate, String> {
-    let ranks = job.ranks;
+fn sent_for(
+    scenario: &Resolved,
+    job: &Job,
+    traffic: &SyntheticParams,
+    one: JobEstimate,
+) -> Result<JobEstimate, String> {
+    let ranks = *job.ranks;
     let pattern = traffic.traffic(ranks, !job.until.is_empty())?.pattern;
     let sampled = (0..ranks).step_by(ranks.div_ceil(SAMPLED_SENDERS).max(1) as usize);
     let (mut senders, mut asked) = (0, 0);
@@ -352,7 +530,9 @@ fn sent_for(scenario: &Resolved, job: &Job, traffic: &Synthetic, one: JobEstimat
     let packets = (traffic.bytes.0.div_ceil(scenario.network.packet.0)).max(1) as f64;
     Ok(JobEstimate {
         bytes: messages * traffic.bytes.0 as f64 * senders,
+        messages: messages * senders,
         message_packets: messages * packets * senders,
+        flits: messages * cycles::flits(scenario, traffic.bytes.0) as f64 * senders,
         lasts_s,
         sends_s: lasts_s * duty(traffic),
         ..one
@@ -368,119 +548,4 @@ pub(crate) fn distinct(values: impl Iterator<Item = u32>) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scenario;
-
-    const MACHINE: &str = "[machine.dragonfly]\ngroups = 5\nrouters_per_group = 4\nnodes_per_router = 2\n\
-                           global_ports_per_router = 2\n";
-
-    fn estimate(rest: &str) -> (Estimate, scenario::Scenario) {
-        let text = format!("{MACHINE}{rest}");
-        let loaded = scenario::load(&text, "scenario.toml", &[], None, "").expect("it is a scenario");
-        let graph = topology(&loaded);
-        let estimate = Estimate::new(&loaded.resolved, &loaded.placement, &graph).expect("it was checked");
-        (estimate, loaded)
-    }
-
-    fn topology(loaded: &scenario::Scenario) -> Topology {
-        build::routing(&loaded.resolved).unwrap().topology().clone()
-    }
-
-    #[test]
-    fn packets_of_synthetic_traffic_are_counted_by_messages_and_by_time() {
-        let job = "[[jobs]]\nranks = 40\nworkload.uniform = { bytes = \"6 KiB\", mean_interval = \"2 us\", ";
-        // 100 messages of two packets from each of 40 ranks, in 200 us.
-        let (by_count, _) = estimate(&format!("{job} messages = 100 }}\n"));
-        let (by_time, _) = estimate(&format!("{job} stop = \"200 us\" }}\n"));
-        for found in [&by_count, &by_time] {
-            assert!((found.packets() - 8_000.0).abs() < 1e-6, "{found:?}");
-            assert!((found.jobs[0].lasts_s - 200e-6).abs() < 1e-12, "{found:?}");
-            // Four of five go to another group, over 3.5 routers, the others over 2; twice as many events, all the time.
-            assert!((found.events_per_s() - 8_000.0 * 6.4 / 200e-6).abs() < 1.0, "{found:?}");
-        }
-        let (limited, _) = estimate(&format!("{job} messages = 100 }}\n[run]\ntime_limit = \"50 us\"\n"));
-        assert!((limited.packets() - 2_000.0).abs() < 1e-6, "{limited:?}");
-    }
-
-    #[test]
-    fn traffic_that_others_end_lasts_as_long_as_they_do() {
-        let (found, _) = estimate(
-            "[[jobs]]\nname = \"solver\"\nranks = 8\nstart = \"1 ms\"\n\
-             workload.stencil = { dims = [8], iterations = 10, message = \"4 KiB\", compute = \"100 us\" }\n\
-             [[jobs]]\nname = \"noise\"\nranks = 8\nuntil = \"solver\"\n\
-             workload.uniform = { bytes = \"4 KiB\", mean_interval = \"10 us\" }\n",
-        );
-        let [solver, noise] = found.jobs[..] else { panic!() };
-        assert_eq!((solver.start_s, noise.start_s), (1e-3, 0.0));
-        assert!(solver.lasts_s > 1e-3 && solver.lasts_s < 1.2e-3, "{solver:?}");
-        assert!((noise.lasts_s - (1e-3 + solver.lasts_s)).abs() < 1e-9, "{noise:?}");
-        assert!((noise.message_packets - 8.0 * noise.lasts_s / 10e-6).abs() < 1e-6);
-    }
-
-    /// Ten bursts of messages in a second of computation: what counts is the burst.
-    #[test]
-    fn computation_is_not_counted_as_time_in_which_events_happen() {
-        let job = |compute: &str| {
-            let (found, _) = estimate(&format!(
-                "[[jobs]]\nranks = 8\nworkload.stencil = {{ dims = [8], iterations = 10, message = \"64 KiB\", \
-                 compute = \"{compute}\" }}\n"
-            ));
-            found
-        };
-        let (short, long) = (job("1 us"), job("100 ms"));
-        assert!(long.jobs[0].lasts_s > 100.0 * short.jobs[0].lasts_s);
-        assert!((long.events_per_s() / short.events_per_s() - 1.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn links_between_groups_set_the_pace_where_they_are_full() {
-        let (found, _) = estimate(
-            "[network.links.global]\nbandwidth = \"1 GB/s\"\n[[jobs]]\nranks = 40\n\
-             workload.uniform = { bytes = \"4 KiB\", mean_interval = \"1 us\", messages = 1000 }\n",
-        );
-        // 40 x 4 MB, of which 4/5 leave their group, over 40 directions of cables: 3.3 ms instead of 1 ms.
-        let seconds = 40.0 * 4_096_000.0 * 0.8 / (40.0 * 1e9);
-        assert!(
-            (found.events_per_s() - found.events() / seconds).abs() < 1.0,
-            "{found:?}"
-        );
-    }
-
-    #[test]
-    fn what_crosses_cuts_is_reckoned_by_class() {
-        let (found, _) = estimate(
-            "[[jobs]]\nranks = 40\n\
-             workload.uniform = { bytes = \"4 KiB\", mean_interval = \"1 us\", messages = 10 }\n",
-        );
-        // Per packet 3.2 routers and 6.4 events, 0.8 links between groups, 3.2 - 1 - 0.8 inside of them.
-        assert_eq!(found.crossings(0.0, 0.0), 0.0);
-        assert!((found.crossings(0.0, 0.5) - 2.0 * 0.4 / 6.4).abs() < 1e-9);
-        assert!((found.crossings(1.0, 1.0) - 2.0 * 2.2 / 6.4).abs() < 1e-9);
-    }
-
-    #[test]
-    fn routers_with_ranks_and_servers_weigh_more() {
-        let (found, loaded) = estimate(
-            "[storage]\nnodes = { list = [38] }\n[[jobs]]\nranks = 4\n\
-             workload.checkpoint = { iterations = 1, total = \"100 MB\" }\n",
-        );
-        let weights = found.weights(&loaded.placement, &topology(&loaded));
-        assert_eq!(weights.len(), 20);
-        // Two routers with two ranks each; the server of all four on router 19.
-        assert_eq!(weights[0], weights[1]);
-        assert!(weights[2..19].iter().all(|&weight| weight == weights[2]));
-        assert!(weights[0] > 2 * weights[2] && weights[19] > weights[0], "{weights:?}");
-        let mean = weights.iter().sum::<u64>() as f64 / 20.0;
-        assert!((mean - 1_001.0).abs() < 1.0, "{mean}");
-    }
-
-    #[test]
-    fn idle_machines_weigh_the_same_everywhere() {
-        let (found, loaded) = estimate("[[jobs]]\nranks = 1\nworkload.stencil = { dims = [1], iterations = 1 }\n");
-        let weights = Estimate::default().weights(&loaded.placement, &topology(&loaded));
-        assert_eq!(weights, [1; 20]);
-        assert!(found.events().is_finite() && found.events_per_s().is_finite());
-        assert_eq!(Estimate::default().events_per_s(), 0.0);
-    }
-}
+mod tests;

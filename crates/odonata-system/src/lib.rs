@@ -6,34 +6,39 @@
 //! it on the way if it takes long (`snapshot`), and [`results`] defines the tables that remain.
 //! [`check`] tells all that can be known before a run, [`bench`] measures the simulator itself.
 
+mod answer_schema;
 pub mod bench;
 pub mod build;
 mod check;
-mod company;
 mod cost;
 pub mod describe;
 mod estimate;
-pub mod family;
-pub mod host;
+mod formats;
 pub mod load_sweep;
 pub mod machine;
+mod memory;
 mod outcome;
+mod packet_diagnosis;
 pub mod placement;
+mod process_group;
 pub mod results;
 pub mod scenario;
 pub mod schedule;
 mod simulation;
 mod snapshot;
-mod stuck;
 mod warnings;
 
+pub use answer_schema::answer_schemas;
 pub use check::{
     CostReport, CutReport, DivisionReport, JobReport, MachineReport, ParallelReport, PartReport, Report, RoutingReport,
-    TrafficClassReport, check, prove,
+    TierReport, TrafficClassReport, check, prove,
 };
-pub use company::Company;
+pub use formats::FORMATS;
+pub use memory::{MemoryItem, MemoryReport};
+pub use odonata_host::Interrupt;
 pub use odonata_units::Time;
 pub use outcome::Outcome;
+pub use process_group::ProcessGroup;
 pub use scenario::InputError;
 pub use scenario::resolved::{PythonSource, provide_python};
 pub use simulation::{Others, Progress, Results, Simulation};

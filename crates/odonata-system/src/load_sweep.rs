@@ -132,7 +132,7 @@ impl LoadSweep {
 
     /// Length of a clock cycle, if the traffic has one.
     pub fn cycle(&self) -> Option<Time> {
-        match &self.scenario.resolved.jobs[self.job].workload {
+        match &*self.scenario.resolved.jobs[self.job].workload {
             Workload::Synthetic(traffic) => traffic.period,
             _ => None,
         }
@@ -161,7 +161,7 @@ fn choose(resolved: &Resolved, name: Option<&str>) -> Result<usize, Problem> {
         shown.join(", ")
     };
     match name {
-        Some(name) => (resolved.jobs.iter().position(|job| job.name == name)).ok_or_else(|| {
+        Some(name) => (resolved.jobs.iter().position(|job| *job.name == name)).ok_or_else(|| {
             Problem::new(
                 "jobs",
                 format!("no job is named {name:?}"),
@@ -185,8 +185,8 @@ fn prepare(resolved: &mut Resolved, job: usize) -> Result<u32, Problem> {
         let problem = format!("job \"{}\" is not there from the start to the end", entry.name);
         return Err(Problem::new(at, problem, "none of start, start_after and until"));
     }
-    let (name, ranks) = (entry.name.clone(), entry.ranks);
-    let Workload::Synthetic(traffic) = &mut entry.workload else {
+    let (name, ranks) = (entry.name.to_string(), *entry.ranks);
+    let Workload::Synthetic(traffic) = entry.workload.value_mut() else {
         let problem = format!("job \"{name}\" is no synthetic traffic: its load cannot be set");
         return Err(Problem::new(
             format!("{at}.workload"),
@@ -195,7 +195,7 @@ fn prepare(resolved: &mut Resolved, job: usize) -> Result<u32, Problem> {
         ));
     };
     let at = format!("{at}.workload.{}", traffic.pattern.name());
-    if traffic.bursts.is_some() {
+    if traffic.bursts().is_some() {
         let problem = "all ranks are silent at once between bursts: there is no steady state";
         return Err(Problem::new(at, problem, "arrival = \"on-off\" instead of on and off"));
     }
@@ -211,7 +211,7 @@ fn prepare(resolved: &mut Resolved, job: usize) -> Result<u32, Problem> {
     let run = &mut resolved.run;
     run.time_limit = None;
     run.series_interval = None;
-    run.blame = false;
+    run.blame = false.into();
     run.message_rows = 0;
     run.io_rows = 0;
     Ok(senders)

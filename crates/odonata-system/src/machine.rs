@@ -1,8 +1,8 @@
 //! The simulated machine as a model for the engine: the fabric and everything above it.
 
-use crate::host::{HostEvent, HostMeasured, Hosts};
-use odonata_engine::{Context, Digest, Lp, Model, Outbox, Time};
-use odonata_network::{Fabric, FabricEvent, Measured, Parcel, Token};
+use odonata_engine::{Context, Digest, Lp, Model, SendBuffer, Time};
+use odonata_host::{Fabric, HostEvent, HostMeasured, Hosts, Payload};
+use odonata_network::{FabricEvent, Measured, RemoteEvent, RemoteUpdate};
 use std::ops::Range;
 
 /// An event of the machine; 12 bytes.
@@ -85,25 +85,25 @@ impl MachineMeasured {
 
 impl Model for Machine {
     type Event = Event;
-    type Parcel = Parcel;
-    type Token = Token;
+    type RemoteEvent = RemoteEvent<Payload>;
+    type RemoteUpdate = RemoteUpdate;
 
     fn processes(&self) -> Range<Lp> {
         self.fabric.processes()
     }
 
-    fn start<C: Context<Event>>(&mut self, ctx: &mut C, lp: Lp) {
+    fn start<C: Context<Event = Event>>(&mut self, ctx: &mut C, lp: Lp) {
         self.hosts.start(ctx, lp, &mut self.fabric);
     }
 
     #[inline]
-    fn handle<C: Context<Event>>(&mut self, ctx: &mut C, lp: Lp, event: Event) {
+    fn handle<C: Context<Event = Event>>(&mut self, ctx: &mut C, lp: Lp, event: Event) {
         match event {
             Event::Fabric(event) => {
-                if !event.looks_again() {
-                    self.hosts.touch::<C>(lp, ctx.now());
+                if !event.is_wake_up() {
+                    self.hosts.note_effect::<C>(lp, ctx.now());
                 }
-                if let Some(notice) = self.fabric.handle::<Event, C>(ctx, lp, event) {
+                if let Some(notice) = self.fabric.handle(ctx, lp, event) {
                     self.hosts.notice(ctx, &mut self.fabric, notice);
                 }
             }
@@ -112,22 +112,22 @@ impl Model for Machine {
     }
 
     #[inline(always)]
-    fn foresee(&self, event: &Event) {
+    fn prefetch(&self, event: &Event) {
         if let Event::Fabric(event) = event {
-            self.fabric.foresee(event);
+            self.fabric.prefetch(event);
         }
     }
 
-    fn outbox(&mut self) -> &mut Outbox<Parcel, Token> {
-        self.fabric.outbox()
+    fn send_buffer(&mut self) -> &mut SendBuffer<RemoteEvent<Payload>, RemoteUpdate> {
+        self.fabric.send_buffer()
     }
 
-    fn receive<C: Context<Event>>(&mut self, _: &mut C, _: Lp, parcel: Parcel) -> Event {
-        Event::Fabric(self.fabric.receive::<C>(parcel))
+    fn receive_event<C: Context<Event = Event>>(&mut self, _: &mut C, _: Lp, event: RemoteEvent<Payload>) -> Event {
+        Event::Fabric(self.fabric.receive_event::<C>(event))
     }
 
-    fn accept<C: Context<Event>>(&mut self, ctx: &mut C, _: Lp, at: Time, token: Token) {
-        self.fabric.accept::<Event, C>(ctx, at, token);
+    fn apply_update<C: Context<Event = Event>>(&mut self, ctx: &mut C, _: Lp, at: Time, update: RemoteUpdate) {
+        self.fabric.apply_update(ctx, at, update);
     }
 
     fn lookahead(&self, from: Lp, to: Lp) -> Time {

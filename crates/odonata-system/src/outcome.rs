@@ -1,7 +1,8 @@
 //! How a run ends, in a word and in words.
 
-use crate::host::{Blocked, Census, FailureKind, HostOutcome, Hosts, WaitingJob, describe_cycle};
 use crate::machine::Machine;
+use odonata_engine::Time;
+use odonata_host::{Blocked, BlockedClient, FailureKind, HostOutcome, Hosts, RunState, WaitingJob, describe_cycle};
 use serde::Serialize;
 
 /// Ranks of a cycle of waits that are described.
@@ -11,19 +12,26 @@ const MOST_OF_CYCLE: usize = 10;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// All programs ended and everything that was sent was delivered.
+    /// All programs ended, everything that was sent was delivered, and nothing was left behind.
     Completed,
-    /// The scenario's time limit came first; what was measured until then is kept.
+    /// The scenario's time limit came before all that was asked for was done; what was measured until then is kept.
     TimeLimit,
+    /// Simulated time came to its end, 2^62 ps, before all that was asked for was done; what was measured until then is
+    /// kept.
+    TimeOverflow,
     /// The user stopped the run; what was measured until then is kept.
     Interrupted,
+    /// This computer has no more memory for it, or none that the run may take; what was measured until then is kept.
+    OutOfMemory,
+    /// More messages waited at a NIC than the scenario allows: a source offers more than the network takes.
+    QueueOverflow,
     /// Nothing can happen any more, yet ranks wait: for a message that is never sent, say, or for a job that
     /// does not end. Sources that would send until such a job has ended may be left.
     Stalled,
     /// A write waits for space that nothing will free.
     StorageFull,
-    /// Ranks of a job called different collectives, a message was longer than its receive, or an
-    /// operation asked for something that does not exist.
+    /// Ranks of a job called different collectives, a message was longer than its receive, an operation asked for
+    /// something that does not exist, or a program left receives, messages or requests behind at its end.
     ProgramError,
     /// Bytes, packets or credits are missing at the end: an error of the simulator.
     ConservationViolated,
@@ -35,7 +43,10 @@ impl Outcome {
         match self {
             Outcome::Completed => "completed",
             Outcome::TimeLimit => "time-limit",
+            Outcome::TimeOverflow => "time-overflow",
             Outcome::Interrupted => "interrupted",
+            Outcome::OutOfMemory => "out-of-memory",
+            Outcome::QueueOverflow => "queue-overflow",
             Outcome::Stalled => "stalled",
             Outcome::StorageFull => "storage-full",
             Outcome::ProgramError => "program-error",
@@ -44,26 +55,22 @@ impl Outcome {
     }
 }
 
-/// Whether these parts have come to a good end: no event is left, all ranks have ended and nothing went wrong.
+/// Whether these parts have come to a good end: no event is left, all ranks have ended, nothing went wrong and nothing is
+/// left behind.
 pub(crate) fn is_complete(parts: &[Machine]) -> bool {
     parts.iter().all(|part| {
-        let census = Census::new(vec![&part.hosts]);
-        matches!(census.outcome(), HostOutcome::Completed { .. })
+        let state = RunState::new(vec![&part.hosts]);
+        state.outcome() == HostOutcome::Completed
     })
-}
-
-/// What is left behind after a good end, in words; `None` where nothing is.
-pub(crate) fn left_over(unmatched: u64) -> Option<String> {
-    (unmatched > 0).then(|| format!("{unmatched} messages were never received"))
 }
 
 /// The outcome of a run that has not come to a good end, given all its parts.
 pub(crate) fn explain_failure(parts: &[Machine]) -> (Outcome, Option<String>) {
-    let census = Census::new(parts.iter().map(|part| &part.hosts).collect());
-    let outcome = census.outcome();
-    let detail = explain(&census, &outcome);
+    let state = RunState::new(parts.iter().map(|part| &part.hosts).collect());
+    let outcome = state.outcome();
+    let detail = explain(&state, &outcome);
     let outcome = match outcome {
-        HostOutcome::Completed { .. } => Outcome::Completed,
+        HostOutcome::Completed => Outcome::Completed,
         HostOutcome::Stalled { .. } => Outcome::Stalled,
         HostOutcome::StorageFull { .. } => Outcome::StorageFull,
         HostOutcome::Failed {
@@ -104,32 +111,72 @@ fn waits(hosts: &Hosts, waiting: &WaitingJob) -> String {
     format!("job \"{}\" {what} {}", hosts.job(waiting.job).name, others.join(", "))
 }
 
+/// What a run that has come to its time limit has not done, in the order of the list; at least one text.
+///
+/// `in_network`: bytes that were sent and have not arrived; `file_transfers` and `drains`: reads and writes under way, and
+/// storage servers that drain.
+pub(crate) fn cut_off(unfinished: Vec<String>, in_network: u64, file_transfers: u64, drains: u64) -> Vec<String> {
+    let mut list = unfinished;
+    let under_way = [
+        (in_network, "B have been sent and have not arrived"),
+        (file_transfers, "reads and writes are under way"),
+        (drains, "storage servers are draining"),
+    ];
+    list.extend(
+        under_way
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}")),
+    );
+    if list.is_empty() {
+        // What is due later is of no use to anybody: a credit that comes home, a message whose sender still waits.
+        list.push("no job has anything left to do, but the machine has not come to rest".into());
+    }
+    list
+}
+
+/// Why a run whose parts these are could not go on when simulated time came to its end.
+pub(crate) fn explain_overflow(parts: &[Machine]) -> Vec<String> {
+    let state = RunState::new(parts.iter().map(|part| &part.hosts).collect());
+    let statuses = state.job_statuses();
+    let mut list = vec![format!(
+        "simulated time ends at {} s (2^62 ps, 53 days), and something is due later",
+        Time::LONGEST.seconds()
+    )];
+    list.extend(state.any().unfinished_work(&statuses));
+    let blocked = state.blocked();
+    if !blocked.is_empty() {
+        let each: Vec<String> = blocked.iter().map(|one| describe_blocked(state.any(), one)).collect();
+        list.push(format!("waiting longest: {}", each.join("; ")));
+    }
+    list
+}
+
+/// A rank and what it is blocked in, in words.
+fn describe_blocked(hosts: &Hosts, b: &Blocked) -> String {
+    let (job, since) = (hosts.job(b.job).name, b.since.seconds());
+    format!(
+        "{job} rank {}: {} (operation {}) since {since:.9} s",
+        b.rank, b.op, b.id.0
+    )
+}
+
 /// An outcome in words; `None` where there is nothing to say.
-fn explain(census: &Census<'_>, outcome: &HostOutcome) -> Option<String> {
-    let hosts = census.any();
+fn explain(state: &RunState<'_>, outcome: &HostOutcome) -> Option<String> {
+    let hosts = state.any();
     let waiting = |blocked: &[Blocked], unfinished: u64| {
-        let one = |b: &Blocked| {
-            let job = hosts.job(b.job).name;
-            format!(
-                "{job} rank {}: {} (operation {}) since {:.9} s",
-                b.rank,
-                b.op,
-                b.id.0,
-                b.since.seconds()
-            )
-        };
-        let list: Vec<String> = blocked.iter().map(one).collect();
+        let list: Vec<String> = blocked.iter().map(|one| describe_blocked(hosts, one)).collect();
         let mut text = format!("{unfinished} ranks have not ended");
         if !list.is_empty() {
             text += &format!("; waiting longest: {}", list.join("; "));
         }
-        for waiting in hosts.waiting_jobs(&census.standing()) {
+        for waiting in hosts.waiting_jobs(&state.job_statuses()) {
             text += &format!("; {}", waits(hosts, &waiting));
         }
         text
     };
     match outcome {
-        HostOutcome::Completed { unmatched } => left_over(*unmatched),
+        HostOutcome::Completed => None,
         HostOutcome::Stalled {
             blocked,
             unfinished,
@@ -154,16 +201,18 @@ fn explain(census: &Census<'_>, outcome: &HostOutcome) -> Option<String> {
             Some(waiting(blocked, *unfinished) + &unreceived + &cycle)
         }
         HostOutcome::StorageFull {
-            stuck,
+            blocked_writes,
             blocked,
             unfinished,
         } => {
-            let first = stuck.first().map_or(String::new(), |s| {
+            let first = blocked_writes.first().map_or(String::new(), |s| {
                 let job = hosts.job(s.job).name;
-                format!(
-                    "server {} is full and has no drain: {job} rank {} needs {} bytes, {} are free; ",
-                    s.server, s.rank, s.needed, s.free
-                )
+                let (needed, free) = (s.needed, s.free);
+                let who = match s.client {
+                    BlockedClient::Rank(rank) => format!("{job} rank {rank} needs {needed} bytes"),
+                    BlockedClient::Server(above) => format!("server {above} has {needed} bytes of {job} for it"),
+                };
+                format!("server {} is full and has no drain: {who}, {free} are free; ", s.server)
             });
             Some(first + &waiting(blocked, *unfinished))
         }

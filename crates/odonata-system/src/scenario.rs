@@ -5,27 +5,30 @@
 //! merged document keeps the place of every key. Nothing is created or run before a scenario is resolved.
 
 mod alone;
-pub mod choices;
+mod alternatives;
 mod clock;
 mod document;
 mod error;
+pub mod job;
 pub mod layout;
-pub mod parallel;
-pub mod pipeline;
+mod named;
 pub mod presets;
 mod reader;
 mod resolve;
 pub mod resolved;
+pub mod run;
 mod schema;
+pub mod timeline;
 mod tree;
 pub mod workload;
 pub mod written;
 
 use std::path::Path;
 
-pub use clock::Clock;
 pub use document::Document;
 pub use error::{InputError, Problem};
+pub use named::Named;
+pub use odonata_network::settings::Clock;
 pub use resolved::{Hardware, Resolved};
 pub use schema::schema;
 
@@ -107,25 +110,4 @@ pub fn load_hardware(
 fn stem(name: &str) -> &str {
     let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str());
     stem.unwrap_or("scenario")
-}
-
-/// Loads a scenario from a file; see [`load`].
-///
-/// # Errors
-/// The file cannot be read, is no UTF-8 text or longer than 16 MiB, or the first mistake in it.
-pub fn load_file(path: &Path, overrides: &[String], seed: Option<u64>) -> Result<Scenario, InputError> {
-    let name = path.display().to_string();
-    let refuse = |message: String| InputError {
-        file: name.clone(),
-        line: None,
-        column: None,
-        key: String::new(),
-        message,
-        value: None,
-        expected: "a scenario in TOML, at most 16 MiB".into(),
-        hint: None,
-    };
-    let text = crate::placement::read_text(path, tree::LONGEST_FILE as u64).map_err(refuse)?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    load(&text, &name, overrides, seed, folder)
 }

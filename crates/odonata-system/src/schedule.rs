@@ -15,10 +15,11 @@ use decide::fastest;
 use crate::estimate::Estimate;
 use crate::placement::Placement;
 use crate::scenario::Problem;
-use crate::scenario::parallel::Optimism;
 use crate::scenario::resolved::{Parts, Resolved, RouterModel, Scheduler, Threads};
+use crate::scenario::run::Optimism;
 use odonata_engine::{Partition, Time};
 use odonata_network::lookahead::{self, LinkDelays};
+use odonata_network::settings::Fidelity;
 use odonata_topology::{LinkClass, Topology, partition};
 
 /// Bytes of a part that is to stay in a core's caches while it runs, where cuts cost something. Running 83,000 nodes group by
@@ -66,6 +67,8 @@ pub struct Plan {
     pub optimism: Optimism,
     /// Why, in sentences without a full stop.
     pub reasons: Vec<String>,
+    /// What the run is expected to do.
+    pub(crate) estimate: Estimate,
 }
 
 /// Plans a run of `scenario` on the machine whose graph is `topology`.
@@ -90,8 +93,9 @@ pub fn plan(
         scheduler: decision.scheduler,
         threads: decision.threads,
         partition,
-        optimism: scenario.run.parallel.optimism,
+        optimism: scenario.run.optimism,
         reasons: decision.reasons,
+        estimate,
     })
 }
 
@@ -126,19 +130,22 @@ impl<'a> Survey<'a> {
         resources: Resources,
     ) -> Result<Survey<'a>, Problem> {
         let links = &scenario.network.links;
-        let delays = LinkClass::ALL.map(|class| (links.of(class).latency, links.of(class).credit_delay));
+        let delays = LinkClass::ALL.map(|class| (*links.of(class).latency, *links.of(class).credit_delay));
         // Blocks of the machines that have such groups are the groups.
         let size = topology.blocks().get(1).copied().unwrap_or(topology.routers());
         let groups = scenario.network.routing.knowledge_delay.map(|delay| (size, delay));
+        let analytic = scenario.network.fidelity == Fidelity::Analytic;
         let mut survey = Survey {
             topology,
             estimate,
-            delays: LinkDelays::new(delays, scenario.network.router_delay).with_groups(groups),
+            delays: LinkDelays::new(delays, scenario.network.router_delay)
+                .with_groups(groups)
+                .with_messages(analytic.then(|| *scenario.network.analytic.latency)),
             weights: estimate.weights(placement, topology),
-            parts: scenario.run.parallel.parts.clone(),
+            parts: scenario.run.parts.clone(),
             divisions: Vec::new(),
             situation: Situation {
-                scheduler: scenario.run.parallel.scheduler,
+                scheduler: scenario.run.scheduler,
                 nodes: topology.nodes(),
                 bytes_of_a_node: match scenario.network.router {
                     RouterModel::Pipelined => STATE_OF_A_NODE.1,
@@ -149,7 +156,7 @@ impl<'a> Survey<'a> {
                 cores: resources.cores,
                 threads: threads(scenario, resources),
                 processes: resources.processes.max(1),
-                divided: scenario.run.parallel.parts != Parts::Auto,
+                divided: scenario.run.parts != Parts::Auto,
             },
         };
         survey.divide()?;
@@ -260,10 +267,10 @@ impl<'a> Survey<'a> {
 /// Threads of each process, at most.
 fn threads(scenario: &Resolved, resources: Resources) -> u32 {
     let cores = resources.cores.max(1);
-    if scenario.run.parallel.scheduler == Scheduler::Sequential {
+    if scenario.run.scheduler == Scheduler::Sequential {
         return 1;
     }
-    match scenario.run.parallel.threads {
+    match scenario.run.threads {
         Threads::Count(threads) => threads,
         // Nobody knows which cores the other processes have.
         Threads::Auto if resources.processes > 1 => 1,

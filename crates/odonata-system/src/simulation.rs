@@ -2,6 +2,7 @@
 
 mod finish;
 mod look;
+mod overload;
 mod results;
 mod save;
 mod start;
@@ -10,23 +11,28 @@ pub use look::Progress;
 pub use results::Results;
 pub use start::Others;
 
-use crate::build::Plan;
-use crate::company::Company;
+use crate::build::{self, Plan};
 use crate::cost::Meter;
 use crate::machine::Machine;
+use crate::memory::{self, Exceeded, Need, Spread, Watch};
 use crate::placement::Placement;
+use crate::process_group::ProcessGroup;
 use crate::scenario::{InputError, Problem, Resolved, Scenario};
 use crate::schedule::{self, Resources};
 use crate::snapshot::Layout;
 use crate::warnings::{Warning, warnings};
 use look::Look;
 use odonata_engine::{Pause, Scheduler, Time};
+use odonata_host::Interrupt;
 use start::share_of;
 pub(crate) use start::{ranges, start};
 use std::time::{Duration, Instant};
 
-/// Events between two looks at the clock: a few milliseconds.
+/// Events between two looks at the clock: a few milliseconds. Fewer where they take longer than [`LONG_SLICE`], as those of
+/// programs that somebody else computes.
 const SLICE: u64 = 1 << 16;
+const LEAST_SLICE: u64 = 1 << 4;
+const LONG_SLICE: Duration = Duration::from_millis(100);
 
 /// Simulated time between two looks at whether a run with endless traffic can end, 134 us; a multiple of the engine's
 /// [`HALT_GRID`](odonata_engine::HALT_GRID).
@@ -39,13 +45,22 @@ pub struct Simulation {
     plan: Plan,
     schedule: schedule::Plan,
     scheduler: Box<dyn Scheduler<Machine>>,
-    company: Company,
+    group: ProcessGroup,
+    interrupt: Interrupt,
+    /// Events from one look at the clock to the next.
+    slice: u64,
     pause: Option<Pause>,
     /// Until when it has been looked at whether anything but traffic without end is left.
     checked: Time,
     progress: Progress,
     meter: Meter,
     warnings: Vec<Warning>,
+    watch: Watch,
+    /// Whether slices follow the clock, and the memory is watched.
+    looks_around: bool,
+    /// Whether a process has come to the bound of its memory, which all know; and by what it has, if this one did.
+    out_of_memory: bool,
+    exceeded: Option<Exceeded>,
 }
 
 impl Simulation {
@@ -68,22 +83,41 @@ impl Simulation {
     /// The same, divided like a run that was saved.
     fn with(scenario: Scenario, others: Others, layout: Option<&Layout>) -> Result<Self, InputError> {
         let meter = Meter::start();
-        let warnings = warnings(&scenario);
+        let mut warnings = warnings(&scenario);
         let Scenario {
             resolved,
             placement,
             document,
         } = scenario;
         let locate = |text: String| document.locate(Problem::new("", text, ""));
+        let Others {
+            transport,
+            mut group,
+            interrupt,
+        } = others;
+        let (process, processes) = group.place();
+        let available = memory::available(resolved.run.memory_limit);
+        let mut spread = Spread {
+            parts: 1,
+            processes: processes as u64,
+        };
+        let fits = Need::least(&resolved, spread).refuse(&available);
+        // Whether it does may be another matter in each.
+        let all_fit = group.all(fits.is_ok()).map_err(locate)?;
+        fits.map_err(|problem| document.locate(problem))?;
+        if !all_fit {
+            return Err(locate(
+                "another process has too little memory for its share of the run".into(),
+            ));
+        }
         let plan = Plan::new(&resolved, &placement).map_err(locate)?;
+        let plan = plan.interrupted_by(interrupt.clone());
         let mut planned = resolved.clone();
         if let Some(layout) = layout {
-            planned.run.parallel = layout.parallel(&resolved.run.parallel);
+            layout.ask_for(&mut planned.run);
         }
-        let Others { transport, mut company } = others;
-        let (process, processes) = company.place();
         // All make the same plan.
-        let cores = company.least(u64::from(Resources::here().cores)).map_err(locate)?;
+        let cores = group.least(u64::from(Resources::here().cores)).map_err(locate)?;
         let resources = Resources {
             cores: cores as u32,
             processes: processes as u32,
@@ -91,13 +125,19 @@ impl Simulation {
         let schedule = schedule::plan(&planned, &placement, plan.topology(), resources)
             .map_err(|problem| document.locate(problem))?;
         let here = share_of(&schedule, process, processes).map_err(locate)?;
+        spread.parts = ranges(&schedule, here.clone()).len() as u64;
+        let vcs = build::virtual_channels(&resolved, plan.routing());
+        let need = Need::probable(&resolved, vcs, &schedule.estimate, spread);
+        warnings.extend(need.doubt(&available));
         let parts = plan.parts(&ranges(&schedule, here.clone()));
         let scheduler = start(&schedule, here.start, parts, transport).map_err(locate)?;
         let mut this = Simulation {
             scenario: resolved,
             placement,
             scheduler,
-            company,
+            group,
+            interrupt,
+            slice: SLICE,
             schedule,
             plan,
             pause: None,
@@ -105,6 +145,10 @@ impl Simulation {
             progress: Progress::default(),
             meter,
             warnings,
+            watch: Watch::new(&available),
+            looks_around: true,
+            out_of_memory: false,
+            exceeded: None,
         };
         this.progress = this.look().progress(&this);
         Ok(this)
@@ -135,11 +179,28 @@ impl Simulation {
         self.progress.clone()
     }
 
+    /// Simulates until the end and looks neither at the clock nor at the memory in use meanwhile: the instructions of such a run
+    /// can be counted, and are the same on a busy machine.
+    pub fn advance_blindly(&mut self) -> Progress {
+        self.looks_around = false;
+        if let Err(text) = self.run_for(|| true) {
+            self.pause = Some(Pause::Lost(text));
+        }
+        self.looks_around = true;
+        self.progress = self.look().progress(self);
+        self.progress.clone()
+    }
+
     /// Simulates until the end, or until `more` does not hold in all processes.
     fn run_for(&mut self, more: impl Fn() -> bool) -> Result<(), String> {
-        while self.pause.is_none() {
+        while !self.is_over() {
             let until = self.until();
-            self.pause = match self.scheduler.run(until, SLICE) {
+            let pause = self.run_slice(until);
+            // That nothing is left to do does not mean the end, where somebody has left something unfinished.
+            if !self.group.all(!self.interrupt.was_heard())? {
+                break;
+            }
+            self.pause = match pause {
                 Pause::Budget => None,
                 // Nothing but events that do nothing, or that help nobody, is left.
                 Pause::TimeLimit if self.may_be_endless() && self.look_everywhere()?.is_over(&self.plan) => {
@@ -151,11 +212,44 @@ impl Simulation {
                 }
                 pause => Some(pause),
             };
-            if !self.company.all(more())? {
+            if self.looks_around {
+                let scheduler = &mut self.scheduler;
+                self.exceeded = self.watch.look(|| {
+                    let mut bytes = 0;
+                    scheduler.view(&mut |part| bytes += part.model.fabric.growth_ahead() as u64);
+                    bytes
+                });
+            }
+            let [more, fits] = self.group.all_of([more(), self.exceeded.is_none()])?;
+            // A run that is at its end anyway needs no more.
+            self.out_of_memory = !fits && self.pause.is_none();
+            if !more {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Handles some events, up to `until`.
+    fn run_slice(&mut self, until: Time) -> Pause {
+        let begin = Instant::now();
+        let pause = self.scheduler.run(until, self.slice);
+        let (_, processes) = self.group.place();
+        // All processes have to ask for as many.
+        if processes == 1 && self.looks_around {
+            let wall = begin.elapsed();
+            if wall > LONG_SLICE {
+                self.slice = (self.slice / 4).max(LEAST_SLICE);
+            } else if wall < LONG_SLICE / 4 {
+                self.slice = (self.slice * 2).min(SLICE);
+            }
+        }
+        pause
+    }
+
+    /// Whether the run does not go on.
+    fn is_over(&self) -> bool {
+        self.pause.is_some() || self.out_of_memory
     }
 
     /// Whether there are sources that send until they are told, so that a run may have events for ever.
@@ -187,7 +281,7 @@ impl Simulation {
     /// Looks at all parts.
     fn look_everywhere(&mut self) -> Result<Look, String> {
         let look = self.look();
-        let looks = self.company.share(look)?;
+        let looks = self.group.share(look)?;
         Ok(looks.into_iter().reduce(Look::join).unwrap_or_default())
     }
 

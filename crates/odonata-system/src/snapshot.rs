@@ -16,13 +16,14 @@
 //! moment are a set, and know it: those of two moments make no run. Which set is the newest whole one is the business of
 //! whoever names the files.
 
-use crate::company::Company;
 use crate::cost::Spent;
 use crate::placement::Placement;
-use crate::scenario::resolved::{ListedParts, Parallel, Parts, Scheduler};
+use crate::process_group::ProcessGroup;
+use crate::scenario::resolved::{ListedParts, Parts, Run, Scheduler};
 use crate::scenario::{InputError, Resolved, Scenario};
 use odonata_engine::Digest;
 use odonata_engine::saved::{Damaged, Loader, Saver};
+use odonata_workload::open_regular;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -62,14 +63,11 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// What to ask for to get it; of `asked` what is free to be chosen.
-    pub(crate) fn parallel(&self, asked: &Parallel) -> Parallel {
+    /// Asks in `run` for it; what else is free to be chosen stays.
+    pub(crate) fn ask_for(&self, run: &mut Run) {
         let first_routers = self.bounds[..self.bounds.len().saturating_sub(1)].to_vec();
-        Parallel {
-            scheduler: self.scheduler,
-            parts: Parts::Listed(ListedParts { first_routers }),
-            ..asked.clone()
-        }
+        run.scheduler = self.scheduler;
+        run.parts = Parts::Listed(ListedParts { first_routers });
     }
 }
 
@@ -78,7 +76,8 @@ impl Layout {
 pub(crate) fn identity(scenario: &Resolved, placement: &Placement) -> u128 {
     let mut scenario = scenario.clone();
     scenario.run.checkpoint_interval = None;
-    scenario.run.parallel = Parallel::default();
+    scenario.run.memory_limit = None;
+    scenario.run.spread_as(&Run::default());
     let mut digest = Digest::new();
     digest.text(&serde_json::to_string(&scenario).expect("a scenario can be written"));
     digest.text(&serde_json::to_string(placement).expect("a placement can be written"));
@@ -233,16 +232,16 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Opens the one at `path`, which is to be of `scenario` and of this process of `company`.
+    /// Opens the one at `path`, which is to be of `scenario` and of this process of `group`.
     ///
     /// # Errors
     /// It cannot be read, is damaged, or belongs to something else.
-    pub fn open(path: &Path, scenario: &Scenario, company: &Company) -> Result<Snapshot, InputError> {
-        Snapshot::read(path, scenario, company.place()).map_err(|refused| refused.error(path))
+    pub fn open(path: &Path, scenario: &Scenario, group: &ProcessGroup) -> Result<Snapshot, InputError> {
+        Snapshot::read(path, scenario, group.place()).map_err(|refused| refused.error(path))
     }
 
     fn read(path: &Path, scenario: &Scenario, asking: (usize, usize)) -> Result<Snapshot, Refused> {
-        let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
+        let mut file = BufReader::with_capacity(1 << 16, open_regular(path)?);
         let end = check(&mut file)?;
         let header = header(&mut Loader::new(&mut content(&mut file, end)?))?;
         if header.process != asking {

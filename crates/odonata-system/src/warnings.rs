@@ -3,15 +3,19 @@
 //! A mistake is refused when the scenario is read; these are said, by `odonata check` and before a run, and nothing else
 //! happens.
 
-use odonata_topology::LinkClass;
+mod ior;
+mod storage;
+
+use odonata_topology::{LinkClass, family};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::placement::JobPlacement;
 use crate::scenario::Scenario;
-use crate::scenario::resolved::{Job, Kind, Pattern, Resolved, RouterModel, Workload};
+use crate::scenario::resolved::{Job, PatternParams, Resolved, RouterModel, Workload};
 
 /// Something that is probably not what was meant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Warning {
     /// Path of the key, joined with dots.
     pub key: String,
@@ -25,7 +29,10 @@ pub struct Warning {
 pub fn warnings(scenario: &Scenario) -> Vec<Warning> {
     let resolved = &scenario.resolved;
     let mut warnings = of_jobs(scenario);
+    warnings.extend(resolved.jobs.iter().flat_map(of_program));
+    warnings.extend(ior::warnings(scenario));
     warnings.extend(absent_links(scenario));
+    warnings.extend(storage::warnings(scenario));
     let silent = resolved.network.router == RouterModel::Pipelined && resolved.jobs.len() > 1;
     if silent && !scenario.document.has("run.blame") {
         warnings.push(Warning {
@@ -35,6 +42,23 @@ pub fn warnings(scenario: &Scenario) -> Vec<Warning> {
         });
     }
     warnings
+}
+
+/// What the front end has to say of the text of a job's program.
+fn of_program(job: &Job) -> Vec<Warning> {
+    let Workload::Program(file) = &*job.workload else {
+        return Vec::new();
+    };
+    // What is wrong with it was found when the scenario was read.
+    let texts = file
+        .parsed()
+        .map_or_else(|_| Vec::new(), |program| program.rendered_warnings());
+    let warning = |message| Warning {
+        key: format!("jobs.{}.program", job.entry),
+        message,
+        expected: "a program without warnings: odonata workload check".into(),
+    };
+    texts.into_iter().map(warning).collect()
 }
 
 /// Tables of links that the machine does not have, unless they are from a preset, which may be for several machines.
@@ -64,13 +88,34 @@ pub(crate) fn of_jobs(scenario: &Scenario) -> Vec<Warning> {
     let resolved = &scenario.resolved;
     let placed = resolved.jobs.iter().zip(&scenario.placement.jobs);
     placed
-        .flat_map(|(job, place)| worst_case(job, place, resolved, scenario.placement.servers.len()))
+        .flat_map(|(job, place)| {
+            let mut warnings = worst_case(job, place, resolved);
+            warnings.extend(incomplete(job));
+            warnings
+        })
         .collect()
 }
 
+/// A trace that is replayed although it is not whole.
+fn incomplete(job: &Job) -> Option<Warning> {
+    let Workload::Trace(trace) = &*job.workload else {
+        return None;
+    };
+    let first = trace.damages().first()?;
+    Some(Warning {
+        key: format!("jobs.{}.trace", job.entry),
+        message: format!(
+            "{} of {} files are not whole, and are replayed as far as they go: {first}",
+            trace.damages().len(),
+            trace.ranks()
+        ),
+        expected: "the whole trace: what is missing was part of the program".into(),
+    })
+}
+
 /// Traffic that was asked for as the machine's worst case, and is not where the pattern takes its ranks to be.
-fn worst_case(job: &Job, place: &JobPlacement, scenario: &Resolved, servers: usize) -> Vec<Warning> {
-    let Workload::Synthetic(traffic) = &job.workload else {
+fn worst_case(job: &Job, place: &JobPlacement, scenario: &Resolved) -> Vec<Warning> {
+    let Workload::Synthetic(traffic) = &*job.workload else {
         return Vec::new();
     };
     if !traffic.worst_case {
@@ -82,13 +127,13 @@ fn worst_case(job: &Job, place: &JobPlacement, scenario: &Resolved, servers: usi
         expected,
     };
     let layout = &scenario.layout;
-    let compute = u64::from(layout.nodes() - layout.service_nodes()).saturating_sub(servers as u64);
+    let compute = layout.compute_nodes(scenario.storage.as_ref()).len() as u64;
     let room = compute * u64::from(job.ranks_per_node);
     let mut warnings = Vec::new();
-    if u64::from(job.ranks) < room {
+    if u64::from(*job.ranks) < room {
         let message = format!(
             "{} ranks on a machine that has room for {room} are not its worst case: the other nodes' links stay idle",
-            job.ranks
+            *job.ranks
         );
         warnings.push(warning(message, format!("ranks = {room}")));
     }
@@ -102,17 +147,17 @@ fn worst_case(job: &Job, place: &JobPlacement, scenario: &Resolved, servers: usi
 ///
 /// Ranks that follow each other send to ranks that follow each other, over the links of one group, router or pod: in a
 /// dragonfly whichever group has them, so long as it has no others; elsewhere the one with their own number.
-fn misplaced(job: &Job, place: &JobPlacement, pattern: &Pattern, scenario: &Resolved) -> Option<String> {
+fn misplaced(job: &Job, place: &JobPlacement, pattern: &PatternParams, scenario: &Resolved) -> Option<String> {
     let layout = &scenario.layout;
     let by_router = |node: u32| layout.router_of(node);
     let (what, unit, any): (&str, u32, bool) = match pattern {
-        Pattern::NextGroup { ranks_per_group } => ("group", *ranks_per_group, true),
-        Pattern::Shift { by } => ("pod", *by, false),
-        Pattern::Grid { ranks_per_router, .. } => ("router", *ranks_per_router, false),
-        _ => ("router", job.ranks / layout.routers(), false),
+        PatternParams::NextGroup { ranks_per_group } => ("group", **ranks_per_group, true),
+        PatternParams::Shift { by } => ("pod", **by, false),
+        PatternParams::Grid { ranks_per_router, .. } => ("router", **ranks_per_router, false),
+        _ => ("router", *job.ranks / layout.routers(), false),
     };
-    let nodes_of_a_pod = match &scenario.machine.kind {
-        Kind::FatTree(tree) => tree.down[..tree.down.len() - 1].iter().product(),
+    let nodes_of_a_pod = match scenario.machine.kind.worst_case() {
+        family::WorstCase::NextSubtree { nodes } => nodes,
         _ => 1,
     };
     let place_of = |node: u32| match what {

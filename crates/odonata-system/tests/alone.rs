@@ -87,10 +87,10 @@ fn alone_and_long_after_the_others_are_the_same() {
         let (one, other) = (&alone.rows().jobs[0], &together.rows().jobs[index]);
         assert_eq!(format!("{one:?}"), format!("{other:?}"));
         assert!(
-            other.finished == other.ranks && other.elapsed_s < 10e-3,
+            other.ranks_finished == other.ranks && other.elapsed_s < 10e-3,
             "the jobs never meet"
         );
-        let ranks = together.rows().ranks.iter().filter(|rank| rank.job == job.name);
+        let ranks = together.rows().ranks.iter().filter(|rank| rank.job == *job.name);
         assert!(
             alone
                 .rows()
@@ -134,7 +134,7 @@ fn a_job_that_starts_after_others_starts_alone_at_its_delay_and_counts_from_ther
     let alone = run(alone);
     let row = &alone.rows().jobs[0];
     assert_eq!((alone.outcome(), row.start_s), (&Outcome::Completed, 3e-6));
-    assert_eq!((row.finished, row.bytes_read), (10, training.bytes_read));
+    assert_eq!((row.ranks_finished, row.bytes_read), (10, training.bytes_read));
     // Beside the others its ranks hear of the end one after another: that takes some microseconds.
     assert!(
         (training.elapsed_s - row.elapsed_s).abs() < 15e-6,
@@ -157,7 +157,7 @@ fn traffic_that_is_told_to_stop_sends_alone_for_as_long_as_it_did_beside_the_oth
     let alone = run(alone);
     assert_eq!(alone.outcome(), &Outcome::Completed);
     let row = &alone.rows().jobs[0];
-    assert_eq!((row.start_s, row.finished), (20e-6, 9));
+    assert_eq!((row.start_s, row.ranks_finished), (20e-6, 9));
     // It ends with its last message, and beside the others when it was told; 9 ranks send every 2 us each.
     assert!(row.elapsed_s <= beside.elapsed_s && row.elapsed_s > beside.elapsed_s - 5e-6);
     let ranks = together.rows().ranks.iter().filter(|rank| rank.job == "noise");
@@ -199,7 +199,7 @@ fn a_stop_counts_from_the_start_that_a_job_has_alone() {
     assert!(beside.start_s > halo.elapsed_s + 300e-6 && beside.elapsed_s > 1e-3);
     let time = Time::from_seconds(beside.elapsed_s);
     let alone = mix.alone("noise", Some(time)).unwrap().unwrap();
-    let Workload::Synthetic(traffic) = &alone.resolved.jobs[0].workload else {
+    let Workload::Synthetic(traffic) = &*alone.resolved.jobs[0].workload else {
         panic!()
     };
     assert_eq!(traffic.stop, Some(Time(Time::from_seconds(300e-6).0 + time.0 + 1)));
@@ -250,7 +250,10 @@ fn every_job_of_an_array_is_alone_under_its_own_name() {
         let results = run(alone);
         let (row, beside) = (&results.rows().jobs[0], &together.rows().jobs[index]);
         assert_eq!((row.job.as_str(), row.ranks), (job, beside.ranks));
-        assert_eq!((results.outcome(), row.finished), (&Outcome::Completed, row.ranks));
+        assert_eq!(
+            (results.outcome(), row.ranks_finished),
+            (&Outcome::Completed, row.ranks)
+        );
         assert_eq!(row.start_s, [0.0, 30e-6, 0.0][index]);
     }
     assert!(mix.alone("halo", None).unwrap().is_none());

@@ -3,6 +3,7 @@
 use odonata_system::scenario::resolved::Workload;
 use odonata_system::scenario::{self, InputError, Scenario};
 use odonata_units::{Bandwidth, Bytes, Time};
+use odonata_workload::skeletons::Skeleton;
 
 const MACHINE: &str = "[machine.dragonfly]\ngroups = 3\nrouters_per_group = 2\nnodes_per_router = 1\n\
                        global_ports_per_router = 1\n";
@@ -53,14 +54,14 @@ fn times_sizes_and_rates_are_counted_in_cycles_and_flits() {
     assert_eq!(network.links.global.latency, Time::from_ns(100));
     assert_eq!(network.links.local.buffer, Bytes(8_192));
     // A name is a name.
-    assert_eq!(resolved.jobs[0].name, "3 cycles");
+    assert_eq!(resolved.jobs[0].name.as_str(), "3 cycles");
     assert_eq!(resolved.jobs[1].start, Time::from_ns(30));
-    let Workload::Synthetic(traffic) = &resolved.jobs[0].workload else {
+    let Workload::Synthetic(traffic) = &*resolved.jobs[0].workload else {
         panic!("traffic")
     };
     // Half a flit per node and cycle: one flit every two cycles.
     assert_eq!(traffic.mean_interval, Time::from_ns(2));
-    let Workload::Stencil(stencil) = &resolved.jobs[1].workload else {
+    let Workload::Skeleton(Skeleton::Stencil(stencil)) = &*resolved.jobs[1].workload else {
         panic!("a stencil")
     };
     assert_eq!((stencil.compute, stencil.message), (Time::from_ns(7), Bytes(96)));
@@ -73,8 +74,8 @@ fn a_clock_may_be_a_frequency_or_an_override() {
     let job = "[[jobs]]\nranks = 2\nworkload.uniform = { mean_interval = \"5 cycles\", messages = 1 }\n";
     let interval = |overrides: &[&str]| {
         let loaded = try_load(job, overrides).unwrap_or_else(|error| panic!("{error}"));
-        match &loaded.resolved.jobs[0].workload {
-            Workload::Synthetic(traffic) => traffic.mean_interval,
+        match &*loaded.resolved.jobs[0].workload {
+            Workload::Synthetic(traffic) => *traffic.mean_interval,
             _ => panic!("traffic"),
         }
     };

@@ -1,73 +1,39 @@
 //! Runs on machines of every family: everything arrives, and the digest depends neither on scheduler nor on parts.
 
+use odonata_network::routing::algorithms;
 use odonata_system::{Outcome, Results, Simulation, check, prove, scenario};
+use odonata_topology::FamilyName;
 use std::time::Duration;
 
-/// A machine, its nodes, and the algorithms that it is run with.
-const MACHINES: [(&str, u32, &[&str]); 10] = [
-    (
-        "dragonfly = { groups = 5, routers_per_group = 4, nodes_per_router = 2, global_ports_per_router = 2, \
-         arrangement = \"circulant\" }",
-        40,
-        &["minimal", "valiant", "ugal", "progressive-adaptive", "up-down"],
-    ),
-    (
-        "dragonfly-2d = { groups = 4, rows = 2, columns = 3, column_cables = 2, nodes_per_router = 2, \
-         global_ports_per_router = 2, cables = 3, exceptions = [{ router = 1, nodes = 0 }, { router = 5, nodes = 3 }] }",
-        4 * 11,
-        &["minimal", "valiant", "ugal", "progressive-adaptive"],
-    ),
-    (
-        "dragonfly-plus = { groups = 4, leaves_per_group = 3, spines_per_group = 2, nodes_per_leaf = 3, \
-         global_ports_per_spine = 3 }",
-        36,
-        &["minimal", "valiant", "ugal", "progressive-adaptive"],
-    ),
-    (
-        "torus = { dims = [4, 3, 3], nodes_per_router = 1 }",
-        36,
-        &[
-            "dimension-order",
-            "bubble",
-            "minimal-adaptive",
-            "valiant",
-            "romm",
-            "up-down",
-        ],
-    ),
-    (
-        "mesh = { dims = [4, 4], nodes_per_router = 2 }",
-        32,
-        &["dimension-order", "minimal-adaptive", "valiant", "romm"],
-    ),
-    (
-        "fat-tree = { k = 3, n = 3 }",
-        27,
-        &["nearest-common-ancestor", "up-down"],
-    ),
-    (
-        "fat-tree = { down = [4, 3, 2], up = [1, 2, 2], parallel = [1, 2, 1] }",
-        24,
-        &["nearest-common-ancestor"],
-    ),
-    (
-        "slim-fly = { q = 4, nodes_per_router = 1 }",
-        32,
-        &["minimal", "valiant", "ugal"],
-    ),
-    (
-        "hyperx = { dims = [3, 4], cables = [1, 2], nodes_per_router = 3 }",
-        36,
-        &["minimal", "valiant", "ugal", "dal"],
-    ),
-    (
-        "graph = { file = \"ring.txt\", nodes_per_router = 2 }",
-        10,
-        &["up-down"],
-    ),
-];
+/// Small machines of every family, with their nodes and algorithms; of graphs, five cables that make a ring.
+fn machines() -> Vec<(String, u32, Vec<&'static str>)> {
+    let mut tables = vec![(FamilyName::Graph, "file = \"ring.txt\"\nnodes_per_router = 2")];
+    for &family in FamilyName::ALL {
+        tables.extend(family.examples().iter().map(|&example| (family, example)));
+    }
+    let described = |(family, table): (FamilyName, &str)| {
+        let machine = format!("[machine.{}]\n{table}\n", family.key());
+        let hardware =
+            scenario::load_hardware(&machine, "m.toml", &[], FOLDER).unwrap_or_else(|error| panic!("{error}"));
+        let algorithms = algorithms(family).into_iter().map(|(name, _)| name.name());
+        (machine, hardware.layout.nodes(), algorithms.collect())
+    };
+    tables.into_iter().map(described).collect()
+}
 
-/// Half of the nodes exchange halos and reduce, the others send at random; five cables make a ring.
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machines");
+
+/// What is tested on all families would pass over one without examples in silence.
+#[test]
+fn every_family_has_a_small_machine() {
+    for &family in FamilyName::ALL {
+        let drawn = family == FamilyName::Graph;
+        assert_eq!(family.examples().is_empty(), drawn, "{}", family.key());
+    }
+    assert!(machines().len() > FamilyName::ALL.len());
+}
+
+/// Half of the nodes exchange halos and reduce, the others send at random.
 fn text(machine: &str, nodes: u32, algorithm: &str, more: &str) -> String {
     let half = nodes / 2;
     format!(
@@ -81,8 +47,7 @@ fn text(machine: &str, nodes: u32, algorithm: &str, more: &str) -> String {
 }
 
 fn run(text: &str) -> Results {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machines");
-    let scenario = scenario::load(text, "test.toml", &[], None, folder).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = scenario::load(text, "test.toml", &[], None, FOLDER).unwrap_or_else(|error| panic!("{error}"));
     let mut simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{error}"));
     while !simulation.advance(Duration::from_secs(60)).finished {}
     simulation.finish(false)
@@ -90,9 +55,9 @@ fn run(text: &str) -> Results {
 
 #[test]
 fn everything_arrives_on_every_family_by_every_algorithm() {
-    for (machine, nodes, algorithms) in MACHINES {
+    for (machine, nodes, algorithms) in machines() {
         for algorithm in algorithms {
-            let results = run(&text(machine, nodes, algorithm, "scheduler = \"sequential\""));
+            let results = run(&text(&machine, nodes, algorithm, "scheduler = \"sequential\""));
             assert_eq!(results.outcome(), &Outcome::Completed, "{machine} {algorithm}");
             // 30 messages of a packet per rank of the second job.
             let noise = results.rows().ranks.iter().filter(|rank| rank.job == "noise");
@@ -112,9 +77,9 @@ fn everything_arrives_on_every_family_by_every_algorithm() {
 
 #[test]
 fn two_parts_give_the_digest_of_one() {
-    for (machine, nodes, algorithms) in MACHINES {
+    for (machine, nodes, algorithms) in machines() {
         for algorithm in algorithms {
-            let digest = |more: &str| run(&text(machine, nodes, algorithm, more)).digest().to_string();
+            let digest = |more: &str| run(&text(&machine, nodes, algorithm, more)).digest().to_string();
             assert_eq!(
                 digest("scheduler = \"sequential\""),
                 digest("scheduler = \"conservative\"\nthreads = 2\nparts = 2"),
@@ -126,11 +91,10 @@ fn two_parts_give_the_digest_of_one() {
 
 #[test]
 fn every_routing_is_proved_free_of_deadlock_on_its_machine() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machines");
-    for (machine, nodes, algorithms) in MACHINES {
+    for (machine, nodes, algorithms) in machines() {
         for algorithm in algorithms {
-            let text = text(machine, nodes, algorithm, "");
-            let loaded = scenario::load(&text, "test.toml", &[], None, folder).unwrap();
+            let text = text(&machine, nodes, algorithm, "");
+            let loaded = scenario::load(&text, "test.toml", &[], None, FOLDER).unwrap();
             let report = check(&loaded).unwrap_or_else(|error| panic!("{error}"));
             let routing = report.routing;
             assert!(routing.deadlock_free, "{machine} {algorithm}: {:?}", routing.cycle);
@@ -158,6 +122,8 @@ fn large_machines_are_proved_on_smaller_ones() {
         ("mesh = { dims = [32, 32] }", "mesh of 6 x 6 routers"),
         ("fat-tree = { k = 16, n = 3 }", "fat tree with at most 4"),
         ("slim-fly = { q = 13 }", "Slim Fly with q = 5"),
+        ("polarfly = { q = 19 }", "PolarFly with q = 7"),
+        ("polarfly = { q = 32 }", "PolarFly with q = 4"),
         ("hyperx = { dims = [20, 20] }", "HyperX of 6 x 6 routers"),
     ];
     for (machine, proved_on) in cases {
@@ -200,7 +166,7 @@ fn degraded_cables_take_longer() {
 
 #[test]
 fn the_worst_case_runs_on_every_family() {
-    for (machine, nodes, algorithms) in MACHINES {
+    for (machine, nodes, algorithms) in machines() {
         if machine.contains("exceptions") {
             continue;
         }
@@ -266,6 +232,24 @@ fn the_proof_on_many_dimensions_is_made_on_fewer() {
         assert!(report.deadlock_free && report.channels > 300, "{report:?}");
         assert_eq!(report.proved_on, proved_on);
     }
+}
+
+/// A packet chooses a cable of each of several bundles, so that one decision has millions of outcomes: of them, too, no
+/// more are tried than a second takes.
+#[test]
+fn the_proof_with_bundles_of_many_cables_is_made_with_fewer() {
+    let text = "[machine.hyperx]\ndims = [3, 2]\ncables = 255\n[network.routing]\nalgorithm = \"dal\"\n";
+    let hardware = scenario::load_hardware(text, "t.toml", &[], "").unwrap();
+    let began = std::time::Instant::now();
+    let report = prove(&hardware).unwrap();
+    assert!(report.deadlock_free, "{report:?}");
+    assert!(
+        report.proved_on.contains("a smaller machine of its kind"),
+        "{}",
+        report.proved_on
+    );
+    // Hours without a bound.
+    assert!(began.elapsed() < Duration::from_secs(300), "{:?}", began.elapsed());
 }
 
 /// Flits of 1 ps, and packets that take no time at all.

@@ -1,6 +1,6 @@
 //! Latency-load curves against closed forms, and sampling periods against the tables of the same run.
 
-use odonata_engine::{Alone, Digest, Optimism, Options, Parallel, Pause, Scheduler, Sequential};
+use odonata_engine::{Digest, Optimism, Options, Parallel, Pause, Scheduler, Sequential, SingleProcess};
 use odonata_network::{Sampled, Sampling};
 use odonata_system::build::Plan;
 use odonata_system::load_sweep::{BookSim, LoadSweep, Method, PointResult, Span, Steady};
@@ -226,7 +226,7 @@ fn run(text: &str, scheduler: &str, sampled: bool) -> MachineMeasured {
             journal: 1 << 24,
         });
         let options = Options { threads: 2, optimism };
-        Box::new(Parallel::new(machines, Arc::new(partition), 0, options, Box::new(Alone)).unwrap())
+        Box::new(Parallel::new(machines, Arc::new(partition), 0, options, Box::new(SingleProcess)).unwrap())
     };
     let pause = run.run(Time::LONGEST, u64::MAX);
     assert_eq!(pause, Pause::Idle);
@@ -258,7 +258,8 @@ fn sampling_periods_add_up_to_the_tables_and_disturb_nothing() {
         (sum.delivered, sum.created, sum.ejected),
         (table.packets, 72 * 300 * 3, table.packets)
     );
-    assert_eq!((sum.latency, sum.network), (table.latency_created, table.latency));
+    let sums = [sum.latency, sum.network].map(|time| u128::from(time.0));
+    assert_eq!(sums, [table.latency_created_ps, table.latency_ps]);
     assert_eq!(sum.ejected_latency, sum.latency);
     assert_eq!((sum.created_bytes, sum.ejected_bytes), (table.bytes_sent, table.bytes));
     assert_eq!((sum.hops, sum.created_at), (table.hops, sum.ejected_created_at));

@@ -1,5 +1,6 @@
 //! The presets of real machines: sizes as published.
 
+use odonata_network::settings::CongestionKind;
 use odonata_system::check;
 use odonata_system::describe::{Description, describe};
 use odonata_system::scenario::{self, Scenario, presets};
@@ -100,7 +101,7 @@ fn blue_genes_are_tori() {
     // One hop of a rack of Blue Gene/Q takes 40 ns.
     let text = "preset = \"bluegene-q\"\n";
     let network = scenario::load_hardware(text, "q", &[], "").unwrap().network;
-    assert_eq!(network.router_delay + network.links.local.latency, Time::from_ns(40));
+    assert_eq!(network.router_delay + *network.links.local.latency, Time::from_ns(40));
 }
 
 #[test]
@@ -112,6 +113,14 @@ fn frontier_has_270_tb_per_s_between_its_groups() {
     let global = found.links.iter().find(|links| links.class == "global").unwrap();
     let rate = global.cables as f64 * global.bandwidth_bytes_per_s;
     assert!((rate / 270e12 - 1.0).abs() < 0.01, "{rate}");
+}
+
+#[test]
+fn frontier_slows_down_the_flows_that_congest_an_interface() {
+    let network = scenario::load_hardware("preset = \"frontier-like\"\n", "frontier", &[], "")
+        .unwrap()
+        .network;
+    assert_eq!(network.congestion_control.kind, CongestionKind::PerFlow);
 }
 
 /// Detours over a group and over a router ask for different channels; what loads are compared does not matter to them.

@@ -45,6 +45,12 @@ fn every_family_has_the_sizes_of_its_formula() {
         ("mesh = { dims = [4, 4] }", (16, 16, 4)),
         // n k^(n-1) routers, k^n nodes; k pods and the top level
         ("fat-tree = { k = 4, n = 3 }", (48, 64, 5)),
+        ("fat-tree = { radix = 4, levels = 3 }", (20, 16, 5)),
+        // 8 leaves of 6 nodes and 2 cables up, 2 routers on top; every leaf is a pod
+        (
+            "fat-tree = { radix = 8, levels = 2, oversubscription = 3 }",
+            (10, 48, 9),
+        ),
         // XGFT(2; 4, 6; 1, 2): 6 leaves with 4 nodes, 2 tops
         (
             "fat-tree = { down = [4, 6], up = [1, 2], parallel = [1, 2] }",
@@ -52,6 +58,10 @@ fn every_family_has_the_sizes_of_its_formula() {
         ),
         // 2 q^2 routers of degree (3 q - 1) / 2 = 7, half of it nodes
         ("slim-fly = { q = 5 }", (50, 200, 10)),
+        // q^2 + q + 1 routers of degree q + 1, half of it nodes; the quadrics and q racks
+        ("polarfly = { q = 5 }", (31, 93, 6)),
+        // the quadrics with the point that all are linked with, and q - 1 racks
+        ("polarfly = { q = 8, nodes_per_router = 1 }", (73, 73, 8)),
         (
             "hyperx = { dims = [3, 4], cables = [1, 2], nodes_per_router = 3 }",
             (12, 36, 4),
@@ -105,9 +115,27 @@ fn sizes_that_cannot_be_are_refused_with_key_and_bound() {
             "machine.hyperx.cables.1",
             "1 to",
         ),
-        ("fat-tree = {}", "machine.fat-tree", "k and n, or down and up"),
-        ("fat-tree = { k = 4 }", "machine.fat-tree", "k and n, or down and up"),
+        (
+            "fat-tree = {}",
+            "machine.fat-tree",
+            "radix and levels, or k and n, or down and up",
+        ),
+        (
+            "fat-tree = { k = 4 }",
+            "machine.fat-tree",
+            "radix and levels, or k and n, or down and up",
+        ),
         ("fat-tree = { k = 4, n = 40 }", "machine.fat-tree.n", "1 to 16"),
+        (
+            "fat-tree = { radix = 8, levels = 2, oversubscription = 2 }",
+            "machine.fat-tree.oversubscription",
+            "one of 7, 3, 1",
+        ),
+        (
+            "fat-tree = { k = 4, n = 2, oversubscription = 2 }",
+            "machine.fat-tree",
+            "radix and levels",
+        ),
         (
             "fat-tree = { down = [4, 4], up = [1] }",
             "machine.fat-tree.up",
@@ -121,6 +149,14 @@ fn sizes_that_cannot_be_are_refused_with_key_and_bound() {
         ("slim-fly = {}", "machine.slim-fly.q", "a prime power"),
         ("slim-fly = { q = 6 }", "machine.slim-fly.q", "4 w"),
         ("slim-fly = { q = 15 }", "machine.slim-fly", "power of a prime"),
+        ("polarfly = {}", "machine.polarfly.q", "a prime power"),
+        ("polarfly = { q = 6 }", "machine.polarfly.q", "not a power of a prime"),
+        ("polarfly = { q = 521 }", "machine.polarfly.q", "2 to 512"),
+        (
+            "polarflies = { q = 5 }",
+            "machine.polarflies",
+            "did you mean \"polarfly\"?",
+        ),
         (
             "dragonfly-2d = { groups = 2, nodes_per_router = 1 }",
             "machine.dragonfly-2d.global_ports_per_router",
@@ -276,6 +312,7 @@ fn an_algorithm_of_another_family_is_refused_with_those_that_it_has() {
         ("torus = { dims = [4] }", "progressive-adaptive", "dimension-order"),
         ("fat-tree = { k = 2, n = 2 }", "minimal", "nearest-common-ancestor"),
         ("slim-fly = { q = 5 }", "dal", "minimal"),
+        ("polarfly = { q = 5 }", "dal", "minimal"),
         ("hyperx = { dims = [3, 3] }", "bubble", "dal"),
         (
             "dragonfly = { groups = 3, routers_per_group = 2, nodes_per_router = 1, global_ports_per_router = 1 }",

@@ -1,6 +1,6 @@
 //! The keys of `[run]` that say how a run is spread over cores: what they accept, and what a mistake is told.
 
-use odonata_system::scenario::parallel::{Optimism, Parts, Scheduler, Threads};
+use odonata_system::scenario::run::{Optimism, Parts, Scheduler, Threads};
 use odonata_system::scenario::{self, InputError, Scenario};
 
 /// 8 groups of 4 routers; line 6 is `[run]`, line 7 the first of `run`.
@@ -21,7 +21,7 @@ fn mistake(run: &str) -> InputError {
 
 #[test]
 fn everything_is_automatic_unless_the_scenario_says_otherwise() {
-    let run = load("").unwrap().resolved.run.parallel;
+    let run = load("").unwrap().resolved.run;
     assert_eq!((run.scheduler, run.threads), (Scheduler::Auto, Threads::Auto));
     assert_eq!((run.parts, run.optimism), (Parts::Auto, Optimism::default()));
     let auto = "scheduler = \"auto\"\nthreads = \"auto\"\nparts = \"auto\"";
@@ -40,18 +40,10 @@ fn keys_are_read_and_shown_in_the_resolved_scenario_as_they_are_written() {
     assert_eq!(shown["run"]["optimism"]["events_per_round"], 7);
     assert_eq!(shown["run"]["optimism"]["journal"], "2 MiB");
     assert_eq!(
-        resolved.run.parallel.parts,
-        load("parts.first_routers = [0, 9]")
-            .unwrap()
-            .resolved
-            .run
-            .parallel
-            .parts
+        resolved.run.parts,
+        load("parts.first_routers = [0, 9]").unwrap().resolved.run.parts
     );
-    assert_eq!(
-        load("parts = 32").unwrap().resolved.run.parallel.parts,
-        Parts::Count(32)
-    );
+    assert_eq!(load("parts = 32").unwrap().resolved.run.parts, Parts::Count(32));
 }
 
 #[test]
@@ -162,7 +154,7 @@ fn a_mistake_is_told_with_key_expectation_and_the_nearest_name() {
 #[test]
 fn one_part_may_be_listed() {
     let listed = load("parts = { first_routers = [0] }").unwrap();
-    let Parts::Listed(parts) = listed.resolved.run.parallel.parts else {
+    let Parts::Listed(parts) = listed.resolved.run.parts else {
         panic!()
     };
     assert_eq!(parts.first_routers, [0]);

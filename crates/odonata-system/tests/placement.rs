@@ -170,15 +170,67 @@ fn servers_are_assigned_as_asked() {
         place(&format!("{storage}{}", job("a", 62, ""))).jobs.remove(0).servers
     };
     // Node 3 (server 1) is in group 0, node 20 (server 0) in group 2: group 1 turns to group 2, groups 3 to 7 to group 0.
-    let nearest = servers("\"nearest\"");
-    assert_eq!(nearest[..7], [1; 7]);
-    assert_eq!(nearest[7..15 + 7], [0; 15]);
-    assert_eq!(nearest[22..], [1; 40]);
+    let even = servers("\"by-group\"");
+    // As it was called before.
+    assert_eq!(servers("\"even\""), even);
+    assert_eq!(even[..7], [1; 7]);
+    assert_eq!(even[7..15 + 7], [0; 15]);
+    assert_eq!(even[22..], [1; 40]);
     assert_eq!(servers("\"round-robin\"")[..4], [0, 1, 0, 1]);
     let random = servers("\"random\"");
     assert!(random.contains(&0) && random.contains(&1));
     let list: Vec<u32> = (0..62).map(|client| u32::from(client > 50)).collect();
     assert_eq!(servers(&format!("{{ list = {list:?} }}")), list);
+}
+
+/// On a line of routers with a server at both ends: the halves go to their ends, and the middle is shared evenly.
+#[test]
+fn the_nearest_server_is_the_fewest_cables_away_and_ties_are_shared_evenly() {
+    let text = "[machine.mesh]\ndims = [9]\nnodes_per_router = 3\n\
+                [storage]\nnodes = { list = [26, 0] }\nassignment = \"nearest\"\n\
+                [[jobs]]\nranks = 25\nworkload = { milc = {} }\n";
+    let loaded = scenario::load(text, "s.toml", &[], None, "").unwrap_or_else(|error| panic!("{error}"));
+    let servers = &loaded.placement.jobs[0].servers;
+    // Server 1 is on node 0: 2 and 3 x 3 nodes before router 4, as many behind it, whose three nodes are as far from both.
+    assert_eq!(servers[..11], [1; 11]);
+    assert_eq!(servers[11..14], [0, 1, 0]);
+    assert_eq!(servers[14..], [0; 11]);
+}
+
+/// The slow model: distances from every server.
+#[test]
+fn nearest_servers_are_those_of_a_search_from_each() {
+    let storage = "[storage]\nnodes = { list = [5, 9, 33, 40, 62] }\nassignment = \"nearest\"\n";
+    let text = format!("{MACHINE}{storage}{}", job("a", 59, ""));
+    let loaded = scenario::load(&text, "s.toml", &[], None, "").unwrap();
+    let family = loaded.resolved.machine.build().unwrap();
+    let topology = family.topology();
+    let distances: Vec<Vec<u32>> = (loaded.placement.servers.iter())
+        .map(|&node| topology.distances(topology.node_router(node)))
+        .collect();
+    let place = &loaded.placement.jobs[0];
+    let mut load = [0u32; 5];
+    for ties in [false, true] {
+        for (&node, &server) in place.nodes.iter().zip(&place.servers) {
+            let far = |server: usize| distances[server][topology.node_router(node) as usize];
+            let nearest = (0..5).map(far).min();
+            let all: Vec<usize> = (0..5).filter(|&server| Some(far(server)) == nearest).collect();
+            if (all.len() > 1) == ties {
+                let expected = all.into_iter().min_by_key(|&server| (load[server], server)).unwrap();
+                assert_eq!(server as usize, expected, "node {node}");
+                load[expected] += 1;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_job_may_have_an_assignment_of_its_own() {
+    let storage = "[storage]\nnodes = { per_group = 1 }\n";
+    let own = "io = { assignment = \"round-robin\" }";
+    let placement = place(&format!("{storage}{}{}", job("a", 9, ""), job("b", 3, own)));
+    assert_eq!(placement.jobs[0].servers, [0, 0, 0, 0, 0, 0, 0, 1, 1]);
+    assert_eq!(placement.jobs[1].servers, [1, 2, 3]);
 }
 
 #[test]
@@ -269,7 +321,9 @@ fn a_placement_rule_is_exactly_one() {
             "{error}"
         );
         assert!(
-            error.expected.contains("exactly one of nodes, clients, file"),
+            error
+                .expected
+                .contains("exactly one of nodes, clients, dims (with block), file (with slot)"),
             "{error}"
         );
     }

@@ -46,7 +46,7 @@ fn an_unknown_key_is_shown_with_its_neighbours_and_the_nearest() {
     assert_eq!(
         error.to_string(),
         "scenario.toml:7:3: network.pakcet: unknown key \"pakcet\"; expected one of packet, flit, switching, router, \
-         input_queues, router_delay, pipeline, links, routing, traffic_classes, congestion_control, clock; did you mean \"packet\"?"
+         input_queues, arbitration, router_delay, pipeline, links, routing, traffic_classes, congestion_control, clock; did you mean \"packet\"?"
     );
 }
 
@@ -447,6 +447,171 @@ fn io_without_servers_is_refused() {
 }
 
 #[test]
+fn layouts_and_files_that_cannot_be_are_refused_at_their_keys() {
+    let storage = "[storage]\nnodes = { per_group = 1 }\n";
+    let io = |keys: &str| format!("{storage}[[jobs]]\nranks = 4\nio = {keys}\nworkload = {{ checkpoint = {{}} }}\n");
+    let two = |second: &str| {
+        let job = |name: &str, io: &str| {
+            format!("[[jobs]]\nname = \"{name}\"\nranks = 4\n{io}workload = {{ checkpoint = {{}} }}\n")
+        };
+        format!("{storage}{}{}", job("a", ""), job("b", second))
+    };
+    let checkpoint = |keys: &str| format!("{storage}[[jobs]]\nranks = 4\nworkload = {{ checkpoint = {{ {keys} }} }}\n");
+    for (text, key, message, expected) in [
+        (
+            format!("{storage}layout = \"stripe\"\n{JOB}"),
+            "storage.layout",
+            "unknown name \"stripe\"",
+            "one of assigned, hash, random, round-robin, striped",
+        ),
+        (
+            format!("{storage}layout = {{ striped = {{ stripe = \"0 B\" }} }}\n{JOB}"),
+            "storage.layout.striped.stripe",
+            "a stripe of no bytes",
+            "at least 1 B",
+        ),
+        (
+            format!("{storage}layout = {{ striped = {{ count = 9 }} }}\n{JOB}"),
+            "storage.layout.striped.count",
+            "stripes on 9 of 8 servers",
+            "1 to 8, or \"all\"",
+        ),
+        (
+            format!("{storage}layout = {{ striped = {{ count = \"many\" }} }}\n{JOB}"),
+            "storage.layout.striped.count",
+            "\"many\"",
+            "a number of servers, or \"all\"",
+        ),
+        (
+            format!("{storage}layout = {{ striped = {{ count = -1 }} }}\n{JOB}"),
+            "storage.layout.striped.count",
+            "-1",
+            "a number of servers, or \"all\"",
+        ),
+        (
+            format!("{storage}layout = {{ striped = {{ start = {{ server = 8 }} }} }}\n{JOB}"),
+            "storage.layout.striped.start.server",
+            "there is no server 8",
+            "0 to 7",
+        ),
+        (
+            format!("{storage}locks = {{ granularity = \"0 B\" }}\n{JOB}"),
+            "storage.locks.granularity",
+            "locks on ranges of no bytes",
+            "at least 1 B",
+        ),
+        (
+            format!("{storage}metadata = {{ threads = 0 }}\n{JOB}"),
+            "storage.metadata.threads",
+            "a server that serves nobody",
+            "at least 1",
+        ),
+        (
+            format!("{storage}metadata = {{ nodes = {{ list = [7, 7] }} }}\n{JOB}"),
+            "storage.metadata.nodes.list.1",
+            "node 7 is listed twice",
+            "every node once",
+        ),
+        (
+            format!("{storage}metadata = {{ distribution = \"by-fil\" }}\n{JOB}"),
+            "storage.metadata.distribution",
+            "unknown name \"by-fil\"",
+            "by-file",
+        ),
+        (
+            format!("{storage}metadata = {{ opens = \"1 us\" }}\n{JOB}"),
+            "storage.metadata.opens",
+            "unknown key \"opens\"",
+            "open",
+        ),
+        (
+            format!("{storage}faults = [{{ server = 8, at = \"1 s\", kind = {{ slow = 2.0 }} }}]\n{JOB}"),
+            "storage.faults.0.server",
+            "there is no server 8",
+            "0 to 7",
+        ),
+        (
+            format!("{storage}faults = [{{ server = 0, at = \"1 s\", kind = \"stall\" }}]\n{JOB}"),
+            "storage.faults.0.duration",
+            "what stands still for ever",
+            "how long",
+        ),
+        (
+            format!("{storage}faults = [{{ server = 0, at = \"1 s\", kind = {{ slow = 0.5 }} }}]\n{JOB}"),
+            "storage.faults.0.kind",
+            "0.5 is out of range",
+            "slow = 1 to 1,000,000",
+        ),
+        (
+            format!(
+                "{storage}faults = [{{ server = 0, device = \"ssd\", at = \"1 s\", kind = {{ slow = 2.0 }} }}]\n{JOB}"
+            ),
+            "storage.faults.0.device",
+            "server 0 has no device \"ssd\"",
+            "a server has one device",
+        ),
+        (
+            format!("{storage}assignment = \"nearst\"\n{JOB}"),
+            "storage.assignment",
+            "unknown name \"nearst\"",
+            "nearest, random, round-robin",
+        ),
+        (io("{ directory = \"\" }"), "jobs.0.io.directory", "", ""),
+        (
+            io("{ layout = { striped = { count = 0 } } }"),
+            "jobs.0.io.layout.striped.count",
+            "stripes on 0 of 8 servers",
+            "1 to 8, or \"all\"",
+        ),
+        (
+            io("{ assignment = { list = [0] } }"),
+            "jobs.0.io.assignment",
+            "a list of servers is one of all compute nodes",
+            "nearest",
+        ),
+        (
+            two("io = { directory = \"a\", layout = \"hash\" }\n"),
+            "jobs.1.io.layout",
+            "jobs \"a\" and \"b\" share the directory \"a\", and lay its files out differently",
+            "the same layout",
+        ),
+        (
+            "[[jobs]]\nranks = 4\nio = { directory = \"x\" }\nworkload = { milc = {} }\n".to_string(),
+            "jobs.0.io",
+            "there are no storage servers",
+            "a table [storage]",
+        ),
+        (
+            checkpoint("file = \"per-rank\", offset = \"strided\""),
+            "jobs.0.workload.checkpoint",
+            "offset is strided in files of the ranks' own",
+            "",
+        ),
+        (
+            checkpoint("record = \"0 B\""),
+            "jobs.0.workload.checkpoint",
+            "record is 0 B",
+            "",
+        ),
+    ] {
+        let found = error(&with(&text));
+        assert_eq!(found.key, key, "{found}\n{text}");
+        assert!(found.message.contains(message), "{found}");
+        assert!(found.expected.contains(expected), "{found}");
+        assert!(found.line.is_some(), "{found}");
+    }
+}
+
+#[test]
+fn arbitration_below_the_pipeline_is_told_where_it_is() {
+    let error = error(&with("[network.pipeline]\narbitration = \"age\"\n"));
+    assert!(
+        error.hint.as_deref().unwrap_or("").contains("network.arbitration"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_mistake_below_in_a_preset_is_reported_where_the_user_made_it() {
     // The packet is the user's, the buffer the preset's.
     let error = error(&format!("preset = \"mfnetsim\"\n[network]\npacket = \"32 KiB\"\n{JOB}"));
@@ -581,8 +746,8 @@ fn jobs_are_in_the_first_traffic_class_unless_they_name_another() {
     );
     let of = |job: usize| {
         (
-            resolved.jobs[job].traffic_class.mpi,
-            resolved.jobs[job].traffic_class.io,
+            *resolved.jobs[job].traffic_class.mpi,
+            *resolved.jobs[job].traffic_class.io,
         )
     };
     assert_eq!((of(0), of(1)), ((0, 1), (0, 0)));
@@ -650,4 +815,159 @@ fn mistakes_in_congestion_control_are_refused() {
         &pipelined,
     );
     assert_eq!(wrong.key, "network.congestion_control.kind");
+}
+
+/// A number is shown as it was written, and is never drawn out into zeros.
+#[test]
+fn numbers_are_shown_as_they_were_written() {
+    let whole = error(&with("[[jobs]]\nranks = 4.0\nworkload = { milc = {} }\n"));
+    assert_eq!(at(&whole), (Some(7), "jobs.0.ranks", Some("4.0")));
+    assert_eq!(whole.message, "wrong type of value: 4.0");
+    says(&whole, "a whole number from 0", "");
+    let uniform = |keys: &str| {
+        with(&format!(
+            "[[jobs]]\nranks = 4\nworkload = {{ uniform = {{ {keys} }} }}\n"
+        ))
+    };
+    let pipelined = "[network]\nrouter = \"pipelined\"\nclock = ";
+    for (text, value, message) in [
+        (
+            uniform("load = 1e-300, messages = 1"),
+            "1e-300",
+            "messages of 4 KiB at a load of 1e-300",
+        ),
+        (uniform("load = 1e300, messages = 1"), "1e300", "a load of 1e300"),
+        (uniform("load = -4e-7, messages = 1"), "-4e-7", "a load of -4e-7"),
+        (
+            uniform("load = 0.1, messages = 1, bytes = 1e-300"),
+            "1e-300",
+            "wrong type of value: 1e-300",
+        ),
+        (
+            uniform("load = 0.1, messages = 1, bytes = 1e-300"),
+            "1e-300",
+            "did you mean \"1e-300 B\"?",
+        ),
+        (
+            with(&format!("[mpi]\neager_threshold = 16384.0\n{JOB}")),
+            "16384.0",
+            "wrong type of value: 16384.0",
+        ),
+        (
+            with(&format!("{pipelined}\"1e-300 Hz\"\n{JOB}")),
+            "\"1e-300 Hz\"",
+            "a cycle of inf ps",
+        ),
+        (
+            with(&format!(
+                "[network]\nclock = \"1 ns\"\nrouter_delay = \"1e-300 cycles\"\n{JOB}"
+            )),
+            "\"1e-300 cycles\"",
+            "are 1e-297 ps",
+        ),
+        (
+            with(&format!(
+                "[network]\nclock = \"1 ns\"\nrouter_delay = \"1e300 cycles\"\n{JOB}"
+            )),
+            "\"1e300 cycles\"",
+            "at most 4611686 s (53 days) can be simulated",
+        ),
+    ] {
+        let error = error(&text);
+        assert_eq!(error.value.as_deref(), Some(value), "{error}");
+        let words = error.to_string();
+        assert!(words.contains(message), "{message}: {words}");
+        assert!(!words.contains("000000"), "{words}");
+    }
+    // Of a number that nobody would write, the start is enough.
+    let long = format!("0.{}1", "0".repeat(300));
+    let error = error(&uniform(&format!("load = {long}, messages = 1")));
+    let value = error.value.as_deref().unwrap_or_default();
+    assert!(
+        value.starts_with("0.0000") && value.ends_with('…') && value.len() < 80,
+        "{value}"
+    );
+    assert_eq!(error.message, "messages of 4 KiB at a load of 1e-301");
+}
+
+#[test]
+fn blocks_that_do_not_fit_are_named() {
+    let text = |placement: &str| {
+        format!(
+            "[machine.mesh]\ndims = [4, 4]\nnodes_per_router = 4\n[[jobs]]\nranks = 64\nplacement = {placement}\n\
+             workload = {{ uniform = {{ load = 0.1, messages = 1 }} }}\n"
+        )
+    };
+    for (placement, key, problem) in [
+        ("{ dims = [8, 8] }", "jobs.0.placement", "no single rule"),
+        (
+            "{ dims = [8, 8], block = [2, 2], nodes = [1] }",
+            "jobs.0.placement",
+            "no single rule",
+        ),
+        (
+            "{ dims = [8, 8], block = [2] }",
+            "jobs.0.placement.block",
+            "1 extents for 2 dimensions",
+        ),
+        (
+            "{ dims = [8, 8], block = [2, 3] }",
+            "jobs.0.placement.block.1",
+            "3 of 8 nodes",
+        ),
+        (
+            "{ dims = [], block = [] }",
+            "jobs.0.placement.dims",
+            "a grid of 0 dimensions",
+        ),
+        (
+            "{ dims = [8, 4], block = [2, 2] }",
+            "jobs.0.placement.dims",
+            "a grid of [8, 4] nodes for a job on 64",
+        ),
+        (
+            "{ dims = [8, 8], block = [4, 2] }",
+            "jobs.0.placement.block",
+            "blocks of 8 nodes",
+        ),
+        (
+            "{ dims = [8, 8], block = [2, 1] }",
+            "jobs.0.placement",
+            "32 blocks for 16 routers",
+        ),
+    ] {
+        let error = error(&text(placement));
+        assert_eq!(error.key, key, "{placement}: {error}");
+        assert!(error.message.contains(problem), "{placement}: {error}");
+    }
+}
+
+#[test]
+fn a_traffic_matrix_that_cannot_be_read_is_told_with_its_line() {
+    let folder = std::env::temp_dir().join(format!("odonata-matrix-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("matrix.csv");
+    let text = |keys: &str| {
+        format!(
+            "[machine.mesh]\ndims = [2, 2]\n[[jobs]]\nranks = 4\nworkload = {{ matrix = {{ {keys}load = 0.1, messages = 1 }} }}\n"
+        )
+    };
+    assert_eq!(error(&text("")).message, "the key \"file\" is missing");
+    let named = text(&format!("file = {:?}, ", file.display().to_string()));
+    assert!(error(&named).message.contains("it cannot be read"));
+    for (rows, problem) in [
+        (
+            "source,target,weight\n0,4,1\n",
+            "line 2: the target is \"4\", expected a rank, 0 to 3",
+        ),
+        (
+            "source,target,weight\n2,2,1\n",
+            "rank 2 sends to itself: expected no such pair, or self = true",
+        ),
+    ] {
+        std::fs::write(&file, rows).unwrap();
+        let error = error(&named);
+        assert!(error.message.contains(problem), "{error}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
 }

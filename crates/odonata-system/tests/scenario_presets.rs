@@ -1,10 +1,11 @@
 //! The presets, and what they resolve to.
 
 use odonata_system::scenario::resolved::{
-    Algorithm, CheckpointOffset, CosmoflowIo, DeviceModel, Divert, Kind, RouterModel, Switching, Via, Workload,
+    Algorithm, CheckpointOffset, CosmoFlowIo, DeviceModel, Divert, Intermediate, Kind, RouterModel, Switching, Workload,
 };
 use odonata_system::scenario::{self, Scenario};
 use odonata_units::{Bandwidth, Bytes, Time};
+use odonata_workload::skeletons::Skeleton;
 
 fn load(text: &str) -> Scenario {
     scenario::load(text, "scenario.toml", &[], None, "").unwrap_or_else(|error| panic!("{error}"))
@@ -20,7 +21,7 @@ fn codes_compatible_is_the_stored_runs_to_the_picosecond() {
     let Kind::Dragonfly(dragonfly) = &resolved.machine.kind else {
         panic!("a dragonfly")
     };
-    assert_eq!((dragonfly.groups, dragonfly.cables), (33, Some(1)));
+    assert_eq!((*dragonfly.groups, dragonfly.cables.count()), (33, Some(1)));
     let links = &resolved.network.links;
     // 4096 B / (16, 5.25, 4.7 GiB/s), rounded to 1 ps.
     assert_eq!(
@@ -39,9 +40,11 @@ fn codes_compatible_is_the_stored_runs_to_the_picosecond() {
     assert_eq!(resolved.mpi.eager_threshold, None);
     assert_eq!(resolved.mpi.send_per_byte.time_for(Bytes(497_664)), Time(273_715_200));
     let storage = resolved.storage.expect("the preset has servers");
-    let DeviceModel::Rate(device) = storage.device.model;
+    let DeviceModel::Rate(device) = storage.device.model() else {
+        panic!("a device with fixed rates")
+    };
     assert_eq!(
-        (device.write.0, storage.device.capacity.0),
+        (device.write.0, storage.device.capacity.given().unwrap().0),
         (5_700.0 * 1_048_576.0, 6_400_000_000_000)
     );
     // Server 2g on the last node of group g, server 2g + 1 before it; client c uses server c / 15.
@@ -64,7 +67,7 @@ fn the_papers_preset_has_none_of_what_only_the_runs_have() {
     let Kind::Dragonfly(dragonfly) = &resolved.machine.kind else {
         panic!("a dragonfly")
     };
-    assert_eq!((dragonfly.groups, dragonfly.cables), (33, Some(1)));
+    assert_eq!((*dragonfly.groups, dragonfly.cables.count()), (33, Some(1)));
     let network = &resolved.network;
     assert_eq!(network.switching, Switching::CutThrough);
     assert_eq!(network.router, RouterModel::InputQueued);
@@ -80,8 +83,8 @@ fn the_papers_preset_has_none_of_what_only_the_runs_have() {
     }
     let routing = &network.routing;
     assert_eq!(
-        (routing.algorithm, routing.via),
-        (Algorithm::ProgressiveAdaptive, Some(Via::Router))
+        (*routing.algorithm, routing.via),
+        (Algorithm::ProgressiveAdaptive, Some(Intermediate::Router))
     );
     assert_eq!((routing.candidates, routing.divert), (Some(1), Some(Divert::Any)));
     // No copy on the way to the interface; all messages eager.
@@ -96,18 +99,20 @@ fn the_papers_preset_has_none_of_what_only_the_runs_have() {
     }
     let storage = resolved.storage.expect("the preset has servers");
     assert!(storage.manager.object_per_file);
-    let DeviceModel::Rate(device) = storage.device.model;
+    let DeviceModel::Rate(device) = storage.device.model() else {
+        panic!("a device with fixed rates")
+    };
     assert_eq!((device.seek, device.overhead), (Time::ZERO, Time::from_ns(20_000)));
-    let Workload::Checkpoint(checkpoint) = &resolved.jobs[0].workload else {
+    let Workload::Skeleton(Skeleton::Checkpoint(checkpoint)) = &*resolved.jobs[0].workload else {
         panic!("a checkpoint")
     };
     assert!(checkpoint.coordinated);
     assert_eq!(checkpoint.offset, CheckpointOffset::ByRank);
-    let Workload::Cosmoflow(training) = &resolved.jobs[1].workload else {
+    let Workload::Skeleton(Skeleton::Cosmoflow(training)) = &*resolved.jobs[1].workload else {
         panic!("a training")
     };
     assert!(training.pipelined);
-    assert_eq!(training.io, CosmoflowIo::Read);
+    assert_eq!(training.io, CosmoFlowIo::Read);
 }
 
 #[test]
@@ -140,7 +145,7 @@ fn overrides_come_last_and_need_no_quotes() {
     assert_eq!((resolved.seed, resolved.preset.as_deref()), (9, Some("mfnetsim")));
     assert_eq!(resolved.network.packet, Bytes::kib(2));
     assert_eq!(resolved.jobs[0].ranks, 64);
-    let Workload::Stencil(stencil) = &resolved.jobs[0].workload else {
+    let Workload::Skeleton(Skeleton::Stencil(stencil)) = &*resolved.jobs[0].workload else {
         panic!("a stencil")
     };
     assert_eq!(stencil.dims, Some(vec![4, 4, 4]));
@@ -152,16 +157,16 @@ fn a_machine_of_ones_own_needs_four_sizes_only() {
         "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 2\nglobal_ports_per_router = 2\n\
          [[jobs]]\nranks = 72\nworkload = { uniform = { load = 0.5, messages = 10 } }\n",
     );
-    let Workload::Synthetic(synthetic) = &scenario.resolved.jobs[0].workload else {
+    let Workload::Synthetic(synthetic) = &*scenario.resolved.jobs[0].workload else {
         panic!("synthetic traffic")
     };
     // 4096 B at half of 16 GiB/s.
     assert_eq!(
-        (synthetic.mean_interval, synthetic.bytes),
+        (*synthetic.mean_interval, *synthetic.bytes),
         (Time(476_837), Bytes(4_096))
     );
     assert_eq!(scenario.resolved.name, "scenario");
-    assert_eq!(scenario.resolved.jobs[0].name, "uniform");
+    assert_eq!(scenario.resolved.jobs[0].name.as_str(), "uniform");
     assert!(scenario.placement.jobs[0].servers.is_empty());
 }
 

@@ -1,9 +1,10 @@
 //! Recorded programs, replayed.
-//!
-//! The traces are not part of the project: see the reader's tests (`dumpi_truth.rs` of the workload crate).
+
+#[path = "../../odonata-dumpi/tests/reference_traces/mod.rs"]
+mod reference_traces;
 
 use odonata_system::{Outcome, Results, Simulation, scenario};
-use std::path::PathBuf;
+use reference_traces::{our_set, our_sets, sets};
 use std::time::Duration;
 
 const DRAGONFLY: &str = "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 2\n\
@@ -13,25 +14,6 @@ const DEVICE: &str =
     "device = { capacity = \"1 TB\", rate = { write = \"5 GB/s\", read = \"5 GB/s\", overhead = \"20 us\" } }\n";
 const CHECKPOINT: &str = "[[jobs]]\nname = \"checkpoint\"\nranks = 16\n\
                           workload = { checkpoint = { iterations = 3, total = \"16 MB\", interval = \"1 ms\" } }\n";
-
-/// The folders of the traces; none where there are none.
-fn sets() -> Vec<PathBuf> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let places = [
-        std::env::var_os("ODONATA_TRACES").map(PathBuf::from),
-        Some(root.join("../shared/traces/dumpi")),
-    ];
-    let mut found: Vec<PathBuf> = (places.into_iter().flatten())
-        .filter_map(|place| std::fs::read_dir(place).ok())
-        .flat_map(|folder| folder.filter_map(|entry| entry.ok().map(|entry| entry.path())))
-        .filter(|path| path.join("ground-truth.json").exists())
-        .collect();
-    found.sort();
-    if found.is_empty() {
-        eprintln!("no reference traces here: nothing is replayed");
-    }
-    found
-}
 
 fn run(text: &str, overrides: &[&str]) -> Results {
     let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
@@ -56,7 +38,7 @@ fn complete(text: &str, overrides: &[&str]) -> Results {
 }
 
 #[test]
-fn every_reference_trace_is_replayed_to_its_end_alone_and_beside_others() {
+fn every_trace_is_replayed_to_its_end_alone_and_beside_others() {
     for set in sets() {
         let truth = std::fs::read_to_string(set.join("ground-truth.json")).unwrap();
         let truth: serde_json::Value = serde_json::from_str(&truth).unwrap();
@@ -84,27 +66,30 @@ fn every_reference_trace_is_replayed_to_its_end_alone_and_beside_others() {
 
 #[test]
 fn a_replay_is_the_same_whoever_runs_the_events() {
-    for name in [
+    // Real ones: as many as fit into some seconds.
+    let real = [
         "lammps-melt-8",
         "petsc-amg-12",
         "mpiio-6",
         "scalapack-lu-8",
         "sst-testbgp-7",
-    ] {
-        for set in sets().iter().filter(|set| set.ends_with(name)) {
-            let text = scenario_of(set, DRAGONFLY, CHECKPOINT);
-            let adaptive = "network.routing.algorithm=\"progressive-adaptive\"";
-            let digest = |how: &[&str]| complete(&text, &[&[adaptive], how].concat()).digest().to_owned();
-            let sequential = digest(&["run.scheduler=\"sequential\""]);
-            for scheduler in ["conservative", "optimistic"] {
-                let scheduler = format!("run.scheduler={scheduler:?}");
-                for (threads, parts) in [("run.threads=1", "run.parts=5"), ("run.threads=2", "run.parts=9")] {
-                    assert_eq!(
-                        digest(&[&scheduler, threads, parts]),
-                        sequential,
-                        "{name}: {scheduler} {threads} {parts}"
-                    );
-                }
+    ];
+    let ours = our_sets();
+    let chosen = |set: &std::path::PathBuf| ours.contains(set) || real.iter().any(|name| set.ends_with(name));
+    for set in sets().into_iter().filter(chosen) {
+        let text = scenario_of(&set, DRAGONFLY, CHECKPOINT);
+        let adaptive = "network.routing.algorithm=\"progressive-adaptive\"";
+        let digest = |how: &[&str]| complete(&text, &[&[adaptive], how].concat()).digest().to_owned();
+        let sequential = digest(&["run.scheduler=\"sequential\""]);
+        for scheduler in ["conservative", "optimistic"] {
+            let scheduler = format!("run.scheduler={scheduler:?}");
+            for (threads, parts) in [("run.threads=1", "run.parts=5"), ("run.threads=2", "run.parts=9")] {
+                assert_eq!(
+                    digest(&[&scheduler, threads, parts]),
+                    sequential,
+                    "{}: {scheduler} {threads} {parts}",
+                    set.display()
+                );
             }
         }
     }
@@ -112,24 +97,26 @@ fn a_replay_is_the_same_whoever_runs_the_events() {
 
 #[test]
 fn a_replay_that_was_saved_goes_on_where_it_was() {
-    for set in sets().iter().filter(|set| set.ends_with("petsc-amg-12")) {
-        let text = scenario_of(set, DRAGONFLY, CHECKPOINT);
+    for name in ["halo-8", "solver-7", "files-6"] {
+        let text =
+            scenario_of(&our_set(name), DRAGONFLY, CHECKPOINT).replace("compute_scale", "repeat = 300\ncompute_scale");
         let load = || scenario::load(&text, "test.toml", &[], None, ".").unwrap();
         let whole = complete(&text, &[]).digest().to_owned();
         let file = std::env::temp_dir().join(format!("odonata-traces-{}.snapshot", std::process::id()));
         let mut simulation = Simulation::new(load()).unwrap();
         let mut slices = 0;
-        while !simulation.advance(Duration::from_millis(5)).finished {
+        // The shortest slices that there are: some 65,000 events.
+        while !simulation.advance(Duration::ZERO).finished {
             slices += 1;
             if slices == 3 {
                 simulation.save_to(&file).unwrap();
             }
         }
-        assert!(slices >= 3, "the run is longer than what is saved");
-        assert_eq!(simulation.finish(false).digest(), whole);
+        assert!(slices > 3, "{name}: the run is longer than what is saved");
+        assert_eq!(simulation.finish(false).digest(), whole, "{name}");
         let mut resumed = Simulation::resume(load(), &file).unwrap_or_else(|error| panic!("{error}"));
         while !resumed.advance(Duration::from_secs(1)).finished {}
-        assert_eq!(resumed.finish(false).digest(), whole);
+        assert_eq!(resumed.finish(false).digest(), whole, "{name}");
         std::fs::remove_file(&file).unwrap();
     }
 }
@@ -144,11 +131,8 @@ fn a_replay_completes_with_rendezvous_and_without_a_progress_thread() {
 
 #[test]
 fn a_trace_can_be_repeated_and_its_times_scaled() {
-    for set in sets()
-        .iter()
-        .filter(|set| set.ends_with("petsc-mg3d-27") || set.ends_with("mpiio-6"))
-    {
-        let text = scenario_of(set, DRAGONFLY, "");
+    for set in ["solver-7", "files-6"].map(our_set) {
+        let text = scenario_of(&set, DRAGONFLY, "");
         let [once, thrice] = ["jobs.0.repeat=1", "jobs.0.repeat=3"].map(|repeat| complete(&text, &[repeat]));
         let sums = |results: &Results| {
             let job = &results.rows().jobs[0];
@@ -175,15 +159,13 @@ fn what_does_not_fit_a_trace_is_an_error_at_its_key() {
     assert!(error("ranks = 2\nworkload = { milc = {} }\ncompute_scale = 2.0").contains("jobs.0.compute_scale"));
     assert!(error("ranks = 2").contains("exactly one of the keys workload, program, python and trace"));
     assert!(error("workload = { milc = {} }").contains("\"ranks\" is missing"));
-    for set in sets().iter().filter(|set| set.ends_with("mpiio-6")) {
-        let path = set.display().to_string();
-        assert!(error(&format!("trace = {path:?}\nranks = 7")).contains("the trace has 6"));
-        assert!(error(&format!("trace = {path:?}\ncompute_scale = -1.0")).contains("0 to 1000000"));
-        assert!(error(&format!("trace = {path:?}\nworkload = {{ milc = {{}} }}")).contains("exactly one"));
-        let bare = format!("[machine.torus]\ndims = [4, 4]\n[[jobs]]\ntrace = {path:?}\n");
-        let refused = scenario::load(&bare, "test.toml", &[], None, ".")
-            .map(|_| ())
-            .unwrap_err();
-        assert!(refused.to_string().contains("no servers"));
-    }
+    let path = our_set("files-6").display().to_string();
+    assert!(error(&format!("trace = {path:?}\nranks = 7")).contains("the trace has 6"));
+    assert!(error(&format!("trace = {path:?}\ncompute_scale = -1.0")).contains("0 to 1000000"));
+    assert!(error(&format!("trace = {path:?}\nworkload = {{ milc = {{}} }}")).contains("exactly one"));
+    let bare = format!("[machine.torus]\ndims = [4, 4]\n[[jobs]]\ntrace = {path:?}\n");
+    let refused = scenario::load(&bare, "test.toml", &[], None, ".")
+        .map(|_| ())
+        .unwrap_err();
+    assert!(refused.to_string().contains("no servers"));
 }

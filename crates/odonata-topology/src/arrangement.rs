@@ -11,14 +11,20 @@
 //! E. Hastings, D. Rincon-Cruz, M. Spehlmann, S. Meyers, A. Xu, D. Bunde, V. Leung, "Comparing global link
 //! arrangements for dragonfly networks", IEEE CLUSTER 2015.
 
-/// How the global ports of a group are assigned to the other groups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How the global ports of a dragonfly's groups are assigned to the other groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Arrangement {
-    /// By the other group's number.
+    /// By the other group's number (Hastings et al., CLUSTER 2015).
     Absolute,
-    /// By the distance to the other group.
+    /// By the distance: global port `k = h i + p` of group `g` leads to group `(g + k + 1) mod G`. The rule of
+    /// the MFNetSim runs.
+    #[default]
     Relative,
-    /// By the distance in turns: one forward, one back, two forward, two back, and so on.
+    /// By the distance in turns: one group forward, one back, two forward, two back, and so on (Hastings et al.).
     Circulant,
 }
 

@@ -141,6 +141,16 @@ impl Topology {
         Ok(this)
     }
 
+    /// Bytes that the graph of so many routers, nodes and ports takes, without what a family keeps beside it.
+    pub fn bytes(routers: u64, nodes: u64, ports: u64) -> u64 {
+        let of = |count: u64, size: usize| count.saturating_mul(size as u64);
+        let per_port = size_of::<u32>() + size_of::<Peer>() + size_of::<LinkClass>();
+        let per_node = 2 * size_of::<u32>();
+        of(routers, size_of::<u32>())
+            .saturating_add(of(nodes, per_node))
+            .saturating_add(of(ports, per_port))
+    }
+
     /// With *blocks*: ranges of consecutive routers within which links are short, such as the groups of a dragonfly,
     /// the planes of a torus, the pods of a fat tree. Whoever divides the machine cuts between them if possible.
     /// `bounds` are the first router of each, and the number of routers at the end.

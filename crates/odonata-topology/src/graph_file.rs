@@ -125,8 +125,8 @@ mod tests {
     use super::*;
     use crate::{
         Arrangement, Cable, Dragonfly, Dragonfly2d, Dragonfly2dShape, DragonflyPlus, DragonflyPlusShape,
-        DragonflyShape, Effect, FatTree, FatTreeShape, HyperX, HyperXShape, LinkClass, SlimFly, SlimFlyShape, Torus,
-        TorusShape,
+        DragonflyShape, Effect, FamilyGraph, FatTree, FatTreeShape, HyperX, HyperXShape, LinkClass, SlimFly,
+        SlimFlyShape, Torus, TorusShape,
     };
 
     fn assert_same(a: &Topology, b: &Topology) {

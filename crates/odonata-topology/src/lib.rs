@@ -4,8 +4,8 @@
 //! *class* of the link ([`LinkClass`]): terminal, local, column or global. Ports are numbered over the whole
 //! machine, router by router, so that per-port state anywhere is one flat array.
 //!
-//! A family of networks is one file with a structure that builds its `Topology` and answers the
-//! questions its routing asks (which group, which gateway, which port leads there):
+//! A [family](family) of networks is one module with its settings, and a structure that builds its `Topology` and answers
+//! the questions its routing asks (which group, which gateway, which port leads there):
 //!
 //! | family | type |
 //! |---|---|
@@ -15,6 +15,7 @@
 //! | dragonfly+ (megafly) | [`DragonflyPlus`] |
 //! | fat tree (XGFT, k-ary n-tree) | [`FatTree`] |
 //! | Slim Fly | [`SlimFly`] |
+//! | PolarFly | [`PolarFly`] |
 //! | HyperX, flattened butterfly | [`HyperX`] |
 //! | any graph from a file | [`GraphFile`] |
 //!
@@ -31,32 +32,28 @@
 //! ```
 
 mod arrangement;
-mod dragonfly;
-mod dragonfly2d;
-mod dragonfly_plus;
-mod fat_tree;
+pub mod family;
 mod fault;
 mod galois;
 mod gateways;
 mod graph;
 mod graph_file;
-mod hyperx;
 mod measure;
 pub mod partition;
 mod sizes;
-mod slim_fly;
-mod torus;
 
 pub use arrangement::Arrangement;
-pub use dragonfly::{Dragonfly, DragonflyShape};
-pub use dragonfly_plus::{DragonflyPlus, DragonflyPlusShape};
-pub use dragonfly2d::{Dragonfly2d, Dragonfly2dShape};
-pub use fat_tree::{FatTree, FatTreeShape};
+pub use family::dragonfly::{Dragonfly, DragonflyShape};
+pub use family::dragonfly_plus::{DragonflyPlus, DragonflyPlusShape};
+pub use family::dragonfly2d::{Dragonfly2d, Dragonfly2dShape};
+pub use family::fat_tree::{FatTree, FatTreeShape};
+pub use family::hyperx::{HyperX, HyperXShape};
+pub use family::polarfly::PolarFly;
+pub use family::slim_fly::{SlimFly, SlimFlyShape};
+pub use family::torus::{Torus, TorusShape};
+pub use family::{Family, FamilyGraph, FamilyName, Kind, Machine, MachineTable};
 pub use fault::{Effect, Fault};
 pub use gateways::Gateway;
 pub use graph::{Cable, LinkClass, Peer, Topology};
 pub use graph_file::{GraphFile, to_graphml};
-pub use hyperx::{HyperX, HyperXShape};
 pub use measure::{CutOff, Diameter};
-pub use slim_fly::{SlimFly, SlimFlyShape};
-pub use torus::{Torus, TorusShape};

@@ -185,7 +185,7 @@ mod tests {
                     let bounds: Vec<u32> = cuts.iter().map(|&at| at as u32).collect();
                     let (heaviest, sum) = largest(&weights, &bounds);
                     assert_eq!(heaviest, brute_force(&weights, parts), "{weights:?} {cuts:?}");
-                    assert_eq!(sum, weights.iter().sum());
+                    assert_eq!(sum, weights.iter().sum::<u64>());
                 }
             }
         }

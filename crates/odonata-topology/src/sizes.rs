@@ -5,7 +5,7 @@ use crate::{Cable, LinkClass};
 use crate::{Peer, Topology};
 
 /// Most ports of all routers of a machine.
-const MOST_PORTS: u64 = 1 << 28;
+pub(crate) const MOST_PORTS: u64 = 1 << 28;
 
 /// Most ports of one router.
 pub(crate) const MOST_PORTS_OF_A_ROUTER: u64 = 4096;

@@ -18,9 +18,9 @@ impl Bandwidth {
         1e12 / self.0
     }
 
-    /// How long `size` takes at this rate, rounded once to the nearest picosecond.
+    /// How long `size` takes at this rate, rounded once to the nearest picosecond; at most [`Time::BEYOND`].
     pub fn time_for(self, size: Bytes) -> Time {
-        Time((size.0 as f64 * self.ps_per_byte() + 0.5) as u64)
+        Time::from_ps_f64(size.0 as f64 * self.ps_per_byte())
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! | type | unit | stored as | written as |
 //! |---|---|---|---|
-//! | [`Time`] | picoseconds | `u64` (213 days of simulated time) | `"30 ns"`, `"1.419 ns"`, `"129 ms"` |
+//! | [`Time`] | picoseconds | `u64`; a run takes 2^62 of them at most (53 days) | `"30 ns"`, `"1.419 ns"`, `"129 ms"` |
 //! | [`Bytes`] | bytes | `u64` | `"8 KiB"`, `"4 MB"`, `"128 B"` |
 //! | [`Bandwidth`] | bytes per second | `f64` | `"5.25 GiB/s"`, `"100 Gbit/s"` |
 //! | [`PerByte`] | picoseconds per byte | `f64` | `"0.55 ns/B"` |
@@ -13,18 +13,35 @@
 //!
 //! At the boundary a quantity is a string of a number and a unit, see [`UnitError`] for what is
 //! refused. A bare number is refused too: whoever reads the file should not have to look up its unit.
+//!
+//! The crate also has [`SplitMix64`], the random number generator of all crates, and [`catch_panic`], since they have
+//! only this one in common.
 
 mod bandwidth;
 mod bytes;
+mod caught_panic;
+mod filled;
+mod name;
+mod number;
+mod one_or_many;
 mod per_byte;
+mod problem;
 mod quantity;
 mod serde_form;
+mod split_mix;
 mod time;
 mod wall_time;
 
 pub use bandwidth::Bandwidth;
 pub use bytes::Bytes;
+pub use caught_panic::{catch_panic, is_panic_caught};
+pub use filled::Filled;
+pub use name::check_name;
+pub use number::Number;
+pub use one_or_many::{ONE_OR_MANY, OneOrMany};
 pub use per_byte::PerByte;
+pub use problem::{Problem, positive, within};
 pub use quantity::UnitError;
+pub use split_mix::{GOLDEN_GAMMA, SplitMix64, mix64};
 pub use time::Time;
 pub use wall_time::WallTime;

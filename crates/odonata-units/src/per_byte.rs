@@ -11,9 +11,9 @@ impl PerByte {
     /// No time.
     pub const ZERO: PerByte = PerByte(0.0);
 
-    /// How long `size` takes, rounded once to the nearest picosecond.
+    /// How long `size` takes, rounded once to the nearest picosecond; at most [`Time::BEYOND`].
     pub fn time_for(self, size: Bytes) -> Time {
-        Time((size.0 as f64 * self.0 + 0.5) as u64)
+        Time::from_ps_f64(size.0 as f64 * self.0)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reading and writing quantities as text: a number, a space if wanted, a unit.
 
+use crate::Number;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -178,9 +179,9 @@ pub(crate) fn shortest(value: f64, units: &'static Units, read: impl Fn(f64, f64
         .rev()
         .map(|&(name, scale)| (value / scale, name, scale))
         .filter(|&(number, _, scale)| number.abs() >= 1.0 && read(number, scale) == value)
-        .map(|(number, name, _)| format!("{number} {name}"))
+        .map(|(number, name, _)| format!("{} {name}", Number(number)))
         .min_by_key(String::len)
-        .unwrap_or_else(|| format!("{value} {base}"))
+        .unwrap_or_else(|| format!("{} {base}", Number(value)))
 }
 
 #[cfg(test)]

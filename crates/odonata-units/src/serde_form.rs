@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 use serde::ser::{Serialize, Serializer};
 
 use crate::quantity::{Quantity, parse};
-use crate::{Bandwidth, Bytes, PerByte, Time, UnitError, WallTime};
+use crate::{Bandwidth, Bytes, Number, PerByte, Time, UnitError, WallTime};
 
 /// What [`Visitor::expecting`] shows: `EXPECTED` or `EXPECTED; HINT`.
 struct Wanted(UnitError);
@@ -62,7 +62,7 @@ impl<Q: Quantity> Visitor<'_> for TextVisitor<Q> {
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<Q, E> {
-        Self::bare(number, Unexpected::Float(number))
+        Self::bare(Number(number), Unexpected::Float(number))
     }
 }
 

@@ -16,9 +16,12 @@ impl Time {
     pub const ZERO: Time = Time(0);
     /// Later than anything that can happen.
     pub const NEVER: Time = Time(u64::MAX);
-    /// The longest time that can be written in a scenario, 2^62 ps (53 days): sums of two stay far
-    /// from [`Time::NEVER`].
+    /// The end of simulated time, 2^62 ps (53 days): the longest time that can be written in a scenario, and when a run
+    /// ends that has not ended before.
     pub const LONGEST: Time = Time(1 << 62);
+    /// A span that is not exact because it is too long, 2^63 ps: what begins in a run and takes so long is not over when
+    /// [`LONGEST`](Self::LONGEST) comes. The sum of both is counted without loss.
+    pub const BEYOND: Time = Time(1 << 63);
 
     /// `n` picoseconds.
     pub const fn from_ps(n: u64) -> Self {
@@ -33,6 +36,19 @@ impl Time {
     /// `s` seconds, rounded to the nearest picosecond.
     pub fn from_seconds(s: f64) -> Self {
         Time((s * 1e12).round() as u64)
+    }
+
+    /// `ps` picoseconds, rounded to the nearest; [`BEYOND`](Self::BEYOND) if they are as many. Neither negative nor NaN is
+    /// expected, and counts as zero.
+    #[inline]
+    pub fn from_ps_f64(ps: f64) -> Self {
+        Time(((ps + 0.5) as u64).min(Time::BEYOND.0))
+    }
+
+    /// `n` times this time, at most [`BEYOND`](Self::BEYOND).
+    #[inline]
+    pub fn times(self, n: u64) -> Self {
+        Time(self.0.saturating_mul(n).min(Time::BEYOND.0))
     }
 
     /// This time in seconds, for output.
@@ -55,7 +71,7 @@ impl Add for Time {
     type Output = Time;
     #[inline]
     fn add(self, other: Time) -> Time {
-        // Saturating, so that no sum of absurd times wraps around to an early one; runs end at `LONGEST`.
+        // Saturating, so that no sum of absurd times wraps around to an early one; runs end at `LONGEST`, and say so.
         Time(self.0.saturating_add(other.0))
     }
 }
@@ -124,5 +140,34 @@ impl Quantity for Time {
             .find(|(_, scale)| self.0 >= *scale)
             .unwrap_or(("s", 1));
         format!("{} {name}", decimal(self.0, scale))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bandwidth, Bytes, PerByte};
+
+    /// What is too long to be exact is not over when a run ends, whenever it begins.
+    #[test]
+    fn products_that_do_not_fit_are_beyond_every_run_and_never_wrap_around() {
+        let petabyte = Bytes(1_000_000_000_000_000);
+        for span in [
+            PerByte(1e9).time_for(petabyte),
+            Bandwidth(1.0).time_for(Bytes::MOST),
+            Time::LONGEST.times(3),
+            Time(u64::MAX).times(u64::MAX),
+            Time::from_ps_f64(f64::INFINITY),
+            Time::from_ps_f64(1e300),
+        ] {
+            assert_eq!(span, Time::BEYOND);
+            assert!(Time::ZERO + span > Time::LONGEST && Time::LONGEST + span < Time::NEVER);
+            assert_eq!(Time::LONGEST + span - Time::LONGEST, span);
+        }
+        // Those that fit are exact.
+        assert_eq!(Time(7).times(6), Time(42));
+        assert_eq!(Time::from_ps_f64(2.5), Time(3));
+        assert_eq!(Time::from_ps_f64(-1.0), Time::ZERO);
+        assert_eq!(Time::from_ps_f64(f64::NAN), Time::ZERO);
     }
 }

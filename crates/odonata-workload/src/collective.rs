@@ -70,6 +70,7 @@ mod barrier;
 mod blocks;
 mod broadcast;
 mod call;
+pub mod choice;
 mod gather;
 mod kind;
 mod reduce;
@@ -81,7 +82,7 @@ mod tree;
 pub use algorithm::Algorithm;
 pub use call::Collective;
 pub use kind::Kind;
-pub use rules::{Library, Rules, choose};
+pub use rules::{Library, Rules, choose, choose_in};
 
 use crate::Counts;
 use blocks::Blocks;

@@ -41,7 +41,8 @@
 //! ([`After`]). The skeletons have one stream and overlap what they overlap in MPI's way, with
 //! [requests](Request).
 //!
-//! [`dumpi`] has recorded programs.
+//! Programs that are written in a language or read from files are crates of their own: `odonata-conceptual`,
+//! `odonata-dumpi`, `odonata-program-file`.
 //!
 //! [`Phases`] runs programs one after the other, and again, as one.
 //!
@@ -77,23 +78,26 @@
 
 pub mod aggregate;
 pub mod collective;
-pub mod conceptual;
-pub mod dumpi;
 mod grid;
 mod group;
+mod loggops;
 mod op;
+mod permutation;
 mod phases;
 mod program;
 mod recent;
+mod regular_file;
 pub mod skeletons;
 pub mod synthetic;
 
 pub use collective::{Algorithm, Collective};
 pub use group::Group;
-pub use op::{After, Comm, Counts, Op, OpId, OpKind, PROC_NULL, Request, Source, Tag};
-pub use phases::{PhaseCursor, Phases};
+pub use loggops::{LogGops, RankTimes};
+pub use op::{After, Comm, Counts, FileCall, Op, OpId, OpKind, PROC_NULL, Request, Source, Tag};
+pub use phases::{FILE_BITS, PhaseCursor, Phases};
 pub use program::{Cursor, Program, ReportColumn, ReportText, Seen, operations};
 pub use recent::Recent;
+pub use regular_file::{open_regular, read_regular};
 pub use synthetic::{
     Arrival, Bursts, GridShift, Neighbours, OnOff, Pattern, Reach, Step, Synthetic, Tornado, Turn, WorstCase,
 };

@@ -6,7 +6,7 @@
 
 use odonata_units::Time;
 
-use crate::Collective;
+use crate::{Collective, RankTimes};
 
 /// The identity of an operation: it is the n-th that its rank's program handed out, from 0.
 ///
@@ -77,11 +77,24 @@ pub struct Op {
     pub id: OpId,
     /// Operations of one stream run one after the other, in program order; those of different
     /// streams overlap. A sequential program has stream 0 only.
-    pub stream: u8,
+    ///
+    /// From [`Op::PROCESSORS`] on, operations of one stream run one at a time, in whatever order they may begin; in
+    /// [`Op::UNORDERED`] they run beside each other.
+    pub stream: u16,
     /// What else must have completed first.
     pub after: After,
     /// What is asked for.
     pub kind: OpKind,
+}
+
+impl Op {
+    /// The first stream in which operations have no order: one of them at a time. A graph (GOAL) has one for each processor
+    /// of a rank, of which there are 256 at most.
+    pub const PROCESSORS: u16 = 256;
+    /// The stream of operations that wait for those which they come [after](Op::after) and for nothing else.
+    pub const UNORDERED: u16 = 512;
+    /// How many streams there are.
+    pub const STREAMS: u16 = 513;
 }
 
 /// A communicator of the job; its ranks number from 0 without gaps.
@@ -131,6 +144,56 @@ pub enum Tag {
     Is(u32),
     /// One with any tag (`MPI_ANY_TAG`).
     Any,
+}
+
+/// A call that concerns the name and the attributes of a file, not its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub enum FileCall {
+    /// `open` of a file that is there.
+    Open,
+    /// `open` with `O_CREAT`: creates the file.
+    Create,
+    /// `stat`: looks up its attributes.
+    Stat,
+    /// `close`; waits for what the rank has written and is not acknowledged.
+    Close,
+    /// `unlink`: removes it.
+    Unlink,
+    /// `fsync`, `MPI_File_sync`: waits for what the rank has written and is not acknowledged, then until the servers have committed
+    /// all that they have acknowledged of the file.
+    Sync,
+    /// `mkdir`.
+    Mkdir,
+    /// `rmdir`.
+    Rmdir,
+}
+
+impl FileCall {
+    /// All of them, each at the place of its number.
+    pub const ALL: [FileCall; 8] = [
+        FileCall::Open,
+        FileCall::Create,
+        FileCall::Stat,
+        FileCall::Close,
+        FileCall::Unlink,
+        FileCall::Sync,
+        FileCall::Mkdir,
+        FileCall::Rmdir,
+    ];
+
+    /// Its name, in programs and in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FileCall::Open => "open",
+            FileCall::Create => "create",
+            FileCall::Stat => "stat",
+            FileCall::Close => "close",
+            FileCall::Unlink => "unlink",
+            FileCall::Sync => "sync",
+            FileCall::Mkdir => "mkdir",
+            FileCall::Rmdir => "rmdir",
+        }
+    }
 }
 
 /// What an operation does. Ends when: a blocking one when MPI or the file system would return, a
@@ -395,6 +458,16 @@ pub enum OpKind {
         /// The file.
         file: u64,
     },
+    /// Any other call for a file or directory of the job's tree, which metadata servers answer; also opening and closing a
+    /// file that is not in the job's directory itself.
+    Metadata {
+        /// What for.
+        call: FileCall,
+        /// The directory, by its number; 0 is that of the job.
+        directory: u32,
+        /// The file in it, unique in the job; of a call for a directory, that directory.
+        file: u64,
+    },
     /// Reads and waits for the data.
     Read {
         /// The file.
@@ -435,6 +508,9 @@ pub enum OpKind {
         /// What to wait for.
         request: Request,
     },
+    /// All that a rank does, where it has been found out what that is and until when: of a program under the
+    /// [LogGOPS model](crate::LogGops). Sends no message.
+    Elapsed(RankTimes),
     /// Records the time at which the rank came here; takes none.
     Mark {
         /// Number of the iteration that has just ended, from 0.

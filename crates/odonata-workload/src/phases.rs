@@ -5,7 +5,7 @@ use std::sync::Arc;
 use odonata_units::Time;
 
 use crate::program::{ReportText, Seen, operations};
-use crate::{After, Collective, Comm, Counts, Cursor, Group, Op, OpId, OpKind, Program};
+use crate::{After, Algorithm, Collective, Comm, Counts, Cursor, Group, LogGops, Op, OpId, OpKind, Program};
 
 /// Programs that the same ranks run one after the other, the whole of it several times.
 ///
@@ -18,6 +18,7 @@ use crate::{After, Collective, Comm, Counts, Cursor, Group, Op, OpId, OpKind, Pr
 /// | marks | numbered through, in the order in which they come |
 /// | files | each phase has its own: its place in the list stands in the upper 8 bits. A repetition uses the same files again |
 /// | communicators, size lists | each phase has its own, except for [`Comm::WORLD`] |
+/// | collectives with an algorithm of the program's own | on a communicator of the phase that has all ranks, where they were on [`Comm::WORLD`] |
 /// | requests | used again: a program has waited for all of its own when it ends |
 /// | tags | used again: messages of one sender match in the order of sending |
 ///
@@ -42,9 +43,11 @@ pub struct PhaseCursor {
 }
 
 /// Bits of a file's number that are the program's own.
-pub(crate) const FILE_BITS: u32 = 56;
+pub const FILE_BITS: u32 = 56;
 /// Bits of a communicator's number that are the program's own; two numbers of 32 bits follow from it.
 const COMM_BITS: u32 = 23;
+/// The number, among a phase's own, of the communicator of all ranks on which its program names the algorithms.
+const OWN_WORLD: u32 = (1 << COMM_BITS) - 1;
 /// Bits of the number of a size list that are the program's own.
 const COUNTS_BITS: u32 = 24;
 
@@ -53,6 +56,11 @@ const COUNTS_BITS: u32 = 24;
 const MOST_OPERATIONS: u64 = 1 << 30;
 
 impl Phases {
+    /// The phase and the number in it of report `report`; those of a program by itself are of phase 0.
+    pub const fn split_report(report: u32) -> (u32, u32) {
+        (report >> REPORT_BITS, report & ((1 << REPORT_BITS) - 1))
+    }
+
     /// The most phases in a list.
     pub const MOST: usize = 128;
 
@@ -100,6 +108,7 @@ fn file_of(kind: &OpKind) -> Option<u64> {
     match *kind {
         OpKind::Open { file }
         | OpKind::Close { file }
+        | OpKind::Metadata { file, .. }
         | OpKind::Read { file, .. }
         | OpKind::Write { file, .. }
         | OpKind::Iread { file, .. }
@@ -108,8 +117,18 @@ fn file_of(kind: &OpKind) -> Option<u64> {
     }
 }
 
+/// Whether `program` names the algorithm of this collective of all ranks.
+fn own_algorithm(program: &dyn Program, kind: &OpKind) -> bool {
+    match kind {
+        OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => {
+            collective.comm() == Comm::WORLD && program.algorithm(collective).is_some()
+        }
+        _ => false,
+    }
+}
+
 /// `op` of phase number `phase`, with the names that are unique over all phases.
-fn rename(op: &mut Op, phase: u32, cursor: &PhaseCursor) {
+fn rename(op: &mut Op, phase: u32, cursor: &PhaseCursor, own_algorithm: bool) {
     op.id.0 += cursor.first_op;
     if cursor.first_op > 0 && !op.after.is_none() {
         let mut ids = [OpId(0); After::MOST];
@@ -137,9 +156,15 @@ fn rename(op: &mut Op, phase: u32, cursor: &PhaseCursor) {
             *comm = comm_of(phase, *comm);
             *new = comm_of(phase, *new);
         }
-        OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => rename_collective(collective, phase),
+        OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => {
+            if own_algorithm {
+                *collective.comm_mut() = Comm(OWN_WORLD);
+            }
+            rename_collective(collective, phase);
+        }
         OpKind::Open { file }
         | OpKind::Close { file }
+        | OpKind::Metadata { file, .. }
         | OpKind::Read { file, .. }
         | OpKind::Write { file, .. }
         | OpKind::Iread { file, .. }
@@ -147,6 +172,7 @@ fn rename(op: &mut Op, phase: u32, cursor: &PhaseCursor) {
         OpKind::Mark { iteration } => *iteration = cursor.marks,
         OpKind::Report { report, .. } => *report = report_of(phase, *report),
         OpKind::Compute { .. }
+        | OpKind::Elapsed(_)
         | OpKind::Start { .. }
         | OpKind::StartAll { .. }
         | OpKind::RequestFree { .. }
@@ -215,7 +241,8 @@ impl Phases {
                     }
                     return Err(Some(why));
                 }
-                rename(&mut op, phase, &at.phase);
+                let own = own_algorithm(self.phases[phase as usize].as_ref(), &op.kind);
+                rename(&mut op, phase, &at.phase, own);
                 at.op = at.phase.first_op + inner.op;
                 at.words = inner.words;
                 at.phase.marks += u32::from(matches!(op.kind, OpKind::Mark { .. }));
@@ -243,6 +270,23 @@ impl Phases {
 }
 
 impl Program for Phases {
+    fn look_ahead(&self) -> u32 {
+        self.phases.iter().map(|phase| phase.look_ahead()).max().unwrap_or(1)
+    }
+
+    /// If one of them is run as a whole: each rank begins with a phase when it has ended the one before.
+    fn under_loggops(&self, params: &LogGops) -> Option<Arc<dyn Program>> {
+        let modelled: Vec<_> = self.phases.iter().map(|phase| phase.under_loggops(params)).collect();
+        modelled.iter().any(Option::is_some).then(|| {
+            let phases = modelled.into_iter().zip(&self.phases);
+            let phases = phases.map(|(modelled, phase)| modelled.unwrap_or_else(|| phase.clone()));
+            Arc::new(Phases {
+                phases: phases.collect(),
+                repeat: self.repeat,
+            }) as Arc<dyn Program>
+        })
+    }
+
     fn ranks(&self) -> u32 {
         self.phases[0].ranks()
     }
@@ -280,7 +324,21 @@ impl Program for Phases {
 
     fn group(&self, rank: u32, comm: Comm) -> Option<Group> {
         let phase = self.phases.get((comm.0 >> COMM_BITS) as usize)?;
-        phase.group(rank, Comm(comm.0 & ((1 << COMM_BITS) - 1)))
+        match comm.0 & OWN_WORLD {
+            OWN_WORLD => Some(Group::world(self.ranks())),
+            own => phase.group(rank, Comm(own)),
+        }
+    }
+
+    fn algorithm(&self, collective: &Collective) -> Option<Algorithm> {
+        let (phase, own) = (collective.comm().0 >> COMM_BITS, collective.comm().0 & OWN_WORLD);
+        let mut as_it_was = *collective;
+        *as_it_was.comm_mut() = match own {
+            OWN_WORLD => Comm::WORLD,
+            _ if collective.comm() == Comm::WORLD => return None,
+            own => Comm(own),
+        };
+        self.phases.get(phase as usize)?.algorithm(&as_it_was)
     }
 
     fn failure(&self, rank: u32, memory: &[u64], now: Time) -> Option<String> {
@@ -293,8 +351,8 @@ impl Program for Phases {
     }
 
     fn report(&self, report: u32) -> Option<ReportText> {
-        let phase = self.phases.get((report >> REPORT_BITS) as usize)?;
-        phase.report(report & ((1 << REPORT_BITS) - 1))
+        let (phase, own) = Phases::split_report(report);
+        self.phases.get(phase as usize)?.report(own)
     }
 
     fn bytes(&self, rank: u32, counts: Counts, from: u32, to: u32) -> u64 {

@@ -6,7 +6,7 @@ use odonata_units::Time;
 
 use crate::aggregate::Aggregate;
 use crate::phases::PhaseCursor;
-use crate::{After, Comm, Counts, Group, Op, OpId, OpKind};
+use crate::{After, Algorithm, Collective, Comm, Counts, Group, LogGops, Op, OpId, OpKind};
 
 /// Where a rank stands in its program.
 ///
@@ -104,6 +104,19 @@ pub trait Program: Send + Sync + std::fmt::Debug {
     /// cursor stays) at the end of the program, or for a rank that the job does not have.
     fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op>;
 
+    /// How many operations of a rank may be known and not complete, where it has several streams: an operation further on is not
+    /// looked at. Of a graph, so many that none is kept from beginning by ones that it does not wait for.
+    fn look_ahead(&self) -> u32 {
+        256
+    }
+
+    /// The same program under the LogGOPS model, if it is one that this model runs as a whole: each rank comes to its end
+    /// when the model says ([`OpKind::Elapsed`]). Default: it is not.
+    fn under_loggops(&self, params: &LogGops) -> Option<Arc<dyn Program>> {
+        let _ = params;
+        None
+    }
+
     /// How many words of memory a rank has beside its cursor. With any, operations are asked of
     /// [`next_with`](Program::next_with), and all are in stream 0.
     fn memory(&self) -> usize {
@@ -167,6 +180,13 @@ pub trait Program: Send + Sync + std::fmt::Debug {
         0
     }
 
+    /// The algorithm that the program itself names for `collective`, in place of that of the scenario; its segments and windows are
+    /// those of the [rules](crate::collective::Rules::sizes). All ranks of the communicator get the same answer. Default: none.
+    fn algorithm(&self, collective: &Collective) -> Option<Algorithm> {
+        let _ = collective;
+        None
+    }
+
     /// One line for people: name, layout, sizes.
     fn describe(&self) -> String;
 }
@@ -178,6 +198,14 @@ impl<P: Program + ?Sized> Program for Arc<P> {
 
     fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
         (**self).next(rank, cursor)
+    }
+
+    fn look_ahead(&self) -> u32 {
+        (**self).look_ahead()
+    }
+
+    fn under_loggops(&self, params: &LogGops) -> Option<Arc<dyn Program>> {
+        (**self).under_loggops(params)
     }
 
     fn memory(&self) -> usize {
@@ -210,6 +238,10 @@ impl<P: Program + ?Sized> Program for Arc<P> {
 
     fn bytes(&self, rank: u32, counts: Counts, from: u32, to: u32) -> u64 {
         (**self).bytes(rank, counts, from, to)
+    }
+
+    fn algorithm(&self, collective: &Collective) -> Option<Algorithm> {
+        (**self).algorithm(collective)
     }
 
     fn describe(&self) -> String {

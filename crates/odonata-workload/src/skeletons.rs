@@ -1,32 +1,227 @@
-//! Skeletons: the communication and I/O of applications, without their arithmetic.
+//! Skeletons: the communication and I/O of applications, without their arithmetic; and what is less than an application,
+//! such as one collective again and again.
 //!
-//! | program | point to point | collectives | I/O |
+//! | workload | point to point | collectives | I/O |
 //! |---|---|---|---|
-//! | [`Milc`] | 8 neighbours in a 4-D torus | all-reduces of 8 B | none |
-//! | [`Nekbone`] | 26 neighbours in a 3-D mesh | all-reduces of 8 B, barriers | none |
-//! | [`Checkpoint`] | none | barriers, optional | writes to a shared file |
-//! | [`CosmoFlow`] | none | all-reduces of 28 MiB | a file per rank and iteration |
-//! | [`Stencil`] | faces in 1 to 4 dimensions | an all-reduce, optional | none |
+//! | [`milc`] | 8 neighbours in a 4-D torus | all-reduces of 8 B | none |
+//! | [`nekbone`] | 26 neighbours in a 3-D mesh | all-reduces of 8 B, barriers | none |
+//! | [`checkpoint`] | none | barriers, optional | writes to a shared file, or one per rank |
+//! | [`checkpoint_restart`] | words along a tree | barriers | writes, and reads after failures |
+//! | [`data_loader`] | none | all-reduces | many small reads ahead of each step |
+//! | [`cosmoflow`] | none | all-reduces of 28 MiB | a file per rank and iteration |
+//! | [`stencil`] | faces in 1 to 4 dimensions | an all-reduce, optional | none |
+//! | [`amg`] | 6 to 124 neighbours, by the level of a V-cycle | none | none |
+//! | [`multigrid`] | faces of boxes; edges and corners at the periodic boundary | all-reduces, broadcasts of 8 B | none |
+//! | [`fill_boundary`] | 26 neighbours of boxes | an all-reduce, broadcasts of 8 B | none |
+//! | [`crystal_router`] | the mirror in ever smaller halves | none | none |
+//! | [`collective`] | none | one kind of them, repeated | none |
+//! | [`compute`] | none | none | none |
+//! | [`ping_pong`] | two ranks of a pair in turn | none | none |
+//! | [`ior`] | none | barriers | writes and reads of files, N-N or N-1 |
+//! | [`mdtest`] | none | barriers | files and directories made, looked up, removed |
 //!
-//! The first four are the case study of MFNetSim (300 ranks each); the `Default` of their parameters
+//! MILC, Nekbone, checkpoint and CosmoFlow are the case study of MFNetSim (300 ranks each); the `Default` of their parameters
 //! is that study. Their structure follows the skeletons published with it (repositories
 //! `SPEAR-UIC/MFNetSim` and `SPEAR-UIC/Union`); where these differ from the paper's text, a parameter
-//! chooses, and its documentation says which side the default takes.
+//! chooses, and its documentation says which side the default takes. AMG, multigrid, fill-boundary and crystal router are shaped
+//! by what was measured of the traces of the Design Forward programme of the DOE.
+//!
+//! A skeleton is a file here and a line in [`for_each_skeleton!`](crate::for_each_skeleton), from which scenarios know it: its parameters
+//! are the keys of its table, and implement [`Parameters`].
 
-mod checkpoint;
-mod cosmoflow;
+pub mod amg;
+mod boxes;
+pub mod checkpoint;
+pub mod checkpoint_restart;
+pub mod collective;
+pub mod compute;
+pub mod cosmoflow;
+pub mod crystal_router;
+pub mod data_loader;
+pub mod fill_boundary;
+mod ghost_cells;
 mod halo;
-mod milc;
-mod nekbone;
-mod stencil;
+pub mod ior;
+pub mod mdtest;
+pub mod milc;
+pub mod multigrid;
+pub mod nekbone;
+pub mod ping_pong;
+pub mod stencil;
+mod two_phase;
 
-pub use checkpoint::{Checkpoint, CheckpointOffset, CheckpointParams};
+use odonata_units::Problem;
+use serde::Serialize;
+
+pub use amg::{Amg, AmgParams};
+pub use checkpoint::{Checkpoint, CheckpointFile, CheckpointOffset, CheckpointParams};
+pub use checkpoint_restart::{CheckpointRestart, CheckpointRestartParams};
+pub use collective::{
+    AllgatherParams, AllreduceParams, AlltoallParams, BarrierParams, BroadcastParams, CollectiveLoop, ExscanParams,
+    GatherParams, ReduceParams, ReduceScatterParams, ScanParams, ScatterParams,
+};
+pub use compute::{Compute, ComputeParams};
 pub use cosmoflow::{CosmoFlow, CosmoFlowIo, CosmoFlowParams};
+pub use crystal_router::{CrystalRouter, CrystalRouterParams};
+pub use data_loader::{DataLoader, DataLoaderParams};
+pub use fill_boundary::{FillBoundary, FillBoundaryParams};
+pub use ior::{Ior, IorApi, IorParams, IorProgram};
+pub use mdtest::{Mdtest, MdtestParams, MdtestProgram, MdtestTest};
 pub use milc::{Milc, MilcParams};
+pub use multigrid::{Multigrid, MultigridParams};
 pub use nekbone::{Nekbone, NekboneParams};
-pub use stencil::{Stencil, StencilLayout, StencilParams};
+pub use ping_pong::{Pairs, PingPong, PingPongParams};
+pub use stencil::{Stencil, StencilParams};
+pub use two_phase::CollectiveIo;
 
-use crate::{Collective, Comm, OpKind};
+use crate::{Collective, Comm, FileCall, OpKind, Program};
+
+/// What of its job a skeleton may take defaults from, beside the number of ranks.
+#[derive(Clone, Copy, Debug)]
+pub struct OfJob {
+    /// Ranks on a node.
+    pub ranks_per_node: u32,
+    /// The seed of the scenario, mixed with the number of the job.
+    pub seed: u64,
+}
+
+/// The parameters of a skeleton: the keys of its table in a scenario.
+pub trait Parameters {
+    /// Takes defaults from the job; comes before [`resolve`](Parameters::resolve).
+    fn of_job(&mut self, job: OfJob) {
+        let _ = job;
+    }
+
+    /// Fills in what was left out and checks the ranges, for `ranks` ranks, at key `at`.
+    ///
+    /// # Errors
+    /// A key is missing or out of its range.
+    fn resolve(&mut self, at: &str, ranks: u32) -> Result<(), Problem> {
+        let _ = (at, ranks);
+        Ok(())
+    }
+
+    /// What `ranks` ranks do.
+    ///
+    /// # Errors
+    /// The parameters do not fit the number of ranks; the text says which and how.
+    fn program(&self, ranks: u32) -> Result<Box<dyn Program>, String>;
+
+    /// Leaves out the extents of its grid; whether there were any.
+    fn take_dims(&mut self) -> bool {
+        false
+    }
+
+    /// Whether it reads or writes files.
+    fn does_io(&self) -> bool {
+        false
+    }
+}
+
+/// Hands the list of all skeletons to the macro `$with`: for each its documentation, its variant, its name in a scenario and
+/// the type of its parameters.
+#[macro_export]
+macro_rules! for_each_skeleton {
+    ($with:ident) => {
+        $with! {
+            /// MILC's solver: nearest neighbours in a 4-D torus, small all-reduces.
+            Milc "milc" MilcParams;
+            /// Nekbone: 26 neighbours in a 3-D mesh, small all-reduces.
+            Nekbone "nekbone" NekboneParams;
+            /// Periodic checkpoints to a common file.
+            Checkpoint "checkpoint" CheckpointParams;
+            /// Training of CosmoFlow: a file per rank and step, large all-reduces.
+            Cosmoflow "cosmoflow" CosmoFlowParams;
+            /// Halo exchange on a grid of 1 to 4 dimensions.
+            Stencil "stencil" StencilParams;
+            /// AMG: V-cycles of an algebraic multigrid solver, nearest neighbours in a 3-D mesh on every level.
+            Amg "amg" AmgParams;
+            /// Multigrid: a V-cycle of a geometric multigrid solver on boxes, periodic, with neighbours across the diagonal.
+            Multigrid "multigrid" MultigridParams;
+            /// FillBoundary: exchange of ghost cells of boxes with 26 neighbours.
+            FillBoundary "fill-boundary" FillBoundaryParams;
+            /// Crystal router: many-to-many messages by recursive halving.
+            CrystalRouter "crystal-router" CrystalRouterParams;
+            /// Barriers, one after the other.
+            Barrier "barrier" BarrierParams;
+            /// Broadcasts, one after the other.
+            Broadcast "broadcast" BroadcastParams;
+            /// Reductions to one rank, one after the other.
+            Reduce "reduce" ReduceParams;
+            /// All-reduces, one after the other.
+            Allreduce "allreduce" AllreduceParams;
+            /// Gathers, one after the other.
+            Gather "gather" GatherParams;
+            /// Scatters, one after the other.
+            Scatter "scatter" ScatterParams;
+            /// All-gathers, one after the other.
+            Allgather "allgather" AllgatherParams;
+            /// Reduce-scatters of equal blocks, one after the other.
+            ReduceScatter "reduce-scatter" ReduceScatterParams;
+            /// Inclusive scans, one after the other.
+            Scan "scan" ScanParams;
+            /// Exclusive scans, one after the other.
+            Exscan "exscan" ExscanParams;
+            /// All-to-alls, one after the other; "all-to-all" is traffic that waits for nothing.
+            Alltoall "alltoall" AlltoallParams;
+            /// Computation alone.
+            Compute "compute" ComputeParams;
+            /// Ping-pong between pairs of ranks.
+            PingPong "ping-pong" PingPongParams;
+            /// IOR, the benchmark of parallel I/O: its command line, or a table with the names of its parameters.
+            Ior "ior" Ior;
+            /// Checkpoints and restarts of a job that fails at random, up to its solution.
+            CheckpointRestart "checkpoint-restart" CheckpointRestartParams;
+            /// Training that reads samples ahead: shuffled, with several readers, beside computation and all-reduce.
+            DataLoader "data-loader" DataLoaderParams;
+            /// mdtest, the benchmark of metadata: its command line, or a table of its parameters.
+            Mdtest "mdtest" Mdtest;
+        }
+    };
+}
+
+macro_rules! skeletons {
+    ($($(#[$doc:meta])* $variant:ident $name:literal $params:ident;)*) => {
+        /// A skeleton with its parameters.
+        #[derive(Clone, Debug, PartialEq, Serialize)]
+        pub enum Skeleton {
+            $($(#[$doc])* #[serde(rename = $name)] $variant($params),)*
+        }
+
+        impl Skeleton {
+            /// Its name in a scenario.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Skeleton::$variant(_) => $name,)*
+                }
+            }
+
+            /// Its parameters.
+            pub fn parameters(&self) -> &dyn Parameters {
+                match self {
+                    $(Skeleton::$variant(params) => params,)*
+                }
+            }
+
+            /// Its parameters, to be filled in.
+            pub fn parameters_mut(&mut self) -> &mut dyn Parameters {
+                match self {
+                    $(Skeleton::$variant(params) => params,)*
+                }
+            }
+        }
+    };
+}
+for_each_skeleton!(skeletons);
+
+/// `fsync`: waits until what was written to the file is committed.
+fn fsync(file: u64) -> OpKind {
+    OpKind::Metadata {
+        call: FileCall::Sync,
+        directory: 0,
+        file,
+    }
+}
 
 /// An all-reduce over the job.
 fn allreduce(bytes: u64, count: u64) -> OpKind {

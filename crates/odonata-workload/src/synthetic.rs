@@ -6,16 +6,21 @@
 //! the rank has sent.
 
 mod arrival;
-mod draws;
+mod choice;
 mod grid_shift;
 mod neighbours;
+mod params;
 mod pattern;
+mod traffic_matrix;
 mod worst_case;
 
 pub use arrival::{Arrival, Bursts, OnOff};
+pub use choice::ArrivalKind;
 pub use grid_shift::{GridShift, Step};
 pub use neighbours::{Neighbours, Reach, Tornado, Turn};
+pub use params::{PatternParams, Surroundings, SyntheticParams, table, wrong_dims};
 pub use pattern::Pattern;
+pub use traffic_matrix::TrafficMatrix;
 pub use worst_case::WorstCase;
 
 use odonata_units::Time;
@@ -58,6 +63,7 @@ impl Synthetic {
         }
         match self.pattern {
             Pattern::Permutation { ref targets } if self.itself => pattern::permutes(targets, ranks),
+            Pattern::Matrix(ref matrix) if self.itself => pattern::same_ranks(matrix.ranks(), ranks),
             _ => self.pattern.check(ranks),
         }
     }
@@ -65,7 +71,7 @@ impl Synthetic {
     /// Whether `rank` of `ranks` sends at all.
     pub fn sends(&self, rank: u32, ranks: u32) -> bool {
         match self.pattern {
-            Pattern::Incast { .. } => self.pattern.sends(rank, ranks),
+            Pattern::Incast { .. } | Pattern::Matrix(_) => self.pattern.sends(rank, ranks),
             _ => self.itself || self.pattern.sends(rank, ranks),
         }
     }

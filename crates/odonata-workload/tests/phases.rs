@@ -38,7 +38,7 @@ impl Program for Script {
     }
 }
 
-fn op(id: u32, stream: u8, after: After, kind: OpKind) -> Op {
+fn op(id: u32, stream: u16, after: After, kind: OpKind) -> Op {
     let id = OpId(id);
     Op {
         id,

@@ -5,6 +5,81 @@ use std::sync::Arc;
 use odonata_workload::skeletons::*;
 use odonata_workload::{Cursor, OpKind, Phases, Program, Request, Source, Tag, operations};
 
+/// What was measured of real programs, and single collectives, with few repetitions.
+fn skeletons(ranks: u32) -> impl Iterator<Item = Skeleton> {
+    let multigrid = |periodic| {
+        Skeleton::Multigrid(MultigridParams {
+            periodic,
+            exchanges: vec![3, 2, 1],
+            cycles: 2,
+            ..Default::default()
+        })
+    };
+    let fill_boundary = |periodic| {
+        Skeleton::FillBoundary(FillBoundaryParams {
+            periodic,
+            repetitions: 2,
+            compute: odonata_units::Time(1),
+            ..Default::default()
+        })
+    };
+    let router = |header| {
+        Skeleton::CrystalRouter(CrystalRouterParams {
+            rounds: 3,
+            header: odonata_units::Bytes(header),
+            ..Default::default()
+        })
+    };
+    let ping_pong = |pairs| {
+        Skeleton::PingPong(PingPongParams {
+            pairs,
+            iterations: 3,
+            ..Default::default()
+        })
+    };
+    let allreduce = |overlap| {
+        Skeleton::Allreduce(AllreduceParams {
+            bytes: odonata_units::Bytes(4_000).into(),
+            overlap,
+            compute: odonata_units::Time(u64::from(ranks % 2)),
+            ..Default::default()
+        })
+    };
+    [
+        Skeleton::Amg(AmgParams::default()),
+        Skeleton::Amg(AmgParams {
+            levels: 2,
+            dims: Some([ranks, 1, 1]),
+            ..Default::default()
+        }),
+        multigrid(true),
+        multigrid(false),
+        fill_boundary(true),
+        fill_boundary(false),
+        router(0),
+        router(8),
+        ping_pong(Pairs::First),
+        ping_pong(Pairs::Neighbours),
+        ping_pong(Pairs::Halves),
+        allreduce(false),
+        allreduce(true),
+        Skeleton::Mdtest(Mdtest(MdtestParams {
+            items: Some(20),
+            depth: 2,
+            branch: 2,
+            unique_directories: ranks.is_multiple_of(2),
+            stride: 1,
+            write_bytes: odonata_units::Bytes(10),
+            sync: true,
+            iterations: 2,
+            ..Default::default()
+        })),
+        Skeleton::Barrier(BarrierParams::default()),
+        Skeleton::Compute(ComputeParams::default()),
+    ]
+    .into_iter()
+}
+
 /// Programs of every kind in odd layouts: borders, extents of 1 and 2, a single rank.
 fn programs() -> Vec<Box<dyn Program>> {
     let mut list: Vec<Box<dyn Program>> = Vec::new();
@@ -37,9 +112,8 @@ fn programs() -> Vec<Box<dyn Program>> {
             };
             list.push(Box::new(CosmoFlow::new(ranks, params).unwrap()));
             for dimensions in 1..=4 {
-                let layout = StencilLayout::Balanced(dimensions);
                 let params = StencilParams {
-                    layout,
+                    dimensions,
                     wrap: option,
                     iterations: 2,
                     ..Default::default()
@@ -47,6 +121,13 @@ fn programs() -> Vec<Box<dyn Program>> {
                 list.push(Box::new(Stencil::new(ranks, params).unwrap()));
             }
         }
+    }
+    for ranks in [2, 7, 12, 27, 30] {
+        list.extend(skeletons(ranks).map(|mut skeleton| {
+            let at = skeleton.name();
+            skeleton.parameters_mut().resolve(at, ranks).unwrap();
+            skeleton.parameters().program(ranks).unwrap()
+        }));
     }
     let phases = |ranks, repeat| {
         let stencil = StencilParams {
@@ -81,13 +162,20 @@ fn every_message_is_received_with_its_tag_and_size_in_order() {
                 match op.kind {
                     OpKind::Isend {
                         to, tag, bytes, comm, ..
-                    } => sends.push((rank, to, comm, tag, bytes)),
+                    }
+                    | OpKind::Send { to, tag, bytes, comm } => sends.push((rank, to, comm, tag, bytes)),
                     OpKind::Irecv {
                         from: Source::Rank(from),
                         tag: Tag::Is(tag),
                         bytes,
                         comm,
                         ..
+                    }
+                    | OpKind::Recv {
+                        from: Source::Rank(from),
+                        tag: Tag::Is(tag),
+                        bytes,
+                        comm,
                     } => {
                         receives.push((from, rank, comm, tag, bytes));
                     }
@@ -113,6 +201,7 @@ fn every_request_is_waited_for_before_its_number_is_used_again() {
                     | OpKind::Irecv { request, .. }
                     | OpKind::Iread { request, .. }
                     | OpKind::Iwrite { request, .. }
+                    | OpKind::Icollective { request, .. }
                         if request != Request::DETACHED =>
                     {
                         assert!(open.insert(request.0), "{}", program.describe());
@@ -136,7 +225,7 @@ fn all_ranks_call_the_same_collectives() {
     for program in programs() {
         let of = |rank| {
             let collective = |op: odonata_workload::Op| match op.kind {
-                OpKind::Collective(collective) => Some(collective),
+                OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => Some(collective),
                 _ => None,
             };
             operations(&*program, rank).filter_map(collective).collect::<Vec<_>>()

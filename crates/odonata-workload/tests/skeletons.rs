@@ -1,6 +1,6 @@
 //! Skeletons: totals of the published runs, and the order of operations.
 
-use odonata_units::Time;
+use odonata_units::{Bytes, Time};
 use odonata_workload::collective::{Rules, choose, step};
 use odonata_workload::skeletons::*;
 use odonata_workload::{Collective, Counts, OpKind, Program, Request, Source, operations};
@@ -259,7 +259,7 @@ fn nekbone_goes_to_faces_then_corners_then_edges_and_waits_for_receives_only() {
 fn checkpoints_are_written_between_barriers_unless_told_otherwise() {
     let params = CheckpointParams {
         iterations: 2,
-        total_bytes: 40,
+        total: Bytes(40),
         ..Default::default()
     };
     let checkpoint = Checkpoint::new(4, params.clone()).unwrap();
@@ -277,6 +277,180 @@ fn checkpoints_are_written_between_barriers_unless_told_otherwise() {
     };
     let stored = Checkpoint::new(4, params).unwrap();
     assert_eq!(listing(&stored, 3), "compute write0@0 compute write1@0");
+}
+
+#[test]
+fn checkpoints_go_to_one_file_in_segments_or_strides_or_to_a_file_per_rank() {
+    let params = |file, offset, record: Option<u64>| CheckpointParams {
+        iterations: 2,
+        total: Bytes(100),
+        coordinated: false,
+        file,
+        offset,
+        record: record.map(Bytes),
+        ..Default::default()
+    };
+    let list = |rank, params| listing(&Checkpoint::new(4, params).unwrap(), rank);
+    // 25 B of each rank, in records of 10 B.
+    assert_eq!(
+        list(3, params(CheckpointFile::Shared, CheckpointOffset::ByRank, Some(10))),
+        "compute write0@75 write0@85 write0@95 compute write1@75 write1@85 write1@95"
+    );
+    assert_eq!(
+        list(3, params(CheckpointFile::Shared, CheckpointOffset::Strided, Some(10))),
+        "compute write0@30 write0@70 write0@110 compute write1@30 write1@70 write1@110"
+    );
+    assert_eq!(
+        list(3, params(CheckpointFile::PerRank, CheckpointOffset::ByRank, Some(20))),
+        "compute open3 write3@0 write3@20 close3 compute open7 write7@0 write7@20 close7"
+    );
+    // A record that is as large as the share makes strides of segments.
+    for record in [None, Some(25), Some(1_000)] {
+        let strided = params(CheckpointFile::Shared, CheckpointOffset::Strided, record);
+        let segmented = params(CheckpointFile::Shared, CheckpointOffset::ByRank, None);
+        assert_eq!(list(2, strided), list(2, segmented));
+    }
+    for file in [CheckpointFile::Shared, CheckpointFile::PerRank] {
+        let checkpoint = Checkpoint::new(4, params(file, CheckpointOffset::ByRank, Some(7))).unwrap();
+        let written: u64 = (0..4)
+            .flat_map(|rank| operations(&checkpoint, rank))
+            .map(|op| match op.kind {
+                OpKind::Write { bytes, .. } => bytes,
+                _ => 0,
+            })
+            .sum();
+        assert_eq!(written, 2 * 100);
+    }
+    let refused = |file, offset, record| Checkpoint::new(4, params(file, offset, record)).unwrap_err();
+    let text = refused(CheckpointFile::PerRank, CheckpointOffset::Strided, None);
+    assert!(text.contains("files of the ranks' own"), "{text}");
+    let text = refused(CheckpointFile::Shared, CheckpointOffset::ByRank, Some(0));
+    assert!(text.contains("record is 0 B"), "{text}");
+    let many = CheckpointParams {
+        total: Bytes(1 << 50),
+        record: Some(Bytes(1)),
+        ..Default::default()
+    };
+    assert!(Checkpoint::new(4, many).unwrap_err().contains("2^32 - 2 operations"));
+}
+
+/// What goes from rank to rank is what is not on its aggregator already, what is written is the file, once.
+#[test]
+fn collective_writes_exchange_what_aggregators_do_not_have_and_write_the_file_once() {
+    let (ranks, share, iterations) = (12u32, 600u64, 2u32);
+    let size = u64::from(ranks) * share;
+    for (record, offset) in [
+        (600, CheckpointOffset::ByRank),
+        (50, CheckpointOffset::Strided),
+        (7, CheckpointOffset::ByRank),
+    ] {
+        for aggregators in [1u32, 2, 3, 5, 12] {
+            for buffer in [37u64, 600, 100_000] {
+                let params = CheckpointParams {
+                    iterations,
+                    total: Bytes(size),
+                    coordinated: false,
+                    offset,
+                    record: Some(Bytes(record)),
+                    collective: Some(CollectiveIo {
+                        aggregators,
+                        buffer: Bytes(buffer),
+                    }),
+                    ..Default::default()
+                };
+                let checkpoint = Checkpoint::new(ranks, params).unwrap();
+                let domain = size.div_ceil(aggregators.into());
+                // The slow model: the owner of every byte, and the rank that writes it.
+                let owner = |byte: u64| match offset {
+                    CheckpointOffset::Strided => (byte / record % u64::from(ranks)) as u32,
+                    _ => (byte / share) as u32,
+                };
+                let writer = |byte: u64| (byte / domain * u64::from(ranks) / u64::from(aggregators)) as u32;
+                let moved = (0..size).filter(|&byte| owner(byte) != writer(byte)).count() as u64;
+                let (mut sent, mut received, mut written) = (0, 0, vec![0u32; size as usize]);
+                let (mut writes, mut pairs) = (0, std::collections::BTreeMap::<(u32, u32), Vec<i64>>::new());
+                for rank in 0..ranks {
+                    for op in operations(&checkpoint, rank) {
+                        match op.kind {
+                            OpKind::Isend { to, bytes, .. } => {
+                                sent += bytes;
+                                pairs.entry((rank, to)).or_default().push(bytes as i64);
+                            }
+                            OpKind::Irecv {
+                                from: Source::Rank(from),
+                                bytes,
+                                ..
+                            } => {
+                                received += bytes;
+                                pairs.entry((from, rank)).or_default().push(-(bytes as i64));
+                            }
+                            OpKind::Write { file: 0, offset, bytes } => {
+                                writes += 1;
+                                assert!(bytes <= buffer && writer(offset) == rank);
+                                (offset..offset + bytes).for_each(|byte| written[byte as usize] += 1);
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+                let times = u64::from(iterations);
+                assert_eq!(
+                    (sent, received),
+                    (times * moved, times * moved),
+                    "{aggregators} {buffer}"
+                );
+                assert!(written.iter().all(|&times| times == 1), "{aggregators} {buffer}");
+                // In every pair the sends are the receives, in their order.
+                for sizes in pairs.values() {
+                    let sends = sizes.iter().filter(|&&size| size > 0).copied();
+                    let receives = sizes.iter().filter(|&&size| size < 0).map(|size| -size);
+                    assert!(sends.eq(receives));
+                }
+                let expected: u64 = (0..u64::from(aggregators))
+                    .map(|number| (size.min((number + 1) * domain) - size.min(number * domain)).div_ceil(buffer))
+                    .sum();
+                assert_eq!(writes, expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn collective_writes_that_cannot_be_are_refused() {
+    let refused = |change: &dyn Fn(&mut CheckpointParams)| {
+        let mut params = CheckpointParams {
+            total: Bytes(4_000),
+            collective: Some(CollectiveIo::default()),
+            ..Default::default()
+        };
+        change(&mut params);
+        Checkpoint::new(4, params).unwrap_err()
+    };
+    let settings = |aggregators, buffer| {
+        Some(CollectiveIo {
+            aggregators,
+            buffer: Bytes(buffer),
+        })
+    };
+    for (text, words) in [
+        (
+            refused(&|p| p.file = CheckpointFile::PerRank),
+            "files of the ranks' own",
+        ),
+        (refused(&|p| p.offset = CheckpointOffset::Zero), "at one offset"),
+        (refused(&|p| p.collective = settings(5, 1)), "5 aggregators of 4 ranks"),
+        (refused(&|p| p.collective = settings(0, 1)), "0 aggregators of 4 ranks"),
+        (
+            refused(&|p| p.collective = settings(1, 0)),
+            "buffer of an aggregator is 0 B",
+        ),
+        (
+            refused(&|p| (p.offset, p.record) = (CheckpointOffset::Strided, Some(Bytes(300)))),
+            "records that divide it",
+        ),
+    ] {
+        assert!(text.contains(words), "{text}");
+    }
 }
 
 #[test]
@@ -307,9 +481,9 @@ fn cosmoflow_reads_ahead_unless_told_otherwise() {
 
 #[test]
 fn a_stencil_has_the_neighbours_of_its_layout() {
-    let layout = StencilLayout::Dims(vec![4, 2]);
+    let dims = Some(vec![4, 2]);
     let params = StencilParams {
-        layout,
+        dims,
         iterations: 1,
         wrap: false,
         ..Default::default()
@@ -320,7 +494,7 @@ fn a_stencil_has_the_neighbours_of_its_layout() {
         8,
         StencilParams {
             wrap: true,
-            allreduce_bytes: None,
+            allreduce: Bytes(0),
             ..params
         },
     )
@@ -405,17 +579,18 @@ fn impossible_parameters_are_errors() {
         )
         .is_err()
     );
-    let layout = |layout| {
+    let layout = |(dims, dimensions)| {
         Stencil::new(
             8,
             StencilParams {
-                layout,
+                dims,
+                dimensions,
                 ..Default::default()
             },
         )
     };
-    assert!(layout(StencilLayout::Balanced(0)).is_err() && layout(StencilLayout::Balanced(5)).is_err());
-    assert!(layout(StencilLayout::Dims(vec![])).is_err() && layout(StencilLayout::Dims(vec![3, 3])).is_err());
+    assert!(layout((None, 0)).is_err() && layout((None, 5)).is_err());
+    assert!(layout((Some(vec![]), 3)).is_err() && layout((Some(vec![3, 3]), 3)).is_err());
 }
 
 #[test]

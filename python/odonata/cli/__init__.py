@@ -11,15 +11,34 @@ A module for each command or group of commands; what all need is in `arguments` 
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import Annotated
 
 import typer
 
 from odonata import __version__
-from odonata.cli import bench, check, load_sweep, results, run, schema, trace, workload
-from odonata.cli.answer import left, say
-from odonata.errors import INTERRUPTED
+from odonata.cli import (
+    bench,
+    calibrate,
+    check,
+    device,
+    import_,
+    init,
+    load_sweep,
+    presets,
+    report,
+    results,
+    run,
+    schema,
+    streams,
+    sweep,
+    timeline,
+    trace,
+    workload,
+)
+from odonata.cli.answer import open_pipe, reported
+from odonata.errors import check_text
 
 app = typer.Typer(
     name="odonata",
@@ -44,22 +63,54 @@ def _options(
 
 
 # In the order of the help.
+app.command()(init.init)
+app.command()(presets.presets)
+app.command("import")(import_.import_)
 app.command()(run.run)
+app.command()(sweep.sweep)
 app.command("load-sweep")(load_sweep.load_sweep)
 app.command()(check.check)
 app.command()(check.describe)
 app.command()(results.summary)
+app.command()(report.report)
+app.command()(timeline.timeline)
 app.command()(results.compare)
 app.command()(bench.bench)
 app.command()(schema.schema)
+app.command()(calibrate.calibrate)
+app.add_typer(device.app, name="device")
 app.add_typer(trace.app, name="trace")
 app.add_typer(workload.app)
 
 
-def main() -> None:
-    """Entry point; nothing a user does ends in a traceback."""
+def call(arguments: list[str]) -> str | int | None:
+    """Carries out a command; its exit code. Nothing that a user does ends in a traceback."""
+    code: str | int | None = 0
     try:
-        app()
-    except KeyboardInterrupt as error:
-        say(f"stopped; {left(error)}")
-        sys.exit(INTERRUPTED)
+        with reported("--json" in arguments, writes=False):
+            for number, argument in enumerate(arguments):
+                before = arguments[number - 1] if number else ""
+                check_text(argument, before if before.startswith("-") else f"argument {number + 1}")
+            # Commands take care of what they print; help and version are left.
+            with open_pipe():
+                app(arguments, prog_name="odonata")
+    except typer.Exit as error:
+        code = error.exit_code
+    except SystemExit as error:
+        code = error.code
+    # They end with an exception, before all is printed.
+    try:
+        with open_pipe():
+            pass
+    except typer.Exit as error:
+        code = code or error.exit_code
+    return code
+
+
+def main() -> None:
+    """What the command does, once its libraries are there."""
+    streams.prepare()
+    code = call(sys.argv[1:])
+    # There is nothing more that anybody could stop in an orderly way.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.exit(code)

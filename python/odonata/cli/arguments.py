@@ -19,6 +19,7 @@ Seed = Annotated[
     int | None,
     typer.Option("--seed", min=0, max=LARGEST_SEED, help="Replace the seed of the scenario."),
 ]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Replace a file that is there.")]
 Json = Annotated[bool, typer.Option("--json", help="Answer in JSON on standard output.")]
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from odonata import interrupts
 from odonata.cli.answer import open_pipe, print_json, reported, say
 from odonata.cli.arguments import Json
 from odonata.errors import RUN_FAILED, InputError
@@ -44,7 +45,7 @@ def bench(
     from odonata import bench as benchmark
     from odonata import bench_parallel
 
-    with reported(as_json):
+    with reported(as_json, writes=False), interrupts.raised():
         if parallel:
             counts = bench_parallel.thread_counts(threads)
             report = bench_parallel.measure(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from odonata import _core, runner
+from odonata import _core, runner, speed
 from odonata.cli.answer import open_pipe, print_json, reported
-from odonata.cli.arguments import Json, Seed, Settings
+from odonata.cli.arguments import Force, Json, Seed, Settings
 from odonata.errors import INPUT_WRONG, InputError, input_errors
+from odonata.output_file import OutputFile, inputs_of
 
 ScenarioOrPreset = Annotated[
     Path, typer.Argument(metavar="SCENARIO|PRESET", help="Scenario file (TOML), or the name of a preset.")
@@ -20,25 +20,36 @@ ScenarioOrPreset = Annotated[
 
 
 def check(
-    scenario: ScenarioOrPreset, settings: Settings = None, seed: Seed = None, as_json: Json = False
+    scenario: ScenarioOrPreset,
+    settings: Settings = None,
+    seed: Seed = None,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="Also the machine, virtual channels and whether they can deadlock, traffic classes, parts "
+            "and threads.",
+        ),
+    ] = False,
+    as_json: Json = False,
 ) -> None:
-    """Say all that can be known before a run.
+    """Say what can be known before a run.
 
-    The scenario's keys and values, whether the jobs fit and where they are placed, which virtual channels the
-    routing needs, that it cannot deadlock, which traffic classes there are, on how many threads and in which
-    parts it will run here, what it will cost, and what is probably not meant. A preset and a scenario
-    without jobs have no run of which anything could be known.
+    Whether the scenario's keys and values are right, what runs where, what it will cost in time and memory,
+    baselines included, and what is probably not meant; --verbose and --json: all of it. A preset and a
+    scenario without jobs have no run of which anything could be known.
     """
-    with reported(as_json), input_errors():
-        text = _scenario_or_preset(scenario)
-        report = json.loads(_core.check(text, str(scenario), settings or [], seed))
+    with reported(as_json, writes=False), input_errors():
+        text = runner.preset_or_scenario(scenario)
+        report = speed.tell(json.loads(_core.check(text, str(scenario), settings or [], seed)))
     with open_pipe():
         if as_json:
             print_json(report)
         else:
             from odonata import check_report
 
-            check_report.show(report)
+            check_report.show(report, verbose=verbose)
     if not report["routing"]["deadlock_free"] and report["routing"]["deadlock_check"] == "refuse":
         raise typer.Exit(INPUT_WRONG)
 
@@ -54,6 +65,7 @@ def describe(
         bool,
         typer.Option("--routing", help="Also prove that the routing cannot deadlock, or show how it can."),
     ] = False,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Describe a machine, whatever runs on it.
@@ -62,12 +74,17 @@ def describe(
     cables between two halves. The scenario needs no jobs. What `--export` writes can be a machine of kind
     "graph".
     """
-    with reported(as_json), input_errors():
-        text = _scenario_or_preset(scenario)
+    with reported(as_json, writes=export is not None), input_errors():
+        if export is None and force:
+            raise InputError("there is nothing to replace", key="--force", expected="--export FILE.graphml")
+        output = None if export is None else OutputFile(export, key="--export", replace=force)
+        text = runner.preset_or_scenario(scenario)
+        if output is not None:
+            output.refuse_inputs(inputs_of(text, scenario, settings or []))
         description = json.loads(_core.describe(text, str(scenario), settings or []))
         proof = json.loads(_core.prove(text, str(scenario), settings or [])) if routing else None
-        if export is not None:
-            export.write_text(_core.graphml(text, str(scenario), settings or []), encoding="utf-8")
+        if output is not None:
+            output.write(_core.graphml(text, str(scenario), settings or []))
     with open_pipe():
         if as_json:
             print_json(description if proof is None else description | {"routing": proof})
@@ -75,23 +92,3 @@ def describe(
             from odonata import describe_report
 
             describe_report.show(description, proof)
-
-
-def _scenario_or_preset(source: Path) -> str:
-    """The scenario in a file, or one of nothing but a preset.
-
-    A file comes first: whoever has one of a preset's name means it.
-    """
-    presets = _core.preset_names()
-    if source.exists() or source.suffix or len(source.parts) != 1:
-        return runner.read_scenario(source)
-    if str(source) in presets:
-        return f'preset = "{source}"\n'
-    alike = difflib.get_close_matches(str(source).lower(), presets, n=1)
-    raise InputError(
-        "neither a file nor a preset",
-        key="SCENARIO|PRESET",
-        value=str(source),
-        expected=f"a scenario file, or one of {', '.join(presets)}",
-        hint=f"did you mean {alike[0]}?" if alike else None,
-    )

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from odonata import runner
-from odonata.cli.answer import open_pipe, print_json, reported, warn
+from odonata.cli.answer import open_pipe, print_json, reported, say, warn
 from odonata.cli.arguments import Json, ScenarioFile, Seed, Settings, result_folder
 from odonata.errors import COMPLETED, INTERRUPTED, RUN_FAILED
 from odonata.folder import ResultFolder
@@ -78,13 +78,17 @@ def load_sweep(
     seed: Seed = None,
     processes: Annotated[
         int | None,
-        typer.Option("--jobs", "-j", min=1, metavar="N", help="Loads at the same time. [default: cores]"),
+        typer.Option(
+            "--processes", "-j", min=1, metavar="N", help="Loads at the same time. [default: cores]"
+        ),
     ] = None,
     as_json: Json = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Neither progress nor table, only errors.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing result.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", "-f", help="Replace an existing result, or picture.")
+    ] = False,
 ) -> None:
     """Measure latency and accepted load over offered load.
 
@@ -92,45 +96,53 @@ def load_sweep(
     its steady state. Ctrl-C ends the sweep and keeps the loads that had ended. Loads are fractions of the
     terminal link's bandwidth.
     """
-    from odonata import load_sweep as sweeps
+    from odonata import load_curve, load_request
     from odonata import load_sweep_page as page
-    from odonata.pictures import check_picture
+    from odonata.pictures import picture
 
     with reported(as_json), runner.StopRequest() as stop, contextlib.ExitStack() as stack:
-        chosen = sweeps.parse_loads(loads)
-        options = sweeps.method_options(
-            method,
-            sample_period=sample_period,
-            warmup_periods=warmup_periods,
-            max_samples=max_samples,
-            latency_threshold=latency_threshold,
-            precision=precision,
+        asked = load_request.Request(
+            load_request.parse_loads(loads),
+            load_request.method_options(
+                method,
+                sample_period=sample_period,
+                warmup_periods=warmup_periods,
+                max_samples=max_samples,
+                latency_threshold=latency_threshold,
+                precision=precision,
+            ),
+            job,
+            saturation,
+            processes,
         )
-        check_picture(plot)
+        output = picture(plot, "--plot", replace=force)
         task = runner.Task(runner.read_scenario(scenario), str(scenario), list(settings or []), seed)
+        inputs = task.inputs()
+        if output is not None:
+            output.refuse_inputs(inputs)
         folder = None
         if out is not None:
-            folder = ResultFolder(result_folder(out, scenario), replace=force, marker=sweeps.SWEEP_FILE)
+            folder = ResultFolder(
+                result_folder(out, scenario), replace=force, marker=load_curve.SWEEP_FILE, inputs=inputs
+            )
+            stack.enter_context(folder)
+            if not quiet:
+                for text in folder.cleared:
+                    say(text)
         progress = None if quiet else stack.enter_context(page.SweepLine())
-        report = sweeps.measure(
-            task,
-            loads=chosen,
-            job=job,
-            method=options,
-            saturation=saturation,
-            workers=processes,
-            stop=stop,
-            report=progress,
-        )
+        report = load_curve.measure(task, asked, stop=stop, report=progress, folder=folder)
         if folder is not None:
-            with folder:
-                sweeps.write(report, folder.path)
-                report["results"] = str(folder.publish())
-        if plot is not None:
-            page.draw(report, plot)
+            report["results"] = str(folder.publish())
+        if output is not None:
+            try:
+                page.draw(report, output)
+            except Exception as error:
+                if folder is not None:
+                    error.add_note(f"the curve is in {report['results']}, without a picture")
+                raise
     if not quiet:
         warn(report["warnings"])
-    with open_pipe():
+    with open_pipe(report.get("results")):
         if as_json:
             print_json(report)
         elif not quiet:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +18,7 @@ def summary(
     as_json: Json = False,
 ) -> None:
     """Show the summary of an earlier run again."""
-    with reported(as_json), _whole(folder):
+    with reported(as_json, writes=False):
         from odonata import summary as contents
         from odonata import summary_page
         from odonata.results import Results
@@ -48,32 +47,15 @@ def compare(
     servers, and who waited for whom. Ratios are B / A.
     """
     threshold = 0.0 if everything else least / 100
-    with reported(as_json), contextlib.ExitStack() as checks:
+    with reported(as_json, writes=False):
         from odonata import comparison, comparison_page
         from odonata.results import Results
 
-        for folder in (a, b):
-            checks.enter_context(_whole(folder))
+        if not math.isfinite(least):
+            raise InputError("no number", key="--min", value=str(least), expected="a share in per cent")
         found = comparison.collect(Results.load(a), Results.load(b), threshold)
     with open_pipe():
         if as_json:
             print_json(found)
         else:
             comparison_page.show(found, threshold)
-
-
-@contextlib.contextmanager
-def _whole(folder: Path) -> Iterator[None]:
-    """Says what is wrong with a result folder that cannot be read."""
-    if not (folder / "run.json").is_file():
-        raise InputError("not a result of odonata", file=str(folder), expected="a folder that holds run.json")
-    try:
-        yield
-    except (KeyError, ValueError) as error:  # JSON and Arrow errors are ValueErrors
-        if isinstance(error, InputError):
-            raise
-        raise InputError(
-            f"the result is damaged: {type(error).__name__} {error}",
-            file=str(folder),
-            expected="run.json and tables as `odonata run` wrote them",
-        ) from None

@@ -37,7 +37,11 @@ def run(
     processes: Annotated[
         int | None,
         typer.Option(
-            "--jobs", "-j", min=1, metavar="N", help="Runs at the same time, with baselines. [default: cores]"
+            "--processes",
+            "-j",
+            min=1,
+            metavar="N",
+            help="Runs at the same time, with baselines. [default: cores]",
         ),
     ] = None,
     scheduler: Annotated[
@@ -85,7 +89,16 @@ def run(
         task = group.settle(
             lambda: runner.Task(runner.read_scenario(scenario), str(scenario), settings, seed)
         )
-        folder, simulation = prepare(task, target, replace=force, resume=resume, warn=say, group=group)
+        folder, simulation = prepare(
+            task,
+            target,
+            replace=force,
+            resume=resume,
+            inputs=task.inputs(),
+            warn=say,
+            group=group,
+            stop=stop,
+        )
         if resume and not quiet and group.first:
             say(f"goes on: {standing(folder.resumes)}" if folder.resumes else "begins: nothing to go on from")
         if group.first and not quiet:
@@ -94,6 +107,7 @@ def run(
             _run_shared(group, simulation, folder, stop=stop, quiet=quiet, as_json=as_json)
             return
         with folder:
+            _tell_cleared(folder, quiet=quiet)
             # Imported late: what is wrong with the input should be said at once.
             from odonata.execute import execute
             from odonata.progress import ProgressLine
@@ -128,7 +142,15 @@ def _run_shared(
     silent = quiet or not group.first
     with contextlib.nullcontext() if silent else ProgressLine() as progress:
         path = shared_run.run(group, simulation, folder, report=progress, stop=stop)
+    _tell_cleared(folder, quiet=silent)
     group.settle(lambda: _tell(path, as_json=as_json, quiet=quiet) if path else None)
+
+
+def _tell_cleared(folder: ResultFolder, *, quiet: bool) -> None:
+    """Says what killed runs had left, and is no more."""
+    if not quiet:
+        for text in folder.cleared:
+            say(text)
 
 
 def _tell(path: Path, *, as_json: bool, quiet: bool) -> None:
@@ -136,14 +158,14 @@ def _tell(path: Path, *, as_json: bool, quiet: bool) -> None:
     from odonata.results import Results
 
     results = Results.load(path)
-    with open_pipe():
+    with open_pipe(path):
         if as_json:
             print_json(results.run | {"results": str(path)})
         elif not quiet:
             from odonata import summary as contents
             from odonata import summary_page
 
-            summary_page.show(contents.collect(results))
+            summary_page.show(contents.collect(results), ending=not results.failed)
     code = exit_code(results.outcome)
     if code:
         say(results.ending)

@@ -3,29 +3,79 @@
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from odonata import _core
-from odonata.cli.answer import open_pipe, print_json
+from odonata.cli.answer import open_pipe, print_json, reported
+from odonata.errors import InputError
+
+
+class What(StrEnum):
+    """What can be described: `odonata.json_reference.schemas` has all but the first."""
+
+    scenario = "scenario"
+    run = "run"
+    summary = "summary"
+    compare = "compare"
+    check = "check"
+    describe = "describe"
+    presets = "presets"
+    preset = "preset"
+    bench = "bench"
+    bench_parallel = "bench-parallel"
+    load_sweep = "load-sweep"
+    trace_info = "trace-info"
+    trace_lint = "trace-lint"
+    trace_convert = "trace-convert"
+    trace_repeat = "trace-repeat"
+    device_bench = "device-bench"
+    device_fit = "device-fit"
+    devices = "devices"
+    device_show = "device-show"
+    workload_check = "workload-check"
+    workload_compile = "workload-compile"
+    calibrate = "calibrate"
+    import_ = "import"
+    timeline = "timeline"
 
 
 def schema(
+    what: Annotated[
+        What, typer.Argument(help="The scenario, run.json, or what a command answers with --json.")
+    ] = What.scenario,
     tables: Annotated[bool, typer.Option("--tables", help="The tables of a result instead.")] = False,
+    python: Annotated[
+        bool, typer.Option("--python", help="The scenario as classes of Python, odonata.scenario.")
+    ] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="As a page to read instead of JSON.")] = False,
 ) -> None:
     """Print the reference of scenarios or results.
 
     For scenarios that is the JSON Schema that editors complete and check with.
     """
-    from odonata.results_reference import documentation, tables_page
+    from odonata.json_reference import schemas
+    from odonata.results_reference import documentation, keys_table, tables_page
     from odonata.scenario_reference import scenario_page
 
+    with reported(False, writes=False):
+        if tables and what != What.scenario:
+            raise InputError("there are no tables of it", key="--tables", expected="no WHAT")
+        if python and (what != What.scenario or tables or markdown):
+            raise InputError("only of the scenario", key="--python", expected="no other option")
     with open_pipe():
-        if tables:
+        if python:
+            from odonata.model_source import module
+
+            print(module(json.loads(_core.schema())), end="")
+        elif tables:
             docs = documentation()
             print(tables_page(docs), end="") if markdown else print_json(docs)
-        else:
+        elif what == What.scenario:
             keys = json.loads(_core.schema())
             print(scenario_page(keys), end="") if markdown else print_json(keys)
+        else:
+            keys = schemas()[what]
+            print(keys_table(keys), end="") if markdown else print_json(keys)

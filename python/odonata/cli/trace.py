@@ -7,17 +7,31 @@ from typing import Annotated
 
 import typer
 
-from odonata.cli.answer import open_pipe, print_json, reported
-from odonata.cli.arguments import Json, Settings
+from odonata.cli.answer import open_pipe, print_json, reported, say
+from odonata.cli.arguments import Force, Json, Settings
 from odonata.errors import TRACE_WRONG, InputError
 
 app = typer.Typer(
-    help="Traces (DUMPI) and programs in files: look into them, check them, repeat and convert them.",
+    help="Traces (DUMPI, Chakra, OTF2, Darshan) and programs in files: look into, check, repeat, convert.",
     no_args_is_help=True,
 )
 
+#: Repetitions are counted with 32 bits.
+MOST_TIMES = 2**32 - 1
+
 TracePath = Annotated[
-    Path, typer.Argument(metavar="TRACE", help="Folder of the trace or program, or a .meta file.")
+    Path,
+    typer.Argument(
+        metavar="TRACE",
+        help="Folder of the trace or program, or a file of it (.meta, .et, .otf2); a Darshan log.",
+    ),
+]
+Incomplete = Annotated[
+    bool,
+    typer.Option(
+        "--incomplete",
+        help="Read what there is of files that are not whole, as those of a program that died.",
+    ),
 ]
 
 
@@ -28,18 +42,24 @@ def trace_info(
         Path | None,
         typer.Option("--matrix", metavar="FILE", help="Picture of who sends how much to whom, PNG or SVG."),
     ] = None,
+    incomplete: Incomplete = False,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Say what is in a trace: ranks, calls, messages, bytes and times."""
     from odonata import trace_report as report
-    from odonata.pictures import check_picture
+    from odonata.pictures import picture
 
-    with reported(as_json):
-        check_picture(matrix, "--matrix")
-        found = report.info(trace)
-        flows = report.matrix(trace) if matrix is not None or not as_json else []
-        if matrix is not None:
-            report.draw_matrix(flows, found["nranks"], found["name"], matrix)
+    with reported(as_json, writes=matrix is not None):
+        if matrix is None and force:
+            raise InputError("there is nothing to replace", key="--force", expected="--matrix FILE")
+        output = picture(matrix, "--matrix", replace=force, inputs=report.files_of(trace))
+        found = report.info(trace, incomplete=incomplete)
+        flows = []
+        if output is not None or not as_json:
+            flows = report.matrix(trace, incomplete=incomplete)
+        if output is not None:
+            report.draw_matrix(flows, found["nranks"], found["name"], output)
     with open_pipe():
         if as_json:
             print_json(found)
@@ -52,12 +72,12 @@ def trace_lint(trace: TracePath, as_json: Json = False) -> None:
     """Look for what is wrong with a trace.
 
     Messages that nobody receives, collectives that do not agree, communicators that cannot be told,
-    impossible times, counts that differ from the footer's, files that are cut off. Exit code: 0 nothing is
+    impossible times, counts that differ from the footer's, files that are not whole. Exit code: 0 nothing is
     wrong, 1 something is, 2 it cannot be read. Notes say what is replayed other than recorded.
     """
     from odonata import trace_report as report
 
-    with reported(as_json):
+    with reported(as_json, writes=False):
         findings = report.lint(trace)
     with open_pipe():
         if as_json:
@@ -83,7 +103,10 @@ def trace_convert(
     ] = None,
     settings: Settings = None,
     times: Annotated[
-        int, typer.Option("--repeat", "-n", min=1, metavar="N", help="How often, one after the other.")
+        int,
+        typer.Option(
+            "--repeat", "-n", min=1, max=MOST_TIMES, metavar="N", help="How often, one after the other."
+        ),
     ] = 1,
     compute_scale: Annotated[
         float,
@@ -92,12 +115,41 @@ def trace_convert(
         ),
     ] = 1.0,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace a program that is there.")] = False,
+    incomplete: Incomplete = False,
+    interface: Annotated[
+        str | None,
+        typer.Option(
+            "--interface",
+            metavar="NAME",
+            help="Of a Darshan log: accesses as the file system saw them (posix), or as the application "
+            "asked for them (mpi-io). [default: posix]",
+        ),
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--without",
+            metavar="PATTERN",
+            help="Of a Darshan log: leave out files whose names fit, as '<STD*'; may be repeated.",
+        ),
+    ] = None,
+    ranks: Annotated[
+        int | None,
+        typer.Option(
+            "--ranks",
+            min=1,
+            max=1 << 24,
+            metavar="N",
+            help="Of a Chakra trace of one rank: let N ranks do the same. [default: as the trace has]",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write a program in files (docs/programs.md).
 
-    From a trace (DUMPI) or another program, or from a job of a scenario, whatever it runs. It appears when it
-    is complete, or not at all.
+    From a trace (DUMPI, Chakra, OTF2, Darshan) or another program, or from a job of a scenario, whatever it
+    runs. It appears when it is complete, or not at all. What a trace does not say is listed on standard
+    error.
     """
     from odonata import trace_report as report
 
@@ -109,35 +161,37 @@ def trace_convert(
                 expected="a scenario (TOML) with a job that runs it",
                 hint="program, ranks and args are keys of a job: docs/conceptual.md",
             )
-        if source.is_file() and source.suffix != ".meta":
-            if times != 1 or compute_scale != 1.0:
-                key = "--repeat" if times != 1 else "--compute-scale"
-                raise InputError(
-                    "a job says that itself",
-                    key=key,
-                    expected="a trace or program",
-                    hint="--set jobs.0.KEY=VALUE",
-                )
-            ranks, operations = report.convert_job(source, job, out, settings or [], force=force)
-        else:
-            if job is not None or settings:
-                raise InputError(
-                    "a trace has no jobs", key="--job" if job is not None else "--set", expected="a scenario"
-                )
-            ranks, operations = report.convert(
-                source, out, times=times, compute_scale=compute_scale, force=force
-            )
-    with open_pipe():
+        written = report.convert(
+            source,
+            out,
+            job=job,
+            settings=settings or [],
+            times=times,
+            compute_scale=compute_scale,
+            force=force,
+            incomplete=incomplete,
+            interface=interface,
+            without=without or [],
+            ranks=ranks,
+        )
+    for text in written.cleared:
+        say(text)
+    for text in written.notes:
+        say(text)
+    with open_pipe(out):
         if as_json:
-            print_json({"program": str(out), "ranks": ranks, "operations": operations})
+            answer = {"program": str(out), "ranks": written.ranks, "operations": written.operations}
+            print_json({**answer, "notes": list(written.notes)} if written.notes else answer)
         else:
-            print(f"{out}: {ranks} ranks, {operations} operations")
+            print(f"{out}: {written.ranks} ranks, {written.operations} operations")
 
 
 @app.command("repeat")
 def trace_repeat(
     trace: TracePath,
-    times: Annotated[int, typer.Option("--times", "-n", min=1, metavar="N", help="How often.")],
+    times: Annotated[
+        int, typer.Option("--times", "-n", min=1, max=MOST_TIMES, metavar="N", help="How often.")
+    ],
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write; it must not exist.")
     ],
@@ -151,7 +205,9 @@ def trace_repeat(
     from odonata import trace_report as report
 
     with reported(as_json):
-        report.repeat(trace, out, times)
-    with open_pipe():
+        cleared = report.repeat(trace, out, times)
+    for text in cleared:
+        say(text)
+    with open_pipe(out):
         if as_json:
             print_json({"trace": str(out)})

@@ -23,15 +23,26 @@ ProgramFile = Annotated[Path, typer.Argument(metavar="FILE", help="Program (.ncp
 Strict = Annotated[
     bool, typer.Option("--strict", help="Accept only what release 1.5.1b of the reference accepts.")
 ]
+IgnoreUnknownBackend = Annotated[
+    bool,
+    typer.Option(
+        "--ignore-unknown-backend", help="Pass over text for a back end that is not known, with a warning."
+    ),
+]
 
 
 @app.command("check")
-def workload_check(program: ProgramFile, strict: Strict = False, as_json: Json = False) -> None:
+def workload_check(
+    program: ProgramFile,
+    strict: Strict = False,
+    ignore_unknown_backend: IgnoreUnknownBackend = False,
+    as_json: Json = False,
+) -> None:
     """Say what is wrong with a program, and which options it has."""
     from odonata import workload
 
-    with reported(as_json):
-        report = workload.checked(program, strict=strict)
+    with reported(as_json, writes=False):
+        report = workload.checked(program, strict=strict, ignore_unknown_backend=ignore_unknown_backend)
     for text in [*(error["shown"] for error in report["errors"]), *report["warnings"]]:
         say(text)
     with open_pipe():
@@ -58,7 +69,7 @@ def workload_format(
     """
     from odonata import workload
 
-    with reported(False):
+    with reported(False, writes=write):
         if write and check:
             raise InputError("one of them", key="--write", expected="--write or --check")
         before, after = workload.formatted(program)
@@ -82,6 +93,7 @@ def workload_compile(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Of random tasks.")] = 1,
     strict: Strict = False,
+    ignore_unknown_backend: IgnoreUnknownBackend = False,
     as_json: Json = False,
 ) -> None:
     """List every operation of every task, and whether all come to their end.
@@ -90,8 +102,15 @@ def workload_compile(
     """
     from odonata import workload
 
-    with reported(as_json):
-        content, failure = workload.record(program, tasks, args or [], seed=seed, strict=strict)
+    with reported(as_json, writes=False):
+        content, failure = workload.record(
+            program,
+            tasks,
+            args or [],
+            seed=seed,
+            strict=strict,
+            ignore_unknown_backend=ignore_unknown_backend,
+        )
     if failure is not None:
         say(failure)
     with open_pipe():

@@ -4,3 +4,9 @@
 and bytes. `exact` compares what has to be equal, `close` what is to be near, `report` shows both, `runs` runs
 the scenarios.
 """
+
+import sys
+from pathlib import Path
+
+# study_tools, which all studies share, lies beside them.
+sys.path.append(str(Path(__file__).parents[2]))

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from study_tools.table import Table
+
 from mfnetsim_study import close, exact
 from mfnetsim_study.close import Quantity, Saturation, Verdict
 from mfnetsim_study.data import LINK_CLASSES, RunData
@@ -38,37 +40,6 @@ class Comparison:
     def failed(self) -> list[Check]:
         """Exact checks that do not hold."""
         return [check for check in self.checks if not check.passed]
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of text; the first `left` columns are flush left, the others right."""
-
-    title: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    left: int = 1
-
-    def text(self) -> str:
-        """Aligned columns."""
-        widths = [max(map(len, column)) for column in zip(self.header, *self.rows, strict=True)]
-        lines = [
-            self.title,
-            "",
-            self._line(self.header, widths),
-            self._line(["-" * w for w in widths], widths),
-        ]
-        return "\n".join([*lines, *(self._line(row, widths) for row in self.rows)]) + "\n"
-
-    def markdown(self) -> str:
-        """A table of GitHub's Markdown."""
-        rule = ["---" if i < self.left else "---:" for i in range(len(self.header))]
-        rows = [self.header, rule, *self.rows]
-        return f"{self.title}\n\n" + "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
-
-    def _line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
-        pairs = enumerate(zip(cells, widths, strict=True))
-        return "  ".join(c.ljust(w) if i < self.left else c.rjust(w) for i, (c, w) in pairs).rstrip()
 
 
 def details(comparison: Comparison) -> list[Table]:

@@ -158,7 +158,7 @@ def perform(
             return Done(name, folder, reused=True)
         announce(f"{name}: running")
         arguments = [word for override in overrides for word in ("--set", override)]
-        arguments += ["--jobs", str(processes)] if processes else []
+        arguments += ["--processes", str(processes)] if processes else []
         made_from = origin(name, kind, overrides)
         return _run(name, folder, kind.scenario(name), made_from, [*arguments, *QUIET[at_once > 1]])
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from mfnetsim_study.data import Iteration, Link, LinkKey, Rank, RunData, Server
 
-REPOSITORY = Path(__file__).resolve().parents[3]
+#: The stored values; the README there says where they are from.
+FOLDER = Path(__file__).resolve().parents[1] / "reference"
 
 #: Applications in the order in which a mix lists them.
 ORDER = ("milc", "nekbone", "checkpoint", "cosmoflow")
@@ -31,22 +31,16 @@ NS = 1e-9
 GROUP = 8
 
 
-def folder() -> Path:
-    """Where the reference data are, if they are."""
-    shared = os.environ.get("ODONATA_SHARED")
-    return (Path(shared) if shared else REPOSITORY.parent / "shared") / "reference" / "mfnetsim"
+def summary() -> dict[str, Any]:
+    """The overview of all stored runs, by name."""
+    overview: dict[str, Any] = json.loads((FOLDER / "summary.json").read_text(encoding="utf-8"))
+    return overview
 
 
-def summary(path: Path) -> dict[str, Any]:
-    """The overview of all stored runs, by name; empty where there are none."""
-    file = path / "summary.json"
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-
-
-def load(name: str, path: Path) -> RunData:
+def load(name: str) -> RunData:
     """The stored run `name`."""
-    simulator = summary(path)[name]["simulator"]
-    servers = path / "servers" / f"{name}.csv.gz"
+    simulator = summary()[name]["simulator"]
+    servers = FOLDER / "servers" / f"{name}.csv.gz"
     return RunData(
         name=name,
         messages=simulator["network_messages"],
@@ -55,23 +49,23 @@ def load(name: str, path: Path) -> RunData:
         hops_mean=simulator["mean_hops"],
         wall_s=simulator["wall_s"],
         ranks=sorted(
-            (_rank(row) for row in _rows(path / "ranks" / f"{name}.csv.gz")),
+            (_rank(row) for row in _rows(FOLDER / "ranks" / f"{name}.csv.gz")),
             key=lambda rank: (ORDER.index(rank.app), rank.rank),
         ),
-        links=decode(labelled_links(name, path)),
+        links=decode(labelled_links(name)),
         servers={int(row["server"]): _server(row) for row in _rows(servers)} if servers.is_file() else {},
         iterations={
             file.name.removeprefix(f"{name}-").removesuffix(".csv.gz"): [
                 _iteration(row) for row in _rows(file)
             ]
-            for file in sorted((path / "iterations").glob(f"{name}-*.csv.gz"))
+            for file in sorted((FOLDER / "iterations").glob(f"{name}-*.csv.gz"))
         },
     )
 
 
-def labelled_links(name: str, path: Path) -> dict[LinkKey, Link]:
+def labelled_links(name: str) -> dict[LinkKey, Link]:
     """The links of a run as the published table labels them."""
-    return dict(_link(row) for row in _rows(path / "links" / f"{name}.csv.gz"))
+    return dict(_link(row) for row in _rows(FOLDER / "links" / f"{name}.csv.gz"))
 
 
 def decode(labelled: dict[LinkKey, Link]) -> dict[LinkKey, Link]:

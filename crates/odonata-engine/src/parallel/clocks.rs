@@ -1,46 +1,48 @@
-//! Clocks of parts, for rounds in which windows [slide](super::slide).
+//! Clocks of parts: lower bounds on their future, for [asynchronous](super::asynchronous) rounds.
 //!
-//! Nothing that a part will still do in the round, or take back, is before its clock. So a part may do all that is before the
-//! clocks of those that can send to it, plus their delays, and its own clock follows (Chandy and Misra, "Distributed simulation", IEEE
-//! TSE 5, 1979; what they send as null messages is read here). Somebody's clock is always the least, and can go on.
+//! A part will neither do nor roll back anything before its clock in the round. So a part may handle all events before
+//! the minimum, over the parts that can send to it, of clock plus delay; then it advances its own clock (Chandy and
+//! Misra, "Distributed simulation", IEEE TSE 5, 1979; a clock is a null message that is read instead of sent). The part
+//! with the least clock can always advance, so there is no deadlock.
 //!
-//! Who reads a clock finds in the inbox all that was sent before the clock was set: letters are posted before.
+//! A thread that reads a clock finds in the inbox all messages that were sent before the clock was set, because
+//! messages are routed first.
 
-use super::reach::{Horizon, Reach};
-use super::sync::{AtomicBool, AtomicU64, Ordering, Padded};
+use super::distances::{Distances, Horizon};
+use super::sync::{AtomicBool, AtomicU64, CachePadded, Ordering};
 use crate::core::{HALT_GRID, after, halt_end};
 use crate::{Partition, Time};
 use std::ops::Range;
 
-/// How long a round is at most, in lookaheads and in milestones: enough to make up for what agreeing on it costs. Clocks
-/// are moved on even where there is nothing to do.
+/// The longest round, in lookaheads and in synchronisation points: long enough to amortise the global reduction. Short
+/// enough because clocks are advanced even where there is nothing to do.
 const LOOKAHEADS: u64 = 256;
-const MILESTONES: u64 = 16;
-/// And, about, in events: between rounds a run can be interrupted.
+const SYNC_POINTS: u64 = 16;
+/// The same in events, approximately: a run can be interrupted only between rounds.
 const EVENTS: u64 = 1 << 16;
 
 /// See the [module](self). Parts are those of this process, counted from 0.
 #[derive(Debug)]
 pub(super) struct Clocks {
-    clocks: Vec<Padded<AtomicU64>>,
+    clocks: Vec<CachePadded<AtomicU64>>,
     /// The least of all delays.
     lookahead: Time,
-    /// Where parts are held up in this round by those of other processes. Written between rounds.
+    /// The bounds that the parts of other processes impose in this round. Written between rounds.
     caps: Vec<AtomicU64>,
-    /// Per part, those here that can send to it, with their delays.
+    /// Per part, the parts of this process that can send to it, with their delays.
     senders: Vec<Vec<(u32, Time)>>,
-    /// Where all parts wait for each other: nobody goes beyond a multiple of [`HALT_GRID`](crate::HALT_GRID) before it is known that
-    /// no part has halted the run before it.
-    milestone: Padded<AtomicU64>,
-    /// The last milestone of the round. Written between rounds.
+    /// The next global synchronisation point. No part passes a multiple of [`HALT_GRID`](crate::HALT_GRID) before it is
+    /// known that no part has halted the run before it.
+    sync_point: CachePadded<AtomicU64>,
+    /// The last synchronisation point of the round. Written between rounds.
     limit: AtomicU64,
-    /// Parts that are not yet at the milestone.
-    behind: Padded<AtomicU64>,
+    /// Parts that have not reached the synchronisation point.
+    behind: CachePadded<AtomicU64>,
     /// A part has halted the run.
     halted: AtomicBool,
     over: AtomicBool,
-    /// Which threads look after their parts.
-    present: Vec<Padded<AtomicBool>>,
+    /// Which threads are running their parts.
+    active: Vec<CachePadded<AtomicBool>>,
 }
 
 impl Clocks {
@@ -53,55 +55,55 @@ impl Clocks {
                 .collect()
         });
         Clocks {
-            clocks: here.clone().map(|_| Padded::default()).collect(),
+            clocks: here.clone().map(|_| CachePadded::default()).collect(),
             lookahead: partition.lookahead(),
             caps: here.clone().map(|_| AtomicU64::new(0)).collect(),
             senders: senders.collect(),
-            milestone: Padded::default(),
+            sync_point: CachePadded::default(),
             limit: AtomicU64::new(0),
-            behind: Padded::default(),
+            behind: CachePadded::default(),
             halted: AtomicBool::new(false),
             over: AtomicBool::new(false),
-            present: (0..threads).map(|_| Padded::default()).collect(),
+            active: (0..threads).map(|_| CachePadded::default()).collect(),
         }
     }
 
-    /// Leader, between rounds: sets the clocks of the parts from `first` on. `horizon` says how far all are, those of other
-    /// processes too, which stay where they are for this round. Nothing from `limit` on is handled. A lookahead is expected to have
-    /// so many `events`.
-    pub(super) fn begin(&self, first: usize, reach: &Reach, horizon: &mut Horizon, limit: Time, events: u64) {
-        reach.set_clocks(horizon);
+    /// Leader, between rounds: sets the clocks of the parts from `first` on. `horizon` has the next events of all
+    /// parts; those of other processes do not advance in this round. Nothing from `limit` on is handled. `events` are
+    /// expected in a lookahead.
+    pub(super) fn begin(&self, first: usize, distances: &Distances, horizon: &mut Horizon, limit: Time, events: u64) {
+        distances.set_clocks(horizon);
         let lookaheads = (EVENTS / events.max(1)).clamp(1, LOOKAHEADS);
         let lookaheads = self.lookahead.0.saturating_mul(lookaheads);
-        let limit = limit.min(horizon.first() + Time(lookaheads.min(HALT_GRID.0 * MILESTONES)));
+        let limit = limit.min(horizon.first() + Time(lookaheads.min(HALT_GRID.0 * SYNC_POINTS)));
         let parts = horizon.parts();
         let here = first..first + self.clocks.len();
         let all_are_here = here.len() == parts;
-        let milestone = limit.min(after(halt_end(horizon.first())));
+        let sync_point = limit.min(after(halt_end(horizon.first())));
         let mut behind = 0;
-        for (seat, part) in here.clone().enumerate() {
-            let (clock, cap) = (horizon.clock(part), reach.safe_from_others(part, &here, horizon));
-            self.clocks[seat].store(clock.0, Ordering::Relaxed);
-            self.caps[seat].store(cap.0, Ordering::Relaxed);
-            behind += u64::from(clock < cap.min(milestone));
+        for (slot, part) in here.clone().enumerate() {
+            let (clock, cap) = (horizon.clock(part), distances.safe_from_others(part, &here, horizon));
+            self.clocks[slot].store(clock.0, Ordering::Relaxed);
+            self.caps[slot].store(cap.0, Ordering::Relaxed);
+            behind += u64::from(clock < cap.min(sync_point));
         }
-        let limit = if all_are_here { limit } else { milestone };
+        let limit = if all_are_here { limit } else { sync_point };
         self.limit.store(limit.0, Ordering::Relaxed);
-        self.milestone.store(milestone.0, Ordering::Relaxed);
+        self.sync_point.store(sync_point.0, Ordering::Relaxed);
         self.behind.store(behind, Ordering::Relaxed);
         self.halted.store(false, Ordering::Relaxed);
         self.over.store(behind == 0, Ordering::Relaxed);
     }
 
-    /// How far the part is.
+    /// The clock of the part.
     #[inline]
-    pub(super) fn clock(&self, seat: usize) -> Time {
-        Time(self.clocks[seat].load(Ordering::Acquire))
+    pub(super) fn clock(&self, slot: usize) -> Time {
+        Time(self.clocks[slot].load(Ordering::Acquire))
     }
 
-    /// Nobody goes beyond this for the time being.
-    pub(super) fn milestone(&self) -> Time {
-        Time(self.milestone.load(Ordering::Acquire))
+    /// The next synchronisation point.
+    pub(super) fn sync_point(&self) -> Time {
+        Time(self.sync_point.load(Ordering::Acquire))
     }
 
     /// The end of the round.
@@ -109,51 +111,52 @@ impl Clocks {
         Time(self.limit.load(Ordering::Relaxed))
     }
 
-    /// Where the part waits for the others, this time.
+    /// Where the part has to wait for the others in this step.
     #[inline]
-    fn stop(&self, seat: usize) -> Time {
-        Time(self.caps[seat].load(Ordering::Relaxed)).min(self.milestone())
+    fn stop(&self, slot: usize) -> Time {
+        Time(self.caps[slot].load(Ordering::Relaxed)).min(self.sync_point())
     }
 
-    /// Before when nothing can come to the part any more; `None` if it has done all there is to do before.
+    /// The time before which no message can arrive at the part any more; `None` if its clock is there already.
     #[inline]
-    pub(super) fn bound(&self, seat: usize) -> Option<Time> {
-        let (clock, mut bound) = (self.clock(seat), self.stop(seat));
-        for &(sender, delay) in &self.senders[seat] {
+    pub(super) fn bound(&self, slot: usize) -> Option<Time> {
+        let (clock, mut bound) = (self.clock(slot), self.stop(slot));
+        for &(sender, delay) in &self.senders[slot] {
             if clock >= bound {
                 return None;
             }
-            // With the clock comes what the sender had posted before.
+            // Acquire: everything that the sender had routed before is visible with its clock.
             bound = bound.min(self.clock(sender as usize) + delay);
         }
         (clock < bound).then_some(bound)
     }
 
-    /// Who has the part says how far it is, after having posted what it has for others; `halted`: it has halted the run before that.
-    pub(super) fn pass(&self, seat: usize, clock: Time, halted: bool) {
-        let stop = self.stop(seat);
+    /// Sets the clock of a part, by the thread that runs it, after the messages of the part were routed. `halted`: the
+    /// part has halted the run before that time.
+    pub(super) fn advance(&self, slot: usize, clock: Time, halted: bool) {
+        let stop = self.stop(slot);
         if halted {
             self.halted.store(true, Ordering::Relaxed);
         }
-        // Who has the part is the only one to write its clock.
-        let before = self.clock(seat);
+        // Only the thread that runs the part writes its clock.
+        let before = self.clock(slot);
         debug_assert!(before <= clock, "a clock does not go back");
         if before == clock {
             return;
         }
-        self.clocks[seat].store(clock.0, Ordering::Release);
+        self.clocks[slot].store(clock.0, Ordering::Release);
         if before < stop && clock >= stop && self.behind.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.go_on();
+            self.next_sync_point();
         }
     }
 
-    /// By the last that has come to the milestone: sets the next one, or ends the round.
-    fn go_on(&self) {
-        let milestone = self.milestone();
-        let next = after(halt_end(milestone)).min(self.limit());
-        if next > milestone && !self.halted.load(Ordering::Relaxed) {
+    /// Called by the last part that reaches a synchronisation point: sets the next one, or ends the round.
+    fn next_sync_point(&self) {
+        let sync_point = self.sync_point();
+        let next = after(halt_end(sync_point)).min(self.limit());
+        if next > sync_point && !self.halted.load(Ordering::Relaxed) {
             self.behind.store(self.clocks.len() as u64, Ordering::Relaxed);
-            self.milestone.store(next.0, Ordering::Release);
+            self.sync_point.store(next.0, Ordering::Release);
         } else {
             self.over.store(true, Ordering::Release);
         }
@@ -164,21 +167,21 @@ impl Clocks {
         self.over.load(Ordering::Acquire)
     }
 
-    /// The round ends here for everybody.
-    pub(super) fn break_off(&self) {
+    /// Ends the round for all parts.
+    pub(super) fn abort(&self) {
         self.over.store(true, Ordering::Release);
     }
 
-    /// A thread begins to look after its parts, or does not any more: it says so, or others find that it does nothing.
-    pub(super) fn set_present(&self, thread: usize, present: bool) {
-        if self.is_present(thread) != present {
-            self.present[thread].store(present, Ordering::Relaxed);
+    /// A thread says whether it runs its parts. Others may also find that it does not.
+    pub(super) fn set_active(&self, thread: usize, active: bool) {
+        if self.is_active(thread) != active {
+            self.active[thread].store(active, Ordering::Relaxed);
         }
     }
 
-    /// Whether a thread looks after its parts.
-    pub(super) fn is_present(&self, thread: usize) -> bool {
-        self.present[thread].load(Ordering::Relaxed)
+    /// Whether a thread runs its parts.
+    pub(super) fn is_active(&self, thread: usize) -> bool {
+        self.active[thread].load(Ordering::Relaxed)
     }
 }
 
@@ -201,7 +204,7 @@ mod tests {
         let mut horizon = Horizon::new();
         horizon.set(next.into_iter(), after(halt_end(next.into_iter().min().unwrap())));
         let clocks = Clocks::new(&partition, here.clone(), 1);
-        clocks.begin(here.start, &Reach::new(&partition), &mut horizon, limit, 1);
+        clocks.begin(here.start, &Distances::new(&partition), &mut horizon, limit, 1);
         clocks
     }
 
@@ -209,60 +212,60 @@ mod tests {
     fn a_part_goes_as_far_as_those_let_it_that_can_send_to_it() {
         let clocks = begun(0..3, [100, 105, 900].map(Time), Time(10_000));
         // 100 + 10, 105 + 20; of part 0, by part 1, 105 + 30.
-        let bounds = [0, 1, 2].map(|seat| clocks.bound(seat));
+        let bounds = [0, 1, 2].map(|slot| clocks.bound(slot));
         assert_eq!(bounds, [Some(Time(135)), Some(Time(110)), None]);
-        clocks.pass(0, Time(120), false);
+        clocks.advance(0, Time(120), false);
         assert_eq!((clocks.bound(0), clocks.bound(1)), (Some(Time(135)), Some(Time(130))));
-        clocks.pass(1, Time(130), false);
+        clocks.advance(1, Time(130), false);
         // The clock of part 2 was what part 1 let it have: 105 + 20.
         assert_eq!((clocks.bound(1), clocks.bound(2)), (None, Some(Time(150))));
     }
 
     #[test]
-    fn all_wait_for_each_other_at_milestones_and_the_round_ends_at_the_limit() {
+    fn all_wait_for_each_other_at_synchronisation_points_and_the_round_ends_at_the_limit() {
         let grid = HALT_GRID;
         let clocks = begun(0..3, [Time(grid.0 - 100); 3], grid + Time(7));
-        for milestone in [grid, grid + Time(7)] {
-            assert_eq!(clocks.milestone(), milestone);
-            for seat in 0..3 {
+        for sync_point in [grid, grid + Time(7)] {
+            assert_eq!(clocks.sync_point(), sync_point);
+            for slot in 0..3 {
                 assert!(!clocks.is_over());
-                clocks.pass(seat, milestone, false);
+                clocks.advance(slot, sync_point, false);
             }
         }
         assert!(clocks.is_over());
     }
 
     #[test]
-    fn who_halts_the_run_lets_nobody_go_beyond_the_next_milestone() {
+    fn after_a_halt_no_part_passes_the_next_synchronisation_point() {
         let clocks = begun(0..3, [Time(HALT_GRID.0 - 100); 3], Time::NEVER);
-        (0..3).for_each(|seat| clocks.pass(seat, HALT_GRID, seat == 1));
-        assert!(clocks.is_over() && clocks.milestone() == HALT_GRID);
+        (0..3).for_each(|slot| clocks.advance(slot, HALT_GRID, slot == 1));
+        assert!(clocks.is_over() && clocks.sync_point() == HALT_GRID);
     }
 
-    /// Part 2 is elsewhere. What it may send comes at 105 + 20, which it may hear of at the earliest, plus 500.
+    /// Part 2 is in another process. The earliest message that it can get is at 105 + 20, its answer arrives 500 later.
     #[test]
     fn parts_of_other_processes_stay_where_they_are() {
         let clocks = begun(0..2, [100, 105, 900].map(Time), Time(10_000));
         for _ in 0..100 {
-            for seat in 0..2 {
-                if let Some(bound) = clocks.bound(seat) {
-                    clocks.pass(seat, bound, false);
+            for slot in 0..2 {
+                if let Some(bound) = clocks.bound(slot) {
+                    clocks.advance(slot, bound, false);
                 }
             }
         }
         assert!(clocks.is_over());
-        assert_eq!([0, 1].map(|seat| clocks.clock(seat)), [625, 635].map(Time));
+        assert_eq!([0, 1].map(|slot| clocks.clock(slot)), [625, 635].map(Time));
     }
 
     #[test]
     fn what_is_far_ahead_at_the_beginning_is_not_waited_for() {
         let limit = Time(150);
         let clocks = begun(0..3, [100, 105, 900].map(Time), limit);
-        for seat in [0, 1] {
-            clocks.pass(seat, limit, false);
+        for slot in [0, 1] {
+            clocks.advance(slot, limit, false);
             assert!(!clocks.is_over());
         }
-        clocks.pass(2, limit, false);
+        clocks.advance(2, limit, false);
         assert!(clocks.is_over());
     }
 }

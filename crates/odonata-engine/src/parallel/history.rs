@@ -1,70 +1,70 @@
-//! What a part has done and may have to take back: all that is needed for that besides the undo logs of the model.
+//! The processed-event queue of a part: what has to be known to roll events back, besides the undo logs of the model.
 
-use super::inputs::{Input, Place};
-use super::letters::Recall;
-use crate::core::Core;
+use super::input_queue::{InputMessage, Position};
+use super::messages::AntiMessage;
+use crate::core::{Core, due};
 use crate::wheel::Scheduled;
-use crate::{Context, Key, Lp, Mode, Model, Moment, Speculative, Time};
+use crate::{Context, Key, Lp, Mode, Model, Savepoint, Speculative, Time};
 use std::collections::VecDeque;
 
-/// One thing done. What it did is in the other queues of the [`History`], so many entries of each.
+/// One step that can be rolled back. Its effects are the last entries of the other queues of the [`History`].
 #[derive(Clone, Copy, Debug)]
 struct Entry<E> {
     what: What<E>,
-    place: Place,
-    /// The time of the part before.
+    position: Position,
+    /// The part's time before the step.
     before: Time,
-    /// Sequence numbers taken.
+    /// Number of sequence numbers used.
     sequences: u32,
-    /// Events queued in the part.
+    /// Number of events queued in the part.
     queued: u32,
-    /// Letters to other parts.
+    /// Number of messages sent to other parts.
     sent: u32,
     halted: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum What<E> {
-    /// An event from the queue was handled.
+    /// An event of the queue was handled.
     Event(Scheduled<E>),
-    /// A letter was taken in; the event of a parcel was handled.
-    Letter,
+    /// A message was received; if it was a remote event, that was handled.
+    Message,
 }
 
-/// A letter of a model.
-pub(super) type InputOf<M> = Input<<M as Model>::Parcel, <M as Model>::Token>;
+/// A message for a part of the model.
+pub(super) type InputMessageOf<M> = InputMessage<<M as Model>::RemoteEvent, <M as Model>::RemoteUpdate>;
 
-/// See the [module](self). Its entries are numbered by [`Moment`]s.
+/// See the [module](self). Its entries are numbered by [`Savepoint`]s.
 #[derive(Debug)]
 pub(super) struct History<M: Model> {
     entries: VecDeque<Entry<M::Event>>,
-    /// The moment of the next entry.
-    next: Moment,
-    letters: VecDeque<InputOf<M>>,
+    /// The savepoint of the next entry.
+    next: Savepoint,
+    messages: VecDeque<InputMessageOf<M>>,
     queued: VecDeque<(Lp, Key)>,
-    /// To which part.
-    sent: VecDeque<(u32, Recall<M::Token>)>,
-    /// When and how the part had halted before an entry did.
+    /// The receiving part, and what cancels the message.
+    sent: VecDeque<(u32, AntiMessage<M::RemoteUpdate>)>,
+    /// The part's `halted` before an entry changed it.
     halted: VecDeque<Option<(Time, u32)>>,
 }
 
-/// What was taken back.
-pub(super) struct Undone<M: Model> {
-    /// Events and letters that wait again, the last first.
+/// What a rollback has to requeue, remove and cancel.
+pub(super) struct RolledBack<M: Model> {
+    /// Events and messages that are pending again, in reverse order.
     pub(super) events: Vec<Scheduled<M::Event>>,
-    pub(super) letters: Vec<InputOf<M>>,
-    /// Events that were queued and are not to be.
+    pub(super) messages: Vec<InputMessageOf<M>>,
+    /// Events that were queued by what is rolled back.
     pub(super) queued: Vec<(Lp, Key)>,
-    /// What others were sent, the last first.
-    pub(super) sent: Vec<(u32, Recall<M::Token>)>,
+    /// Anti-messages for what was sent to other parts, in reverse order.
+    pub(super) sent: Vec<(u32, AntiMessage<M::RemoteUpdate>)>,
 }
 
 impl<M: Model> History<M> {
     pub(super) const fn new() -> Self {
         History {
             entries: VecDeque::new(),
-            next: Moment(0),
-            letters: VecDeque::new(),
+            next: Savepoint(0),
+            messages: VecDeque::new(),
             queued: VecDeque::new(),
             sent: VecDeque::new(),
             halted: VecDeque::new(),
@@ -79,50 +79,52 @@ impl<M: Model> History<M> {
         self.entries.len()
     }
 
-    /// Bytes of all entries.
+    /// Size in bytes.
     pub(super) fn memory(&self) -> usize {
         self.entries.len() * size_of::<Entry<M::Event>>()
-            + self.letters.len() * size_of::<InputOf<M>>()
+            + self.messages.len() * size_of::<InputMessageOf<M>>()
             + self.queued.len() * size_of::<(Lp, Key)>()
-            + self.sent.len() * size_of::<(u32, Recall<M::Token>)>()
+            + self.sent.len() * size_of::<(u32, AntiMessage<M::RemoteUpdate>)>()
     }
 
-    /// The place of the last thing done.
-    pub(super) fn last(&self) -> Option<Place> {
-        self.entries.back().map(|entry| entry.place)
+    /// The position of the last entry.
+    pub(super) fn last(&self) -> Option<Position> {
+        self.entries.back().map(|entry| entry.position)
     }
 
-    /// The place of the first.
-    pub(super) fn first(&self) -> Option<Place> {
-        self.entries.front().map(|entry| entry.place)
+    /// The position of the first entry.
+    pub(super) fn first(&self) -> Option<Position> {
+        self.entries.front().map(|entry| entry.position)
     }
 
-    /// The place of the letter that `recall` means, if it was taken in.
-    pub(super) fn find(&self, recall: &Recall<M::Token>) -> Option<Place> {
-        // The last one: of two with the same place, the first was recalled before the second was sent.
-        let mut letters = self.letters.iter().rev();
-        letters.find(|letter| letter.is_meant_by(recall)).map(Input::place)
+    /// The position of the message that `anti_message` cancels, if it was received.
+    pub(super) fn find(&self, anti_message: &AntiMessage<M::RemoteUpdate>) -> Option<Position> {
+        // The last one: of two messages at the same position, the first was cancelled before the second was sent.
+        let mut messages = self.messages.iter().rev();
+        messages
+            .find(|message| message.is_cancelled_by(anti_message))
+            .map(InputMessage::position)
     }
 
-    /// Begins the next entry: the event `item` will be handled.
+    /// Begins an entry: the event `item` will be handled.
     #[inline]
     pub(super) fn begin_event(&mut self, item: Scheduled<M::Event>, core: &Core<M::Event>) {
-        self.begin(What::Event(item), Place::event(item.rank()), core);
+        self.begin(What::Event(item), Position::event(item.rank()), core);
     }
 
-    /// Begins the next entry: `letter` will be taken in.
-    pub(super) fn begin_letter(&mut self, letter: InputOf<M>, core: &Core<M::Event>) {
-        self.letters.push_back(letter);
-        self.begin(What::Letter, letter.place(), core);
+    /// Begins an entry: `message` will be received.
+    pub(super) fn begin_message(&mut self, message: InputMessageOf<M>, core: &Core<M::Event>) {
+        self.messages.push_back(message);
+        self.begin(What::Message, message.position(), core);
     }
 
     #[inline]
-    fn begin(&mut self, what: What<M::Event>, place: Place, core: &Core<M::Event>) {
+    fn begin(&mut self, what: What<M::Event>, position: Position, core: &Core<M::Event>) {
         self.next.begin();
         self.next = self.next.later(1);
         self.entries.push_back(Entry {
             what,
-            place,
+            position,
             before: core.now,
             sequences: 0,
             queued: 0,
@@ -131,60 +133,60 @@ impl<M: Model> History<M> {
         });
     }
 
-    /// The entry under way has sent `part` what `recall` takes back.
-    pub(super) fn sent(&mut self, part: usize, recall: Recall<M::Token>) {
+    /// Notes in the current entry that a message was sent to `part`, with what cancels it.
+    pub(super) fn sent(&mut self, part: usize, anti_message: AntiMessage<M::RemoteUpdate>) {
         let entry = self.entries.back_mut().expect("an entry is under way");
         entry.sent += 1;
-        entry.sequences += u32::from(matches!(recall, Recall::Parcel(..)));
-        self.sent.push_back((part as u32, recall));
+        entry.sequences += u32::from(matches!(anti_message, AntiMessage::Event(..)));
+        self.sent.push_back((part as u32, anti_message));
     }
 
-    /// Drops the entries before `bound`, which are final. Returns how many events they were, and the moment from which on
-    /// things can still be taken back.
-    pub(super) fn forget(&mut self, bound: Time) -> (u64, Moment) {
-        let (mut events, mut letters, mut queued, mut sent, mut halted) = (0, 0, 0, 0, 0);
+    /// Fossil collection: drops the entries before `bound`, which are final. Returns how many of them were events, and
+    /// the first savepoint that can still be restored.
+    pub(super) fn fossil_collect(&mut self, bound: Time) -> (u64, Savepoint) {
+        let (mut events, mut messages, mut queued, mut sent, mut halted) = (0, 0, 0, 0, 0);
         let mut count = 0;
-        for entry in self.entries.iter().take_while(|entry| entry.place.time < bound) {
+        for entry in self.entries.iter().take_while(|entry| entry.position.time < bound) {
             count += 1;
             queued += entry.queued as usize;
             sent += entry.sent as usize;
             halted += usize::from(entry.halted);
-            letters += usize::from(matches!(entry.what, What::Letter));
-            events += u64::from(entry.place.is_event());
+            messages += usize::from(matches!(entry.what, What::Message));
+            events += u64::from(entry.position.is_event());
         }
         self.entries.drain(..count);
-        self.letters.drain(..letters);
+        self.messages.drain(..messages);
         self.queued.drain(..queued);
         self.sent.drain(..sent);
         self.halted.drain(..halted);
-        let first = Moment(self.next.0.wrapping_sub(self.entries.len() as u32));
+        let first = Savepoint(self.next.0.wrapping_sub(self.entries.len() as u32));
         (events, first)
     }
 
-    /// Takes back the entries after `place`, those at it too if so `including`: all of the part but the state of its model,
-    /// which is to be undone from the moment that is returned on, and what is in `undone`.
-    pub(super) fn take_back(
+    /// Rolls back the entries after `position`, and those at it if `including`. Restores everything but the state of
+    /// the model, which the caller has to undo from the returned savepoint on, and what is in `undone`.
+    pub(super) fn roll_back(
         &mut self,
-        place: Place,
+        position: Position,
         including: bool,
         core: &mut Core<M::Event>,
-        undone: &mut Undone<M>,
-    ) -> Moment {
+        undone: &mut RolledBack<M>,
+    ) -> Savepoint {
         while let Some(entry) = self.entries.back()
-            && (entry.place > place || (including && entry.place == place))
+            && (entry.position > position || (including && entry.position == position))
         {
             let lp = match entry.what {
                 What::Event(item) => {
                     undone.events.push(item);
                     item.lp
                 }
-                What::Letter => {
-                    let letter = self.letters.pop_back().expect("an entry of a letter has one");
-                    undone.letters.push(letter);
-                    letter.lp()
+                What::Message => {
+                    let message = self.messages.pop_back().expect("an entry of a message has one");
+                    undone.messages.push(message);
+                    message.lp()
                 }
             };
-            core.sequences.take_back(lp, entry.sequences);
+            core.sequences.roll_back(lp, entry.sequences);
             core.now = entry.before;
             if entry.halted {
                 core.halted = self
@@ -196,35 +198,37 @@ impl<M: Model> History<M> {
             undone.queued.extend(self.queued.drain(from..));
             let from = self.sent.len() - entry.sent as usize;
             undone.sent.extend(self.sent.drain(from..));
-            self.next = Moment(self.next.0.wrapping_sub(1));
+            self.next = Savepoint(self.next.0.wrapping_sub(1));
             self.entries.pop_back();
         }
         self.next
     }
 }
 
-impl<M: Model> Undone<M> {
+impl<M: Model> RolledBack<M> {
     pub(super) const fn new() -> Self {
-        Undone {
+        RolledBack {
             events: Vec::new(),
-            letters: Vec::new(),
+            messages: Vec::new(),
             queued: Vec::new(),
             sent: Vec::new(),
         }
     }
 }
 
-/// The context of a handler whose event may be taken back.
-pub(super) struct Daring<'a, M: Model> {
+/// The scheduling context of a handler whose event may be rolled back.
+pub(super) struct SpeculativeContext<'a, M: Model> {
     pub(super) core: &'a mut Core<M::Event>,
     pub(super) history: &'a mut History<M>,
 }
 
-impl<M: Model> Mode for Daring<'_, M> {
+impl<M: Model> Mode for SpeculativeContext<'_, M> {
     const JOURNAL: bool = Speculative::JOURNAL;
 }
 
-impl<M: Model> Context<M::Event> for Daring<'_, M> {
+impl<M: Model> Context for SpeculativeContext<'_, M> {
+    type Event = M::Event;
+
     #[inline(always)]
     fn now(&self) -> Time {
         self.core.now
@@ -236,7 +240,7 @@ impl<M: Model> Context<M::Event> for Daring<'_, M> {
     }
 
     #[inline(always)]
-    fn settled(&self) -> Time {
+    fn handled_before(&self) -> Time {
         self.core.now
     }
 
@@ -248,12 +252,12 @@ impl<M: Model> Context<M::Event> for Daring<'_, M> {
     }
 
     #[inline]
-    fn look_again(&mut self, lp: Lp, at: Time, what: u32, event: M::Event) {
+    fn wake_up(&mut self, lp: Lp, at: Time, id: u32, event: M::Event) {
         self.assert_possible(lp, at);
         let key = Key {
-            time: at,
-            sender: Key::CANONICAL,
-            sequence: what,
+            time: due(at),
+            sender: Key::WAKE_UP,
+            sequence: id,
         };
         self.queue(lp, key, event, 0);
     }
@@ -269,8 +273,9 @@ impl<M: Model> Context<M::Event> for Daring<'_, M> {
     }
 }
 
-impl<M: Model> Daring<'_, M> {
-    /// In a state that can never be, a handler may send to anybody: a panic is taken back with the event.
+impl<M: Model> SpeculativeContext<'_, M> {
+    /// In a state that cannot occur in a correct run, a handler may send to any LP. The panic is rolled back with the
+    /// event.
     #[inline]
     fn assert_possible(&self, to: Lp, at: Time) {
         assert!(at > self.core.now, "an event must lie strictly in the future");

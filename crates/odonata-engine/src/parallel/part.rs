@@ -1,156 +1,158 @@
-//! A part under a scheduler: takes in what has come, handles what is due, hands out what is for others.
+//! A part under a parallel scheduler: receives messages, handles events, sends messages.
 
-use super::ahead::{Ahead, Counts, Optimism};
-use super::body::Body;
-use super::letters::LettersOf;
-use super::office::Carrier;
+use super::executor::Executor;
+use super::message_router::MessageSink;
+use super::messages::MessagesOf;
+use super::speculation::{Counts, Optimism, Speculation};
 use crate::saved::{Damaged, Loader, Saver};
 use crate::scheduler::PartView;
 use crate::{Model, Partition, Saved, Time};
 
 /// See the [module](self).
 pub(super) struct Part<M: Model> {
-    body: Body<M>,
-    /// If it may go beyond its window.
-    ahead: Option<Ahead<M>>,
+    executor: Executor<M>,
+    /// Present under the optimistic scheduler.
+    speculation: Option<Speculation<M>>,
 }
 
-/// How far a part may go in a round.
+/// The bounds of a part's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
-    /// Nothing can come to it any more before this.
+    /// No message for a time before this can arrive any more.
     pub(super) safe: Time,
-    /// It may try to go this far.
+    /// Speculation ends here.
     pub(super) limit: Time,
-    /// It handles this many events at most before it tells others how far it is.
+    /// At most this many events are handled before the part publishes its clock.
     pub(super) most: u64,
 }
 
 impl<M: Model> Part<M> {
-    /// Starts the LPs of `model`, part `number` of the partition; `optimism` is shared by so many parts.
+    /// Starts the LPs of `model`, part `number` of the partition. `parts` parts share the memory bound of `optimism`.
     pub(super) fn new(model: M, number: usize, buckets: usize, optimism: Option<Optimism>, parts: usize) -> Part<M> {
         Part {
-            body: Body::new(model, number, buckets),
-            ahead: optimism.map(|optimism| Ahead::new(optimism, parts)),
+            executor: Executor::new(model, number, buckets),
+            speculation: optimism.map(|optimism| Speculation::new(optimism, parts)),
         }
     }
 
-    /// Does its share of a round: takes in `letters`, which are empty then, and handles events.
+    /// Does the part's share of a round: receives `messages`, leaves them empty, and handles events.
     pub(super) fn work(
         &mut self,
         window: Window,
-        letters: &mut LettersOf<M>,
+        messages: &mut MessagesOf<M>,
         partition: &Partition,
-        carrier: &mut impl Carrier<M>,
+        sink: &mut impl MessageSink<M>,
     ) {
         let Window { safe, limit, most } = window;
-        let Some(ahead) = &mut self.ahead else {
-            self.take_in(letters);
-            self.body.run(safe, most, partition, carrier);
-            self.body.done = self.body.done.max(safe);
+        let Some(speculation) = &mut self.speculation else {
+            self.receive_all(messages);
+            self.executor.run(safe, most, partition, sink);
+            self.executor.done = self.executor.done.max(safe);
             return;
         };
-        let body = &mut self.body;
-        ahead.take_in(body, letters, safe, carrier);
+        let executor = &mut self.executor;
+        speculation.receive_all(executor, messages, safe, sink);
         let mut events = 0;
-        // Where something can still be taken back, all that is before the end of the window has been done.
-        if ahead.commit(body, safe) {
-            ahead.hand_over(body, safe);
-            events = body.run(safe, most, partition, carrier);
+        // While something can be rolled back, everything before the end of the window has been handled speculatively.
+        if speculation.commit(executor, safe) {
+            speculation.deliver(executor, safe);
+            events = executor.run(safe, most, partition, sink);
         }
-        body.done = body.done.max(safe);
+        executor.done = executor.done.max(safe);
         if limit > safe && events < most {
-            ahead.go_on(body, limit, events, most, partition, carrier);
+            speculation.speculate(executor, limit, events, most, partition, sink);
         }
     }
 
-    /// The model gets to know all `letters`, which are empty then.
-    fn take_in(&mut self, letters: &mut LettersOf<M>) {
-        debug_assert!(letters.recalls.is_empty());
-        for (lp, key, parcel) in letters.parcels.drain(..) {
-            self.body.assert_ahead(lp, key.time);
-            self.body.receive(lp, key, parcel);
+    /// Lets the model receive all `messages`, and leaves them empty.
+    fn receive_all(&mut self, messages: &mut MessagesOf<M>) {
+        debug_assert!(messages.anti_messages.is_empty());
+        for (lp, key, event) in messages.events.drain(..) {
+            self.executor.assert_not_late(lp, key.time);
+            self.executor.receive(lp, key, event);
         }
-        for (lp, at, token) in letters.tokens.drain(..) {
-            self.body.assert_ahead(lp, at);
-            self.body.accept(lp, at, token);
+        for (lp, at, update) in messages.updates.drain(..) {
+            self.executor.assert_not_late(lp, at);
+            self.executor.accept(lp, at, update);
         }
     }
 
-    /// Nothing is due any more in any part, or nothing that was done can be taken back: the model gets to know all
-    /// `letters`, which are empty then, and all that was done is final.
-    pub(super) fn settle(&mut self, letters: &mut LettersOf<M>, carrier: &mut impl Carrier<M>) {
-        let Some(ahead) = &mut self.ahead else {
-            return self.take_in(letters);
+    /// Quiesces the part at the end of a run, when no event is due or nothing can be rolled back: commits everything,
+    /// and lets the model receive all `messages`.
+    pub(super) fn quiesce(&mut self, messages: &mut MessagesOf<M>, sink: &mut impl MessageSink<M>) {
+        let Some(speculation) = &mut self.speculation else {
+            return self.receive_all(messages);
         };
-        ahead.commit(&mut self.body, Time::NEVER);
-        // What is recalled now was not taken in: the carrier gets nothing.
-        ahead.take_in(&mut self.body, letters, Time::ZERO, carrier);
-        ahead.hand_over(&mut self.body, Time::NEVER);
+        speculation.commit(&mut self.executor, Time::NEVER);
+        // What is cancelled now was not received yet, so that nothing is sent.
+        speculation.receive_all(&mut self.executor, messages, Time::ZERO, sink);
+        speculation.deliver(&mut self.executor, Time::NEVER);
     }
 
-    /// When the next event is due, or a letter counts that the model does not know.
+    /// The time of the next event, or of a message that the model has not received.
     pub(super) fn next(&self) -> Time {
-        let event = self.body.core.queue.next_time().unwrap_or(Time::NEVER);
-        let letter = self.ahead.as_ref().and_then(Ahead::next_time);
-        letter.map_or(event, |letter| letter.min(event))
+        let event = self.executor.core.queue.next_time().unwrap_or(Time::NEVER);
+        let message = self.speculation.as_ref().and_then(Speculation::next_time);
+        message.map_or(event, |message| message.min(event))
     }
 
-    /// Nothing may come to it any more that is earlier.
+    /// No message for an earlier time can arrive any more.
     pub(super) fn done(&self) -> Time {
-        self.body.done
+        self.executor.done
     }
 
     /// The time of the last event handled.
     pub(super) fn now(&self) -> Time {
-        self.body.core.now
+        self.executor.core.now
     }
 
-    /// Events handled for good.
+    /// Number of committed events.
     pub(super) fn events(&self) -> u64 {
-        self.body.core.events
+        self.executor.core.events
     }
 
-    /// Whether nothing that was done can be taken back.
+    /// Whether nothing can be rolled back.
     pub(super) fn is_final(&self) -> bool {
-        self.ahead.as_ref().is_none_or(Ahead::is_final)
+        self.speculation.as_ref().is_none_or(Speculation::is_final)
     }
 
-    /// How its speculations went.
+    /// Counters of its speculation.
     pub(super) fn counts(&self) -> Counts {
-        self.ahead.as_ref().map_or(Counts::default(), |ahead| ahead.counts)
+        self.speculation
+            .as_ref()
+            .map_or(Counts::default(), |speculation| speculation.counts)
     }
 
-    /// When the part first halted the run, and with which code; perhaps to be taken back.
+    /// When the part first halted the run, and with which code. Under speculation this may be rolled back.
     pub(super) fn halted(&self) -> Option<(Time, u32)> {
-        self.body.core.halted
+        self.executor.core.halted
     }
 
-    /// The part without what has not come to it.
+    /// A view of the part, without messages that are still in inboxes.
     pub(super) fn view(&self) -> PartView<'_, M> {
         PartView {
-            model: &self.body.model,
-            events: Box::new(self.body.core.queue.iter().map(|item| &item.event)),
-            parcels: Box::new(std::iter::empty()),
+            model: &self.executor.model,
+            events: Box::new(self.executor.core.queue.iter().map(|item| &item.event)),
+            remote_events: Box::new(std::iter::empty()),
         }
     }
 
     pub(super) fn into_model(self) -> M {
-        self.body.model
+        self.executor.model
     }
 }
 
-/// Between runs, when nothing can be taken back and the model knows all letters.
+/// Only between runs, when nothing can be rolled back and the model has received all messages.
 impl<M: Model> Saved for Part<M> {
     fn save(&self, to: &mut Saver<'_>) {
-        assert!(self.ahead.as_ref().is_none_or(Ahead::is_settled));
-        self.body.save(to);
+        assert!(self.speculation.as_ref().is_none_or(Speculation::is_quiescent));
+        self.executor.save(to);
     }
 
     fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
-        if let Some(ahead) = &mut self.ahead {
-            ahead.clear();
+        if let Some(speculation) = &mut self.speculation {
+            speculation.clear();
         }
-        self.body.load(from)
+        self.executor.load(from)
     }
 }

@@ -1,6 +1,6 @@
-//! The rounds of a run: agree on how far all are, work, agree on what is left.
+//! The rounds of a run: a global reduction, work on the windows, and quiescence at the end.
 
-use super::shared::News;
+use super::shared::PartStatus;
 use super::sync::lock;
 use super::{Expected, Parallel};
 use crate::core::{after, halt_end};
@@ -10,43 +10,43 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Rounds, and events, after which parts are dealt out anew among the threads.
-const ARRANGE_EVERY: u64 = 256;
-const ARRANGE_AFTER: u64 = 1 << 17;
+/// Rounds, and events, after which the parts are distributed anew over the threads.
+const REBALANCE_EVERY: u64 = 256;
+const REBALANCE_AFTER: u64 = 1 << 17;
 
-/// What is known when nothing is under way.
-struct Settled {
-    /// When the next event is due.
+/// The state of a run without messages in transit.
+struct Quiescent {
+    /// The time of the next event.
     next: Time,
-    /// With which code the run was halted.
+    /// The code with which the run was halted.
     halted: Option<u32>,
 }
 
-/// What the values of a round are: 0 if a process has used up its budget, ...
+/// The values of the reduction. 0 if a process has used up its budget, ...
 const BUDGET: usize = 0;
-/// ... 0 if one has done something that it may have to take back, ...
-const AHEAD: usize = 1;
-/// ... 0 if one has sent something to another, ...
+/// ... 0 if a process has something that can be rolled back, ...
+const SPECULATIVE: usize = 1;
+/// ... 0 if a process has sent something to another, ...
 const SENT: usize = 2;
 /// ... the first instant at which the run was halted, ...
 const HALTED: usize = 3;
-/// ... and when the next event is due: of every part, or of all.
+/// ... and the time of the next event: of every part, or the least of all.
 const NEXT: usize = 4;
 
 impl<M: Model> Parallel<M> {
-    /// Agrees with the other processes on how far all are, gets what they have sent, and sets the bounds of the next
-    /// round; or says why there is none.
-    fn agree(&mut self, until: Time, budget_left: bool) -> Result<Option<Pause>, String> {
+    /// Reduces the values over all processes, exchanges messages, and sets the bounds of the next round; or says why
+    /// there is none.
+    fn begin_round(&mut self, until: Time, budget_left: bool) -> Result<Option<Pause>, String> {
         let shared = &*self.shared;
-        let due = (0..shared.seats.len()).map(|seat| shared.due(seat).0);
-        let announced = (0..shared.partition.len()).map(|part| shared.office.earliest(part).0);
-        let news = || shared.seats.iter().map(|seat| &*seat.news);
-        let halted = news().map(News::halted).min().unwrap_or(Time::NEVER);
-        let ahead = news().any(News::is_ahead);
+        let due = (0..shared.slots.len()).map(|slot| shared.due(slot).0);
+        let announced = (0..shared.partition.len()).map(|part| shared.router.earliest(part).0);
+        let status = || shared.slots.iter().map(|slot| &*slot.status);
+        let halted = status().map(PartStatus::halted).min().unwrap_or(Time::NEVER);
+        let speculative = status().any(PartStatus::is_speculative);
         self.values.clear();
         self.values
-            .extend([u64::from(budget_left), u64::from(!ahead), 1, halted.0]);
-        if shared.reach.is_by_part() {
+            .extend([u64::from(budget_left), u64::from(!speculative), 1, halted.0]);
+        if shared.distances.is_by_part() {
             self.values.extend(announced);
             let own = &mut self.values[NEXT + shared.first..];
             own.iter_mut().zip(due).for_each(|(value, due)| *value = due);
@@ -56,18 +56,18 @@ impl<M: Model> Parallel<M> {
         if self.transport.size() > 1 {
             let begin = Instant::now();
             self.exchange()?;
-            self.away += begin.elapsed();
+            self.exchange_time += begin.elapsed();
         }
         let shared = &*self.shared;
         let first = self.values[NEXT..].iter().min().map_or(Time::NEVER, |&time| Time(time));
         let halted = Time(self.values[HALTED]);
         self.halted = halted;
         let no_budget = self.values[BUDGET] == 0;
-        if no_budget && self.values[AHEAD] == 1 {
+        if no_budget && self.values[SPECULATIVE] == 1 {
             return Ok(Some(Pause::Budget));
         }
-        // Before a pause, what was done too early becomes final, or is taken back.
-        shared.restrained.store(no_budget, Ordering::Relaxed);
+        // Before a pause all speculation is committed or rolled back.
+        shared.speculation_suspended.store(no_budget, Ordering::Relaxed);
         if first == Time::NEVER {
             return Ok(Some(Pause::Idle));
         }
@@ -91,19 +91,19 @@ impl<M: Model> Parallel<M> {
         Ok(None)
     }
 
-    /// Agrees on the values, and sends and receives if anybody has sent something.
+    /// Reduces the values, and exchanges messages if any process has sent some.
     fn exchange(&mut self) -> Result<(), String> {
         let shared = &*self.shared;
-        let any = shared.office.swap_sacks(&mut self.outgoing);
+        let any = shared.router.swap_process_buffers(&mut self.outgoing);
         self.values[SENT] = u64::from(!any);
         self.transport.all_min(&mut self.values)?;
         if self.values[SENT] == 1 {
             return Ok(());
         }
         self.transport.exchange(&mut self.outgoing, &mut self.incoming)?;
-        shared.office.sacks_are_gone();
+        shared.router.process_buffers_were_sent();
         for (process, bytes) in self.incoming.iter().enumerate() {
-            let delivered = shared.deliver(&mut self.hand, bytes);
+            let delivered = shared.deliver(&mut self.worker, bytes);
             delivered.map_err(|text| format!("what process {process} sent cannot be read: {text}"))?;
         }
         Ok(())
@@ -111,9 +111,9 @@ impl<M: Model> Parallel<M> {
 
     fn round(&mut self) {
         self.rounds += 1;
-        let Some(team) = &self.team else {
+        let Some(pool) = &self.pool else {
             let shared = Arc::get_mut(&mut self.shared).expect("the only thread has the only handle");
-            shared.work_alone(&mut self.hand);
+            shared.work_single_threaded(&mut self.worker);
             return;
         };
         let shared = &*self.shared;
@@ -122,83 +122,86 @@ impl<M: Model> Parallel<M> {
             windows,
             advance,
         } = self.expected;
-        let large = events >= team.worthwhile * 16;
+        let large = events >= pool.least_events * 16;
         // Events of all parts in a lookahead.
         let lookahead = shared.partition.lookahead().0;
         let density = u128::from(events) * u128::from(lookahead) / u128::from(advance.max(1));
         let density = u64::try_from(density).unwrap_or(u64::MAX);
-        let worthwhile = team.sliding.unwrap_or(large && density >= team.worthwhile);
-        // What was done too early becomes final window by window, even where nothing else is left to do.
-        let restrained = shared.restrained.load(Ordering::Relaxed);
-        let slides = worthwhile && shared.reach.is_by_part() && !restrained;
-        shared.sliding.store(slides, Ordering::Relaxed);
+        let dense = pool.asynchronous.unwrap_or(large && density >= pool.least_events);
+        // What was speculated is committed window by window, even where nothing else is left to do.
+        let speculation_suspended = shared.speculation_suspended.load(Ordering::Relaxed);
+        let asynchronously = dense && shared.distances.is_by_part() && !speculation_suspended;
+        shared.asynchronous.store(asynchronously, Ordering::Relaxed);
         self.end = match shared.optimistic {
             true => Time(shared.limit.load(Ordering::Relaxed)),
             false => self.first + shared.partition.lookahead(),
         };
         let mut wanted = (windows as usize).saturating_sub(1);
-        if slides {
-            shared.begin_to_slide(&mut self.hand.horizon, self.last, density);
-            wanted = shared.seats.len() - 1;
+        if asynchronously {
+            shared.begin_asynchronous_round(&mut self.worker.horizon, self.last, density);
+            wanted = shared.slots.len() - 1;
             self.end = shared.clocks.limit();
         }
-        team.work(shared, &mut self.hand, if large { wanted } else { 0 });
-        let total = (shared.sum(|tally| &tally.events), shared.sum(|tally| &tally.windows));
+        pool.work(shared, &mut self.worker, if large { wanted } else { 0 });
+        let total = (
+            shared.sum(|counters| &counters.events),
+            shared.sum(|counters| &counters.windows),
+        );
         let last = (total.0 - self.total.0, total.1 - self.total.1);
         self.total = total;
         self.expected.events = events - events / 16 + last.0;
         self.expected.windows = last.1;
-        if self.rounds.is_multiple_of(ARRANGE_EVERY) || total.0 - self.dealt_at >= ARRANGE_AFTER {
-            self.dealt_at = total.0;
-            let mut loads = Vec::with_capacity(self.dealt.len());
-            for (seat, dealt) in self.shared.seats.iter().zip(&mut self.dealt) {
-                let events = seat.news.events();
-                loads.push(events.saturating_sub(*dealt));
-                *dealt = events;
+        if self.rounds.is_multiple_of(REBALANCE_EVERY) || total.0 - self.balanced_at >= REBALANCE_AFTER {
+            self.balanced_at = total.0;
+            let mut loads = Vec::with_capacity(self.balanced.len());
+            for (slot, balanced) in self.shared.slots.iter().zip(&mut self.balanced) {
+                let events = slot.status.events();
+                loads.push(events.saturating_sub(*balanced));
+                *balanced = events;
             }
-            self.shared.roster.arrange(&loads);
+            self.shared.queues.rebalance(&loads);
         }
     }
 
-    /// Between rounds: takes in all letters, and agrees on what that leaves.
-    fn settle(&mut self) -> Result<Settled, String> {
+    /// Quiesces the run between rounds: receives all messages and reduces what is left over all processes.
+    fn quiesce(&mut self) -> Result<Quiescent, String> {
         let shared = &*self.shared;
-        shared.settle(&mut self.hand);
+        shared.quiesce(&mut self.worker);
         let halted = self.halted;
         let (mut now, mut next, mut lowest) = (self.now, Time::NEVER, u64::MAX);
-        for seat in &shared.seats {
-            let part = lock(&seat.part);
+        for slot in &shared.slots {
+            let part = lock(&slot.part);
             now = now.max(part.now());
             next = next.min(part.next());
             let code = part.halted().filter(|&(time, _)| time == halted);
             lowest = code.map_or(lowest, |(_, code)| lowest.min(u64::from(code)));
         }
-        // The latest is the smallest of what is left to the end of time.
+        // The maximum of the times is the minimum of their complements.
         let mut values = [u64::MAX - now.0, next.0, lowest];
         self.transport.all_min(&mut values)?;
         self.now = Time(u64::MAX - values[0]);
-        Ok(Settled {
+        Ok(Quiescent {
             next: Time(values[1]),
             halted: (halted < Time::NEVER).then_some(values[2] as u32),
         })
     }
 
-    /// Rounds until there is a reason to pause.
-    pub(super) fn go(&mut self, until: Time, budget: u64) -> Result<Pause, String> {
+    /// Runs rounds until there is a reason to pause.
+    pub(super) fn run_rounds(&mut self, until: Time, budget: u64) -> Result<Pause, String> {
         let last = self.handled().saturating_add(budget);
         let pause = loop {
             let budget_left = self.handled() < last;
-            if let Some(pause) = self.agree(until, budget_left)? {
+            if let Some(pause) = self.begin_round(until, budget_left)? {
                 break pause;
             }
             self.round();
         };
-        let settled = self.settle()?;
-        Ok(match (pause, settled.halted) {
+        let quiescent = self.quiesce()?;
+        Ok(match (pause, quiescent.halted) {
             (Pause::Budget, _) => Pause::Budget,
             (_, Some(code)) => Pause::Halted(code),
-            // What was due were tokens, for which nobody waits.
-            _ if settled.next == Time::NEVER => Pause::Idle,
+            // Only remote updates were left, which cause no event.
+            _ if quiescent.next == Time::NEVER => Pause::Idle,
             (pause, None) => pause,
         })
     }

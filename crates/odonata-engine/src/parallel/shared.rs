@@ -1,61 +1,61 @@
-//! What the threads of a process share, and what each of them does in a round.
+//! The state that the threads of a process share, and the work of a thread in a round.
 
 use super::clocks::Clocks;
-use super::letters::{Letters, LettersOf};
-use super::office::{Bag, Messenger, Office};
+use super::distances::{Distances, Horizon};
+use super::encoding;
+use super::message_router::{BatchedSender, DirectSender, MessageRouter};
+use super::messages::{Messages, MessagesOf};
 use super::part::{Part, Window};
-use super::reach::{Horizon, Reach};
-use super::record;
-use super::roster::Roster;
-use super::sync::{AtomicBool, AtomicU64, Mutex, Ordering, Padded, alone, lock};
+use super::sync::{AtomicBool, AtomicU64, CachePadded, Mutex, Ordering, exclusive, lock};
+use super::work_queues::WorkQueues;
 use crate::{Model, Partition, Time};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A part of this process, and what others may know of it.
-pub(super) struct Seat<M: Model> {
+/// A partition slot: a part of this process with its lock and its published status.
+pub(super) struct PartitionSlot<M: Model> {
     pub(super) part: Mutex<Part<M>>,
-    pub(super) news: Padded<News>,
+    pub(super) status: CachePadded<PartStatus>,
 }
 
-/// What others may know of a part. Written by whoever runs it, read when all parts stand still.
+/// The published status of a part. Written by the thread that runs the part, read between rounds.
 #[derive(Debug)]
-pub(super) struct News {
+pub(super) struct PartStatus {
     next: AtomicU64,
     done: AtomicU64,
     events: AtomicU64,
-    /// When it first halted the run; in an optimistic run perhaps to be taken back.
+    /// When the part first halted the run. In an optimistic run this may be rolled back.
     halted: AtomicU64,
-    /// Whether something that it has done can be taken back.
-    ahead: AtomicU64,
+    /// Whether the part has something that can be rolled back.
+    speculative: AtomicU64,
 }
 
-impl<M: Model> Seat<M> {
+impl<M: Model> PartitionSlot<M> {
     pub(super) fn new(part: Part<M>) -> Self {
-        let news = News {
+        let status = PartStatus {
             next: AtomicU64::new(0),
             done: AtomicU64::new(0),
             events: AtomicU64::new(0),
             halted: AtomicU64::new(Time::NEVER.0),
-            ahead: AtomicU64::new(0),
+            speculative: AtomicU64::new(0),
         };
-        news.publish(&part);
-        Seat {
+        status.publish(&part);
+        PartitionSlot {
             part: Mutex::new(part),
-            news: Padded(news),
+            status: CachePadded::new(status),
         }
     }
 }
 
-impl News {
-    /// When the part's next event is due, letters aside.
+impl PartStatus {
+    /// The time of the part's next event, without messages in its inbox.
     fn next(&self) -> Time {
         Time(self.next.load(Ordering::Relaxed))
     }
 
-    /// Nothing may come to it any more that is earlier.
+    /// No message for an earlier time can arrive any more.
     pub(super) fn done(&self) -> Time {
         Time(self.done.load(Ordering::Relaxed))
     }
@@ -68,37 +68,37 @@ impl News {
         Time(self.halted.load(Ordering::Relaxed))
     }
 
-    pub(super) fn is_ahead(&self) -> bool {
-        self.ahead.load(Ordering::Relaxed) != 0
+    pub(super) fn is_speculative(&self) -> bool {
+        self.speculative.load(Ordering::Relaxed) != 0
     }
 
-    /// As [`publish`](Self::publish), for a part that has become another.
+    /// As [`publish`](Self::publish), after the state of the part was replaced.
     fn restart<M: Model>(&self, part: &Part<M>) {
         self.events.store(part.events(), Ordering::Relaxed);
         self.publish(part);
     }
 
-    /// The number of events since the last time.
+    /// Publishes the status, and returns the number of events since the last time.
     pub(super) fn publish<M: Model>(&self, part: &Part<M>) -> u64 {
         self.next.store(part.next().0, Ordering::Relaxed);
         self.done.store(part.done().0, Ordering::Relaxed);
         let halted = part.halted().map_or(Time::NEVER, |(time, _)| time);
         self.halted.store(halted.0, Ordering::Relaxed);
-        self.ahead.store(u64::from(!part.is_final()), Ordering::Relaxed);
+        self.speculative.store(u64::from(!part.is_final()), Ordering::Relaxed);
         let before = self.events();
         self.events.store(part.events(), Ordering::Relaxed);
         part.events() - before
     }
 }
 
-/// Counters of a thread; only it writes them.
+/// Performance counters of a thread, written by that thread only.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct ThreadCounters {
     pub(super) events: AtomicU64,
     pub(super) windows: AtomicU64,
     pub(super) stolen: AtomicU64,
     pub(super) sent: AtomicU64,
-    /// Time at work, ns.
+    /// Time spent working, ns.
     pub(super) busy: AtomicU64,
 }
 
@@ -106,201 +106,204 @@ pub(super) fn add(counter: &AtomicU64, count: u64) {
     counter.store(counter.load(Ordering::Relaxed) + count, Ordering::Relaxed);
 }
 
-/// Everything of this process that its threads share.
+/// Everything that the threads of this process share.
 pub(super) struct Shared<M: Model> {
     pub(super) partition: Arc<Partition>,
-    /// The number of the first part here.
+    /// The number of the first part of this process.
     pub(super) first: usize,
-    pub(super) seats: Vec<Padded<Seat<M>>>,
-    pub(super) office: Office<M>,
-    pub(super) reach: Reach,
-    /// When the next event is due at each part of the model, or just at the first of all: as [`Reach::bound`] wants
-    /// it. Written between rounds.
+    pub(super) slots: Vec<CachePadded<PartitionSlot<M>>>,
+    pub(super) router: MessageRouter<M>,
+    pub(super) distances: Distances,
+    /// The time of the next event of each part of the model, or the least of all, as [`Distances::bound`] needs it.
+    /// Written between rounds.
     pub(super) times: Vec<AtomicU64>,
-    /// Nobody goes farther than this in the round.
+    /// No part goes beyond this in the round.
     pub(super) limit: AtomicU64,
-    /// Parts may go beyond their windows.
+    /// Whether the scheduler is optimistic.
     pub(super) optimistic: bool,
-    /// In this round they do not.
-    pub(super) restrained: AtomicBool,
-    /// In this round windows slide.
-    pub(super) sliding: AtomicBool,
-    pub(super) roster: Roster,
-    /// For rounds in which windows slide.
+    /// Whether speculation is suspended in this round.
+    pub(super) speculation_suspended: AtomicBool,
+    /// Whether this round is asynchronous.
+    pub(super) asynchronous: AtomicBool,
+    pub(super) queues: WorkQueues,
+    /// For asynchronous rounds.
     pub(super) clocks: Clocks,
-    /// Events of a part in such a round before it tells others how far it is.
+    /// Events after which a part publishes its clock in an asynchronous round.
     pub(super) stride: AtomicU64,
-    /// Threads wait for nothing before they take parts of others, or let theirs go beyond their windows: to test with.
+    /// For tests: threads steal and speculate without waiting first.
     pub(super) eager: AtomicBool,
-    pub(super) tallies: Vec<Padded<Tally>>,
+    pub(super) thread_counters: Vec<CachePadded<ThreadCounters>>,
     /// The first panic of a handler.
     pub(super) failed: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-/// What a thread needs to work; its memory is used again and again.
-pub(super) struct Hand<M: Model> {
-    pub(super) bag: Bag<M>,
-    pub(super) letters: LettersOf<M>,
+/// The working memory of a thread, used again in every round.
+pub(super) struct Worker<M: Model> {
+    pub(super) sender: BatchedSender<M>,
+    pub(super) messages: MessagesOf<M>,
     pub(super) horizon: Horizon,
 }
 
-impl<M: Model> Hand<M> {
+impl<M: Model> Worker<M> {
     pub(super) fn new(parts: usize) -> Self {
-        Hand {
-            bag: Bag::new(parts),
-            letters: Letters::new(),
+        Worker {
+            sender: BatchedSender::new(parts),
+            messages: Messages::new(),
             horizon: Horizon::new(),
         }
     }
 }
 
 impl<M: Model> Shared<M> {
-    /// When part `seat` of this process, on its own, has something to do.
-    pub(super) fn due(&self, seat: usize) -> Time {
-        self.seats[seat]
-            .news
+    /// The time of the next event or message of the part in slot `slot`.
+    pub(super) fn due(&self, slot: usize) -> Time {
+        self.slots[slot]
+            .status
             .next()
-            .min(self.office.earliest(self.first + seat))
+            .min(self.router.earliest(self.first + slot))
     }
 
-    /// What part `seat` may do in a round, if there is anything for it to do.
+    /// The window of the part in slot `slot`, if there is something for it to do.
     #[inline]
-    fn window(&self, seat: usize, horizon: &Horizon) -> Option<Window> {
-        let (number, due) = (self.first + seat, self.due(seat));
-        // Letters that come in this very round are for later than the bound: it does not matter whether they are seen
-        // here.
+    fn window(&self, slot: usize, horizon: &Horizon) -> Option<Window> {
+        let (number, due) = (self.first + slot, self.due(slot));
+        // Messages that arrive in this round are for later than the bound, so that it does not matter whether they are
+        // seen here.
         if !self.optimistic {
-            let safe = self.reach.bound(number, due, horizon)?;
+            let safe = self.distances.bound(number, due, horizon)?;
             return Some(Window {
                 safe,
                 limit: safe,
                 most: u64::MAX,
             });
         }
-        let safe = self.reach.safe(number, horizon);
-        let restrained = self.restrained.load(Ordering::Relaxed);
-        let limit = if restrained { safe } else { horizon.limit() };
-        let useful = due < limit || (restrained && self.seats[seat].news.is_ahead());
+        let safe = self.distances.safe(number, horizon);
+        let speculation_suspended = self.speculation_suspended.load(Ordering::Relaxed);
+        let limit = if speculation_suspended { safe } else { horizon.limit() };
+        let useful = due < limit || (speculation_suspended && self.slots[slot].status.is_speculative());
         let most = u64::MAX;
         useful.then_some(Window { safe, limit, most })
     }
 
-    pub(super) fn look_ahead(&self, horizon: &mut Horizon) {
+    pub(super) fn set_horizon(&self, horizon: &mut Horizon) {
         let times = self.times.iter().map(|time| Time(time.load(Ordering::Relaxed)));
         horizon.set(times, Time(self.limit.load(Ordering::Relaxed)));
     }
 
-    /// Does of a round what `thread` can claim; when it last did something, if at all.
-    fn work(&self, thread: usize, hand: &mut Hand<M>) -> Option<Instant> {
-        let tally = &self.tallies[thread];
-        self.look_ahead(&mut hand.horizon);
+    /// Claims and runs parts until none is left in this round. Returns when the thread last did something, if at all.
+    fn work(&self, thread: usize, worker: &mut Worker<M>) -> Option<Instant> {
+        let counters = &self.thread_counters[thread];
+        self.set_horizon(&mut worker.horizon);
         let (begin, mut windows) = (Instant::now(), 0);
-        while let Some((index, stolen)) = self.roster.claim(thread) {
-            let Some(window) = self.window(index, &hand.horizon) else {
+        while let Some((index, stolen)) = self.queues.claim(thread) {
+            let Some(window) = self.window(index, &worker.horizon) else {
                 continue;
             };
-            let seat = &self.seats[index];
-            let mut part = lock(&seat.part);
-            self.office.fetch(self.first + index, &mut hand.letters);
-            part.work(window, &mut hand.letters, &self.partition, &mut hand.bag);
-            hand.bag.empty(&self.office);
-            let events = seat.news.publish(&part);
+            let slot = &self.slots[index];
+            let mut part = lock(&slot.part);
+            self.router.receive(self.first + index, &mut worker.messages);
+            part.work(window, &mut worker.messages, &self.partition, &mut worker.sender);
+            worker.sender.flush(&self.router);
+            let events = slot.status.publish(&part);
             drop(part);
-            add(&tally.events, events);
-            add(&tally.stolen, u64::from(stolen));
+            add(&counters.events, events);
+            add(&counters.stolen, u64::from(stolen));
             windows += 1;
         }
         if windows == 0 {
             return None;
         }
         let end = Instant::now();
-        add(&tally.windows, windows);
-        add(&tally.busy, (end - begin).as_nanos() as u64);
-        tally.sent.store(hand.bag.sent, Ordering::Relaxed);
+        add(&counters.windows, windows);
+        add(&counters.busy, (end - begin).as_nanos() as u64);
+        counters.sent.store(worker.sender.sent, Ordering::Relaxed);
         Some(end)
     }
 
-    /// As [`work`](Self::work), or [`slide`](Self::slide) if that is what the round is; a panic is kept for the leader.
-    pub(super) fn work_caught(&self, thread: usize, hand: &mut Hand<M>) -> Option<Instant> {
-        let work = || match self.sliding.load(Ordering::Relaxed) {
-            true => self.slide(thread, hand),
-            false => self.work(thread, hand),
+    /// As [`work`](Self::work), or [`run_asynchronously`](Self::run_asynchronously) in an asynchronous round. A panic
+    /// is kept for the leader.
+    pub(super) fn work_caught(&self, thread: usize, worker: &mut Worker<M>) -> Option<Instant> {
+        let work = || match self.asynchronous.load(Ordering::Relaxed) {
+            true => self.run_asynchronously(thread, worker),
+            false => self.work(thread, worker),
         };
         catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
             lock(&self.failed).get_or_insert(panic);
-            self.clocks.break_off();
+            self.clocks.abort();
             None
         })
     }
 
-    /// Does a round with the only thread, without locks.
-    pub(super) fn work_alone(&mut self, hand: &mut Hand<M>) {
-        self.look_ahead(&mut hand.horizon);
+    /// Does a round in a single-threaded process, without locks.
+    pub(super) fn work_single_threaded(&mut self, worker: &mut Worker<M>) {
+        self.set_horizon(&mut worker.horizon);
         let (mut windows, mut events) = (0, 0);
-        for index in 0..self.seats.len() {
-            let Some(window) = self.window(index, &hand.horizon) else {
+        for index in 0..self.slots.len() {
+            let Some(window) = self.window(index, &worker.horizon) else {
                 continue;
             };
-            let Seat { part, news } = &mut self.seats[index].0;
-            let part = alone(part);
-            self.office.fetch_alone(self.first + index, &mut hand.letters);
-            let mut messenger = Messenger {
-                office: &mut self.office,
-                sent: &mut hand.bag.sent,
+            let PartitionSlot { part, status } = &mut *self.slots[index];
+            let part = exclusive(part);
+            self.router.receive_exclusive(self.first + index, &mut worker.messages);
+            let mut messenger = DirectSender {
+                router: &mut self.router,
+                sent: &mut worker.sender.sent,
             };
-            part.work(window, &mut hand.letters, &self.partition, &mut messenger);
-            events += news.publish(part);
+            part.work(window, &mut worker.messages, &self.partition, &mut messenger);
+            events += status.publish(part);
             windows += 1;
         }
-        let tally = &self.tallies[0];
-        add(&tally.events, events);
-        add(&tally.windows, windows);
-        tally.sent.store(hand.bag.sent, Ordering::Relaxed);
+        let counters = &self.thread_counters[0];
+        add(&counters.events, events);
+        add(&counters.windows, windows);
+        counters.sent.store(worker.sender.sent, Ordering::Relaxed);
     }
 
-    /// Hands letters from other processes to their inboxes.
+    /// Delivers messages of other processes to their inboxes.
     ///
     /// # Errors
-    /// `bytes` are not what such a process sends.
-    pub(super) fn deliver(&self, hand: &mut Hand<M>, bytes: &[u8]) -> Result<(), String> {
+    /// `bytes` are not encoded messages for this process.
+    pub(super) fn deliver(&self, worker: &mut Worker<M>, bytes: &[u8]) -> Result<(), String> {
         let lps = self.partition.processes();
         let place = |lp| {
             let part = (lp < lps).then(|| self.partition.part_of(lp))?;
-            let seat = self.seats.get(part.checked_sub(self.first)?)?;
-            Some((part, seat.news.done()))
+            let slot = self.slots.get(part.checked_sub(self.first)?)?;
+            Some((part, slot.status.done()))
         };
-        let sent = hand.bag.sent;
-        let result = record::read_all(bytes, lps, self.optimistic, place, &mut hand.bag);
-        hand.bag.empty(&self.office);
-        // It was counted where it was sent.
-        hand.bag.sent = sent;
+        let sent = worker.sender.sent;
+        let result = encoding::read_all(bytes, lps, self.optimistic, place, &mut worker.sender);
+        worker.sender.flush(&self.router);
+        // The messages were counted where they were sent.
+        worker.sender.sent = sent;
         result
     }
 
-    /// Takes in all letters, so that nothing is under way within this process.
-    pub(super) fn settle(&self, hand: &mut Hand<M>) {
-        // What was done ahead of windows in the last round is final now, and counts.
+    /// Receives all messages, so that none is in transit within this process.
+    pub(super) fn quiesce(&self, worker: &mut Worker<M>) {
+        // The speculation of the last round is committed now, and its events count.
         let mut events = 0;
-        for (index, seat) in self.seats.iter().enumerate() {
-            let mut part = lock(&seat.part);
-            self.office.fetch(self.first + index, &mut hand.letters);
-            part.settle(&mut hand.letters, &mut hand.bag);
-            events += seat.news.publish(&part);
+        for (index, slot) in self.slots.iter().enumerate() {
+            let mut part = lock(&slot.part);
+            self.router.receive(self.first + index, &mut worker.messages);
+            part.quiesce(&mut worker.messages, &mut worker.sender);
+            events += slot.status.publish(&part);
         }
-        add(&self.tallies[0].events, events);
+        add(&self.thread_counters[0].events, events);
     }
 
-    /// Lets others know how far all parts are, after these have become others.
+    /// Publishes the status of all parts, after their state was replaced.
     pub(super) fn publish_all(&self) {
-        for seat in &self.seats {
-            let part = lock(&seat.part);
-            seat.news.restart(&part);
+        for slot in &self.slots {
+            let part = lock(&slot.part);
+            slot.status.restart(&part);
         }
     }
 
     /// Sum of a counter over the threads.
-    pub(super) fn sum(&self, counter: impl Fn(&Tally) -> &AtomicU64) -> u64 {
-        let tallies = self.tallies.iter();
-        tallies.map(|tally| counter(tally).load(Ordering::Relaxed)).sum()
+    pub(super) fn sum(&self, counter: impl Fn(&ThreadCounters) -> &AtomicU64) -> u64 {
+        let thread_counters = self.thread_counters.iter();
+        thread_counters
+            .map(|counters| counter(counters).load(Ordering::Relaxed))
+            .sum()
     }
 }

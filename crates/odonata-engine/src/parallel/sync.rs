@@ -1,5 +1,5 @@
-//! What threads share: the standard library's, or [loom](https://docs.rs/loom)'s, which runs a test under every order
-//! in which threads can do things.
+//! Synchronisation primitives: those of the standard library, or those of [loom](https://docs.rs/loom), which runs a
+//! test under every interleaving of its threads.
 
 #[cfg(all(loom, test))]
 pub(super) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,40 +10,28 @@ pub(super) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[cfg(not(all(loom, test)))]
 pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
 
-use std::ops::Deref;
+pub(super) use crossbeam_utils::CachePadded;
 use std::sync::PoisonError;
 
-/// Locks; a thread that panicked with the lock held is dealt with elsewhere.
+/// Locks. A panic of a thread that held the lock is dealt with elsewhere.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Locks, if nobody else has the lock, or has panicked with it: what is in it may be half done.
+/// Locks unless another thread has the lock, or has panicked with it: the content may be inconsistent.
 pub(super) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     mutex.try_lock().ok()
 }
 
-/// What is in a lock that nobody else can have.
-pub(super) fn alone<T>(mutex: &mut Mutex<T>) -> &mut T {
+/// The content of a lock to which the caller has exclusive access.
+pub(super) fn exclusive<T>(mutex: &mut Mutex<T>) -> &mut T {
     mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What was in a lock.
+/// The content of a lock.
 pub(super) fn into_inner<T>(mutex: Mutex<T>) -> T {
     match mutex.into_inner() {
         Ok(value) => value,
         Err(poisoned) => poisoned.into_inner(),
-    }
-}
-
-/// A value in cache lines of its own: two, for processors fetch them in pairs.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub(super) struct Padded<T>(pub(super) T);
-
-impl<T> Deref for Padded<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.0
     }
 }

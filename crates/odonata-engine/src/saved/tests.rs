@@ -1,6 +1,6 @@
 use super::*;
 use crate::random::Purpose;
-use crate::{Digest, Journalled, List, Moment, NIL, Plain, Speculative, Stream};
+use crate::{Digest, Journalled, List, NIL, Plain, Savepoint, Speculative, Stream};
 use serde::Deserialize;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -8,23 +8,16 @@ struct Link {
     value: u64,
     next: u32,
 }
-impl Slot for Link {
-    fn next(&self) -> u32 {
-        self.next
-    }
-    fn set_next(&mut self, next: u32) {
-        self.next = next;
-    }
-}
+crate::slots!(Link);
 
 struct All {
     cells: Store<Option<i64>>,
     pool: Pool<Link>,
     list: Store<List>,
     rows: Rows<(u32, bool)>,
-    table: Growing<u128>,
-    window: Windowed<[u16; 3]>,
-    sparse: Sparse<Stream>,
+    table: GrowableStore<u128>,
+    window: RangeStore<[u16; 3]>,
+    sparse: SparseStore<Stream>,
 }
 crate::journalled!(All {
     cells,
@@ -42,29 +35,29 @@ fn fresh() -> All {
         pool: Pool::new(),
         list: Store::filled(3, List::EMPTY),
         rows: Rows::new(),
-        table: Growing::new(),
-        window: Windowed::filled(3..10, [0; 3]),
-        sparse: Sparse::all(vec![Stream::new(1, 2, Purpose::Host); 2]),
+        table: GrowableStore::new(),
+        window: RangeStore::filled(3..10, [0; 3]),
+        sparse: SparseStore::all(vec![Stream::new(1, 2, Purpose::Host); 2]),
     }
 }
 
-/// After `steps` changes, some of which were taken back.
+/// After `steps` changes, some of which were undone.
 fn changed(seed: u64, steps: u32) -> All {
     let mut all = fresh();
     let mut random = Stream::new(seed, 0, Purpose::Host);
     for step in 0..steps {
-        Moment(step).begin();
+        Savepoint(step).begin();
         let i = random.below(40);
         *all.cells.edit::<Speculative>(i) = (random.below(3) > 0).then(|| random.bits() as i64);
         let which = random.below(3);
         let mut list = *all.list.get(which);
         if random.below(5) < 2 {
             if let Some(slot) = list.pop(&all.pool) {
-                all.pool.give::<Speculative>(slot);
+                all.pool.free::<Speculative>(slot);
             }
         } else {
             let value = random.bits() >> random.below(60);
-            let slot = all.pool.take::<Speculative>(Link { value, next: NIL });
+            let slot = all.pool.allocate::<Speculative>(Link { value, next: NIL });
             list.push::<Speculative, _>(&mut all.pool, slot);
         }
         *all.list.edit::<Speculative>(which) = list;
@@ -73,7 +66,7 @@ fn changed(seed: u64, steps: u32) -> All {
         all.window.edit::<Speculative>(9)[1] += 1;
         all.sparse.edit::<Speculative>(1).bits();
         if random.below(4) == 0 {
-            all.undo(Moment(step));
+            all.undo(Savepoint(step));
         }
         all.commit();
     }
@@ -108,7 +101,7 @@ fn a_loaded_pool_goes_on_as_the_other_does() {
     from_bytes(&mut other, &to_bytes(&all)).unwrap();
     for value in 0..100 {
         let link = Link { value, next: NIL };
-        assert_eq!(other.pool.take::<Plain>(link), all.pool.take::<Plain>(link));
+        assert_eq!(other.pool.allocate::<Plain>(link), all.pool.allocate::<Plain>(link));
     }
 }
 

@@ -1,6 +1,6 @@
-//! Cells that are taken and given back, and lists of them.
+//! A pool allocator of cells, and linked lists of them.
 
-use super::{Journalled, Mode, Moment, NIL, Store};
+use super::{Journalled, Mode, NIL, Savepoint, Store};
 
 /// A cell that can be linked into a [`Pool`]'s free list or a [`List`].
 pub trait Slot: Copy {
@@ -10,15 +10,30 @@ pub trait Slot: Copy {
     fn set_next(&mut self, next: u32);
 }
 
+/// Makes types [`Slot`]s by their field `next`: `slots!(Request Piece);`.
+#[macro_export]
+macro_rules! slots {
+    ($($cell:ty)*) => {$(
+        impl $crate::Slot for $cell {
+            fn next(&self) -> u32 {
+                self.next
+            }
+            fn set_next(&mut self, next: u32) {
+                self.next = next;
+            }
+        }
+    )*};
+}
+
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct FreeList {
     head: u32,
-    /// Slots at and above this index were never handed out.
+    /// Slots at and above this index were never allocated.
     pub(crate) untouched: u32,
     pub(crate) live: u32,
 }
 
-/// A store of slots that are taken and given back.
+/// A store of slots with a free list.
 ///
 /// Slot numbers depend on history and must never influence a result.
 #[derive(Debug)]
@@ -43,9 +58,9 @@ impl<T: Slot> Pool<T> {
         }
     }
 
-    /// Takes a slot, the last one freed first, and fills it.
+    /// Allocates a slot, the last one freed first, and fills it.
     #[inline]
-    pub fn take<M: Mode>(&mut self, value: T) -> u32 {
+    pub fn allocate<M: Mode>(&mut self, value: T) -> u32 {
         let free = self.free.edit::<M>(0);
         free.live += 1;
         if free.head != NIL {
@@ -64,12 +79,12 @@ impl<T: Slot> Pool<T> {
         i
     }
 
-    /// Gives slot `i` back.
+    /// Frees slot `i`.
     #[inline]
-    pub fn give<M: Mode>(&mut self, i: u32) {
+    pub fn free<M: Mode>(&mut self, i: u32) {
         let free = self.free.edit::<M>(0);
         let head = free.head;
-        // A state that can never be, which a speculation may come to: better a panic than a list in a circle.
+        // Speculation can reach a state that cannot occur in a correct run: a panic is better than a cyclic list.
         assert!(
             !M::JOURNAL || (head != i && free.live > 0),
             "a slot is given back twice"
@@ -97,17 +112,17 @@ impl<T: Slot> Pool<T> {
         self.slots.edit::<M>(i)
     }
 
-    /// Slots that were ever taken: all others have higher numbers.
+    /// Number of slots that were ever allocated: all others have higher numbers.
     pub fn touched(&self) -> u32 {
         self.free.get(0).untouched
     }
 
-    /// Slots taken and not given back.
+    /// Number of slots in use.
     pub fn live(&self) -> u32 {
         self.free.get(0).live
     }
 
-    /// The slots taken and not given back, by number. Takes time and memory in proportion to all slots.
+    /// The slots in use, by number. Takes time and memory in proportion to all slots.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         let free = self.free.get(0);
         let mut taken = vec![true; free.untouched as usize];
@@ -120,6 +135,11 @@ impl<T: Slot> Pool<T> {
             .iter()
             .zip(taken)
             .filter_map(|(slot, taken)| taken.then_some(slot))
+    }
+
+    /// Bytes that are copied to a place of twice the size when the pool grows next, if that is after `soon` slots or fewer.
+    pub fn growth(&self, soon: usize) -> usize {
+        self.slots.growth(soon)
     }
 
     /// Bytes of memory held.
@@ -135,14 +155,14 @@ impl<T: Slot> Default for Pool<T> {
 }
 
 impl<T: Slot + serde::Serialize> Journalled for Pool<T> {
-    fn undo(&mut self, from: Moment) {
+    fn undo(&mut self, from: Savepoint) {
         self.slots.undo(from);
         self.free.undo(from);
     }
 
-    fn forget(&mut self, until: Moment) {
-        self.slots.forget(until);
-        self.free.forget(until);
+    fn fossil_collect(&mut self, until: Savepoint) {
+        self.slots.fossil_collect(until);
+        self.free.fossil_collect(until);
     }
 
     fn commit(&mut self) {
@@ -155,7 +175,7 @@ impl<T: Slot + serde::Serialize> Journalled for Pool<T> {
     }
 
     fn fingerprint(&self, digest: &mut crate::Digest) {
-        // Slots beyond the high-water mark were never handed out and may hold leftovers of a rollback.
+        // Slots beyond the high-water mark were never allocated and may hold leftovers of a rollback.
         let used = self.free.get(0).untouched;
         digest.data(self.free.get(0));
         for i in 0..used {

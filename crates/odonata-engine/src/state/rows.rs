@@ -1,14 +1,14 @@
-//! Records, one after the other.
+//! An append-only sequence of records with rollback.
 
-use super::{Journalled, Mode, Moment};
+use super::{Journalled, Mode, Savepoint, make_room};
 use std::collections::VecDeque;
 
-/// An append-only sequence of records. Undo cuts it back.
+/// An append-only sequence of records. Undo truncates it.
 #[derive(Debug)]
 pub struct Rows<T> {
     pub(crate) rows: Vec<T>,
-    /// When those of the last rows were made that can be taken back.
-    pub(crate) log: VecDeque<Moment>,
+    /// The savepoints of the last rows, as far as these can be undone.
+    pub(crate) log: VecDeque<Savepoint>,
 }
 
 impl<T> Rows<T> {
@@ -23,8 +23,9 @@ impl<T> Rows<T> {
     /// Appends a record.
     pub fn push<M: Mode>(&mut self, row: T) {
         if M::JOURNAL {
-            self.log.push_back(Moment::now());
+            self.log.push_back(Savepoint::now());
         }
+        make_room(&mut self.rows);
         self.rows.push(row);
     }
 
@@ -41,15 +42,15 @@ impl<T> Default for Rows<T> {
 }
 
 impl<T: serde::Serialize> Journalled for Rows<T> {
-    fn undo(&mut self, from: Moment) {
-        while self.log.back().is_some_and(|moment| moment.is_from(from)) {
+    fn undo(&mut self, from: Savepoint) {
+        while self.log.back().is_some_and(|savepoint| savepoint.is_from(from)) {
             self.log.pop_back();
             self.rows.pop();
         }
     }
 
-    fn forget(&mut self, until: Moment) {
-        while self.log.front().is_some_and(|moment| !moment.is_from(until)) {
+    fn fossil_collect(&mut self, until: Savepoint) {
+        while self.log.front().is_some_and(|savepoint| !savepoint.is_from(until)) {
             self.log.pop_front();
         }
     }
@@ -59,7 +60,7 @@ impl<T: serde::Serialize> Journalled for Rows<T> {
     }
 
     fn logged(&self) -> usize {
-        self.log.len() * size_of::<Moment>()
+        self.log.len() * size_of::<Savepoint>()
     }
 
     fn fingerprint(&self, digest: &mut crate::Digest) {

@@ -5,14 +5,7 @@ struct Node {
     value: u32,
     next: u32,
 }
-impl Slot for Node {
-    fn next(&self) -> u32 {
-        self.next
-    }
-    fn set_next(&mut self, next: u32) {
-        self.next = next;
-    }
-}
+crate::slots!(Node);
 
 struct Chains {
     pool: Pool<Node>,
@@ -36,7 +29,7 @@ fn values(chains: &Chains) -> Vec<u32> {
 }
 
 fn push(chains: &mut Chains, value: u32) {
-    let i = chains.pool.take::<Speculative>(Node { value, next: NIL });
+    let i = chains.pool.allocate::<Speculative>(Node { value, next: NIL });
     let mut list = *chains.list.get(0);
     list.push::<Speculative, _>(&mut chains.pool, i);
     *chains.list.edit::<Speculative>(0) = list;
@@ -52,41 +45,41 @@ fn undo_restores_lists_pools_and_the_free_list() {
         push(&mut chains, v);
     }
     let before = fingerprint(&chains);
-    Moment(1).begin();
+    Savepoint(1).begin();
     let mut list = *chains.list.get(0);
     let gone = list
         .remove_first::<Speculative, _>(&mut chains.pool, |n| n.value == 2)
         .unwrap();
-    chains.pool.give::<Speculative>(gone);
+    chains.pool.free::<Speculative>(gone);
     *chains.list.edit::<Speculative>(0) = list;
     push(&mut chains, 7);
     push(&mut chains, 8);
     assert_eq!(values(&chains), [0, 1, 3, 4, 7, 8]);
-    chains.undo(Moment(1));
+    chains.undo(Savepoint(1));
     assert_eq!(values(&chains), [0, 1, 2, 3, 4]);
     assert_eq!(fingerprint(&chains), before);
     assert_eq!(chains.pool.live(), 5);
 }
 
-/// Moments wrap; what was forgotten stays as it is, whatever is taken back.
+/// Savepoints wrap. What was dropped from the log stays as it is, whatever is undone.
 #[test]
-fn undo_goes_back_to_any_moment_that_was_not_forgotten() {
+fn undo_restores_any_savepoint_that_is_still_in_the_log() {
     for first in [0, u32::MAX - 4] {
         let (mut cells, mut rows) = (Store::filled(2, 0), Rows::new());
         for event in 1..=9 {
-            Moment(first).later(event).begin();
+            Savepoint(first).later(event).begin();
             *cells.edit::<Speculative>(event % 2) = event;
             *cells.edit::<Speculative>(0) += 100;
             rows.push::<Speculative>(event);
         }
-        let at = |event| Moment(first).later(event);
+        let at = |event| Savepoint(first).later(event);
         cells.undo(at(8));
         rows.undo(at(8));
         assert_eq!((cells.cells.as_slice(), rows.as_slice().len()), (&[206, 7][..], 7));
-        cells.forget(at(5));
-        rows.forget(at(5));
+        cells.fossil_collect(at(5));
+        rows.fossil_collect(at(5));
         // Events 5 and 7 have changed two cells, event 6 one of them twice.
-        let logged = 5 * size_of::<(Moment, u32, u32)>();
+        let logged = 5 * size_of::<(Savepoint, u32, u32)>();
         assert_eq!((cells.logged(), rows.logged()), (logged, 12));
         cells.undo(at(1));
         rows.undo(at(1));
@@ -113,4 +106,32 @@ fn removing_the_last_slot_moves_the_tail() {
     *chains.list.edit::<Plain>(0) = list;
     push(&mut chains, 9);
     assert_eq!(values(&chains), [0, 1, 9]);
+}
+
+/// Doubled, a store that takes half of the memory could not grow any more.
+#[test]
+fn large_stores_grow_by_an_eighth() {
+    const CELLS: usize = LARGE / size_of::<Wide>();
+    type Wide = [u64; 512];
+    let mut store: Store<Wide> = Store::filled(CELLS, [0; 512]);
+    store.grow([1; 512]);
+    assert_eq!(store.cells.capacity(), CELLS + CELLS / 8);
+    let mut small: Store<u64> = Store::filled(1 << 10, 0);
+    small.grow(1);
+    assert_eq!((small.len(), small.cells.capacity()), ((1 << 10) + 1, 1 << 11));
+    assert_eq!((store.growth(CELLS), small.growth(1 << 20)), (0, 0));
+}
+
+/// Allocators do not keep more than the usual alignment when they move memory: what needs more is copied, and should be seldom.
+#[test]
+fn cells_of_cache_lines_are_copied_when_their_store_grows() {
+    #[repr(align(64))]
+    #[derive(Clone, Copy)]
+    struct Line([u8; 64]);
+    const CELLS: usize = LARGE / 64;
+    let mut store = Store::filled(CELLS, Line([0; 64]));
+    assert_eq!((store.growth(0), store.cells[0].0[0]), (LARGE, 0));
+    store.grow(Line([1; 64]));
+    assert_eq!(store.cells.capacity(), 2 * CELLS);
+    assert_eq!((store.growth(CELLS - 2), store.growth(CELLS - 1)), (0, LARGE + 64));
 }

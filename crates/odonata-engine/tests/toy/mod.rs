@@ -1,10 +1,10 @@
 //! A model to test schedulers with: jobs that wander over LPs, after PHOLD (Fujimoto, "Performance of Time Warp under
 //! synthetic workloads", 1990), with all that makes the models of this simulator hard to run in parallel.
 //!
-//! - A job's content is state of the part where it is, and travels by value ([`Parcel`]).
-//! - Some jobs pay: they need a credit of the LP that they leave, and it gets it back ([`Token`]) with a time from which
-//!   it counts, when the job has arrived. Credits are lazy: they lie in a list until the LP looks.
-//! - An LP sends one job at a time, and looks again ([`Toy::serve`]) when it is free or a credit counts.
+//! - A job's content is state of the part where it is, and is sent by value ([`RemoteJob`]).
+//! - Some jobs pay: they need a credit of the LP that they leave. It comes back ([`RemoteCredit`]) when the job has
+//!   arrived, with the time from which it counts. Credits are lazy: they lie in a list until the LP examines it.
+//! - An LP sends one job at a time, and wakes up ([`Toy::serve`]) when it is free or a credit counts.
 //! - Times are rounded up to a *grain*: with a coarse one, masses of events meet in one picosecond.
 //! - The digest of an LP depends on the order in which its jobs are handled.
 
@@ -15,7 +15,8 @@ mod params;
 
 use odonata_engine::random::Purpose;
 use odonata_engine::{
-    Context, Digest, List, Lp, Mode, Model, NIL, Outbox, Partition, Pool, Slot, Store, Stream, Time, Windowed, Wire,
+    Context, Digest, List, Lp, Mode, Model, NIL, Partition, Pool, RangeStore, SendBuffer, Slot, Store, Stream, Time,
+    WireFormat,
 };
 #[allow(unused_imports)]
 pub(crate) use params::{Halt, Params, SMALLEST};
@@ -30,14 +31,14 @@ struct Place {
     digest: u64,
     visits: u32,
     ended: u32,
-    /// Credits that count, as far as the LP has looked.
+    /// Credits that count, as far as the LP has examined its list.
     purse: u32,
     /// Sum over the credits that have come back and were taken up.
     receipts: u64,
     /// Until when the LP sends a job.
     busy: Time,
-    /// When the LP looks again; in the past: it does not.
-    looks: Time,
+    /// The next wake-up of the LP, if it lies in the future.
+    wake_up: Time,
     waiting: List,
     credits: List,
 }
@@ -45,7 +46,7 @@ struct Place {
 /// A job, where it is.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Job {
-    parcel: Parcel,
+    job: RemoteJob,
     next: u32,
 }
 
@@ -57,23 +58,11 @@ struct Credit {
     next: u32,
 }
 
-macro_rules! slots {
-    ($($type:ident)*) => { $(
-        impl Slot for $type {
-            fn next(&self) -> u32 {
-                self.next
-            }
-            fn set_next(&mut self, next: u32) {
-                self.next = next;
-            }
-        }
-    )* };
-}
-slots!(Job Credit);
+odonata_engine::slots!(Job Credit);
 
 /// A job on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Parcel {
+pub(crate) struct RemoteJob {
     pub(crate) id: u32,
     /// Visits to come.
     pub(crate) left: u32,
@@ -82,7 +71,7 @@ pub(crate) struct Parcel {
     pub(crate) paid: bool,
 }
 
-impl Wire for Parcel {
+impl WireFormat for RemoteJob {
     fn write(&self, bytes: &mut Vec<u8>) {
         for word in [self.id, self.left, self.from] {
             bytes.extend(word.to_le_bytes());
@@ -90,7 +79,7 @@ impl Wire for Parcel {
         bytes.push(u8::from(self.paid));
     }
 
-    fn read(bytes: &mut &[u8]) -> Option<Parcel> {
+    fn read(bytes: &mut &[u8]) -> Option<RemoteJob> {
         let mut word = || {
             let (word, rest) = bytes.split_first_chunk()?;
             *bytes = rest;
@@ -99,7 +88,7 @@ impl Wire for Parcel {
         let (id, left, from) = (word()?, word()?, word()?);
         let (&paid, rest) = bytes.split_first()?;
         *bytes = rest;
-        (paid < 2).then_some(Parcel {
+        (paid < 2).then_some(RemoteJob {
             id,
             left,
             from,
@@ -110,19 +99,19 @@ impl Wire for Parcel {
 
 /// A credit on its way home.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Token {
+pub(crate) struct RemoteCredit {
     from: Lp,
 }
 
-impl Wire for Token {
+impl WireFormat for RemoteCredit {
     fn write(&self, bytes: &mut Vec<u8>) {
         bytes.extend(self.from.to_le_bytes());
     }
 
-    fn read(bytes: &mut &[u8]) -> Option<Token> {
+    fn read(bytes: &mut &[u8]) -> Option<RemoteCredit> {
         let (word, rest) = bytes.split_first_chunk()?;
         *bytes = rest;
-        Some(Token {
+        Some(RemoteCredit {
             from: u32::from_le_bytes(*word),
         })
     }
@@ -134,7 +123,7 @@ pub(crate) enum Event {
     /// The job in this slot arrives.
     Job(u32),
     /// The LP may be free, or a credit may count.
-    Look,
+    WakeUp,
 }
 
 /// A part of the model.
@@ -142,12 +131,12 @@ pub(crate) enum Event {
 pub(crate) struct Toy {
     params: Arc<Params>,
     range: Range<Lp>,
-    places: Windowed<Place>,
+    places: RangeStore<Place>,
     jobs: Pool<Job>,
     credits: Pool<Credit>,
     /// When the last job arrived in this part.
     last: Store<Time>,
-    outbox: Outbox<Parcel, Token>,
+    send_buffer: SendBuffer<RemoteJob, RemoteCredit>,
 }
 
 odonata_engine::journalled!(Toy {
@@ -188,26 +177,26 @@ impl Toy {
             purse: params.purse,
             receipts: 0,
             busy: Time::ZERO,
-            looks: Time::ZERO,
+            wake_up: Time::ZERO,
             waiting: List::EMPTY,
             credits: List::EMPTY,
         };
         Toy {
-            places: Windowed::with(range.clone(), place),
+            places: RangeStore::with(range.clone(), place),
             jobs: Pool::new(),
             credits: Pool::new(),
             last: Store::filled(1, Time::ZERO),
-            outbox: Outbox::new(),
+            send_buffer: SendBuffer::new(),
             params,
             range,
         }
     }
 
     /// The job that `event` brings.
-    pub(crate) fn job(&self, event: &Event) -> Option<Parcel> {
+    pub(crate) fn job(&self, event: &Event) -> Option<RemoteJob> {
         match *event {
-            Event::Job(slot) => Some(self.jobs.get(slot).parcel),
-            Event::Look => None,
+            Event::Job(slot) => Some(self.jobs.get(slot).job),
+            Event::WakeUp => None,
         }
     }
 
@@ -222,12 +211,12 @@ impl Toy {
         self.places.iter().map(move |place| place.purse + lying(place))
     }
 
-    fn take<C: Mode>(&mut self, parcel: Parcel) -> Event {
-        Event::Job(self.jobs.take::<C>(Job { parcel, next: NIL }))
+    fn allocate<C: Mode>(&mut self, job: RemoteJob) -> Event {
+        Event::Job(self.jobs.allocate::<C>(Job { job, next: NIL }))
     }
 
     /// When something that `from` sends to `to` now is there.
-    fn arrival<C: Context<Event>>(&mut self, ctx: &C, from: Lp, to: Lp) -> Time {
+    fn arrival<C: Context<Event = Event>>(&mut self, ctx: &C, from: Lp, to: Lp) -> Time {
         let least = if from == to {
             Time(1)
         } else {
@@ -242,32 +231,32 @@ impl Toy {
     }
 
     /// A credit of `lp` comes back that counts from `at` on.
-    fn give_back<C: Context<Event>>(&mut self, ctx: &mut C, lp: Lp, at: Time, from: Lp) {
-        let slot = self.credits.take::<C>(Credit { at, from, next: NIL });
+    fn give_back<C: Context<Event = Event>>(&mut self, ctx: &mut C, lp: Lp, at: Time, from: Lp) {
+        let slot = self.credits.allocate::<C>(Credit { at, from, next: NIL });
         let mut list = self.places.get(lp).credits;
         list.push::<C, _>(&mut self.credits, slot);
         self.places.edit::<C>(lp).credits = list;
         if !self.places.get(lp).waiting.is_empty() {
-            self.look_at(ctx, lp, at, 1);
+            self.wake_up_at(ctx, lp, at, 1);
         }
     }
 
-    /// Lets `lp` look again at `at`, if it does not do so before.
-    fn look_at<C: Context<Event>>(&mut self, ctx: &mut C, lp: Lp, at: Time, what: u32) {
-        let looks = self.places.get(lp).looks;
-        if looks <= ctx.now_of(lp) || at < looks {
-            self.places.edit::<C>(lp).looks = at;
-            ctx.look_again(lp, at, what, Event::Look);
+    /// Wakes up `lp` at `at`, unless it wakes up before.
+    fn wake_up_at<C: Context<Event = Event>>(&mut self, ctx: &mut C, lp: Lp, at: Time, what: u32) {
+        let wake_up = self.places.get(lp).wake_up;
+        if wake_up <= ctx.now_of(lp) || at < wake_up {
+            self.places.edit::<C>(lp).wake_up = at;
+            ctx.wake_up(lp, at, what, Event::WakeUp);
         }
     }
 
     /// Takes up the credits of `lp` that count.
-    fn harvest<C: Context<Event>>(&mut self, ctx: &C, lp: Lp) {
+    fn harvest<C: Context<Event = Event>>(&mut self, ctx: &C, lp: Lp) {
         let now = ctx.now();
         let mut list = self.places.get(lp).credits;
         while let Some(slot) = list.remove_first::<C, _>(&mut self.credits, |credit| credit.at <= now) {
             let Credit { at, from, .. } = *self.credits.get(slot);
-            self.credits.give::<C>(slot);
+            self.credits.free::<C>(slot);
             let place = self.places.edit::<C>(lp);
             place.purse += 1;
             place.receipts = place.receipts.wrapping_add(mix(at.0, u64::from(from)));
@@ -276,21 +265,21 @@ impl Toy {
     }
 
     /// Sends the jobs that can be sent. Does nothing if nothing has changed since the last time.
-    fn serve<C: Context<Event>>(&mut self, ctx: &mut C, lp: Lp) {
+    fn serve<C: Context<Event = Event>>(&mut self, ctx: &mut C, lp: Lp) {
         self.harvest(ctx, lp);
         while let head = self.places.get(lp).waiting.head
             && head != NIL
         {
-            let (job, place) = (self.jobs.get(head).parcel, *self.places.get(lp));
+            let (job, place) = (self.jobs.get(head).job, *self.places.get(lp));
             if ctx.now() < place.busy {
-                self.look_at(ctx, lp, place.busy, 0);
+                self.wake_up_at(ctx, lp, place.busy, 0);
                 return;
             }
             let pays = self.params.pays(job.id);
             if pays && place.purse == 0 {
                 let times = place.credits.iter(&self.credits).map(|slot| self.credits.get(slot).at);
                 if let Some(first) = times.min() {
-                    self.look_at(ctx, lp, first, 1);
+                    self.wake_up_at(ctx, lp, first, 1);
                 }
                 return;
             }
@@ -305,29 +294,29 @@ impl Toy {
         }
     }
 
-    fn depart<C: Context<Event>>(&mut self, ctx: &mut C, lp: Lp, slot: u32) {
+    fn depart<C: Context<Event = Event>>(&mut self, ctx: &mut C, lp: Lp, slot: u32) {
         let mut stream = self.places.get(lp).stream;
         let to = self.params.destination(lp, &mut stream);
         self.places.edit::<C>(lp).stream = stream;
         let at = self.arrival(ctx, lp, to);
-        let old = self.jobs.get(slot).parcel;
-        let parcel = Parcel {
+        let old = self.jobs.get(slot).job;
+        let job = RemoteJob {
             id: old.id,
             left: old.left - 1,
             from: lp,
             paid: self.params.pays(old.id),
         };
         if self.range.contains(&to) {
-            self.jobs.edit::<C>(slot).parcel = parcel;
+            self.jobs.edit::<C>(slot).job = job;
             ctx.send(to, at, Event::Job(slot));
         } else {
-            self.jobs.give::<C>(slot);
-            self.outbox.parcels.push((to, at, parcel));
+            self.jobs.free::<C>(slot);
+            self.send_buffer.events.push((to, at, job));
         }
     }
 
-    fn arrive<C: Context<Event>>(&mut self, ctx: &mut C, lp: Lp, slot: u32) {
-        let job = self.jobs.get(slot).parcel;
+    fn arrive<C: Context<Event = Event>>(&mut self, ctx: &mut C, lp: Lp, slot: u32) {
+        let job = self.jobs.get(slot).job;
         let now = ctx.now();
         // LPs may be at different times.
         let last = self.last.edit::<C>(0);
@@ -359,11 +348,11 @@ impl Toy {
             if self.range.contains(&job.from) {
                 self.give_back(ctx, job.from, at, lp);
             } else {
-                self.outbox.tokens.push((job.from, at, Token { from: lp }));
+                self.send_buffer.updates.push((job.from, at, RemoteCredit { from: lp }));
             }
         }
         if job.left == 0 {
-            self.jobs.give::<C>(slot);
+            self.jobs.free::<C>(slot);
             self.places.edit::<C>(lp).ended += 1;
         } else {
             let mut waiting = self.places.get(lp).waiting;
@@ -375,17 +364,17 @@ impl Toy {
 
 impl Model for Toy {
     type Event = Event;
-    type Parcel = Parcel;
-    type Token = Token;
+    type RemoteEvent = RemoteJob;
+    type RemoteUpdate = RemoteCredit;
 
     fn processes(&self) -> Range<Lp> {
         self.range.clone()
     }
 
-    fn start<C: Context<Event>>(&mut self, ctx: &mut C, lp: Lp) {
+    fn start<C: Context<Event = Event>>(&mut self, ctx: &mut C, lp: Lp) {
         for i in 0..self.params.jobs {
             let at = self.arrival(ctx, lp, lp);
-            let event = self.take::<C>(Parcel {
+            let event = self.allocate::<C>(RemoteJob {
                 id: lp * self.params.jobs + i,
                 left: self.params.visits,
                 from: lp,
@@ -395,24 +384,24 @@ impl Model for Toy {
         }
     }
 
-    fn handle<C: Context<Event>>(&mut self, ctx: &mut C, lp: Lp, event: Event) {
+    fn handle<C: Context<Event = Event>>(&mut self, ctx: &mut C, lp: Lp, event: Event) {
         if let Event::Job(slot) = event {
             self.arrive(ctx, lp, slot);
         }
         self.serve(ctx, lp);
     }
 
-    fn outbox(&mut self) -> &mut Outbox<Parcel, Token> {
-        &mut self.outbox
+    fn send_buffer(&mut self) -> &mut SendBuffer<RemoteJob, RemoteCredit> {
+        &mut self.send_buffer
     }
 
-    fn receive<C: Context<Event>>(&mut self, _: &mut C, _: Lp, parcel: Parcel) -> Event {
-        self.take::<C>(parcel)
+    fn receive_event<C: Context<Event = Event>>(&mut self, _: &mut C, _: Lp, job: RemoteJob) -> Event {
+        self.allocate::<C>(job)
     }
 
-    fn accept<C: Context<Event>>(&mut self, ctx: &mut C, lp: Lp, at: Time, token: Token) {
-        assert!(ctx.now_of(lp) < at, "a token is accepted before it counts");
-        self.give_back(ctx, lp, at, token.from);
+    fn apply_update<C: Context<Event = Event>>(&mut self, ctx: &mut C, lp: Lp, at: Time, credit: RemoteCredit) {
+        assert!(ctx.now_of(lp) < at, "an update is applied before it takes effect");
+        self.give_back(ctx, lp, at, credit.from);
     }
 
     fn lookahead(&self, from: Lp, to: Lp) -> Time {
@@ -432,7 +421,7 @@ impl Model for Toy {
             digest.word(place.receipts.wrapping_add(lying.1));
             digest.word(place.busy.0);
             for slot in place.waiting.iter(&self.jobs) {
-                digest.word(u64::from(self.jobs.get(slot).parcel.id));
+                digest.word(u64::from(self.jobs.get(slot).job.id));
             }
         }
     }

@@ -1,23 +1,23 @@
 //! How fabrics are built: the parts of one machine have much in common.
 
-use super::Fabric;
-use crate::blame::Books;
-use crate::border::Arrivals;
-use crate::clocked::Clocked;
-use crate::congestion::Control;
-use crate::credit::Flow;
-use crate::knowledge::Board;
-use crate::levels::Spans;
-use crate::link::{Links, VcNumbers};
-use crate::nic::Nic;
-use crate::params::{CongestionControl, InputQueues, NetworkParams, RouterModel, Switching, VirtualChannels};
-use crate::port::InBuffer;
+use super::{Fabric, Setup, Shared, has_fifos};
+use crate::Payload;
+use crate::analytic::Analytic;
+use crate::boundary::Boundary;
+use crate::control::{BlameLedger, ClassScheduler, Congestion};
+use crate::features::Variant;
+use crate::flow::{Flow, Links, VcNumbers, VcRanges};
+use crate::nic::Nics;
+use crate::params::{NetworkParams, VirtualChannels};
+use crate::remote_congestion::RemoteCongestion;
+use crate::route_computation::RouteComputation;
+use crate::router::input_queued::{InputQueued, PORTS_LAST, heads_first};
+use crate::router::output_queued::OutputQueued;
+use crate::router::pipelined::Pipelined;
 use crate::routing::Routing;
-use crate::sampling::Sampler;
-use crate::shares::Shares;
-use crate::stats::{Histogram, LinkStats, NodeStats, TrafficStats};
-use odonata_engine::random::Purpose;
-use odonata_engine::{Growing, Outbox, Pool, Store, Stream, Time, Windowed};
+use crate::settings::{RouterModel, Switching};
+use crate::statistics::Statistics;
+use odonata_engine::{Pool, Time};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -51,7 +51,8 @@ impl Blueprint {
         );
         assert!(
             params.switching == Switching::Wormhole
-                || (params.links.iter().zip(needed)).all(|(link, levels)| levels == 0 || link.buffer >= params.packet),
+                || (params.links.iter().zip(needed))
+                    .all(|(link, levels)| levels == 0 || link.buffer.0 >= params.packet),
             "a buffer does not hold one packet"
         );
         let broadcast = params.knowledge.broadcast();
@@ -64,7 +65,7 @@ impl Blueprint {
             "only input-queued routers tell traffic classes apart"
         );
         assert!(
-            params.congestion == CongestionControl::None || params.router != RouterModel::Pipelined,
+            params.congestion.is_none() || params.router != RouterModel::Pipelined,
             "pipelined routers know no congestion control"
         );
         Blueprint {
@@ -84,7 +85,7 @@ impl Blueprint {
     ///
     /// # Panics
     /// If that is not all of them, and nodes are not numbered in the order of their routers.
-    pub fn part(&self, routers: Range<u32>) -> Fabric {
+    pub fn part<P: Payload>(&self, routers: Range<u32>) -> Fabric<P> {
         let params = self.params.clone();
         let topology = self.routing.topology();
         let divided = routers != (0..topology.routers());
@@ -99,61 +100,42 @@ impl Blueprint {
             routers.clone(),
             nodes.clone(),
         );
-        let traffics = usize::from(params.traffics);
-        let books = match params.blame {
-            true => Books::new(&links, &params),
-            false => Books::off(),
+        let blame = match params.blame {
+            true => BlameLedger::new(&links, &params),
+            false => BlameLedger::off(),
         };
-        let fifo = params.router == RouterModel::InputQueued && params.input_queues == InputQueues::Fifo;
-        let (ingress, egress) = match params.router {
-            RouterModel::InputQueued => (params.router_delay, Time::ZERO),
-            RouterModel::OutputQueued => (Time::ZERO, params.router_delay),
-            RouterModel::Pipelined => (Time::ZERO, Time::ZERO),
+        let first_wake_up_id = match has_fifos(&params) && heads_first(&params) {
+            true => PORTS_LAST,
+            false => 0,
         };
-        let inputs = if fifo { links.buffers as usize } else { 0 };
-        let n_links = links.len() as usize;
-        let clocked = Clocked::new(&links, &params, &self.routing, routers.clone());
-        let board = Board::new(&links, &params, &self.routing, routers.clone());
-        let mut flow = Flow::new(links, books, params.router == RouterModel::Pipelined);
-        if fifo && params.classes.count() > 1 {
-            flow.names = crate::input_queued::PORTS_LAST;
-        }
-        let stream = |router| Stream::new(params.seed, u64::from(router), Purpose::Routing);
-        Fabric {
-            ingress,
-            egress,
-            spare: params.flits(params.packet) as u32,
-            spans: Spans::new(self.routing.virtual_channels(), self.vcs),
-            full_packet: (params.router == RouterModel::OutputQueued).then(|| params.flits(params.packet) as u32),
-            flow,
-            inputs: Store::filled(inputs, InBuffer::EMPTY),
-            fifo,
-            clocked,
-            board,
-            packets: Pool::new(),
-            messages: Pool::new(),
-            arrivals: Arrivals::new(nodes.len() as u32, divided),
-            nics: Store::filled(nodes.len() * usize::from(params.classes.count()), Nic::IDLE),
-            shares: Shares::new(&params.classes, n_links as u32),
-            control: Control::new(&params, nodes.len()),
-            random: Windowed::with(routers.clone(), stream),
-            links: Store::filled(n_links, LinkStats::default()),
-            nodes: Windowed::filled(nodes, NodeStats::NONE),
-            traffic: Store::filled(traffics, TrafficStats::default()),
-            latency: Histogram::new(traffics),
-            latency_created: Histogram::new(traffics),
-            series: Growing::new(),
-            sampler: Sampler::default(),
-            outbox: Outbox::new(),
-            routing: self.routing.clone(),
-            routers,
-            divided,
-            params,
-        }
+        let vcs = VcRanges::new(self.routing.virtual_channels(), self.vcs, params.classes.count());
+        let n_links = links.len();
+        let mut fabric = Fabric {
+            nics: Nics::new(nodes.len(), params.classes.count()),
+            analytic: Analytic::new(params.analytic, nodes.len()),
+            input_queued: InputQueued::new(&params, &links),
+            output_queued: OutputQueued::new(&params),
+            pipelined: Pipelined::new(&links, &params, &self.routing, routers.clone()),
+            shared: Shared {
+                remote: RemoteCongestion::new(&links, &params, &self.routing, routers.clone()),
+                packets: Pool::new(),
+                messages: Pool::new(),
+                routes: RouteComputation::new(self.routing.clone(), routers.clone(), params.seed),
+                classes: ClassScheduler::new(&params.classes, n_links),
+                congestion: Congestion::new(&params, nodes.len()),
+                boundary: Boundary::new(nodes.len() as u32, divided),
+                stats: Statistics::new(&params, n_links as usize, nodes),
+                flow: Flow::new(links, blame, params.router == RouterModel::Pipelined, first_wake_up_id),
+                setup: Setup::new(params, routers, vcs),
+            },
+            variant: Variant::Everything,
+        };
+        fabric.variant = fabric.smallest_variant();
+        fabric
     }
 
     /// The idle fabric of the whole machine.
-    pub fn whole(&self) -> Fabric {
+    pub fn whole<P: Payload>(&self) -> Fabric<P> {
         self.part(0..self.routing.topology().routers())
     }
 }

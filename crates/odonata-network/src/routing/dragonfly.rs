@@ -26,8 +26,12 @@
 //! | PAR by group | source, source after diverting there, intermediate, destination | 4/2 |
 //! | PAR by router | source, source after diverting there, to via, from via, destination | 5/2 |
 
-use super::{Choice, Decision, Header, NOWHERE, Path};
-use odonata_topology::{Dragonfly, Gateway, LinkClass, Peer};
+use super::{
+    Choice, Decision, FamilyRouting, Header, Key, NOWHERE, Name, Path, Settings, Table, VirtualChannels, entry,
+};
+use odonata_topology::{Dragonfly, Gateway, LinkClass, Peer, Topology};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// How paths are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,39 +47,82 @@ pub enum Algorithm {
 }
 
 /// What a non-minimal path goes through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "Via")]
 pub enum Intermediate {
-    /// A random group; inside it, the router where the packet comes in goes on minimally.
+    /// A random group, entered at whatever router its cable ends at.
+    #[default]
     Group,
     /// A random router of a random group.
     Router,
 }
 
-/// To where a second router of the source group may divert a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Over what a second router of the source group may divert a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Divert {
-    /// To any other group.
-    Anywhere,
-    /// To a group that one of its own global ports leads to.
+    /// Over any port.
+    #[default]
+    Any,
+    /// Over its own global ports only, as in CODES.
     OwnGlobalPorts,
 }
 
-/// How virtual channels are numbered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How virtual channels are assigned to the hops of a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum VcRule {
-    /// By level, as few as needed (see the module).
+    /// By the stage of the path: no more channels than freedom from deadlock needs.
+    #[default]
     Stage,
-    /// As CODES' dragonfly: four on every port. Source group 0 at the first router, then 1;
-    /// intermediate group 2; destination group 3.
+    /// By the group the packet is in, as in CODES: source 0 or 1, intermediate 2, destination 3; four channels.
     Codes,
     /// By phase, as BookSim's dragonfly: 0 on the way to the intermediate, 1 on the minimal way, 2 from the global link into
-    /// the destination group on; without intermediates one less. Detours can deadlock: a packet that has come into its
-    /// intermediate group shares the local channels with those that leave theirs.
+    /// the destination group on. Detours can deadlock.
     Phase,
 }
 
 /// In [`Header::notes`]: a local link has been taken. [`Header::level`] counts global links.
 const MOVED: u16 = 1;
+
+/// The algorithms, by name, and the keys that each takes.
+pub(super) const ALGORITHMS: Table<Algorithm> = &[
+    entry(Name::Minimal, Algorithm::Minimal, &[Key::VcRule]),
+    entry(Name::Valiant, Algorithm::Valiant, &[Key::Via, Key::VcRule]),
+    entry(
+        Name::Ugal,
+        Algorithm::Ugal,
+        &[
+            Key::Via,
+            Key::Candidates,
+            Key::Threshold,
+            Key::Bias,
+            Key::Comparison,
+            Key::WeighHops,
+            Key::Knowledge,
+            Key::KnowledgeInterval,
+            Key::KnowledgeDelay,
+            Key::CongestionFactor,
+            Key::CongestionThreshold,
+            Key::VcRule,
+        ],
+    ),
+    entry(
+        Name::ProgressiveAdaptive,
+        Algorithm::ProgressiveAdaptive,
+        &[
+            Key::Via,
+            Key::Candidates,
+            Key::Threshold,
+            Key::Bias,
+            Key::Comparison,
+            Key::WeighHops,
+            Key::Divert,
+            Key::VcRule,
+        ],
+    ),
+];
 
 /// A routing algorithm on a dragonfly.
 #[derive(Debug)]
@@ -143,56 +190,6 @@ impl DragonflyRouting {
     /// The dragonfly it routes on.
     pub fn dragonfly(&self) -> &Dragonfly {
         &self.dragonfly
-    }
-
-    pub(super) fn routers_of_a_group(&self) -> Option<u32> {
-        let shape = self.dragonfly.shape();
-        let adaptive = matches!(self.algorithm, Algorithm::Ugal | Algorithm::ProgressiveAdaptive);
-        (adaptive && shape.groups > 2).then_some(shape.routers)
-    }
-
-    pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
-        match self.rule {
-            VcRule::Codes => [4, 4, 4, 0],
-            VcRule::Phase if self.algorithm == Algorithm::Minimal => [1, 2, 2, 0],
-            VcRule::Phase => [1, 3, 3, 0],
-            VcRule::Stage => [
-                1,
-                self.levels.destination + 1,
-                if self.algorithm == Algorithm::Minimal { 1 } else { 2 },
-                0,
-            ],
-        }
-    }
-
-    #[inline]
-    pub(super) fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
-        let topology = self.dragonfly.topology();
-        let home = topology.node_router(header.target);
-        if router == home {
-            let port = topology.node_port(header.target);
-            return Decision::new(port, self.level(router, header, LinkClass::Terminal));
-        }
-        let (here, goal) = (self.dragonfly.group_of(router), self.dragonfly.group_of(home));
-        if header.via == NOWHERE {
-            if header.level == 0 && here != goal && self.algorithm != Algorithm::Minimal {
-                // The port whose load decided is the one that is taken, not another of the same group.
-                if let Some(port) = self.choose_via(router, here, goal, home, header, choice) {
-                    return self.take(router, port, header);
-                }
-            }
-        } else if !header.via_reached {
-            header.via_reached = match self.intermediate {
-                Intermediate::Group => here == header.via,
-                Intermediate::Router => router == header.via,
-            };
-        }
-        let port = if header.via == NOWHERE || header.via_reached {
-            self.towards_router(router, here, home, goal, choice).0
-        } else {
-            self.towards_via(router, here, header.via, choice).0
-        };
-        self.take(router, port, header)
     }
 
     /// The level on `port`, and the header as it is at the port's far end.
@@ -371,5 +368,78 @@ impl DragonflyRouting {
             .filter(|&port| far_group(port).is_some())
             .nth(choice.pick(n) as usize)?;
         Some((self.via_in(far_group(port)?, choice), port))
+    }
+}
+
+impl FamilyRouting for DragonflyRouting {
+    type Graph = Dragonfly;
+    type Algorithm = Algorithm;
+
+    fn on(graph: Dragonfly, algorithm: Algorithm, settings: &Settings) -> Result<Self, String> {
+        graph.check_ways()?;
+        let (via, divert) = (settings.via.unwrap_or_default(), settings.divert.unwrap_or_default());
+        let rule = settings.vc_rule.unwrap_or_default();
+        Ok(DragonflyRouting::new(
+            graph,
+            algorithm,
+            via,
+            divert,
+            rule,
+            super::candidates(settings),
+        ))
+    }
+
+    fn topology(&self) -> &Topology {
+        self.dragonfly.topology()
+    }
+
+    fn virtual_channels(&self) -> VirtualChannels {
+        match self.rule {
+            VcRule::Codes => [4, 4, 4, 0],
+            VcRule::Phase if self.algorithm == Algorithm::Minimal => [1, 2, 2, 0],
+            VcRule::Phase => [1, 3, 3, 0],
+            VcRule::Stage => [
+                1,
+                self.levels.destination + 1,
+                if self.algorithm == Algorithm::Minimal { 1 } else { 2 },
+                0,
+            ],
+        }
+    }
+
+    #[inline]
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+        let topology = self.dragonfly.topology();
+        let home = topology.node_router(header.target);
+        if router == home {
+            let port = topology.node_port(header.target);
+            return Decision::new(port, self.level(router, header, LinkClass::Terminal));
+        }
+        let (here, goal) = (self.dragonfly.group_of(router), self.dragonfly.group_of(home));
+        if header.via == NOWHERE {
+            if header.level == 0 && here != goal && self.algorithm != Algorithm::Minimal {
+                // The port whose load decided is the one that is taken, not another of the same group.
+                if let Some(port) = self.choose_via(router, here, goal, home, header, choice) {
+                    return self.take(router, port, header);
+                }
+            }
+        } else if !header.via_reached {
+            header.via_reached = match self.intermediate {
+                Intermediate::Group => here == header.via,
+                Intermediate::Router => router == header.via,
+            };
+        }
+        let port = if header.via == NOWHERE || header.via_reached {
+            self.towards_router(router, here, home, goal, choice).0
+        } else {
+            self.towards_via(router, here, header.via, choice).0
+        };
+        self.take(router, port, header)
+    }
+
+    fn routers_of_a_group(&self) -> Option<u32> {
+        let shape = self.dragonfly.shape();
+        let adaptive = matches!(self.algorithm, Algorithm::Ugal | Algorithm::ProgressiveAdaptive);
+        (adaptive && shape.groups > 2).then_some(shape.routers)
     }
 }

@@ -20,8 +20,11 @@
 //! group takes level 0 before its router and the destination's level behind it. Minimal packets inside a group take
 //! level 0.
 
-use super::{Algorithm, Choice, Decision, Header, Intermediate, NOWHERE, Path, dragonfly::Levels};
-use odonata_topology::{Dragonfly2d, Gateway, LinkClass};
+use super::{
+    Algorithm, Choice, Decision, FamilyRouting, Header, Intermediate, Key, NOWHERE, Name, Path, Settings, Table,
+    VirtualChannels, dragonfly::Levels, entry,
+};
+use odonata_topology::{Dragonfly2d, Gateway, LinkClass, Topology};
 
 /// In [`Header::notes`]: moved along the row, or the column, of the part of the way in this group.
 const ROW: u16 = 1;
@@ -41,6 +44,41 @@ const MOST_ROUTERS: u32 = 1 << (16 - NUMBER_SHIFT);
 /// Routers on the longest minimal path and on the longest detour; inside a group likewise.
 const HOPS: (u32, u32) = (6, 9);
 const HOPS_INSIDE: (u32, u32) = (3, 5);
+
+/// The algorithms, by name, and the keys that each takes.
+pub(super) const ALGORITHMS: Table<Algorithm> = &[
+    entry(Name::Minimal, Algorithm::Minimal, &[]),
+    entry(Name::Valiant, Algorithm::Valiant, &[Key::Via]),
+    entry(
+        Name::Ugal,
+        Algorithm::Ugal,
+        &[
+            Key::Via,
+            Key::Candidates,
+            Key::Threshold,
+            Key::Bias,
+            Key::Comparison,
+            Key::WeighHops,
+            Key::Knowledge,
+            Key::KnowledgeInterval,
+            Key::KnowledgeDelay,
+            Key::CongestionFactor,
+            Key::CongestionThreshold,
+        ],
+    ),
+    entry(
+        Name::ProgressiveAdaptive,
+        Algorithm::ProgressiveAdaptive,
+        &[
+            Key::Via,
+            Key::Candidates,
+            Key::Threshold,
+            Key::Bias,
+            Key::Comparison,
+            Key::WeighHops,
+        ],
+    ),
+];
 
 /// A routing algorithm on a dragonfly with two-dimensional groups. [`Header::level`] is the number of global cables taken.
 #[derive(Debug)]
@@ -86,68 +124,8 @@ impl Dragonfly2dRouting {
         &self.dragonfly
     }
 
-    pub(super) fn routers_of_a_group(&self) -> Option<u32> {
-        let several = self.dragonfly.shape().groups > 2;
-        (self.is_adaptive() && several).then_some(self.dragonfly.routers_of_a_group())
-    }
-
-    pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
-        let shape = self.dragonfly.shape();
-        let minimal = self.algorithm == Algorithm::Minimal;
-        let local = match (shape.groups, minimal) {
-            (1, true) => 1,
-            _ => self.levels.destination + 1,
-        };
-        let global = match (shape.groups, minimal) {
-            (1, _) => 0,
-            (2, _) | (_, true) => 1,
-            _ => 2,
-        };
-        let used = |extent: u32| if extent > 1 { local } else { 0 };
-        [1, used(shape.columns), global, used(shape.rows)]
-    }
-
     fn is_adaptive(&self) -> bool {
         matches!(self.algorithm, Algorithm::Ugal | Algorithm::ProgressiveAdaptive)
-    }
-
-    #[inline]
-    pub(super) fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
-        let topology = self.dragonfly.topology();
-        let home = topology.node_router(header.target);
-        if router == home && header.notes & INSIDE == 0 {
-            return Decision::new(topology.node_port(header.target), 0);
-        }
-        let (here, goal) = (self.dragonfly.group_of(router), self.dragonfly.group_of(home));
-        if here == goal && header.level == 0 {
-            return self.inside(router, home, header, choice);
-        }
-        if header.via == NOWHERE {
-            if header.level == 0
-                && self.algorithm != Algorithm::Minimal
-                && let Some(port) = self.choose_via(router, here, goal, header, choice)
-            {
-                return self.take(router, port, header);
-            }
-        } else if !header.via_reached {
-            header.via_reached = match self.intermediate {
-                Intermediate::Group => here == header.via,
-                Intermediate::Router => router == header.via,
-            };
-            if header.via_reached && self.intermediate == Intermediate::Router {
-                header.notes &= !(ROW | COLUMN);
-            }
-        }
-        let port = if header.via == NOWHERE || header.via_reached {
-            if here == goal {
-                self.towards_router(router, home, choice)
-            } else {
-                self.towards_group(router, here, goal, header.notes, choice).0
-            }
-        } else {
-            self.towards_via(router, here, header.via, header.notes, choice).0
-        };
-        self.take(router, port, header)
     }
 
     /// The level on `port`, and the header as it is at the port's far end.
@@ -345,6 +323,80 @@ impl Dragonfly2dRouting {
                 group * routers + choice.pick(routers)
             }
         }
+    }
+}
+
+impl FamilyRouting for Dragonfly2dRouting {
+    type Graph = Dragonfly2d;
+    type Algorithm = Algorithm;
+
+    fn on(graph: Dragonfly2d, algorithm: Algorithm, settings: &Settings) -> Result<Self, String> {
+        let via = settings.via.unwrap_or_default();
+        Dragonfly2dRouting::new(graph, algorithm, via, super::candidates(settings))
+    }
+
+    fn topology(&self) -> &Topology {
+        self.dragonfly.topology()
+    }
+
+    fn virtual_channels(&self) -> VirtualChannels {
+        let shape = self.dragonfly.shape();
+        let minimal = self.algorithm == Algorithm::Minimal;
+        let local = match (shape.groups, minimal) {
+            (1, true) => 1,
+            _ => self.levels.destination + 1,
+        };
+        let global = match (shape.groups, minimal) {
+            (1, _) => 0,
+            (2, _) | (_, true) => 1,
+            _ => 2,
+        };
+        let used = |extent: u32| if extent > 1 { local } else { 0 };
+        [1, used(shape.columns), global, used(shape.rows)]
+    }
+
+    #[inline]
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+        let topology = self.dragonfly.topology();
+        let home = topology.node_router(header.target);
+        if router == home && header.notes & INSIDE == 0 {
+            return Decision::new(topology.node_port(header.target), 0);
+        }
+        let (here, goal) = (self.dragonfly.group_of(router), self.dragonfly.group_of(home));
+        if here == goal && header.level == 0 {
+            return self.inside(router, home, header, choice);
+        }
+        if header.via == NOWHERE {
+            if header.level == 0
+                && self.algorithm != Algorithm::Minimal
+                && let Some(port) = self.choose_via(router, here, goal, header, choice)
+            {
+                return self.take(router, port, header);
+            }
+        } else if !header.via_reached {
+            header.via_reached = match self.intermediate {
+                Intermediate::Group => here == header.via,
+                Intermediate::Router => router == header.via,
+            };
+            if header.via_reached && self.intermediate == Intermediate::Router {
+                header.notes &= !(ROW | COLUMN);
+            }
+        }
+        let port = if header.via == NOWHERE || header.via_reached {
+            if here == goal {
+                self.towards_router(router, home, choice)
+            } else {
+                self.towards_group(router, here, goal, header.notes, choice).0
+            }
+        } else {
+            self.towards_via(router, here, header.via, header.notes, choice).0
+        };
+        self.take(router, port, header)
+    }
+
+    fn routers_of_a_group(&self) -> Option<u32> {
+        let several = self.dragonfly.shape().groups > 2;
+        (self.is_adaptive() && several).then_some(self.dragonfly.routers_of_a_group())
     }
 }
 

@@ -14,8 +14,10 @@
 //! global 1, down 1. Minimal packets end with down on level 0, so that they need one level; the others need two in both
 //! classes.
 
-use super::{Choice, Decision, Header, NOWHERE, Path};
-use odonata_topology::{DragonflyPlus, Gateway, LinkClass};
+use super::{
+    Choice, Decision, FamilyRouting, Header, Key, NOWHERE, Name, Path, Settings, Table, VirtualChannels, entry,
+};
+use odonata_topology::{DragonflyPlus, Gateway, LinkClass, Topology};
 
 /// How paths on a dragonfly+ are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +39,39 @@ const DOWN: u16 = 2;
 
 /// Routers on the longest minimal path, and on the longest non-minimal one.
 const HOPS: (u32, u32) = (4, 7);
+
+/// The algorithms, by name, and the keys that each takes.
+pub(super) const ALGORITHMS: Table<DragonflyPlusAlgorithm> = &[
+    entry(Name::Minimal, DragonflyPlusAlgorithm::Minimal, &[]),
+    entry(Name::Valiant, DragonflyPlusAlgorithm::Valiant, &[]),
+    entry(
+        Name::Ugal,
+        DragonflyPlusAlgorithm::Ugal,
+        &[
+            Key::Candidates,
+            Key::Threshold,
+            Key::Bias,
+            Key::Comparison,
+            Key::WeighHops,
+            Key::Knowledge,
+            Key::KnowledgeInterval,
+            Key::KnowledgeDelay,
+            Key::CongestionFactor,
+            Key::CongestionThreshold,
+        ],
+    ),
+    entry(
+        Name::ProgressiveAdaptive,
+        DragonflyPlusAlgorithm::ProgressiveAdaptive,
+        &[
+            Key::Candidates,
+            Key::Threshold,
+            Key::Bias,
+            Key::Comparison,
+            Key::WeighHops,
+        ],
+    ),
+];
 
 /// A routing algorithm on a dragonfly+. [`Header::via`] is a group, [`Header::level`] the number of global cables taken.
 #[derive(Debug)]
@@ -65,61 +100,11 @@ impl DragonflyPlusRouting {
         &self.plus
     }
 
-    pub(super) fn routers_of_a_group(&self) -> Option<u32> {
-        let shape = self.plus.shape();
-        (self.is_adaptive() && shape.groups > 2).then_some(shape.leaves + shape.spines)
-    }
-
-    pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
-        // With two groups there is no third to go over.
-        match (self.plus.shape().groups, self.algorithm) {
-            (1, _) => [1, 1, 0, 0],
-            (2, _) | (_, DragonflyPlusAlgorithm::Minimal) => [1, 1, 1, 0],
-            _ => [1, 2, 2, 0],
-        }
-    }
-
     fn is_adaptive(&self) -> bool {
         matches!(
             self.algorithm,
             DragonflyPlusAlgorithm::Ugal | DragonflyPlusAlgorithm::ProgressiveAdaptive
         )
-    }
-
-    #[inline]
-    pub(super) fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
-        let topology = self.plus.topology();
-        let home = topology.node_router(header.target);
-        if router == home {
-            return Decision::new(topology.node_port(header.target), 0);
-        }
-        let (here, goal) = (self.plus.group_of(router), self.plus.group_of(home));
-        if here != goal && header.via == NOWHERE && header.level == 0 && self.plus.shape().groups > 2 {
-            if header.notes & DECIDED == 0 {
-                header.notes |= DECIDED;
-                match self.algorithm {
-                    DragonflyPlusAlgorithm::Minimal => {}
-                    DragonflyPlusAlgorithm::Valiant => header.via = self.other_group(here, goal, choice),
-                    _ => {
-                        let port = self.choose_at_leaf(router, here, goal, header, choice);
-                        return self.take(router, port, header);
-                    }
-                }
-            } else if self.algorithm == DragonflyPlusAlgorithm::ProgressiveAdaptive && !self.plus.is_leaf(router) {
-                let port = self.choose_at_spine(router, here, goal, header, choice);
-                return self.take(router, port, header);
-            }
-        }
-        if header.via == here {
-            header.via_reached = true;
-        }
-        let group = if header.via == NOWHERE || header.via_reached {
-            goal
-        } else {
-            header.via
-        };
-        let port = self.next(router, here, group, home, header, choice);
-        self.take(router, port, header)
     }
 
     /// The next port towards `group` and, in it, router `home`.
@@ -243,5 +228,68 @@ impl DragonflyPlusRouting {
             }
             _ => minimal,
         }
+    }
+}
+
+impl FamilyRouting for DragonflyPlusRouting {
+    type Graph = DragonflyPlus;
+    type Algorithm = DragonflyPlusAlgorithm;
+
+    fn on(graph: DragonflyPlus, algorithm: DragonflyPlusAlgorithm, settings: &Settings) -> Result<Self, String> {
+        DragonflyPlusRouting::new(graph, algorithm, super::candidates(settings))
+    }
+
+    fn topology(&self) -> &Topology {
+        self.plus.topology()
+    }
+
+    fn virtual_channels(&self) -> VirtualChannels {
+        // With two groups there is no third to go over.
+        match (self.plus.shape().groups, self.algorithm) {
+            (1, _) => [1, 1, 0, 0],
+            (2, _) | (_, DragonflyPlusAlgorithm::Minimal) => [1, 1, 1, 0],
+            _ => [1, 2, 2, 0],
+        }
+    }
+
+    #[inline]
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+        let topology = self.plus.topology();
+        let home = topology.node_router(header.target);
+        if router == home {
+            return Decision::new(topology.node_port(header.target), 0);
+        }
+        let (here, goal) = (self.plus.group_of(router), self.plus.group_of(home));
+        if here != goal && header.via == NOWHERE && header.level == 0 && self.plus.shape().groups > 2 {
+            if header.notes & DECIDED == 0 {
+                header.notes |= DECIDED;
+                match self.algorithm {
+                    DragonflyPlusAlgorithm::Minimal => {}
+                    DragonflyPlusAlgorithm::Valiant => header.via = self.other_group(here, goal, choice),
+                    _ => {
+                        let port = self.choose_at_leaf(router, here, goal, header, choice);
+                        return self.take(router, port, header);
+                    }
+                }
+            } else if self.algorithm == DragonflyPlusAlgorithm::ProgressiveAdaptive && !self.plus.is_leaf(router) {
+                let port = self.choose_at_spine(router, here, goal, header, choice);
+                return self.take(router, port, header);
+            }
+        }
+        if header.via == here {
+            header.via_reached = true;
+        }
+        let group = if header.via == NOWHERE || header.via_reached {
+            goal
+        } else {
+            header.via
+        };
+        let port = self.next(router, here, group, home, header, choice);
+        self.take(router, port, header)
+    }
+
+    fn routers_of_a_group(&self) -> Option<u32> {
+        let shape = self.plus.shape();
+        (self.is_adaptive() && shape.groups > 2).then_some(shape.leaves + shape.spines)
     }
 }

@@ -6,32 +6,52 @@
 //! - by **D-mod-k**: parent floor(D / W_l) mod w_(l+1) of a router of level l for destination node D (E. Zahavi, "D-Mod-K
 //!   routing providing non-blocking traffic for shift permutations on real life fat trees", Technion CCIT report 776,
 //!   2010), so that all packets for one node take one way down;
-//! - **adaptively**: the lightest.
+//! - **adaptively**: the lightest of some random ones.
 //!
 //! Parallel cables are chosen likewise; by D-mod-k they are the next digit. First up, then down: one level is enough. Ways
 //! that failed cables end are not taken, as long as others are left (see [`FatTree::check_ways`]); by D-mod-k the next
 //! parent is taken then.
 
-use super::{Choice, Decision, Header};
-use odonata_topology::FatTree;
+use super::{Choice, Decision, FamilyRouting, Header, Key, Name, Settings, Table, VirtualChannels, entry};
+use odonata_topology::{FatTree, Topology};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// How ports up are chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FatTreeAlgorithm {
+/// How the way up is chosen where several lead to the destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Up {
     /// At random.
     Random,
-    /// By the destination.
+    /// By the number of the destination (E. Zahavi, "D-Mod-K routing", 2010): all packets to a node share one way down.
+    /// Fat trees only.
     DModK,
-    /// The lightest.
+    /// The least loaded one of `candidates` random ones.
     Adaptive,
 }
+
+impl Up {
+    /// Its name in a scenario.
+    pub fn name(self) -> &'static str {
+        match self {
+            Up::Random => "random",
+            Up::DModK => "d-mod-k",
+            Up::Adaptive => "adaptive",
+        }
+    }
+}
+
+/// The algorithm; how the way up is chosen is its key.
+pub(super) const ALGORITHMS: Table<()> = &[entry(Name::NearestCommonAncestor, (), &[Key::Up, Key::Candidates])];
 
 /// A routing algorithm on a fat tree.
 #[derive(Debug)]
 pub struct FatTreeRouting {
     tree: FatTree,
-    algorithm: FatTreeAlgorithm,
+    algorithm: Up,
+    /// Ports that are compared.
+    candidates: u32,
     /// For D-mod-k: parent and parallel cable for each node at each level but the top.
     digits: Vec<(u16, u16)>,
 }
@@ -41,11 +61,11 @@ impl FatTreeRouting {
     ///
     /// # Errors
     /// So many cables failed that some packets might find no way.
-    pub fn new(tree: FatTree, algorithm: FatTreeAlgorithm) -> Result<Self, String> {
+    pub fn new(tree: FatTree, algorithm: Up) -> Result<Self, String> {
         tree.check_ways()?;
         let t = tree.topology();
         let mut digits = Vec::new();
-        if algorithm == FatTreeAlgorithm::DModK {
+        if algorithm == Up::DModK {
             for node in 0..t.nodes() {
                 for level in 1..tree.levels() {
                     let (parents, cables) = (tree.shape().up[level as usize], tree.shape().parallel[level as usize]);
@@ -57,38 +77,24 @@ impl FatTreeRouting {
         Ok(FatTreeRouting {
             tree,
             algorithm,
+            candidates: 2,
             digits,
         })
+    }
+
+    /// Whether ways up are chosen by load.
+    pub fn is_adaptive(&self) -> bool {
+        self.algorithm == Up::Adaptive
+    }
+
+    /// With so many random ports that are compared, if it is adaptive; at first two.
+    pub fn with_candidates(self, candidates: u32) -> Self {
+        FatTreeRouting { candidates, ..self }
     }
 
     /// The fat tree it routes on.
     pub fn tree(&self) -> &FatTree {
         &self.tree
-    }
-
-    pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
-        match self.tree.levels() {
-            1 => [1, 0, 0, 0],
-            2 => [1, 1, 0, 0],
-            _ => [1, 1, 1, 0],
-        }
-    }
-
-    #[inline]
-    pub(super) fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
-        let topology = self.tree.topology();
-        let leaf = topology.node_router(header.target);
-        if router == leaf {
-            return Decision::new(topology.node_port(header.target), 0);
-        }
-        let level = self.tree.level(router);
-        let port = if self.tree.is_above(router, leaf) {
-            let ports = self.tree.down_ports(router, leaf);
-            self.cable(ports, level - 1, header.target, choice)
-        } else {
-            self.up(router, level, leaf, header.target, choice)
-        };
-        Decision::new(port, 0)
     }
 
     /// For D-mod-k: parent and parallel cable on the way between `level` and the next higher one.
@@ -107,8 +113,8 @@ impl FatTreeRouting {
             return topology.nth_live(ports, 0);
         }
         match self.algorithm {
-            FatTreeAlgorithm::Random => topology.nth_live(ports, choice.pick(live)),
-            FatTreeAlgorithm::DModK => {
+            Up::Random => topology.nth_live(ports, choice.pick(live)),
+            Up::DModK => {
                 let wanted = ports.start + self.digits(level, target).1;
                 if topology.is_live(wanted) {
                     wanted
@@ -116,7 +122,9 @@ impl FatTreeRouting {
                     topology.nth_live(ports, 0)
                 }
             }
-            FatTreeAlgorithm::Adaptive => super::lightest(live, choice, |n, _| topology.nth_live(ports.clone(), n)),
+            Up::Adaptive => super::lightest(live, self.candidates, choice, |n, _| {
+                topology.nth_live(ports.clone(), n)
+            }),
         }
     }
 
@@ -139,22 +147,62 @@ impl FatTreeRouting {
             }
         };
         match self.algorithm {
-            FatTreeAlgorithm::Random => {
+            Up::Random => {
                 let parent = nth(if ways > 1 { choice.pick(ways) } else { 0 });
                 self.cable(tree.up_ports(router, parent), level, target, choice)
             }
-            FatTreeAlgorithm::DModK => {
+            Up::DModK => {
                 let wanted = self.digits(level, target).0;
                 let parent = (wanted..parents).chain(0..wanted).find(may).unwrap_or(wanted);
                 self.cable(tree.up_ports(router, parent), level, target, choice)
             }
-            FatTreeAlgorithm::Adaptive => {
+            Up::Adaptive => {
                 let way = |n, choice: &mut _| self.cable(tree.up_ports(router, nth(n)), level, target, choice);
                 match ways {
                     0 | 1 => way(0, choice),
-                    _ => super::lightest(ways, choice, way),
+                    _ => super::lightest(ways, self.candidates, choice, way),
                 }
             }
         }
+    }
+}
+
+impl FamilyRouting for FatTreeRouting {
+    type Graph = FatTree;
+    type Algorithm = ();
+
+    fn on(graph: FatTree, algorithm: (), settings: &Settings) -> Result<Self, String> {
+        let () = algorithm;
+        let routing = FatTreeRouting::new(graph, settings.up.unwrap_or(Up::DModK))?;
+        Ok(routing.with_candidates(super::candidates(settings)))
+    }
+
+    fn topology(&self) -> &Topology {
+        self.tree.topology()
+    }
+
+    fn virtual_channels(&self) -> VirtualChannels {
+        match self.tree.levels() {
+            1 => [1, 0, 0, 0],
+            2 => [1, 1, 0, 0],
+            _ => [1, 1, 1, 0],
+        }
+    }
+
+    #[inline]
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+        let topology = self.tree.topology();
+        let leaf = topology.node_router(header.target);
+        if router == leaf {
+            return Decision::new(topology.node_port(header.target), 0);
+        }
+        let level = self.tree.level(router);
+        let port = if self.tree.is_above(router, leaf) {
+            let ports = self.tree.down_ports(router, leaf);
+            self.cable(ports, level - 1, header.target, choice)
+        } else {
+            self.up(router, level, leaf, header.target, choice)
+        };
+        Decision::new(port, 0)
     }
 }

@@ -16,8 +16,11 @@
 //!
 //! Of parallel cables a random one is taken; adaptive algorithms take the lightest.
 
-use super::{Choice, Decision, Header, NOWHERE, Path};
-use odonata_topology::HyperX;
+use super::{
+    COMPARING, Choice, Decision, FamilyRouting, Header, Key, NOWHERE, Name, Path, Settings, Table, VirtualChannels,
+    entry,
+};
+use odonata_topology::{HyperX, Topology};
 
 /// How paths on a HyperX are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +37,18 @@ pub enum HyperXAlgorithm {
 
 /// On the escape level of DAL, in [`Header::level`], which otherwise is the dimension of the last deroute.
 const ESCAPED: u8 = u8::MAX;
+
+/// The algorithms, by name, and the keys that each takes.
+pub(super) const ALGORITHMS: Table<HyperXAlgorithm> = &[
+    entry(Name::Minimal, HyperXAlgorithm::Minimal, &[]),
+    entry(Name::Valiant, HyperXAlgorithm::Valiant, &[]),
+    entry(Name::Ugal, HyperXAlgorithm::Ugal, COMPARING),
+    entry(
+        Name::Dal,
+        HyperXAlgorithm::Dal,
+        &[Key::Threshold, Key::Bias, Key::Comparison, Key::WeighHops],
+    ),
+];
 
 /// A routing algorithm on a HyperX. [`Header::notes`]: of UGAL, whether it is decided; of DAL, a bit for each dimension in
 /// which the packet was derouted. [`Header::via`]: of DAL, the router that derouted it last, counted as reached. A packet
@@ -63,58 +78,6 @@ impl HyperXRouting {
     /// The HyperX it routes on.
     pub fn hyperx(&self) -> &HyperX {
         &self.hyperx
-    }
-
-    pub(super) fn decides_again(&self) -> bool {
-        self.algorithm == HyperXAlgorithm::Dal
-    }
-
-    pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
-        let levels = if self.algorithm == HyperXAlgorithm::Minimal {
-            1
-        } else {
-            2
-        };
-        let extents = &self.hyperx.shape().extents;
-        let used = |there: bool| if there { levels } else { 0 };
-        [
-            1,
-            used(extents[0] > 1),
-            used(extents[1..].iter().any(|&extent| extent > 1)),
-            0,
-        ]
-    }
-
-    #[inline]
-    pub(super) fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
-        let topology = self.hyperx.topology();
-        let home = topology.node_router(header.target);
-        match self.algorithm {
-            HyperXAlgorithm::Valiant if header.via == NOWHERE => header.via = choice.pick(topology.routers()),
-            HyperXAlgorithm::Ugal if header.notes == 0 => {
-                header.notes = 1;
-                if router != home
-                    && let Some(port) = self.choose_via(router, home, header, choice)
-                {
-                    return Decision::new(port, u8::from(header.via == NOWHERE));
-                }
-            }
-            _ => {}
-        }
-        if header.via != NOWHERE && !header.via_reached {
-            if router != header.via {
-                return Decision::new(self.minimal(router, header.via, choice), 0);
-            }
-            header.via_reached = true;
-        }
-        if router == home {
-            return Decision::new(topology.node_port(header.target), 0);
-        }
-        match self.algorithm {
-            HyperXAlgorithm::Minimal => Decision::new(self.minimal(router, home, choice), 0),
-            HyperXAlgorithm::Valiant | HyperXAlgorithm::Ugal => Decision::new(self.minimal(router, home, choice), 1),
-            HyperXAlgorithm::Dal => self.dimensionally_adaptive(router, home, header, choice),
-        }
     }
 
     /// The next port by dimension order towards another router.
@@ -248,5 +211,70 @@ impl HyperXRouting {
         to += u32::from(to >= low);
         to += u32::from(to >= high);
         Some((self.cable(router, dimension as u32, to, choice), dimension))
+    }
+}
+
+impl FamilyRouting for HyperXRouting {
+    type Graph = HyperX;
+    type Algorithm = HyperXAlgorithm;
+
+    fn on(graph: HyperX, algorithm: HyperXAlgorithm, settings: &Settings) -> Result<Self, String> {
+        HyperXRouting::new(graph, algorithm, super::candidates(settings))
+    }
+
+    fn topology(&self) -> &Topology {
+        self.hyperx.topology()
+    }
+
+    fn virtual_channels(&self) -> VirtualChannels {
+        let levels = if self.algorithm == HyperXAlgorithm::Minimal {
+            1
+        } else {
+            2
+        };
+        let extents = &self.hyperx.shape().extents;
+        let used = |there: bool| if there { levels } else { 0 };
+        [
+            1,
+            used(extents[0] > 1),
+            used(extents[1..].iter().any(|&extent| extent > 1)),
+            0,
+        ]
+    }
+
+    #[inline]
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+        let topology = self.hyperx.topology();
+        let home = topology.node_router(header.target);
+        match self.algorithm {
+            HyperXAlgorithm::Valiant if header.via == NOWHERE => header.via = choice.pick(topology.routers()),
+            HyperXAlgorithm::Ugal if header.notes == 0 => {
+                header.notes = 1;
+                if router != home
+                    && let Some(port) = self.choose_via(router, home, header, choice)
+                {
+                    return Decision::new(port, u8::from(header.via == NOWHERE));
+                }
+            }
+            _ => {}
+        }
+        if header.via != NOWHERE && !header.via_reached {
+            if router != header.via {
+                return Decision::new(self.minimal(router, header.via, choice), 0);
+            }
+            header.via_reached = true;
+        }
+        if router == home {
+            return Decision::new(topology.node_port(header.target), 0);
+        }
+        match self.algorithm {
+            HyperXAlgorithm::Minimal => Decision::new(self.minimal(router, home, choice), 0),
+            HyperXAlgorithm::Valiant | HyperXAlgorithm::Ugal => Decision::new(self.minimal(router, home, choice), 1),
+            HyperXAlgorithm::Dal => self.dimensionally_adaptive(router, home, header, choice),
+        }
+    }
+
+    fn decides_again(&self) -> bool {
+        self.algorithm == HyperXAlgorithm::Dal
     }
 }

@@ -13,8 +13,8 @@
 //! - **ROMM**: as Valiant, but over a random router of the box that the shortest paths fill, so that the way is a
 //!   shortest one (T. Nesson, S. L. Johnsson, "ROMM routing on mesh and torus networks", SPAA 1995; two phases). Where
 //!   both ways around a dimension are as long, the box is on one of the two sides, drawn;
-//! - **minimal adaptive**: the lightest port on a shortest path with room on the adaptive level; where none has, the
-//!   packet goes over to dimension order on the other levels and stays there (J. Duato, "A new theory of deadlock-free
+//! - **minimal adaptive**: the lightest port on a shortest path with room on the adaptive level (pipelined routers ask for
+//!   all of them, and their allocator decides, as BookSim's); where none has, the packet goes over to dimension order on the other levels and stays there (J. Duato, "A new theory of deadlock-free
 //!   adaptive routing in wormhole networks", IEEE TPDS 4(12), 1993). Of two equally short directions minus is taken, as
 //!   in BookSim's `min_adapt`.
 //!
@@ -27,8 +27,10 @@
 //!
 //! All cables are needed: these algorithms know no way around a failed one.
 
-use super::{Choice, Decision, Header, NOWHERE};
-use odonata_topology::Torus;
+use super::{Choice, Decision, FamilyRouting, Header, Key, NOWHERE, Name, Settings, Table, VirtualChannels, entry};
+use odonata_topology::{Topology, Torus};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// How paths on a torus or mesh are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +47,9 @@ pub enum TorusAlgorithm {
     MinimalAdaptive,
 }
 
-/// Which of the ports with room an adaptive packet takes (the *selection function* of adaptive routing).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Which of several ports with room an adaptive packet takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Selection {
     /// The one with the least load.
     #[default]
@@ -54,6 +57,31 @@ pub enum Selection {
     /// A random one.
     Random,
 }
+
+/// The algorithms on a torus, by name, and the keys that each takes.
+pub(super) const ALGORITHMS: Table<TorusAlgorithm> = &[
+    entry(Name::DimensionOrder, TorusAlgorithm::DimensionOrder, &[]),
+    entry(Name::Bubble, TorusAlgorithm::Bubble, &[]),
+    entry(
+        Name::MinimalAdaptive,
+        TorusAlgorithm::MinimalAdaptive,
+        &[Key::Selection],
+    ),
+    entry(Name::Valiant, TorusAlgorithm::Valiant, &[]),
+    entry(Name::Romm, TorusAlgorithm::Romm, &[]),
+];
+
+/// Those on a mesh.
+pub(super) const ALGORITHMS_OF_A_MESH: Table<TorusAlgorithm> = &[
+    entry(Name::DimensionOrder, TorusAlgorithm::DimensionOrder, &[]),
+    entry(
+        Name::MinimalAdaptive,
+        TorusAlgorithm::MinimalAdaptive,
+        &[Key::Selection],
+    ),
+    entry(Name::Valiant, TorusAlgorithm::Valiant, &[]),
+    entry(Name::Romm, TorusAlgorithm::Romm, &[]),
+];
 
 /// A routing algorithm on a torus or mesh. [`Header::notes`]: the dimension that the packet is in by dimension order,
 /// counted from 1; 0 if it is in none. [`Header::level`]: its level there, without the phase.
@@ -99,55 +127,6 @@ impl TorusRouting {
     /// The torus or mesh it routes on.
     pub fn torus(&self) -> &Torus {
         &self.torus
-    }
-
-    pub(super) fn decides_again(&self) -> bool {
-        self.algorithm == TorusAlgorithm::MinimalAdaptive
-    }
-
-    pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
-        let levels = match self.algorithm {
-            TorusAlgorithm::DimensionOrder | TorusAlgorithm::Bubble => self.datelines,
-            TorusAlgorithm::Valiant | TorusAlgorithm::Romm => 2 * self.datelines,
-            TorusAlgorithm::MinimalAdaptive => self.datelines + 1,
-        };
-        [1, levels, 0, 0]
-    }
-
-    #[inline]
-    pub(super) fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
-        let topology = self.torus.topology();
-        let home = topology.node_router(header.target);
-        let two_phases = matches!(self.algorithm, TorusAlgorithm::Valiant | TorusAlgorithm::Romm);
-        if two_phases && !header.via_reached {
-            if header.via == NOWHERE {
-                header.via = match self.algorithm {
-                    TorusAlgorithm::Valiant => choice.pick(topology.routers()),
-                    _ => self.between(router, home, choice),
-                };
-            }
-            if router != header.via {
-                return self.dimension_order(router, header.via, header, choice);
-            }
-            (header.via_reached, header.notes) = (true, 0);
-        }
-        if router == home {
-            return Decision::new(topology.node_port(header.target), 0);
-        }
-        if self.algorithm == TorusAlgorithm::MinimalAdaptive
-            && header.notes == 0
-            && let Some(port) = self.adaptive(router, home, choice)
-        {
-            return Decision {
-                retry: true,
-                ..Decision::new(port, self.datelines)
-            };
-        }
-        let mut decision = self.dimension_order(router, home, header, choice);
-        if two_phases {
-            decision.level += self.datelines;
-        }
-        decision
     }
 
     /// The next port by dimension order towards router `to`, another one.
@@ -217,14 +196,11 @@ impl TorusRouting {
     /// A port on a shortest path that has room on the adaptive level.
     #[inline]
     fn adaptive(&self, router: u32, home: u32, choice: &mut impl Choice) -> Option<u32> {
-        let (here, goal) = (self.torus.coordinates(router), self.torus.coordinates(home));
         let mut best = None;
         let mut open = 0;
-        for dimension in (0..here.len()).filter(|&d| here[d] != goal[d]) {
-            let plus = self.shorter(dimension as u32, here[dimension], goal[dimension]);
-            let port = self.torus.port(router, dimension as u32, plus == Some(true));
+        self.minimal_ports(router, home, |port| {
             if !choice.room(port, self.datelines) {
-                continue;
+                return;
             }
             open += 1;
             best = match (best, self.selection) {
@@ -233,12 +209,97 @@ impl TorusRouting {
                 (Some(other), Selection::Random) if choice.pick(open) > 0 => Some(other),
                 _ => Some(port),
             };
-        }
+        });
         best
     }
 
+    /// Calls `see` with the ports on shortest paths from `router` to another one, of two directions as long with minus.
+    #[inline]
+    fn minimal_ports(&self, router: u32, home: u32, mut see: impl FnMut(u32)) {
+        let (here, goal) = (self.torus.coordinates(router), self.torus.coordinates(home));
+        for dimension in (0..here.len()).filter(|&d| here[d] != goal[d]) {
+            let plus = self.shorter(dimension as u32, here[dimension], goal[dimension]);
+            see(self.torus.port(router, dimension as u32, plus == Some(true)));
+        }
+    }
+}
+
+impl FamilyRouting for TorusRouting {
+    type Graph = Torus;
+    type Algorithm = TorusAlgorithm;
+
+    fn on(graph: Torus, algorithm: TorusAlgorithm, settings: &Settings) -> Result<Self, String> {
+        let selection = settings.selection.unwrap_or_default();
+        Ok(TorusRouting::new(graph, algorithm)?.with_selection(selection))
+    }
+
+    fn topology(&self) -> &Topology {
+        self.torus.topology()
+    }
+
+    fn virtual_channels(&self) -> VirtualChannels {
+        let levels = match self.algorithm {
+            TorusAlgorithm::DimensionOrder | TorusAlgorithm::Bubble => self.datelines,
+            TorusAlgorithm::Valiant | TorusAlgorithm::Romm => 2 * self.datelines,
+            TorusAlgorithm::MinimalAdaptive => self.datelines + 1,
+        };
+        [1, levels, 0, 0]
+    }
+
+    #[inline]
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+        let topology = self.torus.topology();
+        let home = topology.node_router(header.target);
+        let two_phases = matches!(self.algorithm, TorusAlgorithm::Valiant | TorusAlgorithm::Romm);
+        if two_phases && !header.via_reached {
+            if header.via == NOWHERE {
+                header.via = match self.algorithm {
+                    TorusAlgorithm::Valiant => choice.pick(topology.routers()),
+                    _ => self.between(router, home, choice),
+                };
+            }
+            if router != header.via {
+                return self.dimension_order(router, header.via, header, choice);
+            }
+            (header.via_reached, header.notes) = (true, 0);
+        }
+        if router == home {
+            return Decision::new(topology.node_port(header.target), 0);
+        }
+        if self.algorithm == TorusAlgorithm::MinimalAdaptive
+            && header.notes == 0
+            && let Some(port) = self.adaptive(router, home, choice)
+        {
+            return Decision {
+                retry: true,
+                ..Decision::new(port, self.datelines)
+            };
+        }
+        let mut decision = self.dimension_order(router, home, header, choice);
+        if two_phases {
+            decision.level += self.datelines;
+        }
+        decision
+    }
+
+    fn decides_again(&self) -> bool {
+        self.algorithm == TorusAlgorithm::MinimalAdaptive
+    }
+
+    fn takes_any(&self) -> bool {
+        self.algorithm == TorusAlgorithm::MinimalAdaptive
+    }
+
+    #[inline]
+    fn free_ways(&self, router: u32, header: &Header, mut see: impl FnMut(u32, u8)) {
+        let home = self.torus.topology().node_router(header.target);
+        if router != home && header.notes == 0 {
+            self.minimal_ports(router, home, |port| see(port, self.datelines));
+        }
+    }
+
     /// The ring of `port` under bubble flow control: the least of the ports that a packet on it goes round by.
-    pub(super) fn ring(&self, port: u32) -> Option<u32> {
+    fn ring(&self, port: u32) -> Option<u32> {
         let topology = self.torus.topology();
         if self.algorithm != TorusAlgorithm::Bubble {
             return None;

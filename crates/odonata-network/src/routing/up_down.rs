@@ -6,11 +6,11 @@
 //! router is its *up* end. A way goes up any number of cables, then down any number. No cycle of channels can arise, so
 //! one level is enough, whatever the graph and whichever cables failed.
 //!
-//! Packets take shortest ways among those; of several ports a random one, or the lightest. Distances are kept for every
+//! Packets take shortest ways among those; of several ports a random one, or the lightest of some random ones. Distances are kept for every
 //! router to every router with nodes, 4 bytes each: up to 8,192 routers, which take 256 MiB and some seconds.
 
-use super::{Choice, Decision, Header};
-use odonata_topology::{LinkClass, Peer, Topology};
+use super::{Choice, Decision, FamilyRouting, Header, Settings, Table, Up, VirtualChannels};
+use odonata_topology::{GraphFile, LinkClass, Peer, Topology};
 
 /// Most routers for which distances are kept.
 const MOST_ROUTERS: u32 = 8192;
@@ -21,11 +21,16 @@ const FAR: u16 = u16::MAX;
 /// In [`Header::notes`]: it has gone down and may not go up any more.
 const DOWN: u16 = 1;
 
+/// Graphs from files have no algorithm of their own.
+pub(super) const ALGORITHMS: Table<()> = &[];
+
 /// Up*/down* routing.
 #[derive(Debug)]
 pub struct UpDownRouting {
     topology: Topology,
     adaptive: bool,
+    /// Ports that are compared, if adaptive.
+    candidates: u32,
     /// Whether the far end of each port is nearer to the root.
     up: Vec<bool>,
     /// The router at the far end of each port; [`NONE`] if there is none.
@@ -40,7 +45,7 @@ const NONE: u32 = u32::MAX;
 
 impl UpDownRouting {
     /// A routing on `topology`. The root is `root`, or the first of the routers with most cables of those that the first
-    /// node is connected with. If `adaptive`, the lightest of several ports is taken.
+    /// node is connected with. If `adaptive`, the lightest of some random ports is taken.
     ///
     /// # Errors
     /// There are more than 8,192 routers, no such root, or routers with nodes that no path connects.
@@ -95,6 +100,7 @@ impl UpDownRouting {
         let mut this = UpDownRouting {
             topology,
             adaptive,
+            candidates: 2,
             up,
             far,
             distances: vec![[FAR; 2]; count as usize * routers as usize],
@@ -149,6 +155,16 @@ impl UpDownRouting {
         }
     }
 
+    /// Whether ports are chosen by load.
+    pub fn is_adaptive(&self) -> bool {
+        self.adaptive
+    }
+
+    /// With so many random ports that are compared, if it is adaptive; at first two.
+    pub fn with_candidates(self, candidates: u32) -> Self {
+        UpDownRouting { candidates, ..self }
+    }
+
     /// The graph it routes on.
     pub fn topology(&self) -> &Topology {
         &self.topology
@@ -159,8 +175,23 @@ impl UpDownRouting {
         let at = self.destination[target as usize] as usize * self.topology.routers() as usize;
         u32::from(self.distances[at + router as usize][0])
     }
+}
 
-    pub(super) fn virtual_channels(&self) -> crate::VirtualChannels {
+impl FamilyRouting for UpDownRouting {
+    type Graph = GraphFile;
+    type Algorithm = ();
+
+    fn on(graph: GraphFile, algorithm: (), settings: &Settings) -> Result<Self, String> {
+        let () = algorithm;
+        let routing = UpDownRouting::new(graph.topology().clone(), None, settings.up == Some(Up::Adaptive))?;
+        Ok(routing.with_candidates(super::candidates(settings)))
+    }
+
+    fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn virtual_channels(&self) -> VirtualChannels {
         let cables = self.topology.cables_by_class();
         let mut levels = [0; LinkClass::COUNT];
         for (level, count) in levels.iter_mut().zip(cables) {
@@ -170,7 +201,7 @@ impl UpDownRouting {
     }
 
     #[inline]
-    pub(super) fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
         let home = self.topology.node_router(header.target);
         if router == home {
             return Decision::new(self.topology.node_port(header.target), 0);
@@ -190,7 +221,7 @@ impl UpDownRouting {
         let nth = |n: u32| ports.clone().filter(good).nth(n as usize).unwrap_or(ports.start);
         let best = match count {
             0 | 1 => nth(0),
-            _ if self.adaptive => super::lightest(count, choice, |n, _| nth(n)),
+            _ if self.adaptive => super::lightest(count, self.candidates, choice, |n, _| nth(n)),
             _ => nth(choice.pick(count)),
         };
         debug_assert!(matches!(self.topology.peer(best), Peer::Router { .. }));

@@ -9,19 +9,23 @@
 //!    router, start on the link), FIFOs permitting; messages reach their NICs, and an idle NIC starts at once;
 //! 3. each output, in order of port number, grants one of the packets that wait for it;
 //! 4. each NIC, in order of node number, starts a packet if it can;
-//! 5. each FIFO, in order, that is neither read nor has asked lets its next head ask;
+//! 5. each FIFO, in order, that is neither read nor has asked lets its next head ask; before 3 unless first come, first served;
 //! 6. links that hold a packet start its next flit if it is there.
 //!
 //! **Rules.** A head is granted an idle output at once if room for the whole packet is free behind it and
-//! nobody waits there, or all who wait have been tried and found no room, and none waits for the same virtual
-//! channel. Else it waits. A waiting packet is granted by virtual channel in turn after the last that was
-//! served, inside one in order of asking. A granted output is held until the last flit is out.
+//! nobody waits there, or all who wait have been tried and found no room, and its turn comes before that of those who wait for
+//! the same virtual channel. Else it waits. A granted output is held until the last flit is out.
+//!
+//! An idle output takes one candidate of every virtual channel for which there is room. First come: the packet that asked first,
+//! of the next virtual channel after the last that was served. Else it is that of the most urgent input port or packet, and the
+//! virtual channel decides among equals; of the packets of an input port (FIFOs: of a buffer) only the one that asked first takes
+//! part.
 //!
 //! With virtual output queues every packet of a buffer asks, and any number of them may be read at once. A FIFO
 //! has one read port, held until the last flit is out, and only its oldest packet asks.
 
 use super::{CYCLE, FLIT, Net, Scripted};
-use odonata_network::{InputQueues, LinkParams};
+use odonata_network::{Arbitration, InputQueues, Link};
 use odonata_topology::{Dragonfly, LinkClass, Peer};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -41,6 +45,8 @@ struct Output {
     /// All waiting packets were tried since the output became idle, and found no room.
     tried: bool,
     last: usize,
+    /// The input port that was served last.
+    served: Option<usize>,
     sending: Option<Sending>,
 }
 
@@ -69,6 +75,8 @@ struct Packet {
     flits: usize,
     target: u32,
     message: usize,
+    /// When it was created, and when it started at its node.
+    age: (u64, u64),
     globals: u32,
     buffer: usize,
     /// Per hop, when each flit is ready to be sent on.
@@ -79,6 +87,7 @@ pub(crate) struct Machine<'a> {
     dragonfly: Dragonfly,
     script: &'a [Scripted],
     fifo: bool,
+    arbitration: Arbitration,
     pipeline: u64,
     packet_flits: u64,
     outputs: Vec<Output>,
@@ -127,20 +136,21 @@ impl<'a> Machine<'a> {
             buffers.extend((0..vcs(topology.class(port))).map(|_| Buffer::default()));
         }
         let output = |router, to_node, far, far_router, class: LinkClass, vcs: usize| {
-            let p: &LinkParams = net.params.link(class);
+            let p: &Link = net.params.link(class);
             Output {
                 cycles_per_flit: (FLIT as f64 * 1e9 / p.bandwidth.0).round() as u64,
-                latency: cycles(p.latency),
-                credit_delay: cycles(p.credit_delay),
+                latency: cycles(*p.latency),
+                credit_delay: cycles(*p.credit_delay),
                 router,
                 to_node,
                 far,
                 far_router,
-                room: vec![p.buffer / FLIT; vcs],
+                room: vec![p.buffer.0 / FLIT; vcs],
                 credits: Vec::new(),
                 waiting: vec![VecDeque::new(); vcs],
                 tried: false,
                 last: 0,
+                served: None,
                 sending: None,
             }
         };
@@ -172,6 +182,7 @@ impl<'a> Machine<'a> {
             dragonfly,
             script,
             fifo: net.params.input_queues == InputQueues::Fifo,
+            arbitration: net.params.arbitration,
             pipeline: cycles(net.params.router_delay),
             packet_flits: net.params.packet / FLIT,
             outputs,
@@ -208,8 +219,10 @@ impl<'a> Machine<'a> {
             let idle = self.nics[m.source as usize].is_empty();
             let mut flits = m.bytes / FLIT;
             assert!(flits > 0 && m.bytes.is_multiple_of(FLIT), "messages of whole flits");
+            let pace = self.outputs[self.first_buffer.len() + m.source as usize].cycles_per_flit;
             while flits > 0 {
                 let n = flits.min(self.packet_flits);
+                let created = now + (m.bytes / FLIT - flits) * pace;
                 flits -= n;
                 self.undelivered[i] += 1;
                 self.nics[m.source as usize].push_back(self.packets.len());
@@ -219,26 +232,27 @@ impl<'a> Machine<'a> {
                     flits: n as usize,
                     target,
                     message: i,
+                    age: (created, 0),
                     globals: 0,
                     buffer: usize::MAX,
                     ready,
                 });
             }
             if idle {
-                self.inject(m.source as usize);
+                self.inject(m.source as usize, now);
             }
+        }
+        if self.arbitration != Arbitration::FirstCome {
+            self.move_up();
         }
         for port in 0..self.first_buffer.len() {
             self.arbitrate(port);
         }
         for node in 0..self.nics.len() {
-            self.inject(node);
+            self.inject(node, now);
         }
-        for buffer in 0..self.buffers.len() {
-            let Buffer { fifo, read, asked, .. } = &self.buffers[buffer];
-            if let (Some(&head), false, false) = (fifo.front(), read, asked) {
-                self.ask(head);
-            }
+        if self.arbitration == Arbitration::FirstCome {
+            self.move_up();
         }
         for output in &mut self.outputs {
             if let Some(s) = &mut output.sending {
@@ -251,6 +265,16 @@ impl<'a> Machine<'a> {
                     s.started += 1;
                     s.done_at = now + output.cycles_per_flit;
                 }
+            }
+        }
+    }
+
+    /// The next heads of FIFOs that are not read ask.
+    fn move_up(&mut self) {
+        for buffer in 0..self.buffers.len() {
+            let Buffer { fifo, read, asked, .. } = &self.buffers[buffer];
+            if let (Some(&head), false, false) = (fifo.front(), read, asked) {
+                self.ask(head);
             }
         }
     }
@@ -339,32 +363,79 @@ impl<'a> Machine<'a> {
         let output = &mut self.outputs[port];
         let nobody_waits = output.waiting.iter().all(VecDeque::is_empty);
         let open = output.sending.is_none() && (nobody_waits || output.tried);
-        if open && output.waiting[vc].is_empty() && output.room[vc] >= self.packets[packet].flits as u64 {
+        let fits = output.room[vc] >= self.packets[packet].flits as u64;
+        output.waiting[vc].push_back(packet);
+        if open
+            && fits
+            && self
+                .candidate(&self.outputs[port], vc)
+                .is_some_and(|(_, first)| first == packet)
+        {
+            self.outputs[port].waiting[vc].pop_back();
             self.grant(port, vc, packet);
             return;
         }
-        output.tried = open;
-        output.waiting[vc].push_back(packet);
+        self.outputs[port].tried = open;
         self.buffers[buffer].asked = true;
     }
 
     fn arbitrate(&mut self, port: usize) {
-        let output = &mut self.outputs[port];
+        let output = &self.outputs[port];
         if output.sending.is_some() {
             return;
         }
         let n = output.waiting.len();
-        for turn in 1..=n {
-            let vc = (output.last + turn) % n;
-            if let Some(&packet) = output.waiting[vc].front()
-                && output.room[vc] >= self.packets[packet].flits as u64
-            {
-                output.waiting[vc].pop_front();
-                self.grant(port, vc, packet);
-                return;
+        let after = match self.arbitration {
+            Arbitration::LowestFirst => n - 1,
+            _ => output.last,
+        };
+        let candidates = (1..=n).filter_map(|turn| {
+            let vc = (after + turn) % n;
+            let (rank, packet) = self.candidate(output, vc)?;
+            (output.room[vc] >= self.packets[packet].flits as u64).then_some((rank, vc, packet))
+        });
+        // Of equally urgent ones the first.
+        let Some((_, vc, packet)) = candidates.min_by_key(|one| one.0) else {
+            self.outputs[port].tried = true;
+            return;
+        };
+        self.outputs[port].waiting[vc].retain(|&other| other != packet);
+        self.grant(port, vc, packet);
+    }
+
+    fn input_port(&self, buffer: usize) -> usize {
+        self.first_buffer.partition_point(|&first| first <= buffer) - 1
+    }
+
+    /// Whose turn it is among those who wait for virtual channel `vc` of `output`, and how urgent it is there.
+    fn candidate(&self, output: &Output, vc: usize) -> Option<((u64, u64), usize)> {
+        let ports = self.first_buffer.len();
+        let mut seen = Vec::new();
+        let mut open = Vec::new();
+        for &packet in &output.waiting[vc] {
+            let port = self.input_port(self.packets[packet].buffer);
+            let rank = match self.arbitration {
+                Arbitration::FirstCome => (0, 0),
+                Arbitration::LowestFirst => (port as u64, 0),
+                Arbitration::Age => self.packets[packet].age,
+                Arbitration::RoundRobin => match output.served {
+                    None => (port as u64, 0),
+                    Some(served) => (((port + ports - served - 1) % ports) as u64, 0),
+                },
+            };
+            let first = match self.arbitration {
+                Arbitration::FirstCome => 0,
+                _ => port,
+            };
+            if self.fifo || !seen.contains(&port) {
+                open.push((rank, first, packet));
             }
+            seen.push(port);
         }
-        output.tried = true;
+        // Of equals the one that asked first.
+        open.into_iter()
+            .min_by_key(|one| (one.0, one.1))
+            .map(|(rank, _, packet)| (rank, packet))
     }
 
     fn grant(&mut self, port: usize, vc: usize, packet: usize) {
@@ -383,10 +454,12 @@ impl<'a> Machine<'a> {
 
     fn begin(&mut self, link: usize, vc: usize, packet: usize, from: Option<usize>) {
         let hop = self.packets[packet].ready.len() - 1;
+        let served = from.map(|buffer| self.input_port(buffer));
         let output = &mut self.outputs[link];
         output.room[vc] -= self.packets[packet].flits as u64;
         output.tried = false;
         output.last = vc;
+        output.served = served;
         output.sending = Some(Sending {
             packet,
             vc,
@@ -399,11 +472,12 @@ impl<'a> Machine<'a> {
         self.starts += 1;
     }
 
-    fn inject(&mut self, node: usize) {
+    fn inject(&mut self, node: usize, now: u64) {
         let link = self.first_buffer.len() + node;
         let Some(&packet) = self.nics[node].front() else { return };
         if self.outputs[link].sending.is_none() && self.outputs[link].room[0] >= self.packets[packet].flits as u64 {
             self.nics[node].pop_front();
+            self.packets[packet].age.1 = now;
             self.begin(link, 0, packet, None);
         }
     }

@@ -1,7 +1,7 @@
 //! A network run in parts, by the schedulers that divide it.
 
 use super::{Net, Play, Scripted, play};
-use odonata_engine::transport::Alone;
+use odonata_engine::transport::SingleProcess;
 use odonata_engine::{Digest, Optimism, Options, Parallel, Pause, Scheduler, Time};
 use odonata_network::Measured;
 use odonata_network::lookahead::{LinkDelays, partition};
@@ -26,7 +26,8 @@ pub(crate) fn assert_equal_divided(net: &Net, script: &[Scripted], context: &str
                 .windows(2)
                 .map(|range| Play::on(blueprint.part(range[0]..range[1]), script.to_vec()));
             let options = Options { threads: 2, optimism };
-            let mut run = Parallel::new(models.collect(), division.clone(), 0, options, Box::new(Alone)).unwrap();
+            let mut run =
+                Parallel::new(models.collect(), division.clone(), 0, options, Box::new(SingleProcess)).unwrap();
             assert_eq!(
                 Scheduler::run(&mut run, Time::NEVER, u64::MAX),
                 Pause::Idle,

@@ -16,11 +16,11 @@ pub(crate) use play::*;
 use odonata_engine::Time;
 use odonata_network::routing::{Algorithm, Divert, DragonflyRouting, Intermediate, Routing, VcRule};
 use odonata_network::{
-    Blueprint, Detour, Fabric, InputQueues, LinkParams, NetworkParams, NicParams, Pipeline, RouterModel, Switching,
+    Arbitration, Blueprint, Detour, InputQueues, Link, NetworkParams, Nic, Pipeline, RouterModel, Switching,
     VirtualChannels,
 };
 use odonata_topology::{Arrangement, Dragonfly, DragonflyShape, LinkClass};
-use odonata_units::Bandwidth;
+use odonata_units::{Bandwidth, Bytes};
 
 /// A network to be built.
 #[derive(Clone, Debug)]
@@ -52,17 +52,17 @@ pub(crate) const FLIT: u64 = 16;
 
 /// A link that sends one flit in `cycles_per_flit` cycles.
 /// Parameters of terminal, local and global links; columns are as local links.
-pub(crate) fn links([terminal, local, global]: [LinkParams; 3]) -> [LinkParams; LinkClass::COUNT] {
+pub(crate) fn links([terminal, local, global]: [Link; 3]) -> [Link; LinkClass::COUNT] {
     [terminal, local, global, local]
 }
 
-pub(crate) fn link(cycles_per_flit: u64, latency: u64, buffer_flits: u64, credit_delay: u64) -> LinkParams {
-    LinkParams {
-        bandwidth: Bandwidth(FLIT as f64 * 1e9 / cycles_per_flit as f64),
-        latency: Time(latency * CYCLE.0),
-        buffer: buffer_flits * FLIT,
-        credit_delay: Time(credit_delay * CYCLE.0),
-    }
+pub(crate) fn link(cycles_per_flit: u64, latency: u64, buffer_flits: u64, credit_delay: u64) -> Link {
+    Link::new(
+        Bandwidth(FLIT as f64 * 1e9 / cycles_per_flit as f64),
+        Time(latency * CYCLE.0),
+        Bytes(buffer_flits * FLIT),
+        Time(credit_delay * CYCLE.0),
+    )
 }
 
 impl Net {
@@ -74,7 +74,7 @@ impl Net {
             arrangement: Arrangement::Relative,
             algorithm: Algorithm::Minimal,
             intermediate: Intermediate::Group,
-            divert: Divert::Anywhere,
+            divert: Divert::Any,
             rule: VcRule::Stage,
             candidates: 1,
             params: NetworkParams {
@@ -83,8 +83,10 @@ impl Net {
                 switching: Switching::CutThrough,
                 router: RouterModel::InputQueued,
                 input_queues: InputQueues::VirtualOutput,
+                arbitration: Arbitration::RoundRobin,
                 router_delay: Time(3 * CYCLE.0),
                 pipeline: Pipeline::default(),
+                clock: CYCLE,
                 links: [
                     link(1, 2, 32, 1),
                     link(1, 5, 32, 2),
@@ -93,9 +95,11 @@ impl Net {
                 ],
                 detour: Detour::default(),
                 knowledge: odonata_network::Knowledge::Local,
-                nic: NicParams { queue: 8, rate: None },
+                nic: Nic::default(),
+                nic_rates: None,
+                analytic: None,
                 classes: odonata_network::TrafficClasses::default(),
-                congestion: odonata_network::CongestionControl::None,
+                congestion: odonata_network::CongestionControl::default(),
                 traffics: 1,
                 series: None,
                 blame: true,
@@ -109,11 +113,13 @@ impl Net {
     pub(crate) fn codes() -> Net {
         let gib = (1u64 << 30) as f64;
         // A cable's delay is that of one full packet over its own bandwidth; a credit is 8 bytes over a local link.
-        let link = |gib_per_s: f64, packets: u64| LinkParams {
-            bandwidth: Bandwidth(gib_per_s * gib),
-            latency: Time::from_seconds(4096.0 / (gib_per_s * gib)),
-            buffer: packets * 4096,
-            credit_delay: Time::from_seconds(8.0 / (5.25 * gib)),
+        let link = |gib_per_s: f64, packets: u64| {
+            Link::new(
+                Bandwidth(gib_per_s * gib),
+                Time::from_seconds(4096.0 / (gib_per_s * gib)),
+                Bytes(packets * 4096),
+                Time::from_seconds(8.0 / (5.25 * gib)),
+            )
         };
         Net {
             shape: shape(33, 8, 4, 4),
@@ -123,6 +129,7 @@ impl Net {
                 flit: 4096,
                 switching: Switching::StoreAndForward,
                 router: RouterModel::OutputQueued,
+                arbitration: Arbitration::FirstCome,
                 router_delay: Time::from_ns(100),
                 links: links([link(16.0, 8), link(5.25, 4), link(4.7, 4)]),
                 ..Net::round(shape(1, 1, 1, 0)).params
@@ -148,7 +155,7 @@ impl Net {
         self.params
             .links
             .iter_mut()
-            .for_each(|link| link.buffer = self.params.packet);
+            .for_each(|link| link.buffer = Bytes(self.params.packet).into());
         self
     }
 
@@ -211,6 +218,13 @@ pub(crate) const ROUTERS: [Router; 3] = [
     (RouterModel::InputQueued, InputQueues::VirtualOutput),
     (RouterModel::InputQueued, InputQueues::Fifo),
     (RouterModel::OutputQueued, InputQueues::VirtualOutput),
+];
+
+pub(crate) const ARBITRATIONS: [Arbitration; 4] = [
+    Arbitration::RoundRobin,
+    Arbitration::Age,
+    Arbitration::FirstCome,
+    Arbitration::LowestFirst,
 ];
 
 pub(crate) const SWITCHINGS: [Switching; 2] = [Switching::CutThrough, Switching::StoreAndForward];

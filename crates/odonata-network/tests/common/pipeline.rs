@@ -19,7 +19,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::{CYCLE, FLIT, Scripted};
-use odonata_network::routing::{Choice, Header, Path, Routing};
+use odonata_network::routing::{Choice, Header, NoRoom, Path, Routing};
 use odonata_network::{Allocator, Arbitration, NetworkParams, Switching, VirtualChannels};
 use odonata_topology::{LinkClass, Peer};
 use std::collections::{BTreeMap, VecDeque};
@@ -38,6 +38,8 @@ struct Packet {
     message: usize,
     flits: u64,
     header: Header,
+    /// Picoseconds: the packets of a message one after the other, at the rate of the terminal link.
+    created: u64,
 }
 
 /// Where a wire ends.
@@ -88,9 +90,12 @@ struct InVc {
     feeder: Option<usize>,
     buffer: VecDeque<Flit>,
     state: State,
-    /// Output and level that have been decided, the header behind, and whether room for a packet more is wanted.
-    way: Option<(usize, usize, Header, bool)>,
+    /// What has been decided: where it may go.
+    way: Option<Vec<Way>>,
 }
+
+/// Output and level, the header behind, and whether room for a packet more is wanted.
+type Way = (usize, usize, Header, bool);
 
 struct Router {
     inputs: Vec<InVc>,
@@ -109,8 +114,8 @@ struct Arbiters {
     outputs: Vec<usize>,
 }
 
-/// Who asks (row) for what (column), and how urgently: the least first.
-type Asked = Vec<Vec<Option<u64>>>;
+/// Who asks (row) for what (column): how much the row would rather have another one, and how urgently it asks; the least first.
+type Asked = Vec<Vec<Option<(u64, u64)>>>;
 
 impl Arbiters {
     fn new(inputs: usize, outputs: usize) -> Arbiters {
@@ -135,7 +140,22 @@ impl Arbiters {
                     *ask = ask.filter(|_| row_free && column_free);
                 }
             }
-            let by_column = |open: Asked, pointers: &[usize]| transposed(&one_of_each_row(transposed(&open), pointers));
+            let by_column = |open: Asked, pointers: &[usize]| {
+                let mut chosen = transposed(&open);
+                // What a row would rather have is nothing to a column.
+                let wishes: Vec<Vec<u64>> = open
+                    .iter()
+                    .map(|row| row.iter().map(|ask| ask.map_or(0, |ask| ask.0)).collect())
+                    .collect();
+                chosen.iter_mut().flatten().flatten().for_each(|ask| ask.0 = 0);
+                let mut chosen = transposed(&one_of_each_row(chosen, pointers));
+                for (row, wishes) in chosen.iter_mut().zip(&wishes) {
+                    for (ask, wish) in row.iter_mut().zip(wishes) {
+                        *ask = ask.map(|(_, urgency)| (*wish, urgency));
+                    }
+                }
+                chosen
+            };
             let chosen = match allocator {
                 Allocator::InputFirst => by_column(one_of_each_row(open, &self.inputs), &self.outputs),
                 Allocator::OutputFirst => one_of_each_row(by_column(open, &self.outputs), &self.inputs),
@@ -218,7 +238,7 @@ pub(crate) fn arrivals(
     script: &[Scripted],
     most: u64,
 ) -> Vec<Option<u64>> {
-    assert_eq!(params.pipeline.clock, CYCLE);
+    assert_eq!(params.clock, CYCLE);
     let mut machine = Machine::new(params, routing, vcs, script);
     let mut submissions: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (i, m) in script.iter().enumerate() {
@@ -307,7 +327,7 @@ impl<'a> Machine<'a> {
         }
         let wire = |class: LinkClass, end| {
             let p = params.link(class);
-            let capacity = p.buffer.div_ceil(FLIT);
+            let capacity = p.buffer.0.div_ceil(FLIT);
             let vc = FarVc {
                 room: capacity,
                 owner: None,
@@ -315,8 +335,8 @@ impl<'a> Machine<'a> {
             Wire {
                 class,
                 flit_time: (FLIT as f64 * 1e9 / p.bandwidth.0).round() as u64,
-                latency: cycles(p.latency),
-                credit_delay: cycles(p.credit_delay),
+                latency: cycles(*p.latency),
+                credit_delay: cycles(*p.credit_delay),
                 capacity,
                 end,
                 vcs: vec![vc; number(class)],
@@ -464,6 +484,8 @@ impl<'a> Machine<'a> {
         let m = self.script[message];
         let mut left = m.bytes.div_ceil(FLIT).max(1);
         self.undelivered[message] = left;
+        let mut sent = 0;
+        let pace = self.wires[self.ports + m.source as usize].flit_time * CYCLE.0;
         while left > 0 {
             let flits = left.min(self.params.packet / FLIT);
             left -= flits;
@@ -472,7 +494,9 @@ impl<'a> Machine<'a> {
                 message,
                 flits,
                 header: Header::new(m.target),
+                created: m.at.0 + sent * pace,
             });
+            sent += flits;
         }
     }
 
@@ -517,9 +541,15 @@ impl<'a> Machine<'a> {
         wire.flying.push_back((wire.free_at + wire.latency, vc, flit));
     }
 
-    fn rank(&self, flit: Flit) -> u64 {
-        match self.params.pipeline.arbitration {
-            Arbitration::Age => self.script[self.packets[flit.packet].message].at.0,
+    /// How urgent `flit` is, which has waited for what it asks for since `since`.
+    fn rank(&self, flit: Flit, since: Moment) -> u64 {
+        match self.params.arbitration {
+            Arbitration::Age => self.packets[flit.packet].created,
+            // The step after that.
+            Arbitration::FirstCome if since.1 >= steps_of(since.0, self.params.pipeline.internal_speedup) => {
+                16 * (since.0 + 1) + 1
+            }
+            Arbitration::FirstCome => 16 * since.0 + u64::from(since.1) + 1,
             Arbitration::RoundRobin | Arbitration::LowestFirst => 0,
         }
     }
@@ -527,7 +557,7 @@ impl<'a> Machine<'a> {
     /// A step of a router. `last`: the cycle has no other.
     fn step(&mut self, router: usize, moment: Moment, last: bool) {
         let p = self.params.pipeline;
-        let how = (p.allocator, p.iterations, p.arbitration);
+        let how = (p.allocator, p.iterations, self.params.arbitration);
         let asked = self.ask_for_channels(router, moment);
         let (passages, senders) = self.ask_for_switch(router, moment);
         for (input, output) in self.routers[router].channels.allocate(how, &asked) {
@@ -537,8 +567,10 @@ impl<'a> Machine<'a> {
             let over = end_of_stage(moment, p.vc_allocation);
             let cell = &mut r.inputs[input];
             cell.state = State::Active(wire, vc, over);
-            let (_, _, header, _) = cell.way.take().unwrap();
-            self.packets[cell.buffer[0].packet].header = header;
+            let (ways, packet) = (cell.way.take().unwrap(), cell.buffer[0].packet);
+            let is_it = |way: &&Way| way.0 == wire && self.span(wire, way.1).contains(&vc);
+            let header = ways.iter().find(is_it).unwrap().2;
+            self.packets[packet].header = header;
             self.wires[wire].vcs[vc].owner = Some(input);
         }
         for (input, output) in self.routers[router].switch.allocate(how, &passages) {
@@ -560,23 +592,49 @@ impl<'a> Machine<'a> {
             if over >= moment || waits {
                 continue;
             }
-            let (wire, level, spare) = match cell.way {
-                Some((wire, level, _, spare)) if !self.routing.decides_again() => (wire, level, spare),
-                _ => {
-                    let mut view = View { machine: self, flits };
-                    let decision = self.routing.decide(router as u32, &mut header, &mut view);
-                    let (wire, level) = (decision.port as usize, usize::from(decision.level));
-                    self.routers[router].inputs[input].way = Some((wire, level, header, decision.spare));
-                    (wire, level, decision.spare)
-                }
-            };
-            let bubble = if spare { self.params.packet / FLIT + flits } else { 0 };
-            let room = self.room_for(flits).max(bubble);
-            let port = self.routers[router].wires.iter().position(|&w| w == wire).unwrap();
-            for vc in self.span(wire, level) {
-                if self.can_be_had(wire, vc, room) {
-                    let output = self.routers[router].first_vc[port] + vc;
-                    asks[output] = Some(self.rank(self.routers[router].inputs[input].buffer[0]));
+            let mut options = Vec::new();
+            if self.routing.takes_any() {
+                self.routing.free_ways(router as u32, &header, |wire, level| {
+                    options.push((0, wire as usize, usize::from(level), header, false));
+                });
+                let mut behind = header;
+                let decision = self.routing.decide(router as u32, &mut behind, &mut NoRoom);
+                options.push((
+                    1,
+                    decision.port as usize,
+                    usize::from(decision.level),
+                    behind,
+                    decision.spare,
+                ));
+            } else if let (Some([(wire, level, header, spare)]), false) =
+                (cell.way.as_deref(), self.routing.decides_again())
+            {
+                options.push((0, *wire, *level, *header, *spare));
+            } else {
+                let mut view = View { machine: self, flits };
+                let decision = self.routing.decide(router as u32, &mut header, &mut view);
+                options.push((
+                    0,
+                    decision.port as usize,
+                    usize::from(decision.level),
+                    header,
+                    decision.spare,
+                ));
+            }
+            let ways = options
+                .iter()
+                .map(|&(_, wire, level, header, spare)| (wire, level, header, spare));
+            self.routers[router].inputs[input].way = Some(ways.collect());
+            for (wish, wire, level, _, spare) in options {
+                let bubble = if spare { self.params.packet / FLIT + flits } else { 0 };
+                let room = self.room_for(flits).max(bubble);
+                let port = self.routers[router].wires.iter().position(|&w| w == wire).unwrap();
+                for vc in self.span(wire, level) {
+                    if self.can_be_had(wire, vc, room) {
+                        let output = self.routers[router].first_vc[port] + vc;
+                        let rank = self.rank(self.routers[router].inputs[input].buffer[0], over);
+                        asks[output] = Some((wish, rank));
+                    }
                 }
             }
         }
@@ -607,9 +665,9 @@ impl<'a> Machine<'a> {
                     continue;
                 }
                 let output = r.wires.iter().position(|&w| w == wire).unwrap();
-                let rank = self.rank(flit);
-                if asked[from][output].is_none_or(|other| rank < other) {
-                    (asked[from][output], senders[from][output]) = (Some(rank), Some(input));
+                let rank = self.rank(flit, over);
+                if asked[from][output].is_none_or(|other| (0, rank) < other) {
+                    (asked[from][output], senders[from][output]) = (Some((0, rank)), Some(input));
                 }
             }
         }
@@ -620,7 +678,7 @@ impl<'a> Machine<'a> {
     fn pass(&mut self, router: usize, input: usize, switch_input: usize, moment: Moment, last: bool) {
         let p = self.params.pipeline;
         let r = &mut self.routers[router];
-        if p.arbitration != Arbitration::LowestFirst {
+        if self.params.arbitration != Arbitration::LowestFirst {
             r.sent[switch_input] = Some(input);
         }
         let cell = &mut r.inputs[input];

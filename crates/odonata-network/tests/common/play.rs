@@ -2,8 +2,14 @@
 
 use super::{CYCLE, Net};
 use odonata_engine::random::Purpose;
-use odonata_engine::{Context, Digest, Journalled, Model, Outbox, Pause, Sequential, Store, Stream, Time};
-use odonata_network::{Fabric, FabricEvent, Message, Notice, Parcel, Token};
+use odonata_engine::{Context, Digest, Journalled, Model, Pause, SendBuffer, Sequential, Store, Stream, Time};
+use odonata_network::{FabricEvent, Notice, RemoteUpdate};
+
+/// Messages carry the place of their script line.
+pub(crate) type Name = [u32; 1];
+pub(crate) type Fabric = odonata_network::Fabric<Name>;
+type Message = odonata_network::Message<Name>;
+type RemoteEvent = odonata_network::RemoteEvent<Name>;
 
 /// A message to be sent.
 #[derive(Clone, Copy, Debug)]
@@ -60,10 +66,12 @@ pub(crate) struct Fate {
 pub(crate) struct Play {
     pub(crate) fabric: Fabric,
     script: Vec<Scripted>,
-    /// Instants at which every port and NIC is asked to look again, needed or not.
+    /// Instants at which every port and NIC is woken up, needed or not.
     looks: Vec<Time>,
     /// Instants at which every pipelined router gets a cycle, needed or not.
     ticks: Vec<Time>,
+    /// Instants at which every router publishes, needed or not.
+    publications: Vec<Time>,
     fates: Store<Fate>,
 }
 odonata_engine::journalled!(Play { fabric, fates });
@@ -81,11 +89,12 @@ impl Play {
             script,
             looks: Vec::new(),
             ticks: Vec::new(),
+            publications: Vec::new(),
             fates,
         }
     }
 
-    /// Adds a needless look at every port and NIC, every cycle until `until`.
+    /// Adds an idle wake-up for every port and NIC, every cycle until `until`.
     pub(crate) fn eager(mut self, until: Time) -> Self {
         self.looks = (1..=until.0 / CYCLE.0).map(|i| Time(i * CYCLE.0)).collect();
         self
@@ -94,6 +103,12 @@ impl Play {
     /// Adds a needless cycle of every pipelined router, every cycle until `until`.
     pub(crate) fn ticking(mut self, until: Time) -> Self {
         self.ticks = (1..=until.0 / CYCLE.0).map(|i| Time(i * CYCLE.0 + 1)).collect();
+        self
+    }
+
+    /// Adds a needless publication of every router after each multiple of `interval` until `until`.
+    pub(crate) fn publishing(mut self, interval: Time, until: Time) -> Self {
+        self.publications = (1..=until.0 / interval.0).map(|i| Time(i * interval.0 + 1)).collect();
         self
     }
 
@@ -127,37 +142,40 @@ impl Play {
 
 impl Model for Play {
     type Event = FabricEvent;
-    type Parcel = Parcel;
-    type Token = Token;
+    type RemoteEvent = RemoteEvent;
+    type RemoteUpdate = RemoteUpdate;
 
     fn processes(&self) -> std::ops::Range<u32> {
         self.fabric.processes()
     }
 
-    fn start<C: Context<FabricEvent>>(&mut self, ctx: &mut C, lp: u32) {
+    fn start<C: Context<Event = FabricEvent>>(&mut self, ctx: &mut C, lp: u32) {
         for m in &self.script {
             if self.fabric.process_of(m.source) == lp {
-                let content = [m.name, 0, 0, 0, 0, 0, 0, 0, 0];
-                let message = Message::new(m.source, m.target, m.bytes, m.traffic, m.at, content);
+                let message = Message::new(m.source, m.target, m.bytes, m.traffic, m.at, [m.name]);
                 self.fabric.submit(ctx, m.at, message);
             }
         }
         for &at in &self.ticks {
-            ctx.look_again(lp, at, u32::MAX, FabricEvent::Tick);
+            ctx.wake_up(lp, at, u32::MAX, FabricEvent::Tick);
+        }
+        for &at in &self.publications {
+            // After wake-ups of ports, before those that are needed and before cycles.
+            ctx.wake_up(lp, at, 0xe000_0000, FabricEvent::Publish);
         }
         let topology = self.fabric.routing().topology();
         for &at in &self.looks {
             for port in topology.ports_of(lp) {
-                ctx.look_again(lp, at, self.fabric.name_of_look(port), FabricEvent::Port { port });
+                ctx.wake_up(lp, at, self.fabric.wake_up_id(port), FabricEvent::Port { port });
             }
             for node in (0..topology.nodes()).filter(|&node| topology.node_router(node) == lp) {
-                let name = self.fabric.name_of_look(topology.ports() + node);
-                ctx.look_again(lp, at, name, FabricEvent::Nic { nic: node });
+                let name = self.fabric.wake_up_id(topology.ports() + node);
+                ctx.wake_up(lp, at, name, FabricEvent::Nic { nic: node });
             }
         }
     }
 
-    fn handle<C: Context<FabricEvent>>(&mut self, ctx: &mut C, lp: u32, event: FabricEvent) {
+    fn handle<C: Context<Event = FabricEvent>>(&mut self, ctx: &mut C, lp: u32, event: FabricEvent) {
         match self.fabric.handle(ctx, lp, event) {
             Some(Notice::Sent { message }) => {
                 let name = self.fabric.message(message).content[0];
@@ -175,16 +193,16 @@ impl Model for Play {
         }
     }
 
-    fn outbox(&mut self) -> &mut Outbox<Parcel, Token> {
-        self.fabric.outbox()
+    fn send_buffer(&mut self) -> &mut SendBuffer<RemoteEvent, RemoteUpdate> {
+        self.fabric.send_buffer()
     }
 
-    fn receive<C: Context<FabricEvent>>(&mut self, _: &mut C, _: u32, parcel: Parcel) -> FabricEvent {
-        self.fabric.receive::<C>(parcel)
+    fn receive_event<C: Context<Event = FabricEvent>>(&mut self, _: &mut C, _: u32, event: RemoteEvent) -> FabricEvent {
+        self.fabric.receive_event::<C>(event)
     }
 
-    fn accept<C: Context<FabricEvent>>(&mut self, ctx: &mut C, _: u32, at: Time, token: Token) {
-        self.fabric.accept::<FabricEvent, C>(ctx, at, token);
+    fn apply_update<C: Context<Event = FabricEvent>>(&mut self, ctx: &mut C, _: u32, at: Time, update: RemoteUpdate) {
+        self.fabric.apply_update(ctx, at, update);
     }
 
     fn lookahead(&self, from: u32, to: u32) -> Time {

@@ -5,7 +5,9 @@ use odonata_network::deadlock::{check, outcomes};
 use odonata_network::routing::{
     Algorithm, Divert, Dragonfly2dRouting, DragonflyRouting, Header, Intermediate, Routing, VcRule,
 };
-use odonata_topology::{Arrangement, Dragonfly, Dragonfly2d, Dragonfly2dShape, DragonflyShape, Effect, Fault};
+use odonata_topology::{
+    Arrangement, Dragonfly, Dragonfly2d, Dragonfly2dShape, DragonflyShape, Effect, FamilyGraph, Fault,
+};
 
 pub(crate) fn two_shape(groups: u32, cables: u32, bundle: u32) -> Dragonfly2dShape {
     Dragonfly2dShape {
@@ -133,7 +135,7 @@ fn ugal_on_one_dimensional_groups_decides_at_the_source_alone() {
                 dragonfly,
                 Algorithm::Ugal,
                 intermediate,
-                Divert::Anywhere,
+                Divert::Any,
                 VcRule::Stage,
                 2,
             ));

@@ -2,15 +2,11 @@
 
 use crate::paths::{assert_safe, assert_shortest};
 use odonata_network::deadlock::outcomes;
-use odonata_network::routing::{FatTreeAlgorithm, FatTreeRouting, Header, Routing};
-use odonata_topology::{Effect, FatTree, FatTreeShape, Fault};
+use odonata_network::routing::{FatTreeRouting, Header, Routing, Up};
+use odonata_topology::{Effect, FamilyGraph, FatTree, FatTreeShape, Fault};
 use std::collections::HashSet;
 
-pub(crate) const TREES: [FatTreeAlgorithm; 3] = [
-    FatTreeAlgorithm::Random,
-    FatTreeAlgorithm::DModK,
-    FatTreeAlgorithm::Adaptive,
-];
+pub(crate) const TREES: [Up; 3] = [Up::Random, Up::DModK, Up::Adaptive];
 
 pub(crate) fn trees() -> Vec<FatTree> {
     let general = FatTreeShape {
@@ -50,7 +46,7 @@ fn ways_up_are_shared_out() {
             });
             ports
         };
-        let single = algorithm == FatTreeAlgorithm::DModK;
+        let single = algorithm == Up::DModK;
         assert_eq!(ports(26).len(), if single { 1 } else { 3 });
         if single {
             let all: HashSet<u32> = (24..27).flat_map(ports).collect();

@@ -2,7 +2,7 @@
 
 use crate::paths::{assert_cyclic_on_one_level, assert_safe, assert_shortest, longest};
 use odonata_network::routing::{HyperXAlgorithm, HyperXRouting, Routing};
-use odonata_topology::{Effect, Fault, HyperX, HyperXShape};
+use odonata_topology::{Effect, FamilyGraph, Fault, HyperX, HyperXShape};
 
 pub(crate) fn hyperx(extents: &[u32], cables: &[u32]) -> HyperX {
     let shape = HyperXShape {

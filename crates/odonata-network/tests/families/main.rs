@@ -9,6 +9,7 @@ mod dragonfly_plus;
 mod fat_tree;
 mod hyperx;
 mod paths;
+mod polarfly;
 mod slim_fly;
 mod torus;
 mod up_down;

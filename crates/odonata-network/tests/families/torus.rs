@@ -3,7 +3,7 @@
 use crate::paths::{assert_cyclic_on_one_level, assert_safe, assert_shortest, dependencies, ends, longest, walk};
 use odonata_network::deadlock::outcomes;
 use odonata_network::routing::{Header, Routing, TorusAlgorithm, TorusRouting};
-use odonata_topology::{Effect, Fault, LinkClass, Torus, TorusShape};
+use odonata_topology::{Effect, FamilyGraph, Fault, LinkClass, Torus, TorusShape};
 use std::collections::HashSet;
 
 pub(crate) fn torus(extents: &[u32], wrap: bool) -> Torus {

@@ -5,7 +5,9 @@ use crate::fat_tree::trees;
 use crate::paths::{assert_lengths, assert_safe, assert_shortest, ends};
 use crate::torus::torus;
 use odonata_network::routing::{Routing, UpDownRouting};
-use odonata_topology::{Arrangement, DragonflyPlus, Effect, Fault, GraphFile, SlimFly, SlimFlyShape, Topology};
+use odonata_topology::{
+    Arrangement, DragonflyPlus, Effect, FamilyGraph, Fault, GraphFile, SlimFly, SlimFlyShape, Topology,
+};
 
 pub(crate) fn up_down(topology: &Topology, adaptive: bool) -> UpDownRouting {
     UpDownRouting::new(topology.clone(), None, adaptive).unwrap()

@@ -5,12 +5,13 @@ use crate::dragonfly::{TWO, on_two, two_shape};
 use crate::dragonfly_plus::{PLUS, on_plus, plus_shape};
 use crate::fat_tree::{TREES, trees};
 use crate::hyperx::{hyperx, on_hyperx};
+use crate::polarfly::{ALGORITHMS, on_polarfly};
 use crate::torus::on_torus;
 use crate::up_down::{graphs, up_down};
 use odonata_engine::Time;
 use odonata_network::Blueprint;
 use odonata_network::routing::{
-    FatTreeRouting, HyperXAlgorithm, Routing, SlimFlyAlgorithm, SlimFlyRouting, TorusAlgorithm,
+    DiameterTwoAlgorithm, FatTreeRouting, HyperXAlgorithm, Routing, SlimFlyRouting, TorusAlgorithm,
 };
 use odonata_topology::{SlimFly, SlimFlyShape};
 
@@ -42,13 +43,16 @@ fn every_routing() -> Vec<(String, Routing)> {
         all.push((format!("{algorithm:?}"), on_hyperx(hyperx(&[4, 4], &[1, 2]), algorithm)));
     }
     for algorithm in [
-        SlimFlyAlgorithm::Minimal,
-        SlimFlyAlgorithm::Valiant,
-        SlimFlyAlgorithm::Ugal,
+        DiameterTwoAlgorithm::Minimal,
+        DiameterTwoAlgorithm::Valiant,
+        DiameterTwoAlgorithm::Ugal,
     ] {
         let fly = SlimFly::new(SlimFlyShape { q: 3, nodes: Some(2) }).unwrap();
         let routing = SlimFlyRouting::new(fly, algorithm, 2).unwrap();
         all.push((format!("{algorithm:?}"), Routing::SlimFly(routing)));
+    }
+    for algorithm in ALGORITHMS {
+        all.push((format!("{algorithm:?}"), on_polarfly(3, 2, algorithm)));
     }
     for algorithm in PLUS {
         all.push((format!("{algorithm:?}"), on_plus(plus_shape(5), algorithm)));
@@ -71,7 +75,10 @@ fn the_smallest_buffers_under_the_worst_load_run_to_completion() {
         let net = Net::round(shape(1, 1, 1, 0)).smallest_buffers();
         let mut params = net.params;
         if routing.topology().ports_of(0).any(|port| routing.ring(port).is_some()) {
-            params.links.iter_mut().for_each(|link| link.buffer *= 2);
+            params
+                .links
+                .iter_mut()
+                .for_each(|link| link.buffer = odonata_units::Bytes(2 * link.buffer.0).into());
         }
         let levels = routing.virtual_channels();
         let script = (0..nodes * 40).map(|i| {

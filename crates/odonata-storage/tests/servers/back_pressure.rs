@@ -2,8 +2,8 @@
 
 use crate::rig::{MB, Rig, delay, drain, ms, plain_device, transfer};
 use odonata_engine::Plain;
-use odonata_storage::{DrainParams, ServerParams, Stuck};
-use odonata_units::{Bandwidth, Time};
+use odonata_storage::{BlockedWrite, Drain, ServerParams};
+use odonata_units::{Bandwidth, Bytes, Time};
 
 #[test]
 fn a_full_server_without_a_drain_holds_its_writers_in_order_and_names_them() {
@@ -16,8 +16,8 @@ fn a_full_server_without_a_drain_holds_its_writers_in_order_and_names_them() {
     let tokens: Vec<_> = rig.answers.iter().map(|&(_, token, _)| token).collect();
     assert_eq!(tokens.len(), 2);
     assert!(tokens.contains(&1) && tokens.contains(&4));
-    let stuck: Vec<_> = rig.servers.stuck().collect();
-    let waiting = |token: u64, since, needed| Stuck {
+    let blocked: Vec<_> = rig.servers.blocked_writes().collect();
+    let waiting = |token: u64, since, needed| BlockedWrite {
         server: 1,
         client: token as u32,
         token,
@@ -26,7 +26,7 @@ fn a_full_server_without_a_drain_holds_its_writers_in_order_and_names_them() {
         needed,
         free: 4 * MB,
     };
-    assert_eq!(stuck, [waiting(2, ms(1), 6 * MB), waiting(3, ms(2), 2 * MB)]);
+    assert_eq!(blocked, [waiting(2, ms(1), 6 * MB), waiting(3, ms(2), 2 * MB)]);
     assert!(
         rig.servers
             .audit()
@@ -59,7 +59,7 @@ fn a_drain_lets_waiting_writers_in_by_their_order_and_loses_nothing() {
     rig.run::<Plain>();
     let answered: Vec<_> = rig.answers.iter().map(|&(_, token, _)| token).collect();
     assert_eq!(answered, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    assert_eq!(rig.servers.stuck().count(), 0);
+    assert_eq!(rig.servers.blocked_writes().count(), 0);
     rig.servers.audit().unwrap();
     assert!(!rig.servers.is_draining(0));
     let m = rig.servers.metrics(0);
@@ -109,10 +109,10 @@ fn a_writer_below_the_threshold_that_needs_more_space_is_drained_for() {
 #[test]
 fn the_link_of_the_drain_is_never_idle_while_the_device_is_faster() {
     // Reading a block takes 1 ms, its transfer 5 ms and its acknowledgement 0.5 ms.
-    let to = DrainParams {
+    let to = Drain {
         bandwidth: Bandwidth(2e8),
         latency: Time::from_ns(500_000),
-        threshold: 0,
+        threshold: Bytes(0),
     };
     let params = ServerParams {
         drain: Some(to),
@@ -153,7 +153,10 @@ fn an_audit_during_the_run_names_what_is_open() {
         rig.servers.audit().unwrap_err(),
         "storage server 0: 2 blocks of memory are still taken"
     );
-    assert_eq!((rig.servers.open_requests(), rig.servers.device_holder(0)), (1, None));
+    assert_eq!(
+        (rig.servers.open_requests(), rig.servers.accesses_in_service(0)),
+        (1, 0)
+    );
     rig.step::<Plain>();
-    assert_eq!(rig.servers.device_holder(0), Some(0));
+    assert_eq!(rig.servers.accesses_in_service(0), 1);
 }

@@ -37,7 +37,7 @@ fn two_jobs_on_one_device() {
     rig.request(ms(1), 0, of(2, 20, 3 * MB));
     rig.run::<Plain>();
     assert_eq!(blame(&rig), [("device", 2, 1, 3)]);
-    assert_eq!([1, 2].map(|job| rig.servers.device_time(job)), [ms(3), ms(3)]);
+    assert_eq!([1, 2].map(|job| rig.servers.device_time_ps(job)), [ms(3).0.into(); 2]);
     rig.servers.audit().unwrap();
 }
 
@@ -46,7 +46,7 @@ fn two_jobs_on_one_device() {
 #[test]
 fn in_turn_each_waits_for_the_other() {
     let mut params = plain_device(100 * MB, 100 * MB);
-    params.pieces_in_flight = 1;
+    params.manager.pieces_in_flight = 1;
     let mut rig = Rig::new(vec![params], delay(Time::from_ps(1)));
     rig.request(ms(1), 0, of(1, 10, 3 * MB));
     rig.request(ms(1), 0, of(2, 20, 3 * MB));

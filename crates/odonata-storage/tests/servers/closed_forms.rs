@@ -1,6 +1,6 @@
 //! Times that can be computed by hand.
 
-use crate::rig::{MB, Rig, burst_buffer, delay, ms, plain_device, transfer};
+use crate::rig::{MB, Rig, burst_buffer, delay, ms, pipelined, plain_device, transfer};
 use odonata_engine::Plain;
 use odonata_storage::{NewRequest, ServerParams};
 use odonata_units::{Bandwidth, Bytes, Time};
@@ -55,10 +55,7 @@ fn the_pipelining_factor_hides_the_network_as_far_as_it_reaches() {
         for k in 1..=5 {
             for d in [1, 3, 10] {
                 let n = 4 * u64::from(k); // pieces
-                let params = ServerParams {
-                    pieces_in_flight: k,
-                    ..plain_device(100 * MB, 100 * MB)
-                };
+                let params = pipelined(k, plain_device(100 * MB, 100 * MB));
                 let time = alone(params, ms(d), transfer(write, 1, n * MB));
                 let k = u64::from(k);
                 let expected = if k * s >= d + s {
@@ -75,10 +72,7 @@ fn the_pipelining_factor_hides_the_network_as_far_as_it_reaches() {
 #[test]
 fn at_most_the_pipelining_factor_is_outstanding_per_request() {
     for k in [1, 4, 6] {
-        let params = ServerParams {
-            pieces_in_flight: k,
-            ..plain_device(100 * MB, 100 * MB)
-        };
+        let params = pipelined(k, plain_device(100 * MB, 100 * MB));
         let mut rig = Rig::new(vec![params], delay(ms(20)));
         for token in 1..=3 {
             rig.request(Time::ZERO, 0, transfer(true, token, 10 * MB));
@@ -94,14 +88,41 @@ fn at_most_the_pipelining_factor_is_outstanding_per_request() {
 fn a_small_memory_pool_acts_like_a_small_pipelining_factor() {
     let network = ms(10);
     let with = |memory, k| {
-        let params = ServerParams {
-            pieces_in_flight: k,
-            ..plain_device(100 * MB, memory)
-        };
+        let params = pipelined(k, plain_device(100 * MB, memory));
         alone(params, network, transfer(true, 1, 12 * MB))
     };
     // Two blocks and a bit are two blocks.
     assert_eq!(with(2 * MB + MB / 2, 4), with(100 * MB, 2));
+}
+
+/// Little's law: `m` blocks of memory, each taken for the network's time and the device's, are `m / (d + s)` pieces per
+/// unit of time, whoever they are for. The last round ends with the pieces behind each other.
+#[test]
+fn the_memory_pool_limits_all_requests_together_where_littles_law_puts_it() {
+    let (d, s, requests, pieces) = (10, 1, 4, 6);
+    for m in [1, 2, 3, 8] {
+        let mut rig = Rig::new(vec![plain_device(1_000 * MB, m * MB)], delay(ms(d)));
+        for token in 0..requests {
+            rig.request(Time::ZERO, 0, transfer(true, token, pieces * MB));
+        }
+        rig.run::<Plain>();
+        assert_eq!(rig.now, ms(requests * pieces / m * (d + s) + (m - 1) * s), "{m} blocks");
+        rig.servers.audit().unwrap();
+    }
+}
+
+/// `k` clients that have one piece in flight each, on a device that never starves (`k s >= d + s`), are served in turn:
+/// client `i` has its last of `n` pieces written at `d + (k (n - 1) + i + 1) s`.
+#[test]
+fn clients_of_one_device_are_served_in_turn() {
+    let (d, s, k, n) = (3, 1, 4, 5);
+    let mut rig = Rig::new(vec![pipelined(1, plain_device(1_000 * MB, 100 * MB))], delay(ms(d)));
+    for token in 0..k {
+        rig.request(Time::ZERO, 0, transfer(true, token, n * MB));
+    }
+    rig.run::<Plain>();
+    let expected: Vec<_> = (0..k).map(|i| (ms(d + (k * (n - 1) + i + 1) * s), i, n * MB)).collect();
+    assert_eq!(rig.answers, expected);
 }
 
 #[test]
@@ -140,11 +161,8 @@ fn metrics_add_up() {
 #[test]
 fn pieces_of_different_clients_continue_each_other_only_where_all_share_one_object() {
     let seeks = |object_per_file| {
-        let params = ServerParams {
-            object_per_file,
-            pieces_in_flight: 1,
-            ..burst_buffer()
-        };
+        let mut params = pipelined(1, burst_buffer());
+        params.manager.object_per_file = object_per_file;
         let mut rig = Rig::new(vec![params], delay(Time::ZERO));
         rig.request(Time::ZERO, 0, transfer(true, 1, 4 * MB));
         rig.request(Time::ZERO, 0, transfer(true, 2, 4 * MB));
@@ -164,10 +182,8 @@ fn clients_in_step_seek_as_in_the_stored_runs() {
     // MFNetSim, Checkpoint under random placement, servers 17 and 44: two clients write 50 GB / 300 each; 334
     // writes, 167 seeks, 479,950,427.637 ns of device time. The queue keeps the order of the first round,
     // a0 b0 a1 b1 a2 b2 a3 b3, so that every second piece begins in the shared object where the one before ended.
-    let params = ServerParams {
-        object_per_file: false,
-        ..burst_buffer()
-    };
+    let mut params = burst_buffer();
+    params.manager.object_per_file = false;
     let piece_on_the_wire = Bandwidth::gib_per_s(5.25).time_for(Bytes(MB));
     let mut free = [Time::ZERO; 2]; // when each client's link is free
     let network = Box::new(move |now: Time, _: u32, client: u32, _: u64| {

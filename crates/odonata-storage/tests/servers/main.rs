@@ -3,5 +3,11 @@
 mod back_pressure;
 mod blame;
 mod closed_forms;
+mod contents;
+mod devices;
 mod random_operations;
 mod rig;
+mod sharing;
+mod stage;
+mod sync;
+mod tiers;

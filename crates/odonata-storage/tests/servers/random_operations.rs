@@ -1,11 +1,17 @@
 //! Random inputs: what must always hold, and that every input can be taken back.
 
-use crate::rig::{MB, Network, Rig, drain, ms, plain_device, transfer};
+use crate::rig::{MB, Network, Rig, drain, ms, transfer};
+use crate::tiers;
+use odonata_device::{DeviceModel, Hdd, Nvme, Rate, Rules, Ssd};
 use odonata_engine::saved::{from_bytes, to_bytes};
-use odonata_engine::{Journalled, Moment, Plain, Speculative};
+use odonata_engine::{Journalled, Plain, Savepoint, Speculative};
 use odonata_engine::{Stream, random::Purpose};
-use odonata_storage::{DeviceModel, NewRequest, RateDevice, ServerParams};
-use odonata_units::{Bandwidth, Time};
+use odonata_storage::settings::{Acknowledge, Manager, Sharing, Unwritten};
+use odonata_storage::{DeviceParams, NewRequest, ServerParams};
+use odonata_units::{Bandwidth, Bytes, Time};
+
+const SERVERS: u32 = 5;
+const TOKENS: u64 = 200;
 
 /// A network that takes a different time for every piece, so that pieces overtake each other.
 fn erratic(seed: u64) -> Network {
@@ -16,27 +22,62 @@ fn erratic(seed: u64) -> Network {
 /// Servers of different sizes with little of everything, and requests that fight for it.
 fn scene(seed: u64) -> Rig {
     let mut stream = Stream::new(seed, 0, Purpose::Arrival);
-    let servers: u32 = 3;
-    let params = (0..servers).map(|i| {
-        let DeviceModel::Rate(device) = plain_device(0, 0).device;
-        let device = RateDevice {
-            write: Bandwidth(0.6e9),
-            seek: Time::from_ns(300_000),
-            seek_window: 512,
-            ..device
+    let params = (0..SERVERS).map(|i| {
+        let space = |stream: &mut Stream| Bytes(u64::from(8 + stream.below(20)) * MB);
+        let device = |name: &str, model, capacity, queue_depth| DeviceParams {
+            name: name.into(),
+            model,
+            capacity,
+            queue_depth,
         };
-        ServerParams {
-            device: DeviceModel::Rate(device),
-            capacity: u64::from(8 + stream.below(20)) * MB,
-            memory: u64::from(1 + stream.below(6)) * MB,
-            pieces_in_flight: 1 + stream.below(5),
+        let rate = Rate {
+            read: Bandwidth(1e9),
+            write: Bandwidth(0.6e9),
+            overhead: Time::ZERO,
+            seek: Time::from_ns(300_000),
+            seek_window: Bytes(512),
+        };
+        let capacity = space(&mut stream);
+        let mut params = ServerParams {
+            manager: Manager {
+                memory: Bytes(u64::from(1 + stream.below(6)) * MB),
+                pieces_in_flight: 1 + stream.below(5),
+                object_per_file: i != 2,
+                extents: i != 2 && stream.below(2) == 0,
+                sharing: [Sharing::Fifo, Sharing::RoundRobin, Sharing::Weighted][stream.below(3) as usize],
+                acknowledge: [Acknowledge::Device, Acknowledge::Memory][stream.below(2) as usize],
+                ..Manager::default()
+            },
             drain: (i > 0).then(|| drain(ms(1 + u64::from(stream.below(4))), u64::from(stream.below(8)) * MB)),
-            object_per_file: i < 2,
-            ..plain_device(0, 0)
+            random: (seed, u64::from(i)),
+            ..ServerParams::new(DeviceModel::Rate(rate), capacity.0, 0)
+        };
+        if params.manager.extents && stream.below(4) == 0 {
+            params.manager.unwritten = Unwritten::Error;
         }
+        // Flash and a disk, which draws random numbers; a card with a short queue.
+        match i {
+            3 => {
+                params.devices = vec![
+                    device("ssd", DeviceModel::Ssd(Ssd::default()), capacity, 1 + stream.below(4)),
+                    device("hdd", DeviceModel::Hdd(Hdd::default()), space(&mut stream), 32),
+                ];
+                let rules = Rules::by_size(Bytes(2 * MB), "ssd", "hdd");
+                params.rules = rules.resolve(&["ssd", "hdd"]).unwrap();
+            }
+            4 => {
+                let card = Nvme {
+                    lanes: 1 + stream.below(3),
+                    ..Nvme::default()
+                };
+                params.devices = vec![device("card", DeviceModel::Nvme(card), capacity, 1 + stream.below(9))];
+            }
+            _ => {}
+        }
+        params
     });
     let mut rig = Rig::new(params.collect(), erratic(seed));
-    for token in 0..120 {
+    for token in 0..TOKENS {
         let bytes = match stream.below(6) {
             0 => u64::from(stream.below(3)),
             1 => 9 * MB + u64::from(stream.below(12_000_000)),
@@ -44,13 +85,14 @@ fn scene(seed: u64) -> Rig {
         };
         let request = NewRequest {
             file: u64::from(stream.below(5)),
-            offset: u64::from(stream.below(4)) * MB,
+            // Some ranges that overlap, some that continue each other.
+            offset: u64::from(stream.below(8)) * MB / 2,
             owner: stream.below(3) as u16,
             ..transfer(stream.below(3) > 0, token, bytes)
         };
         rig.request(
             Time::from_ns(u64::from(stream.below(400_000_000))),
-            stream.below(servers),
+            stream.below(SERVERS),
             request,
         );
     }
@@ -58,48 +100,66 @@ fn scene(seed: u64) -> Rig {
 }
 
 #[test]
-fn every_request_is_answered_once_in_full_refused_or_named_as_stuck() {
-    let mut full = 0;
+fn every_request_is_answered_once_in_full_refused_or_named_as_blocked() {
+    let (mut full, mut errors) = (0, 0);
     for seed in 0..60 {
         let mut rig = scene(seed);
         rig.run::<Plain>();
         let mut ends: Vec<u64> = rig.answers.iter().map(|&(_, token, _)| token).collect();
-        ends.extend(&rig.impossible);
-        let stuck: Vec<_> = rig.servers.stuck().collect();
-        ends.extend(stuck.iter().map(|s| s.token));
+        ends.extend(rig.impossible.iter().chain(&rig.unwritten));
+        let blocked: Vec<_> = rig.servers.blocked_writes().collect();
+        ends.extend(blocked.iter().map(|s| s.token));
         ends.sort_unstable();
-        assert_eq!(ends, (0..120).collect::<Vec<_>>(), "seed {seed}");
+        assert_eq!(ends, (0..TOKENS).collect::<Vec<_>>(), "seed {seed}");
         for &(_, token, bytes) in &rig.answers {
             assert_eq!(rig.moved.get(&token).copied().unwrap_or(0), bytes, "seed {seed}");
         }
         assert!(rig.outstanding.values().all(|&n| n == 0));
+        errors += rig.unwritten.len();
         // Server 0 has no drain and may fill up; where there is a drain, nobody waits for ever.
-        assert!(stuck.iter().all(|s| s.server == 0), "seed {seed}");
-        full += u32::from(!stuck.is_empty());
-        assert_eq!(rig.servers.audit().is_ok(), stuck.is_empty(), "seed {seed}");
-        for server in 0..3 {
+        assert!(blocked.iter().all(|s| s.server == 0), "seed {seed}");
+        full += u32::from(!blocked.is_empty());
+        assert_eq!(rig.servers.audit().is_ok(), blocked.is_empty(), "seed {seed}");
+        for server in 0..SERVERS {
             let m = rig.servers.metrics(server);
             assert_eq!(rig.servers.memory_in_use(server), 0);
-            assert_eq!(
-                m.bytes_written - m.bytes_drained,
-                rig.servers.used(server),
-                "seed {seed}"
-            );
-            assert!(m.device_busy <= rig.now && !rig.servers.is_draining(server));
+            let stays = if rig.servers.params(server).manager.extents {
+                let extents = rig.servers.contents(server).map(|(_, extent)| extent);
+                let here = extents.filter(|extent| extent.place.device().is_some());
+                here.map(|extent| extent.bytes()).sum()
+            } else {
+                m.bytes_written - m.bytes_drained
+            };
+            assert_eq!(stays, rig.servers.used(server), "seed {seed}");
+            assert!(!rig.servers.is_draining(server));
+            for (params, device) in rig.servers.device_metrics(server) {
+                assert!(device.busy <= rig.now && device.peak_used <= params.capacity.0);
+                // One at a time is busy for as long as it serves.
+                let service = u128::from(device.busy.0);
+                assert!(device.service_ps >= service, "seed {seed}");
+                assert!(params.queue_depth > 1 || device.service_ps == service, "seed {seed}");
+            }
         }
         let moved: u64 = rig.answers.iter().map(|a| a.2).sum();
-        let by_servers: u64 = (0..3)
+        let by_servers: u64 = (0..SERVERS)
             .map(|s| rig.servers.metrics(s))
             .map(|m| m.bytes_written + m.bytes_read)
             .sum();
         assert_eq!(moved, by_servers, "seed {seed}");
     }
     assert!(full > 0, "no scene filled its server");
+    assert!(errors > 0, "no scene read what nobody had written");
 }
+
+/// Servers with a way down of their own, and servers in tiers.
+const SCENES: [fn(u64) -> Rig; 2] = [scene, tiers::scene];
 
 #[test]
 fn every_input_can_be_undone_and_redone() {
-    for seed in 0..6 {
+    for (scene, seed) in SCENES
+        .into_iter()
+        .flat_map(|scene| (0..6).map(move |seed| (scene, seed)))
+    {
         let mut rig = scene(seed);
         while rig.rehearse() {}
         assert_eq!(rig.results(), scene(seed).run::<Plain>().results());
@@ -108,7 +168,10 @@ fn every_input_can_be_undone_and_redone() {
 
 #[test]
 fn many_inputs_at_once_can_be_taken_back() {
-    for seed in 0..20 {
+    for (scene, seed) in SCENES
+        .into_iter()
+        .flat_map(|scene| (0..20).map(move |seed| (scene, seed)))
+    {
         let mut rig = scene(seed);
         for _ in 0..150 {
             rig.step::<Speculative>();
@@ -116,18 +179,21 @@ fn many_inputs_at_once_can_be_taken_back() {
         rig.servers.commit();
         let before = rig.fingerprint();
         for i in 0..500 {
-            Moment(i).begin();
+            Savepoint(i).begin();
             rig.step::<Speculative>();
         }
         assert_ne!(rig.fingerprint(), before);
-        rig.servers.undo(Moment(0));
+        rig.servers.undo(Savepoint(0));
         assert_eq!(rig.fingerprint(), before, "seed {seed}");
     }
 }
 
 #[test]
 fn fresh_servers_go_on_from_what_was_saved() {
-    for seed in 0..20 {
+    for (scene, seed) in SCENES
+        .into_iter()
+        .flat_map(|scene| (0..20).map(move |seed| (scene, seed)))
+    {
         let mut random = Stream::new(seed, 2, Purpose::Host);
         let mut rig = scene(seed);
         let mut goes_on = true;

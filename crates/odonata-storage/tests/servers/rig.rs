@@ -1,8 +1,9 @@
 //! A caller for the servers: an event queue and a network that is a function.
 
-use odonata_engine::{Digest, Journalled, Mode, Moment, Speculative};
-use odonata_storage::{Action, Actions, DeviceModel, DrainParams, NewRequest, RateDevice, ServerParams, Servers};
-use odonata_units::{Bandwidth, Time};
+use odonata_device::{DeviceModel, Rate};
+use odonata_engine::{Digest, Journalled, Mode, Savepoint, Speculative};
+use odonata_storage::{Action, Actions, Drain, NewRequest, ServerParams, Servers, SyncRequest};
+use odonata_units::{Bandwidth, Bytes, Time};
 use std::collections::BTreeMap;
 
 /// MB as the block has it: 10^6 bytes.
@@ -13,8 +14,15 @@ enum Event {
     Request(u32, NewRequest),
     Arrived(u32, u64),
     Sent(u32),
-    Device(u32),
+    Begins(u32),
+    Done(u32),
     Drain(u32),
+    Below(u32),
+    JobEnded(u32, u16),
+    Sync(u32, SyncRequest),
+    StageIn(u32, NewRequest),
+    CachesWritten(u32),
+    SyncedBelow(u32),
 }
 
 /// When a piece that is asked for, or sent, at a time arrives: (now, server, client, bytes).
@@ -37,6 +45,10 @@ pub(crate) struct Rig {
     pub(crate) answers: Vec<(Time, u64, u64)>,
     /// Tokens of requests that were refused.
     pub(crate) impossible: Vec<u64>,
+    /// Tokens of reads of what nobody has written.
+    pub(crate) unwritten: Vec<u64>,
+    /// What was asked of the tier below: (when, whether it writes, object, offset, bytes).
+    pub(crate) below: Vec<(Time, bool, u64, u64, u64)>,
     /// Pieces pulled or pushed and not yet arrived, by token, now.
     pub(crate) outstanding: BTreeMap<u64, u32>,
     /// The largest of those at any time.
@@ -49,7 +61,13 @@ pub(crate) struct Rig {
 impl Rig {
     pub(crate) fn new(params: Vec<ServerParams>, network: Network) -> Self {
         Rig {
-            servers: Servers::new(params).unwrap().with_blame(8, None),
+            servers: Servers::new(params)
+                .unwrap()
+                .shared_by(&[3.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+                .in_tiers(2, 8)
+                .staging_out(&[false, false, false, false, false, true, false, false])
+                .with_blame(8, None)
+                .with_occupancy(Time::from_ns(7_000_000), 5),
             network,
             events: BTreeMap::new(),
             sequence: 0,
@@ -57,6 +75,8 @@ impl Rig {
             now: Time::ZERO,
             answers: Vec::new(),
             impossible: Vec::new(),
+            unwritten: Vec::new(),
+            below: Vec::new(),
             outstanding: BTreeMap::new(),
             most_outstanding: 0,
             moved: BTreeMap::new(),
@@ -73,13 +93,42 @@ impl Rig {
         self.schedule(at, Event::Request(server, what));
     }
 
+    /// Tells `server` that `job` has ended.
+    pub(crate) fn job_ends(&mut self, at: Time, server: u32, job: u16) {
+        self.schedule(at, Event::JobEnded(server, job));
+    }
+
+    /// `what` shall be brought to `server` from below.
+    pub(crate) fn stage_in(&mut self, at: Time, server: u32, what: NewRequest) {
+        self.schedule(at, Event::StageIn(server, what));
+    }
+
+    /// A synchronisation of `file` arrives at `server`.
+    pub(crate) fn sync(&mut self, at: Time, server: u32, (token, file): (u64, u64), below: bool) {
+        let what = SyncRequest {
+            client: token as u32,
+            token,
+            owner: 0,
+            file,
+            below,
+        };
+        self.schedule(at, Event::Sync(server, what));
+    }
+
     fn input<M: Mode>(servers: &mut Servers, now: Time, event: Event, actions: &mut Actions) {
         match event {
             Event::Request(server, what) => servers.request::<M>(now, server, what, actions),
             Event::Arrived(slot, bytes) => servers.piece_arrived::<M>(now, slot, bytes, actions),
             Event::Sent(slot) => servers.piece_sent::<M>(now, slot, actions),
-            Event::Device(server) => servers.device_done::<M>(now, server, actions),
+            Event::Begins(slot) => servers.device_begins::<M>(now, slot),
+            Event::Done(slot) => servers.device_done::<M>(now, slot, actions),
             Event::Drain(server) => servers.drain_done::<M>(now, server, actions),
+            Event::Below(slot) => servers.below_done::<M>(now, slot, actions),
+            Event::JobEnded(server, job) => servers.job_ended::<M>(now, server, job, actions),
+            Event::StageIn(server, what) => servers.stage_in::<M>(now, server, what, actions),
+            Event::Sync(server, what) => servers.sync::<M>(now, server, what, actions),
+            Event::CachesWritten(slot) => servers.caches_written::<M>(now, slot, actions),
+            Event::SyncedBelow(slot) => servers.synced_below::<M>(slot, actions),
         }
     }
 
@@ -117,16 +166,43 @@ impl Rig {
                     },
                 );
             }
-            Action::DeviceBusyUntil { server, at } => {
+            Action::DeviceBegins { slot, at, .. } => {
                 assert!(at > self.now);
-                self.schedule(at, Event::Device(server));
+                self.schedule(at, Event::Begins(slot));
+            }
+            Action::DeviceDone { slot, at, .. } => {
+                assert!(at > self.now);
+                self.schedule(at, Event::Done(slot));
             }
             Action::DrainUntil { server, at } => {
                 assert!(at > self.now);
                 self.schedule(at, Event::Drain(server));
             }
+            Action::Below {
+                server,
+                slot,
+                write,
+                object,
+                offset,
+                bytes,
+                ..
+            } => {
+                self.below.push((self.now, write, object, offset, bytes));
+                // Nobody's client.
+                let at = (self.network)(self.now, server, u32::MAX, bytes);
+                self.schedule(at.max(self.now + Time::from_ps(1)), Event::Below(slot));
+            }
+            Action::CachesWritten { slot, at, .. } => {
+                assert!(at > self.now);
+                self.schedule(at, Event::CachesWritten(slot));
+            }
+            Action::SyncBelow { server, slot, .. } => {
+                let at = (self.network)(self.now, server, u32::MAX, 0);
+                self.schedule(at.max(self.now + Time::from_ps(1)), Event::SyncedBelow(slot));
+            }
             Action::Respond { token, bytes, .. } => self.answers.push((self.now, token, bytes)),
             Action::Impossible { token, .. } => self.impossible.push(token),
+            Action::Unwritten { token, .. } => self.unwritten.push(token),
         }
     }
 
@@ -146,8 +222,8 @@ impl Rig {
         }
         self.actions = actions;
         for server in 0..self.servers.len() {
-            assert!(self.servers.memory_in_use(server) <= self.servers.params(server).memory);
-            assert!(self.servers.used(server) <= self.servers.params(server).capacity);
+            assert!(self.servers.memory_in_use(server) <= self.servers.params(server).manager.memory.0);
+            assert!(self.servers.used(server) <= self.servers.params(server).capacity());
         }
         true
     }
@@ -165,17 +241,17 @@ impl Rig {
         };
         let before = self.fingerprint();
         self.servers.commit();
-        Moment(0).begin();
+        Savepoint(0).begin();
         let mut first = Actions::new();
         Self::input::<Speculative>(&mut self.servers, now, event, &mut first);
         let after = self.fingerprint();
-        self.servers.undo(Moment(0));
+        self.servers.undo(Savepoint(0));
         assert_eq!(self.fingerprint(), before, "undo of {event:?} at {now:?}");
         let mut second = Actions::new();
         Self::input::<Speculative>(&mut self.servers, now, event, &mut second);
         assert_eq!(first, second, "redo of {event:?} at {now:?}");
         assert_eq!(self.fingerprint(), after, "redo of {event:?} at {now:?}");
-        self.servers.undo(Moment(0));
+        self.servers.undo(Savepoint(0));
         self.step::<Speculative>()
     }
 
@@ -196,12 +272,12 @@ impl Rig {
 /// The burst buffer of MFNetSim's study: 5,700 MiB/s, 20 us per access, 2.5 ms per seek, 6.4 TB, 64 GB.
 pub(crate) fn burst_buffer() -> ServerParams {
     let rate = Bandwidth(5_700.0 * 1_048_576.0);
-    let device = RateDevice {
+    let device = Rate {
         read: rate,
         write: rate,
         overhead: Time::from_ns(20_000),
         seek: Time::from_ns(2_500_000),
-        seek_window: 512,
+        seek_window: Bytes(512),
     };
     ServerParams::new(DeviceModel::Rate(device), 6_400_000 * MB, 64_000 * MB)
 }
@@ -209,22 +285,22 @@ pub(crate) fn burst_buffer() -> ServerParams {
 /// A device of 1 ns per byte and nothing else: 1 ms per piece of 1 MB.
 pub(crate) fn plain_device(capacity: u64, memory: u64) -> ServerParams {
     let rate = Bandwidth(1e9);
-    let device = RateDevice {
+    let device = Rate {
         read: rate,
         write: rate,
         overhead: Time::ZERO,
         seek: Time::ZERO,
-        seek_window: 0,
+        seek_window: Bytes(0),
     };
     ServerParams::new(DeviceModel::Rate(device), capacity, memory)
 }
 
 /// A drain of `per_mb` per MB.
-pub(crate) fn drain(per_mb: Time, threshold: u64) -> DrainParams {
-    DrainParams {
+pub(crate) fn drain(per_mb: Time, threshold: u64) -> Drain {
+    Drain {
         bandwidth: Bandwidth(MB as f64 / per_mb.seconds()),
         latency: Time::ZERO,
-        threshold,
+        threshold: Bytes(threshold),
     }
 }
 
@@ -244,4 +320,10 @@ pub(crate) fn transfer(write: bool, token: u64, bytes: u64) -> NewRequest {
         bytes,
         owner: 0,
     }
+}
+
+/// The same, with so many pieces of a request in flight.
+pub(crate) fn pipelined(pieces_in_flight: u32, mut params: ServerParams) -> ServerParams {
+    params.manager.pieces_in_flight = pieces_in_flight;
+    params
 }

@@ -1,12 +1,13 @@
 //! What is known before a run of those who share the network: traffic classes and congestion control.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::scenario::resolved::{JobClasses, Resolved};
 use odonata_network::VirtualChannels;
 
 /// A traffic class, and whose traffic is in it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TrafficClassReport {
     /// Its name.
     pub name: String,
@@ -24,10 +25,10 @@ pub struct TrafficClassReport {
 
 /// The classes of `scenario`, each of which has `channels` of its own; empty where there are none.
 pub(super) fn traffic_classes(scenario: &Resolved, channels: VirtualChannels) -> Vec<TrafficClassReport> {
-    let jobs_of = |class: usize, of: fn(JobClasses) -> u8| {
+    let jobs_of = |class: usize, of: fn(&JobClasses) -> u8| {
         let jobs = scenario.jobs.iter();
-        let jobs = jobs.filter(|job| usize::from(of(job.traffic_class)) == class);
-        jobs.map(|job| job.name.clone()).collect()
+        let jobs = jobs.filter(|job| usize::from(of(&job.traffic_class)) == class);
+        jobs.map(|job| job.name.to_string()).collect()
     };
     let classes = scenario.network.traffic_classes.iter().enumerate();
     classes
@@ -36,9 +37,9 @@ pub(super) fn traffic_classes(scenario: &Resolved, channels: VirtualChannels) ->
             share: class.share,
             priority: class.priority,
             virtual_channels: channels,
-            mpi: jobs_of(number, |classes| classes.mpi),
+            mpi: jobs_of(number, |classes| *classes.mpi),
             io: match scenario.storage {
-                Some(_) => jobs_of(number, |classes| classes.io),
+                Some(_) => jobs_of(number, |classes| *classes.io),
                 None => Vec::new(),
             },
         })

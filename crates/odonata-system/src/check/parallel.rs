@@ -1,6 +1,7 @@
 //! What is known before a run of how it is spread over cores: the parts, what they cut, and what auto makes of it.
 
 use crate::estimate::Estimate;
+use crate::memory::Spread;
 use crate::placement::Placement;
 use crate::scenario::Problem;
 use crate::scenario::resolved::{Resolved, Scheduler};
@@ -8,10 +9,11 @@ use crate::schedule::{Decision, Division, Resources, Survey};
 use odonata_network::lookahead;
 use odonata_topology::{LinkClass, Topology};
 use odonata_units::Time;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Who will run the events here, in which parts, and why.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ParallelReport {
     /// The scheduler that the scenario asks for.
     pub asked: Scheduler,
@@ -27,8 +29,19 @@ pub struct ParallelReport {
     pub division: DivisionReport,
 }
 
+impl ParallelReport {
+    /// How the state of the run is divided: parts that take turns share one.
+    pub(super) fn spread(&self) -> Spread {
+        let apart = self.division.used && self.scheduler != Scheduler::Sequential;
+        Spread {
+            parts: if apart { self.division.parts.len() as u64 } else { 1 },
+            processes: 1,
+        }
+    }
+}
+
 /// A division of the machine into parts.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DivisionReport {
     /// Whether the run takes it; if not, it is what parallel schedulers would do with `threads`.
     pub used: bool,
@@ -53,7 +66,7 @@ pub struct DivisionReport {
 }
 
 /// A part: consecutive routers with all their nodes.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct PartReport {
     /// Its first router.
     pub first_router: u32,
@@ -66,7 +79,7 @@ pub struct PartReport {
 }
 
 /// What a division cuts of a class of links.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct CutReport {
     /// Name of the class.
     pub class: &'static str,
@@ -105,7 +118,7 @@ pub(super) fn report(
         }
     };
     Ok(ParallelReport {
-        asked: scenario.run.parallel.scheduler,
+        asked: scenario.run.scheduler,
         scheduler,
         threads,
         cores: resources.cores,

@@ -1,17 +1,44 @@
 //! The operations of a rank, added up: packets, and the time that they take on an idle network.
 
 use crate::scenario::resolved::{Job, Resolved};
+use odonata_topology::Topology;
 use odonata_workload::collective::{self, Rules};
-use odonata_workload::{Collective, Comm, OpKind, Program};
+use odonata_workload::{Collective, Comm, Cursor, OpKind, Program, Seen};
+use std::collections::BTreeSet;
 
 /// Operations, steps of collectives among them, walked per rank.
 const MOST_OPERATIONS: u32 = 200_000;
 
+/// Bytes of messages that ask and answer, about.
+const CONTROL_BYTES: u64 = 64;
+
 /// Routers on the way of a message.
 const ROUTERS: f64 = 3.5;
 
+/// How far the nodes of a job are from one of its ranks.
+pub(super) struct Reach<'a> {
+    pub(super) topology: &'a Topology,
+    /// The node of each rank.
+    pub(super) nodes: &'a [u32],
+    /// Cables from the rank's router to each router.
+    pub(super) distances: Vec<u32>,
+}
+
+impl Reach<'_> {
+    /// Routers on a shortest way to rank `to`, if there is one.
+    fn routers(&self, to: u32) -> Option<f64> {
+        let node = *self.nodes.get(to as usize)?;
+        let cables = *self.distances.get(self.topology.node_router(node) as usize)?;
+        (cables < u32::MAX).then(|| f64::from(cables) + 1.0)
+    }
+}
+
 /// Sums over the operations of ranks.
-pub(super) struct Walk {
+pub(super) struct Walk<'a> {
+    /// From the rank whose operations are added, where distances are asked for.
+    pub(super) reach: Option<Reach<'a>>,
+    /// Packets of messages whose receiver's distance is known, and routers on their shortest ways.
+    pub(super) reached: (f64, f64),
     /// Largest packet, bytes.
     packet: u64,
     /// Size of a piece of I/O, bytes.
@@ -22,6 +49,20 @@ pub(super) struct Walk {
     per_byte_s: f64,
     /// From a call to the arrival of a message of no size, and over the completion of its receive, seconds.
     message_s: f64,
+    /// Flits of a packet of full size, and bytes of one.
+    flits_of_a_packet: f64,
+    flit: u64,
+    /// Whom the ranks so far have sent to, each rank's anew, and how many they were.
+    targets: BTreeSet<u32>,
+    pub(super) peers: f64,
+    /// Iterations and values recorded.
+    pub(super) records: f64,
+    /// Reads and writes.
+    pub(super) accesses: f64,
+    /// Messages.
+    pub(super) messages: f64,
+    /// Flits of packets.
+    pub(super) flits: f64,
     /// Payload of messages, bytes.
     pub(super) bytes: f64,
     /// Packets of messages.
@@ -36,13 +77,15 @@ pub(super) struct Walk {
     pub(super) sends_s: f64,
 }
 
-impl Walk {
-    pub(super) fn new(scenario: &Resolved, job: &Job) -> Walk {
+impl<'a> Walk<'a> {
+    pub(super) fn new(scenario: &Resolved, job: &Job) -> Walk<'a> {
         let (mpi, links) = (&scenario.mpi, &scenario.network.links);
         let software = mpi.send_overhead + mpi.send_delay + scenario.nic.message_delay + mpi.recv_overhead;
-        let wires = links.terminal.latency + links.terminal.latency + links.local.latency + links.global.latency;
+        let wires = *links.terminal.latency + *links.terminal.latency + *links.local.latency + *links.global.latency;
         let routers = ROUTERS * scenario.network.router_delay.seconds();
         Walk {
+            reach: None,
+            reached: (0.0, 0.0),
             packet: scenario.network.packet.0,
             block: scenario
                 .storage
@@ -51,6 +94,14 @@ impl Walk {
             eager: mpi.eager_threshold.map_or(u64::MAX, |bytes| bytes.0),
             per_byte_s: f64::from(job.ranks_per_node) / links.terminal.bandwidth.0,
             message_s: (software + wires).seconds() + routers,
+            flits_of_a_packet: scenario.network.packet.0.div_ceil(scenario.network.flit.0) as f64,
+            flit: scenario.network.flit.0,
+            targets: BTreeSet::new(),
+            peers: 0.0,
+            records: 0.0,
+            accesses: 0.0,
+            messages: 0.0,
+            flits: 0.0,
             bytes: 0.0,
             packets: 0.0,
             io_bytes: 0.0,
@@ -60,28 +111,47 @@ impl Walk {
         }
     }
 
-    /// Adds the operations of `rank`.
-    pub(super) fn rank(&mut self, program: &dyn Program, rank: u32, rules: &Rules) {
+    /// Adds the operations of `rank`; `false` if its program fails.
+    pub(super) fn rank(&mut self, program: &dyn Program, rank: u32, rules: &Rules) -> bool {
         let mut budget = MOST_OPERATIONS;
         let mut persistent: Vec<(u32, u64)> = Vec::new();
-        for op in odonata_workload::operations(program, rank) {
-            if budget == 0 {
+        self.targets.clear();
+        let mut cursor = Cursor::default();
+        let mut memory = vec![0; program.memory()];
+        let mut fails = false;
+        while budget > 0 {
+            let mut seen = Seen {
+                memory: &mut memory,
+                now: None,
+                answer: 0,
+                failure: None,
+            };
+            let Some(op) = program.next_with(rank, &mut cursor, &mut seen) else {
+                fails = seen.failure.is_some() || program.broken(rank, &cursor).is_some();
                 break;
-            }
+            };
             budget -= 1;
             match op.kind {
                 OpKind::Compute { duration } => self.computes_s += duration.seconds(),
-                OpKind::Send { bytes, .. } | OpKind::Isend { bytes, .. } => self.message(bytes),
-                OpKind::Ssend { bytes, .. } | OpKind::Issend { bytes, .. } => {
-                    self.message(bytes);
+                OpKind::Send { bytes, to, comm, .. } | OpKind::Isend { bytes, to, comm, .. } => {
+                    self.targets.insert(to);
+                    self.message(bytes, (comm == Comm::WORLD).then_some(to));
+                }
+                OpKind::Ssend { bytes, to, comm, .. } | OpKind::Issend { bytes, to, comm, .. } => {
+                    self.targets.insert(to);
+                    self.message(bytes, (comm == Comm::WORLD).then_some(to));
                     self.answer();
                 }
-                OpKind::Sendrecv { send_bytes, .. } => {
-                    self.message(send_bytes);
+                OpKind::Sendrecv {
+                    send_bytes, to, comm, ..
+                } => {
+                    self.targets.insert(to);
+                    self.message(send_bytes, (comm == Comm::WORLD).then_some(to));
                     self.answer();
                 }
                 // Sent when it is started.
-                OpKind::SendInit { bytes, request, .. } => {
+                OpKind::SendInit { bytes, request, to, .. } => {
+                    self.targets.insert(to);
                     persistent.retain(|&(other, _)| other != request.0);
                     persistent.push((request.0, bytes));
                 }
@@ -99,17 +169,36 @@ impl Walk {
                 OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => {
                     self.collective(program, rank, &collective, rules, &mut budget);
                 }
+                OpKind::Mark { .. } | OpKind::Report { .. } => self.records += 1.0,
                 _ => {}
             }
         }
+        self.peers += self.targets.len() as f64;
+        !fails
     }
 
-    fn message(&mut self, bytes: u64) {
+    /// Adds a message, to a rank of the job if that is known.
+    fn message(&mut self, bytes: u64, to: Option<u32>) {
+        self.messages += 1.0;
+        let routers = to.zip(self.reach.as_ref()).and_then(|(to, reach)| reach.routers(to));
+        if let Some(routers) = routers {
+            let packets = bytes.div_ceil(self.packet).max(1) as f64;
+            self.reached = (self.reached.0 + packets, self.reached.1 + packets * routers);
+        }
         self.bytes += bytes as f64;
         self.packets += bytes.div_ceil(self.packet).max(1) as f64;
+        self.flits += self.flits_of(bytes);
         // Two more ask and answer.
-        self.packets += if bytes > self.eager { 2.0 } else { 0.0 };
+        let control = if bytes > self.eager { 2.0 } else { 0.0 };
+        self.packets += control;
+        self.flits += control * self.flits_of(CONTROL_BYTES);
         self.sends_s += bytes as f64 * self.per_byte_s;
+    }
+
+    /// Flits of the packets of `bytes`.
+    fn flits_of(&self, bytes: u64) -> f64 {
+        let rest = (bytes % self.packet).div_ceil(self.flit) as f64;
+        ((bytes / self.packet) as f64 * self.flits_of_a_packet + rest).max(1.0)
     }
 
     /// Something that another rank does is waited for.
@@ -121,15 +210,18 @@ impl Walk {
     fn started(&mut self, persistent: &[(u32, u64)], first: u32, count: u32) {
         for &(request, bytes) in persistent {
             if request >= first && request - first < count {
-                self.message(bytes);
+                self.message(bytes, None);
             }
         }
     }
 
     fn access(&mut self, bytes: u64) {
+        self.accesses += 1.0;
         self.io_bytes += bytes as f64;
         // A request, an answer, and a control message for every piece.
-        self.io_packets += 2.0 + bytes.div_ceil(self.block) as f64 + bytes.div_ceil(self.packet) as f64;
+        let control = 2.0 + bytes.div_ceil(self.block) as f64;
+        self.io_packets += control + bytes.div_ceil(self.packet) as f64;
+        self.flits += control * self.flits_of(CONTROL_BYTES) + self.flits_of(bytes);
         self.sends_s += bytes as f64 * self.per_byte_s + 2.0 * self.message_s;
     }
 
@@ -151,14 +243,16 @@ impl Walk {
             Some(group) => (group.member(rank).unwrap_or(0), group.len()),
             None => (rank, program.ranks()),
         };
-        let algorithm = collective::choose(collective, ranks, rules, &sizes);
+        let algorithm = collective::choose_in(Some(program), collective, ranks, rules, &sizes);
         for index in 0..*budget {
             let Some(step) = collective::step(collective, algorithm, rank, ranks, index, &sizes) else {
                 break;
             };
             *budget -= 1;
             if let Some(send) = step.send {
-                self.message(send.bytes);
+                self.targets.insert(send.peer);
+                let to = group.as_ref().map_or(Some(send.peer), |group| group.rank(send.peer));
+                self.message(send.bytes, to);
             }
             if !step.more {
                 self.answer();

@@ -6,15 +6,17 @@ use super::method::{Judge, Method, Span, Verdict, Window};
 use super::periods::{Periods, mean};
 use crate::build::Plan;
 use crate::machine::Machine;
+use crate::memory::{self, Need, Spread, Watch};
 use crate::placement::Placement;
 use crate::scenario::resolved::{self, Resolved, Threads, Workload};
 use crate::scenario::{InputError, Problem};
 use crate::schedule::{self, Resources};
 use crate::simulation;
 use cpu_time::ThreadTime;
-use odonata_engine::{Alone, Pause, Scheduler};
-use odonata_network::{Measured, Sample, Sampling, find_deadlock};
-use odonata_units::Time;
+use odonata_engine::{Pause, Scheduler, SingleProcess};
+use odonata_network::{HALT_QUEUE, Measured, Sample, Sampling, find_deadlock};
+use odonata_units::{Number, Time};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
@@ -41,6 +43,7 @@ pub struct Point {
     run: Run,
     ended: u32,
     outcome: Option<Outcome>,
+    watch: Watch,
     cpu: Duration,
     wall: Duration,
 }
@@ -73,13 +76,13 @@ pub struct PointProgress {
 }
 
 /// Latencies in one unit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Latency {
     /// Mean, from the creation of the message to the arrival of the packet's tail.
     pub mean: f64,
     /// Smallest.
     pub min: f64,
-    /// Median; `None`: beyond the histogram (1,000 cycles).
+    /// Median; null: beyond the histogram (1,000 cycles).
     pub p50: Option<f64>,
     /// 99th percentile; likewise.
     pub p99: Option<f64>,
@@ -92,7 +95,7 @@ pub struct Latency {
 }
 
 /// What a point has measured. Rates are fractions of the terminal link's bandwidth per sending rank.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PointResult {
     /// What was asked for.
     pub offered: f64,
@@ -108,7 +111,7 @@ pub struct PointResult {
     pub failed: bool,
     /// Whether the method's rule for the end was met, not only its bound on the periods.
     pub converged: bool,
-    /// Latencies in nanoseconds; `None`: no packet arrived.
+    /// Latencies in nanoseconds; null: no packet arrived.
     pub latency_ns: Option<Latency>,
     /// The same in clock cycles, if there is a clock.
     pub latency_cycles: Option<Latency>,
@@ -137,26 +140,26 @@ pub struct PointResult {
 /// The scenario of `sweep` at `load`.
 fn at_load(sweep: &LoadSweep, load: f64) -> Result<Resolved, InputError> {
     if !(load > 0.0 && load <= 1.0) {
-        let problem = Problem::new("", format!("a load of {load}"), "above 0, at most 1");
+        let problem = Problem::new("", format!("a load of {}", Number(load)), "above 0, at most 1");
         return Err(InputError {
             file: "--loads".into(),
             ..sweep.scenario.document.locate(problem)
         });
     }
     let mut resolved = sweep.scenario.resolved.clone();
-    let bandwidth = resolved.network.links.terminal.bandwidth;
+    let bandwidth = *resolved.network.links.terminal.bandwidth;
     let job = &mut resolved.jobs[sweep.job];
-    let Workload::Synthetic(traffic) = &job.workload else {
+    let Workload::Synthetic(traffic) = &*job.workload else {
         return Err(sweep.error("no synthetic traffic".into(), "a pattern"));
     };
     let Some(traffic) = traffic.with_load(load, bandwidth) else {
-        let problem = format!("messages of {} at a load of {load}", traffic.bytes);
+        let problem = format!("messages of {} at a load of {}", traffic.bytes, Number(load));
         return Err(sweep.error(problem, "longer messages, or a higher load"));
     };
     traffic
-        .traffic(job.ranks, false)
-        .map_err(|problem| sweep.error(format!("at a load of {load}: {problem}"), ""))?;
-    job.workload = Workload::Synthetic(traffic);
+        .traffic(*job.ranks, false)
+        .map_err(|problem| sweep.error(format!("at a load of {}: {problem}", Number(load)), ""))?;
+    job.workload = Workload::Synthetic(traffic).into();
     Ok(resolved)
 }
 
@@ -181,7 +184,7 @@ impl Run {
         sampling: Sampling,
     ) -> Result<Run, InputError> {
         // Several points run at a time.
-        resolved.run.parallel.threads = Threads::Count(1);
+        resolved.run.threads = Threads::Count(1);
         let wrong = |problem: String| sweep.error(problem, "");
         let plan = Plan::new(&resolved, placement).map_err(wrong)?;
         let resources = Resources { cores: 1, processes: 1 };
@@ -191,7 +194,7 @@ impl Run {
         for part in &mut parts {
             part.fabric.sample(sampling);
         }
-        let scheduler = simulation::start(&schedule, 0, parts, Box::new(Alone)).map_err(wrong)?;
+        let scheduler = simulation::start(&schedule, 0, parts, Box::new(SingleProcess)).map_err(wrong)?;
         Ok(Run {
             scheduler: Some(scheduler),
             parts: Vec::new(),
@@ -217,6 +220,13 @@ impl Run {
             self.parts = scheduler.into_parts();
         }
         &self.parts
+    }
+
+    /// Bytes that are soon copied to a larger place.
+    fn growth_ahead(&mut self) -> u64 {
+        let mut bytes = 0;
+        self.each(|part| bytes += part.fabric.growth_ahead() as u64);
+        bytes
     }
 
     fn each(&mut self, mut see: impl FnMut(&Machine)) {
@@ -254,8 +264,8 @@ fn traffic_of(job: usize) -> u16 {
 pub(super) fn zero_load(sweep: &LoadSweep) -> Result<Time, InputError> {
     let mut resolved = at_load(sweep, NEARLY_ZERO)?;
     // Where it stops, and with that the answer, depends on who handles the events.
-    resolved.run.parallel.scheduler = resolved::Scheduler::Sequential;
-    resolved.run.parallel.parts = resolved::Parts::Count(1);
+    resolved.run.scheduler = resolved::Scheduler::Sequential;
+    resolved.run.parts = resolved::Parts::Count(1);
     let sampling = Sampling {
         traffic: traffic_of(sweep.job),
         period: Time::LONGEST,
@@ -298,7 +308,7 @@ impl Periods for Seen<'_> {
 impl Point {
     pub(super) fn new(sweep: &LoadSweep, load: f64) -> Result<Point, InputError> {
         let resolved = at_load(sweep, load)?;
-        let Workload::Synthetic(traffic) = &resolved.jobs[sweep.job].workload else {
+        let Workload::Synthetic(traffic) = &*resolved.jobs[sweep.job].workload else {
             return Err(sweep.error("no synthetic traffic".into(), "a pattern"));
         };
         let packets = (traffic.bytes.0.div_ceil(resolved.network.packet.0)).max(1) as f64;
@@ -327,7 +337,10 @@ impl Point {
             .is_none_or(|end| end > Time::LONGEST.0)
         {
             return Err(sweep.error(
-                format!("at a load of {load}, {periods} periods of {period} are longer than a run can be"),
+                format!(
+                    "at a load of {}, {periods} periods of {period} are longer than a run can be",
+                    Number(load)
+                ),
                 "shorter periods",
             ));
         }
@@ -341,6 +354,9 @@ impl Point {
         let rate = traffic.bytes.0 as f64 / traffic.mean_interval.0 as f64;
         let offered_bytes = f64::from(sweep.senders) * rate * period.0 as f64;
         let full = f64::from(sweep.senders) * period.0 as f64 / resolved.network.links.terminal.bandwidth.ps_per_byte();
+        let available = memory::available(resolved.run.memory_limit);
+        (Need::least(&resolved, Spread::WHOLE).refuse(&available))
+            .map_err(|problem| sweep.scenario.document.locate(problem))?;
         let (begin, cpu) = (Instant::now(), ThreadTime::now());
         let run = Run::new(sweep, resolved, &sweep.scenario.placement, sampling)?;
         Ok(Point {
@@ -354,6 +370,7 @@ impl Point {
             run,
             ended: 0,
             outcome: None,
+            watch: Watch::new(&available),
             cpu: cpu.elapsed(),
             wall: begin.elapsed(),
         })
@@ -371,10 +388,17 @@ impl Point {
                     self.ended += 1;
                     self.outcome = self.look();
                 }
+                Pause::Halted(HALT_QUEUE) => {
+                    let text = "more messages wait at a NIC than nic.message_queue allows";
+                    self.outcome = Some(Outcome::Saturated(text.into()));
+                }
                 Pause::Halted(code) => {
                     self.outcome = Some(Outcome::Failed(format!("another job ended the run (code {code})")));
                 }
                 Pause::Lost(text) => self.outcome = Some(Outcome::Failed(text)),
+            }
+            if let (None, Some(exceeded)) = (&self.outcome, self.watch.look(|| self.run.growth_ahead())) {
+                self.outcome = Some(Outcome::Failed(format!("out of memory: {}", exceeded.text)));
             }
         }
         self.cpu += cpu.elapsed();

@@ -40,7 +40,7 @@ fn parse(key: &str, path: &str, text: &str, slot: u32, job: &Job) -> Result<Vec<
             )
         })?;
     }
-    let mut ranks: Vec<Option<(u32, u32)>> = vec![None; job.ranks as usize];
+    let mut ranks: Vec<Option<(u32, u32)>> = vec![None; *job.ranks as usize];
     let mut sharing: BTreeMap<u32, u32> = BTreeMap::new();
     for (line, row) in lines.filter(|(_, row)| !row.trim().is_empty()) {
         let fields: Vec<&str> = row.split(',').map(str::trim).collect();
@@ -63,8 +63,8 @@ fn parse(key: &str, path: &str, text: &str, slot: u32, job: &Job) -> Result<Vec<
             continue;
         }
         let Some(entry) = ranks.get_mut(rank as usize) else {
-            let problem = format!("rank {rank} of a job with {} ranks", job.ranks);
-            return Err(wrong(line, problem, format!("0 to {}", job.ranks - 1)));
+            let problem = format!("rank {rank} of a job with {} ranks", *job.ranks);
+            return Err(wrong(line, problem, format!("0 to {}", *job.ranks - 1)));
         };
         if let Some((_, first)) = entry {
             return Err(wrong(
@@ -88,7 +88,7 @@ fn parse(key: &str, path: &str, text: &str, slot: u32, job: &Job) -> Result<Vec<
     let missing = ranks.iter().position(Option::is_none);
     if let Some(rank) = missing {
         let problem = format!("slot {slot} has no row for rank {rank}");
-        let error = Problem::new(key, problem, format!("rows for the ranks 0 to {}", job.ranks - 1));
+        let error = Problem::new(key, problem, format!("rows for the ranks 0 to {}", *job.ranks - 1));
         return Err(error.within(path, None));
     }
     Ok(ranks.into_iter().flatten().collect())

@@ -4,9 +4,10 @@ use odonata_engine::Stream;
 use odonata_engine::random::Purpose;
 
 use super::file;
+use super::rule::{FreeNodes, PlacementRule};
 use crate::scenario::Problem;
 use crate::scenario::layout::Layout;
-use crate::scenario::resolved::{Job, PlacementRule, Resolved};
+use crate::scenario::resolved::{Job, Resolved};
 
 /// Nobody's node.
 const FREE: u32 = u32::MAX;
@@ -22,21 +23,25 @@ pub(super) fn place(scenario: &Resolved, clients: &[u32]) -> Result<Vec<Vec<u32>
     let mut placed = vec![Vec::new(); scenario.jobs.len()];
     for (index, job) in scenario.jobs.iter().enumerate() {
         let most = u64::from(job.ranks_per_node) * clients.len() as u64;
-        if u64::from(job.ranks) > most {
+        if u64::from(*job.ranks) > most {
             let problem = format!(
                 "{} ranks need {} nodes, the machine has {}",
-                job.ranks,
+                *job.ranks,
                 job.nodes(),
                 clients.len()
             );
             let error = Problem::new(format!("jobs.{}.ranks", job.entry), problem, format!("at most {most}"));
             return Err(error.hint("storage servers do not count; ranks_per_node puts several ranks on a node"));
         }
-        if let Some(nodes) = named(job, clients, scenario.layout.nodes())? {
+        let named = match in_blocks(job, clients, &scenario.layout)? {
+            Some(nodes) => Some(nodes),
+            None => named(job, clients, scenario.layout.nodes())?,
+        };
+        if let Some(nodes) = named {
             claim(scenario, index, &nodes, &mut owner)?;
-            placed[index] = match job.placement {
-                PlacementRule::File { .. } => nodes.iter().map(|&(node, _)| node).collect(),
-                _ => spread(job, nodes.iter().map(|&(node, _)| node)),
+            placed[index] = match job.placement.file() {
+                Some(_) => nodes.iter().map(|&(node, _)| node).collect(),
+                None => spread(job, nodes.iter().map(|&(node, _)| node)),
             };
         }
     }
@@ -44,12 +49,14 @@ pub(super) fn place(scenario: &Resolved, clients: &[u32]) -> Result<Vec<Vec<u32>
     for (index, job) in scenario.jobs.iter().enumerate() {
         // The number of the unit that a node is in: nodes of a unit are taken together, in order, before those of the
         // next are; `None`: in order, all of them.
-        let unit: Option<fn(&Layout, u32) -> u32> = match job.placement {
-            PlacementRule::Contiguous => None,
-            PlacementRule::Random => Some(|_, node| node),
-            PlacementRule::RandomRouter => Some(Layout::router_of),
-            PlacementRule::RandomGroup => Some(Layout::group_of),
-            PlacementRule::Nodes(_) | PlacementRule::Clients(_) | PlacementRule::File { .. } => continue,
+        let PlacementRule::Free(first) = job.placement else {
+            continue;
+        };
+        let unit: Option<fn(&Layout, u32) -> u32> = match first {
+            FreeNodes::Contiguous => None,
+            FreeNodes::Random => Some(|_, node| node),
+            FreeNodes::RandomRouter => Some(Layout::router_of),
+            FreeNodes::RandomGroup => Some(Layout::group_of),
         };
         let mut free: Vec<u32> = clients
             .iter()
@@ -60,7 +67,7 @@ pub(super) fn place(scenario: &Resolved, clients: &[u32]) -> Result<Vec<Vec<u32>
         if wanted > free.len() {
             let problem = format!(
                 "{} ranks need {wanted} nodes, the other jobs leave {}",
-                job.ranks,
+                *job.ranks,
                 free.len()
             );
             let most = u64::from(job.ranks_per_node) * free.len() as u64;
@@ -94,7 +101,7 @@ fn shuffled(free: &[u32], unit: impl Fn(u32) -> u32, stream: &mut Stream) -> Vec
 
 /// The node of each rank, for a job on `nodes`.
 fn spread(job: &Job, nodes: impl Iterator<Item = u32>) -> Vec<u32> {
-    let ranks = job.ranks as usize;
+    let ranks = *job.ranks as usize;
     let mut list = Vec::with_capacity(ranks);
     for node in nodes {
         let count = (job.ranks_per_node as usize).min(ranks - list.len());
@@ -117,27 +124,24 @@ enum Origin {
 /// The nodes that a job names, one per node, or one per rank if in a file; `None` if it names none.
 fn named(job: &Job, clients: &[u32], nodes: u32) -> Result<Option<Vec<Named>>, Problem> {
     let at = format!("jobs.{}.placement", job.entry);
-    let (key, list, count, kind) = match &job.placement {
-        PlacementRule::Contiguous
-        | PlacementRule::Random
-        | PlacementRule::RandomRouter
-        | PlacementRule::RandomGroup => return Ok(None),
-        PlacementRule::File { path, slot } => {
-            let rows = file::read(&format!("{at}.file"), path, *slot, job)?;
-            return Ok(Some(
-                rows.into_iter()
-                    .map(|(node, line)| (node, Origin::Line(line)))
-                    .collect(),
-            ));
-        }
-        PlacementRule::Nodes(list) => (format!("{at}.nodes"), list, nodes, "node"),
-        PlacementRule::Clients(list) => (format!("{at}.clients"), list, clients.len() as u32, "compute node"),
+    let PlacementRule::Table(table) = &job.placement else {
+        return Ok(None);
+    };
+    if let Some(path) = &table.file {
+        let rows = file::read(&format!("{at}.file"), path, *table.slot, job)?;
+        let named = rows.into_iter().map(|(node, line)| (node, Origin::Line(line)));
+        return Ok(Some(named.collect()));
+    }
+    let (key, list, count, kind) = match (&table.nodes, &table.clients) {
+        (Some(list), _) => (format!("{at}.nodes"), list, nodes, "node"),
+        (None, Some(list)) => (format!("{at}.clients"), list, clients.len() as u32, "compute node"),
+        (None, None) => return Ok(None),
     };
     if list.len() as u64 != u64::from(job.nodes()) {
         let problem = format!(
             "{} entries for {} ranks, {} per node",
             list.len(),
-            job.ranks,
+            *job.ranks,
             job.ranks_per_node
         );
         return Err(Problem::new(key, problem, format!("{} entries", job.nodes())));
@@ -162,16 +166,70 @@ fn named(job: &Job, clients: &[u32], nodes: u32) -> Result<Option<Vec<Named>>, P
     Ok(Some(named))
 }
 
+/// The nodes of a job whose nodes are a grid of blocks, each of which shares a router; `None` if they are not.
+fn in_blocks(job: &Job, clients: &[u32], layout: &Layout) -> Result<Option<Vec<Named>>, Problem> {
+    let at = format!("jobs.{}.placement", job.entry);
+    let PlacementRule::Table(table) = &job.placement else {
+        return Ok(None);
+    };
+    let (Some(dims), Some(block)) = (&table.dims, &table.block) else {
+        return Ok(None);
+    };
+    let product = |extents: &[u32]| {
+        extents
+            .iter()
+            .map(|&extent| u64::from(extent))
+            .try_fold(1, u64::checked_mul)
+    };
+    if product(dims) != Some(u64::from(job.nodes())) {
+        let problem = format!("a grid of {dims:?} nodes for a job on {}", job.nodes());
+        let expected = format!("extents that make {} nodes", job.nodes());
+        return Err(Problem::new(format!("{at}.dims"), problem, expected));
+    }
+    let routers: Vec<&[u32]> = clients
+        .chunk_by(|&a, &b| layout.router_of(a) == layout.router_of(b))
+        .collect();
+    let size: u64 = product(block).unwrap_or(u64::MAX);
+    let mut named = Vec::with_capacity(job.nodes() as usize);
+    for number in 0..job.nodes() {
+        // Digits of the number: the coordinates. The place of the block, and that of the node in its block.
+        let (mut rest, mut router, mut routers_before, mut place, mut places_before) = (number, 0, 1, 0, 1);
+        for (&extent, &block) in dims.iter().zip(block) {
+            let coordinate = rest % extent;
+            rest /= extent;
+            router += coordinate / block * routers_before;
+            routers_before *= extent / block;
+            place += coordinate % block * places_before;
+            places_before *= block;
+        }
+        let Some(nodes) = routers.get(router as usize) else {
+            let problem = format!(
+                "{} blocks for {} routers with compute nodes",
+                u64::from(job.nodes()) / size,
+                routers.len()
+            );
+            return Err(Problem::new(at, problem, format!("at most {} blocks", routers.len())));
+        };
+        let Some(&node) = nodes.get(place as usize) else {
+            let problem = format!("blocks of {size} nodes, a router has {} compute nodes", nodes.len());
+            let expected = format!("blocks of at most {}", nodes.len());
+            return Err(Problem::new(format!("{at}.block"), problem, expected));
+        };
+        named.push((node, Origin::Key(at.clone())));
+    }
+    Ok(Some(named))
+}
+
 /// Gives `nodes` to job `index`.
 fn claim(scenario: &Resolved, index: usize, nodes: &[Named], owner: &mut [u32]) -> Result<(), Problem> {
     let job = &scenario.jobs[index];
-    let shared = matches!(job.placement, PlacementRule::File { .. });
+    let file = job.placement.file();
     let most = owner.len() - 1;
     for (node, origin) in nodes {
-        let refuse = |problem: String, expected: String| match (origin, &job.placement) {
-            (Origin::Line(line), PlacementRule::File { path, .. }) => {
+        let refuse = |problem: String, expected: String| match (origin, file) {
+            (Origin::Line(line), Some(path)) => {
                 let key = format!("jobs.{}.placement.file", job.entry);
-                Problem::new(key, problem, expected).within(path.clone(), Some(*line))
+                Problem::new(key, problem, expected).within(path, Some(*line))
             }
             (Origin::Key(key), _) => Problem::new(key.clone(), problem, expected),
             (Origin::Line(_), _) => Problem::new(format!("jobs.{}.placement", job.entry), problem, expected),
@@ -190,7 +248,7 @@ fn claim(scenario: &Resolved, index: usize, nodes: &[Named], owner: &mut [u32]) 
                 return Err(refuse(format!("node {node} is a {what}"), "compute nodes".into()));
             }
             // How many ranks of a file share a node has been checked when it was read.
-            other if other == index as u32 && shared => {}
+            other if other == index as u32 && file.is_some() => {}
             other if other == index as u32 => {
                 return Err(refuse(format!("node {node} is listed twice"), "every node once".into()));
             }

@@ -1,46 +1,83 @@
 //! Who waited for whom: the tables `blame` and `blame_series`.
-#![allow(missing_docs, reason = "each field is documented once, at its column")]
 
-use super::collect::{CLASSES, Sources, ends};
-use super::table::{Builder, Table};
+use super::row::row;
+use super::sources::{CLASSES, Sources, ends};
 use crate::scenario::resolved::Resolved;
+use odonata_engine::Time;
 use odonata_network::{PLACES, RESOURCES};
-use odonata_storage::RESOURCES as SERVER_RESOURCES;
+use odonata_storage::{SERVER_RESOURCES, THREAD};
 
 /// Who waited for whom: a job and the class of its traffic.
-#[derive(Clone, Debug, Default)]
-pub struct Pair {
-    pub victim: String,
-    pub victim_class: &'static str,
-    pub culprit: String,
-    pub culprit_class: &'static str,
+#[derive(Default)]
+struct Pair {
+    victim: String,
+    victim_class: &'static str,
+    culprit: String,
+    culprit_class: &'static str,
 }
 
-#[derive(Clone, Debug, Default)]
-pub struct BlameRow {
-    pub pair: Pair,
-    pub resource: &'static str,
-    pub place: &'static str,
-    pub link: i64,
-    pub name: String,
-    pub server: i64,
-    pub waited_s: f64,
+row! {
+    /// Who waited for whom, and where: one row per link or server, resource, victim and culprit; empty unless
+    /// run.blame. All waits are in it, those for the own job too: the rows of a victim add up to what it waited.
+    "blame" => pub struct BlameRow {
+        /// Job that waited.
+        victim: String,
+        /// mpi or io: what of that job.
+        victim_class: &'static str,
+        /// Job that held what was waited for; may be the same. Empty where the run ended before it was known.
+        culprit: String,
+        /// mpi or io: what of that job.
+        culprit_class: &'static str,
+        /// What was waited for. At links: link (it was sending), credit (the buffer behind it was full), input (a
+        /// packet in front in the same FIFO). At servers: space, memory, device, lock (a lock
+        /// on a range of a file). At metadata servers: thread (all were busy), directory (somebody changed it).
+        resource: &'static str,
+        /// nic (a node's link to its router), terminal, local, column or global (a router's link of that class),
+        /// server, file-system (an object server of storage.file_system), metadata (a metadata server).
+        place: &'static str,
+        /// Link, as in the table links; -1: none.
+        link: i64,
+        /// Name of the link.
+        name: String,
+        /// Storage server, or metadata server, as in the table of these; -1: none.
+        server: i64,
+        /// How long: at routers summed over packets, at NICs over messages, at servers over requests.
+        #[unit = "s"]
+        waited_s: f64,
+    }
 }
 
-#[derive(Clone, Debug, Default)]
-pub struct BlameSeriesRow {
-    pub start_s: f64,
-    pub pair: Pair,
-    pub resource: &'static str,
-    pub place: &'static str,
-    pub waited_s: f64,
+row! {
+    /// The table blame over time, over all links or servers of a place; empty unless run.blame and
+    /// run.series_interval. A wait for a credit, space, memory, a lock, a thread or a directory
+    /// counts in the interval in which it ends.
+    "blame_series" => pub struct BlameSeriesRow {
+        /// Start of the interval, simulated time.
+        #[unit = "s"]
+        start_s: f64,
+        /// Job that waited.
+        victim: String,
+        /// mpi or io: what of that job.
+        victim_class: &'static str,
+        /// Job that held what was waited for; may be the same. Empty where the run ended before it was known.
+        culprit: String,
+        /// mpi or io: what of that job.
+        culprit_class: &'static str,
+        /// As in the table blame.
+        resource: &'static str,
+        /// As in the table blame.
+        place: &'static str,
+        /// How long, summed as in the table blame.
+        #[unit = "s"]
+        waited_s: f64,
+    }
 }
 
 /// Traffics of the fabric: two per job.
 fn of_traffic(scenario: &Resolved, victim: u16, culprit: Option<u16>) -> Pair {
     let name = |traffic: u16| {
         let job = &scenario.jobs[usize::from(traffic / 2)];
-        (job.name.clone(), CLASSES[usize::from(traffic % 2)])
+        (job.name.to_string(), CLASSES[usize::from(traffic % 2)])
     };
     let (victim, victim_class) = name(victim);
     let (culprit, culprit_class) = culprit.map_or_else(Default::default, name);
@@ -57,6 +94,17 @@ fn of_jobs(scenario: &Resolved, victim: u16, culprit: Option<u16>) -> Pair {
     of_traffic(scenario, 2 * victim + 1, culprit.map(|job| 2 * job + 1))
 }
 
+/// The kind of server of tier `tier` that has a resource.
+fn place_of(scenario: &Resolved, resource: u8, tier: usize) -> &'static str {
+    let storage = scenario.storage.as_ref();
+    let outside = storage.is_some_and(|storage| storage.file_system.is_some() && tier + 1 == storage.tier_count());
+    match resource {
+        THREAD.. => "metadata",
+        _ if outside => "file-system",
+        _ => "server",
+    }
+}
+
 pub(super) fn rows(from: &Sources<'_>) -> Vec<BlameRow> {
     let (scenario, topology) = (from.scenario, from.topology);
     let mut rows = Vec::new();
@@ -64,8 +112,17 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<BlameRow> {
         let Some(ends) = ends(topology, charge.link) else {
             continue;
         };
+        let Pair {
+            victim,
+            victim_class,
+            culprit,
+            culprit_class,
+        } = of_traffic(scenario, charge.victim, charge.culprit);
         rows.push(BlameRow {
-            pair: of_traffic(scenario, charge.victim, charge.culprit),
+            victim,
+            victim_class,
+            culprit,
+            culprit_class,
             resource: RESOURCES[usize::from(charge.resource)],
             place: if ends.source.0 == "node" {
                 "nic"
@@ -79,10 +136,19 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<BlameRow> {
         });
     }
     for charge in &from.hosts.blame {
+        let Pair {
+            victim,
+            victim_class,
+            culprit,
+            culprit_class,
+        } = of_jobs(scenario, charge.victim, charge.culprit);
         rows.push(BlameRow {
-            pair: of_jobs(scenario, charge.victim, charge.culprit),
+            victim,
+            victim_class,
+            culprit,
+            culprit_class,
             resource: SERVER_RESOURCES[usize::from(charge.resource)],
-            place: "server",
+            place: place_of(scenario, charge.resource, from.placement.tier_of(charge.server)),
             link: -1,
             name: String::new(),
             server: i64::from(charge.server),
@@ -94,75 +160,29 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<BlameRow> {
 
 pub(super) fn series_rows(from: &Sources<'_>) -> Vec<BlameSeriesRow> {
     let scenario = from.scenario;
-    let links = from.fabric.blame_series().map(|charge| BlameSeriesRow {
-        start_s: charge.start.seconds(),
-        pair: of_traffic(scenario, charge.victim, Some(charge.culprit)),
-        resource: RESOURCES[usize::from(charge.resource)],
-        place: PLACES[usize::from(charge.place)],
-        waited_s: charge.time.seconds(),
+    let row = |start: Time, pair: Pair, resource, place, waited: Time| BlameSeriesRow {
+        start_s: start.seconds(),
+        victim: pair.victim,
+        victim_class: pair.victim_class,
+        culprit: pair.culprit,
+        culprit_class: pair.culprit_class,
+        resource,
+        place,
+        waited_s: waited.seconds(),
+    };
+    let links = from.fabric.blame_series().map(|charge| {
+        let pair = of_traffic(scenario, charge.victim, Some(charge.culprit));
+        let (resource, place) = (
+            RESOURCES[usize::from(charge.resource)],
+            PLACES[usize::from(charge.place)],
+        );
+        row(charge.start, pair, resource, place, charge.time)
     });
-    let servers = from.hosts.blame_series().map(|charge| BlameSeriesRow {
-        start_s: charge.start.seconds(),
-        pair: of_jobs(scenario, charge.victim, Some(charge.culprit)),
-        resource: SERVER_RESOURCES[usize::from(charge.resource)],
-        place: "server",
-        waited_s: charge.time.seconds(),
+    let servers = from.hosts.blame_series().map(|charge| {
+        let pair = of_jobs(scenario, charge.victim, Some(charge.culprit));
+        let resource = SERVER_RESOURCES[usize::from(charge.resource)];
+        let place = place_of(scenario, charge.resource, charge.tier.into());
+        row(charge.start, pair, resource, place, charge.time)
     });
     links.chain(servers).collect()
-}
-
-const VICTIM: &str = "Job that waited.";
-const CLASS: &str = "mpi or io: what of that job.";
-const CULPRIT: &str =
-    "Job that held what was waited for; may be the same. Empty where the run ended before it was known.";
-
-pub(super) fn table(rows: &[BlameRow]) -> Table {
-    Builder::new(
-        "blame",
-        "Who waited for whom, and where: one row per link or server, resource, victim and culprit; empty unless \
-         run.blame. All waits are in it, those for the own job too: the rows of a victim add up to what it waited.",
-        rows,
-    )
-    .text("victim", VICTIM, |r| r.pair.victim.clone())
-    .text("victim_class", CLASS, |r| r.pair.victim_class.into())
-    .text("culprit", CULPRIT, |r| r.pair.culprit.clone())
-    .text("culprit_class", CLASS, |r| r.pair.culprit_class.into())
-    .text(
-        "resource",
-        "What was waited for. At links: link (it was sending), credit (the buffer behind it was full), input (a packet \
-         in front in the same FIFO). At servers: space, memory, device.",
-        |r| r.resource.into(),
-    )
-    .text(
-        "place",
-        "nic (a node's link to its router), terminal, local or global (a router's link of that class), server.",
-        |r| r.place.into(),
-    )
-    .id("link", "Link, as in the table links; -1: none.", |r| r.link)
-    .text("name", "Name of the link.", |r| r.name.clone())
-    .id("server", "Storage server; -1: none.", |r| r.server)
-    .seconds(
-        "waited_s",
-        "How long: at routers summed over packets, at NICs over messages, at servers over requests.",
-        |r| r.waited_s,
-    )
-    .done()
-}
-
-pub(super) fn series_table(rows: &[BlameSeriesRow]) -> Table {
-    Builder::new(
-        "blame_series",
-        "The table blame over time, over all links or servers of a place; empty unless run.blame and \
-         run.series_interval. A wait for a credit, space or memory counts in the interval in which it ends.",
-        rows,
-    )
-    .seconds("start_s", "Start of the interval, simulated time.", |r| r.start_s)
-    .text("victim", VICTIM, |r| r.pair.victim.clone())
-    .text("victim_class", CLASS, |r| r.pair.victim_class.into())
-    .text("culprit", CULPRIT, |r| r.pair.culprit.clone())
-    .text("culprit_class", CLASS, |r| r.pair.culprit_class.into())
-    .text("resource", "As in the table blame.", |r| r.resource.into())
-    .text("place", "As in the table blame.", |r| r.place.into())
-    .seconds("waited_s", "How long, summed as in the table blame.", |r| r.waited_s)
-    .done()
 }

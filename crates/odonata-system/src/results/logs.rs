@@ -1,21 +1,47 @@
-//! From the values that programs report to the rows of their logs.
+//! The table `logs`: from the values that programs report to the rows of their logs.
 //!
 //! Values of a column are collected until the program says that they are complete, or ends; then they are aggregated.
 
 use std::collections::BTreeMap;
 
-use super::rows::LogRow;
-use crate::host::ReportRecord;
-use crate::scenario::resolved::Resolved;
+use super::row::row;
+use super::sources::Sources;
 use odonata_engine::Time;
+use odonata_host::ReportRecord;
 use odonata_workload::aggregate::Aggregate;
 use odonata_workload::{Program, ReportText};
+
+row! {
+    /// What programs have logged and put out, in order of job, rank and time; a rank that has more than 1,048,576
+    /// ends the run.
+    "logs" => pub struct LogRow {
+        /// Name of the job.
+        job: String,
+        /// Rank of the job.
+        rank: u64,
+        /// When: of values that are aggregated, when the last came, simulated time.
+        #[unit = "s"]
+        time_s: f64,
+        /// Heading of the column; empty for a line of text.
+        label: String,
+        /// What is shown of the values of the column: each, mean, median, ...; text for a line.
+        aggregate: &'static str,
+        /// The value; 0 for a line of text.
+        #[unit = "of the program"]
+        value: f64,
+        /// How often a histogram has the value; otherwise 1.
+        count: u64,
+        /// The line of text.
+        text: String,
+    }
+}
 
 /// The columns of one rank that wait for their aggregation: (report, column) to heading, percentile and values.
 type Open = BTreeMap<(u32, usize), (String, f64, Vec<f64>)>;
 
-/// `records`, in order of job, rank and time, as rows.
-pub(super) fn rows(scenario: &Resolved, records: &[ReportRecord]) -> Vec<LogRow> {
+/// In order of job, rank and time.
+pub(super) fn rows(from: &Sources<'_>) -> Vec<LogRow> {
+    let (scenario, records) = (from.scenario, &from.hosts.reports);
     let mut rows = Vec::new();
     for of_rank in records.chunk_by(|a, b| (a.job, a.rank) == (b.job, b.rank)) {
         let job = &scenario.jobs[usize::from(of_rank[0].job)];
@@ -31,7 +57,7 @@ fn text(pieces: &[Result<String, u32>], values: &[f64]) -> String {
         Ok(text) => text.clone(),
         Err(value) => values
             .get(*value as usize)
-            .map_or_else(String::new, |&value| odonata_workload::conceptual::print(value)),
+            .map_or_else(String::new, |&value| odonata_conceptual::print(value)),
     };
     pieces.iter().map(piece).collect()
 }

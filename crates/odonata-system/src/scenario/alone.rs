@@ -21,23 +21,26 @@ impl Scenario {
     /// # Errors
     /// The end of the job depends on others and there is no `sends_for`, or the other way round.
     pub fn alone(&self, name: &str, sends_for: Option<Time>) -> Result<Option<Scenario>, InputError> {
-        let Some(index) = self.resolved.jobs.iter().position(|job| job.name == name) else {
+        let Some(index) = self.resolved.jobs.iter().position(|job| *job.name == name) else {
             return Ok(None);
         };
         let mut alone = self.clone();
         alone.resolved.run.baselines = false;
+        // Its own ranks, if they are recorded.
+        alone.resolved.run.timeline = alone
+            .resolved
+            .run
+            .timeline
+            .filter(|timeline| timeline.jobs.contains(&(index as u16)));
+        if let Some(timeline) = &mut alone.resolved.run.timeline {
+            timeline.jobs.set(vec![0]);
+        }
         let mut job = self.resolved.jobs[index].clone();
         settle(&mut job, sends_for).map_err(|problem| self.document.locate(problem))?;
         alone.placement.jobs = vec![self.placement.jobs[index].clone()];
-        match job.placement {
-            PlacementRule::Nodes(_) | PlacementRule::Clients(_) | PlacementRule::File { .. } => {}
-            PlacementRule::Contiguous
-            | PlacementRule::Random
-            | PlacementRule::RandomRouter
-            | PlacementRule::RandomGroup => {
-                let ranks = alone.placement.jobs[0].nodes.iter();
-                job.placement = PlacementRule::Nodes(ranks.step_by(job.ranks_per_node as usize).copied().collect());
-            }
+        if let PlacementRule::Free(_) = job.placement {
+            let ranks = alone.placement.jobs[0].nodes.iter();
+            job.placement = PlacementRule::nodes(ranks.step_by(job.ranks_per_node as usize).copied().collect());
         }
         alone.resolved.jobs = vec![job];
         Ok(Some(alone))
@@ -46,9 +49,9 @@ impl Scenario {
 
 /// Turns the rules by which `job` starts and stops with others into times.
 fn settle(job: &mut Job, sends_for: Option<Time>) -> Result<(), Problem> {
-    let (name, entry) = (&job.name, job.entry);
+    let (name, entry) = (job.name.to_string(), job.entry);
     let (start, ends_with_others) = (job.start, job.ends_with_others());
-    match (&mut job.workload, sends_for) {
+    match (job.workload.value_mut(), sends_for) {
         (Workload::Synthetic(traffic), Some(time)) if ends_with_others => {
             // One picosecond more, as a message that is created at the very end of the time is one of it.
             let stop = start.0.saturating_add(time.0).saturating_add(1);
@@ -66,7 +69,7 @@ fn settle(job: &mut Job, sends_for: Option<Time>) -> Result<(), Problem> {
         }
         (_, None) => {}
     }
-    job.start_after.clear();
-    job.until.clear();
+    job.start_after.set(Vec::new());
+    job.until.set(Vec::new());
     Ok(())
 }

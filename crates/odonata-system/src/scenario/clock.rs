@@ -4,134 +4,16 @@
 //! as "8 flits", any rate as "1 flit/cycle". They are turned into seconds and bytes while the merged document is read,
 //! so that every key of such a type takes them, and nothing behind knows them.
 
-use std::borrow::Cow;
-use std::fmt;
-use std::str::FromStr;
-
-use odonata_units::{Bytes, Time};
-use schemars::JsonSchema;
-use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
-use serde::ser::{Serialize, Serializer};
+use odonata_network::settings::{CLOCK, Clock, Network};
+use odonata_units::{Bytes, Number};
+use serde::de::Deserialize;
 
 use super::error::quoted;
 use super::reader::{Path, ReadError, Reader};
 use super::tree::Node;
-use super::written::Network;
-
-/// Units of frequencies, in hertz.
-const FREQUENCIES: [(&str, f64); 4] = [("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0)];
-
-/// What a clock has to be.
-const CLOCK: &str = "the period of a cycle such as \"1 ns\", or a frequency such as \"1 GHz\"";
 
 /// How far from a whole number of picoseconds or bytes a product may be, relative to it: the rounding of its factors.
 const ROUNDING: f64 = 1e-12;
-
-/// How long a cycle is; positive.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Clock {
-    /// So long.
-    Period(Time),
-    /// One of so many in a second.
-    Hertz(f64),
-}
-
-impl Clock {
-    /// Length of a cycle in picoseconds, not rounded.
-    pub fn ps(self) -> f64 {
-        match self {
-            Clock::Period(time) => time.0 as f64,
-            Clock::Hertz(hertz) => 1e12 / hertz,
-        }
-    }
-
-    /// Length of so many cycles in picoseconds, rounded once.
-    fn cycles(self, count: f64) -> f64 {
-        match self {
-            Clock::Period(time) => count * time.0 as f64,
-            Clock::Hertz(hertz) => count * 1e12 / hertz,
-        }
-    }
-}
-
-impl fmt::Display for Clock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Clock::Period(time) => time.fmt(f),
-            Clock::Hertz(hertz) => {
-                let fits = |&&(_, scale): &&(&str, f64)| *hertz >= scale && hertz / scale * scale == *hertz;
-                let (unit, scale) = FREQUENCIES.iter().find(fits).unwrap_or(&("Hz", 1.0));
-                write!(f, "{} {unit}", hertz / scale)
-            }
-        }
-    }
-}
-
-impl FromStr for Clock {
-    type Err = String;
-
-    /// From a time or a frequency; the error says what is wrong.
-    fn from_str(text: &str) -> Result<Clock, String> {
-        let trimmed = text.trim();
-        for (unit, scale) in FREQUENCIES {
-            let Some(number) = trimmed.strip_suffix(unit) else {
-                continue;
-            };
-            return match number.trim_end().parse::<f64>() {
-                Ok(number) if number > 0.0 && (number * scale).is_finite() => Ok(Clock::Hertz(number * scale)),
-                _ => Err("it must be positive".into()),
-            };
-        }
-        match trimmed.parse::<Time>() {
-            Ok(Time::ZERO) => Err("it must be positive".into()),
-            Ok(time) => Ok(Clock::Period(time)),
-            Err(error) => Err(error.hint.unwrap_or_default()),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Clock {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ClockVisitor;
-        impl Visitor<'_> for ClockVisitor {
-            type Value = Clock;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(CLOCK)
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Clock, E> {
-                text.parse().map_err(|hint: String| {
-                    let expected = match hint.as_str() {
-                        "" => CLOCK.into(),
-                        hint => format!("{CLOCK}; {hint}"),
-                    };
-                    let seen: String = text.chars().take(60).collect();
-                    E::invalid_value(Unexpected::Str(&seen), &expected.as_str())
-                })
-            }
-        }
-        deserializer.deserialize_str(ClockVisitor)
-    }
-}
-
-impl Serialize for Clock {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl JsonSchema for Clock {
-    fn schema_name() -> Cow<'static, str> {
-        "Clock".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": "string",
-            "description": "The length of a cycle: a time, or a number and one of Hz, kHz, MHz, GHz.",
-            "pattern": "^\\s*\\+?[0-9]*\\.?[0-9]*([eE][+-]?[0-9]+)?\\s*(ps|ns|[uµμ]s|ms|s|Hz|kHz|MHz|GHz)\\s*$",
-            "examples": ["1 ns", "1 GHz"],
-        })
-    }
-}
 
 /// A quantity in cycles or flits that has no value here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -224,9 +106,9 @@ impl Measure {
         let clock = self.clock(text)?;
         let ps = clock.cycles(count);
         match whole(ps) {
-            Some(ps) => Ok(format!("{ps} ps")),
+            Some(ps) => Ok(format!("{} ps", Number(ps))),
             None => Err(NoValue {
-                problem: format!("{} of {clock} are {ps} ps", quoted(text)),
+                problem: format!("{} of {clock} are {} ps", quoted(text), Number(ps)),
                 expected: "a whole number of ps".into(),
             }),
         }
@@ -235,9 +117,9 @@ impl Measure {
     fn size(&self, text: &str, count: f64) -> Result<String, NoValue> {
         let flit = self.flit(text)?;
         match whole(count * flit.0 as f64) {
-            Some(bytes) => Ok(format!("{bytes} B")),
+            Some(bytes) => Ok(format!("{} B", Number(bytes))),
             None => Err(NoValue {
-                problem: format!("{} of {flit} are {} B", quoted(text), count * flit.0 as f64),
+                problem: format!("{} of {flit} are {} B", quoted(text), Number(count * flit.0 as f64)),
                 expected: "a whole number of bytes".into(),
             }),
         }
@@ -247,8 +129,8 @@ impl Measure {
         let (clock, flit) = (self.clock(text)?, self.flit(text)?);
         let bytes = count * flit.0 as f64;
         Ok(match clock {
-            Clock::Period(time) => format!("{} B/s", bytes * 1e12 / time.0 as f64),
-            Clock::Hertz(hertz) => format!("{} B/s", bytes * hertz),
+            Clock::Period(time) => format!("{} B/s", Number(bytes * 1e12 / time.0 as f64)),
+            Clock::Hertz(hertz) => format!("{} B/s", Number(bytes * hertz)),
         })
     }
 }
@@ -269,6 +151,7 @@ enum Unit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use odonata_units::Time;
 
     fn measure(clock: &str, flit: u64) -> Measure {
         Measure {

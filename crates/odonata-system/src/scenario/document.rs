@@ -7,7 +7,8 @@ use super::error::{InputError, Problem, nearest, quoted};
 use super::presets;
 use super::reader::{Path, ReadError, Reader};
 use super::tree::{self, Entry, Node, Place, Source, Value};
-use super::written::{Machine, Written};
+use super::written::Written;
+use odonata_topology::FamilyName;
 
 /// Longest override, in bytes.
 const LONGEST_OVERRIDE: usize = 1 << 20;
@@ -163,6 +164,20 @@ impl Document {
     /// Whether the key `key` (a dotted path) was written, in whatever layer.
     pub fn has(&self, key: &str) -> bool {
         self.find(key).1
+    }
+
+    /// The text at `key`, if one was written there.
+    pub(crate) fn text_at(&self, key: &str) -> Option<&str> {
+        match self.find(key) {
+            (
+                Node {
+                    value: Value::String(text),
+                    ..
+                },
+                true,
+            ) => Some(text),
+            _ => None,
+        }
     }
 
     /// The keys of the table at `table` that were written for another value of its key `choice`: all that are from a preset,
@@ -328,12 +343,20 @@ fn merge(path: &mut Vec<String>, node: &mut Node, below: Node) {
 /// Whether `key` in the table at `path` rules out that `other`, from a layer below, stays beside it: only one
 /// of them can be there, so that the upper layer would otherwise have to delete what it replaces.
 fn excludes(path: &[String], key: &str, other: &str) -> bool {
-    const ALTERNATIVES: [(&[&str], &[&[&str]]); 4] = [
-        (&["machine", "fat-tree"], &[&["k", "n"], &["down", "up"]]),
+    const ALTERNATIVES: [(&[&str], &[&[&str]]); 6] = [
         (
             &["storage", "nodes"],
+            &[&["list"], &["routers"], &["per_group", "position"], &["class"]],
+        ),
+        (
+            &["storage", "metadata", "nodes"],
             &[&["list"], &["routers"], &["per_group", "position"]],
         ),
+        (
+            &["storage", "device"],
+            &[&["rate"], &["ssd"], &["nvme"], &["hdd"], &["preset"]],
+        ),
+        (&["storage"], &[&["device"], &["devices", "rules"]]),
         (
             &["jobs", "*", "placement"],
             &[&["nodes"], &["clients"], &["file", "slot"]],
@@ -343,9 +366,16 @@ fn excludes(path: &[String], key: &str, other: &str) -> bool {
     let is = |pattern: &[&str]| {
         pattern.len() == path.len() && pattern.iter().zip(path).all(|(p, key)| *p == "*" || p == key)
     };
-    let kind = |key: &str| Machine::KINDS.contains(&key);
+    let kind = |key: &str| FamilyName::of_key(key).is_some();
     if is(&["machine"]) {
         return key != other && kind(key) && kind(other);
+    }
+    let apart = |groups: &[&[&str]]| {
+        let group = |key: &str| groups.iter().position(|group| group.contains(&key));
+        matches!((group(key), group(other)), (Some(a), Some(b)) if a != b)
+    };
+    if is(&["machine", "*"]) {
+        return FamilyName::of_key(&path[1]).is_some_and(|family| apart(family.alternatives()));
     }
     if is(&["jobs", "*", "workload"]) || is(&["storage", "assignment"]) {
         return key != other;
@@ -353,8 +383,5 @@ fn excludes(path: &[String], key: &str, other: &str) -> bool {
     ALTERNATIVES
         .iter()
         .filter(|(pattern, _)| is(pattern))
-        .any(|(_, groups)| {
-            let group = |key: &str| groups.iter().position(|group| group.contains(&key));
-            matches!((group(key), group(other)), (Some(a), Some(b)) if a != b)
-        })
+        .any(|(_, groups)| apart(groups))
 }

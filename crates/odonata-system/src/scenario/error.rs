@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+pub use odonata_units::Problem;
 use serde::Serialize;
 
 /// A mistake in a scenario, found before anything is created or run.
@@ -52,53 +53,6 @@ impl fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
-/// A rule that the scenario as a whole breaks, named by key; [`Document::locate`](super::Document::locate)
-/// finds the line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Path of the key, joined with dots.
-    pub key: String,
-    /// What is wrong, with the value.
-    pub problem: String,
-    /// What would be right; may be empty.
-    pub expected: String,
-    /// How to get there.
-    pub hint: Option<String>,
-    /// Where, if in a file that the key names: the file and the line, from 1.
-    pub elsewhere: Option<(String, Option<u32>)>,
-}
-
-impl Problem {
-    /// A problem at `key`.
-    pub fn new(key: impl Into<String>, problem: impl Into<String>, expected: impl Into<String>) -> Self {
-        Problem {
-            key: key.into(),
-            problem: problem.into(),
-            expected: expected.into(),
-            hint: None,
-            elsewhere: None,
-        }
-    }
-
-    /// With advice.
-    #[must_use]
-    pub fn hint(self, hint: impl Into<String>) -> Self {
-        Problem {
-            hint: Some(hint.into()),
-            ..self
-        }
-    }
-
-    /// In another file, at `line` of it.
-    #[must_use]
-    pub fn within(self, file: impl Into<String>, line: Option<u32>) -> Self {
-        Problem {
-            elsewhere: Some((file.into(), line)),
-            ..self
-        }
-    }
-}
-
 /// A question that names the candidate closest to `name`, if one is close.
 pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     // A long name cannot be a slip of the finger for a short one, and would take long to compare.
@@ -117,12 +71,16 @@ pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
 
 /// `text` in quotes, shortened if very long.
 pub(super) fn quoted(text: &str) -> String {
+    format!("{:?}", excerpt(text))
+}
+
+/// `text`, shortened if very long.
+pub(super) fn excerpt(text: &str) -> String {
     const MOST: usize = 60;
-    if text.chars().count() <= MOST {
-        return format!("{text:?}");
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into(),
     }
-    let start: String = text.chars().take(MOST).collect();
-    format!("{:?}", start + "…")
 }
 
 #[cfg(test)]

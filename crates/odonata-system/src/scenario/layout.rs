@@ -7,6 +7,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use odonata_network::Extent;
+use odonata_storage::settings::{NodeClass, Nodes, Position, Storage};
 use odonata_topology::Topology;
 
 /// Numbers of nodes, routers and groups, and which is part of which; cheap to clone.
@@ -18,6 +20,8 @@ pub struct Layout {
     first_router: Arc<[u32]>,
     /// Nodes that neither jobs nor storage servers get, ascending.
     service: Arc<[u32]>,
+    /// How many of everything there are, before any cable broke.
+    extent: Extent,
 }
 
 impl Layout {
@@ -46,10 +50,19 @@ impl Layout {
         for router in 0..routers as usize {
             first_node[router + 1] += first_node[router];
         }
+        let mut extent = Extent {
+            routers: u64::from(routers),
+            nodes: u64::from(nodes),
+            ..Extent::default()
+        };
+        for port in 0..topology.ports() {
+            extent.ports[topology.class(port) as usize] += 1;
+        }
         Ok(Layout {
             first_node: first_node.into(),
             first_router: topology.blocks().into(),
             service: Arc::new([]),
+            extent,
         })
     }
 
@@ -77,6 +90,62 @@ impl Layout {
         nodes
     }
 
+    /// The nodes that `nodes` names, resolved; of the compute nodes, none.
+    pub fn servers(&self, nodes: &Nodes) -> Vec<u32> {
+        match nodes.class {
+            Some(NodeClass::Compute) => return Vec::new(),
+            Some(NodeClass::Service) => return self.service.to_vec(),
+            None => {}
+        }
+        if let Some(list) = &nodes.list {
+            return list.clone();
+        }
+        if let Some(routers) = &nodes.routers {
+            return self.nodes_of_routers_of_groups(routers);
+        }
+        let (count, position) = (nodes.per_group.unwrap_or(0), nodes.position.unwrap_or_default());
+        self.groups_with_nodes()
+            .flat_map(|group| (0..count).map(move |server| (self.nodes_of_group(group), server)))
+            .map(|(nodes, server)| match position {
+                Position::First => nodes.start + server,
+                Position::Last => nodes.end - 1 - server,
+            })
+            .collect()
+    }
+
+    /// The nodes that jobs may have, ascending, on a machine with `storage`.
+    pub fn compute_nodes(&self, storage: Option<&Storage>) -> Vec<u32> {
+        let mut compute = vec![true; self.nodes() as usize];
+        let of_tiers = storage.into_iter().flat_map(|storage| {
+            let below = storage.tiers.iter().map(|tier| &tier.nodes);
+            let metadata = storage.metadata.iter().map(|metadata| &metadata.nodes);
+            (std::iter::once(&storage.nodes).chain(&storage.spare).chain(below)).chain(metadata)
+        });
+        for node in of_tiers.flat_map(|nodes| self.servers(nodes)) {
+            compute[node as usize] = false;
+        }
+        (0..self.nodes())
+            .filter(|&node| compute[node as usize] && !self.is_service(node))
+            .collect()
+    }
+
+    /// The node of each server of each tier, the one that ranks use first. Object servers of a file system are where their queues
+    /// are kept: at the I/O nodes, in turn.
+    pub fn tiers(&self, storage: &Storage) -> Vec<Vec<u32>> {
+        let first = match storage.nodes.class {
+            Some(NodeClass::Compute) => self.compute_nodes(Some(storage)),
+            _ => self.servers(&storage.nodes),
+        };
+        let mut tiers = vec![first];
+        tiers.extend(storage.tiers.iter().map(|tier| self.servers(&tier.nodes)));
+        if let Some(system) = storage.file_system {
+            let hosts = tiers.last().map_or(&[][..], |tier| tier);
+            let queues = hosts.iter().copied().cycle().take(system.object_servers as usize);
+            tiers.push(queues.collect());
+        }
+        tiers
+    }
+
     /// Whether neither jobs nor storage servers get `node`.
     pub fn is_service(&self, node: u32) -> bool {
         self.service.binary_search(&node).is_ok()
@@ -91,6 +160,11 @@ impl Layout {
     pub fn routers_of_a_group(&self) -> u32 {
         let sizes = self.first_router.windows(2).map(|group| group[1] - group[0]);
         sizes.max().unwrap_or(0)
+    }
+
+    /// How many routers, nodes and ports there are, before any cable broke.
+    pub fn extent(&self) -> &Extent {
+        &self.extent
     }
 
     /// Number of nodes, compute nodes and servers together.

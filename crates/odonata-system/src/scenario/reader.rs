@@ -7,8 +7,11 @@ use serde::de::value::StrDeserializer;
 use serde::de::{self, DeserializeSeed, Expected, IntoDeserializer, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 
+use odonata_units::Number;
+
+use super::alternatives::alternative;
 use super::clock::Measure;
-use super::error::{nearest, quoted};
+use super::error::quoted;
 use super::tree::{Node, Place, Value};
 
 /// What is wrong and where, as far as known so far.
@@ -52,8 +55,17 @@ impl ReadError {
             format!("unknown {what} {}", quoted(name)),
             Some(quoted(name)),
             format!("one of {}", candidates.join(", ")),
-            nearest(name, candidates.iter().copied()),
+            alternative(name, candidates),
         )
+    }
+
+    /// With the value `seen` as it was `written`.
+    fn shown_as(mut self, seen: &str, written: &str) -> Self {
+        if self.value.as_deref() == Some(seen) {
+            self.problem = self.problem.replace(seen, written);
+            self.value = Some(written.into());
+        }
+        self
     }
 
     fn at(mut self, path: &Path<'_>, place: Place) -> Self {
@@ -77,7 +89,7 @@ fn seen(unexpected: Unexpected<'_>) -> String {
         Unexpected::Str(text) => quoted(text),
         Unexpected::Signed(number) => number.to_string(),
         Unexpected::Unsigned(number) => number.to_string(),
-        Unexpected::Float(number) => number.to_string(),
+        Unexpected::Float(number) => Number(number).to_string(),
         Unexpected::Bool(flag) => flag.to_string(),
         Unexpected::Seq => "an array".into(),
         Unexpected::Map => "a table".into(),
@@ -215,7 +227,9 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
         let result = match &self.node.value {
             Value::String(text) => self.text(text, visitor),
             Value::Integer(number) => visitor.visit_i64(*number),
-            Value::Float(number) => visitor.visit_f64(*number),
+            Value::Float(number, _) => visitor
+                .visit_f64(*number)
+                .map_err(|error: ReadError| error.shown_as(&seen(Unexpected::Float(*number)), &self.node.shown())),
             Value::Boolean(flag) => visitor.visit_bool(*flag),
             Value::Datetime(text) => visitor.visit_str(text),
             Value::Array(items) => {
@@ -264,7 +278,7 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, ReadError> {
-        if name == super::written::ONE_OR_MANY && matches!(self.node.value, Value::Array(_)) {
+        if name == odonata_units::ONE_OR_MANY && matches!(self.node.value, Value::Array(_)) {
             return self.deserialize_any(visitor);
         }
         visitor.visit_newtype_struct(self)
@@ -280,7 +294,7 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let number = match self.node.value {
             Value::Integer(number) => number as f64,
-            Value::Float(number) if number.is_finite() => number,
+            Value::Float(number, _) if number.is_finite() => number,
             _ => return Err(self.wrong("a finite number")),
         };
         self.located(visitor.visit_f64(number))

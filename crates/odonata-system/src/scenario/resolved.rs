@@ -1,36 +1,28 @@
 //! The resolved scenario: every default filled in, every check passed. A simulation is built from it
 //! and nothing else, and it is saved with the results.
 
-mod host;
-mod jobs;
-mod machine;
-mod network;
-mod python;
-mod storage;
-mod trace;
-mod traffic;
-
-use odonata_units::{Time, WallTime};
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 
-pub use super::choices::{
-    Algorithm, Allgather, Allreduce, Alltoall, Alltoallv, Arrangement, Arrival, Assignment, Barrier, Broadcast,
-    CheckpointOffset, ClassVcs, Comparison, CosmoflowIo, DeadlockCheck, Divert, Gather, GridStep, InputQueues,
-    Knowledge, Library, Position, Progress, Reach, Reduce, ReduceScatter, RouterModel, Scan, Scatter, Selection,
-    Switching, Turn, Up, VcRule, Vcs, Via,
-};
+pub use super::job::{Job, JobClasses, JobFiles};
 use super::layout::Layout;
-pub use super::parallel::{ListedParts, Optimism, Parallel, Parts, Scheduler, Threads};
-pub use super::pipeline::{Allocator, Arbitration, Pipeline};
-pub use super::workload::{Checkpoint, Cosmoflow, Milc, Nekbone, Stencil};
-pub use host::*;
-pub use jobs::*;
-pub use machine::*;
-pub use network::*;
-pub use python::{Python, PythonMaker, PythonSource, provide_python};
-pub use storage::*;
-pub use trace::Trace;
-pub use traffic::*;
+pub use super::run::{ListedParts, Optimism, Parts, Run, Scheduler, Threads};
+pub use super::timeline::Timeline;
+pub use super::workload::{ProgramFile, Python, PythonMaker, PythonSource, Trace, Workload, provide_python};
+pub use crate::placement::{FreeNodes, PlacementRule};
+use crate::placement::{JobPlacement, Placement};
+pub use odonata_device::DeviceModel;
+pub use odonata_host::settings::{Collectives, Mpi, Progress};
+pub use odonata_network::routing::{Divert, Intermediate, Selection, Up, VcRule};
+pub use odonata_network::settings::*;
+pub use odonata_storage::settings::{Assignment, Device, Position, Storage};
+pub use odonata_storage::{FileLayout, Layout as StorageLayout};
+pub use odonata_topology::Arrangement;
+pub use odonata_topology::family::{Cables, DegradedLink, FailedLink, Kind, Machine};
+pub use odonata_workload::collective::Library;
+pub use odonata_workload::collective::choice::*;
+pub use odonata_workload::skeletons::{CheckpointFile, CheckpointOffset, CosmoFlowIo};
+pub use odonata_workload::synthetic::{ArrivalKind, PatternParams, Reach, Step, SyntheticParams, Turn};
 
 /// A scenario, ready to be simulated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -60,6 +52,34 @@ pub struct Resolved {
     pub jobs: Vec<Job>,
 }
 
+impl Resolved {
+    /// Which servers the files of `job` are on, on a machine with so many.
+    pub fn layout_of_files(&self, job: &Job, servers: u32) -> FileLayout {
+        let layout = self
+            .storage
+            .as_ref()
+            .map(|storage| job.io.layout.unwrap_or(storage.layout));
+        FileLayout::new(layout.unwrap_or_default(), servers, self.seed, job.directory())
+    }
+
+    /// Storage servers that the files of `job`, which is at `place`, can be on.
+    pub fn servers_of(&self, job: &Job, placement: &Placement, place: &JobPlacement) -> usize {
+        let all = placement.servers.len();
+        match self.layout_of_files(job, all.max(1) as u32) {
+            FileLayout::Assigned => place.servers.iter().collect::<BTreeSet<_>>().len(),
+            FileLayout::Striped(_) => all,
+        }
+    }
+
+    /// The number of the directory of each job's files: that of the first job that has it.
+    pub fn directories(&self) -> Vec<u16> {
+        let mut first = BTreeMap::new();
+        let jobs = (0..).zip(&self.jobs);
+        jobs.map(|(number, job)| *first.entry(job.directory()).or_insert(number))
+            .collect()
+    }
+}
+
 /// The part of a scenario that is there without jobs: a machine and its network.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Hardware {
@@ -74,26 +94,4 @@ pub struct Hardware {
     pub layout: Layout,
     /// Links, routers, routing.
     pub network: Network,
-}
-
-/// How long to run and what to record.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Run {
-    /// The run ends here even if jobs have not; `None`: when all jobs have ended.
-    pub time_limit: Option<Time>,
-    /// Most messages that are recorded one by one; above, histograms.
-    pub message_rows: u64,
-    /// Most I/O operations that are recorded one by one; above, histograms.
-    pub io_rows: u64,
-    /// Interval of the time series; `None`: no series.
-    pub series_interval: Option<Time>,
-    /// Whether every wait of a packet or I/O request is charged to the job it waited for.
-    pub blame: bool,
-    /// Whether each job also runs alone; whoever starts the runs looks at it, a single run does not.
-    pub baselines: bool,
-    /// How the run is spread over cores; nothing that is measured depends on it.
-    #[serde(flatten)]
-    pub parallel: Parallel,
-    /// Wall time between two snapshots; `None`: there are none. Whoever advances the run looks at it.
-    pub checkpoint_interval: Option<WallTime>,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::error::{InputError, quoted};
+use super::error::{InputError, excerpt, quoted};
 
 /// Longest scenario file, in bytes: room for explicit lists of a million nodes.
 pub(super) const LONGEST_FILE: usize = 16 << 20;
@@ -40,7 +40,8 @@ pub(super) struct Node {
 pub(super) enum Value {
     String(String),
     Integer(i64),
-    Float(f64),
+    /// With the text, without underscores: `4.0` is no `4`.
+    Float(f64, String),
     Boolean(bool),
     Datetime(String),
     Array(Vec<Node>),
@@ -69,7 +70,7 @@ impl Node {
         match &self.value {
             Value::String(text) => quoted(text),
             Value::Integer(number) => number.to_string(),
-            Value::Float(number) => number.to_string(),
+            Value::Float(_, written) => excerpt(written),
             Value::Boolean(flag) => flag.to_string(),
             Value::Datetime(text) => text.clone(),
             Value::Array(items) => format!("an array of {}", items.len()),
@@ -142,7 +143,8 @@ fn read(source: u32, value: Spanned<DeValue<'_>>) -> Result<Node, Unreadable> {
         }
         DeValue::Float(digits) => {
             let number = digits.as_str().parse::<f64>();
-            Value::Float(number.map_err(|_| (offset, "an unreadable number".to_string()))?)
+            let number = number.map_err(|_| (offset, "an unreadable number".to_string()))?;
+            Value::Float(number, digits.as_str().into())
         }
         DeValue::Boolean(flag) => Value::Boolean(flag),
         DeValue::Datetime(when) => Value::Datetime(when.to_string()),

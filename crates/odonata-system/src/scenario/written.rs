@@ -4,31 +4,15 @@
 //! Keys whose default depends on others, or that a preset may give, are optional here; the resolved
 //! form ([`Resolved`](super::Resolved)) has them all.
 
-mod host;
-mod jobs;
-mod list;
-mod machine;
-mod network;
-mod storage;
-mod traffic;
-
-use odonata_units::{Time, WallTime};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::parallel::{Optimism, Parts, Scheduler, Threads};
-
-pub use host::{Collectives, EagerThreshold, Jitter, Mpi, Nic};
-pub use jobs::{Arguments, Job, JobClasses, Placement, PlacementTable, Workload};
-pub(super) use list::NAME as ONE_OR_MANY;
-pub use list::OneOrMany;
-pub use machine::*;
-pub use network::{CongestionControl, Link, Links, Network, Routing, TrafficClass};
-pub use storage::{Device, Drain, Manager, Nodes, Rate, Storage};
-pub use traffic::{
-    AllToAll, Asymmetric, BitComplement, BitReverse, BitRotation, Grid, HotSpot, Incast, Neighbours, NextGroup,
-    Permutation, Shift, Shuffle, Tornado, Traffic, Transpose, Uniform, WorstCase,
-};
+pub use super::job::Job;
+pub use super::run::Run;
+pub use odonata_host::settings::Mpi;
+pub use odonata_network::settings::{CongestionControl, Jitter, Link, Links, Network, Nic, Routing, TrafficClass};
+pub use odonata_storage::settings::Storage;
+pub use odonata_topology::family::MachineTable as Machine;
 
 /// A scenario: a machine, its network and storage, and the jobs that share it.
 ///
@@ -66,64 +50,10 @@ pub struct Written {
     /// Storage servers on nodes of the machine. Default: none; jobs that do I/O need some.
     pub storage: Option<Storage>,
     /// The jobs; at least one.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<Job>,
 }
 
 fn one() -> u64 {
     1
-}
-
-/// How long to run, what to record, and on how many cores.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Run {
-    /// Simulated time at which the run ends even if jobs have not. Default: none; the run ends when all jobs have.
-    pub time_limit: Option<Time>,
-    /// Most messages that are recorded one by one; if there are more, histograms take over. 0 also spares synthetic
-    /// sources the look at each arrival: their messages are then counted as packets only, without message latency.
-    pub message_rows: u64,
-    /// Most I/O operations that are recorded one by one; if there are more, histograms take over.
-    pub io_rows: u64,
-    /// Interval of the time series of links and jobs, e.g. "1 ms". Default: no series.
-    pub series_interval: Option<Time>,
-    /// Whether every wait of a packet or I/O request is charged to the job it waited for (tables blame and
-    /// blame_series). Default: true where there is more than one job.
-    pub blame: Option<bool>,
-    /// Whether each job also runs alone, on the nodes and servers that it has beside the others; the table slowdown
-    /// holds the one against the other. With a single job there is nothing to compare, and nothing more is run. Alone,
-    /// a job with `start_after` starts at its `start`, and traffic with `until` sends for as long as it did in the run.
-    pub baselines: bool,
-    /// Who handles the events: "auto", "sequential", "conservative" or "optimistic". Results depend neither on this nor
-    /// on `threads`, `parts` and `optimism`.
-    pub scheduler: Scheduler,
-    /// Threads of each process, at most; "auto": as many as there are cores that the process may use, with baselines
-    /// shared among the runs that go on at the same time.
-    pub threads: Threads,
-    /// How schedulers divide the machine: a number of parts, `{ first_routers = [0, 96, ...] }`, or "auto". A
-    /// router is never cut from its nodes, and no group is divided as long as there are enough of them.
-    pub parts: Parts,
-    /// Bounds of the optimistic scheduler.
-    pub optimism: Optimism,
-    /// Wall time between two snapshots of the run, e.g. "10 min", from which it goes on after its computer has failed
-    /// (`odonata run --resume`). They lie beside the result folder until it is complete. Default: none.
-    pub checkpoint_interval: Option<WallTime>,
-}
-
-impl Default for Run {
-    fn default() -> Self {
-        Run {
-            time_limit: None,
-            message_rows: 1_000_000,
-            io_rows: 1_000_000,
-            series_interval: None,
-            blame: None,
-            baselines: false,
-            scheduler: Scheduler::default(),
-            threads: Threads::default(),
-            parts: Parts::default(),
-            optimism: Optimism::default(),
-            checkpoint_interval: None,
-        }
-    }
 }

@@ -1,15 +1,21 @@
 //! The end of a run: its outcome, what all parts have measured, put together.
 
+use super::overload::Teller;
 use super::start::{ranges, share_of};
 use super::{Results, Simulation};
-use crate::company::Company;
+use crate::build::link_period;
 use crate::cost::Cost;
 use crate::machine::{Machine, MachineMeasured};
 use crate::outcome::{self, Outcome};
+use crate::packet_diagnosis;
+use crate::process_group::ProcessGroup;
 use crate::results;
-use crate::stuck;
+use crate::scenario::Resolved;
 use odonata_engine::saved::{Loader, Saver};
 use odonata_engine::{Digest, Figures, Pause, Saved, Time};
+use odonata_host::TimelineMeasured;
+use odonata_network::HALT_QUEUE;
+use odonata_topology::Topology;
 
 impl Simulation {
     /// Ends a run of this process alone and collects its results. `interrupted`: the user stopped it.
@@ -33,26 +39,37 @@ impl Simulation {
             return Err(text);
         }
         let look = self.look_everywhere()?;
-        let (progress, now) = (look.progress(&self), self.now(look.standing.last_event));
-        let cost = self.company.share(Cost {
+        let (progress, now) = (look.progress(&self), self.now(look.jobs.last_event));
+        let cost = self.group.share(Cost {
             spent: self.meter.spent(),
             events: self.scheduler.events(),
         })?;
-        let figures = self.company.share(self.scheduler.figures())?;
+        let figures = self.group.share(self.scheduler.figures())?;
         let figures = figures.into_iter().reduce(Figures::join).unwrap_or_default();
         let mut parts = self.scheduler.into_parts();
-        let held_up = |parts: &[Machine]| stuck::explain(parts, &self.scenario, self.plan.topology(), now);
+        let held_up = |parts: &[Machine]| packet_diagnosis::explain(parts, &self.scenario, self.plan.topology(), now);
+        // A run without a limit of its own goes on to the end of simulated time.
+        let overflow = self.pause == Some(Pause::TimeLimit) && self.scenario.run.time_limit.is_none();
+        let mut teller = Teller {
+            scenario: &self.scenario,
+            placement: &self.placement,
+            group: &mut self.group,
+        };
         let ending = match self.pause {
+            None if self.out_of_memory => {
+                Some((Outcome::OutOfMemory, Some(teller.memory(&parts, self.exceeded.take())?)))
+            }
+            Some(Pause::Halted(HALT_QUEUE)) => Some((Outcome::QueueOverflow, Some(teller.overflow(&parts)?))),
             None => {
                 debug_assert!(interrupted, "only an interruption ends a run that could go on");
                 Some((Outcome::Interrupted, held_up(&parts)))
             }
-            Some(Pause::TimeLimit) => Some((Outcome::TimeLimit, held_up(&parts))),
-            Some(_) if self.company.all(outcome::is_complete(&parts))? => None,
+            Some(Pause::TimeLimit) if !overflow => Some((Outcome::TimeLimit, held_up(&parts))),
+            Some(_) if !overflow && self.group.all(outcome::is_complete(&parts))? => None,
             Some(_) => {
                 // Who waits for whom can only be told from all parts together.
-                let (_, processes) = self.company.place();
-                parts = match gather_parts(&mut self.company, parts, |process| {
+                let (_, processes) = self.group.place();
+                parts = match gather_parts(&mut self.group, parts, |process| {
                     Ok(self
                         .plan
                         .parts(&ranges(&self.schedule, share_of(&self.schedule, process, processes)?)))
@@ -60,14 +77,18 @@ impl Simulation {
                     Some(parts) => parts,
                     None => return Ok(None),
                 };
-                self.company = Company::default();
-                let (outcome, detail) = outcome::explain_failure(&parts);
-                let detail = [detail, stuck::deadlock(&parts, &self.scenario, self.plan.topology())];
-                let detail: Vec<String> = detail.into_iter().flatten().collect();
-                Some((outcome, (!detail.is_empty()).then(|| detail.join("; "))))
+                self.group = ProcessGroup::default();
+                let (outcome, mut details) = if overflow {
+                    (Outcome::TimeOverflow, outcome::explain_overflow(&parts))
+                } else {
+                    let (outcome, detail) = outcome::explain_failure(&parts);
+                    (outcome, detail.into_iter().collect())
+                };
+                details.extend(packet_diagnosis::deadlock(&parts, &self.scenario, self.plan.topology()));
+                Some((outcome, together(details)))
             }
         };
-        if ending.is_some() && self.scenario.run.blame {
+        if ending.is_some() && *self.scenario.run.blame {
             for part in &mut parts {
                 part.fabric.close_books(now);
                 part.hosts.close_books(now);
@@ -78,17 +99,17 @@ impl Simulation {
             Some(_) => None,
         };
         let deadlock = match (&ending, &audit) {
-            (None, Some(_)) => stuck::deadlock(&parts, &self.scenario, self.plan.topology()),
+            (None, Some(_)) => packet_diagnosis::deadlock(&parts, &self.scenario, self.plan.topology()),
             _ => None,
         };
         let cut = cut_series(&parts[0], now);
+        let cut_links = cut_link_series(&self.scenario, self.plan.topology(), now);
         let hosts = &parts[0].hosts;
-        let starts: Vec<Option<Time>> = (0..hosts.jobs())
-            .map(|job| hosts.started(job, &look.standing))
-            .collect();
+        let starts: Vec<Option<Time>> = (0..hosts.jobs()).map(|job| hosts.started(job, &look.jobs)).collect();
+        let (unfinished, unsent) = (hosts.unfinished_work(&look.jobs), hosts.unsent(&look.jobs));
         let measured = parts.into_iter().map(|part| part.measured(now));
         let measured = MachineMeasured::join(measured).expect("a process has at least one part");
-        let Some(gathered) = self.company.gather((audit, deadlock, measured))? else {
+        let Some(gathered) = self.group.gather((audit, deadlock, measured))? else {
             return Ok(None);
         };
         let (mut audits, mut deadlocks, mut each) = (Vec::new(), Vec::new(), Vec::new());
@@ -99,13 +120,25 @@ impl Simulation {
         }
         let measured = each;
         let measured = MachineMeasured::join(measured).expect("there is at least one process");
+        let ending = ending.map(|(outcome, detail)| match outcome {
+            Outcome::TimeLimit => {
+                let traffic = measured.fabric.traffic.iter();
+                let in_network = traffic.map(|t| t.bytes_sent - t.bytes.min(t.bytes_sent)).sum();
+                let mut details = outcome::cut_off(unfinished, in_network, look.file_transfers, look.drains);
+                details.extend(detail);
+                (outcome, together(details))
+            }
+            _ => (outcome, detail),
+        });
         let (outcome, detail) = ending.unwrap_or_else(|| {
-            let violated = audits.into_iter().flatten().next().or(measured.fabric.audit().err());
+            let audits = audits.into_iter().flatten();
+            let measured_is = || measured.fabric.audit().and_then(|()| measured.hosts.audit_tiers());
+            let violated = audits.chain(measured_is().err()).next();
             // Sources have ended when all is handed over, and nobody else waits for packets that never arrive.
             match (deadlocks.into_iter().flatten().next(), violated) {
                 (Some(text), _) => (Outcome::Stalled, Some(text)),
                 (None, Some(text)) => (Outcome::ConservationViolated, Some(text)),
-                (None, None) => (Outcome::Completed, outcome::left_over(look.unmatched)),
+                (None, None) => (Outcome::Completed, together(unsent)),
             }
         });
         let mut digest = Digest::new();
@@ -120,7 +153,13 @@ impl Simulation {
         );
         Ok(Some(Results {
             outcome,
-            detail: detail.or(cut),
+            detail: together(
+                (detail.into_iter())
+                    .chain(cut)
+                    .chain(cut_links)
+                    .chain(cut_timeline(&measured.hosts.timeline))
+                    .collect(),
+            ),
             digest: digest.hex(),
             progress,
             bytes_delivered: measured.fabric.traffic.iter().map(|t| t.bytes).sum(),
@@ -135,6 +174,11 @@ impl Simulation {
     }
 }
 
+/// Texts as one; `None` if there is none.
+fn together(texts: Vec<String>) -> Option<String> {
+    (!texts.is_empty()).then(|| texts.join("; "))
+}
+
 /// That the time series of `part` end before `now`, in words; `None` where they do not.
 fn cut_series(part: &Machine, now: Time) -> Option<String> {
     let end = part.series_end().filter(|&end| end < now)?;
@@ -144,14 +188,39 @@ fn cut_series(part: &Machine, now: Time) -> Option<String> {
     ))
 }
 
+/// That links are counted one by one for a shorter time than `scenario` asks for, in words.
+fn cut_link_series(scenario: &Resolved, topology: &Topology, now: Time) -> Option<String> {
+    let period = link_period(scenario, topology)?;
+    let (_, until) = scenario.run.timeline.as_ref()?.period();
+    let end = u64::from(period.first) + u64::from(period.count);
+    let end = Time(scenario.run.series_interval?.0.saturating_mul(end));
+    (end < until.min(now)).then(|| {
+        format!(
+            "run.series_interval is short: the busiest links are recorded until {} s",
+            end.seconds()
+        )
+    })
+}
+
+/// What of a timeline is not kept, in words.
+fn cut_timeline(timeline: &TimelineMeasured) -> Option<String> {
+    let kept = [timeline.calls.len(), timeline.steps.len(), timeline.accesses.len()];
+    let names = ["calls", "steps of messages", "accesses of servers"];
+    let cut: Vec<String> = (names.into_iter().zip(timeline.seen).zip(kept))
+        .filter(|&((_, seen), kept)| seen > kept as u64)
+        .map(|((name, seen), kept)| format!("{kept} of {seen} {name}"))
+        .collect();
+    (!cut.is_empty()).then(|| format!("run.timeline.rows is small: the timeline has {}", cut.join(", ")))
+}
+
 /// In the first process, the parts of all, read into what `build` makes of the number of a process; in the others
 /// nothing.
 fn gather_parts(
-    company: &mut Company,
+    group: &mut ProcessGroup,
     parts: Vec<Machine>,
     build: impl Fn(usize) -> Result<Vec<Machine>, String>,
 ) -> Result<Option<Vec<Machine>>, String> {
-    let (_, processes) = company.place();
+    let (_, processes) = group.place();
     if processes == 1 {
         return Ok(Some(parts));
     }
@@ -160,7 +229,7 @@ fn gather_parts(
     parts.iter().for_each(|part| part.save(&mut saver));
     saver.finish().map_err(|error| error.to_string())?;
     drop(parts);
-    let Some(all) = company.gather_bytes(bytes)? else {
+    let Some(all) = group.gather_bytes(bytes)? else {
         return Ok(None);
     };
     let mut gathered = Vec::new();

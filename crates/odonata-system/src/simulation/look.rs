@@ -2,9 +2,9 @@
 
 use super::Simulation;
 use crate::build::Plan;
-use crate::host::{Hosts, Standing};
 use crate::machine::{Event, Machine};
 use odonata_engine::PartView;
+use odonata_host::{Hosts, JobStatuses};
 use serde::{Deserialize, Serialize};
 
 /// Where a run stands.
@@ -32,13 +32,15 @@ pub(super) struct Look {
     packets: u64,
     packet_hops: u64,
     messages: u64,
-    pub(super) standing: Standing,
+    pub(super) jobs: JobStatuses,
     /// Whether an event waits that does anything.
     counts: bool,
     /// Whether anything waits or is under way but sources that send until they are told, and their messages.
     goes_on: bool,
-    /// Messages that have arrived and that no receive has asked for.
-    pub(super) unmatched: u64,
+    /// Reads and writes under way.
+    pub(super) file_transfers: u64,
+    /// Storage servers that drain.
+    pub(super) drains: u64,
 }
 
 impl Look {
@@ -49,23 +51,28 @@ impl Look {
         self.packets += packets;
         self.packet_hops += hops;
         self.messages += fabric.traffic_stats().iter().map(|t| t.messages).sum::<u64>();
-        self.standing = match std::mem::take(&mut self.standing) {
-            none if none == Standing::default() => hosts.standing(),
-            known => known.join(hosts.standing()),
+        self.jobs = match std::mem::take(&mut self.jobs) {
+            none if none == JobStatuses::default() => hosts.job_statuses(),
+            known => known.join(hosts.job_statuses()),
         };
-        self.unmatched += hosts.unmatched();
+        self.file_transfers += hosts.file_transfers();
+        self.drains += hosts.servers().draining();
         if !hosts.may_be_endless() {
             return;
         }
-        let mut parcels = part.parcels.peekable();
+        let mut parcels = part.remote_events.peekable();
         self.counts |= parcels.peek().is_some();
-        let progress = |content| Hosts::is_progress_message(content);
-        self.goes_on |= parcels.any(|parcel| progress(parcel.message().content))
-            || fabric.messages().any(|message| progress(message.content));
+        self.goes_on |= parcels.any(|event| {
+            event
+                .message()
+                .is_some_and(|message| Hosts::is_progress_message(&message.content))
+        }) || fabric
+            .messages()
+            .any(|message| Hosts::is_progress_message(&message.content));
         for event in part.events {
             match event {
                 Event::Host(event) => {
-                    self.counts |= !hosts.is_void_event(event);
+                    self.counts |= !hosts.is_without_effect(event);
                     self.goes_on |= hosts.is_progress(event);
                 }
                 Event::Fabric(_) => self.counts = true,
@@ -82,31 +89,32 @@ impl Look {
             packets: self.packets + other.packets,
             packet_hops: self.packet_hops + other.packet_hops,
             messages: self.messages + other.messages,
-            standing: self.standing.join(other.standing),
+            jobs: self.jobs.join(other.jobs),
             counts: self.counts | other.counts,
             goes_on: self.goes_on | other.goes_on,
-            unmatched: self.unmatched + other.unmatched,
+            file_transfers: self.file_transfers + other.file_transfers,
+            drains: self.drains + other.drains,
         }
     }
 
     /// Whether nothing that is left can do anything, or help anybody.
     pub(super) fn is_over(&self, plan: &Plan) -> bool {
-        !self.counts || (!self.goes_on && !plan.waiting_jobs(&self.standing).is_empty())
+        !self.counts || (!self.goes_on && !plan.waiting_jobs(&self.jobs).is_empty())
     }
 
     /// Where `run` stands.
     pub(super) fn progress(&self, run: &Simulation) -> Progress {
-        let now = run.now(self.standing.last_event);
+        let now = run.now(self.jobs.last_event);
         let limit = run.scenario.run.time_limit;
         let by_time = limit.map(|limit| now.0 as f64 / limit.0.max(1) as f64);
         Progress {
-            finished: run.pause.is_some(),
+            finished: run.is_over(),
             simulated_s: now.seconds(),
             events: run.scheduler.events(),
             packets: self.packets,
             packet_hops: self.packet_hops,
             messages: self.messages,
-            fraction: by_time.or(Some(self.standing.progress_fraction())),
+            fraction: by_time.or(Some(self.jobs.progress_fraction())),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::Progress;
 use crate::check::proof;
 use crate::cost::Cost;
 use crate::outcome::Outcome;
-use crate::results::{self, Rows, Table};
+use crate::results::{ArrowError, Rows, TIMELINE_TABLES, Table};
 use crate::scenario::Resolved;
 use crate::scenario::resolved::Scheduler as SchedulerKind;
 use crate::schedule;
@@ -69,9 +69,16 @@ impl Results {
         self.state_bytes as f64 / f64::from(self.nodes)
     }
 
-    /// The tables.
-    pub fn tables(&self) -> Vec<Table> {
-        results::tables(&self.rows)
+    /// The tables; those of a timeline only if one was recorded.
+    ///
+    /// # Errors
+    /// The texts of a column are more than 2 GiB.
+    pub fn tables(&self) -> Result<Vec<Table>, ArrowError> {
+        let mut tables = self.rows.tables()?;
+        if self.scenario.run.timeline.is_none() {
+            tables.retain(|table| !TIMELINE_TABLES.contains(&table.name));
+        }
+        Ok(tables)
     }
 
     /// How the run was carried out, and how that went: nothing that its results depend on.
@@ -125,7 +132,7 @@ impl Results {
             "nodes": self.nodes,
             "scheduler": self.schedule.scheduler,
             "threads": self.figures.threads,
-            "ranks": self.figures.processes,
+            "processes": self.figures.processes,
             "schedule": self.schedule_json(),
             "blame": self.scenario.run.blame,
             "deadlock_cycle": proof::tolerated_cycle(&self.scenario.machine, &self.scenario.network.routing),

@@ -15,7 +15,7 @@ impl Simulation {
     /// Those of [`Snapshot::open`], and of [`new`](Self::new).
     pub fn resume(scenario: Scenario, path: &Path) -> Result<Self, InputError> {
         let others = Others::default();
-        let snapshot = Snapshot::open(path, &scenario, &others.company)?;
+        let snapshot = Snapshot::open(path, &scenario, &others.group)?;
         Simulation::resume_shared(scenario, snapshot, others)
     }
 
@@ -24,7 +24,7 @@ impl Simulation {
     /// # Errors
     /// Those of [`shared`](Self::shared), or that the snapshots were not saved together.
     pub fn resume_shared(scenario: Scenario, snapshot: Snapshot, mut others: Others) -> Result<Self, InputError> {
-        let saved_at = others.company.share(snapshot.header.saved_at);
+        let saved_at = others.group.share(snapshot.header.saved_at);
         let saved_at = saved_at.map_err(|text| scenario.document.locate(Problem::new("", text, "")))?;
         if saved_at.iter().any(|&other| other != saved_at[0]) {
             return Err(snapshot.error(&Refused::OtherMoment));
@@ -49,11 +49,14 @@ impl Simulation {
         if let Some(Pause::Lost(text)) = &self.pause {
             return Err(io::Error::other(text.clone()));
         }
+        if !self.group.all(!self.interrupt.was_heard()).map_err(io::Error::other)? {
+            return Err(io::Error::other("it was ended in the midst of an event"));
+        }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let header = Header {
             scenario: snapshot::identity(&self.scenario, &self.placement),
-            process: self.company.place(),
-            saved_at: self.company.least(now.as_nanos() as u64).map_err(io::Error::other)?,
+            process: self.group.place(),
+            saved_at: self.group.least(now.as_nanos() as u64).map_err(io::Error::other)?,
             layout: Layout {
                 scheduler: self.schedule.scheduler,
                 bounds: self.schedule.partition.bounds().to_vec(),

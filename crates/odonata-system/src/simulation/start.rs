@@ -1,27 +1,32 @@
 //! Who runs which parts of the machine: the share of each process, and its scheduler.
 
-use crate::company::Company;
 use crate::machine::Machine;
+use crate::process_group::ProcessGroup;
 use crate::scenario::resolved::Scheduler as SchedulerKind;
 use crate::schedule;
-use odonata_engine::{Alone, Optimism, Options, Parallel, Scheduler, Sequential, Transport};
+use odonata_engine::{Optimism, Options, Parallel, Scheduler, Sequential, SingleProcess, Transport};
+use odonata_host::Interrupt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The processes that share a run with this one: what its scheduler needs to reach them, and the run itself.
+/// What a run has to do with besides itself: the processes that share it, what its scheduler needs to reach them, and the
+/// run itself; and who may end it.
 pub struct Others {
     /// For the scheduler.
     pub transport: Box<dyn Transport>,
     /// For the run.
-    pub company: Company,
+    pub group: ProcessGroup,
+    /// Ends the part of this process, and so the run.
+    pub interrupt: Interrupt,
 }
 
 impl Default for Others {
     /// There are none.
     fn default() -> Self {
         Others {
-            transport: Box::new(Alone),
-            company: Company::default(),
+            transport: Box::new(SingleProcess),
+            group: ProcessGroup::default(),
+            interrupt: Interrupt::default(),
         }
     }
 }

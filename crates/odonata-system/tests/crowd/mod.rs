@@ -1,18 +1,19 @@
 //! Threads that behave as processes which share a run.
 
-use odonata_engine::transport::Crowd;
-use odonata_system::{Company, Others, Results};
+use odonata_engine::transport::ThreadTransport;
+use odonata_system::{Others, ProcessGroup, Results};
 
 /// What `each` of `processes` processes, in order of their numbers, makes of its way to the others.
 pub(crate) fn together<T: Send>(processes: usize, each: impl Fn(usize, Others) -> T + Sync) -> Vec<T> {
-    let (for_schedulers, for_runs) = (Crowd::new(processes), Crowd::new(processes));
+    let (for_schedulers, for_runs) = (ThreadTransport::new(processes), ThreadTransport::new(processes));
     let each = &each;
     std::thread::scope(|scope| {
-        let start = |(process, (one, other)): (usize, (Crowd, Crowd))| {
+        let start = |(process, (one, other)): (usize, (ThreadTransport, ThreadTransport))| {
             scope.spawn(move || {
                 let others = Others {
                     transport: Box::new(one),
-                    company: Company::new(Box::new(other)),
+                    group: ProcessGroup::new(Box::new(other)),
+                    ..Others::default()
                 };
                 each(process, others)
             })

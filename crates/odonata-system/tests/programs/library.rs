@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use odonata_program_file::{Options, write};
 use odonata_system::{Outcome, Results, Simulation, scenario};
-use odonata_trace::{Options, write};
 
 const MACHINE: &str = "[machine.dragonfly]\ngroups = 5\nrouters_per_group = 2\nnodes_per_router = 4\n\
                        global_ports_per_router = 2\n";
@@ -32,14 +32,19 @@ fn assert_same(extra: &str, ranks: u32, native: &str, program: &str) {
     let (native, program) = (run(&job(native)), run(&job(program)));
     assert!(native.rows().messages.len() > 100);
     let mut compared = 0;
-    for (native, program) in native.tables().iter().zip(program.tables()) {
+    for (native, program) in native.tables().unwrap().iter().zip(program.tables().unwrap()) {
         assert_eq!(
-            (native.name, native.columns.len()),
-            (program.name, program.columns.len())
+            (native.name, native.batch.schema()),
+            (program.name, program.batch.schema())
         );
-        for (one, other) in native.columns.iter().zip(&program.columns) {
-            if (native.name, one.name) != ("jobs", "workload") {
-                assert_eq!(format!("{one:?}"), format!("{other:?}"), "{}.{}", native.name, one.name);
+        let schema = native.batch.schema();
+        for (field, (one, other)) in schema
+            .fields()
+            .iter()
+            .zip(native.batch.columns().iter().zip(program.batch.columns()))
+        {
+            if (native.name, field.name().as_str()) != ("jobs", "workload") {
+                assert_eq!(one, other, "{}.{}", native.name, field.name());
                 compared += 1;
             }
         }

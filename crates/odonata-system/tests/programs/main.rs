@@ -77,13 +77,13 @@ fn a_program_gives_the_same_results_under_every_scheduler() {
         "{:?}",
         reference.run_json()["detail"]
     );
-    let tables = format!("{:?}", reference.tables());
+    let tables = format!("{:?}", reference.rows());
     for scheduler in ["conservative", "optimistic"] {
         let scheduler = format!("run.scheduler=\"{scheduler}\"");
         for threads in ["run.threads=1", "run.threads=2"] {
             let other = run(&[&scheduler, threads, "run.parts=3"]);
             assert_eq!(other.digest(), reference.digest(), "{scheduler} {threads}");
-            assert_eq!(format!("{:?}", other.tables()), tables, "{scheduler} {threads}");
+            assert_eq!(format!("{:?}", other.rows()), tables, "{scheduler} {threads}");
         }
     }
 }
@@ -108,8 +108,8 @@ fn a_program_goes_on_from_a_snapshot_as_if_nothing_had_been() {
         let resumed = simulation.finish(false);
         assert_eq!(resumed.digest(), whole.digest(), "{scheduler}");
         assert_eq!(
-            format!("{:?}", resumed.tables()),
-            format!("{:?}", whole.tables()),
+            format!("{:?}", resumed.rows()),
+            format!("{:?}", whole.rows()),
             "{scheduler}"
         );
     }
@@ -124,7 +124,7 @@ fn a_timed_loop_ends_when_the_clock_of_task_0_says_so() {
     );
     let results = folder.run(20, "", &[]);
     assert_eq!(*results.outcome(), Outcome::Completed);
-    let passes = results.rows().jobs[0].compute_mean_s / 10e-6;
+    let passes = results.rows().jobs[0].compute_s / 10e-6;
     assert!(
         (passes - passes.round()).abs() < 1e-9,
         "all tasks agree on {passes} passes"
@@ -245,6 +245,32 @@ fn mistakes_in_a_program_are_mistakes_in_the_scenario() {
 
 /// words = ranks * (words of the program + 2): 131,072 * 40,000 are more than 2^32.
 #[test]
+fn text_for_another_back_end_is_refused_unless_the_job_says_to_pass_over_it() {
+    let text = "All tasks compute for 3 microseconds then\nall tasks backend execute \"other_library(1);\".";
+    let folder = Folder::new("backend", text);
+    let refused = folder.load(2, "", &[]).unwrap_err();
+    assert!(
+        refused.contains("job.ncptl:2:") && refused.contains("ignore_unknown_backend = true"),
+        "{refused}"
+    );
+    let job = "ignore_unknown_backend = true";
+    let warnings = odonata_system::warnings(&folder.load(2, job, &[]).unwrap());
+    assert_eq!(warnings.len(), 1);
+    assert_eq!(warnings[0].key, "jobs.0.program");
+    assert!(warnings[0].message.contains("job.ncptl:2:"), "{warnings:?}");
+    let results = folder.run(2, job, &[]);
+    assert_eq!(*results.outcome(), Outcome::Completed);
+    assert_eq!(results.rows().jobs[0].elapsed_s, 3e-6);
+    // It says nothing of other jobs.
+    let text = format!("{MACHINE}[[jobs]]\nranks = 2\n{job}\nworkload = {{ stencil = {{}} }}\n");
+    let error = scenario::load(&text, "test.toml", &[], None, &folder.0).unwrap_err();
+    assert!(
+        format!("{error:?}").contains("jobs.0.ignore_unknown_backend"),
+        "{error:?}"
+    );
+}
+
+#[test]
 fn more_words_of_memory_than_can_be_counted_are_an_error_of_the_scenario() {
     let bound: Vec<String> = (0..40_000).map(|v| format!("w{v} be {v}")).collect();
     let folder = Folder::new(
@@ -290,4 +316,27 @@ fn an_assertion_on_a_random_value_says_where_it_failed() {
         detail.contains("job.ncptl:3:") && detail.contains("assertion fails: luck"),
         "{detail}"
     );
+}
+
+/// How far a program has come is known to the part that has the rank, and to no other.
+#[test]
+fn a_rank_of_any_part_says_why_its_program_failed() {
+    let folder = Folder::new(
+        "parts",
+        "All tasks synchronize.\nTask num_tasks-1 computes for msgs_sent-1 microseconds.\n",
+    );
+    let detail = |how: &[&str]| {
+        let results = folder.run(20, "", how);
+        assert_eq!(*results.outcome(), Outcome::ProgramError, "{how:?}");
+        results.run_json()["detail"].as_str().unwrap().to_owned()
+    };
+    let reference = detail(&["run.scheduler=\"sequential\"", "run.parts=1"]);
+    assert!(
+        reference.contains("rank 19") && reference.contains("job.ncptl:2:"),
+        "{reference}"
+    );
+    for scheduler in ["sequential", "conservative", "optimistic"] {
+        let scheduler = format!("run.scheduler=\"{scheduler}\"");
+        assert_eq!(detail(&[&scheduler, "run.parts=5"]), reference, "{scheduler}");
+    }
 }

@@ -2,6 +2,7 @@
 
 #[path = "../crowd/mod.rs"]
 mod crowd;
+mod knowledge;
 mod pipelined;
 mod random;
 mod shared;
@@ -128,7 +129,7 @@ fn results(text: &str, overrides: &[&str]) -> Results {
 
 /// The tables as text: whatever a digest might leave out.
 fn tables(results: &Results) -> String {
-    format!("{:?}", results.tables())
+    format!("{:?}", results.rows())
 }
 
 /// Runs `text` on the dragonfly under all schedulers, and holds every result against that of one queue.
@@ -193,6 +194,45 @@ fn series_end_at_the_same_time_in_parts_without_nodes() {
 #[test]
 fn a_mix_with_storage_blame_and_series() {
     assert_equal_everywhere(MIX, &[], &Outcome::Completed);
+}
+
+/// Buffers that are too small, I/O nodes with devices of their own, a file system behind them.
+#[test]
+fn a_mix_with_tiers_of_storage() {
+    let chain = [
+        "storage.device.capacity=\"100 kB\"",
+        "storage.policy={ keep = true, read = \"cache\", blocks_in_flight = 3 }",
+        "storage.tiers=[{ name = \"io\", nodes = { list = [5, 43] }, device = { capacity = \"1 MB\" }, policy = { drain = \"job-end\" } }]",
+        "storage.file_system={ object_servers = 3, latency = \"2 us\", bandwidth = \"500 MB/s\" }",
+    ];
+    assert_equal_everywhere(MIX, &chain, &Outcome::Completed);
+    let local = ["storage.nodes={ class = \"compute\" }", chain[0], chain[2], chain[3]];
+    assert_equal_everywhere(
+        &MIX.replace("nodes = { per_group = 1, position = \"first\" }", ""),
+        &local,
+        &Outcome::Completed,
+    );
+}
+
+/// Calls, messages, accesses and links one by one, as many as are kept: the same rows, and no other results for it.
+#[test]
+fn what_is_recorded_for_a_timeline_is_the_same_everywhere() {
+    let plain = results(&format!("{MIX}\n{MACHINE}"), &ONE_QUEUE);
+    for settings in [
+        &["run.timeline={}"][..],
+        &["run.timeline.rows=60", "run.timeline.every=3", "mpi.progress=in-calls"],
+    ] {
+        assert_equal_everywhere(MIX, settings, &Outcome::Completed);
+    }
+    let recorded = results(
+        &format!("{MIX}\n{MACHINE}"),
+        &[&ONE_QUEUE[..], &["run.timeline={}"]].concat(),
+    );
+    assert_eq!(recorded.digest(), plain.digest());
+    let rows = recorded.rows();
+    assert!(rows.calls.len() > 300 && rows.flows.len() > 200 && rows.accesses.len() > 20);
+    assert!(rows.requests.len() > 100 && rows.link_series.len() > 16);
+    assert!(plain.rows().calls.is_empty() && plain.rows().link_series.is_empty());
 }
 
 #[test]
@@ -284,6 +324,9 @@ fn jobs_that_wait_for_each_other() {
 fn runs_that_end_otherwise() {
     assert_equal_everywhere(WORST_CASE, &["run.time_limit=\"13.7 us\""], &Outcome::TimeLimit);
     assert_equal_everywhere(MIX, &["run.time_limit=\"41 us\""], &Outcome::TimeLimit);
+    // Where too many messages wait, and how many then wait in all, is told alike.
+    assert_equal_everywhere(WORST_CASE, &["nic.message_queue=4"], &Outcome::QueueOverflow);
+    assert_equal_everywhere(MIX, &["nic.message_queue=1"], &Outcome::QueueOverflow);
 }
 
 /// Every router a part of its own, credits nearly without delay, all nodes sending to the next group: what a part does

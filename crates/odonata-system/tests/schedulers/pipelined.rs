@@ -94,7 +94,7 @@ fn random_pipelines_have_the_same_results_everywhere() {
                 "network.pipeline.allocator={:?}",
                 ["input-first", "output-first"][below(2)]
             ),
-            format!("network.pipeline.arbitration={:?}", ["round-robin", "age"][below(2)]),
+            format!("network.arbitration={:?}", ["round-robin", "age"][below(2)]),
         ];
         let text = format!("{WORMS}{machine}");
         let run = |settings: &[String]| {

@@ -6,7 +6,7 @@ use odonata_system::{Outcome, Results, Simulation, scenario};
 use std::time::Duration;
 
 /// What the first of `processes` processes has at the end.
-fn shared(text: &str, overrides: &[String], processes: usize) -> Results {
+pub(super) fn shared(text: &str, overrides: &[String], processes: usize) -> Results {
     of_first(together(processes, |_, others| {
         let scenario = scenario::load(text, "test.toml", overrides, None, ".").unwrap();
         let mut simulation = Simulation::shared(scenario, others).unwrap();
@@ -34,7 +34,7 @@ fn assert_equal_when_shared(text: &str, more: &[&str], outcome: &Outcome) {
         assert_eq!(got.run_json()["detail"], reference.run_json()["detail"], "{context}");
         assert_eq!(got.digest(), reference.digest(), "{context}");
         assert!(tables(&got) == tables(&reference), "{context}: other tables");
-        assert_eq!(got.run_json()["ranks"], processes, "{context}");
+        assert_eq!(got.run_json()["processes"], processes, "{context}");
     }
 }
 
@@ -44,6 +44,7 @@ fn a_mix_masses_of_ties_and_jobs_that_wait() {
     assert_equal_when_shared(TIES, &[], &Outcome::Completed);
     assert_equal_when_shared(RULES, &[], &Outcome::Completed);
     assert_equal_when_shared(MIX, &["run.time_limit=\"41 us\""], &Outcome::TimeLimit);
+    assert_equal_when_shared(MIX, &["nic.message_queue=1"], &Outcome::QueueOverflow);
 }
 
 /// Who waits for whom is told by the first process, from the state of all.

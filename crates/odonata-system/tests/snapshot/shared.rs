@@ -14,9 +14,9 @@ fn divided(scheduler: &str, parts: usize) -> [String; 2] {
 /// The run of a process, gone on from what it has at `path`.
 fn resume(settings: &[&str], mut others: Others, path: PathBuf) -> Result<Simulation, InputError> {
     let scenario = load(LONG, settings);
-    let snapshot = Snapshot::open(&path, &scenario, &others.company);
+    let snapshot = Snapshot::open(&path, &scenario, &others.group);
     // As everybody has to: where one cannot go on, the others must not wait for it.
-    let all = others.company.all(snapshot.is_ok()).unwrap();
+    let all = others.group.all(snapshot.is_ok()).unwrap();
     let snapshot = snapshot?;
     assert!(all, "another process has no snapshot");
     Simulation::resume_shared(scenario, snapshot, others)
@@ -58,10 +58,10 @@ fn assert_equal_when_resumed(scheduler: &str, processes: usize, parts: usize) {
     }));
     let whole = finish(load_whole());
     assert_eq!(results.digest(), whole.digest(), "{scheduler}, {processes} processes");
-    assert_eq!(format!("{:?}", results.tables()), format!("{:?}", whole.tables()));
+    assert_eq!(format!("{:?}", results.rows()), format!("{:?}", whole.rows()));
     let run = results.run_json();
     assert_eq!(
-        (&run["scheduler"], &run["ranks"]),
+        (&run["scheduler"], &run["processes"]),
         (&scheduler.into(), &processes.into())
     );
     assert_eq!(run["schedule"]["parts"], parts);
@@ -120,7 +120,7 @@ fn other_processes_than_those_that_saved_a_run_are_refused() {
     let open = |processes: usize, path: PathBuf| {
         together(processes, |_, others| {
             let scenario = load(LONG, &[]);
-            let snapshot = Snapshot::open(&path, &scenario, &others.company);
+            let snapshot = Snapshot::open(&path, &scenario, &others.group);
             snapshot.map(|_| ()).map_err(|error| (error.message, error.expected))
         })
     };

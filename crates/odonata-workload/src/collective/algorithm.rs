@@ -1,5 +1,6 @@
 //! Algorithms by name, and what each carries out.
 
+use super::choice::AlgorithmSizes;
 use super::{Collective, Kind};
 
 /// How a collective is carried out. A `segment` is the most bytes of a message of a pipeline; 0 cuts nothing.
@@ -170,6 +171,21 @@ impl Algorithm {
             Algorithm::Pairwise => "pairwise",
             Algorithm::PairwiseExchange => "pairwise-exchange",
             Algorithm::Scattered { .. } => "scattered",
+        }
+    }
+
+    /// The same with these sizes, where it has one.
+    #[must_use]
+    pub const fn sized(self, AlgorithmSizes { segment, window }: AlgorithmSizes) -> Algorithm {
+        match self {
+            Algorithm::SegmentedRing { .. } => Algorithm::SegmentedRing { segment },
+            Algorithm::Chain { .. } => Algorithm::Chain { segment },
+            Algorithm::Binary { .. } => Algorithm::Binary { segment },
+            Algorithm::SplitBinary { .. } => Algorithm::SplitBinary { segment },
+            Algorithm::SegmentedBinomial { .. } => Algorithm::SegmentedBinomial { segment },
+            Algorithm::LinearSync { .. } => Algorithm::LinearSync { segment },
+            Algorithm::Scattered { .. } => Algorithm::Scattered { window },
+            other => other,
         }
     }
 

@@ -181,7 +181,7 @@ impl Collective {
     }
 
     /// The list of sizes of a v-variant, to be renamed.
-    pub(crate) const fn counts_mut(&mut self) -> Option<&mut Counts> {
+    pub const fn counts_mut(&mut self) -> Option<&mut Counts> {
         match self {
             Collective::Gatherv { counts, .. }
             | Collective::Scatterv { counts, .. }

@@ -1,19 +1,19 @@
 //! Decisions: which algorithm is taken when.
 
+use super::choice::AlgorithmSizes;
 use super::{Algorithm, Collective, Kind, Sizes, power_of_two_within};
-use crate::Counts;
+use crate::{Counts, Program};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// Whose decisions are taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// Whose decisions between algorithms are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Library {
-    /// Those of MPICH 3.x and 4.x without the shared-memory variants (`MPIR_*_intra_auto`, with the default values of
-    /// its `MPIR_CVAR_*`), but that all-reduces change algorithm at the size at which they do in CODES.
+    /// Those of MPICH, with the thresholds of this table.
     #[default]
     Mpich,
-    /// Those of Open MPI 4.0 (`ompi_coll_tuned_*_intra_dec_fixed` in `coll_tuned_decision_fixed.c`; 4.1 has
-    /// tables instead). Simplified: binomial trees are MPICH's, which mirror Open MPI's, an all-reduce by reduce
-    /// and broadcast takes binomial trees for both, and so does a reduce-scatter-block; a broadcast is cut between
-    /// bytes, so that the rule for a single element does not apply; an all-to-allw is an all-to-allv.
+    /// Those of Open MPI 4.0; the thresholds of this table do not count.
     OpenMpi,
 }
 
@@ -32,6 +32,8 @@ pub struct Rules {
     /// MPICH: longer broadcasts on a power of two of ranks gather by recursive doubling below so many
     /// bytes; all others gather around a ring.
     pub broadcast_recursive_doubling_below: u64,
+    /// Of algorithms that are named.
+    pub sizes: AlgorithmSizes,
     /// Always this one for collectives of this kind, wherever it supports them.
     pub forced: [Option<Algorithm>; Kind::ALL.len()],
 }
@@ -44,6 +46,7 @@ impl Default for Rules {
             broadcast_binomial_below: 12_288,
             broadcast_min_ranks: 8,
             broadcast_recursive_doubling_below: 524_288,
+            sizes: AlgorithmSizes::default(),
             forced: [None; Kind::ALL.len()],
         }
     }
@@ -93,6 +96,23 @@ pub fn choose(collective: &Collective, ranks: u32, rules: &Rules, sizes: &dyn Si
     match rules.library {
         Library::Mpich => mpich(collective, ranks, rules, sizes),
         Library::OpenMpi => open_mpi(collective, ranks, sizes),
+    }
+}
+
+/// The algorithm of `collective` in `program`: the one that the program names, if that supports the two, else that of `rules`
+/// ([`choose`]).
+#[inline]
+pub fn choose_in(
+    program: Option<&dyn Program>,
+    collective: &Collective,
+    ranks: u32,
+    rules: &Rules,
+    sizes: &dyn Sizes,
+) -> Algorithm {
+    let named = program.and_then(|program| program.algorithm(collective));
+    match named.map(|algorithm| algorithm.sized(rules.sizes)) {
+        Some(algorithm) if algorithm.supports(collective, ranks) => algorithm,
+        _ => choose(collective, ranks, rules, sizes),
     }
 }
 

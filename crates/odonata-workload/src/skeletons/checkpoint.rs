@@ -1,54 +1,97 @@
-//! Checkpointing: all ranks write to one file, again and again.
+//! Checkpointing: all ranks write to one file, or each to its own, again and again.
 
-use odonata_units::Time;
+use odonata_units::{Bytes, Time};
 
-use super::barrier;
+use super::two_phase::{CollectiveIo, Progress, TwoPhase};
+use super::{Parameters, barrier, fsync};
 use crate::program::check_length;
 use crate::{Cursor, Op, OpKind, Program};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// Where in the file a rank writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Who writes to which file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CheckpointFile {
+    /// All ranks to one file per checkpoint (N-1).
+    #[default]
+    Shared,
+    /// Every rank to a file of its own per checkpoint (N-N): number `i ranks + r` of rank `r`, checkpoint `i`.
+    PerRank,
+}
+
+/// Where the ranks write in a checkpoint file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum CheckpointOffset {
-    /// Rank `r` at `r` times the bytes of a rank: the parts lie side by side.
+    /// Rank `r` at `r` times the bytes of a rank: the parts lie side by side (N-1 segmented). In a file of its own from
+    /// offset 0.
     #[default]
     ByRank,
-    /// Everybody at 0: what the published runs ask of their storage.
+    /// Record `k` of rank `r` at `(k ranks + r)` times the size of a record: the ranks take turns (N-1 strided).
+    Strided,
+    /// Everybody at offset 0, as the MFNetSim runs ask of their storage.
     Zero,
 }
 
-/// Parameters of [`Checkpoint`]. The default is the case study of MFNetSim, coordinated as its
-/// paper describes.
-#[derive(Clone, Debug, PartialEq)]
+/// Checkpoints: compute, then every rank writes its share of a common file. The defaults are the MFNetSim case study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Checkpoint")]
 pub struct CheckpointParams {
     /// Number of checkpoints.
     pub iterations: u32,
-    /// Size of one checkpoint in bytes; every rank writes the same share, rounded down.
-    pub total_bytes: u64,
-    /// Computation before each checkpoint.
+    /// Size of one checkpoint of the whole job, e.g. "50 GB"; every rank writes the same share, rounded down.
+    pub total: Bytes,
+    /// Computation before each checkpoint, e.g. "100 ms".
     pub interval: Time,
+    /// Whether all ranks write to one file, or each to its own.
+    pub file: CheckpointFile,
     /// Where in the file a rank writes.
     pub offset: CheckpointOffset,
-    /// A barrier before and after the write, so that the file is open before anybody writes and
-    /// complete when it is closed. Without it (as in the published runs) nobody waits for anybody.
+    /// Size of one write, at least 1 B; the last one of a rank may be shorter. Default: all that a rank has to write.
+    pub record: Option<Bytes>,
+    /// The ranks write together, in two phases as in MPI-IO, e.g. { aggregators = 4, buffer = "16 MiB" }: they send their
+    /// data to few of them, which write. Of a shared file without holes: records are of equal size. Default: each rank
+    /// writes what it has.
+    pub collective: Option<CollectiveIo>,
+    /// Whether there is a barrier before and after the writes (the MFNetSim runs have none).
     pub coordinated: bool,
+    /// Whether every rank synchronises its file (`fsync`) after its writes, and goes on when that is committed
+    /// (`storage.sync`). Default: false.
+    pub fsync: bool,
 }
 
 impl Default for CheckpointParams {
     fn default() -> Self {
         CheckpointParams {
             iterations: 1,
-            total_bytes: 50_000_000_000,
+            total: Bytes(50_000_000_000),
             interval: Time::from_ns(100_000_000),
+            file: CheckpointFile::Shared,
             offset: CheckpointOffset::ByRank,
+            record: None,
+            collective: None,
             coordinated: true,
+            fsync: false,
         }
+    }
+}
+
+impl Parameters for CheckpointParams {
+    fn program(&self, ranks: u32) -> Result<Box<dyn Program>, String> {
+        Ok(Box::new(Checkpoint::new(ranks, self.clone())?))
+    }
+
+    fn does_io(&self) -> bool {
+        true
     }
 }
 
 /// Writes of a parallel job's state.
 ///
-/// Iteration `i`: compute; rank 0 opens file `i`; barrier; every rank writes its share; barrier;
-/// rank 0 closes the file.
+/// Iteration `i`: compute; rank 0 opens file `i`; barrier; every rank writes its share, record by record, and may
+/// synchronise the file; barrier; rank 0 closes the file. Files of their own are opened and closed by their ranks.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     ranks: u32,
@@ -59,18 +102,87 @@ impl Checkpoint {
     /// The program on `ranks` ranks.
     ///
     /// # Errors
-    /// There are no ranks or no iterations, or too many of them to number the operations.
+    /// There are no ranks or no iterations, or too many of them to number the operations; records of no bytes, ranks that
+    /// take turns in files of their own, or a collective write of what has holes.
     pub fn new(ranks: u32, params: CheckpointParams) -> Result<Self, String> {
         if ranks == 0 {
             return Err("the job has no ranks".into());
         }
-        check_length(params.iterations, 6)?;
-        Ok(Checkpoint { ranks, params })
+        if params.record == Some(Bytes::ZERO) {
+            return Err("record is 0 B: expected at least 1 B".into());
+        }
+        if params.file == CheckpointFile::PerRank && params.offset == CheckpointOffset::Strided {
+            return Err("offset is strided in files of the ranks' own: expected by-rank, or file = \"shared\"".into());
+        }
+        let checkpoint = Checkpoint { ranks, params };
+        let writes = checkpoint.bytes_per_rank().div_ceil(checkpoint.record()).max(1);
+        let writes = match checkpoint.params.collective {
+            Some(settings) => checkpoint.together(settings)?.most_operations(),
+            None => writes,
+        };
+        check_length(checkpoint.params.iterations, writes.saturating_add(6))?;
+        Ok(checkpoint)
+    }
+
+    /// Its collective write with these settings.
+    fn together(&self, settings: CollectiveIo) -> Result<TwoPhase, String> {
+        let CheckpointParams { file, offset, .. } = self.params;
+        if file != CheckpointFile::Shared || offset == CheckpointOffset::Zero {
+            return Err(
+                "collective writes of files of the ranks' own, or at one offset: expected file = \"shared\" and \
+                        offset = \"by-rank\" or \"strided\""
+                    .into(),
+            );
+        }
+        if !(1..=self.ranks).contains(&settings.aggregators) {
+            return Err(format!(
+                "{} aggregators of {} ranks: expected 1 to {}",
+                settings.aggregators, self.ranks, self.ranks
+            ));
+        }
+        if settings.buffer == Bytes::ZERO {
+            return Err("the buffer of an aggregator is 0 B: expected at least 1 B".into());
+        }
+        let share = self.bytes_per_rank();
+        let record = match offset {
+            CheckpointOffset::Strided => self.record(),
+            _ => share.max(1),
+        };
+        if !share.is_multiple_of(record) {
+            return Err(format!(
+                "a collective write of {share} B per rank in records of {record} B: expected records that divide it"
+            ));
+        }
+        Ok(TwoPhase {
+            ranks: self.ranks,
+            settings,
+            share,
+            record,
+        })
+    }
+
+    /// Bytes of a write but the last one, at least 1.
+    fn record(&self) -> u64 {
+        let share = self.bytes_per_rank();
+        self.params.record.map_or(share, |record| record.0.min(share)).max(1)
+    }
+
+    /// Write number `index` of `rank` to `file`, and whether it is the last one.
+    fn write(&self, rank: u32, file: u64, index: u32) -> (OpKind, bool) {
+        let (record, share) = (self.record(), self.bytes_per_rank());
+        let done = u64::from(index) * record;
+        let bytes = record.min(share - done);
+        let offset = match (self.params.offset, self.params.file) {
+            (CheckpointOffset::ByRank, CheckpointFile::Shared) => u64::from(rank) * share + done,
+            (CheckpointOffset::ByRank | CheckpointOffset::Zero, _) => done,
+            (CheckpointOffset::Strided, _) => (u64::from(index) * u64::from(self.ranks) + u64::from(rank)) * record,
+        };
+        (OpKind::Write { file, offset, bytes }, done + bytes >= share)
     }
 
     /// What each rank writes per checkpoint, in bytes.
     pub fn bytes_per_rank(&self) -> u64 {
-        self.params.total_bytes / u64::from(self.ranks)
+        self.params.total.0 / u64::from(self.ranks)
     }
 }
 
@@ -86,31 +198,47 @@ impl Program for Checkpoint {
         let CheckpointParams {
             iterations,
             interval,
-            offset,
+            file,
             coordinated,
+            fsync: syncs,
             ..
         } = self.params;
-        cursor.advance(|[iteration, step, ..]| {
+        let together = self.params.collective.and_then(|settings| self.together(settings).ok());
+        cursor.advance(|[iteration, step, index, round, ..]| {
             loop {
                 if *iteration >= iterations {
                     return None;
                 }
-                let file = u64::from(*iteration);
-                let bytes = self.bytes_per_rank();
+                let (file, opens) = match file {
+                    CheckpointFile::Shared => (u64::from(*iteration), rank == 0),
+                    CheckpointFile::PerRank => (u64::from(*iteration) * u64::from(self.ranks) + u64::from(rank), true),
+                };
                 let kind = match *step {
                     0 => Some(OpKind::Compute { duration: interval }),
-                    1 => (rank == 0).then_some(OpKind::Open { file }),
-                    2 | 4 => coordinated.then(barrier),
-                    3 => {
-                        let offset = match offset {
-                            CheckpointOffset::ByRank => u64::from(rank) * bytes,
-                            CheckpointOffset::Zero => 0,
-                        };
-                        Some(OpKind::Write { file, offset, bytes })
-                    }
-                    _ => (rank == 0).then_some(OpKind::Close { file }),
+                    1 => opens.then_some(OpKind::Open { file }),
+                    2 | 5 => coordinated.then(barrier),
+                    3 => match &together {
+                        Some(together) => {
+                            let next = together.next(rank, file, Progress { round, step: index });
+                            if next.is_some() {
+                                return next;
+                            }
+                            None
+                        }
+                        None => {
+                            let (write, last) = self.write(rank, file, *index);
+                            *index += 1;
+                            if !last {
+                                return Some(write);
+                            }
+                            *index = 0;
+                            Some(write)
+                        }
+                    },
+                    4 => syncs.then(|| fsync(file)),
+                    _ => opens.then_some(OpKind::Close { file }),
                 };
-                (*iteration, *step) = if *step == 5 {
+                (*iteration, *step) = if *step == 6 {
                     (*iteration + 1, 0)
                 } else {
                     (*iteration, *step + 1)
@@ -125,13 +253,22 @@ impl Program for Checkpoint {
     fn describe(&self) -> String {
         let CheckpointParams {
             iterations,
-            total_bytes,
+            total: Bytes(total_bytes),
+            file,
             coordinated,
             ..
         } = self.params;
         let how = if coordinated { "coordinated" } else { "uncoordinated" };
+        let files = match file {
+            CheckpointFile::Shared => "",
+            CheckpointFile::PerRank => ", a file per rank",
+        };
+        let files = match self.params.collective {
+            None => files.to_string(),
+            Some(settings) => format!(", together by {} aggregators", settings.aggregators),
+        };
         format!(
-            "Checkpoint, {} ranks, {iterations} times {total_bytes} B, {how}",
+            "Checkpoint, {} ranks, {iterations} times {total_bytes} B, {how}{files}",
             self.ranks
         )
     }

@@ -1,39 +1,44 @@
 //! CosmoFlow: training of a neural network on data that are read while it runs.
 
-use odonata_units::Time;
+use odonata_units::{Bytes, Time};
 
-use super::allreduce;
+use super::{Parameters, allreduce};
 use crate::program::check_length;
 use crate::{Cursor, Op, OpKind, Program, Request};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// Which way the data go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Which way the data of a CosmoFlow step go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "CosmoflowIo")]
 pub enum CosmoFlowIo {
-    /// Samples are read, as the paper and its listing say.
+    /// Samples are read, as the MFNetSim paper says.
     #[default]
     Read,
-    /// They are written, as the published skeleton does.
+    /// They are written, as the MFNetSim runs do.
     Write,
 }
 
-/// Parameters of [`CosmoFlow`]. The default is the case study of MFNetSim as its paper describes it.
-#[derive(Clone, Debug, PartialEq)]
+/// Data-parallel training of CosmoFlow: per step a transfer of the rank's own file, computation, and an all-reduce
+/// of the gradient. The defaults are the MFNetSim paper.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Cosmoflow")]
 pub struct CosmoFlowParams {
     /// Training steps.
     pub iterations: u32,
-    /// Elements of the gradient that is reduced in each step.
+    /// Elements of the gradient.
     pub elements: u64,
-    /// Size of an element in bytes.
-    pub element_bytes: u64,
-    /// What each rank transfers per step, in bytes.
-    pub io_bytes: u64,
-    /// Computation per step.
+    /// Size of an element, e.g. "4 B".
+    pub element: Bytes,
+    /// What each rank transfers per step, e.g. "8 MiB".
+    pub sample: Bytes,
+    /// Computation per step, e.g. "129 ms".
     pub compute: Time,
-    /// Which way the data go.
+    /// Which way the samples go.
     pub io: CosmoFlowIo,
-    /// The transfer of step `i + 1` is started before the computation of step `i`, to overlap with
-    /// it, and waited for at the start of step `i + 1`: an input pipeline with one sample in advance,
-    /// as in the paper. Without it (as in the published skeleton) each step transfers, then computes.
+    /// Whether the transfer of the next step overlaps with the computation of this one (the MFNetSim runs: no).
     pub pipelined: bool,
 }
 
@@ -42,12 +47,22 @@ impl Default for CosmoFlowParams {
         CosmoFlowParams {
             iterations: 5,
             elements: 7_379_200,
-            element_bytes: 4,
-            io_bytes: 8 << 20,
+            element: Bytes(4),
+            sample: Bytes::mib(8),
             compute: Time::from_ns(129_000_000),
             io: CosmoFlowIo::Read,
             pipelined: true,
         }
+    }
+}
+
+impl Parameters for CosmoFlowParams {
+    fn program(&self, ranks: u32) -> Result<Box<dyn Program>, String> {
+        Ok(Box::new(CosmoFlow::new(ranks, self.clone())?))
+    }
+
+    fn does_io(&self) -> bool {
+        true
     }
 }
 
@@ -74,10 +89,10 @@ impl CosmoFlow {
         if ranks == 0 {
             return Err("the job has no ranks".into());
         }
-        if params.elements.checked_mul(params.element_bytes).is_none() {
+        if params.elements.checked_mul(params.element.0).is_none() {
             let CosmoFlowParams {
                 elements,
-                element_bytes,
+                element: Bytes(element_bytes),
                 ..
             } = params;
             return Err(format!(
@@ -93,7 +108,7 @@ impl CosmoFlow {
     }
 
     fn transfer(&self, file: u64) -> OpKind {
-        let (offset, bytes) = (0, self.params.io_bytes);
+        let (offset, bytes) = (0, self.params.sample.0);
         match self.params.io {
             CosmoFlowIo::Read => OpKind::Read { file, offset, bytes },
             CosmoFlowIo::Write => OpKind::Write { file, offset, bytes },
@@ -101,7 +116,7 @@ impl CosmoFlow {
     }
 
     fn start_transfer(&self, file: u64) -> OpKind {
-        let (offset, bytes, request) = (0, self.params.io_bytes, SAMPLE);
+        let (offset, bytes, request) = (0, self.params.sample.0, SAMPLE);
         match self.params.io {
             CosmoFlowIo::Read => OpKind::Iread {
                 file,
@@ -166,7 +181,7 @@ impl Program for CosmoFlow {
                 7 => OpKind::Compute {
                     duration: self.params.compute,
                 },
-                8 => allreduce(self.params.elements * self.params.element_bytes, self.params.elements),
+                8 => allreduce(self.params.elements * self.params.element.0, self.params.elements),
                 _ => {
                     let mark = OpKind::Mark { iteration: *iteration };
                     (*iteration, *step) = (*iteration + 1, 0);
@@ -180,8 +195,8 @@ impl Program for CosmoFlow {
         let CosmoFlowParams {
             iterations,
             elements,
-            element_bytes,
-            io_bytes,
+            element: Bytes(element_bytes),
+            sample: Bytes(io_bytes),
             io,
             pipelined,
             ..

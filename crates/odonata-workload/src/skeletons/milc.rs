@@ -1,24 +1,28 @@
 //! MILC: lattice quantum chromodynamics on a 4-D torus.
 
-use odonata_units::Time;
+use odonata_units::{Bytes, Time};
 
-use super::{allreduce, halo};
+use super::{Parameters, allreduce, halo};
 use crate::grid::Grid;
 use crate::program::check_length;
 use crate::{Cursor, Op, OpKind, Program};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// Parameters of [`Milc`]. The default is the case study of MFNetSim.
-#[derive(Clone, Debug, PartialEq)]
+/// Communication of MILC's solver: per iteration, twice an exchange with 8 neighbours in a 4-D torus, then two
+/// all-reduces of 8 B. The defaults are the MFNetSim case study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Milc")]
 pub struct MilcParams {
-    /// Ranks along each dimension, the first fastest; `None`: balanced (3 x 4 x 5 x 5 for 300 ranks).
+    /// Ranks along each of the 4 dimensions, the first fastest; their product is `ranks`. Default: balanced (300
+    /// ranks: 3 x 4 x 5 x 5).
     pub dims: Option<[u32; 4]>,
-    /// Iterations of the conjugate gradient solver.
+    /// Iterations of the solver.
     pub iterations: u32,
-    /// Size of the message to one neighbour, in bytes: 1.5 L^4 for L^4 lattice sites per rank. The
-    /// default is L = 24.
-    pub message_bytes: u64,
-    /// Computation on the sites of one parity; an iteration has two of them. The default is 100
-    /// cycles at 4 GHz.
+    /// Size of the message to one neighbour, e.g. "497664 B"; 1.5 L^4 bytes for L^4 lattice sites per rank.
+    pub message: Bytes,
+    /// Computation on the sites of one parity, twice per iteration, e.g. "25 ns".
     pub compute: Time,
 }
 
@@ -27,9 +31,19 @@ impl Default for MilcParams {
         MilcParams {
             dims: None,
             iterations: 100,
-            message_bytes: 497_664,
+            message: Bytes(497_664),
             compute: Time::from_ns(25),
         }
+    }
+}
+
+impl Parameters for MilcParams {
+    fn program(&self, ranks: u32) -> Result<Box<dyn Program>, String> {
+        Ok(Box::new(Milc::new(ranks, self.clone())?))
+    }
+
+    fn take_dims(&mut self) -> bool {
+        self.dims.take().is_some()
     }
 }
 
@@ -71,7 +85,7 @@ impl Program for Milc {
                 return None;
             }
             if matches!(*step, 0 | 4) {
-                let bytes = |_| self.params.message_bytes;
+                let bytes = |_| self.params.message.0;
                 let sends = halo::Sends::Awaited;
                 if let Some(kind) = halo::next(&self.grid, self.grid.faces(), rank, exchange, bytes, sends) {
                     return Some(kind);
@@ -99,7 +113,7 @@ impl Program for Milc {
     fn describe(&self) -> String {
         let MilcParams {
             iterations,
-            message_bytes,
+            message: Bytes(message_bytes),
             ..
         } = self.params;
         format!(

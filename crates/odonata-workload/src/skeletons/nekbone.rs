@@ -1,9 +1,16 @@
 //! Nekbone: spectral elements on a 3-D mesh.
 
-use super::{allreduce, barrier, halo};
+use odonata_units::Problem;
+
+use super::{Parameters, allreduce, barrier, halo};
 use crate::grid::{Grid, Offset};
 use crate::program::check_length;
 use crate::{Cursor, Op, OpKind, Program};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The most polynomial orders; [`Phases`](crate::Phases) and listings go through all of them.
+const MOST_ORDERS: usize = 1_000;
 
 /// The 26 neighbours: faces +x -x +y -y +z -z, then corners, then edges; opposite ones side by side.
 const NEIGHBOURS: [Offset; 26] = [
@@ -35,17 +42,19 @@ const NEIGHBOURS: [Offset; 26] = [
     [0, -1, 1, 0],
 ];
 
-/// Parameters of [`Nekbone`]. The default is the case study of MFNetSim.
-#[derive(Clone, Debug, PartialEq)]
+/// Communication of Nekbone: for each polynomial order two conjugate gradient solves with 26-neighbour exchanges
+/// in a 3-D mesh and all-reduces of 8 B. The defaults are the MFNetSim case study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Nekbone")]
 pub struct NekboneParams {
-    /// Ranks along x, y, z, the first fastest; `None`: balanced (5 x 6 x 10 for 300 ranks).
+    /// Ranks along x, y, z, the first fastest; their product is `ranks`. Default: balanced (300 ranks: 5 x 6 x 10).
     pub dims: Option<[u32; 3]>,
-    /// Polynomial orders, solved one after the other. The default, 8, 11 and 14, is what the
-    /// published message counts amount to; the configuration shipped with them adds 17.
+    /// Polynomial orders, solved one after the other; at most 1,000.
     pub orders: Vec<u32>,
     /// Spectral elements along each edge of a rank's block.
     pub elements_per_edge: u32,
-    /// Iterations of each of the two conjugate gradient solves per order.
+    /// Iterations of each of the two solves per order.
     pub cg_iterations: u32,
 }
 
@@ -57,6 +66,28 @@ impl Default for NekboneParams {
             elements_per_edge: 13,
             cg_iterations: 100,
         }
+    }
+}
+
+impl Parameters for NekboneParams {
+    fn program(&self, ranks: u32) -> Result<Box<dyn Program>, String> {
+        Ok(Box::new(Nekbone::new(ranks, self.clone())?))
+    }
+
+    fn resolve(&mut self, at: &str, _: u32) -> Result<(), Problem> {
+        if self.orders.len() > MOST_ORDERS {
+            let problem = format!("{} polynomial orders", self.orders.len());
+            return Err(Problem::new(
+                format!("{at}.orders"),
+                problem,
+                format!("at most {MOST_ORDERS}"),
+            ));
+        }
+        Ok(())
+    }
+
+    fn take_dims(&mut self) -> bool {
+        self.dims.take().is_some()
     }
 }
 

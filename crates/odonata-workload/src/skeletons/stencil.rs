@@ -1,50 +1,57 @@
 //! An MPI stencil: halo exchange in one to four dimensions.
 
-use odonata_units::Time;
+use odonata_units::{Bytes, Time};
 
-use super::{allreduce, halo};
+use super::{Parameters, allreduce, halo};
 use crate::grid::{Grid, balanced};
 use crate::program::check_length;
 use crate::{Cursor, Op, OpKind, Program};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// How the ranks of a [`Stencil`] are laid out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StencilLayout {
-    /// As close to a cube of so many dimensions (1 to 4) as the number of ranks allows.
-    Balanced(u32),
-    /// Ranks along each dimension (1 to 4 of them), the first fastest.
-    Dims(Vec<u32>),
-}
-
-/// Parameters of [`Stencil`]. The default is the Jacobi skeleton of Union (`jacobi3d`, 64 ranks)
-/// without its barriers at the start and the end: 125,000 doubles to each of 6 neighbours.
-#[derive(Clone, Debug, PartialEq)]
+/// Sweeps over a grid of 1 to 4 dimensions with an exchange of faces. The defaults are the Jacobi skeleton of Union.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Stencil")]
 pub struct StencilParams {
-    /// How the ranks are laid out.
-    pub layout: StencilLayout,
-    /// Whether the grid is a torus; else ranks at the border have fewer neighbours.
+    /// Ranks along each dimension (1 to 4 of them), the first fastest; their product is `ranks`. Default: a balanced
+    /// grid of `dimensions` dimensions.
+    pub dims: Option<Vec<u32>>,
+    /// Dimensions of the balanced grid, 1 to 4; without effect where `dims` is given.
+    pub dimensions: u32,
+    /// Whether the grid is a torus.
     pub wrap: bool,
-    /// Size of the message to one neighbour, in bytes.
-    pub message_bytes: u64,
+    /// Size of the message to one neighbour, e.g. "1 MB".
+    pub message: Bytes,
     /// Sweeps over the grid.
     pub iterations: u32,
-    /// Computation per sweep.
+    /// Computation per sweep, e.g. "2 ms".
     pub compute: Time,
-    /// Size of the all-reduce that ends a sweep, in bytes (doubles where they divide by 8); `None`:
-    /// neighbours alone keep the ranks together.
-    pub allreduce_bytes: Option<u64>,
+    /// Size of the all-reduce that ends a sweep, e.g. "8 B"; "0 B": none.
+    pub allreduce: Bytes,
 }
 
 impl Default for StencilParams {
     fn default() -> Self {
         StencilParams {
-            layout: StencilLayout::Balanced(3),
+            dims: None,
+            dimensions: 3,
             wrap: true,
-            message_bytes: 1_000_000,
+            message: Bytes(1_000_000),
             iterations: 100,
             compute: Time::from_ns(2_000_000),
-            allreduce_bytes: Some(8),
+            allreduce: Bytes(8),
         }
+    }
+}
+
+impl Parameters for StencilParams {
+    fn program(&self, ranks: u32) -> Result<Box<dyn Program>, String> {
+        Ok(Box::new(Stencil::new(ranks, self.clone())?))
+    }
+
+    fn take_dims(&mut self) -> bool {
+        self.dims.take().is_some()
     }
 }
 
@@ -66,12 +73,12 @@ impl Stencil {
     /// The layout does not have 1 to 4 dimensions or does not multiply to `ranks`; there are no ranks
     /// or no iterations, or too many of them to number the operations.
     pub fn new(ranks: u32, params: StencilParams) -> Result<Self, String> {
-        let grid = match &params.layout {
-            StencilLayout::Balanced(dimensions) => {
-                let dimensions = usize::try_from(*dimensions).unwrap_or(usize::MAX);
+        let grid = match &params.dims {
+            Some(dims) => Grid::new(ranks, dims, params.wrap)?,
+            None => {
+                let dimensions = usize::try_from(params.dimensions).unwrap_or(usize::MAX);
                 Grid::new(ranks, &balanced(ranks, dimensions)?, params.wrap)?
             }
-            StencilLayout::Dims(dims) => Grid::new(ranks, dims, params.wrap)?,
         };
         check_length(params.iterations, 2 * grid.faces().len() as u64 + 5)?;
         Ok(Stencil { grid, params })
@@ -92,7 +99,7 @@ impl Program for Stencil {
                 return None;
             }
             if *step == 1 {
-                let bytes = |_| self.params.message_bytes;
+                let bytes = |_| self.params.message.0;
                 let sends = halo::Sends::Awaited;
                 if let Some(kind) = halo::next(&self.grid, self.grid.faces(), rank, exchange, bytes, sends) {
                     return Some(kind);
@@ -100,7 +107,7 @@ impl Program for Stencil {
             }
             *step = match *step {
                 1 => 2,
-                4 if self.params.allreduce_bytes.is_none() => 5,
+                4 if self.params.allreduce == Bytes::ZERO => 5,
                 step => step,
             };
             let kind = match *step {
@@ -110,7 +117,7 @@ impl Program for Stencil {
                 2 => halo::wait_receives(exchange),
                 3 => halo::wait_sends(&std::mem::take(exchange)),
                 4 => {
-                    let bytes = self.params.allreduce_bytes.unwrap_or(0);
+                    let bytes = self.params.allreduce.0;
                     allreduce(bytes, if bytes.is_multiple_of(8) { bytes / 8 } else { bytes })
                 }
                 _ => OpKind::Mark { iteration: *iteration },
@@ -127,7 +134,7 @@ impl Program for Stencil {
     fn describe(&self) -> String {
         let StencilParams {
             iterations,
-            message_bytes,
+            message: Bytes(message_bytes),
             ..
         } = self.params;
         format!(

@@ -1,8 +1,7 @@
 //! When a source sends: gaps between messages, and bursts of them.
 
-use odonata_units::Time;
-
-use super::draws::Draws;
+use odonata_units::SplitMix64;
+use odonata_units::{Number, Time};
 
 /// How the times between the messages of a rank are distributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -79,14 +78,20 @@ impl OnOff {
         let OnOff { alpha, beta, r1, .. } = *self;
         if !(alpha > 0.0 && alpha <= 1.0 && (0.0..=1.0).contains(&beta) && r1 > 0.0 && r1 <= 1.0) {
             return Err(format!(
-                "alpha = {alpha}, beta = {beta}, r1 = {r1}: expected alpha and r1 above 0, at most 1, and beta from 0 to 1"
+                "alpha = {}, beta = {}, r1 = {}: expected alpha and r1 above 0, at most 1, and beta from 0 to 1",
+                Number(alpha),
+                Number(beta),
+                Number(r1)
             ));
         }
         // Off with probability o = beta / (beta + (1 - beta) r1), then a message with r1: o / (1 - o (1 - r1)) times off.
         let silences = beta / r1;
         if silences > Self::MOST_SILENCES {
             return Err(format!(
-                "beta = {beta}, r1 = {r1}: about {silences:.0} bursts without a message for each with one, expected at most {}",
+                "beta = {}, r1 = {}: about {} bursts without a message for each with one, expected at most {}",
+                Number(beta),
+                Number(r1),
+                Number(silences.round()),
                 Self::MOST_SILENCES
             ));
         }
@@ -94,18 +99,18 @@ impl OnOff {
     }
 
     /// Cycles from one that was on to that of the next message.
-    fn cycles(&self, draws: &mut Draws) -> u64 {
+    fn cycles(&self, draws: &mut SplitMix64) -> u64 {
         let OnOff { alpha, beta, r1, .. } = *self;
         // What can happen in a cycle after one that was on: off, a message, or nothing; the last again and again.
         let something = beta + (1.0 - beta) * r1;
         let mut cycles = 0u64;
         loop {
-            cycles = cycles.saturating_add(geometric(something, draws.bits()));
+            cycles = cycles.saturating_add(geometric(something, draws.next_u64()));
             if draws.unit() * something >= beta {
                 return cycles;
             }
             // Off from here on; the cycle in which it comes on again may have a message.
-            cycles = cycles.saturating_add(geometric(alpha, draws.bits()));
+            cycles = cycles.saturating_add(geometric(alpha, draws.next_u64()));
             if draws.unit() < r1 {
                 return cycles;
             }
@@ -137,7 +142,7 @@ fn positive_unit(draw: u64) -> f64 {
 
 impl Arrival {
     /// The time to the next message, 1 ps at least, for gaps of `mean` on average; `draw` is 64
-    /// random bits, used up. At most [`Time::LONGEST`].
+    /// random bits, used up. At most [`Time::BEYOND`].
     #[inline]
     pub fn gap(self, mean: Time, draw: u64) -> Time {
         let gap = match self {
@@ -150,9 +155,9 @@ impl Arrival {
                 let p = period.0 as f64 / mean.0.max(1) as f64;
                 period.0.saturating_mul(geometric(p, draw))
             }
-            Arrival::OnOff(process) => process.period.0.saturating_mul(process.cycles(&mut Draws::new(draw))),
+            Arrival::OnOff(process) => process.period.0.saturating_mul(process.cycles(&mut SplitMix64(draw))),
         };
-        Time(gap.clamp(1, Time::LONGEST.0))
+        Time(gap.clamp(1, Time::BEYOND.0))
     }
 
     /// The time from the start of a source at `start` to its first message. Fixed gaps begin with a random share of one,
@@ -168,11 +173,11 @@ impl Arrival {
             Arrival::Bernoulli { period } => edge(period).0.saturating_add(self.gap(mean, draw).0),
             Arrival::OnOff(process) => {
                 // On or off as in the long run.
-                let mut draws = Draws::new(draw);
+                let mut draws = SplitMix64(draw);
                 let (alpha, beta) = (process.alpha, process.beta);
                 let mut cycles = 0u64;
                 if draws.unit() * (alpha + beta) >= alpha {
-                    cycles = geometric(alpha, draws.bits());
+                    cycles = geometric(alpha, draws.next_u64());
                 }
                 let cycles = cycles.saturating_add(process.cycles(&mut draws));
                 edge(process.period)
@@ -180,7 +185,7 @@ impl Arrival {
                     .saturating_add(process.period.0.saturating_mul(cycles))
             }
         };
-        Time(first.min(Time::LONGEST.0))
+        Time(first.min(Time::BEYOND.0))
     }
 }
 
@@ -223,7 +228,7 @@ pub struct Bursts {
 
 impl Bursts {
     /// When the message after the one at `at` is created, `gap` of burst time later, for a source that
-    /// started at `start`. At most [`Time::LONGEST`].
+    /// started at `start`. At most [`Time::BEYOND`].
     #[inline]
     pub fn after(&self, start: Time, at: Time, gap: Time) -> Time {
         let on = u128::from(self.on.0.max(1));
@@ -231,7 +236,7 @@ impl Bursts {
         let elapsed = u128::from(at.saturating_sub(start).0);
         let active = elapsed / period * on + (elapsed % period).min(on) + u128::from(gap.0);
         let next = u128::from(start.0) + active / on * period + active % on;
-        Time(next.min(u128::from(Time::LONGEST.0)) as u64)
+        Time(next.min(u128::from(Time::BEYOND.0)) as u64)
     }
 }
 
@@ -297,7 +302,9 @@ mod tests {
         assert_eq!(at - start, ns(4_000));
         // A gap of many bursts is one of them.
         assert_eq!(bursts.after(start, start, ns(25)), start + ns(85));
-        assert_eq!(bursts.after(start, start, Time::LONGEST), Time::LONGEST);
+        // What does not fit is beyond the end of every run, never at it.
+        assert_eq!(bursts.after(start, start, Time::LONGEST), Time::BEYOND);
+        assert_eq!(Arrival::Exponential.gap(Time::LONGEST, 0), Time::BEYOND);
     }
 
     /// Gaps in cycles, of 1 ns each.

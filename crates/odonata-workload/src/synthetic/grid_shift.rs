@@ -1,24 +1,25 @@
 //! Patterns on a grid of routers in which every rank has one destination.
 
 use crate::grid::{Grid, balanced};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// Where a rank at coordinates `c` of a grid with extents `k` sends, dimension by dimension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Where a rank at a router with coordinates c of a grid with extents k sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "GridStep")]
 pub enum Step {
-    /// To `c + 1` modulo `k` in every dimension (BookSim 2, `neighbor`).
+    /// To c + 1 (modulo k) in every dimension.
     Neighbour,
-    /// To `c + floor(k / 2)` modulo `k` in every dimension, the far end of the diagonal: every message crosses the bisection
-    /// (of an even extent; the torus diagonal of the CODES studies).
+    /// To c + k / 2, rounded down (modulo k), in every dimension: the far end of the diagonal, across the bisection.
     Diagonal,
-    /// To `c + ceil(k / 2) - 1` modulo `k` in every dimension (Dally and Towles, table 3.1).
+    /// To c + k / 2, rounded up, - 1 (modulo k) in every dimension.
     Tornado,
-    /// To `c + 1` modulo `k` in the first dimension of extent 2 or more, nowhere else.
+    /// To c + 1 (modulo k) in the first dimension that is longer than 1, nowhere else.
     Next,
-    /// Coordinates in reverse order: `(x, y)` to `(y, x)`. Extents must read the same both ways.
+    /// Coordinates in reverse order, (x, y) to (y, x).
     Transpose,
-    /// Coordinates complemented and in reverse order: `(x, y)` to `(k_y - 1 - y, k_x - 1 - x)` (dimension complement reverse, DCR:
-    /// McDonald, Isaev, Flores, Davis, Kim, "Practical and efficient incremental adaptive routing for HyperX networks",
-    /// SC 2019). Extents must read the same both ways.
+    /// Coordinates complemented and in reverse order, (x, y) to (k - 1 - y, k - 1 - x): DCR of the HyperX.
     ComplementReverse,
 }
 

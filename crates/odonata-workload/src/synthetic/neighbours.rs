@@ -2,20 +2,23 @@
 
 use super::below;
 use crate::grid::{Grid, balanced};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// Which ranks of a grid are neighbours. All are different: where an extent of 2 lets both steps around a
-/// torus lead to the same rank, it is one neighbour.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Which ranks of a grid are neighbours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Reach {
     /// Those across a face: up to 2 per dimension.
     #[default]
     Faces,
-    /// Those across a face, an edge or a corner: up to `3^d - 1` in `d` dimensions, 26 in three.
+    /// Those across a face, an edge or a corner: up to 26 in three dimensions.
     Box,
 }
 
 /// Which neighbour gets the next message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Turn {
     /// Each with equal probability.
     #[default]

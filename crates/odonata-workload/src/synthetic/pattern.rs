@@ -8,6 +8,8 @@
 //! | all-to-all | `s + 1`, `s + 2`, ..., `s - 1`, again and again (modulo `n`) | none |
 //! | neighbours | a neighbour on a grid, at random or in turn | none |
 //! | tornado | `s + ceil(k / 2) - 1` (modulo `k`) in every dimension, of extent `k`, of a grid | none |
+//! | badperm-yarc | column `i` of a square for rows `i`, any row alike | none |
+//! | matrix | by the weights of a [`TrafficMatrix`] | those without a weight |
 //! | transpose | column and row of a square swapped | the diagonal, `sqrt(n)` ranks |
 //! | bit complement | all bits inverted | none |
 //! | bit reverse | bits in reverse order | palindromes, `2^ceil(b / 2)` of `2^b` ranks |
@@ -26,7 +28,9 @@
 
 use std::sync::Arc;
 
-use super::{GridShift, Neighbours, Tornado, below};
+use odonata_units::Number;
+
+use super::{GridShift, Neighbours, Tornado, TrafficMatrix, below};
 
 /// Where messages go.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,6 +90,11 @@ pub enum Pattern {
     },
     /// To one other on a grid of routers.
     GridShift(GridShift),
+    /// From row `i` of a square to all ranks of column `i` alike: on a flattened butterfly all that a row of routers sends goes over
+    /// few cables of one column (BookSim 2, `badperm_yarc`).
+    BadpermYarc,
+    /// By weights.
+    Matrix(TrafficMatrix),
 }
 
 impl Pattern {
@@ -149,7 +158,7 @@ impl Pattern {
                 }
             }
             Pattern::HotSpot { share, .. } if !(*share > 0.0 && *share <= 1.0) => {
-                Err(format!("a share of {share}: expected above 0, at most 1"))
+                Err(format!("a share of {}: expected above 0, at most 1", Number(*share)))
             }
             Pattern::HotSpot { targets, .. } => distinct(targets, ranks),
             Pattern::Incast { targets } if targets.len() as u64 >= u64::from(ranks) => {
@@ -158,10 +167,10 @@ impl Pattern {
             Pattern::Incast { targets } => distinct(targets, ranks),
             Pattern::Neighbours(neighbours) => same_ranks(neighbours.ranks(), ranks),
             Pattern::Tornado(tornado) => same_ranks(tornado.ranks(), ranks),
-            Pattern::Transpose => match ranks.isqrt() {
+            Pattern::Transpose | Pattern::BadpermYarc => match ranks.isqrt() {
                 side if side * side == ranks => Ok(()),
                 side => Err(format!(
-                    "transpose needs a square number of ranks, such as {} or {}, not {ranks}",
+                    "rows and columns need a square number of ranks, such as {} or {}, not {ranks}",
                     u64::from(side).pow(2),
                     u64::from(side + 1).pow(2)
                 )),
@@ -185,6 +194,12 @@ impl Pattern {
             )),
             Pattern::Shift { .. } => Ok(()),
             Pattern::GridShift(shift) => same_ranks(shift.ranks(), ranks),
+            Pattern::Matrix(matrix) => match matrix.itself() {
+                Some(rank) => Err(format!(
+                    "rank {rank} sends to itself: expected no such pair, or self = true"
+                )),
+                None => same_ranks(matrix.ranks(), ranks),
+            },
         }
     }
 
@@ -192,6 +207,7 @@ impl Pattern {
     pub fn sends(&self, rank: u32, ranks: u32) -> bool {
         match self {
             Pattern::Incast { targets } => !targets.contains(&rank),
+            Pattern::Matrix(matrix) => matrix.sends(rank),
             Pattern::Transpose
             | Pattern::BitComplement
             | Pattern::BitReverse
@@ -253,6 +269,16 @@ impl Pattern {
             }
             Pattern::Shift { by } => ((u64::from(rank) + u64::from(*by)) % u64::from(ranks.max(1))) as u32,
             Pattern::GridShift(shift) => shift.destination(rank).min(last),
+            Pattern::BadpermYarc => {
+                let side = ranks.isqrt().max(1);
+                let (row, column) = (rank / side, rank % side);
+                let chosen = match row == column {
+                    true => uniform(row, side, draw),
+                    false => below(side, draw),
+                };
+                chosen.saturating_mul(side).saturating_add(row).min(last)
+            }
+            Pattern::Matrix(matrix) => matrix.destination(rank, draw).min(last),
         }
     }
 
@@ -278,6 +304,13 @@ impl Pattern {
                 ((u64::from(rank) + step) % u64::from(ranks.max(1))) as u32
             }
             Pattern::Asymmetric => rank % (ranks / 2).max(1) + below(2, draw) * (ranks / 2),
+            Pattern::BadpermYarc => {
+                let side = ranks.isqrt().max(1);
+                below(side, draw)
+                    .saturating_mul(side)
+                    .saturating_add(rank / side)
+                    .min(ranks.saturating_sub(1))
+            }
             _ => self.destination(rank, ranks, draw, sequence),
         }
     }
@@ -332,7 +365,7 @@ fn hot_spot(targets: &[u32], share: f64, rank: u32, ranks: u32, draw: u64) -> u3
     }
 }
 
-fn same_ranks(grid: u32, ranks: u32) -> Result<(), String> {
+pub(super) fn same_ranks(grid: u32, ranks: u32) -> Result<(), String> {
     if grid == ranks {
         return Ok(());
     }

@@ -5,12 +5,13 @@ use std::path::Path;
 use odonata_units::Time;
 
 use super::rules::{self, Entry};
-use super::trace;
 use super::traffic_classes;
-use super::workload::{Size, program, python, workload};
+use super::workload::{self, Size};
+use crate::placement::PlacementRule;
 use crate::scenario::error::Problem;
+use crate::scenario::job::Job;
 use crate::scenario::resolved as r;
-use crate::scenario::written as w;
+use crate::scenario::workload::{Trace, Workload};
 
 /// Most ranks of all jobs together; each takes memory before the first event.
 const MOST_RANKS: u64 = 1 << 24;
@@ -22,7 +23,7 @@ const MOST_WORDS: u64 = u32::MAX as u64;
 pub(super) const MOST_JOBS: usize = 30_000;
 
 /// Resolves the jobs, which may be none, of a scenario whose other parts are in `machine`.
-pub(super) fn jobs(jobs: Vec<w::Job>, machine: &r::Resolved, folder: &Path) -> Result<Vec<r::Job>, Problem> {
+pub(super) fn jobs(jobs: Vec<Job>, machine: &r::Resolved, folder: &Path) -> Result<Vec<Job>, Problem> {
     if jobs.len() > MOST_JOBS {
         let problem = format!("{} jobs", jobs.len());
         return Err(Problem::new(
@@ -32,16 +33,18 @@ pub(super) fn jobs(jobs: Vec<w::Job>, machine: &r::Resolved, folder: &Path) -> R
         ));
     }
     let (mut ranks, mut words) = (0, 0u64);
-    let mut resolved: Vec<r::Job> = Vec::new();
+    let mut resolved: Vec<Job> = Vec::new();
     let mut entries = Vec::new();
     for (number, job) in jobs.into_iter().enumerate() {
         let at = format!("jobs.{number}");
         let first = resolved.len();
         let count = members(&at, &job, first)?;
-        let trace = trace::open(&at, &job, folder)?;
+        let trace = workload::trace(&at, &job, folder, machine.run.memory_limit)?;
         for member in 0..count {
-            let (one, memory) = self::job(number, first + member, job.clone(), trace.as_ref(), machine, folder)?;
-            ranks += u64::from(one.ranks);
+            let mut one = job.clone();
+            one.entry = number as u32;
+            let memory = self::job(&mut one, first + member, trace.as_ref(), machine, folder)?;
+            ranks += u64::from(*one.ranks);
             if ranks > MOST_RANKS {
                 let problem = format!("{ranks} ranks in all");
                 return Err(Problem::new(
@@ -50,7 +53,7 @@ pub(super) fn jobs(jobs: Vec<w::Job>, machine: &r::Resolved, folder: &Path) -> R
                     format!("at most {MOST_RANKS} in all"),
                 ));
             }
-            words += u64::from(one.ranks) * memory;
+            words += u64::from(*one.ranks) * memory;
             if words > MOST_WORDS {
                 let problem = format!(
                     "{} ranks with {memory} words of memory each, {words} words in all jobs so far",
@@ -64,10 +67,10 @@ pub(super) fn jobs(jobs: Vec<w::Job>, machine: &r::Resolved, folder: &Path) -> R
             }
             resolved.push(one);
         }
-        let name = resolved[first].name.clone();
+        let name = resolved[first].name.to_string();
         if job.count.is_some() {
             for (member, one) in (0..).zip(&mut resolved[first..]) {
-                one.name = super::name(&format!("{at}.name"), format!("{name}-{member}"))?;
+                one.name = super::name(&format!("{at}.name"), format!("{name}-{member}"))?.into();
                 one.start = staggered(&at, &job, member)?;
             }
         }
@@ -75,8 +78,6 @@ pub(super) fn jobs(jobs: Vec<w::Job>, machine: &r::Resolved, folder: &Path) -> R
             at,
             name,
             jobs: first..first + count,
-            start_after: job.start_after,
-            until: job.until,
         });
     }
     rules::apply(entries, &mut resolved)?;
@@ -84,7 +85,7 @@ pub(super) fn jobs(jobs: Vec<w::Job>, machine: &r::Resolved, folder: &Path) -> R
 }
 
 /// How many jobs the table at `at` makes, after `before` others.
-fn members(at: &str, job: &w::Job, before: usize) -> Result<usize, Problem> {
+fn members(at: &str, job: &Job, before: usize) -> Result<usize, Problem> {
     let Some(count) = job.count else {
         return match job.stagger {
             Some(_) => Err(Problem::new(
@@ -104,7 +105,7 @@ fn members(at: &str, job: &w::Job, before: usize) -> Result<usize, Problem> {
             format!("1 to {most}: {MOST_JOBS} jobs in all"),
         ));
     }
-    if let w::Placement::Table(_) = job.placement {
+    if let PlacementRule::Table(_) = job.placement {
         let problem = "the jobs of an array cannot all have the same nodes";
         return Err(Problem::new(
             format!("{at}.placement"),
@@ -116,7 +117,7 @@ fn members(at: &str, job: &w::Job, before: usize) -> Result<usize, Problem> {
 }
 
 /// When job `member` of an array starts.
-fn staggered(at: &str, job: &w::Job, member: u64) -> Result<Time, Problem> {
+fn staggered(at: &str, job: &Job, member: u64) -> Result<Time, Problem> {
     let stagger = job.stagger.unwrap_or(Time::ZERO);
     let start = u128::from(job.start.0) + u128::from(stagger.0) * u128::from(member);
     match u64::try_from(start).map(Time) {
@@ -129,28 +130,23 @@ fn staggered(at: &str, job: &w::Job, member: u64) -> Result<Time, Problem> {
     }
 }
 
-/// The job of table number `entry`, which is number `number` of all jobs, and how many words of memory each of its ranks
-/// has; its name is that of its array.
+/// Fills in and checks `job`, which is number `number` of all jobs; how many words of memory each of its ranks has. Its name
+/// is that of its array. `trace` is what it replays.
 fn job(
-    entry: usize,
+    job: &mut Job,
     number: usize,
-    job: w::Job,
-    trace: Option<&r::Trace>,
+    trace: Option<&Trace>,
     machine: &r::Resolved,
     folder: &Path,
-) -> Result<(r::Job, u64), Problem> {
-    let at = format!("jobs.{entry}");
-    let ranks = match (job.ranks, trace) {
-        (Some(ranks), _) => ranks,
-        (None, Some(trace)) => trace.ranks(),
-        (None, None) => {
-            let key = format!("{at}.ranks");
-            return Err(Problem::new(
-                at,
-                "the key \"ranks\" is missing",
-                format!("the number of ranks, as {key}"),
-            ));
-        }
+) -> Result<u64, Problem> {
+    let at = format!("jobs.{}", job.entry);
+    if let Some(trace) = trace {
+        job.ranks.fill(trace.ranks());
+    }
+    let Some(&ranks) = job.ranks.given() else {
+        let key = format!("{at}.ranks");
+        let expected = format!("the number of ranks, as {key}");
+        return Err(Problem::new(at, "the key \"ranks\" is missing", expected));
     };
     if ranks == 0 || u64::from(ranks) > MOST_RANKS {
         let problem = format!("a job of {ranks} ranks");
@@ -160,6 +156,7 @@ fn job(
             format!("1 to {MOST_RANKS}"),
         ));
     }
+    odonata_units::within(format!("{at}.io_weight"), job.io_weight, 0.001, 1_000.0)?;
     if job.ranks_per_node == 0 {
         return Err(Problem::new(
             format!("{at}.ranks_per_node"),
@@ -171,47 +168,12 @@ fn job(
         ranks,
         ranks_per_node: job.ranks_per_node,
         number,
-        told: job.until.is_some(),
+        told: job.until.name().is_some(),
     };
-    let (list, table) = match (job.args, &job.program, &job.python) {
-        (None, _, _) => Default::default(),
-        (Some(w::Arguments::List(list)), Some(_), _) => (list, Default::default()),
-        (Some(w::Arguments::Table(table)), _, Some(_)) => (Vec::new(), table),
-        (Some(args), _, _) => {
-            let (problem, expected) = match args {
-                w::Arguments::List(_) => ("a list of arguments without a program", "the key program beside it"),
-                w::Arguments::Table(_) => (
-                    "a table of arguments without a Python function",
-                    "the key python beside it",
-                ),
-            };
-            return Err(Problem::new(format!("{at}.args"), problem, expected));
-        }
-    };
-    let (kind, workload) = match (job.workload, job.program, job.python, trace) {
-        (Some(written), None, None, None) => workload(&format!("{at}.workload"), size, written, machine)?,
-        (None, Some(file), None, None) => program(&format!("{at}.program"), ranks, (file, list), folder, machine)?,
-        (None, None, Some(name), None) => python(&format!("{at}.python"), ranks, (&name, table), folder)?,
-        (None, None, None, Some(trace)) => trace::workload(&at, ranks, trace, machine)?,
-        (written, program, python, trace) => {
-            let given = [
-                ("workload", written.is_some()),
-                ("program", program.is_some()),
-                ("python", python.is_some()),
-                ("trace", trace.is_some()),
-            ];
-            let given: Vec<&str> = given.iter().filter(|key| key.1).map(|key| key.0).collect();
-            let problem = if given.is_empty() {
-                "the key \"workload\" is missing".into()
-            } else {
-                format!("the keys {} say what it does", given.join(" and "))
-            };
-            let expected = "exactly one of the keys workload, program, python and trace";
-            return Err(Problem::new(at, problem, expected));
-        }
-    };
-    let synthetic = matches!(workload, r::Workload::Synthetic(_));
-    if job.until.is_some() && !synthetic {
+    workload::workload(&at, job, size, trace, machine, folder)?;
+    let kind = job.workload.kind();
+    let synthetic = matches!(*job.workload, Workload::Synthetic(_));
+    if size.told && !synthetic {
         let key = format!("{at}.until");
         return Err(Problem::new(key, format!("{kind} ends by itself"), "synthetic traffic"));
     }
@@ -228,52 +190,19 @@ fn job(
             error
         });
     }
-    let resolved = r::Job {
-        name: super::name(&format!("{at}.name"), job.name.unwrap_or_else(|| kind.into()))?,
-        entry: entry as u32,
-        ranks,
-        ranks_per_node: job.ranks_per_node,
-        start: job.start,
-        start_after: Vec::new(),
-        until: Vec::new(),
-        repeat: job.repeat,
-        placement: placement(&format!("{at}.placement"), job.placement, folder)?,
-        traffic_class: traffic_classes::of_job(&format!("{at}.traffic_class"), &job.traffic_class, &machine.network)?,
-        workload,
-    };
-    match resolved.program() {
+    super::check_name(&format!("{at}.name"), job.name.fill(kind.into()))?;
+    job.placement.resolve(&format!("{at}.placement"), folder)?;
+    traffic_classes::of_job(&format!("{at}.traffic_class"), &mut job.traffic_class, &machine.network)?;
+    match job.program() {
         Ok(program) => {
             let memory = program.map_or(0, |program| program.memory());
-            Ok((resolved, u64::from(crate::host::words(memory))))
+            Ok(u64::from(odonata_host::footprint::words(memory)))
         }
         // What is wrong with a single workload was found with it.
         Err(problem) => Err(Problem::new(
             format!("{at}.repeat"),
             problem,
             "fewer repetitions or phases",
-        )),
-    }
-}
-
-fn placement(at: &str, placement: w::Placement, folder: &Path) -> Result<r::PlacementRule, Problem> {
-    let table = match placement {
-        w::Placement::Contiguous => return Ok(r::PlacementRule::Contiguous),
-        w::Placement::Random => return Ok(r::PlacementRule::Random),
-        w::Placement::RandomRouter => return Ok(r::PlacementRule::RandomRouter),
-        w::Placement::RandomGroup => return Ok(r::PlacementRule::RandomGroup),
-        w::Placement::Table(table) => table,
-    };
-    match (table.nodes, table.clients, table.file, table.slot) {
-        (Some(nodes), None, None, None) => Ok(r::PlacementRule::Nodes(nodes)),
-        (None, Some(clients), None, None) => Ok(r::PlacementRule::Clients(clients)),
-        (None, None, Some(file), slot) => Ok(r::PlacementRule::File {
-            path: folder.join(file).display().to_string(),
-            slot: slot.unwrap_or(0),
-        }),
-        _ => Err(Problem::new(
-            at,
-            "no single rule",
-            "exactly one of nodes, clients, file (with slot)",
         )),
     }
 }

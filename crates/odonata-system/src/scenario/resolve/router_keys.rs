@@ -3,10 +3,11 @@
 //! Traffic classes, congestion control, wormhole switching and who waited for whom say so where they are resolved;
 //! `docs/router.md` has the table of all.
 
+use odonata_network::settings::Network;
+
 use crate::scenario::document::Document;
 use crate::scenario::error::Problem;
-use crate::scenario::resolved::{Algorithm, RouterModel};
-use crate::scenario::written as w;
+use crate::scenario::resolved::RouterModel;
 
 /// Keys of `network`, the models that take them, and what there is instead.
 const KEYS: [(&str, &[RouterModel], &str); 3] = [
@@ -32,7 +33,7 @@ const KEYS: [(&str, &[RouterModel], &str); 3] = [
 ///
 /// # Errors
 /// A key that the model does not take.
-pub(super) fn check(n: &w::Network, document: &Document) -> Result<(), Problem> {
+pub(super) fn check(n: &Network, document: &Document) -> Result<(), Problem> {
     let leftovers = document.leftovers("network", "router");
     for (name, models, instead) in KEYS {
         let key = format!("network.{name}");
@@ -45,19 +46,6 @@ pub(super) fn check(n: &w::Network, document: &Document) -> Result<(), Problem> 
         return Err(Problem::new(key, problem, expected));
     }
     Ok(())
-}
-
-/// Refuses bubble flow control where packets join the queue of an output without a look at the ring behind it.
-///
-/// # Errors
-/// The routing is bubble flow control and the routers are output-queued.
-pub(super) fn bubble(n: &w::Network, algorithm: Algorithm) -> Result<(), Problem> {
-    if algorithm != Algorithm::Bubble || n.router != RouterModel::OutputQueued {
-        return Ok(());
-    }
-    let problem = "output-queued routers keep no room free in a ring that is entered: bubble flow control can deadlock";
-    let expected = "network.router = \"input-queued\" or \"pipelined\", or algorithm = \"dimension-order\"";
-    Err(Problem::new("network.routing.algorithm", problem, expected))
 }
 
 #[cfg(test)]

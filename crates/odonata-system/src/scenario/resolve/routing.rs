@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use odonata_network::routing::algorithms;
+use odonata_network::settings::{Network, RoutingKey};
 use odonata_topology::LinkClass;
-use odonata_units::{Bytes, Time};
+use odonata_units::{Bytes, Number, Time};
 
 use super::{routing_keys, within};
 use crate::scenario::error::Problem;
 use crate::scenario::resolved as r;
-use crate::scenario::written as w;
 
 /// How the way up can be chosen, the default first.
 fn ways_up(algorithm: r::Algorithm) -> &'static [r::Up] {
@@ -24,15 +25,11 @@ const KEY: &str = "network.routing";
 /// What is known later than that is of no use.
 const LATEST: Time = Time::from_ns(1_000_000_000);
 
-/// Resolves the routing of `network` on a machine of `kind`. `leftovers` are keys that need not fit the algorithm.
-pub(super) fn routing(
-    network: &w::Network,
-    leftovers: &BTreeSet<String>,
-    links: &r::Links,
-    kind: &r::Kind,
-) -> Result<r::Routing, Problem> {
-    let known = kind.algorithms();
-    let algorithm = network.routing.algorithm.unwrap_or(known[0]);
+/// Fills in and checks the routing of `network` on a machine of `kind`. `leftovers` are keys that need not fit the
+/// algorithm.
+pub(super) fn routing(network: &mut Network, leftovers: &BTreeSet<String>, kind: &r::Kind) -> Result<(), Problem> {
+    let known: Vec<r::Algorithm> = algorithms(kind.family()).iter().map(|(name, _)| *name).collect();
+    let algorithm = *network.routing.algorithm.fill(known[0]);
     if !known.contains(&algorithm) {
         let problem = format!(
             "machines of kind {} have no routing \"{}\"",
@@ -43,7 +40,8 @@ pub(super) fn routing(
         let expected = format!("one of {}", names.join(", "));
         return Err(Problem::new(format!("{KEY}.algorithm"), problem, expected));
     }
-    let routing = &routing_keys::taken(&network.routing, leftovers, kind, algorithm)?;
+    routing_keys::take(&mut network.routing, leftovers, kind.family(), algorithm)?;
+    let routing = &network.routing;
     let ugal = algorithm == r::Algorithm::Ugal;
     let ways_up = ways_up(algorithm);
     if let Some(up) = routing.up.filter(|up| !ways_up.contains(up)) {
@@ -57,7 +55,7 @@ pub(super) fn routing(
     }
     match routing.vcs {
         Some(r::Vcs::All(count)) => {
-            within(&format!("{KEY}.vcs"), count, 1, 16)?;
+            within(format!("{KEY}.vcs"), count, 1, 16)?;
         }
         Some(vcs @ r::Vcs::Classes(_)) => {
             for class in LinkClass::ALL {
@@ -76,7 +74,8 @@ pub(super) fn routing(
     }
     let nonminimal = algorithm != r::Algorithm::Minimal;
     let refuse = routing.deadlock_check == r::DeadlockCheck::Refuse;
-    if routing.vc_rule == Some(r::VcRule::Codes) && routing.via == Some(r::Via::Router) && nonminimal && refuse {
+    if routing.vc_rule == Some(r::VcRule::Codes) && routing.via == Some(r::Intermediate::Router) && nonminimal && refuse
+    {
         let problem = "virtual channels by the rule of CODES on detours over a router can deadlock";
         let error = Problem::new(format!("{KEY}.vc_rule"), problem, "\"stage\", or via = \"group\"");
         return Err(error.hint("two local hops in the intermediate group would share virtual channel 2"));
@@ -92,56 +91,68 @@ pub(super) fn routing(
             error.hint("packets that reach their intermediate group share channels with those that leave theirs")
         );
     }
-    let takes = |key: &str| routing_keys::takes(kind, algorithm, key);
-    let told = knowledge_keys(network, routing, links, kind)?;
+    knowledge_keys(network, kind)?;
+    let takes = |key: RoutingKey| routing_keys::takes(kind.family(), algorithm, key);
+    let routing = &mut network.routing;
     let threshold = if ugal { Bytes::ZERO } else { Bytes::kib(16) };
     let bias = routing.bias.unwrap_or(if ugal { 1.0 } else { 2.0 });
-    let bias = within(&format!("{KEY}.bias"), bias, 0.0, 1_000.0)?;
-    let comparison = routing.comparison.unwrap_or(match ugal {
+    let bias = within(format!("{KEY}.bias"), bias, 0.0, 1_000.0)?;
+    let comparison = match ugal {
         true => r::Comparison::Sum,
         false => r::Comparison::Both,
-    });
-    let candidates = within(&format!("{KEY}.candidates"), routing.candidates.unwrap_or(2), 1, 64)?;
-    Ok(r::Routing {
-        algorithm,
-        knowledge: takes("knowledge").then(|| routing.knowledge.unwrap_or_default()),
-        knowledge_interval: told.interval,
-        knowledge_delay: told.delay,
-        congestion_factor: told.factor,
-        congestion_threshold: told.threshold,
-        up: routing.up.or(ways_up.first().copied()),
-        via: takes("via").then(|| routing.via.unwrap_or_default()),
-        threshold: takes("threshold").then(|| routing.threshold.unwrap_or(threshold)),
-        bias: takes("bias").then_some(bias),
-        comparison: takes("comparison").then_some(comparison),
-        weigh_hops: takes("weigh_hops").then(|| routing.weigh_hops.unwrap_or(ugal)),
-        candidates: takes("candidates").then_some(candidates),
-        selection: takes("selection").then(|| routing.selection.unwrap_or_default()),
-        divert: takes("divert").then(|| routing.divert.unwrap_or_default()),
-        vc_rule: takes("vc_rule").then(|| routing.vc_rule.unwrap_or_default()),
-        vcs: routing.vcs,
-        deadlock_check: routing.deadlock_check,
-    })
+    };
+    let candidates = within(format!("{KEY}.candidates"), routing.candidates.unwrap_or(2), 1, 64)?;
+    routing.up = routing.up.or(ways_up.first().copied());
+    fill(
+        &mut routing.knowledge,
+        takes(RoutingKey::Knowledge),
+        r::KnowledgeKind::default(),
+    );
+    fill(&mut routing.via, takes(RoutingKey::Via), r::Intermediate::default());
+    fill(&mut routing.threshold, takes(RoutingKey::Threshold), threshold);
+    fill(&mut routing.bias, takes(RoutingKey::Bias), bias);
+    fill(&mut routing.comparison, takes(RoutingKey::Comparison), comparison);
+    fill(&mut routing.weigh_hops, takes(RoutingKey::WeighHops), ugal);
+    let compares = routing.up.is_none_or(|up| up == r::Up::Adaptive);
+    if !compares && leftovers.contains(RoutingKey::Candidates.name()) {
+        routing.candidates = None;
+    }
+    if routing.candidates.is_some() && !compares {
+        let problem = "ways up that are not adaptive are not compared";
+        return Err(Problem::new(
+            format!("{KEY}.candidates"),
+            problem,
+            "no such key, or up = \"adaptive\"",
+        ));
+    }
+    fill(
+        &mut routing.candidates,
+        takes(RoutingKey::Candidates) && compares,
+        candidates,
+    );
+    fill(
+        &mut routing.selection,
+        takes(RoutingKey::Selection),
+        r::Selection::default(),
+    );
+    fill(&mut routing.divert, takes(RoutingKey::Divert), r::Divert::default());
+    fill(&mut routing.vc_rule, takes(RoutingKey::VcRule), r::VcRule::default());
+    Ok(())
 }
 
-/// What goes with the knowledge of other routers' ports, and only with it.
-#[derive(Default)]
-struct Known {
-    interval: Option<Time>,
-    delay: Option<Time>,
-    factor: Option<f64>,
-    threshold: Option<Bytes>,
+/// Gives a key its default if the algorithm takes it; what it does not take was left out before.
+fn fill<T>(key: &mut Option<T>, taken: bool, default: T) {
+    if taken {
+        key.get_or_insert(default);
+    }
 }
 
-fn knowledge_keys(
-    network: &w::Network,
-    routing: &w::Routing,
-    links: &r::Links,
-    kind: &r::Kind,
-) -> Result<Known, Problem> {
+/// Fills in and checks what goes with the knowledge of other routers' ports, and only with it.
+fn knowledge_keys(network: &mut Network, kind: &r::Kind) -> Result<(), Problem> {
+    let (routing, links) = (&mut network.routing, &network.links);
     let knowledge = routing.knowledge.unwrap_or_default();
-    let bits = knowledge == r::Knowledge::Piggyback;
-    let told = bits || knowledge == r::Knowledge::Global;
+    let bits = knowledge == r::KnowledgeKind::Piggyback;
+    let told = bits || knowledge == r::KnowledgeKind::Global;
     let keys = [
         ("knowledge_interval", routing.knowledge_interval.is_some(), told),
         ("knowledge_delay", routing.knowledge_delay.is_some(), told),
@@ -157,42 +168,31 @@ fn knowledge_keys(
         return Err(Problem::new(format!("{KEY}.{key}"), problem, expected));
     }
     if !told {
-        return Ok(Known::default());
+        return Ok(());
     }
     // The shortest way from the routers with global ports to those with nodes.
-    let way = match kind {
-        r::Kind::Dragonfly(_) | r::Kind::DragonflyPlus(_) => links.local.latency,
-        r::Kind::Dragonfly2d(d) => match (d.rows, d.columns) {
-            (1, _) => links.local.latency,
-            (_, 1) => links.column.latency,
-            _ => Time(links.local.latency.0.saturating_add(links.column.latency.0)),
-        },
-        _ => {
-            let problem = format!(
-                "machines of kind {} have no groups that share global links",
-                kind.name()
-            );
-            return Err(Problem::new(format!("{KEY}.knowledge"), problem, "\"local\""));
-        }
+    let Some(way) = kind.way_in_a_group() else {
+        let problem = format!(
+            "machines of kind {} have no groups that share global links",
+            kind.name()
+        );
+        return Err(Problem::new(format!("{KEY}.knowledge"), problem, "\"local\""));
     };
-    let delay = routing.knowledge_delay.unwrap_or(way);
+    let latencies = way.iter().map(|&class| links.of(class).latency.0);
+    let way = Time(latencies.fold(0, u64::saturating_add));
     let most = way.max(LATEST);
-    let interval = routing.knowledge_interval.unwrap_or(Time::from_ns(100));
-    let interval = within(&format!("{KEY}.knowledge_interval"), interval, Time(1), LATEST)?;
-    let delay = within(&format!("{KEY}.knowledge_delay"), delay, way, most)?;
-    let mut known = Known {
-        interval: Some(interval),
-        delay: Some(delay),
-        ..Known::default()
-    };
+    let interval = *routing.knowledge_interval.get_or_insert(Time::from_ns(100));
+    within(format!("{KEY}.knowledge_interval"), interval, Time(1), LATEST)?;
+    let delay = *routing.knowledge_delay.get_or_insert(way);
+    within(format!("{KEY}.knowledge_delay"), delay, way, most)?;
     if bits {
         let global = &links.global;
         let round = global.latency.seconds() + network.router_delay.seconds() + global.credit_delay.seconds();
         let on_the_way = (global.bandwidth.0 * round).min((1_u64 << 40) as f64) as u64;
         let threshold = Bytes(on_the_way + 2 * network.packet.0);
-        let factor = routing.congestion_factor.unwrap_or(1.5);
-        known.factor = Some(within(&format!("{KEY}.congestion_factor"), factor, 0.0, 1_000.0)?);
-        known.threshold = Some(routing.congestion_threshold.unwrap_or(threshold));
+        let factor = Number(*routing.congestion_factor.get_or_insert(1.5));
+        within(format!("{KEY}.congestion_factor"), factor, Number(0.0), Number(1_000.0))?;
+        routing.congestion_threshold.get_or_insert(threshold);
     }
-    Ok(known)
+    Ok(())
 }

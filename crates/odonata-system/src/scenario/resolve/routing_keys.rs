@@ -1,172 +1,109 @@
 //! Which keys of `network.routing` go with which algorithm, on which machines.
 //!
-//! [`KEYS`] is the one table of it: keys that the chosen algorithm has no use for are refused by it, and the table of
-//! `docs/routing.md` is held against it. Keys that it does not list go with every algorithm (`algorithm`, `vcs`,
-//! `deadlock_check`).
+//! Every family says it of its own algorithms ([`algorithms`]). Keys that the chosen algorithm has no use for are refused by
+//! it, and the table of `docs/routing.md` is held against it. Keys that are no [`RoutingKey`] go with every algorithm.
 
 use std::collections::BTreeSet;
 
+use odonata_network::routing::algorithms;
+use odonata_network::settings::{Routing, RoutingKey};
+use odonata_topology::FamilyName;
+
 use crate::scenario::error::Problem;
-use crate::scenario::resolved::{self as r, Algorithm};
-use crate::scenario::written as w;
+use crate::scenario::resolved::Algorithm;
 
-/// Kinds of machines, and which of their algorithms take a key.
-type Takers = (&'static [&'static str], &'static [Algorithm]);
-
-/// A key, who takes it, and where it is kept.
-struct Key {
-    name: &'static str,
-    takers: &'static [Takers],
-    given: fn(&w::Routing) -> bool,
-    forget: fn(&mut w::Routing),
+/// The algorithms of `family` that take `key`, in the order of the family.
+fn takers(family: FamilyName, key: RoutingKey) -> Vec<Algorithm> {
+    let takes = algorithms(family).into_iter().filter(|(_, keys)| keys.contains(&key));
+    takes.map(|(name, _)| name).collect()
 }
 
-macro_rules! keys {
-    ($($name:ident: $takers:expr;)*) => {
-        &[$(Key {
-            name: stringify!($name),
-            takers: $takers,
-            given: |routing| routing.$name.is_some(),
-            forget: |routing| routing.$name = None,
-        },)*]
-    };
+/// Whether `algorithm` takes `key` on machines of `family`.
+pub(super) fn takes(family: FamilyName, algorithm: Algorithm, key: RoutingKey) -> bool {
+    takers(family, key).contains(&algorithm)
 }
 
-const ONE_DIMENSIONAL: &[&str] = &["dragonfly"];
-const WITH_ROUTERS_BETWEEN: &[&str] = &["dragonfly", "dragonfly-2d"];
-const DRAGONFLIES: &[&str] = &["dragonfly", "dragonfly-2d", "dragonfly-plus"];
-const GRIDS: &[&str] = &["torus", "mesh"];
-const FLAT: &[&str] = &["slim-fly", "hyperx"];
-const ALL: &[&str] = &w::Machine::KINDS;
-
-/// Those that draw non-minimal paths and compare them.
-const COMPARING: &[Takers] = &[
-    (DRAGONFLIES, &[Algorithm::Ugal, Algorithm::ProgressiveAdaptive]),
-    (FLAT, &[Algorithm::Ugal]),
-];
-
-/// Those that hold a non-minimal path against a minimal one.
-const LEAVING: &[Takers] = &[
-    (DRAGONFLIES, &[Algorithm::Ugal, Algorithm::ProgressiveAdaptive]),
-    (&["slim-fly"], &[Algorithm::Ugal]),
-    (&["hyperx"], &[Algorithm::Ugal, Algorithm::Dal]),
-];
-
-/// Those whose source routers may be told of other routers' ports.
-const TOLD: &[Takers] = &[(DRAGONFLIES, &[Algorithm::Ugal])];
-
-const KEYS: &[Key] = keys! {
-    via: &[(
-        WITH_ROUTERS_BETWEEN,
-        &[Algorithm::Valiant, Algorithm::Ugal, Algorithm::ProgressiveAdaptive],
-    )];
-    candidates: COMPARING;
-    threshold: LEAVING;
-    bias: LEAVING;
-    comparison: LEAVING;
-    weigh_hops: LEAVING;
-    knowledge: &[(DRAGONFLIES, &[Algorithm::Ugal]), (FLAT, &[Algorithm::Ugal])];
-    knowledge_interval: TOLD;
-    knowledge_delay: TOLD;
-    congestion_factor: TOLD;
-    congestion_threshold: TOLD;
-    divert: &[(ONE_DIMENSIONAL, &[Algorithm::ProgressiveAdaptive])];
-    selection: &[(GRIDS, &[Algorithm::MinimalAdaptive])];
-    up: &[(&["fat-tree"], &[Algorithm::NearestCommonAncestor]), (ALL, &[Algorithm::UpDown])];
-    vc_rule: &[(
-        ONE_DIMENSIONAL,
-        &[
-            Algorithm::Minimal,
-            Algorithm::Valiant,
-            Algorithm::Ugal,
-            Algorithm::ProgressiveAdaptive,
-        ],
-    )];
-};
-
-/// Whether `algorithm` takes the key `name` on machines of `kind`.
-pub(super) fn takes(kind: &r::Kind, algorithm: Algorithm, name: &str) -> bool {
-    KEYS.iter()
-        .find(|key| key.name == name)
-        .is_none_or(|key| key.algorithms_on(kind.name()).any(|other| other == algorithm))
-}
-
-/// The keys of `routing` that `algorithm` takes on `kind`. Of the others those in `leftovers` are left out, which were
-/// written for another algorithm (see [`Document::leftovers`](crate::scenario::Document)).
+/// Leaves in `routing` the keys that `algorithm` takes on `family`. Of the others those in `leftovers` are left out, which
+/// were written for another algorithm (see [`Document::leftovers`](crate::scenario::Document)).
 ///
 /// # Errors
 /// Any other key that is given and that the algorithm does not take.
-pub(super) fn taken(
-    routing: &w::Routing,
+pub(super) fn take(
+    routing: &mut Routing,
     leftovers: &BTreeSet<String>,
-    kind: &r::Kind,
+    family: FamilyName,
     algorithm: Algorithm,
-) -> Result<w::Routing, Problem> {
-    let mut taken = routing.clone();
-    for key in KEYS {
-        if !(key.given)(routing) || takes(kind, algorithm, key.name) {
+) -> Result<(), Problem> {
+    for &key in RoutingKey::ALL {
+        if !key.is_given(routing) || takes(family, algorithm, key) {
             continue;
         }
-        if !leftovers.contains(key.name) {
-            return Err(key.refuse(kind.name(), algorithm));
+        if !leftovers.contains(key.name()) {
+            return Err(refuse(key, family, algorithm));
         }
-        (key.forget)(&mut taken);
+        key.forget(routing);
     }
-    Ok(taken)
+    Ok(())
 }
 
-impl Key {
-    fn algorithms_on(&self, kind: &str) -> impl Iterator<Item = Algorithm> {
-        let on_it = self.takers.iter().filter(move |(kinds, _)| kinds.contains(&kind));
-        on_it.flat_map(|(_, algorithms)| algorithms.iter().copied())
-    }
+fn refuse(key: RoutingKey, family: FamilyName, algorithm: Algorithm) -> Problem {
+    let here: Vec<String> = takers(family, key)
+        .into_iter()
+        .map(|algorithm| format!("{:?}", algorithm.name()))
+        .collect();
+    let expected = match here.as_slice() {
+        [] => format!("no such key; it is for {}", places(key)),
+        names => format!("no such key, or algorithm = {}", names.join(" or ")),
+    };
+    let problem = format!(
+        "the routing {:?} of machines of kind {} does not use it",
+        algorithm.name(),
+        family.key()
+    );
+    Problem::new(format!("network.routing.{}", key.name()), problem, expected)
+}
 
-    fn refuse(&self, kind: &str, algorithm: Algorithm) -> Problem {
-        let here: Vec<String> = self
-            .algorithms_on(kind)
-            .map(|algorithm| format!("{:?}", algorithm.name()))
-            .collect();
-        let expected = match here.as_slice() {
-            [] => format!("no such key; it is for {}", self.places()),
-            names => format!("no such key, or algorithm = {}", names.join(" or ")),
-        };
-        let problem = format!(
-            "the routing {:?} of machines of kind {kind} does not use it",
-            algorithm.name()
-        );
-        Problem::new(format!("network.routing.{}", self.name), problem, expected)
+/// Who takes `key`, in words: families that follow each other and agree together; last what every family has.
+fn places(key: RoutingKey) -> String {
+    let mut groups: Vec<(Vec<Algorithm>, Vec<&str>)> = Vec::new();
+    for &family in FamilyName::ALL {
+        let mut own = takers(family, key);
+        own.retain(|&name| name != Algorithm::UpDown);
+        match groups.last_mut() {
+            Some((algorithms, kinds)) if *algorithms == own => kinds.push(family.key()),
+            _ => groups.push((own, vec![family.key()])),
+        }
     }
-
-    /// Who takes it, in words.
-    fn places(&self) -> String {
-        let one = |(kinds, algorithms): &Takers| {
-            let algorithms: Vec<&str> = algorithms.iter().map(|algorithm| algorithm.name()).collect();
-            let kinds = match kinds.len() == ALL.len() {
-                true => "every machine".into(),
-                false => kinds.join(", "),
-            };
-            format!("{} on {kinds}", algorithms.join(", "))
-        };
-        self.takers.iter().map(one).collect::<Vec<_>>().join("; ")
+    groups.retain(|(algorithms, _)| !algorithms.is_empty());
+    if takes(FamilyName::ALL[0], Algorithm::UpDown, key) {
+        groups.push((vec![Algorithm::UpDown], vec!["every machine"]));
     }
+    let one = |(algorithms, kinds): &(Vec<Algorithm>, Vec<&str>)| {
+        let algorithms: Vec<&str> = algorithms.iter().map(|algorithm| algorithm.name()).collect();
+        format!("{} on {}", algorithms.join(", "), kinds.join(", "))
+    };
+    groups.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario;
+    use crate::scenario::{self, resolved as r};
 
-    const MACHINES: &[&str] = &[
-        "dragonfly = { groups = 5, routers_per_group = 4, nodes_per_router = 2, global_ports_per_router = 1 }",
-        "dragonfly-2d = { groups = 3, rows = 2, columns = 2, nodes_per_router = 1, global_ports_per_router = 1 }",
-        "dragonfly-plus = { groups = 3, leaves_per_group = 2, spines_per_group = 2, nodes_per_leaf = 1, \
-         global_ports_per_spine = 1 }",
-        "torus = { dims = [4, 4] }",
-        "mesh = { dims = [4, 4] }",
-        "fat-tree = { k = 2, n = 2 }",
-        "slim-fly = { q = 5 }",
-        "hyperx = { dims = [3, 3] }",
-    ];
+    const DRAGONFLY: &str =
+        "dragonfly = { groups = 5, routers_per_group = 4, nodes_per_router = 2, global_ports_per_router = 1 }";
+    const DRAGONFLY_2D: &str =
+        "dragonfly-2d = { groups = 3, rows = 2, columns = 2, nodes_per_router = 1, global_ports_per_router = 1 }";
+    const MESH: &str = "mesh = { dims = [4, 4] }";
+
+    /// A machine of every family but graphs.
+    fn machines() -> Vec<String> {
+        let first = |family: &FamilyName| {
+            let example = family.examples().first()?;
+            Some(format!("[machine.{}]\n{example}\n", family.key()))
+        };
+        FamilyName::ALL.iter().filter_map(first).collect()
+    }
 
     /// A value of each key that is possible wherever the key is.
     const VALUES: &[(&str, &str)] = &[
@@ -193,20 +130,24 @@ mod tests {
     #[test]
     fn a_key_is_accepted_where_the_algorithm_takes_it_and_nowhere_else() {
         let mut refused = 0;
-        for machine in MACHINES {
-            let kind = load(&format!("[machine]\n{machine}\n"), &[]).unwrap().machine.kind;
-            for algorithm in kind.algorithms() {
+        for machine in machines() {
+            let kind = load(&machine, &[]).unwrap().machine.kind;
+            for (algorithm, keys) in algorithms(kind.family()) {
                 for (key, value) in VALUES {
+                    let taken = keys.iter().any(|known| known.name() == *key);
+                    // Ways up are compared where they are adaptive.
+                    let compared = taken && *key == "candidates" && keys.iter().any(|known| known.name() == "up");
                     let text = format!(
-                        "[machine]\n{machine}\n[network.routing]\nalgorithm = {:?}\n{key} = {value}\n",
-                        algorithm.name()
+                        "[network.routing]\nalgorithm = {:?}\n{key} = {value}\n{}{machine}",
+                        algorithm.name(),
+                        if compared { "up = \"adaptive\"\n" } else { "" },
                     );
                     match load(&text, &[]) {
-                        Ok(_) => assert!(takes(&kind, algorithm, key), "{text}"),
+                        Ok(_) => assert!(taken, "{text}"),
                         Err(error) => {
                             refused += 1;
-                            assert!(!takes(&kind, algorithm, key), "{text}\n{error}");
-                            assert_eq!((error.key, error.line), (format!("network.routing.{key}"), Some(5)));
+                            assert!(!taken, "{text}\n{error}");
+                            assert_eq!((error.key, error.line), (format!("network.routing.{key}"), Some(3)));
                             assert_eq!(error.value.as_deref(), Some(*value));
                             assert!(error.expected.starts_with("no such key"), "{}", error.expected);
                         }
@@ -219,19 +160,18 @@ mod tests {
 
     #[test]
     fn a_refused_key_names_the_algorithms_that_take_it() {
-        let dragonfly = format!("[machine]\n{}\n[network.routing]\nbias = 3\n", MACHINES[0]);
+        let dragonfly = format!("[machine]\n{}\n[network.routing]\nbias = 3\n", DRAGONFLY);
         let error = load(&dragonfly, &[]).unwrap_err();
         assert_eq!(
             error.to_string(),
             "m.toml:4:8: network.routing.bias: the routing \"minimal\" of machines of kind dragonfly does not use it; \
              expected no such key, or algorithm = \"ugal\" or \"progressive-adaptive\""
         );
-        let mesh = format!("[machine]\n{}\n[network.routing]\ncandidates = 3\n", MACHINES[4]);
+        let mesh = format!("[machine]\n{}\n[network.routing]\nvia = \"group\"\n", MESH);
         let error = load(&mesh, &[]).unwrap_err();
         assert_eq!(
             error.expected,
-            "no such key; it is for ugal, progressive-adaptive on dragonfly, dragonfly-2d, dragonfly-plus; ugal on \
-             slim-fly, hyperx"
+            "no such key; it is for valiant, ugal, progressive-adaptive on dragonfly, dragonfly-2d"
         );
     }
 
@@ -255,7 +195,7 @@ mod tests {
 
         let file = format!(
             "[machine]\n{}\n[network.routing]\nalgorithm = \"ugal\"\nbias = 3.0\n",
-            MACHINES[0]
+            DRAGONFLY
         );
         let minimal = load(&file, &["network.routing.algorithm=minimal"]).unwrap();
         assert_eq!(minimal.network.routing.bias, None);
@@ -275,13 +215,13 @@ mod tests {
             let text = format!("[machine]\n{machine}\n[network.routing]\nvcs = {{ {class} = 2 }}\n");
             load(&text, &[]).map(|_| ())
         };
-        for (number, classes) in [
-            (0, "terminal local global"),
-            (1, "local column global"),
-            (4, "terminal local"),
+        for (machine, classes) in [
+            (DRAGONFLY, "terminal local global"),
+            (DRAGONFLY_2D, "local column global"),
+            (MESH, "terminal local"),
         ] {
             for class in ["terminal", "local", "global", "column"] {
-                let found = with(MACHINES[number], class);
+                let found = with(machine, class);
                 if classes.contains(class) {
                     found.unwrap_or_else(|error| panic!("{error}"));
                 } else if class != "terminal" {
@@ -299,8 +239,8 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/routing.md");
         let page = std::fs::read_to_string(path).unwrap();
         let mut table = String::from("| key | taken by |\n|---|---|\n");
-        for key in KEYS {
-            table += &format!("| `{}` | {} |\n", key.name, key.places());
+        for &key in RoutingKey::ALL {
+            table += &format!("| `{}` | {} |\n", key.name(), places(key));
         }
         assert!(
             page.contains(&table),

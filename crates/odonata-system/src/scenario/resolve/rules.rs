@@ -3,35 +3,37 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use odonata_units::OneOrMany;
+
 use crate::scenario::error::{Problem, nearest, quoted};
-use crate::scenario::resolved as r;
-use crate::scenario::written as w;
+use crate::scenario::job::{Job, OtherJobs};
+use crate::scenario::timeline::Timeline;
 
 /// Most pairs of jobs of which one waits for the other: two arrays of a thousand.
 const MOST_PAIRS: usize = 1 << 20;
 
-/// A table `[[jobs]]`: its key, its name, the jobs that it makes, and its rules.
+/// A table `[[jobs]]`: its key, its name, and the jobs that it makes.
 pub(super) struct Entry {
     pub(super) at: String,
     pub(super) name: String,
     pub(super) jobs: Range<usize>,
-    pub(super) start_after: Option<w::OneOrMany<String>>,
-    pub(super) until: Option<w::OneOrMany<String>>,
 }
 
-/// Gives the jobs in `resolved` the rules of their `entries`.
+/// Looks up the jobs that the rules of the jobs in `resolved`, which `entries` have made, name.
 ///
 /// # Errors
 /// Two jobs or arrays have the same name, a rule names a job that there is not, or jobs wait for each
 /// other.
-pub(super) fn apply(entries: Vec<Entry>, resolved: &mut [r::Job]) -> Result<(), Problem> {
+pub(super) fn apply(entries: Vec<Entry>, resolved: &mut [Job]) -> Result<(), Problem> {
     let names = names(&entries, resolved)?;
     let mut pairs = 0;
     for entry in entries {
-        for (key, rule) in [("start_after", entry.start_after), ("until", entry.until)] {
-            let Some(rule) = rule else { continue };
+        for key in ["start_after", "until"] {
             let at = format!("{}.{key}", entry.at);
-            let jobs = named(&at, rule, &names)?;
+            let jobs = match rule_of(&mut resolved[entry.jobs.start], key).name() {
+                Some(rule) => named(&at, rule, &names)?,
+                None => Vec::new(),
+            };
             pairs += jobs.len() * entry.jobs.len();
             if pairs > MOST_PAIRS {
                 let problem = format!("{pairs} pairs of jobs of which one waits for the other");
@@ -39,18 +41,60 @@ pub(super) fn apply(entries: Vec<Entry>, resolved: &mut [r::Job]) -> Result<(), 
                 return Err(error.hint("let the array wait for one job that waits for the others"));
             }
             for job in &mut resolved[entry.jobs.clone()] {
-                match key {
-                    "until" => job.until.clone_from(&jobs),
-                    _ => job.start_after.clone_from(&jobs),
-                }
+                rule_of(job, key).set(jobs.clone());
             }
         }
     }
     no_cycle(resolved)
 }
 
+/// Looks up the jobs that `timeline` names; all of `resolved` if it names none.
+///
+/// # Errors
+/// There is no such job, or none of them has such a rank.
+pub(super) fn timeline(timeline: &mut Timeline, resolved: &[Job]) -> Result<(), Problem> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for (number, job) in resolved.iter().enumerate() {
+        let array = job.count.and_then(|_| job.name.rsplit_once('-'));
+        match entries.get_mut(job.entry as usize) {
+            Some(entry) => entry.jobs.end = number + 1,
+            None => entries.push(Entry {
+                at: String::new(),
+                name: array.map_or(&**job.name, |(name, _)| name).to_owned(),
+                jobs: number..number + 1,
+            }),
+        }
+    }
+    let jobs = match timeline.jobs.name() {
+        Some(rule) => named("run.timeline.jobs", rule, &names(&entries, resolved)?)?,
+        None => (0..resolved.len() as u16).collect(),
+    };
+    let most = jobs
+        .iter()
+        .map(|&job| *resolved[usize::from(job)].ranks)
+        .max()
+        .unwrap_or(0);
+    timeline.jobs.set(jobs);
+    for (at, &rank) in timeline.ranks.iter().flatten().enumerate() {
+        if rank >= most {
+            let key = format!("run.timeline.ranks.{at}");
+            let expected = format!("0 to {}, the last rank of the largest of these jobs", most - 1);
+            return Err(Problem::new(key, format!("no job has a rank {rank}"), expected));
+        }
+    }
+    Ok(())
+}
+
+/// The rule of `job` at `key`.
+fn rule_of<'a>(job: &'a mut Job, key: &str) -> &'a mut OtherJobs {
+    match key {
+        "until" => &mut job.until,
+        _ => &mut job.start_after,
+    }
+}
+
 /// The jobs that each name stands for: those of an array, or one.
-fn names(entries: &[Entry], resolved: &[r::Job]) -> Result<BTreeMap<String, Range<usize>>, Problem> {
+fn names(entries: &[Entry], resolved: &[Job]) -> Result<BTreeMap<String, Range<usize>>, Problem> {
     let mut names: BTreeMap<String, (usize, Range<usize>)> = BTreeMap::new();
     let mut add = |at: usize, name: &str, jobs: Range<usize>| {
         let Some((first, _)) = names.insert(name.to_string(), (at, jobs)) else {
@@ -60,10 +104,10 @@ fn names(entries: &[Entry], resolved: &[r::Job]) -> Result<BTreeMap<String, Rang
         let error = Problem::new(format!("jobs.{at}.name"), problem, "a name for every job");
         let array = resolved
             .iter()
-            .any(|job| job.entry as usize == first && job.name != entries[first].name)
+            .any(|job| job.entry as usize == first && *job.name != entries[first].name)
             || resolved
                 .iter()
-                .any(|job| job.entry as usize == at && job.name != entries[at].name);
+                .any(|job| job.entry as usize == at && *job.name != entries[at].name);
         Err(if array {
             error.hint("an array NAME has the jobs NAME-0, NAME-1, ...")
         } else {
@@ -73,7 +117,7 @@ fn names(entries: &[Entry], resolved: &[r::Job]) -> Result<BTreeMap<String, Rang
     for (at, entry) in entries.iter().enumerate() {
         add(at, &entry.name, entry.jobs.clone())?;
         for number in entry.jobs.clone() {
-            if resolved[number].name != entry.name {
+            if *resolved[number].name != entry.name {
                 add(at, &resolved[number].name, number..number + 1)?;
             }
         }
@@ -82,9 +126,9 @@ fn names(entries: &[Entry], resolved: &[r::Job]) -> Result<BTreeMap<String, Rang
 }
 
 /// The jobs that the rule at key `at` names, ascending, each once.
-fn named(at: &str, rule: w::OneOrMany<String>, names: &BTreeMap<String, Range<usize>>) -> Result<Vec<u16>, Problem> {
+fn named(at: &str, rule: &OneOrMany<String>, names: &BTreeMap<String, Range<usize>>) -> Result<Vec<u16>, Problem> {
     let mut jobs = Vec::new();
-    for (key, name) in rule.keyed(at) {
+    for (key, name) in rule.clone().keyed(at) {
         let Some(range) = names.get(&name) else {
             const SHOWN: usize = 12;
             let mut list: Vec<&str> = names.keys().map(String::as_str).take(SHOWN).collect();
@@ -111,7 +155,7 @@ fn named(at: &str, rule: w::OneOrMany<String>, names: &BTreeMap<String, Range<us
 
 /// Checks that the jobs can be put in an order in which each comes after those that it waits for, for its
 /// start or for its end.
-fn no_cycle(jobs: &[r::Job]) -> Result<(), Problem> {
+fn no_cycle(jobs: &[Job]) -> Result<(), Problem> {
     #[derive(Clone, Copy, PartialEq)]
     enum Seen {
         Not,
@@ -122,7 +166,7 @@ fn no_cycle(jobs: &[r::Job]) -> Result<(), Problem> {
         jobs[job]
             .start_after
             .iter()
-            .chain(&jobs[job].until)
+            .chain(jobs[job].until.iter())
             .map(|&other| usize::from(other))
     };
     let mut seen = vec![Seen::Not; jobs.len()];
@@ -156,7 +200,7 @@ fn no_cycle(jobs: &[r::Job]) -> Result<(), Problem> {
     Ok(())
 }
 
-fn cycle(jobs: &[r::Job], path: Vec<usize>) -> Problem {
+fn cycle(jobs: &[Job], path: Vec<usize>) -> Problem {
     let (first, after) = (path[0], path.get(1).copied().unwrap_or(path[0]));
     let starts = jobs[first].start_after.contains(&(after as u16));
     let key = if starts { "start_after" } else { "until" };

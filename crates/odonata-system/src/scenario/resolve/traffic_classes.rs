@@ -1,60 +1,21 @@
-//! Traffic classes, and which jobs are in them.
+//! Which jobs are in which traffic class.
 
-use odonata_network::MOST_CLASSES;
+use odonata_network::settings::Network;
 
 use crate::scenario::error::Problem;
-use crate::scenario::resolved as r;
-use crate::scenario::written as w;
+use crate::scenario::job::JobClasses;
 
-/// Shares that add up to 1 in decimal numbers may be beyond it in binary ones.
-const ROUNDING: f64 = 1e-9;
-
-/// Resolves the classes of a network.
-pub(super) fn classes(n: &w::Network) -> Result<Vec<r::TrafficClass>, Problem> {
-    let key = "network.traffic_classes";
-    let most = usize::from(MOST_CLASSES);
-    if n.traffic_classes.len() > most {
-        let problem = format!("{} traffic classes", n.traffic_classes.len());
-        return Err(Problem::new(key, problem, format!("at most {most}")));
-    }
-    if n.traffic_classes.len() > 1 && n.router != r::RouterModel::InputQueued {
-        let problem = "only input-queued routers tell traffic classes apart";
-        return Err(Problem::new(
-            key,
-            problem,
-            "network.router = \"input-queued\", or one class",
-        ));
-    }
-    let mut resolved: Vec<r::TrafficClass> = Vec::new();
-    for (number, class) in n.traffic_classes.iter().enumerate() {
-        let at = format!("{key}.{number}");
-        let name = super::name(&format!("{at}.name"), class.name.clone())?;
-        if resolved.iter().any(|other| other.name == name) {
-            let problem = format!("a second class {name:?}");
-            return Err(Problem::new(format!("{at}.name"), problem, "a name of its own"));
-        }
-        let share = super::within(&format!("{at}.share"), class.share, 0.001, 1.0)?;
-        let before: f64 = resolved.iter().map(|other| other.share).sum();
-        if before + share > 1.0 + ROUNDING {
-            let problem = format!("the shares up to this one add up to {}", before + share);
-            return Err(Problem::new(format!("{at}.share"), problem, "at most 1 in all"));
-        }
-        resolved.push(r::TrafficClass {
-            name,
-            share,
-            priority: class.priority,
-        });
-    }
-    Ok(resolved)
-}
-
-/// The classes of a job, which the table at `at` names.
-pub(super) fn of_job(at: &str, job: &w::JobClasses, network: &r::Network) -> Result<r::JobClasses, Problem> {
+/// Looks up the classes of a job, which the table at `at` names.
+pub(super) fn of_job(at: &str, job: &mut JobClasses, network: &Network) -> Result<(), Problem> {
     let classes = &network.traffic_classes;
-    let find = |key: &str, name: &Option<String>| {
-        let Some(name) = name else { return Ok(0) };
-        if let Some(position) = classes.iter().position(|class| class.name == *name) {
-            return Ok(position as u8);
+    for (key, class) in [("mpi", &mut job.mpi), ("io", &mut job.io)] {
+        let position = match class.name() {
+            None => Some(0),
+            Some(name) => classes.iter().position(|class| class.name == *name),
+        };
+        if let Some(position) = position {
+            class.set(position as u8);
+            continue;
         }
         let expected = match classes.is_empty() {
             true => "a class of network.traffic_classes, of which there is none".into(),
@@ -63,15 +24,9 @@ pub(super) fn of_job(at: &str, job: &w::JobClasses, network: &r::Network) -> Res
                 format!("one of {}", names.join(", "))
             }
         };
-        let shown: String = name.chars().take(80).collect();
-        Err(Problem::new(
-            format!("{at}.{key}"),
-            format!("no traffic class {shown:?}"),
-            expected,
-        ))
-    };
-    Ok(r::JobClasses {
-        mpi: find("mpi", &job.mpi)?,
-        io: find("io", &job.io)?,
-    })
+        let shown: String = class.name().map_or("", String::as_str).chars().take(80).collect();
+        let problem = format!("no traffic class {shown:?}");
+        return Err(Problem::new(format!("{at}.{key}"), problem, expected));
+    }
+    Ok(())
 }

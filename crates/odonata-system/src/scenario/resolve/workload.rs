@@ -1,20 +1,29 @@
 //! Workloads: what a job does.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use odonata_workload::{Phases, conceptual};
+use odonata_conceptual::MOST_TEXT;
+use odonata_engine::Stream;
+use odonata_engine::random::Purpose;
+use odonata_trace_format::FormatError;
+use odonata_units::{Bytes, Number, SplitMix64};
+use odonata_workload::Phases;
+use odonata_workload::skeletons::{OfJob, Skeleton};
+use odonata_workload::synthetic::{self, PatternParams, Surroundings, SyntheticParams};
+use serde_json::{Map, Value};
 
-use super::traffic;
+use super::worst_case;
+use crate::formats::FORMATS;
+use crate::memory::{self, Need};
+use crate::placement::read_text;
 use crate::scenario::error::Problem;
+use crate::scenario::job::{Arguments, Job};
 use crate::scenario::resolved as r;
-use crate::scenario::written as w;
+use crate::scenario::workload::{ProgramFile, Python, PythonSource, Trace, Workload};
 
-/// Longest file that a program reads, in bytes.
-const LONGEST_DATA: usize = 16 << 20;
-
-/// Most polynomial orders of a Nekbone job.
-const MOST_ORDERS: usize = 1_000;
+/// What a recorded time can be multiplied by.
+const LARGEST_SCALE: f64 = 1e6;
 
 /// The size of a job, and what else its workload depends on.
 #[derive(Clone, Copy)]
@@ -27,77 +36,169 @@ pub(super) struct Size {
     pub(super) told: bool,
 }
 
-/// The workload at key `at`, which is one or a list of phases, with its name.
-pub(super) fn workload(
-    at: &str,
-    size: Size,
-    workload: w::OneOrMany<w::Workload>,
-    machine: &r::Resolved,
-) -> Result<(&'static str, r::Workload), Problem> {
-    let list = match workload {
-        w::OneOrMany::One(single) => return one(at, size, single, machine),
-        w::OneOrMany::Many(list) => list,
+/// The trace of the job at key `at`, opened, unless that takes more memory than there is, or than `limit`; `None` if it
+/// replays none.
+pub(super) fn trace(at: &str, job: &Job, folder: &Path, limit: Option<Bytes>) -> Result<Option<Trace>, Problem> {
+    let Some(path) = &job.trace else {
+        let of_traces = [
+            (
+                "compute_scale",
+                job.compute_scale.is_some(),
+                "only a trace has recorded times",
+            ),
+            (
+                "incomplete_trace",
+                job.incomplete_trace,
+                "only a trace can be incomplete",
+            ),
+        ];
+        return match of_traces.into_iter().find(|&(_, there, _)| there) {
+            Some((key, _, problem)) => Err(Problem::new(format!("{at}.{key}"), problem, "the key trace beside it")),
+            None => Ok(None),
+        };
     };
-    if list.is_empty() || list.len() > Phases::MOST {
-        let problem = format!("{} phases", list.len());
-        return Err(Problem::new(at, problem, format!("1 to {}", Phases::MOST)));
+    let scale = job.compute_scale.unwrap_or(1.0);
+    if !(0.0..=LARGEST_SCALE).contains(&scale) {
+        let problem = format!("{} is out of range", Number(scale));
+        return Err(Problem::new(
+            format!("{at}.compute_scale"),
+            problem,
+            format!("0 to {LARGEST_SCALE}"),
+        ));
     }
-    let mut phases = Vec::with_capacity(list.len());
-    for (at, phase) in w::OneOrMany::Many(list).keyed(at) {
-        let (kind, phase) = one(&at, size, phase, machine)?;
-        if matches!(phase, r::Workload::Synthetic(_)) {
-            let problem = Problem::new(
-                at,
-                format!("{kind} traffic cannot be a phase"),
-                "workloads that end by themselves",
-            );
-            return Err(problem.hint("give the traffic a job of its own"));
+    let path = folder.join(path);
+    if let Ok(format) = FORMATS.at(&path) {
+        let least = format.least_memory(&path);
+        if least > 0 {
+            Need::trace(format!("{at}.trace"), least).refuse(&memory::available(limit))?;
         }
-        phases.push(phase);
     }
-    Ok(("phases", r::Workload::Phases(phases)))
+    Trace::open(&path, scale, job.incomplete_trace)
+        .map(Some)
+        .map_err(|error| unreadable(at, error))
 }
 
-/// The coNCePTuaL program in `file` of `folder`.
-pub(super) fn program(
+/// That the trace of the job at key `at` cannot be read.
+fn unreadable(at: &str, mut error: FormatError) -> Problem {
+    let (incomplete, expected) = (error.incomplete, FORMATS.files());
+    if error.expected == expected {
+        // Said once.
+        error.expected.clear();
+    }
+    let problem = Problem::new(format!("{at}.trace"), error.to_string(), expected);
+    match incomplete {
+        true => problem.hint("incomplete_trace = true replays what there is of it"),
+        false => problem,
+    }
+}
+
+/// Fills in and checks what the job at key `at` does, whichever of its keys says so.
+pub(super) fn workload(
     at: &str,
-    ranks: u32,
-    (file, args): (String, Vec<String>),
-    folder: &std::path::Path,
+    job: &mut Job,
+    size: Size,
+    trace: Option<&Trace>,
     machine: &r::Resolved,
-) -> Result<(&'static str, r::Workload), Problem> {
-    let path = folder.join(&file);
-    let shown = path.display().to_string();
-    let read = |path: &std::path::Path, most: usize| crate::placement::read_text(path, most as u64);
-    let expected = "a program in coNCePTuaL, at most 4 MiB";
-    let source = read(&path, conceptual::MOST_TEXT)
-        .map_err(|problem| Problem::new(at, problem, expected).within(&shown, None))?;
-    let mut program = r::ProgramFile {
-        path: shown,
-        args,
-        seed: machine.seed,
-        source,
-        files: BTreeMap::new(),
+    folder: &Path,
+) -> Result<(), Problem> {
+    let (list, table) = match (job.args.take(), &job.program, &job.python) {
+        (None, _, _) => Default::default(),
+        (Some(Arguments::List(list)), Some(_), _) => (list, Default::default()),
+        (Some(Arguments::Table(table)), _, Some(_)) => (Vec::new(), table),
+        (Some(args), _, _) => {
+            let (problem, expected) = match args {
+                Arguments::List(_) => ("a list of arguments without a program", "the key program beside it"),
+                Arguments::Table(_) => (
+                    "a table of arguments without a Python function",
+                    "the key python beside it",
+                ),
+            };
+            return Err(Problem::new(format!("{at}.args"), problem, expected));
+        }
     };
-    let files = RefCell::new(BTreeMap::new());
-    let beside = |name: &str| {
-        let text = read(&path.with_file_name(name), LONGEST_DATA)?;
-        files.borrow_mut().insert(name.to_owned(), text.clone());
-        Ok(text)
+    if job.ignore_unknown_backend.is_some() && job.program.is_none() {
+        let key = format!("{at}.ignore_unknown_backend");
+        return Err(Problem::new(key, "no program", "the key program beside it"));
+    }
+    let given = [
+        ("workload", !job.workload.is_empty()),
+        ("program", job.program.is_some()),
+        ("python", job.python.is_some()),
+        ("trace", trace.is_some()),
+    ];
+    let given: Vec<&str> = given.iter().filter(|key| key.1).map(|key| key.0).collect();
+    if given.len() != 1 {
+        let problem = if given.is_empty() {
+            "the key \"workload\" is missing".into()
+        } else {
+            format!("the keys {} say what it does", given.join(" and "))
+        };
+        let expected = "exactly one of the keys workload, program, python and trace";
+        return Err(Problem::new(at, problem, expected));
+    }
+    if !job.workload.is_empty() {
+        let at = format!("{at}.workload");
+        if let Workload::Synthetic(traffic) = job.workload.value_mut()
+            && let PatternParams::Matrix { file } = &mut traffic.pattern
+            && let Some(path) = file.given().map(|file| folder.join(file))
+        {
+            *file = path.display().to_string().into();
+        }
+        return match job.workload.value_mut() {
+            Workload::Phases(list) => phases(&at, size, list, machine),
+            single => one(&at, size, single, machine),
+        };
+    }
+    let ranks = size.ranks;
+    let done_elsewhere = if let Some(file) = &job.program {
+        let settings = ProgramFile {
+            path: String::new(),
+            args: list,
+            ignore_unknown_backend: job.ignore_unknown_backend == Some(true),
+            seed: machine.seed,
+            source: String::new(),
+            files: BTreeMap::new(),
+        };
+        Workload::Program(ProgramFile::read(
+            &format!("{at}.program"),
+            &folder.join(file),
+            ranks,
+            settings,
+        )?)
+    } else if let Some(name) = &job.python {
+        python(&format!("{at}.python"), ranks, (name, table), folder)?
+    } else if let Some(trace) = trace {
+        Workload::Trace(replayed(at, ranks, trace, machine)?)
+    } else {
+        return Ok(());
     };
-    let result = program.program_with(ranks, &beside).map(|_| ());
-    program.files = files.into_inner();
-    result.map_err(|problem| Problem::new(at, problem, ""))?;
-    Ok(("program", r::Workload::Program(program)))
+    job.workload.fill(done_elsewhere);
+    Ok(())
+}
+
+/// `trace` as the workload of the job at key `at`, which has `ranks` ranks.
+fn replayed(at: &str, ranks: u32, trace: &Trace, machine: &r::Resolved) -> Result<Trace, Problem> {
+    if ranks != trace.ranks() {
+        let problem = format!("{ranks} ranks, but the trace has {}", trace.ranks());
+        return Err(Problem::new(
+            format!("{at}.ranks"),
+            problem,
+            "the ranks of the trace, or no such key",
+        ));
+    }
+    if trace.does_io() && machine.storage.is_none() {
+        let problem = Problem::new(
+            format!("{at}.trace"),
+            "the trace does I/O, but the machine has no servers",
+            "",
+        );
+        return Err(problem.hint("add a table [storage]"));
+    }
+    Ok(trace.clone())
 }
 
 /// The Python function `name`, as "file:function", of `folder`.
-pub(super) fn python(
-    at: &str,
-    ranks: u32,
-    (name, args): (&str, serde_json::Map<String, serde_json::Value>),
-    folder: &std::path::Path,
-) -> Result<(&'static str, r::Workload), Problem> {
+fn python(at: &str, ranks: u32, (name, args): (&str, Map<String, Value>), folder: &Path) -> Result<Workload, Problem> {
     let expected = "\"FILE.py:FUNCTION\", a generator function of rank and ranks";
     let Some((file, function)) = name
         .rsplit_once(':')
@@ -110,88 +211,141 @@ pub(super) fn python(
         (file.to_owned(), String::new())
     } else {
         let path = folder.join(file);
-        let source = crate::placement::read_text(&path, conceptual::MOST_TEXT as u64)
+        let source = read_text(&path, MOST_TEXT as u64)
             .map_err(|problem| Problem::new(at, problem, expected).within(path.display().to_string(), None))?;
         (path.display().to_string(), source)
     };
-    let source = r::PythonSource {
+    let source = PythonSource {
         path,
         function: function.to_owned(),
         args,
         source,
     };
-    match r::Python::new(source, ranks) {
-        Ok(python) => Ok(("python", r::Workload::Python(python))),
+    match Python::new(source, ranks) {
+        Ok(python) => Ok(Workload::Python(python)),
         Err(problem) => Err(Problem::new(at, problem, expected)),
     }
 }
 
-/// Whether a workload needs storage servers.
-fn does_io(workload: &r::Workload) -> bool {
-    matches!(workload, r::Workload::Checkpoint(_) | r::Workload::Cosmoflow(_))
-}
-
-fn one(
-    at: &str,
-    size: Size,
-    workload: w::Workload,
-    machine: &r::Resolved,
-) -> Result<(&'static str, r::Workload), Problem> {
-    let ranks = size.ranks;
-    let (kind, resolved) = match workload {
-        w::Workload::Milc(milc) => ("milc", r::Workload::Milc(milc)),
-        w::Workload::Nekbone(nekbone) => ("nekbone", r::Workload::Nekbone(nekbone)),
-        w::Workload::Checkpoint(checkpoint) => ("checkpoint", r::Workload::Checkpoint(checkpoint)),
-        w::Workload::Cosmoflow(cosmoflow) => ("cosmoflow", r::Workload::Cosmoflow(cosmoflow)),
-        w::Workload::Stencil(stencil) => ("stencil", r::Workload::Stencil(stencil)),
-        traffic => {
-            let resolved = traffic::synthetic(at, size, traffic, machine)?;
-            (resolved.pattern.name(), r::Workload::Synthetic(resolved))
+/// Fills in and checks the phases at key `at`.
+fn phases(at: &str, size: Size, list: &mut [Workload], machine: &r::Resolved) -> Result<(), Problem> {
+    if list.is_empty() || list.len() > Phases::MOST {
+        let problem = format!("{} phases", list.len());
+        return Err(Problem::new(at, problem, format!("1 to {}", Phases::MOST)));
+    }
+    for (number, phase) in list.iter_mut().enumerate() {
+        let at = format!("{at}.{number}");
+        one(&at, size, phase, machine)?;
+        if matches!(phase, Workload::Synthetic(_)) {
+            let problem = format!("{} traffic cannot be a phase", phase.kind());
+            let problem = Problem::new(at, problem, "workloads that end by themselves");
+            return Err(problem.hint("give the traffic a job of its own"));
         }
-    };
-    if does_io(&resolved) && machine.storage.is_none() {
-        let problem = Problem::new(at, format!("{kind} does I/O, but the machine has no servers"), "");
-        return Err(problem.hint("add a table [storage]"));
     }
-    if let r::Workload::Nekbone(nekbone) = &resolved
-        && nekbone.orders.len() > MOST_ORDERS
-    {
-        let problem = format!("{} polynomial orders", nekbone.orders.len());
-        return Err(Problem::new(
-            format!("{at}.nekbone.orders"),
-            problem,
-            format!("at most {MOST_ORDERS}"),
-        ));
-    }
-    if let Err(problem) = resolved.program(ranks) {
-        // The extents are to blame if the workload runs without them.
-        let dims = without_dims(&resolved).is_some_and(|other| other.program(ranks).is_ok());
-        return Err(misfit(&format!("{at}.{kind}"), problem, dims, ranks));
-    }
-    Ok((kind, resolved))
+    readers_at_work(at, size, list)
 }
 
-/// A workload at key `at` that does not fit `ranks` ranks, because of its extents or for another reason.
-pub(super) fn misfit(at: &str, problem: String, dims: bool, ranks: u32) -> Problem {
-    if !dims {
-        return Problem::new(at, problem, "");
+/// That no phase at key `at` has readers beside a phase that asks for the time: ranks whose program does have one stream.
+fn readers_at_work(at: &str, size: Size, list: &[Workload]) -> Result<(), Problem> {
+    let reads_ahead = |phase: &&Workload| matches!(phase, Workload::Skeleton(Skeleton::DataLoader(_)));
+    let asks = |phase: &&Workload| matches!(phase.program(size.ranks), Ok(Some(program)) if program.memory() > 0);
+    match (list.iter().find(reads_ahead), list.iter().find(asks)) {
+        (Some(loader), Some(other)) => Err(Problem::new(
+            at,
+            format!(
+                "{} reads ahead, which it cannot beside {} in one list",
+                loader.kind(),
+                other.kind()
+            ),
+            "jobs of their own, one of which starts after the other: start_after",
+        )),
+        _ => Ok(()),
     }
-    let error = Problem::new(
-        format!("{at}.dims"),
-        problem,
-        format!("extents that make {ranks} ranks"),
-    );
-    error.hint("leave dims out for a balanced grid")
+}
+
+/// Fills in and checks a workload that is no list, at key `at`.
+fn one(at: &str, size: Size, workload: &mut Workload, machine: &r::Resolved) -> Result<(), Problem> {
+    let ranks = size.ranks;
+    if let Workload::Synthetic(traffic) = workload {
+        return synthetic(at, size, traffic, machine);
+    }
+    let kind = workload.kind();
+    if let Workload::Skeleton(skeleton) = workload {
+        if skeleton.parameters().does_io() && machine.storage.is_none() {
+            let problem = Problem::new(at, format!("{kind} does I/O, but the machine has no servers"), "");
+            return Err(problem.hint("add a table [storage]"));
+        }
+        let of_job = OfJob {
+            ranks_per_node: size.ranks_per_node,
+            seed: SplitMix64::named(machine.seed, [size.number as u64]).0,
+        };
+        skeleton.parameters_mut().of_job(of_job);
+        skeleton.parameters_mut().resolve(&format!("{at}.{kind}"), ranks)?;
+    }
+    let Err(problem) = workload.program(ranks) else {
+        return Ok(());
+    };
+    // The extents are to blame if the workload runs without them.
+    let at = format!("{at}.{kind}");
+    Err(
+        match without_dims(workload).is_some_and(|other| other.program(ranks).is_ok()) {
+            true => synthetic::wrong_dims(&at, problem, ranks),
+            false => Problem::new(at, problem, ""),
+        },
+    )
 }
 
 /// The same workload on a balanced grid, if it was given extents.
-fn without_dims(workload: &r::Workload) -> Option<r::Workload> {
+fn without_dims(workload: &Workload) -> Option<Workload> {
     let mut other = workload.clone();
     let given = match &mut other {
-        r::Workload::Milc(w) => w.dims.take().is_some(),
-        r::Workload::Nekbone(w) => w.dims.take().is_some(),
-        r::Workload::Stencil(w) => w.dims.take().is_some(),
+        Workload::Skeleton(skeleton) => skeleton.parameters_mut().take_dims(),
         _ => false,
     };
     given.then_some(other)
+}
+
+/// Fills in and checks the synthetic traffic at key `at`.
+fn synthetic(at: &str, size: Size, traffic: &mut SyntheticParams, machine: &r::Resolved) -> Result<(), Problem> {
+    let kind = format!("{at}.{}", traffic.pattern.name());
+    let itself = traffic.itself.given() == Some(&true);
+    traffic.pattern.resolve(&kind, size.ranks)?;
+    match &mut traffic.pattern {
+        PatternParams::NextGroup { ranks_per_group } => {
+            ranks_per_group.fill(worst_case::ranks_per_group(size, machine));
+        }
+        PatternParams::Permutation { targets, seed } if targets.is_empty() => {
+            targets.fill(permutation(at, size, seed.unwrap_or(machine.seed), itself)?);
+        }
+        PatternParams::WorstCase => {
+            traffic.pattern = worst_case::shape(size, machine)
+                .and_then(|shape| worst_case::pattern(&shape, size.ranks))
+                .map_err(|problem| Problem::new(&kind, problem, "a job that fills the machine"))?;
+            traffic.worst_case = true;
+        }
+        _ => {}
+    }
+    let around = Surroundings {
+        ranks: size.ranks,
+        told: size.told,
+        packet: machine.network.packet,
+        terminal: *machine.network.links.terminal.bandwidth,
+        cycle_ps: machine.network.clock.map(|clock| clock.ps()),
+        time_limit: machine.run.time_limit,
+    };
+    traffic.resolve(&kind, &around)
+}
+
+fn permutation(at: &str, size: Size, seed: u64, itself: bool) -> Result<Vec<u32>, Problem> {
+    // Apart from the streams of nodes, whose numbers are below 2^32, and different for every job.
+    let mut stream = Stream::new(seed, (1 << 32) + size.number as u64, Purpose::Destination);
+    let drawn = match itself {
+        true => Ok(synthetic::Pattern::any_permutation(size.ranks, |n| stream.below(n))),
+        false => synthetic::Pattern::permutation(size.ranks, |n| stream.below(n)),
+    };
+    match drawn {
+        Ok(synthetic::Pattern::Permutation { targets }) => Ok(targets.to_vec()),
+        Ok(_) => Ok(Vec::new()),
+        Err(problem) => Err(Problem::new(at, problem, "at least 2 ranks")),
+    }
 }

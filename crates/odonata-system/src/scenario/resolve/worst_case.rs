@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 
-use odonata_topology::Topology;
+use odonata_topology::{Topology, family};
 use odonata_workload::{Pattern, WorstCase};
 
 use super::workload::Size;
-use crate::family::Family;
-use crate::scenario::choices::GridStep;
 use crate::scenario::resolved as r;
+use odonata_storage::settings::Nodes;
+use odonata_units::Filled;
+use odonata_workload::synthetic::{PatternParams, Step};
 
 /// How many ranks a group of the machine has room for; storage servers and service nodes are left out.
 pub(super) fn ranks_per_group(size: Size, machine: &r::Resolved) -> u32 {
@@ -16,9 +17,9 @@ pub(super) fn ranks_per_group(size: Size, machine: &r::Resolved) -> u32 {
     let groups = (layout.groups_with_nodes().count() as u32).max(1);
     // Servers that are listed one by one are not in every group.
     let servers = match machine.storage.as_ref().map(|storage| &storage.nodes) {
-        Some(r::ServerNodes::PerGroup { count, .. }) => *count,
-        Some(nodes @ r::ServerNodes::Routers(_)) => nodes.nodes(layout).len() as u32 / groups,
-        _ => 0,
+        None | Some(Nodes { list: Some(_), .. } | Nodes { class: Some(_), .. }) => 0,
+        Some(nodes @ Nodes { routers: Some(_), .. }) => layout.servers(nodes).len() as u32 / groups,
+        Some(nodes) => nodes.per_group.unwrap_or(0),
     };
     let taken = servers + layout.service_nodes() / groups;
     let nodes = layout.group_sizes().1.saturating_sub(taken).max(1);
@@ -31,28 +32,29 @@ pub(super) fn ranks_per_group(size: Size, machine: &r::Resolved) -> u32 {
 /// Routers of a machine that has no groups have different numbers of nodes, or cannot all have a neighbour of their own.
 pub(super) fn shape(size: Size, machine: &r::Resolved) -> Result<WorstCase, String> {
     let of_router = |nodes: u32| nodes.saturating_mul(size.ranks_per_node);
-    Ok(match &machine.machine.kind {
-        r::Kind::Dragonfly(_) | r::Kind::Dragonfly2d(_) | r::Kind::DragonflyPlus(_) => WorstCase::Groups {
+    Ok(match machine.machine.kind.worst_case() {
+        family::WorstCase::NextGroup => WorstCase::Groups {
             ranks_per_group: ranks_per_group(size, machine),
         },
-        r::Kind::Torus(torus) | r::Kind::Mesh(torus) => WorstCase::Torus {
-            extents: torus.dims.clone(),
-            ranks_per_router: of_router(torus.nodes_per_router),
+        family::WorstCase::Tornado {
+            extents,
+            nodes_per_router,
+        } => WorstCase::Torus {
+            extents,
+            ranks_per_router: of_router(nodes_per_router),
         },
-        r::Kind::FatTree(tree) => {
-            let below = tree.down[..tree.down.len() - 1].iter();
-            let nodes = below.fold(1u32, |product, &children| product.saturating_mul(children));
-            WorstCase::Tree {
-                ranks_per_subtree: of_router(nodes),
-            }
-        }
-        r::Kind::HyperX(hyperx) => WorstCase::HyperX {
-            extents: hyperx.dims.clone(),
-            ranks_per_router: of_router(hyperx.nodes_per_router),
+        family::WorstCase::NextSubtree { nodes } => WorstCase::Tree {
+            ranks_per_subtree: of_router(nodes),
         },
-        // Of any other graph: to a neighbour that is nobody else's.
-        _ => {
-            let family = Family::new(&machine.machine)?;
+        family::WorstCase::NextInLine {
+            extents,
+            nodes_per_router,
+        } => WorstCase::HyperX {
+            extents,
+            ranks_per_router: of_router(nodes_per_router),
+        },
+        family::WorstCase::Neighbours => {
+            let family = machine.machine.build()?;
             let topology = family.topology();
             let nodes = topology.nodes() / topology.routers();
             if (0..topology.nodes()).any(|node| topology.node_router(node) != node / nodes.max(1)) {
@@ -125,35 +127,38 @@ fn partners(topology: &Topology) -> Result<Vec<u32>, String> {
 ///
 /// # Errors
 /// As [`WorstCase::pattern`].
-pub(super) fn pattern(shape: &WorstCase, ranks: u32) -> Result<r::Pattern, String> {
-    let grid = |step, extents: &[u32], ranks_per_router| r::Pattern::Grid {
-        step,
+pub(super) fn pattern(shape: &WorstCase, ranks: u32) -> Result<PatternParams, String> {
+    let grid = |step, extents: &[u32], ranks_per_router| PatternParams::Grid {
+        step: Filled::new(step),
         dims: Some(extents.to_vec()),
-        ranks_per_router,
+        ranks_per_router: Filled::new(ranks_per_router),
     };
     let checked = shape.pattern(ranks)?;
     Ok(match (shape, checked) {
-        (_, Pattern::Permutation { targets }) => r::Pattern::Permutation {
-            targets: targets.to_vec(),
+        (_, Pattern::Permutation { targets }) => PatternParams::Permutation {
+            targets: targets.to_vec().into(),
+            seed: None,
         },
-        (WorstCase::Groups { ranks_per_group }, _) => r::Pattern::NextGroup {
-            ranks_per_group: *ranks_per_group,
+        (WorstCase::Groups { ranks_per_group }, _) => PatternParams::NextGroup {
+            ranks_per_group: Filled::new(*ranks_per_group),
         },
-        (WorstCase::Tree { ranks_per_subtree }, _) => r::Pattern::Shift { by: *ranks_per_subtree },
+        (WorstCase::Tree { ranks_per_subtree }, _) => PatternParams::Shift {
+            by: Filled::new(*ranks_per_subtree),
+        },
         (
             WorstCase::Torus {
                 extents,
                 ranks_per_router,
             },
             _,
-        ) => grid(GridStep::Tornado, extents, *ranks_per_router),
+        ) => grid(Step::Tornado, extents, *ranks_per_router),
         (
             WorstCase::HyperX {
                 extents,
                 ranks_per_router,
             },
             _,
-        ) => grid(GridStep::Next, extents, *ranks_per_router),
+        ) => grid(Step::Next, extents, *ranks_per_router),
         (WorstCase::Neighbours { .. }, other) => return Err(format!("partners made {other:?}")),
     })
 }
@@ -162,6 +167,7 @@ pub(super) fn pattern(shape: &WorstCase, ranks: u32) -> Result<r::Pattern, Strin
 mod tests {
     use super::*;
     use odonata_units::{Bytes, Time};
+    use odonata_workload::synthetic::{SyntheticParams, table};
 
     /// In every graph that has such partners they are found: Slim Flies and a ring of three.
     #[test]
@@ -211,19 +217,12 @@ mod tests {
             },
         ];
         for shape in shapes {
-            let resolved = r::Synthetic {
-                pattern: pattern(&shape, 32).unwrap(),
-                worst_case: true,
-                bytes: Bytes(64),
-                mean_interval: Time::from_ns(1),
-                arrival: crate::scenario::choices::Arrival::Exponential,
-                period: None,
-                on_off: None,
-                bursts: None,
-                itself: false,
-                messages: Some(1),
-                stop: None,
-            };
+            let mut resolved = SyntheticParams::from(table::WorstCase::default());
+            resolved.pattern = pattern(&shape, 32).unwrap();
+            resolved.mean_interval = Time::from_ns(1).into();
+            resolved.messages = Some(1);
+            resolved.bytes.fill(Bytes(64));
+            resolved.itself.fill(false);
             assert_eq!(resolved.traffic(32, false).unwrap().pattern, shape.pattern(32).unwrap());
         }
         assert!(pattern(&WorstCase::Groups { ranks_per_group: 32 }, 32).is_err());

@@ -294,3 +294,37 @@ fn a_share_to_hot_ranks_of_which_the_sender_is_one() {
         assert!(count.abs_diff(expected) < 700, "{counts:?}");
     }
 }
+
+/// Rank y n + x to rank r n + y, r drawn from all n rows alike; not itself where x = y unless it may.
+#[test]
+fn badperm_yarc_sends_rows_to_columns() {
+    let n = 8;
+    for rank in 0..n * n {
+        let (row, column) = (rank / n, rank % n);
+        let mut rows = [[0u32; 8]; 2];
+        for draw in draws().take(4_000) {
+            let target = Pattern::BadpermYarc.destination(rank, n * n, draw, 0);
+            let any = Pattern::BadpermYarc.destination_or_itself(rank, n * n, draw, 0);
+            assert_eq!((target % n, any % n), (row, row));
+            rows[0][(target / n) as usize] += 1;
+            rows[1][(any / n) as usize] += 1;
+        }
+        // 500 each, standard deviation 21; 571 where it is one of seven.
+        assert!(rows[1].iter().all(|&count| count.abs_diff(500) < 120), "{rows:?}");
+        let expected = |r: u32| {
+            if row != column {
+                500
+            } else if r == row {
+                0
+            } else {
+                571
+            }
+        };
+        assert!(
+            (0..n).all(|r| rows[0][r as usize].abs_diff(expected(r)) < 120),
+            "{rows:?}"
+        );
+    }
+    assert!(Pattern::BadpermYarc.check(63).is_err() && Pattern::BadpermYarc.check(64).is_ok());
+    assert!((0..64).all(|rank| Pattern::BadpermYarc.sends(rank, 64)));
+}

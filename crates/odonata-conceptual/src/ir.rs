@@ -1,0 +1,422 @@
+//! A program as it runs: expressions whose names are places, and a flat list of instructions.
+//!
+//! What a rank remembers are the words of its memory: the places of variables that are bound by LET and FOR EACH,
+//! the states of loops, and those in [`word`]. Variables of sets of tasks, which live no longer than the evaluation
+//! of a statement, are *locals*.
+
+use std::collections::HashMap;
+
+use odonata_workload::aggregate::Aggregate;
+
+use super::ast::{Binary, CounterAction, Func, IoVerb, Relation, Unary};
+use super::diagnostic::Span;
+use super::inject::Call;
+
+/// The most variables of task sets and comprehensions that are bound at once.
+pub(super) const LOCALS: usize = 24;
+
+/// Words of a rank's memory that every program has.
+pub(super) mod word {
+    /// The instruction.
+    pub(in super::super) const AT: usize = 0;
+    /// How far the instruction has got.
+    pub(in super::super) const STAGE: usize = 1;
+    /// Which message of the statement comes next.
+    pub(in super::super) const INDEX: usize = 2;
+    /// How many of the same have gone.
+    pub(in super::super) const REPEAT: usize = 3;
+    /// Loops that are warming up.
+    pub(in super::super) const WARM: usize = 4;
+    /// Requests that have not been waited for.
+    pub(in super::super) const REQUESTS: usize = 5;
+    /// Executed assignments of processors.
+    pub(in super::super) const MAPS: usize = 6;
+    /// Why the rank has stopped, plus one; 0 while it runs.
+    pub(in super::super) const FAULT: usize = 7;
+    /// When the timer was last reset, in picoseconds.
+    pub(in super::super) const ORIGIN: usize = 8;
+    /// Counters: messages and bytes sent, messages and bytes received.
+    pub(in super::super) const SENT: usize = 9;
+    pub(in super::super) const SENT_BYTES: usize = 10;
+    pub(in super::super) const RECEIVED: usize = 11;
+    pub(in super::super) const RECEIVED_BYTES: usize = 12;
+    /// Asynchronous receives that will count when they are waited for.
+    pub(in super::super) const COMING: usize = 13;
+    pub(in super::super) const COMING_BYTES: usize = 14;
+    /// Whether the counters have been reset.
+    pub(in super::super) const WAS_RESET: usize = 15;
+    /// Whether values have been logged since the last aggregation.
+    pub(in super::super) const LOGGED: usize = 16;
+    /// The first word that is the program's own.
+    pub(in super::super) const OWN: usize = 17;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counter {
+    Elapsed,
+    BytesSent,
+    BytesReceived,
+    TotalBytes,
+    MsgsSent,
+    MsgsReceived,
+    TotalMsgs,
+    BitErrors,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Expr {
+    Int(i64),
+    /// A word of the memory.
+    Slot(u32),
+    /// A variable of a task set.
+    Local(u8),
+    Counter(Counter),
+    MyTask,
+    Real(Box<Expr>),
+    Unary(Unary, Box<Expr>),
+    Binary(Binary, Box<[Expr; 2]>),
+    If(Box<(Cond, Expr, Expr)>),
+    Call(Func, Box<[Expr]>),
+    /// A function that draws, and the number of the place where it stands.
+    Random(Func, Box<[Expr]>, u32),
+    Neighbor(Box<Dims>, Box<Expr>, Box<[Expr; 3]>),
+    Coordinate(Box<Dims>, Box<[Expr; 2]>),
+    Distance(Box<Dims>, Box<[Expr; 2]>),
+    /// A cell of table `.0`: column and row.
+    Cell(u32, Box<[Expr; 2]>),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Dims {
+    pub extents: [Expr; 3],
+    pub wraps: [bool; 3],
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Cond {
+    Or(Box<[Cond; 2]>),
+    And(Box<[Cond; 2]>),
+    Relation(Relation, Expr, Expr),
+    Parity(Expr, bool),
+    InRanges(Expr, Ranges, bool),
+    Between(Expr, Expr, Expr, bool),
+}
+
+pub(super) type Ranges = Vec<Range>;
+
+#[derive(Clone, Debug)]
+pub(super) enum Range {
+    List {
+        items: Vec<Expr>,
+        end: Option<Expr>,
+    },
+    Each {
+        value: Expr,
+        generators: Vec<(u8, Ranges)>,
+        cond: Option<Cond>,
+    },
+}
+
+/// A set of tasks, with the local that is bound to each member.
+#[derive(Clone, Debug)]
+pub(super) enum Set {
+    One(Expr),
+    Such(Cond),
+    Ranges(Ranges),
+    All,
+    /// All but the source.
+    Others,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Tasks {
+    pub set: Set,
+    /// Bound to each member.
+    pub locals: Vec<u8>,
+}
+
+/// What a set or a pair of sets depends on, and the number of its cache.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Site {
+    pub number: u32,
+    /// Words of the memory that its sets read.
+    pub reads: Vec<u32>,
+    /// Whether they read counters, which nobody else knows.
+    pub private: bool,
+    /// Whether the second set depends on the members of the first.
+    pub linked: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Messages {
+    pub count: Expr,
+    pub bytes: Bytes,
+    pub tag: Option<Tag>,
+    /// Sends that nobody awaits.
+    pub detached: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Tag {
+    Number(Expr),
+    Text(u32),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Bytes {
+    pub amount: Expr,
+    /// Bits of a unit.
+    pub bits: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Piece {
+    Text(String),
+    /// One of the report's values.
+    Value(u32),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Column {
+    pub label: Vec<Piece>,
+    pub aggregate: Aggregate,
+    /// Of a percentile: which of the values.
+    pub percent: Option<u32>,
+    /// Which of the values.
+    pub value: u32,
+}
+
+/// The words of a loop start at `state`.
+#[derive(Clone, Debug)]
+pub(super) struct Loop {
+    pub state: u32,
+    pub end: u32,
+    pub count: Expr,
+    pub warm: Option<Expr>,
+    pub synchronize: bool,
+}
+
+/// Words of a counting loop.
+pub(super) mod count {
+    pub(in super::super) const ORDINAL: usize = 0;
+    pub(in super::super) const WARM: usize = 1;
+    pub(in super::super) const TOTAL: usize = 2;
+    pub(in super::super) const WORDS: u32 = 3;
+}
+
+/// Words of a FOR EACH.
+pub(super) mod each {
+    pub(in super::super) const ORDINAL: usize = 0;
+    pub(in super::super) const TOTAL: usize = 1;
+    pub(in super::super) const FIRST: usize = 2;
+    pub(in super::super) const STEP: usize = 3;
+    pub(in super::super) const WORDS: u32 = 4;
+}
+
+/// Words of a timed loop.
+pub(super) mod timed {
+    pub(in super::super) const ORDINAL: usize = 0;
+    /// When the passes end, in picoseconds.
+    pub(in super::super) const DEADLINE: usize = 1;
+    /// 0 while warming up, 1 behind it.
+    pub(in super::super) const PART: usize = 2;
+    /// What rank 0 has decided: 1 to go on.
+    pub(in super::super) const DECISION: usize = 3;
+    pub(in super::super) const WORDS: u32 = 4;
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Inst {
+    pub span: Span,
+    pub kind: InstKind,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum InstKind {
+    /// `private` where only some tasks come here.
+    Jump {
+        to: u32,
+        private: bool,
+    },
+    /// Goes on at `to` unless the condition holds; `private` if that differs from task to task.
+    Unless {
+        cond: Cond,
+        to: u32,
+        private: bool,
+    },
+    Assert(String, Cond),
+    Let(u32, Expr),
+    LetRandom {
+        slot: u32,
+        site: u32,
+        limits: Limits,
+        loops: Vec<u32>,
+    },
+    CountStart(Loop),
+    CountHead(Loop),
+    /// Adds one to word `.0`, and goes on at `.1`.
+    Next(u32, u32),
+    EachStart {
+        state: u32,
+        ranges: Ranges,
+        site: Site,
+    },
+    EachHead {
+        state: u32,
+        slot: u32,
+        end: u32,
+        ranges: Ranges,
+        site: Site,
+    },
+    TimedStart {
+        state: u32,
+        limit: Expr,
+        warm: Option<Expr>,
+        unit: i64,
+        warm_unit: i64,
+    },
+    TimedHead {
+        state: u32,
+        end: u32,
+        limit: Expr,
+        unit: i64,
+        synchronize: bool,
+    },
+    Send {
+        site: Site,
+        sources: Tasks,
+        targets: Tasks,
+        messages: Messages,
+        asynchronous: bool,
+        receive: Option<(bool, Option<Tag>)>,
+    },
+    Receive {
+        site: Site,
+        first: Tasks,
+        second: Tasks,
+        messages: Messages,
+        asynchronous: bool,
+        reversed: bool,
+    },
+    Multicast {
+        site: Site,
+        sources: Tasks,
+        targets: Tasks,
+        messages: Messages,
+    },
+    Reduce {
+        site: Site,
+        sources: Tasks,
+        targets: Option<Tasks>,
+        items: Expr,
+        item: u64,
+    },
+    Barrier {
+        site: Site,
+        tasks: Tasks,
+    },
+    Await(Tasks),
+    Delay {
+        tasks: Tasks,
+        time: Expr,
+        unit: i64,
+        sleep: bool,
+    },
+    Touch {
+        site: Site,
+        state: u32,
+        tasks: Tasks,
+        touch: Box<Touch>,
+    },
+    /// LOGS or OUTPUTS, number `site` of the reports.
+    Report {
+        tasks: Tasks,
+        site: u32,
+    },
+    Aggregates {
+        tasks: Tasks,
+    },
+    /// The end of a statement of the top level, after which columns begin anew.
+    TopEnd,
+    Counters {
+        tasks: Tasks,
+        action: CounterAction,
+    },
+    Assign {
+        tasks: Tasks,
+        processor: Option<Expr>,
+        site: u32,
+        loops: Vec<u32>,
+    },
+    Backend {
+        tasks: Tasks,
+        report: u32,
+        calls: Vec<Call>,
+    },
+    Io {
+        tasks: Tasks,
+        verb: IoVerb,
+        bytes: Option<Bytes>,
+        file: Expr,
+        offset: Expr,
+        asynchronous: bool,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Touch {
+    /// Accesses; by default as many as the region has.
+    pub count: Option<Expr>,
+    pub word: u32,
+    pub region: Bytes,
+    pub times: Expr,
+    /// `None` for a random one.
+    pub stride: Option<(Expr, u32)>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Limits {
+    All,
+    Other(Expr),
+    Less(Expr, Option<Expr>),
+    Greater(Expr, Option<Expr>),
+    In(Expr, Expr, Option<Expr>),
+}
+
+/// The columns of a LOGS or the pieces of an OUTPUTS, and the values in them, in floating context.
+#[derive(Clone, Debug)]
+pub(super) enum Report {
+    Log { columns: Vec<Column>, values: Vec<Expr> },
+    Output { pieces: Vec<Piece>, values: Vec<Expr> },
+}
+
+impl Report {
+    pub(super) fn values(&self) -> &[Expr] {
+        match self {
+            Report::Log { values, .. } | Report::Output { values, .. } => values,
+        }
+    }
+}
+
+/// A program with its parameters.
+#[derive(Debug, Default)]
+pub(super) struct Code {
+    pub insts: Vec<Inst>,
+    /// Words of a rank's memory.
+    pub words: u32,
+    /// Number of [`Site`]s.
+    pub sites: u32,
+    pub reports: Vec<Report>,
+    pub tag_texts: Vec<String>,
+    pub tables: Vec<super::table::Table>,
+    /// Numbers of requests in injected calls, by their names.
+    pub requests: HashMap<String, u32>,
+    /// The word of the number of stored sets of counters, if there are STORES.
+    pub stores: Option<u32>,
+    pub assigns: bool,
+    pub timed: bool,
+    /// The first statement whose operations follow from the time, and what it has.
+    pub clock: Option<(Span, &'static str)>,
+    /// Words that count passes of loops; they tell executions of one statement apart.
+    pub ordinals: Vec<u32>,
+}

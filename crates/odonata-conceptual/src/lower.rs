@@ -1,0 +1,466 @@
+//! From the syntax tree to instructions: names, scopes and every check that needs no run.
+
+mod expression;
+mod flow;
+mod message;
+mod statement;
+mod tasks;
+mod transfer;
+
+pub(super) use statement::{MOST_STORES, STORED_WORDS};
+
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
+
+use super::Dialect;
+use super::ast::{self, Header};
+use super::diagnostic::{Diagnostic, Span};
+use super::eval::Env;
+use super::ir::{Code, Expr, Inst, InstKind, LOCALS, word};
+use super::keyword::{PREDECLARED, nearest};
+use super::machine::MOST_STEPS;
+use super::options::Parameter;
+use super::table::Table;
+
+/// The most errors that are described.
+const MOST_ERRORS: usize = 50;
+/// The most words of memory of a rank: each has its own.
+const MOST_WORDS: u32 = 1 << 16;
+
+/// Gives the text of a file, or the reason why not.
+pub(super) type Read<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
+/// What a name stands for.
+#[derive(Clone, Copy)]
+enum Binding<'a> {
+    Constant(i64),
+    Slot(u32),
+    Local(u8),
+    /// A set of tasks, whose own names are those of the first scopes.
+    Group(&'a ast::Tasks, usize),
+}
+
+struct Scope<'a> {
+    name: &'a str,
+    span: Span,
+    binding: Binding<'a>,
+    used: bool,
+    /// The variable of the source tasks of a statement.
+    source: bool,
+}
+
+/// Where an expression stands, which says what may be in it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Free,
+    Binding,
+    Set,
+    If,
+    Message,
+    Default,
+}
+
+pub(super) struct Lower<'a> {
+    tasks: i64,
+    dialect: Dialect,
+    /// Reads a file for FILE_DATA; `None` while a program is only checked.
+    read: Option<Read<'a>>,
+    scopes: Vec<Scope<'a>>,
+    /// Where each name stands in `scopes`, the innermost last.
+    names: HashMap<&'a str, Vec<usize>>,
+    /// Locals in use.
+    depth: usize,
+    place: Place,
+    floating: bool,
+    /// Whether the expression at hand is reported only.
+    reported: bool,
+    /// Whether the condition at hand has MY TASK in it.
+    my_task: bool,
+    /// Statements around that only some tasks carry out.
+    split: u32,
+    timed: u32,
+    random_sites: u32,
+    /// Numbers of tables, by file and separators.
+    files: HashMap<(String, Vec<String>), u32>,
+    /// Numbers of tags that are texts.
+    tag_numbers: HashMap<&'a str, u32>,
+    loops: Vec<u32>,
+    code: Code,
+    errors: Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
+    /// What has been warned of.
+    warned: HashSet<(Span, &'static str)>,
+    effort: Cell<u64>,
+}
+
+/// What lowering gives.
+pub(super) struct Lowered {
+    pub code: Code,
+    pub errors: Vec<Diagnostic>,
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// The parameters that `program` declares, and what is wrong with them.
+pub(super) fn parameters(program: &ast::Program) -> (Vec<Parameter>, Vec<Diagnostic>) {
+    let mut found: Vec<Parameter> = Vec::new();
+    let (mut names, mut longs, mut shorts) = (HashSet::new(), HashSet::new(), HashSet::new());
+    let mut errors = Vec::new();
+    for header in &program.headers {
+        let Header::Param {
+            name,
+            about,
+            long,
+            short,
+            default,
+        } = header
+        else {
+            continue;
+        };
+        let mut error = |reason: &'static str, message: String, span: Span| {
+            errors.push(Diagnostic {
+                reason,
+                message,
+                span,
+                hint: None,
+            });
+        };
+        if PREDECLARED.contains(&name.text.as_str()) {
+            error(
+                "redefinition of a predeclared variable",
+                format!("{} has a meaning already", name.text),
+                name.span,
+            );
+        }
+        if !names.insert(&name.text) {
+            error(
+                "duplicate variable",
+                format!("{:?} is declared twice", name.text),
+                name.span,
+            );
+        }
+        let long_is_valid = long.text.strip_prefix("--").is_some_and(|rest| {
+            !rest.is_empty()
+                && rest
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+        });
+        if !long_is_valid {
+            let message = format!(
+                "long option {:?}: expected \"--\" and letters, digits, - or _",
+                long.text
+            );
+            error("long option must be two hyphens and a name", message, long.span);
+        }
+        let short_is_valid = matches!(short.text.as_bytes(), [b'-', b'a'..=b'z' | b'0'..=b'9']);
+        if !short_is_valid {
+            let message = format!(
+                "short option {:?}: expected \"-\" and a lower-case letter or a digit",
+                short.text
+            );
+            error("short option must be a lowercase letter or digit", message, short.span);
+        }
+        if !longs.insert(&long.text) {
+            error(
+                "duplicate long option",
+                format!("option {:?} is declared twice", long.text),
+                long.span,
+            );
+        }
+        if !shorts.insert(&short.text) {
+            error(
+                "duplicate short option",
+                format!("option {:?} is declared twice", short.text),
+                short.span,
+            );
+        }
+        let mut lower = Lower::new(1, Dialect::default(), None);
+        lower.place = Place::Default;
+        let default = lower.expr(default);
+        let faulty = !lower.errors.is_empty();
+        errors.append(&mut lower.errors);
+        let value = lower.constant(&default);
+        if let (Err(fault), false) = (&value, faulty) {
+            errors.push(Diagnostic {
+                reason: fault,
+                message: format!("the default of {:?}: {fault}", name.text),
+                span: name.span,
+                hint: None,
+            });
+        }
+        found.push(Parameter {
+            name: name.text.clone(),
+            about: about.clone(),
+            long: long.text.clone(),
+            short: short.text.clone(),
+            default: value.unwrap_or(0),
+        });
+    }
+    errors.truncate(MOST_ERRORS);
+    (found, errors)
+}
+
+/// Turns `program` into instructions for `tasks` tasks, with the values of its parameters.
+pub(super) fn lower<'a>(
+    program: &'a ast::Program,
+    values: &[i64],
+    tasks: u32,
+    dialect: Dialect,
+    read: Option<Read<'a>>,
+) -> Lowered {
+    let mut lower = Lower::new(tasks, dialect, read);
+    let mut values = values.iter();
+    for header in &program.headers {
+        match header {
+            Header::Param { name, .. } => {
+                let value = values.next().copied().unwrap_or(0);
+                lower.push_scope(&name.text, name.span, Binding::Constant(value));
+            }
+            Header::Version(version) if version.text != "1.5" => {
+                let message = format!("language version {:?}: this is 1.5", version.text);
+                lower.warn("other language version", message, version.span);
+            }
+            Header::Version(_) | Header::Declares => {}
+        }
+    }
+    for statements in &program.statements {
+        for statement in statements {
+            lower.statement(statement);
+        }
+        if let Some(last) = statements.last() {
+            lower.emit(last.span, InstKind::TopEnd);
+        }
+    }
+    lower.close(0);
+    lower.finish()
+}
+
+impl<'a> Lower<'a> {
+    fn new(tasks: u32, dialect: Dialect, read: Option<Read<'a>>) -> Self {
+        Lower {
+            tasks: i64::from(tasks),
+            dialect,
+            read,
+            scopes: Vec::new(),
+            names: HashMap::new(),
+            depth: 0,
+            place: Place::Free,
+            floating: false,
+            reported: false,
+            my_task: false,
+            split: 0,
+            timed: 0,
+            random_sites: 0,
+            files: HashMap::new(),
+            tag_numbers: HashMap::new(),
+            loops: Vec::new(),
+            code: Code {
+                words: word::OWN as u32,
+                ..Code::default()
+            },
+            errors: Vec::new(),
+            warnings: Vec::new(),
+            warned: HashSet::new(),
+            effort: Cell::new(MOST_STEPS),
+        }
+    }
+
+    fn finish(mut self) -> Lowered {
+        if self.code.words > MOST_WORDS {
+            let message = format!(
+                "variables and loops take {} words of memory per task: {MOST_WORDS} at most",
+                self.code.words
+            );
+            self.error("program too large", message, Span::default());
+        }
+        if self.code.assigns {
+            // Who is where is a part of every question who talks to whom.
+            for inst in &mut self.code.insts {
+                if let Some(site) = site_of(&mut inst.kind) {
+                    site.reads.push(word::MAPS as u32);
+                }
+            }
+        }
+        self.errors.sort_by_key(|error| error.span);
+        self.warnings.sort_by_key(|warning| warning.span);
+        Lowered {
+            code: self.code,
+            errors: self.errors,
+            warnings: self.warnings,
+        }
+    }
+
+    fn error(&mut self, reason: &'static str, message: String, span: Span) {
+        self.error_with(reason, message, span, None);
+    }
+
+    fn error_with(&mut self, reason: &'static str, message: String, span: Span, hint: Option<String>) {
+        // A set that is used at several places is checked at each.
+        let known = self
+            .errors
+            .iter()
+            .any(|error| error.span == span && error.reason == reason);
+        if !known && self.errors.len() < MOST_ERRORS {
+            self.errors.push(Diagnostic {
+                reason,
+                message,
+                span,
+                hint,
+            });
+        }
+    }
+
+    fn warn(&mut self, reason: &'static str, message: String, span: Span) {
+        if self.warned.insert((span, reason)) {
+            self.warnings.push(Diagnostic {
+                reason,
+                message,
+                span,
+                hint: None,
+            });
+        }
+    }
+
+    fn emit(&mut self, span: Span, kind: InstKind) -> usize {
+        self.code.insts.push(Inst { span, kind });
+        self.code.insts.len() - 1
+    }
+
+    fn here(&self) -> u32 {
+        self.code.insts.len() as u32
+    }
+
+    /// `count` fresh words of memory.
+    fn words(&mut self, count: u32) -> u32 {
+        let first = self.code.words;
+        self.code.words = self.code.words.saturating_add(count);
+        first
+    }
+
+    fn push_scope(&mut self, name: &'a str, span: Span, binding: Binding<'a>) {
+        if PREDECLARED.contains(&name) {
+            self.error(
+                "redefinition of a predeclared variable",
+                format!("{name} has a meaning already"),
+                span,
+            );
+        }
+        self.names.entry(name).or_default().push(self.scopes.len());
+        self.scopes.push(Scope {
+            name,
+            span,
+            binding,
+            used: false,
+            source: false,
+        });
+    }
+
+    /// Takes the scopes from `reach` on away, until [`show`](Self::show) brings them back.
+    fn hide(&mut self, reach: usize) -> Vec<Scope<'a>> {
+        let hidden = self.scopes.split_off(reach);
+        for scope in &hidden {
+            self.forget(scope.name);
+        }
+        hidden
+    }
+
+    fn show(&mut self, hidden: Vec<Scope<'a>>) {
+        for scope in hidden {
+            self.names.entry(scope.name).or_default().push(self.scopes.len());
+            self.scopes.push(scope);
+        }
+    }
+
+    /// The innermost scope of this name is gone.
+    fn forget(&mut self, name: &str) {
+        if let Some(places) = self.names.get_mut(name) {
+            places.pop();
+        }
+    }
+
+    /// Ends the scopes from `mark` on.
+    fn close(&mut self, mark: usize) {
+        while self.scopes.len() > mark {
+            let Some(scope) = self.scopes.pop() else { return };
+            self.forget(scope.name);
+            if matches!(scope.binding, Binding::Local(_)) {
+                self.depth -= 1;
+            }
+            if !scope.used {
+                self.warn("unused variable", format!("unused variable {}", scope.name), scope.span);
+            }
+        }
+    }
+
+    /// A variable of a set of tasks or a comprehension.
+    fn local(&mut self, name: &'a str, span: Span) -> u8 {
+        let local = self.depth.min(LOCALS - 1) as u8;
+        if self.depth >= LOCALS {
+            self.error(
+                "nested too deeply",
+                format!("more than {LOCALS} variables of task sets and lists at once"),
+                span,
+            );
+        }
+        self.depth += 1;
+        self.push_scope(name, span, Binding::Local(local));
+        local
+    }
+
+    fn find(&mut self, name: &str) -> Option<&mut Scope<'a>> {
+        let place = *self.names.get(name)?.last()?;
+        self.scopes.get_mut(place)
+    }
+
+    /// The name in scope that `name` may be a slip of.
+    fn suggestion(&self, name: &str) -> Option<String> {
+        if self.errors.len() >= MOST_ERRORS {
+            return None;
+        }
+        nearest(name, self.scopes.iter().map(|scope| scope.name).chain(PREDECLARED))
+            .map(|near| format!("did you mean {near:?}?"))
+    }
+
+    /// The value of an expression without variables.
+    fn constant(&self, expr: &Expr) -> super::functions::Value<i64> {
+        self.env().int(expr)
+    }
+
+    fn env(&self) -> Env<'_> {
+        Env::constant(self.tasks, &self.effort)
+    }
+
+    /// The number of the table in `file`, which is read if the program is to run.
+    fn table(&mut self, file: &ast::Word, separators: &[String]) -> u32 {
+        let key = (file.text.clone(), separators.to_vec());
+        if let Some(&known) = self.files.get(&key) {
+            return known;
+        }
+        let number = self.code.tables.len() as u32;
+        self.files.insert(key, number);
+        let table = match self.read.map(|read| read(&file.text)) {
+            None => Table::default(),
+            Some(Ok(text)) => Table::new(&text, separators),
+            Some(Err(message)) => {
+                self.error("file that cannot be read", message, file.span);
+                Table::default()
+            }
+        };
+        self.code.tables.push(table);
+        number
+    }
+}
+
+/// The site of an instruction that has one.
+pub(super) fn site_of(kind: &mut InstKind) -> Option<&mut super::ir::Site> {
+    match kind {
+        InstKind::EachStart { site, .. }
+        | InstKind::EachHead { site, .. }
+        | InstKind::Send { site, .. }
+        | InstKind::Receive { site, .. }
+        | InstKind::Multicast { site, .. }
+        | InstKind::Reduce { site, .. }
+        | InstKind::Barrier { site, .. }
+        | InstKind::Touch { site, .. } => Some(site),
+        _ => None,
+    }
+}

@@ -1,0 +1,302 @@
+//! One step of a rank: from one operation to the next.
+//!
+//! A step reads and writes the rank's words of memory and nothing else, so that the same memory, time and answer
+//! always give the same operation. Ranks walk through the whole program, each past what is not theirs.
+
+mod collective;
+mod control;
+mod local;
+mod message;
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use odonata_workload::OpKind;
+
+use super::ast::CounterAction;
+use super::eval::{Env, Map, spend};
+use super::functions::{Fault, Value};
+use super::instance::Instance;
+use super::ir::{Inst, InstKind, LOCALS, word};
+use super::sets::SiteData;
+
+/// The most instructions between two operations of a rank.
+pub(super) const MOST_STEPS: u64 = if cfg!(fuzzing) { 2_000 } else { 100_000_000 };
+
+/// What a rank does next.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    Message {
+        send: bool,
+        /// A processor.
+        peer: u32,
+        bytes: u64,
+        tag: u32,
+        /// Whether the tag was a string.
+        text_tag: bool,
+        asynchronous: bool,
+        /// An asynchronous send that nobody awaits.
+        detached: bool,
+    },
+    WaitAll,
+    /// Circle 0 of the data, or everybody.
+    Barrier(Option<Arc<SiteData>>),
+    /// From `root` to circle `circle`.
+    Multicast {
+        data: Arc<SiteData>,
+        root: u32,
+        circle: usize,
+        bytes: u64,
+    },
+    Reduce {
+        data: Arc<SiteData>,
+        items: u64,
+        bytes: u64,
+    },
+    Delay {
+        microseconds: u64,
+        sleep: bool,
+    },
+    Touch {
+        region: u64,
+        word: u32,
+        first: u64,
+        count: u64,
+        stride: Option<u64>,
+    },
+    /// Value `index` of report `site`.
+    Report {
+        site: u32,
+        index: u32,
+        value: f64,
+    },
+    Aggregate,
+    Counters(CounterAction),
+    /// What was given to the back end; of records only.
+    Text(String),
+    Open(u64),
+    Close(u64),
+    /// Synchronises a file.
+    Sync(u64),
+    Transfer {
+        write: bool,
+        file: u64,
+        offset: u64,
+        bytes: u64,
+        asynchronous: bool,
+    },
+    /// An operation that no record has.
+    Plain(OpKind),
+}
+
+/// What a step may know beside the memory.
+#[derive(Clone, Copy)]
+pub(super) struct Moment {
+    /// In picoseconds.
+    pub now: u64,
+    /// Whether there is no clock: timed loops have a fixed number of passes.
+    pub clockless: bool,
+    /// The tag that the last receive of any tag took.
+    pub answer: u32,
+    /// Number of the operation.
+    pub op: u32,
+    /// In a record every operation of the language is one step.
+    pub record: bool,
+}
+
+/// A rank in the middle of a step.
+pub(super) struct Machine<'a> {
+    pub program: &'a Instance,
+    pub rank: u32,
+    pub memory: &'a mut [u64],
+    pub moment: Moment,
+    /// Steps that are left: [`MOST_STEPS`] from one operation to the next.
+    pub effort: &'a Cell<u64>,
+}
+
+impl<'a> Machine<'a> {
+    fn map(&self) -> Option<&'a Map> {
+        match self.memory[word::MAPS] {
+            0 => None,
+            number => self.program.maps.get(number as usize - 1).map(|map| &**map),
+        }
+    }
+
+    /// The task that this rank is.
+    pub(super) fn me(&self) -> u32 {
+        self.map().map_or(self.rank, |map| map.task_of[self.rank as usize])
+    }
+
+    /// The processor of `task`.
+    pub(super) fn processor(&self, task: u32) -> u32 {
+        self.map().map_or(task, |map| map.processor_of[task as usize])
+    }
+
+    pub(super) fn env(&self) -> Env<'_> {
+        let program = self.program;
+        let map = self.map();
+        Env {
+            tasks: i64::from(program.tasks),
+            memory: self.memory,
+            locals: [0; LOCALS],
+            me: i64::from(map.map_or(self.rank, |map| map.task_of[self.rank as usize])),
+            now: self.moment.now,
+            op: self.moment.op,
+            seed: program.seed,
+            map,
+            tables: &program.code.tables,
+            ordinals: &program.code.ordinals,
+            effort: self.effort,
+        }
+    }
+
+    /// Goes on behind this instruction.
+    pub(super) fn done(&mut self) {
+        self.jump(self.memory[word::AT] + 1);
+    }
+
+    pub(super) fn jump(&mut self, to: u64) {
+        self.memory[word::AT] = to;
+        self.memory[word::STAGE] = 0;
+        self.memory[word::INDEX] = 0;
+        self.memory[word::REPEAT] = 0;
+    }
+
+    pub(super) fn warm(&self) -> bool {
+        self.memory[word::WARM] > 0
+    }
+
+    /// The next operation, or `None` at the end.
+    pub(super) fn step(&mut self) -> Value<Option<Step>> {
+        let program = self.program;
+        loop {
+            spend(self.effort)?;
+            let Some(inst) = program.code.insts.get(self.memory[word::AT] as usize) else {
+                return Ok(None);
+            };
+            if let Some(step) = self.execute(inst)? {
+                return Ok(Some(step));
+            }
+        }
+    }
+
+    /// Carries out one instruction.
+    pub(super) fn one(&mut self) -> Value<()> {
+        let program = self.program;
+        if let Some(inst) = program.code.insts.get(self.memory[word::AT] as usize) {
+            self.execute(inst)?;
+        }
+        Ok(())
+    }
+
+    /// Carries out `inst`, or a part of it that ends with an operation.
+    fn execute(&mut self, inst: &'a Inst) -> Value<Option<Step>> {
+        match &inst.kind {
+            InstKind::Jump { to, .. } => self.jump(u64::from(*to)),
+            InstKind::Unless { cond, to, .. } => {
+                if self.env().cond(cond, false)? {
+                    self.done();
+                } else {
+                    self.jump(u64::from(*to));
+                }
+            }
+            InstKind::Assert(_, cond) => {
+                if !self.env().cond(cond, false)? {
+                    return Err(ASSERTION);
+                }
+                self.done();
+            }
+            InstKind::Let(slot, expr) => {
+                self.memory[*slot as usize] = self.env().int(expr)? as u64;
+                self.done();
+            }
+            InstKind::LetRandom {
+                slot,
+                site,
+                limits,
+                loops,
+            } => {
+                self.memory[*slot as usize] = self.random_task(*site, limits, loops)? as u64;
+                self.done();
+            }
+            InstKind::CountStart(shape) => self.count_start(shape)?,
+            InstKind::CountHead(shape) => return Ok(self.count_head(shape)),
+            InstKind::Next(ordinal, head) => {
+                self.memory[*ordinal as usize] += 1;
+                self.jump(u64::from(*head));
+            }
+            InstKind::EachStart { state, ranges, site } => self.each_start(*state, ranges, site)?,
+            InstKind::EachHead {
+                state,
+                slot,
+                end,
+                ranges,
+                site,
+            } => self.each_head(*state, *slot, *end, ranges, site)?,
+            InstKind::TimedStart {
+                state,
+                limit,
+                warm,
+                unit,
+                warm_unit,
+            } => {
+                let (limit, unit) = match warm {
+                    Some(warm) => (warm, *warm_unit),
+                    None => (limit, *unit),
+                };
+                self.timed_start(*state, limit, unit, warm.is_some())?;
+            }
+            InstKind::TimedHead {
+                state,
+                end,
+                limit,
+                unit,
+                synchronize,
+            } => return self.timed_head(*state, *end, limit, *unit, *synchronize),
+            InstKind::Send {
+                site,
+                sources,
+                targets,
+                messages,
+                asynchronous,
+                receive,
+            } => return self.send(site, sources, targets, messages, *asynchronous, receive.as_ref()),
+            InstKind::Receive {
+                site,
+                first,
+                second,
+                messages,
+                asynchronous,
+                reversed,
+            } => return self.receive(site, first, second, messages, *asynchronous, *reversed),
+            InstKind::Multicast {
+                site,
+                sources,
+                targets,
+                messages,
+            } => return self.multicast(site, sources, targets, messages),
+            InstKind::Reduce {
+                site,
+                sources,
+                items,
+                item,
+                ..
+            } => return self.reduce(site, sources, items, *item),
+            InstKind::Barrier { site, .. } => return self.barrier(site),
+            InstKind::Await(tasks) => {
+                let me = self.me();
+                let mine = self.env().is_member(tasks, me)?;
+                self.done();
+                if mine {
+                    self.complete();
+                    return Ok(Some(Step::WaitAll));
+                }
+            }
+            _ => return self.local(inst),
+        }
+        Ok(None)
+    }
+}
+
+pub(super) const ASSERTION: Fault = "assertion fails";
+pub(super) const RESTORE: Fault = "RESTORE without a matching STORE";

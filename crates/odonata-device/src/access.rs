@@ -1,0 +1,34 @@
+//! An access: one read or write of contiguous bytes.
+
+/// One read or write of contiguous bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Whether data goes to the device.
+    pub write: bool,
+    /// What is accessed: a file, as far as the device can tell files apart.
+    pub object: u64,
+    /// First byte within the object, in bytes.
+    pub offset: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+}
+
+impl Access {
+    /// A read of `bytes` from `offset` of object 0.
+    pub fn read(offset: u64, bytes: u64) -> Self {
+        Access {
+            write: false,
+            object: 0,
+            offset,
+            bytes,
+        }
+    }
+
+    /// A write of `bytes` to `offset` of object 0.
+    pub fn write(offset: u64, bytes: u64) -> Self {
+        Access {
+            write: true,
+            ..Access::read(offset, bytes)
+        }
+    }
+}

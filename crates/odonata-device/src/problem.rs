@@ -1,0 +1,87 @@
+//! What is wrong with a setting: its key, its value, what was expected.
+
+use std::fmt;
+
+/// A setting that no device can work with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Problem {
+    /// The key, from the outermost table on: `hdd.read_seek.average`.
+    pub key: String,
+    /// What is wrong, in words.
+    pub message: String,
+    /// The value that was seen.
+    pub value: Option<String>,
+    /// What would have been right.
+    pub expected: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// Line of the file, from 1, where it is known.
+    pub line: Option<u32>,
+}
+
+impl Problem {
+    /// `key` has `value` where `expected` was.
+    pub(crate) fn new(key: &str, value: impl fmt::Display, expected: impl fmt::Display) -> Self {
+        Problem {
+            key: key.into(),
+            message: "the value is out of range".into(),
+            value: Some(value.to_string()),
+            expected: expected.to_string(),
+            ..Problem::default()
+        }
+    }
+
+    /// With another sentence.
+    pub(crate) fn saying(mut self, message: impl fmt::Display) -> Self {
+        self.message = message.to_string();
+        self
+    }
+
+    /// The same within table `outer`.
+    pub(crate) fn within(mut self, outer: &str) -> Self {
+        self.key = if self.key.is_empty() {
+            outer.into()
+        } else {
+            format!("{outer}.{}", self.key)
+        };
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.key, self.message)?;
+        if let Some(value) = &self.value {
+            write!(f, ", found {value}")?;
+        }
+        match self.expected.as_str() {
+            "" => Ok(()),
+            expected => write!(f, ", expected {expected}"),
+        }
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// That `value` lies between `least` and `most`.
+pub(crate) fn within<T: PartialOrd + fmt::Display>(key: &str, value: T, least: T, most: T) -> Result<(), Problem> {
+    if value >= least && value <= most {
+        return Ok(());
+    }
+    Err(Problem::new(key, value, format_args!("{least} to {most}")))
+}
+
+/// That a time is not zero.
+pub(crate) fn positive(key: &str, value: odonata_units::Time) -> Result<(), Problem> {
+    within(key, value, odonata_units::Time(1), odonata_units::Time::LONGEST)
+}
+
+/// That a rate is one: parameters that a program has put together never went through the reader of units.
+pub(crate) fn rate(key: &str, value: odonata_units::Bandwidth) -> Result<(), Problem> {
+    within(
+        key,
+        value,
+        odonata_units::Bandwidth(1.0),
+        odonata_units::Bandwidth(1e18),
+    )
+}

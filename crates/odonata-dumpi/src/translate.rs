@@ -1,0 +1,402 @@
+//! From records to operations.
+//!
+//! The state of a rank follows its records, whatever is known of the others: which handle stands for what. The first
+//! pass over a trace keeps copies of it, from which the translation can start. Operations come out where there
+//! is [`Knowledge`]; news, which knowledge is made of, where there is not.
+
+mod collectives;
+mod files;
+mod requests;
+mod transfers;
+
+pub(super) use collectives::makes;
+
+use std::collections::{HashMap, VecDeque};
+
+use odonata_units::Time;
+
+use odonata_workload::OpKind;
+
+use super::knowledge::{CommOf, Fate, Knowledge};
+use super::label as l;
+use super::record::{Arg, Record};
+use super::types::Types;
+use files::FileState;
+use requests::Handle;
+
+/// Communicators by the order in which a rank made them: the first two are there from the start.
+pub(super) const WORLD: u32 = 0;
+/// See [`WORLD`].
+pub(super) const SELF: u32 = 1;
+/// The first that a call makes.
+pub(super) const FIRST: u32 = 2;
+
+/// An operation and its stream.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Planned {
+    pub(super) stream: u16,
+    pub(super) kind: OpKind,
+}
+
+/// Sizes that differ from rank to rank, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Blocks {
+    /// Of each giver.
+    ByGiver(Box<[u64]>),
+    /// Of each taker.
+    ByTaker(Box<[u64]>),
+    /// That of this rank.
+    Own(u64),
+    /// What this member gives to each, and gets from each.
+    Both { me: u32, give: Box<[u64]>, get: Box<[u64]> },
+}
+
+impl Blocks {
+    /// What member `from` gives to member `to`.
+    pub(super) fn bytes(&self, from: u32, to: u32) -> u64 {
+        let at = |blocks: &[u64], member: u32| blocks.get(member as usize).copied().unwrap_or(0);
+        match self {
+            Blocks::ByGiver(blocks) => at(blocks, from),
+            Blocks::ByTaker(blocks) => at(blocks, to),
+            Blocks::Own(bytes) => *bytes,
+            Blocks::Both { me, give, .. } if from == *me => at(give, to),
+            Blocks::Both { get, .. } => at(get, from),
+        }
+    }
+}
+
+/// An access with the shared file pointer, or a move of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct SharedAccess {
+    pub(super) file: u32,
+    pub(super) start: i64,
+    /// How far it moves the pointer; or where to, from the start of the view.
+    pub(super) bytes: u64,
+    pub(super) seek: bool,
+    /// Whether all ranks of the file take part, in the order of their numbers.
+    pub(super) ordered: bool,
+    /// Where the view starts.
+    pub(super) displacement: u64,
+}
+
+/// What the first pass learns.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum News {
+    /// Of a transfer.
+    Fate(u32, Fate),
+    /// A file was opened.
+    Opened(String),
+    /// See there.
+    Shared(SharedAccess),
+    /// Something that cannot be replayed as it was.
+    Odd(Oddity),
+}
+
+macro_rules! oddities {
+    ($($name:ident $text:literal),* $(,)?) => {
+        /// What is in a trace and is not replayed as it was recorded.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Oddity { $(#[doc = $text] $name),* }
+
+        impl Oddity {
+            /// For people.
+            pub const fn describe(self) -> &'static str {
+                match self { $(Oddity::$name => $text),* }
+            }
+        }
+    };
+}
+
+oddities! {
+    UnknownRequest "waits for requests that no recorded call has made (calls of MPI-3 and later are not recorded): taken as complete",
+    UnknownSource "receives from any source of which no status was recorded: they take what comes first",
+    UnknownCommunicator "calls on communicators that cannot be reconstructed: left out",
+    UnknownPeer "messages to or from ranks that the communicator does not have: left out",
+    UnknownSize "calls with datatypes whose size nothing states: taken as empty",
+    UnknownFile "accesses to files whose opening was not recorded: left out",
+    OneSided "one-sided transfers: left out (fences are barriers)",
+    Cancelled "cancelled requests: left out",
+    Intercommunicator "collectives on intercommunicators: replayed as barriers",
+    View "file views that are not contiguous: taken as contiguous from their start on",
+    SeekEnd "seeks from the end of a file: from the largest offset that the rank itself has written",
+    Synchronous "persistent synchronous sends: replayed as standard sends",
+    Polled "polls without success: left out, with the time from one to the next",
+}
+
+/// A thread of a rank.
+#[derive(Clone, Copy, Debug)]
+struct Thread {
+    number: u16,
+    /// When its last call returned.
+    stop: i64,
+    /// Whether that was a poll without success.
+    polling: bool,
+    /// Computed and not yet replayed, in ns; nothing at the start of a chunk.
+    debt: u64,
+}
+
+/// Where a rank is in its records.
+#[derive(Clone, Debug)]
+pub(super) struct RankState {
+    threads: Vec<Thread>,
+    /// When the first call began.
+    begin: Option<i64>,
+    comms: HashMap<i32, u32>,
+    /// Communicators so far.
+    pub(super) made: u32,
+    types: Types,
+    requests: HashMap<i32, Handle>,
+    /// More sends that a handle stands for.
+    twins: HashMap<i32, VecDeque<Handle>>,
+    /// Transfers that a request can stand for, so far.
+    transfers: u32,
+    lists: u32,
+    windows: HashMap<i32, u32>,
+    files: HashMap<i32, FileState>,
+    opened: u32,
+    shared: u32,
+}
+
+impl RankState {
+    pub(super) fn new() -> Self {
+        RankState {
+            threads: Vec::new(),
+            begin: None,
+            comms: HashMap::from([(2, WORLD), (3, SELF)]),
+            made: FIRST,
+            types: Types::default(),
+            requests: HashMap::new(),
+            twins: HashMap::new(),
+            transfers: 0,
+            lists: 0,
+            windows: HashMap::new(),
+            files: HashMap::new(),
+            opened: 0,
+            shared: 0,
+        }
+    }
+
+    /// The communicator that `handle` stands for now.
+    pub(super) fn comm(&self, handle: i32) -> Option<u32> {
+        self.comms.get(&handle).copied()
+    }
+
+    /// How much there is to copy: handles that stand for something, and threads.
+    pub(super) fn entries(&self) -> u64 {
+        let twins: usize = self.twins.values().map(VecDeque::len).sum();
+        let handles = self.comms.len() + self.types.len() + self.requests.len() + self.windows.len() + self.files.len();
+        (self.threads.len() + handles + twins) as u64
+    }
+
+    /// The number of the next list of sizes.
+    pub(super) fn lists(&self) -> u32 {
+        self.lists
+    }
+}
+
+/// What comes out.
+#[derive(Debug, Default)]
+pub(super) struct Output {
+    pub(super) ops: Vec<Planned>,
+    pub(super) lists: Vec<Blocks>,
+    pub(super) news: Vec<News>,
+}
+
+/// The translation of one record.
+pub(super) struct Translator<'a> {
+    pub(super) state: &'a mut RankState,
+    /// Sizes of datatypes as the file states them.
+    pub(super) sizes: &'a [i32],
+    pub(super) knowledge: Option<&'a Knowledge>,
+    pub(super) out: &'a mut Output,
+    /// Position among the threads.
+    thread: usize,
+}
+
+/// What a call is to somebody who measures the time between calls.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Local,
+    FailedPoll,
+    Poll,
+    Other,
+}
+
+fn sort(record: &Record) -> Sort {
+    let hit = match record.label {
+        l::TEST | l::TESTALL | l::TESTANY | l::IPROBE | l::MPIO_TEST | l::MPIO_TESTALL | l::MPIO_TESTANY => {
+            record.int(Arg::Flag) != 0
+        }
+        l::REQUEST_GET_STATUS => false,
+        l::TESTSOME | l::MPIO_TESTSOME => record.int(Arg::Outcount) > 0,
+        l::GET_COUNT | l::OP_CREATE | l::OP_FREE => return Sort::Local,
+        l::SEND..=l::SENDRECV_REPLACE
+        | l::BARRIER..=l::SCAN
+        | l::COMM_DUP..=l::COMM_FREE
+        | l::ALLTOALLW
+        | l::EXSCAN
+        | l::FILE_OPEN..=l::MPIO_TESTSOME => return Sort::Other,
+        _ => return Sort::Local,
+    };
+    if hit { Sort::Poll } else { Sort::FailedPoll }
+}
+
+impl<'a> Translator<'a> {
+    pub(super) fn new(
+        state: &'a mut RankState,
+        sizes: &'a [i32],
+        knowledge: Option<&'a Knowledge>,
+        out: &'a mut Output,
+    ) -> Self {
+        Translator {
+            state,
+            sizes,
+            knowledge,
+            out,
+            thread: 0,
+        }
+    }
+
+    /// Follows a record.
+    pub(super) fn record(&mut self, record: &Record) {
+        self.pass_time(record);
+        if self.knowledge.is_none() && self.lacks_size(record) {
+            self.odd(Oddity::UnknownSize);
+        }
+        match record.label {
+            l::SEND..=l::IRECV | l::PROBE | l::SEND_INIT..=l::RECV_INIT | l::SENDRECV | l::SENDRECV_REPLACE => {
+                self.transfer(record);
+            }
+            l::WAIT..=l::TESTSOME | l::CANCEL | l::START | l::STARTALL | l::MPIO_TEST..=l::MPIO_TESTSOME => {
+                self.request(record);
+            }
+            l::IPROBE => self.transfer(record),
+            l::BARRIER..=l::REDUCE | l::ALLREDUCE..=l::SCAN | l::ALLTOALLW | l::EXSCAN => self.collective(record),
+            l::WIN_CREATE | l::WIN_FENCE | l::WIN_FREE => self.window(record),
+            l::ACCUMULATE | l::GET | l::PUT => self.odd(Oddity::OneSided),
+            l::FILE_OPEN..=l::FILE_WRITE_ORDERED_END => self.file(record),
+            l::COMM_DUP..=l::COMM_SPAWN_MULTIPLE => self.communicator(record),
+            _ => self.state.types.note(self.sizes, record),
+        }
+    }
+
+    /// Whether a call moves elements of which it is not known how large they are.
+    fn lacks_size(&self, record: &Record) -> bool {
+        let moves = matches!(record.label, l::SEND..=l::IRECV | l::SEND_INIT..=l::RECV_INIT)
+            || matches!(
+                record.label,
+                l::SENDRECV | l::SENDRECV_REPLACE | l::ALLTOALLW | l::EXSCAN
+            )
+            || matches!(record.label, l::BCAST..=l::REDUCE | l::ALLREDUCE..=l::SCAN)
+            || matches!(record.label, l::FILE_READ_AT..=l::FILE_WRITE_ORDERED_END);
+        let unknown = |arg: Arg| record.get(arg).is_some() && !self.state.types.knows(self.sizes, record.int(arg));
+        moves && record.get(Arg::Count) != Some(0) && [Arg::Type, Arg::Rtype, Arg::Stype].into_iter().any(unknown)
+    }
+
+    /// Books the time since the last call of the thread.
+    fn pass_time(&mut self, record: &Record) {
+        let known = self
+            .state
+            .threads
+            .iter()
+            .position(|thread| thread.number == record.thread);
+        let begin = record
+            .wall
+            .map_or(0, |span| *self.state.begin.get_or_insert(span.start));
+        self.thread = known.unwrap_or_else(|| {
+            self.state.threads.push(Thread {
+                number: record.thread,
+                stop: begin,
+                polling: false,
+                debt: 0,
+            });
+            self.state.threads.len() - 1
+        });
+        let thread = &mut self.state.threads[self.thread];
+        let sort = sort(record);
+        if let Some(span) = record.wall {
+            // From one poll to the next, the program waits.
+            let waited = thread.polling && sort != Sort::Other;
+            if !waited {
+                let gap = span.start.saturating_sub(thread.stop).max(0);
+                thread.debt = thread.debt.saturating_add(gap as u64);
+            }
+            thread.stop = thread.stop.max(span.stop);
+        }
+        match sort {
+            Sort::Local => {}
+            Sort::FailedPoll => {
+                thread.polling = true;
+                self.odd(Oddity::Polled);
+            }
+            Sort::Poll | Sort::Other => thread.polling = false,
+        }
+    }
+
+    fn odd(&mut self, oddity: Oddity) {
+        if self.knowledge.is_none() {
+            self.out.news.push(News::Odd(oddity));
+        }
+    }
+
+    /// Hands out an operation, after what was computed before.
+    fn op(&mut self, kind: OpKind) {
+        self.pay(self.thread);
+        let stream = self.thread.min(usize::from(u8::MAX)) as u16;
+        self.out.ops.push(Planned { stream, kind });
+    }
+
+    /// Hands out what a thread has computed.
+    fn pay(&mut self, thread: usize) {
+        let Some(knowledge) = self.knowledge else { return };
+        let debt = std::mem::take(&mut self.state.threads[thread].debt);
+        let duration = scaled(debt, knowledge.scale);
+        if duration > Time::ZERO {
+            let stream = thread.min(usize::from(u8::MAX)) as u16;
+            self.out.ops.push(Planned {
+                stream,
+                kind: OpKind::Compute { duration },
+            });
+        }
+    }
+
+    /// At the end of a chunk: hands out what was computed, so that nothing is owed at the start of the next.
+    pub(super) fn end_chunk(&mut self) {
+        for thread in 0..self.state.threads.len() {
+            self.pay(thread);
+            self.state.threads[thread].debt = 0;
+        }
+    }
+
+    /// The communicator of `handle`, if it is known.
+    fn known(&self, handle: i32) -> Option<CommOf> {
+        self.state.comm(handle).and_then(|object| self.knowledge?.comm(object))
+    }
+
+    /// The handle of `object`; counts one that was never made.
+    fn object(&mut self, handle: i32) -> u32 {
+        match self.state.comm(handle) {
+            Some(object) => object,
+            None => {
+                self.odd(Oddity::UnknownCommunicator);
+                u32::MAX
+            }
+        }
+    }
+
+    fn bytes(&self, record: &Record, count: Arg, datatype: Arg) -> u64 {
+        self.state
+            .types
+            .bytes(self.sizes, record.int(count), record.int(datatype))
+    }
+}
+
+/// `ns` nanoseconds times `scale`; at most [`Time::BEYOND`].
+fn scaled(ns: u64, scale: f64) -> Time {
+    let ps = if scale == 1.0 {
+        ns.saturating_mul(1_000)
+    } else {
+        (ns as f64 * 1_000.0 * scale).round() as u64
+    };
+    Time(ps).min(Time::BEYOND)
+}

@@ -1,0 +1,288 @@
+//! File access.
+
+use odonata_workload::{OpKind, Request};
+
+use super::requests::{For, Handle};
+use super::{News, Oddity, SharedAccess, Translator, WORLD};
+use crate::label as l;
+use crate::record::{Arg, Record};
+
+/// An open file of a rank.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FileState {
+    /// Which opening of the rank it is.
+    opening: u32,
+    /// Where its view starts, in bytes from the start of the file.
+    displacement: u64,
+    /// Unit of offsets, in bytes.
+    unit: u64,
+    /// The individual pointer, in bytes from the start of the view.
+    position: u64,
+    /// The largest offset written, from the start of the file.
+    end: u64,
+    /// The request of a split collective under way.
+    split: Option<u32>,
+}
+
+/// Where an access is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum At {
+    Explicit,
+    Pointer,
+    Shared,
+    Ordered,
+}
+
+/// How an access waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    Blocking,
+    Request,
+    Begin,
+}
+
+/// What a call does; `None` if it moves no data.
+fn access(label: u16) -> Option<(bool, At, How)> {
+    let (read, write) = (false, true);
+    Some(match label {
+        l::FILE_READ_AT | l::FILE_READ_AT_ALL => (read, At::Explicit, How::Blocking),
+        l::FILE_WRITE_AT | l::FILE_WRITE_AT_ALL => (write, At::Explicit, How::Blocking),
+        l::FILE_IREAD_AT => (read, At::Explicit, How::Request),
+        l::FILE_IWRITE_AT => (write, At::Explicit, How::Request),
+        l::FILE_READ | l::FILE_READ_ALL => (read, At::Pointer, How::Blocking),
+        l::FILE_WRITE | l::FILE_WRITE_ALL => (write, At::Pointer, How::Blocking),
+        l::FILE_IREAD => (read, At::Pointer, How::Request),
+        l::FILE_IWRITE => (write, At::Pointer, How::Request),
+        l::FILE_READ_SHARED => (read, At::Shared, How::Blocking),
+        l::FILE_WRITE_SHARED => (write, At::Shared, How::Blocking),
+        l::FILE_IREAD_SHARED => (read, At::Shared, How::Request),
+        l::FILE_IWRITE_SHARED => (write, At::Shared, How::Request),
+        l::FILE_READ_ORDERED => (read, At::Ordered, How::Blocking),
+        l::FILE_WRITE_ORDERED => (write, At::Ordered, How::Blocking),
+        l::FILE_READ_AT_ALL_BEGIN => (read, At::Explicit, How::Begin),
+        l::FILE_WRITE_AT_ALL_BEGIN => (write, At::Explicit, How::Begin),
+        l::FILE_READ_ALL_BEGIN => (read, At::Pointer, How::Begin),
+        l::FILE_WRITE_ALL_BEGIN => (write, At::Pointer, How::Begin),
+        l::FILE_READ_ORDERED_BEGIN => (read, At::Ordered, How::Begin),
+        l::FILE_WRITE_ORDERED_BEGIN => (write, At::Ordered, How::Begin),
+        _ => return None,
+    })
+}
+
+/// An offset or size, which is not negative.
+fn whole(value: Option<i64>) -> u64 {
+    u64::try_from(value.unwrap_or(0)).unwrap_or(0)
+}
+
+impl Translator<'_> {
+    pub(super) fn file(&mut self, record: &Record) {
+        let handle = record.int(Arg::File);
+        if record.label == l::FILE_OPEN {
+            self.open_file(record);
+            return;
+        }
+        let Some(file) = self.state.files.get(&handle).copied() else {
+            if access(record.label).is_some() {
+                self.odd(Oddity::UnknownFile);
+                self.unknown_request(record);
+            }
+            return;
+        };
+        let number = self.file_number(&file);
+        match record.label {
+            l::FILE_CLOSE => {
+                self.state.files.remove(&handle);
+                if let Some(file) = number {
+                    self.op(OpKind::Close { file });
+                }
+            }
+            l::FILE_SET_VIEW => self.set_view(record, file),
+            l::FILE_SEEK => self.seek(record, file),
+            l::FILE_SEEK_SHARED => self.share(record, &file, 0, false, true),
+            l::FILE_SET_SIZE | l::FILE_GET_SIZE => {
+                let end = whole(record.get(Arg::Off));
+                self.keep(handle, FileState { end, ..file });
+            }
+            l::FILE_READ_AT_ALL_END
+            | l::FILE_WRITE_AT_ALL_END
+            | l::FILE_READ_ALL_END
+            | l::FILE_WRITE_ALL_END
+            | l::FILE_READ_ORDERED_END
+            | l::FILE_WRITE_ORDERED_END => {
+                self.keep(handle, FileState { split: None, ..file });
+                if let (Some(request), Some(_)) = (file.split, number) {
+                    let request = Request(request);
+                    self.op(OpKind::Wait { request });
+                }
+            }
+            label => {
+                if let Some((write, at, how)) = access(label) {
+                    self.access(record, file, write, at, how);
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, handle: i32, file: FileState) {
+        self.state.files.insert(handle, file);
+    }
+
+    fn file_number(&self, file: &FileState) -> Option<u64> {
+        self.knowledge?.files.get(file.opening as usize).copied()
+    }
+
+    fn open_file(&mut self, record: &Record) {
+        let opening = self.state.opened;
+        self.state.opened = opening.saturating_add(1);
+        let file = FileState {
+            opening,
+            displacement: 0,
+            unit: 1,
+            position: 0,
+            end: 0,
+            split: None,
+        };
+        self.keep(record.int(Arg::File), file);
+        if self.knowledge.is_none() {
+            self.out.news.push(News::Opened(record.name().into()));
+        }
+        if let Some(file) = self.file_number(&file) {
+            self.op(OpKind::Open { file });
+        }
+    }
+
+    fn set_view(&mut self, record: &Record, file: FileState) {
+        let (unit, tile) = (record.int(Arg::Et), record.int(Arg::Ft));
+        if unit != tile {
+            self.odd(Oddity::View);
+        }
+        let file = FileState {
+            displacement: whole(record.get(Arg::Off)),
+            unit: self.state.types.size(self.sizes, unit).max(1),
+            position: 0,
+            ..file
+        };
+        self.keep(record.int(Arg::File), file);
+        self.share(record, &file, 0, true, true);
+    }
+
+    /// Where a seek goes, in bytes from the start of the view, `from` where it stands.
+    fn target(&mut self, record: &Record, file: &FileState, from: u64) -> u64 {
+        let by = record.get(Arg::Off).unwrap_or(0).saturating_mul(file.unit as i64);
+        let start = match record.int(Arg::Whence) {
+            2 => from,
+            3 => {
+                self.odd(Oddity::SeekEnd);
+                file.end.saturating_sub(file.displacement)
+            }
+            _ => 0,
+        };
+        start.saturating_add_signed(by)
+    }
+
+    fn seek(&mut self, record: &Record, file: FileState) {
+        let position = self.target(record, &file, file.position);
+        self.keep(record.int(Arg::File), FileState { position, ..file });
+    }
+
+    /// An access with the shared pointer, of which only the whole trace says where it is.
+    fn share(&mut self, record: &Record, file: &FileState, bytes: u64, view: bool, seek: bool) {
+        let number = self.state.shared;
+        self.state.shared = number.saturating_add(1);
+        if self.knowledge.is_some() {
+            return;
+        }
+        let to = match seek && !view {
+            true => self.target(record, file, 0),
+            false => bytes,
+        };
+        let ordered = seek || matches!(access(record.label), Some((_, At::Ordered, _)));
+        self.out.news.push(News::Shared(SharedAccess {
+            file: file.opening,
+            start: record.wall.map_or(0, |span| span.start),
+            bytes: to,
+            seek,
+            ordered,
+            displacement: file.displacement,
+        }));
+    }
+
+    /// A request for what is left out.
+    fn unknown_request(&mut self, record: &Record) {
+        if matches!(access(record.label), Some((_, _, How::Request))) {
+            let number = self.number();
+            self.bind_file(record, number, For::Buffered);
+        }
+    }
+
+    fn bind_file(&mut self, record: &Record, number: u32, what: For) {
+        let handle = Handle {
+            what,
+            number,
+            transfer: Some(number),
+            cancelled: false,
+            wild: false,
+            object: WORLD,
+            persistent: None,
+            inside: false,
+        };
+        self.bind(record.int(Arg::Ioreq), handle);
+    }
+
+    fn access(&mut self, record: &Record, mut file: FileState, write: bool, at: At, how: How) {
+        let bytes = self.bytes(record, Arg::Count, Arg::Type);
+        let request = match how {
+            How::Blocking => None,
+            _ => Some(self.number()),
+        };
+        let offset = match at {
+            At::Explicit => {
+                let units = whole(record.get(Arg::Off)).saturating_mul(file.unit);
+                file.displacement.saturating_add(units)
+            }
+            At::Pointer => {
+                let offset = file.displacement.saturating_add(file.position);
+                file.position = file.position.saturating_add(bytes);
+                offset
+            }
+            At::Shared | At::Ordered => {
+                let number = self.state.shared;
+                self.share(record, &file, bytes, false, false);
+                let offsets = self.knowledge.map(|knowledge| knowledge.shared.as_slice());
+                offsets
+                    .and_then(|offsets| offsets.get(number as usize))
+                    .copied()
+                    .unwrap_or(0)
+            }
+        };
+        if write {
+            // Where the shared pointer is, only the second pass knows: it must not matter for the first.
+            let known = matches!(at, At::Explicit | At::Pointer);
+            file.end = file.end.max(if known { offset.saturating_add(bytes) } else { 0 });
+        }
+        if how == How::Begin {
+            file.split = request;
+        }
+        self.keep(record.int(Arg::File), file);
+        if let (How::Request, Some(number)) = (how, request) {
+            self.bind_file(record, number, For::File);
+        }
+        let Some(file) = self.file_number(&file) else { return };
+        self.op(match (write, request.map(Request)) {
+            (false, None) => OpKind::Read { file, offset, bytes },
+            (true, None) => OpKind::Write { file, offset, bytes },
+            (false, Some(request)) => OpKind::Iread {
+                file,
+                offset,
+                bytes,
+                request,
+            },
+            (true, Some(request)) => OpKind::Iwrite {
+                file,
+                offset,
+                bytes,
+                request,
+            },
+        });
+    }
+}

@@ -1,0 +1,96 @@
+//! Sizes of datatypes.
+
+use std::collections::HashMap;
+
+use super::label as l;
+use super::record::{Arg, Record};
+
+/// Sizes in bytes of the predefined datatypes, by id, where a file does not state them: those of 64-bit machines.
+pub(super) fn default_sizes() -> &'static [i32] {
+    &[
+        0, 0, 1, 1, 1, 1, 4, 2, 2, 4, 4, 8, 8, 4, 8, 16, 8, 8, 8, 1, 0, 0, 8, 12, 12, 6, 8, 20,
+    ]
+}
+
+/// Sizes of datatypes as they are at a point of the stream.
+///
+/// A file states one size per id, the last. Ids are used again: what the call that made a datatype says
+/// comes first, where there has been one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Types {
+    made: HashMap<i32, u64>,
+}
+
+impl Types {
+    /// How many the program has made.
+    pub(super) fn len(&self) -> usize {
+        self.made.len()
+    }
+
+    /// The size of `datatype` in bytes; `stated` are the sizes by id of the file.
+    #[inline]
+    pub(super) fn size(&self, stated: &[i32], datatype: i32) -> u64 {
+        if let Some(&size) = self.made.get(&datatype) {
+            return size;
+        }
+        let size = stated.get(usize::from(datatype as u16)).copied().unwrap_or(0);
+        u64::from(size.max(0) as u32)
+    }
+
+    /// Whether anything says how large `datatype` is.
+    #[inline]
+    pub(super) fn knows(&self, stated: &[i32], datatype: i32) -> bool {
+        usize::from(datatype as u16) < stated.len() || self.made.contains_key(&datatype)
+    }
+
+    /// Bytes of `count` elements.
+    #[inline]
+    pub(super) fn bytes(&self, stated: &[i32], count: i32, datatype: i32) -> u64 {
+        u64::from(count.max(0) as u32).saturating_mul(self.size(stated, datatype))
+    }
+
+    /// Takes note of a call that makes a datatype, or says how large one is.
+    pub(super) fn note(&mut self, stated: &[i32], record: &Record) {
+        let positive = |arg| u64::from(record.int(arg).max(0) as u32);
+        let sum = |list: &[i32]| list.iter().map(|&count| u64::from(count.max(0) as u32)).sum::<u64>();
+        let old = || self.size(stated, record.int(Arg::Old));
+        let size = match record.label {
+            l::TYPE_CONTIGUOUS => positive(Arg::Count).saturating_mul(old()),
+            l::TYPE_VECTOR | l::TYPE_HVECTOR | l::TYPE_CREATE_HVECTOR | l::TYPE_CREATE_INDEXED_BLOCK => {
+                let elements = positive(Arg::Count).saturating_mul(positive(Arg::Bl));
+                elements.saturating_mul(old())
+            }
+            l::TYPE_INDEXED | l::TYPE_HINDEXED | l::TYPE_CREATE_HINDEXED => {
+                sum(record.list(Arg::Lens)).saturating_mul(old())
+            }
+            l::TYPE_STRUCT | l::TYPE_CREATE_STRUCT => {
+                let fields = record.list(Arg::Lens).iter().zip(record.list(Arg::Olds));
+                fields.fold(0, |sum: u64, (&count, &datatype)| {
+                    sum.saturating_add(self.bytes(stated, count, datatype))
+                })
+            }
+            l::TYPE_CREATE_RESIZED | l::TYPE_DUP => old(),
+            l::TYPE_CREATE_SUBARRAY => {
+                let cells = record
+                    .list(Arg::Sub)
+                    .iter()
+                    .map(|&extent| u64::from(extent.max(0) as u32));
+                cells.fold(1, u64::saturating_mul).saturating_mul(old())
+            }
+            // The share of a rank of a distributed array: as the file states it.
+            l::TYPE_CREATE_DARRAY => {
+                self.made.remove(&record.int(Arg::New));
+                return;
+            }
+            l::TYPE_SIZE => {
+                let size = positive(Arg::V);
+                if record.int(Arg::Type) >= default_sizes().len() as i32 {
+                    self.made.insert(record.int(Arg::Type), size);
+                }
+                return;
+            }
+            _ => return,
+        };
+        self.made.insert(record.int(Arg::New), size);
+    }
+}

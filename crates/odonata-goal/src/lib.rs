@@ -1,0 +1,18 @@
+//! GOAL schedules: the input of the simulators LogGOPSim and ATLAHS, as text and in its binary form.
+//!
+//! A schedule gives each rank a graph of sends, receives and calculations. It is read ([`text`], [`binary`]) into memory
+//! ([`schedule`]), and runs as a [`program`]: as operations on any network, or under the LogGOPS model as a whole
+//! ([`loggops`]), as LogGOPSim does.
+
+pub mod binary;
+pub mod error;
+mod format;
+pub mod loggops;
+mod matching;
+pub mod program;
+pub mod schedule;
+pub mod text;
+
+pub use error::GoalError;
+pub use format::Goal;
+pub use program::GoalProgram;

@@ -1,0 +1,294 @@
+//! A schedule under the LogGOPS model: when every rank ends, without contention in the network.
+//!
+//! The model is that of T. Hoefler, T. Schneider, A. Lumsdaine ("LogGOPSim: simulating large-scale applications in the LogGOPS
+//! model", HPDC 2010), and the rules are those by which their simulator LogGOPSim goes, to the nanosecond. A rank is a host
+//! with processors (CPUs) and network interfaces (NICs); `s` is the size of a message, `s'` = max(s - 1, 0).
+//!
+//! | what | begins when | and then |
+//! |---|---|---|
+//! | calculation | its CPU is free | the CPU is taken for its time |
+//! | send | its CPU is free and its NIC may send | the CPU is taken for o + s'O, the NIC may send again after g + s'G; the message arrives o + L later |
+//! | receive | its CPU was free when it became ready | it is posted, which takes no time; a message that is here already completes it at once |
+//! | message | it has arrived, the CPU is free and the NIC may receive | the CPU is taken for o + max(s'O, s'G), the NIC may receive again after g + s'G; it is matched with the oldest receive that takes it, or kept |
+//!
+//! - What waits for a CPU or a NIC has its turn in the order in which it came to wait, messages as of the moment they were sent.
+//! - Tasks that wait for the end of a calculation, of a send of at most S, or of a receive may begin when the CPU's time
+//!   for it is over; those that wait for the start (`irequires`), when the task begins, of a receive: is posted.
+//! - A send above S (rendezvous) ends when a receive has been matched with its message, and not before: then, and not later, by an
+//!   acknowledgement that takes no time. There are no further messages.
+//! - A message is handled by the CPU and the NIC of its receiver which have the numbers that the send names.
+//! - A rank ends when its last CPU is free; gaps of NICs after that are not waited for.
+//!
+//! Since nothing else on the machine can hold up such a schedule, and an acknowledgement takes no time, the ranks of a schedule are gone
+//! through together, by one queue.
+
+use crate::matching::Matching;
+use crate::schedule::{Schedule, Task, TaskKind};
+use odonata_units::Time;
+use odonata_workload::{LogGops, RankTimes};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Something that waits for its time: a task of a rank, or its message under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Waiting {
+    time: Time,
+    /// In what order they came to wait.
+    number: u64,
+    message: bool,
+    rank: u32,
+    task: u32,
+}
+
+/// How a schedule went.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// When each rank ended, and what it did.
+    pub ranks: Vec<RankTimes>,
+    /// The first task, by rank and number, that never ended.
+    pub stuck: Option<(u32, u32)>,
+    /// Messages that no receive took.
+    pub unexpected: u64,
+}
+
+struct Host {
+    /// When each CPU is free.
+    cpu: Vec<Time>,
+    /// When each NIC may send, and receive, again.
+    send: Vec<Time>,
+    receive: Vec<Time>,
+    /// How many others each task waits for.
+    unmet: Vec<u32>,
+    /// When those that it waited for were over.
+    ready: Vec<Time>,
+    /// Tasks that wait for none any more, in that order.
+    free: Vec<u32>,
+    left: u32,
+    matching: Matching,
+}
+
+struct Simulation<'a> {
+    schedule: &'a Schedule,
+    params: &'a LogGops,
+    /// What a calculation's time is multiplied by.
+    scale: f64,
+    hosts: Vec<Host>,
+    queue: BinaryHeap<Reverse<Waiting>>,
+    number: u64,
+    times: Vec<RankTimes>,
+    /// Hosts with tasks that have become free in this event.
+    changed: Vec<u32>,
+}
+
+/// Goes through `schedule`; calculations take `scale` times what they say.
+///
+/// `None` if `stop` asks to end.
+pub fn simulate(schedule: &Schedule, params: &LogGops, scale: f64, stop: &dyn Fn() -> bool) -> Option<Outcome> {
+    let host = |rank: &crate::schedule::RankSchedule| {
+        let most = |number: fn(&Task) -> u8| rank.tasks().iter().map(number).max().map_or(0, usize::from);
+        // A message names the CPU and the NIC of its send.
+        Host {
+            cpu: vec![Time::ZERO; most(|task| task.cpu) + 1],
+            send: vec![Time::ZERO; most(|task| task.nic) + 1],
+            receive: vec![Time::ZERO; most(|task| task.nic) + 1],
+            unmet: rank.unmet().to_vec(),
+            ready: vec![Time::ZERO; rank.tasks().len()],
+            free: rank.roots().to_vec(),
+            left: rank.tasks().len() as u32,
+            matching: Matching::default(),
+        }
+    };
+    let mut simulation = Simulation {
+        schedule,
+        params,
+        scale,
+        hosts: schedule.ranks().iter().map(host).collect(),
+        queue: BinaryHeap::new(),
+        number: 0,
+        times: vec![RankTimes::default(); schedule.ranks().len()],
+        changed: (0..schedule.ranks().len() as u32).collect(),
+    };
+    simulation.release(Time::ZERO);
+    let mut events = 0_u32;
+    while let Some(Reverse(waiting)) = simulation.queue.pop() {
+        events = events.wrapping_add(1);
+        if events.is_multiple_of(4096) && stop() {
+            return None;
+        }
+        match waiting.message {
+            true => simulation.message(waiting),
+            false => simulation.task(waiting),
+        }
+        simulation.release(waiting.time);
+    }
+    Some(simulation.finish())
+}
+
+impl Simulation<'_> {
+    fn task_of(&self, rank: u32, task: u32) -> Task {
+        self.schedule.ranks()[rank as usize].tasks()[task as usize]
+    }
+
+    fn push(&mut self, time: Time, message: bool, rank: u32, task: u32) {
+        self.number += 1;
+        self.queue.push(Reverse(Waiting {
+            time,
+            number: self.number,
+            message,
+            rank,
+            task,
+        }));
+    }
+
+    /// Lets the tasks come to wait that have become free by `now`.
+    fn release(&mut self, now: Time) {
+        let mut changed = std::mem::take(&mut self.changed);
+        changed.sort_unstable();
+        changed.dedup();
+        for &rank in &changed {
+            let mut free = std::mem::take(&mut self.hosts[rank as usize].free);
+            for &task in &free {
+                let what = self.task_of(rank, task);
+                let host = &self.hosts[rank as usize];
+                let mut time = host.cpu[usize::from(what.cpu)].max(host.ready[task as usize]).max(now);
+                if what.kind == TaskKind::Send {
+                    time = time.max(host.send[usize::from(what.nic)]);
+                }
+                self.push(time, false, rank, task);
+            }
+            free.clear();
+            self.hosts[rank as usize].free = free;
+        }
+        changed.clear();
+        self.changed = changed;
+    }
+
+    /// Task `task` of `rank` has begun, or ended, at `at`.
+    fn follow(&mut self, rank: u32, task: u32, at: Time, ended: bool) {
+        let schedule = &self.schedule.ranks()[rank as usize];
+        let host = &mut self.hosts[rank as usize];
+        let edges = if ended { schedule.ends() } else { schedule.begins() };
+        for &waiting in edges.after(task) {
+            let ready = &mut host.ready[waiting as usize];
+            *ready = (*ready).max(at);
+            host.unmet[waiting as usize] -= 1;
+            if host.unmet[waiting as usize] == 0 {
+                host.free.push(waiting);
+            }
+        }
+        host.left -= u32::from(ended);
+        self.changed.push(rank);
+    }
+
+    /// What waited has its turn, if its CPU is free.
+    fn task(&mut self, waiting: Waiting) {
+        let Waiting { time, rank, task, .. } = waiting;
+        let what = self.task_of(rank, task);
+        let params = self.params;
+        let (cpu, nic) = (usize::from(what.cpu), usize::from(what.nic));
+        let host = &mut self.hosts[rank as usize];
+        match what.kind {
+            TaskKind::Calc => {
+                if host.cpu[cpu] > time {
+                    let time = host.cpu[cpu];
+                    self.queue.push(Reverse(Waiting { time, ..waiting }));
+                    return;
+                }
+                let duration = calculation(&what, self.scale);
+                host.cpu[cpu] = time + duration;
+                self.times[rank as usize].compute += duration;
+                let end = host.cpu[cpu];
+                self.follow(rank, task, time, false);
+                self.follow(rank, task, end, true);
+            }
+            TaskKind::Send => {
+                let turn = host.cpu[cpu].max(host.send[nic]);
+                if turn > time {
+                    self.queue.push(Reverse(Waiting { time: turn, ..waiting }));
+                    return;
+                }
+                host.cpu[cpu] = time + params.send_overhead + params.per_byte(what.size);
+                host.send[nic] = time + params.gap + params.gap_of(what.size);
+                let end = host.cpu[cpu];
+                let times = &mut self.times[rank as usize];
+                times.sends += 1;
+                times.bytes_sent += what.size;
+                self.follow(rank, task, time, false);
+                self.push(time + params.send_overhead + params.latency, true, rank, task);
+                if what.size <= params.eager_threshold {
+                    self.follow(rank, task, end, true);
+                }
+            }
+            TaskKind::Recv => {
+                self.follow(rank, task, time, false);
+                let matching = &mut self.hosts[rank as usize].matching;
+                if let Some((from, send)) = matching.post(task, what.peer, what.tag) {
+                    self.matched((from, send), (rank, task), time, time);
+                }
+            }
+        }
+    }
+
+    /// The message of a send has arrived, and is handled if the CPU and the NIC are free.
+    fn message(&mut self, waiting: Waiting) {
+        let Waiting { time, rank, task, .. } = waiting;
+        let what = self.task_of(rank, task);
+        let params = self.params;
+        let (cpu, nic) = (usize::from(what.cpu), usize::from(what.nic));
+        let host = &mut self.hosts[what.peer as usize];
+        // The receiver may have no task of its own there.
+        host.cpu.resize(host.cpu.len().max(cpu + 1), Time::ZERO);
+        host.receive.resize(host.receive.len().max(nic + 1), Time::ZERO);
+        let turn = host.cpu[cpu].max(host.receive[nic]);
+        if turn > time {
+            self.queue.push(Reverse(Waiting { time: turn, ..waiting }));
+            return;
+        }
+        let (per_byte, gap) = (params.per_byte(what.size), params.gap_of(what.size));
+        host.cpu[cpu] = time + params.recv_overhead + per_byte.max(gap);
+        host.receive[nic] = time + params.gap + gap;
+        let end = host.cpu[cpu];
+        let times = &mut self.times[what.peer as usize];
+        times.recvs += 1;
+        times.bytes_received += what.size;
+        if let Some(receive) = host.matching.arrive(rank, what.tag, task) {
+            self.matched((rank, task), (what.peer, receive), time, end);
+        }
+    }
+
+    /// A receive has been matched at `now` and ends at `end`.
+    fn matched(&mut self, (from, send): (u32, u32), (to, receive): (u32, u32), now: Time, end: Time) {
+        let sent = self.task_of(from, send);
+        if sent.size > self.params.eager_threshold {
+            let cpu = &mut self.hosts[from as usize].cpu[usize::from(sent.cpu)];
+            *cpu = (*cpu).max(now);
+            self.follow(from, send, now, true);
+        }
+        self.follow(to, receive, end, true);
+    }
+
+    fn finish(mut self) -> Outcome {
+        let mut stuck = None;
+        for (rank, host) in self.hosts.iter().enumerate() {
+            self.times[rank].end = host.cpu.iter().copied().max().unwrap_or(Time::ZERO);
+            if host.left > 0 && stuck.is_none() {
+                let task = host.unmet.iter().position(|&unmet| unmet > 0).unwrap_or(0) as u32;
+                stuck = Some((rank as u32, host.matching.oldest_posted().unwrap_or(task)));
+            }
+        }
+        Outcome {
+            ranks: self.times,
+            stuck,
+            unexpected: self.hosts.iter().map(|host| host.matching.unexpected()).sum(),
+        }
+    }
+}
+
+/// How long calculation `task` takes.
+pub(crate) fn calculation(task: &Task, scale: f64) -> Time {
+    let duration = Time(task.size.saturating_mul(1000)).min(Time::BEYOND);
+    match scale {
+        1.0 => duration,
+        scale => Time::from_ps_f64(duration.0 as f64 * scale),
+    }
+}

@@ -1,0 +1,189 @@
+//! Deadlock diagnosis: a cycle of ranks that wait for each other.
+//!
+//! The graph of waits has a node per rank and an edge from a rank to each that could end its wait:
+//!
+//! | a rank waits in | for |
+//! |---|---|
+//! | a receive or probe from one rank | that rank, which has not sent |
+//! | the same from any source | each member of the communicator |
+//! | a send by rendezvous | its receiver, which has no receive for it |
+//! | a collective | the peers of its step, by the same rules |
+//! | a wait for requests | whatever these stand for |
+//!
+//! It is drawn when no event is left, so that every edge between blocked ranks is one that nothing will
+//! ever cut. Where a rank waits for any of several, all of them are edges.
+
+use crate::Hosts;
+use crate::diagnosis::outcome::Blocked;
+use crate::diagnosis::run_state::RunState;
+use crate::mpi::sequence::communicator;
+use crate::rank::activity::Phase;
+use odonata_engine::NIL;
+use odonata_workload::{Comm, Source};
+
+/// What a rank waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum For {
+    /// A rank, counted over all jobs.
+    Rank(u32),
+    /// Any member of a communicator.
+    Any(Comm),
+}
+
+/// An edge of the graph: operation `slot` of the rank waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Wait {
+    slot: u32,
+    what: For,
+}
+
+/// How far the search has come with a rank.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    New,
+    /// On the way that is being followed.
+    Open,
+    Closed,
+}
+
+impl RunState<'_> {
+    /// A cycle of ranks each of which waits for the next, if there is one; to be asked when no event is left.
+    pub fn cycle_of_waits(&self) -> Vec<Blocked> {
+        let mut waits = vec![Vec::new(); self.ranks() as usize];
+        for part in self.parts() {
+            part.waits(&mut waits);
+        }
+        let mut marks = vec![Mark::New; waits.len()];
+        for root in 0..waits.len() as u32 {
+            if let Some(way) = self.follow(root, &waits, &mut marks) {
+                let described = |&(rank, slot): &(u32, u32)| {
+                    let part = self.part_of(rank);
+                    let activity = part.ranks.activity(slot);
+                    part.describe_blocked(rank, &activity.op, activity.since)
+                };
+                return way.iter().map(described).collect();
+            }
+        }
+        Vec::new()
+    }
+
+    /// Follows waits from `root`; the (rank, operation)s of the first cycle found.
+    fn follow(&self, root: u32, waits: &[Vec<Wait>], marks: &mut [Mark]) -> Option<Vec<(u32, u32)>> {
+        if marks[root as usize] != Mark::New {
+            return None;
+        }
+        marks[root as usize] = Mark::Open;
+        // Ranks on the way, each with the targets of its waits that have not been followed.
+        type Targets<'a> = Box<dyn Iterator<Item = (u32, u32)> + 'a>;
+        let targets = |rank: u32| -> Targets<'_> {
+            Box::new(
+                waits[rank as usize]
+                    .iter()
+                    .flat_map(move |wait| self.targets(rank, wait.what).map(move |target| (wait.slot, target))),
+            )
+        };
+        let mut way: Vec<(u32, u32, Targets<'_>)> = vec![(root, NIL, targets(root))];
+        while let Some((rank, slot, left)) = way.last_mut() {
+            let Some((by, target)) = left.next() else {
+                marks[*rank as usize] = Mark::Closed;
+                way.pop();
+                continue;
+            };
+            *slot = by;
+            match marks[target as usize] {
+                Mark::Closed => {}
+                Mark::Open => {
+                    let start = way.iter().position(|&(rank, ..)| rank == target).unwrap_or(0);
+                    return Some(way[start..].iter().map(|&(rank, slot, _)| (rank, slot)).collect());
+                }
+                Mark::New => {
+                    marks[target as usize] = Mark::Open;
+                    way.push((target, NIL, targets(target)));
+                }
+            }
+        }
+        None
+    }
+
+    /// The ranks that `what` of `rank` stands for, itself last.
+    fn targets(&self, rank: u32, what: For) -> Box<dyn Iterator<Item = u32> + '_> {
+        let part = self.part_of(rank);
+        let (job, _) = part.job_of(rank);
+        let first = part.job(job).first_rank;
+        match what {
+            For::Rank(other) => Box::new(std::iter::once(other)),
+            For::Any(comm) => {
+                let others = part.layout.members(rank, comm).map(move |member| first + member);
+                Box::new(others.filter(move |&other| other != rank).chain(std::iter::once(rank)))
+            }
+        }
+    }
+}
+
+impl Hosts {
+    /// Adds what each rank of this part waits for to `waits`, a list per rank of all jobs.
+    fn waits(&self, waits: &mut [Vec<Wait>]) {
+        let mut add = |rank: u32, request: u32, what: For| {
+            if let Some(slot) = self.waiter(request) {
+                waits[rank as usize].push(Wait { slot, what });
+            }
+        };
+        let matching = &self.mpi.matching;
+        for rank in matching.ranks() {
+            let first = self.layout.job_of(rank).first_rank;
+            for receive in matching.posted(rank) {
+                let what = match receive.source {
+                    Source::Rank(source) => For::Rank(first + source),
+                    Source::Any => For::Any(communicator(receive.context)),
+                };
+                add(rank, receive.request, what);
+            }
+        }
+        for outgoing in self.mpi.rendezvous.outgoing() {
+            add(outgoing.rank, outgoing.request, For::Rank(outgoing.to));
+        }
+        for incoming in self.mpi.rendezvous.incoming() {
+            add(incoming.rank, incoming.request, For::Rank(incoming.from));
+        }
+        // In the order of the ranks' programs, whatever slots they have.
+        for rank in matching.ranks() {
+            let waits = &mut waits[rank as usize];
+            waits.sort_unstable_by_key(|wait| (self.ranks.activity(wait.slot).op.id, wait.what));
+            waits.dedup_by_key(|wait| wait.what);
+        }
+    }
+
+    /// The blocked operation that waits for `request`, if there is one.
+    fn waiter(&self, request: u32) -> Option<u32> {
+        let mut request = request;
+        loop {
+            if request == NIL {
+                return None;
+            }
+            let slot = self.mpi.requests.get(request).waiter;
+            if slot == NIL {
+                return None;
+            }
+            let activity = self.ranks.activity(slot);
+            if !activity.background {
+                return (activity.phase == Phase::Blocked).then_some(slot);
+            }
+            request = activity.request;
+        }
+    }
+}
+
+/// A cycle of waits in words: `rank 0 waits in Recv from 1 tag 7 (world) -> rank 1 waits in ... -> rank 0`;
+/// of a long one the first `most` ranks.
+pub fn describe_cycle(cycle: &[Blocked], most: usize) -> String {
+    let mut text = String::new();
+    for blocked in cycle.iter().take(most) {
+        text += &format!("rank {} waits in {} -> ", blocked.rank, blocked.op);
+    }
+    if cycle.len() > most {
+        text += &format!("{} more -> ", cycle.len() - most);
+    }
+    text + &cycle
+        .first()
+        .map_or(String::new(), |blocked| format!("rank {}", blocked.rank))
+}

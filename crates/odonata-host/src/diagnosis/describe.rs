@@ -1,0 +1,286 @@
+//! Descriptions of operations and failures, with all names and numbers.
+
+use crate::Hosts;
+use crate::diagnosis::outcome::{Failure, FailureKind, InvalidOperation};
+use crate::mpi::collective::{read_stamp, stamp};
+use crate::mpi::communicator::collective_of;
+use crate::rank::zero_time_guard;
+use odonata_workload::{Comm, OpKind, PROC_NULL, Request, Source, Tag};
+
+impl Hosts {
+    /// What a failure is, with all names and numbers.
+    pub(crate) fn describe_failure(&self, failure: &Failure) -> (FailureKind, String) {
+        match *failure {
+            Failure::Mismatch {
+                rank,
+                op,
+                source,
+                stamp: theirs,
+            } => {
+                let (name, call) = read_stamp(theirs);
+                let ours = match op.kind {
+                    OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => stamp(&collective, 0),
+                    // Which of its collectives does not matter: all are of the same kind as the first.
+                    kind => collective_of(&kind, 0).map_or(theirs, |collective| stamp(&collective, 0)),
+                };
+                let detail = if read_stamp(ours).0 == name {
+                    " with other arguments or of another call"
+                } else {
+                    ""
+                };
+                let text = format!(
+                    "{} is in {} (operation {}), but rank {source} is in {name} number {call}{detail}",
+                    self.layout.name(rank),
+                    describe_operation(&op.kind),
+                    op.id.0
+                );
+                (FailureKind::CollectiveMismatch, text)
+            }
+            Failure::CollectiveLeftover { rank, source, stamp } => {
+                let (name, call) = read_stamp(stamp);
+                let text = format!(
+                    "{} has come to its end, but rank {source} sent it a message in {name} number {call}: \
+                     the ranks do not call the same collectives",
+                    self.layout.name(rank)
+                );
+                (FailureKind::CollectiveMismatch, text)
+            }
+            Failure::Truncation {
+                rank,
+                source,
+                tag,
+                bytes,
+                buffer,
+            } => {
+                let text = format!(
+                    "{}: a message of {bytes} B from rank {source} with tag {tag} met a receive with a buffer of {buffer} B",
+                    self.layout.name(rank)
+                );
+                (FailureKind::Truncation, text)
+            }
+            Failure::Invalid { rank, op, why } => {
+                let why = match why {
+                    InvalidOperation::Communicator(comm) => format!("the rank is in no communicator {}", comm.0),
+                    InvalidOperation::Peer {
+                        comm: Comm::WORLD,
+                        ranks,
+                    } => format!("the job has ranks 0 to {}", ranks - 1),
+                    InvalidOperation::Peer { comm, ranks: 0 } => format!("communicator {} has no ranks", comm.0),
+                    InvalidOperation::Peer { comm, ranks } => {
+                        format!("communicator {} has ranks 0 to {} of this job", comm.0, ranks - 1)
+                    }
+                    InvalidOperation::Collective { members } => {
+                        let checked = collective_of(&op.kind, 0).map(|collective| collective.check(members));
+                        checked.and_then(Result::err).unwrap_or_default()
+                    }
+                    InvalidOperation::TooManyCollectives => format!(
+                        "at most {} non-blocking collectives can be under way on a communicator",
+                        crate::mpi::collective::MOST_BACKGROUND
+                    ),
+                    InvalidOperation::Active(u32::MAX) => "a persistent request needs a number".to_owned(),
+                    InvalidOperation::Active(request) => format!("request {request} is in use"),
+                    InvalidOperation::NotPersistent(request) => format!("there is no persistent request {request}"),
+                    InvalidOperation::FreedCollective => "a non-blocking collective has to be waited for".to_owned(),
+                    InvalidOperation::FreedWorld => "the world cannot be freed".to_owned(),
+                    InvalidOperation::TooManyReports => {
+                        format!(
+                            "a rank can log and put out {} values",
+                            crate::rank::memory::MOST_REPORTS
+                        )
+                    }
+                };
+                let text = format!(
+                    "{}: {} (operation {}): {why}",
+                    self.layout.name(rank),
+                    describe_operation(&op.kind),
+                    op.id.0
+                );
+                (FailureKind::InvalidOperation, text)
+            }
+            Failure::Program { rank, at } => {
+                let why = self
+                    .program_failure(rank, at)
+                    .unwrap_or_else(|| "the program cannot go on".to_owned());
+                (FailureKind::Program, format!("{}: {why}", self.layout.name(rank)))
+            }
+            Failure::Endless { rank, op } => {
+                let program = self
+                    .layout
+                    .program(rank)
+                    .map_or(String::new(), |program| program.describe());
+                let text = format!(
+                    "{}: {} (operation {}), after {} at one instant: without a computation or a wait that takes time \
+                     the program goes on for ever; its program: {program}",
+                    self.layout.name(rank),
+                    describe_operation(&op.kind),
+                    op.id.0,
+                    zero_time_guard::bound(&op.kind),
+                );
+                (FailureKind::Program, text)
+            }
+            Failure::NoServer { rank, op } => {
+                let text = format!(
+                    "{}: {} (operation {}), but the rank has no storage server",
+                    self.layout.name(rank),
+                    describe_operation(&op.kind),
+                    op.id.0
+                );
+                (FailureKind::NoServer, text)
+            }
+            Failure::Impossible {
+                rank,
+                server,
+                bytes,
+                capacity,
+            } => {
+                let text = format!(
+                    "{}: a write of {bytes} B can never fit on storage server {server}, whose device has {capacity} B",
+                    self.layout.name(rank)
+                );
+                (FailureKind::WriteExceedsDevice, text)
+            }
+            Failure::Unwritten {
+                rank,
+                server,
+                offset,
+                bytes,
+            } => {
+                let text = format!(
+                    "{}: a read of {bytes} B from byte {offset} on, which nobody has written to storage server {server} \
+                     (storage.manager.unwritten = \"error\")",
+                    self.layout.name(rank)
+                );
+                (FailureKind::UnwrittenRead, text)
+            }
+        }
+    }
+}
+
+/// A communicator in words.
+pub(crate) fn describe_communicator(comm: Comm) -> String {
+    match comm {
+        Comm::WORLD => "(world)".to_owned(),
+        Comm(number) => format!("(communicator {number})"),
+    }
+}
+
+/// An operation in words.
+pub(crate) fn describe_operation(kind: &OpKind) -> String {
+    let to_whom = |to: u32| match to {
+        PROC_NULL => "nobody".to_owned(),
+        to => to.to_string(),
+    };
+    let many = |name: &str, first: Request, count: u32| format!("{name} for {count} requests from {}", first.0);
+    let source = |source: Source| match source {
+        Source::Rank(PROC_NULL) => "nobody".to_owned(),
+        Source::Rank(rank) => rank.to_string(),
+        Source::Any => "any".to_owned(),
+    };
+    let of_tag = |tag: Tag| match tag {
+        Tag::Is(tag) => tag.to_string(),
+        Tag::Any => "any".to_owned(),
+    };
+    match *kind {
+        OpKind::Compute { duration } => format!("Compute {} s", duration.seconds()),
+        OpKind::Send { to, tag, comm, .. } => {
+            format!("Send to {} tag {tag} {}", to_whom(to), describe_communicator(comm))
+        }
+        OpKind::Ssend { to, tag, comm, .. } => {
+            format!("Ssend to {} tag {tag} {}", to_whom(to), describe_communicator(comm))
+        }
+        OpKind::Isend { to, tag, comm, .. } => {
+            format!("Isend to {} tag {tag} {}", to_whom(to), describe_communicator(comm))
+        }
+        OpKind::Issend { to, tag, comm, .. } => {
+            format!("Issend to {} tag {tag} {}", to_whom(to), describe_communicator(comm))
+        }
+        OpKind::SendInit { to, tag, comm, .. } => {
+            format!("SendInit to {} tag {tag} {}", to_whom(to), describe_communicator(comm))
+        }
+        OpKind::Sendrecv {
+            to,
+            send_tag,
+            from,
+            recv_tag,
+            comm,
+            ..
+        } => format!(
+            "Sendrecv to {} tag {send_tag}, from {} tag {} {}",
+            to_whom(to),
+            source(from),
+            of_tag(recv_tag),
+            describe_communicator(comm)
+        ),
+        OpKind::Probe { from, tag, comm } => format!(
+            "Probe from {} tag {} {}",
+            source(from),
+            of_tag(tag),
+            describe_communicator(comm)
+        ),
+        OpKind::Iprobe { from, tag, comm } => format!(
+            "Iprobe from {} tag {} {}",
+            source(from),
+            of_tag(tag),
+            describe_communicator(comm)
+        ),
+        OpKind::RecvInit { from, tag, comm, .. } => {
+            format!(
+                "RecvInit from {} tag {} {}",
+                source(from),
+                of_tag(tag),
+                describe_communicator(comm)
+            )
+        }
+        OpKind::Recv { from, tag, comm, .. } => format!(
+            "Recv from {} tag {} {}",
+            source(from),
+            of_tag(tag),
+            describe_communicator(comm)
+        ),
+        OpKind::Irecv { from, tag, comm, .. } => {
+            format!(
+                "Irecv from {} tag {} {}",
+                source(from),
+                of_tag(tag),
+                describe_communicator(comm)
+            )
+        }
+        OpKind::Wait { request } => format!("Wait for request {}", request.0),
+        OpKind::WaitAll { first, count } => many("WaitAll", first, count),
+        OpKind::WaitAny { first, count } => many("WaitAny", first, count),
+        OpKind::WaitSome { first, count } => many("WaitSome", first, count),
+        OpKind::Test { request } => format!("Test of request {}", request.0),
+        OpKind::TestAny { first, count } => many("TestAny", first, count),
+        OpKind::TestAll { first, count } => many("TestAll", first, count),
+        OpKind::TestSome { first, count } => many("TestSome", first, count),
+        OpKind::Start { request } => format!("Start of request {}", request.0),
+        OpKind::StartAll { first, count } => many("StartAll", first, count),
+        OpKind::RequestFree { request } => format!("RequestFree of request {}", request.0),
+        OpKind::Collective(collective) => format!("{collective} {}", describe_communicator(collective.comm())),
+        OpKind::Icollective { collective, .. } => {
+            format!("non-blocking {collective} {}", describe_communicator(collective.comm()))
+        }
+        OpKind::CommDup { comm, new } => format!("CommDup to communicator {} {}", new.0, describe_communicator(comm)),
+        OpKind::CommSplit { comm, new } => {
+            format!("CommSplit to communicator {} {}", new.0, describe_communicator(comm))
+        }
+        OpKind::CommCreate { comm, new } => {
+            format!("CommCreate of communicator {} {}", new.0, describe_communicator(comm))
+        }
+        OpKind::CommFree { comm } => format!("CommFree {}", describe_communicator(comm)),
+        OpKind::Open { file } => format!("Open file {file}"),
+        OpKind::Close { file } => format!("Close file {file}"),
+        OpKind::Metadata { call, directory, file } => format!("{call:?} file {file} of directory {directory}"),
+        OpKind::Read { file, offset, bytes } => format!("Read {bytes} B at {offset} of file {file}"),
+        OpKind::Write { file, offset, bytes } => format!("Write {bytes} B at {offset} of file {file}"),
+        OpKind::Iread {
+            file, offset, bytes, ..
+        } => format!("Iread {bytes} B at {offset} of file {file}"),
+        OpKind::Iwrite {
+            file, offset, bytes, ..
+        } => format!("Iwrite {bytes} B at {offset} of file {file}"),
+        OpKind::Mark { iteration } => format!("Mark of iteration {iteration}"),
+        OpKind::Elapsed(times) => format!("all of its schedule, which takes {}", times.end),
+        OpKind::Report { report, index, .. } => format!("Report {report}, value {index}"),
+    }
+}

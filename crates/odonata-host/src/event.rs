@@ -1,0 +1,81 @@
+//! The events of the hosts.
+
+/// An event of the hosts; at most 12 bytes. Slots are indices into pools of [`Hosts`](crate::Hosts).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum HostEvent {
+    /// The job of rank `rank` starts.
+    Start {
+        /// Rank, counted over all jobs.
+        rank: u32,
+    },
+    /// The time for which operation `activity` occupied its stream has passed.
+    Resume {
+        /// Slot of the operation.
+        activity: u32,
+    },
+    /// The source on rank `rank` sends its next message.
+    Generate {
+        /// Rank, counted over all jobs.
+        rank: u32,
+    },
+    /// The sender of local message `message` may reuse its buffer.
+    LocalSent {
+        /// Slot of the message.
+        message: u32,
+    },
+    /// Local message `message` is at its receiver.
+    LocalArrived {
+        /// Slot of the message.
+        message: u32,
+    },
+    /// The turn of a piece comes at a device of `server`.
+    DeviceBegins {
+        /// Storage server.
+        server: u32,
+        /// Slot of the piece.
+        piece: u32,
+    },
+    /// The access of a piece at a device of `server` ends.
+    DeviceDone {
+        /// Storage server.
+        server: u32,
+        /// Slot of the piece.
+        piece: u32,
+    },
+    /// The caches of the devices of `server` are written out.
+    CachesWritten {
+        /// Storage server.
+        server: u32,
+        /// The synchronisation that waits for it.
+        sync: u32,
+    },
+    /// A block of `server` is safe in the external file system.
+    DrainDone {
+        /// Storage server.
+        server: u32,
+    },
+    /// Data that `server` reads have come over its link from the file system.
+    FromFileSystem {
+        /// Storage server.
+        server: u32,
+        /// Slot of the part that they belong to.
+        operation: u32,
+    },
+    /// A thread of `server` has done a call.
+    MetadataDone {
+        /// Metadata server.
+        server: u32,
+        /// Slot of the call.
+        call: u32,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_small() {
+        assert!(size_of::<HostEvent>() <= 12, "{} bytes", size_of::<HostEvent>());
+    }
+}

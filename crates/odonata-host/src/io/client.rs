@@ -1,0 +1,417 @@
+//! The client's side of I/O.
+//!
+//! A call is a request to every server that has a part of its range ([`FileLayout::parts`](odonata_storage::FileLayout)), all
+//! at once, and ends with the last of them. Of a write, the node answers every pull with the piece at once and without a copy; a
+//! part ends with the server's response. A part of a read ends when the response and all data are there: under adaptive
+//! routing the response may come first.
+
+use crate::Hosts;
+use crate::context::HostContext;
+use crate::diagnosis::outcome::Failure;
+use crate::io::below::object_on;
+use crate::io::write_behind::WritesBehind;
+use crate::metrics::{IoOperation, IoRecord};
+use crate::payload::{ClientId, Payload, Requester, SplitU64};
+use crate::rank::activity::Activity;
+use crate::send::{SendRequest, traffic_of};
+use odonata_engine::{Mode, NIL, Pool, SparseStore, Time};
+use odonata_storage::{MetadataCall, SyncDepth};
+use odonata_units::Bytes;
+
+/// What a rank has called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum Call {
+    Read,
+    Write,
+    /// Nothing, for itself: its input shall be in its buffers.
+    StageIn,
+    /// What a metadata server answers; closing and syncing a file waits for what the rank has written before that.
+    Metadata(MetadataCall),
+}
+
+/// A call under way.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct FileTransfer {
+    pub(crate) call: Call,
+    /// Rank, counted over all jobs.
+    pub(crate) rank: u32,
+    /// What completes with it, or [`NIL`].
+    pub(crate) request: u32,
+    pub(crate) file: u64,
+    /// First byte of it; of a call for metadata, the directory.
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+    pub(crate) start: Time,
+    /// When its first data went, or [`Time::NEVER`].
+    first_byte: Time,
+    /// The server of its first part.
+    pub(crate) server: u32,
+    /// Its parts, and those that have not ended.
+    pub(crate) parts: u32,
+    open: u32,
+    next: u32,
+}
+
+/// The part of a call that one server has.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct PartTransfer {
+    transfer: u32,
+    /// Bytes of a read that have not arrived.
+    missing: u64,
+    responded: bool,
+    next: u32,
+}
+
+impl FileTransfer {
+    /// A call of `rank` that is made now and has no parts yet.
+    pub(crate) fn new(
+        now: Time,
+        call: Call,
+        (rank, request): (u32, u32),
+        (file, offset, bytes): (u64, u64, u64),
+    ) -> Self {
+        FileTransfer {
+            call,
+            rank,
+            request,
+            file,
+            offset,
+            bytes,
+            start: now,
+            first_byte: Time::NEVER,
+            server: NIL,
+            parts: 0,
+            open: 0,
+            next: NIL,
+        }
+    }
+}
+
+odonata_engine::slots!(FileTransfer PartTransfer);
+
+/// Calls under way at the clients of a part of the machine.
+#[derive(Debug)]
+pub(crate) struct Clients {
+    pub(crate) transfers: Pool<FileTransfer>,
+    parts: Pool<PartTransfer>,
+    /// What ranks have written behind; no cells where no job may.
+    pub(crate) behind: SparseStore<WritesBehind>,
+}
+odonata_engine::journalled!(Clients {
+    transfers,
+    parts,
+    behind
+});
+
+impl Clients {
+    pub(crate) fn new(behind: SparseStore<WritesBehind>) -> Self {
+        Clients {
+            transfers: Pool::new(),
+            parts: Pool::new(),
+            behind,
+        }
+    }
+
+    /// The call that part `slot` belongs to, whose first data may have gone now.
+    fn data_went<M: Mode>(&mut self, slot: u32, now: Time) -> FileTransfer {
+        let transfer = self.parts.get(slot).transfer;
+        if self.transfers.get(transfer).first_byte == Time::NEVER {
+            self.transfers.edit::<M>(transfer).first_byte = now;
+        }
+        *self.transfers.get(transfer)
+    }
+
+    /// Frees part `slot` if it has ended; its call, if that has ended with it.
+    fn end_part<M: Mode>(&mut self, slot: u32) -> Option<u32> {
+        let PartTransfer {
+            transfer,
+            missing,
+            responded,
+            ..
+        } = *self.parts.get(slot);
+        if !responded || missing > 0 {
+            return None;
+        }
+        self.parts.free::<M>(slot);
+        let cell = self.transfers.edit::<M>(transfer);
+        cell.open -= 1;
+        (cell.open == 0).then_some(transfer)
+    }
+
+    /// Calls under way.
+    pub(crate) fn live(&self) -> u32 {
+        self.transfers.live()
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn footprint(&self) -> usize {
+        self.transfers.memory() + self.parts.memory() + self.behind.memory()
+    }
+}
+
+impl Hosts {
+    /// Begins a read or write of (file, offset, bytes) for operation `slot`; `request` completes with it.
+    pub(crate) fn start_io<C: HostContext>(
+        &mut self,
+        ctx: &mut C,
+        slot: u32,
+        write: bool,
+        (file, offset, bytes): (u64, u64, u64),
+        request: u32,
+    ) {
+        let Activity { op, rank, .. } = *self.ranks.activity(slot);
+        if self.layout.place(rank).server == NIL {
+            self.fail(ctx, Failure::NoServer { rank, op });
+            return;
+        }
+        let call = if write { Call::Write } else { Call::Read };
+        let call = FileTransfer::new(ctx.now(), call, (rank, request), (file, offset, bytes));
+        let transfer = self.io.clients.transfers.allocate::<C>(call);
+        match write {
+            true => {
+                self.send_parts(ctx, transfer);
+                if self.layout.job_of(rank).files.write_behind > Bytes::ZERO {
+                    self.write_behind(ctx, transfer);
+                }
+            }
+            false if self.io.clients.writes_behind(rank) > 0 => self.wait_for_writes::<C>(transfer),
+            false => self.send_parts(ctx, transfer),
+        }
+    }
+
+    /// Asks the servers that have parts of `transfer`.
+    pub(crate) fn send_parts<C: HostContext>(&mut self, ctx: &mut C, transfer: u32) {
+        let FileTransfer {
+            call,
+            rank,
+            file,
+            offset,
+            bytes,
+            ..
+        } = *self.io.clients.transfers.get(transfer);
+        let place = self.layout.place(rank);
+        let files = self.layout.job(place.job).files;
+        let name = files.name(file).object();
+        let tiered = !self.params.tiers.is_empty();
+        let parts = files.layout.parts(file, (offset, bytes), place.server);
+        let count = parts.len() as u32;
+        let mut first = NIL;
+        for part in parts {
+            if first == NIL {
+                first = part.server;
+                let cell = self.io.clients.transfers.edit::<C>(transfer);
+                (cell.server, cell.parts, cell.open) = (first, count, count);
+            }
+            let operation = self.io.clients.parts.allocate::<C>(PartTransfer {
+                transfer,
+                missing: if call == Call::Read { part.bytes } else { 0 },
+                responded: false,
+                next: NIL,
+            });
+            let object = match tiered {
+                true => object_on(&files.layout, name, part.server),
+                false => name,
+            };
+            let (client, server, owner) = (Requester::Rank(rank).into(), part.server, place.job);
+            let [object, offset, bytes] = [object, part.offset, part.bytes].map(SplitU64::from);
+            let request = match call {
+                Call::StageIn => Payload::IoStage {
+                    client,
+                    server,
+                    owner,
+                    operation,
+                    object,
+                    offset,
+                    bytes,
+                },
+                _ => Payload::IoRequest {
+                    client,
+                    server,
+                    write: call == Call::Write,
+                    owner,
+                    operation,
+                    object,
+                    offset,
+                    bytes,
+                },
+            };
+            let control = self.params.io_control_message.0;
+            self.send_to_server(ctx, rank, part.server, control, request);
+        }
+    }
+
+    /// Synchronises the file of `transfer` at all servers that may have something of it.
+    pub(crate) fn send_syncs<C: HostContext>(&mut self, ctx: &mut C, transfer: u32) {
+        let FileTransfer { rank, file, .. } = *self.io.clients.transfers.get(transfer);
+        let place = self.layout.place(rank);
+        let files = self.layout.job(place.job).files;
+        let (name, tiered) = (files.name(file).object(), !self.params.tiers.is_empty());
+        let servers = files.layout.servers_of(file, place.server);
+        let cell = self.io.clients.transfers.edit::<C>(transfer);
+        (cell.parts, cell.open, cell.server) = (servers.len() as u32, servers.len() as u32, NIL);
+        let control = self.params.io_control_message.0;
+        for server in servers {
+            let operation = self.io.clients.parts.allocate::<C>(PartTransfer {
+                transfer,
+                missing: 0,
+                responded: false,
+                next: NIL,
+            });
+            let object = match tiered {
+                true => object_on(&files.layout, name, server),
+                false => name,
+            };
+            let sync = Payload::IoSync {
+                client: Requester::Rank(rank).into(),
+                server,
+                owner: place.job,
+                operation,
+                object: SplitU64::from(object),
+                below: self.params.sync == SyncDepth::Below,
+            };
+            let cell = self.io.clients.transfers.edit::<C>(transfer);
+            if cell.server == NIL {
+                cell.server = server;
+            }
+            self.send_to_server(ctx, rank, server, control, sync);
+        }
+    }
+
+    pub(crate) fn send_to_server<C: HostContext>(
+        &mut self,
+        ctx: &mut C,
+        rank: u32,
+        server: u32,
+        bytes: u64,
+        payload: Payload,
+    ) {
+        let request = SendRequest {
+            created: ctx.now(),
+            source: self.layout.endpoint_of_rank(rank),
+            target: self.layout.endpoint_of_server(server),
+            bytes,
+            traffic: traffic_of(self.layout.place(rank).job, true),
+            payload,
+            software: Time::ZERO,
+            notify_sent: false,
+            notify_arrived: true,
+        };
+        self.send(ctx, request);
+    }
+
+    /// The server wants a piece of what part `operation` writes.
+    pub(crate) fn pull_arrived<C: HostContext>(
+        &mut self,
+        ctx: &mut C,
+        (server, operation): (u32, u32),
+        piece: u32,
+        bytes: u64,
+    ) {
+        let rank = self.io.clients.data_went::<C>(operation, ctx.now()).rank;
+        let data = Payload::WriteData {
+            client: Requester::Rank(rank).into(),
+            server,
+            owner: self.layout.place(rank).job,
+            piece,
+        };
+        self.send_to_server(ctx, rank, server, bytes, data);
+    }
+
+    /// A piece of what part `operation` reads has arrived.
+    pub(crate) fn read_data_arrived<C: HostContext>(&mut self, ctx: &mut C, operation: u32, bytes: u64) {
+        self.io.clients.data_went::<C>(operation, ctx.now());
+        self.io.clients.parts.edit::<C>(operation).missing -= bytes;
+        self.end_part(ctx, operation);
+    }
+
+    /// The server has answered part `operation`.
+    pub(crate) fn io_response_arrived<C: HostContext>(&mut self, ctx: &mut C, operation: u32) {
+        self.io.clients.parts.edit::<C>(operation).responded = true;
+        self.end_part(ctx, operation);
+    }
+
+    /// Ends part `operation`, and its call, if everything is there.
+    fn end_part<C: HostContext>(&mut self, ctx: &mut C, operation: u32) {
+        let Some(slot) = self.io.clients.end_part::<C>(operation) else {
+            return;
+        };
+        let transfer = *self.io.clients.transfers.get(slot);
+        match transfer.call {
+            Call::Metadata(_) => {
+                self.servers_synced(ctx, slot);
+                return;
+            }
+            Call::StageIn => {
+                self.io.clients.transfers.free::<C>(slot);
+                self.file_staged(ctx, transfer.rank);
+                return;
+            }
+            Call::Read | Call::Write => {}
+        }
+        let FileTransfer { rank, bytes, start, .. } = transfer;
+        let write = transfer.call == Call::Write;
+        let end = ctx.now();
+        let metrics = self.records.edit_metrics::<C>(rank);
+        match write {
+            true => metrics.bytes_written += bytes,
+            false => metrics.bytes_read += bytes,
+        }
+        let first = if metrics.io_operations == 0 {
+            start
+        } else {
+            metrics.io_first.min(start)
+        };
+        metrics.io_first = first;
+        metrics.io_last = end;
+        metrics.io_operations += 1;
+        metrics.io_duration_ps += u128::from((end - start).0);
+        let layout = &self.layout;
+        self.records.add_io::<C>(end, || IoRecord {
+            job: layout.place(rank).job,
+            rank: layout.local(rank),
+            server: transfer.server,
+            operation: if write { IoOperation::Write } else { IoOperation::Read },
+            file: transfer.file,
+            bytes,
+            start,
+            end,
+            offset: transfer.offset,
+            first_byte: transfer.first_byte.min(end),
+            servers: transfer.parts,
+        });
+        if write && self.layout.job_of(rank).files.write_behind > Bytes::ZERO {
+            self.end_write_behind(ctx, slot);
+        } else {
+            self.complete(ctx, transfer.request);
+        }
+        self.io.clients.transfers.free::<C>(slot);
+        self.advance(ctx, rank);
+    }
+
+    /// `server` wants the lock back that `client` has, for request `holder` of job `owner`.
+    pub(crate) fn lock_revoke_arrived<C: HostContext>(
+        &mut self,
+        ctx: &mut C,
+        server: u32,
+        client: ClientId,
+        (owner, holder): (u16, u32),
+    ) {
+        let request = SendRequest {
+            created: ctx.now(),
+            source: self.layout.endpoint_of_client(client),
+            target: self.layout.endpoint_of_server(server),
+            bytes: self.params.io_control_message.0,
+            traffic: traffic_of(owner, true),
+            payload: Payload::LockReturn {
+                client,
+                server,
+                owner,
+                holder,
+            },
+            software: self.params.locks.map_or(Time::ZERO, |locks| locks.revocation),
+            notify_sent: false,
+            notify_arrived: true,
+        };
+        self.send(ctx, request);
+    }
+}

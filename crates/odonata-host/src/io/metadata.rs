@@ -1,0 +1,258 @@
+//! Calls for metadata: a rank asks the server that has the file's name, and waits for its answer.
+//!
+//! A call is one control message to the server, its turn and its time there
+//! ([`MetadataServers`]), and one control message back. Closing and syncing a file waits before that until all that the rank
+//! has written is acknowledged; syncing it, until the storage servers that may have something of it have committed that. Where there
+//! are no metadata servers, these are all that takes time.
+
+use crate::Hosts;
+use crate::context::HostContext;
+use crate::event::HostEvent;
+use crate::io::client::{Call, FileTransfer};
+use crate::metrics::{IoOperation, IoRecord};
+use crate::mpi::request::RequestKind;
+use crate::params::{BookParams, HostParams};
+use crate::payload::{ClientId, Payload, Requester, SplitU64};
+use odonata_engine::{NIL, Time};
+use odonata_storage::{
+    Begun, DIRECTORY, MetadataCall, MetadataMetrics, MetadataName, MetadataRequest, MetadataServers, ServerCharge,
+    ServerWaitSeries, THREAD,
+};
+use odonata_workload::FileCall;
+use std::sync::Arc;
+
+/// What a server is asked for `call`.
+pub(crate) const fn metadata_call(call: FileCall) -> MetadataCall {
+    match call {
+        FileCall::Open => MetadataCall::Open,
+        FileCall::Create => MetadataCall::Create,
+        FileCall::Stat => MetadataCall::Stat,
+        FileCall::Close => MetadataCall::Close,
+        FileCall::Unlink => MetadataCall::Unlink,
+        FileCall::Sync => MetadataCall::Sync,
+        FileCall::Mkdir => MetadataCall::Mkdir,
+        FileCall::Rmdir => MetadataCall::Rmdir,
+    }
+}
+
+/// The metadata servers on the nodes of a part.
+#[derive(Debug)]
+pub(crate) struct MetadataNodes {
+    servers: MetadataServers,
+    /// Their numbers on the machine.
+    numbers: Arc<[u32]>,
+}
+odonata_engine::journalled!(MetadataNodes { servers });
+
+impl MetadataNodes {
+    pub(crate) fn new(numbers: Arc<[u32]>, params: &HostParams) -> Self {
+        let faults = |server: u32| {
+            let number = numbers[server as usize];
+            let own = params.metadata_faults.iter().filter(|(server, _)| *server == number);
+            own.map(|&(_, period)| period).collect()
+        };
+        let servers = MetadataServers::new(numbers.len() as u32, params.metadata).with_faults(faults);
+        let servers = match params.books {
+            Some(BookParams { jobs, interval }) => servers.with_blame(jobs, interval),
+            None => servers,
+        };
+        MetadataNodes { servers, numbers }
+    }
+
+    /// What was measured at each server.
+    pub(crate) fn metrics(&self) -> impl Iterator<Item = (u32, MetadataMetrics)> {
+        self.numbers.iter().copied().zip(self.servers.metrics())
+    }
+
+    /// Who waited for whom at which server.
+    pub(crate) fn blame(&self) -> impl Iterator<Item = ServerCharge> {
+        self.servers.blame().map(|charge| ServerCharge {
+            server: self.numbers[charge.server as usize],
+            resource: if charge.directory { DIRECTORY } else { THREAD },
+            victim: charge.victim,
+            culprit: charge.culprit,
+            time: charge.time,
+        })
+    }
+
+    /// The same over time.
+    pub(crate) fn blame_series(&self) -> impl Iterator<Item = ServerWaitSeries> {
+        let series = self.servers.blame_series();
+        series.map(|(start, directory, victim, culprit, time)| ServerWaitSeries {
+            start,
+            tier: 0,
+            resource: if directory { DIRECTORY } else { THREAD },
+            victim,
+            culprit,
+            time,
+        })
+    }
+
+    /// Ends the books of who waited for whom at `now`.
+    pub(crate) fn close_books(&mut self, now: Time) {
+        self.servers.close_books(now);
+    }
+
+    /// Checks that nothing is under way.
+    ///
+    /// # Errors
+    /// Says what is.
+    pub(crate) fn audit(&self) -> Result<(), String> {
+        self.servers.audit()
+    }
+}
+
+impl Hosts {
+    /// Begins `call` of `rank` in operation `slot` for (directory, file), if it takes any time.
+    pub(crate) fn call_metadata<C: HostContext>(
+        &mut self,
+        ctx: &mut C,
+        (slot, rank): (u32, u32),
+        call: MetadataCall,
+        (directory, file): (u32, u64),
+    ) {
+        let ends_writes = matches!(call, MetadataCall::Close | MetadataCall::Sync);
+        let waits = ends_writes && self.io.clients.writes_behind(rank) > 0;
+        let syncs = call == MetadataCall::Sync && self.layout.place(rank).server != NIL;
+        if !waits && !syncs && self.layout.metadata_servers() == 0 {
+            return;
+        }
+        let requests = &mut self.mpi.requests;
+        let request = requests.open_blocking::<C>(&mut self.ranks, slot, RequestKind::Io);
+        let name = (file, directory.into(), 0);
+        let call = FileTransfer::new(ctx.now(), Call::Metadata(call), (rank, request), name);
+        let transfer = self.io.clients.transfers.allocate::<C>(call);
+        match waits {
+            true => self.wait_for_writes::<C>(transfer),
+            false => self.go_on_with_metadata(ctx, transfer),
+        }
+    }
+
+    /// Nothing that was written holds call `transfer` up: synchronises the file at the storage servers, if it is that, asks the
+    /// metadata server if there is one, and ends it.
+    pub(crate) fn go_on_with_metadata<C: HostContext>(&mut self, ctx: &mut C, transfer: u32) {
+        let FileTransfer { call, rank, .. } = *self.io.clients.transfers.get(transfer);
+        let syncs = call == Call::Metadata(MetadataCall::Sync) && self.layout.place(rank).server != NIL;
+        match syncs {
+            true => self.send_syncs(ctx, transfer),
+            false => self.ask_metadata_server(ctx, transfer),
+        }
+    }
+
+    /// All storage servers have synchronised the file of call `transfer`.
+    pub(crate) fn servers_synced<C: HostContext>(&mut self, ctx: &mut C, transfer: u32) {
+        match self.layout.metadata_servers() {
+            0 => self.end_metadata_call(ctx, transfer),
+            _ => self.ask_metadata_server(ctx, transfer),
+        }
+    }
+
+    fn ask_metadata_server<C: HostContext>(&mut self, ctx: &mut C, transfer: u32) {
+        let FileTransfer {
+            call,
+            rank,
+            request,
+            file,
+            offset: directory,
+            ..
+        } = *self.io.clients.transfers.get(transfer);
+        let (Call::Metadata(call), Some(params)) = (call, self.params.metadata) else {
+            self.io.clients.transfers.free::<C>(transfer);
+            self.complete(ctx, request);
+            return;
+        };
+        let owner = self.layout.place(rank).job;
+        let name = MetadataName {
+            root: self.layout.job(owner).files.key,
+            directory: directory as u32,
+            file,
+        };
+        let servers = self.layout.metadata_servers();
+        let server = self.layout.first_metadata + name.server(servers, params.by_directory);
+        self.io.clients.transfers.edit::<C>(transfer).server = server;
+        let ask = Payload::MetadataRequest {
+            rank,
+            server,
+            call,
+            owner,
+            operation: transfer,
+            directory: SplitU64::from(name.key_of_directory()),
+        };
+        let control = self.params.io_control_message.0;
+        self.send_to_server(ctx, rank, server, control, ask);
+    }
+
+    /// A call has arrived at `server`.
+    pub(crate) fn metadata_request_arrived<C: HostContext>(&mut self, ctx: &mut C, server: u32, what: MetadataRequest) {
+        let local = self.layout.server(server).local;
+        let begun = self.io.metadata.servers.request::<C>(ctx.now(), local, what);
+        self.metadata_begun(ctx, begun);
+    }
+
+    fn metadata_begun<C: HostContext>(&mut self, ctx: &mut C, begun: Option<Begun>) {
+        if let Some(Begun { server, slot, at }) = begun {
+            let server = self.io.metadata.numbers[server as usize];
+            let done = HostEvent::MetadataDone { server, call: slot };
+            ctx.schedule(self.layout.server(server).lp, at, done);
+        }
+    }
+
+    /// A thread has done call `slot`: answers it.
+    pub(crate) fn metadata_done<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
+        let (server, what, begun) = self.io.metadata.servers.done::<C>(ctx.now(), slot);
+        let server = self.io.metadata.numbers[server as usize];
+        self.metadata_begun(ctx, begun);
+        let MetadataRequest {
+            client: rank,
+            token: operation,
+            owner,
+            ..
+        } = what;
+        let answer = Payload::MetadataResponse {
+            server,
+            rank,
+            owner,
+            operation,
+        };
+        let (client, control) = (ClientId::from(Requester::Rank(rank)), self.params.io_control_message.0);
+        self.send_to_client(ctx, server, client, (owner, control), answer);
+    }
+
+    /// The last server has answered call `transfer`.
+    pub(crate) fn end_metadata_call<C: HostContext>(&mut self, ctx: &mut C, transfer: u32) {
+        let FileTransfer {
+            call,
+            rank,
+            request,
+            file,
+            offset,
+            start,
+            server,
+            parts,
+            ..
+        } = *self.io.clients.transfers.get(transfer);
+        self.io.clients.transfers.free::<C>(transfer);
+        let end = ctx.now();
+        let metrics = self.records.edit_metrics::<C>(rank);
+        metrics.metadata_calls += 1;
+        metrics.metadata_ps += u128::from((end - start).0);
+        if let Call::Metadata(call) = call {
+            let layout = &self.layout;
+            self.records.add_io::<C>(end, || IoRecord {
+                job: layout.place(rank).job,
+                rank: layout.local(rank),
+                server,
+                operation: IoOperation::Metadata(call),
+                file,
+                bytes: 0,
+                start,
+                end,
+                offset,
+                first_byte: end,
+                servers: parts.max(1),
+            });
+        }
+        self.complete(ctx, request);
+        self.advance(ctx, rank);
+    }
+}

@@ -1,0 +1,421 @@
+//! The server's side of I/O: carries out what the storage managers ask for.
+//!
+//! A pushed piece counts as delivered when its last packet starts on the server's terminal link: the
+//! server's memory is free then, and no state of the server changes at the client's.
+
+use crate::Hosts;
+use crate::context::HostContext;
+use crate::diagnosis::outcome::Failure;
+use crate::event::HostEvent;
+use crate::io::below::Outside;
+use crate::io::lock::holder_of;
+use crate::params::BookParams;
+use crate::payload::{ClientId, Payload, Requester, SplitU64};
+use crate::send::{SendRequest, traffic_of};
+use odonata_engine::Time;
+use odonata_storage::{
+    Action, Actions, BlockedWrite, DeviceMetrics, ExtentLocks, FaultMetrics, LOCK, LockMetrics, Locks, Metrics,
+    NewRequest, Occupancy, ServerCharge, ServerWaitSeries, Servers, SyncRequest, TierContents, TierMetrics,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The storage servers on the nodes of a part, which have numbers of their own there.
+#[derive(Debug)]
+pub(crate) struct StorageServers {
+    servers: Servers,
+    /// The numbers of the part's servers on the machine.
+    numbers: Arc<[u32]>,
+    /// Who may use which range of which object.
+    pub(crate) locks: ExtentLocks,
+    /// Empty between events; kept for its memory.
+    actions: Actions,
+}
+odonata_engine::journalled!(StorageServers { servers, locks });
+
+impl StorageServers {
+    /// `servers` with these numbers.
+    pub(crate) fn new(servers: Servers, numbers: Arc<[u32]>, locks: Option<Locks>, books: Option<BookParams>) -> Self {
+        let locks = ExtentLocks::new(servers.len(), locks);
+        StorageServers {
+            locks: match books {
+                Some(BookParams { jobs, interval }) => locks.with_blame(jobs, interval),
+                None => locks,
+            },
+            servers,
+            numbers,
+            actions: Actions::new(),
+        }
+    }
+
+    /// The number on the machine of a server of the part.
+    pub(crate) fn number(&self, local: u32) -> u32 {
+        self.numbers[local as usize]
+    }
+
+    /// The servers, by the numbers of the part.
+    pub(crate) fn servers(&self) -> &Servers {
+        &self.servers
+    }
+
+    /// What was measured at each server.
+    pub(crate) fn metrics(&self) -> impl Iterator<Item = (u32, Metrics)> {
+        let servers = (0..).zip(self.numbers.iter());
+        servers.map(|(local, &server)| (server, self.servers.metrics(local)))
+    }
+
+    /// What was measured of the locks of each server; nothing where there are none.
+    pub(crate) fn lock_metrics(&self) -> impl Iterator<Item = (u32, LockMetrics)> {
+        self.numbers.iter().copied().zip(self.locks.metrics())
+    }
+
+    /// What was measured at each device: server, number of the device there.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = (u32, u32, DeviceMetrics)> {
+        let servers = (0..).zip(self.numbers.iter());
+        servers.flat_map(|(local, &server)| {
+            let devices = (0..).zip(self.servers.device_metrics(local));
+            devices.map(move |(device, (_, metrics))| (server, device, metrics))
+        })
+    }
+
+    /// What each tier did here for each job, and where its bytes are.
+    pub(crate) fn tiers(&self) -> BTreeMap<(u8, u16), (TierMetrics, TierContents)> {
+        let mut all: BTreeMap<_, (TierMetrics, TierContents)> = BTreeMap::new();
+        for (tier, job, metrics) in self.servers.tier_metrics() {
+            all.entry((tier, job)).or_default().0 = metrics;
+        }
+        for (name, contents) in self.servers.tier_contents() {
+            all.entry(name).or_default().1 = contents;
+        }
+        all
+    }
+
+    /// What faults have cost: server, number of the device there; of those with faults.
+    pub(crate) fn faults(&self) -> impl Iterator<Item = (u32, u32, FaultMetrics)> {
+        let servers = (0..).zip(self.numbers.iter());
+        let all = servers.flat_map(|(local, &server)| {
+            let devices = (0..).zip(self.servers.fault_metrics(local));
+            devices.map(move |(device, metrics)| (server, device, metrics))
+        });
+        all.filter(|(_, _, metrics)| metrics.accesses > 0)
+    }
+
+    /// Who waited for whom at which server.
+    pub(crate) fn blame(&self) -> impl Iterator<Item = ServerCharge> {
+        let locks = self.locks.blame().map(|charge| ServerCharge {
+            server: charge.server,
+            resource: LOCK,
+            victim: charge.victim,
+            culprit: charge.culprit,
+            time: charge.time,
+        });
+        self.servers.blame().chain(locks).map(|charge| ServerCharge {
+            server: self.numbers[charge.server as usize],
+            ..charge
+        })
+    }
+
+    /// The same over time.
+    pub(crate) fn blame_series(&self) -> impl Iterator<Item = ServerWaitSeries> {
+        let locks = self.locks.blame_series();
+        let locks = locks.map(|(start, victim, culprit, time)| ServerWaitSeries {
+            start,
+            tier: 0,
+            resource: LOCK,
+            victim,
+            culprit,
+            time,
+        });
+        self.servers.blame_series().chain(locks)
+    }
+
+    /// What was in use until `now`, by interval and server.
+    pub(crate) fn occupancy(&self, now: Time) -> impl Iterator<Item = (u64, u32, Occupancy)> {
+        let sums = self.servers.occupancy(now).into_iter();
+        sums.map(|((bin, server), sum)| (bin, self.numbers[server as usize], sum))
+    }
+
+    /// Time in which devices served requests of `job`, in ps.
+    pub(crate) fn device_time_ps(&self, job: u16) -> u128 {
+        self.servers.device_time_ps(job)
+    }
+
+    /// When the last byte of a write of `job` came to a device here.
+    pub(crate) fn last_commit(&self, job: u16) -> Option<Time> {
+        self.servers.last_commit(job)
+    }
+
+    /// The writes that wait for space, with the numbers of their servers.
+    pub(crate) fn blocked_writes(&self) -> impl Iterator<Item = (u32, BlockedWrite)> {
+        let writes = self.servers.blocked_writes();
+        writes.map(|write| (self.numbers[write.server as usize], write))
+    }
+
+    /// Ends the books of who waited for whom at `now`.
+    pub(crate) fn close_books(&mut self, now: Time) {
+        self.servers.close_books(now);
+        self.locks.close_books(now);
+    }
+
+    /// Checks that nothing is under way.
+    ///
+    /// # Errors
+    /// Says what is.
+    pub(crate) fn audit(&self) -> Result<(), String> {
+        self.locks.audit()?;
+        self.servers.audit()
+    }
+}
+
+impl Hosts {
+    /// Gives an input to the servers and carries out their actions. None of these is an input itself,
+    /// so that one list of actions, used again and again, is enough.
+    pub(crate) fn serve<C: HostContext>(&mut self, ctx: &mut C, input: impl FnOnce(&mut Servers, &mut Actions)) {
+        let mut actions = std::mem::take(&mut self.io.servers.actions);
+        input(&mut self.io.servers.servers, &mut actions);
+        let mut ended = Vec::new();
+        for action in actions.drain(..) {
+            if let Action::Respond { token, .. } = action {
+                ended.extend(holder_of(token));
+            }
+            self.carry_out(ctx, action);
+        }
+        self.io.servers.actions = actions;
+        // What has ended lets others begin, which cannot end at the same instant.
+        for holder in ended {
+            self.lock_ended(ctx, holder);
+        }
+    }
+
+    fn carry_out<C: HostContext>(&mut self, ctx: &mut C, action: Action) {
+        let control = self.params.io_control_message.0;
+        let number = |local: u32| self.io.servers.numbers[local as usize];
+        match action {
+            Action::Pull {
+                server,
+                slot,
+                client,
+                token,
+                owner,
+                bytes,
+            } => {
+                let client = ClientId(client);
+                let pull = Payload::Pull {
+                    server: number(server),
+                    client,
+                    owner,
+                    operation: token as u32,
+                    piece: slot,
+                    bytes: SplitU64::from(bytes),
+                };
+                self.send_to_client(ctx, number(server), client, (owner, control), pull);
+            }
+            Action::Push {
+                server,
+                slot,
+                client,
+                token,
+                owner,
+                bytes,
+            } => {
+                let client = ClientId(client);
+                let data = Payload::ReadData {
+                    server: number(server),
+                    client,
+                    owner,
+                    operation: token as u32,
+                    piece: slot,
+                };
+                self.send_to_client(ctx, number(server), client, (owner, bytes), data);
+            }
+            Action::Respond {
+                server,
+                client,
+                token,
+                owner,
+                ..
+            } => {
+                let client = ClientId(client);
+                let response = Payload::IoResponse {
+                    server: number(server),
+                    client,
+                    owner,
+                    operation: token as u32,
+                };
+                self.send_to_client(ctx, number(server), client, (owner, control), response);
+            }
+            Action::DeviceBegins { server, slot, at } => {
+                let (server, piece) = (number(server), slot);
+                ctx.schedule(
+                    self.layout.server(server).lp,
+                    at,
+                    HostEvent::DeviceBegins { server, piece },
+                );
+            }
+            Action::DeviceDone { server, slot, at } => {
+                let (server, piece) = (number(server), slot);
+                ctx.schedule(
+                    self.layout.server(server).lp,
+                    at,
+                    HostEvent::DeviceDone { server, piece },
+                );
+            }
+            Action::DrainUntil { server, at } => {
+                let server = number(server);
+                ctx.schedule(self.layout.server(server).lp, at, HostEvent::DrainDone { server });
+            }
+            Action::CachesWritten { server, slot, at } => {
+                let (server, sync) = (number(server), slot);
+                ctx.schedule(
+                    self.layout.server(server).lp,
+                    at,
+                    HostEvent::CachesWritten { server, sync },
+                );
+            }
+            Action::SyncBelow { server, slot, what } => self.sync_below(ctx, (server, slot), what),
+            Action::Below {
+                server,
+                slot,
+                write,
+                owner,
+                object,
+                offset,
+                bytes,
+            } => self.ask_below(ctx, (server, slot), (write, owner), (object, offset, bytes)),
+            Action::Impossible {
+                server,
+                client,
+                bytes,
+                capacity,
+                ..
+            } => {
+                let server = number(server);
+                self.fail(
+                    ctx,
+                    Failure::Impossible {
+                        rank: client,
+                        server,
+                        bytes,
+                        capacity,
+                    },
+                );
+            }
+            Action::Unwritten {
+                server,
+                client,
+                offset,
+                bytes,
+                ..
+            } => {
+                let failure = Failure::Unwritten {
+                    rank: client,
+                    server: number(server),
+                    offset,
+                    bytes,
+                };
+                self.fail(ctx, failure);
+            }
+        }
+    }
+
+    /// Sends a message of so many bytes from `server` to `client`, for job `owner`.
+    pub(crate) fn send_to_client<C: HostContext>(
+        &mut self,
+        ctx: &mut C,
+        server: u32,
+        client: ClientId,
+        (owner, bytes): (u16, u64),
+        payload: Payload,
+    ) {
+        // Of what an object server outside says, the data and their latency are a matter of whoever gets them.
+        let (bytes, software) = match self.way_outside(server) {
+            None => (bytes, Time::ZERO),
+            Some(Outside { latency, .. }) => {
+                let answers = matches!(payload, Payload::IoResponse { .. });
+                let control = self.params.io_control_message.0;
+                (bytes.min(control), if answers { latency } else { Time::ZERO })
+            }
+        };
+        let request = SendRequest {
+            created: ctx.now(),
+            source: self.layout.endpoint_of_server(server),
+            target: self.layout.endpoint_of_client(client),
+            bytes,
+            traffic: traffic_of(owner, true),
+            payload,
+            software,
+            notify_sent: matches!(payload, Payload::ReadData { .. }),
+            notify_arrived: true,
+        };
+        self.send(ctx, request);
+    }
+
+    /// The request of a client has arrived at `server`.
+    pub(crate) fn io_request_arrived<C: HostContext>(&mut self, ctx: &mut C, server: u32, what: NewRequest) {
+        // Between tiers nobody shares: each server has what is its own.
+        let of_a_rank = matches!(ClientId(what.client).requester(), Requester::Rank(_));
+        if of_a_rank && what.bytes > 0 && self.io.servers.locks.settings().is_some() {
+            self.lock_extent(ctx, server, what);
+            return;
+        }
+        let (now, server) = (ctx.now(), self.layout.server(server).local);
+        self.serve(ctx, |servers, actions| servers.request::<C>(now, server, what, actions));
+    }
+
+    /// A client synchronises a file at `server`.
+    pub(crate) fn sync_arrived<C: HostContext>(&mut self, ctx: &mut C, server: u32, what: SyncRequest) {
+        let (now, server) = (ctx.now(), self.layout.server(server).local);
+        self.serve(ctx, |servers, actions| servers.sync::<C>(now, server, what, actions));
+    }
+
+    /// The caches that synchronisation `slot` waits for are written out.
+    pub(crate) fn caches_written<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
+        let now = ctx.now();
+        self.serve(ctx, |servers, actions| servers.caches_written::<C>(now, slot, actions));
+    }
+
+    /// A piece of a write has arrived.
+    pub(crate) fn write_data_arrived<C: HostContext>(&mut self, ctx: &mut C, piece: u32) {
+        let now = ctx.now();
+        // Of what goes to a file system outside, the message has other bytes than the piece.
+        let bytes = self.io.servers.servers.piece_bytes(piece);
+        self.serve(ctx, |servers, actions| {
+            servers.piece_arrived::<C>(now, piece, bytes, actions)
+        });
+    }
+
+    /// A piece of a read has left.
+    pub(crate) fn read_data_sent<C: HostContext>(&mut self, ctx: &mut C, piece: u32) {
+        let now = ctx.now();
+        self.serve(ctx, |servers, actions| servers.piece_sent::<C>(now, piece, actions));
+    }
+
+    /// The turn of a piece has come at its device.
+    pub(crate) fn device_begins<C: HostContext>(&mut self, ctx: &mut C, piece: u32) {
+        let now = ctx.now();
+        self.io.servers.servers.device_begins::<C>(now, piece);
+    }
+
+    /// The access of a piece has ended.
+    pub(crate) fn device_done<C: HostContext>(&mut self, ctx: &mut C, piece: u32) {
+        let now = ctx.now();
+        if self.records.timeline.is_on() {
+            let (server, access) = self.io.servers.servers.in_service(piece);
+            let server = self.io.servers.numbers[server as usize];
+            self.records.timeline.add_access::<C>(server, &access, now);
+        }
+        self.serve(ctx, |servers, actions| servers.device_done::<C>(now, piece, actions));
+    }
+
+    /// A block of `server` is safe in the external file system.
+    pub(crate) fn drain_done<C: HostContext>(&mut self, ctx: &mut C, server: u32) {
+        let (now, number) = (ctx.now(), server);
+        let server = self.layout.server(server).local;
+        if self.records.timeline.is_on()
+            && let Some(transfer) = self.io.servers.servers.in_transfer(server, now)
+        {
+            self.records.timeline.add_access::<C>(number, &transfer, now);
+        }
+        self.serve(ctx, |servers, actions| servers.drain_done::<C>(now, server, actions));
+    }
+}

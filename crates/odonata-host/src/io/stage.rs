@@ -1,0 +1,218 @@
+//! Stage-in: before a job starts, its ranks have its input files brought from the tiers below into its buffers.
+//!
+//! ```text
+//!   rank: its share of each file -> IoStage to every server that has a part of it -> answers when that is on devices
+//!   all files of a rank there: RanksStaged, up a binomial tree -> rank 0 -> Staged, down the tree -> the programs start
+//! ```
+//!
+//! The messages are control messages on the job's account, the data go from tier to tier as what is read from below does. Of a
+//! shared file of `b` bytes, rank `r` of `n` asks for `b r / n` to `b (r + 1) / n`. With `stage_wait = false` ranks start at once and
+//! read what has come, or fetch it themselves. What goes down at the job's end (`stage_out`) is told as by `drain = "job-end"`
+//! ([`tell_servers`](Hosts::tell_servers)).
+
+use odonata_engine::{Mode, NIL, SparseStore, Store, Time};
+use odonata_storage::{NewRequest, StageMetrics};
+
+use crate::Hosts;
+use crate::context::HostContext;
+use crate::io::client::{Call, FileTransfer};
+use crate::payload::JobSignal;
+
+/// A file that is brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StageFile {
+    /// Its number; with `per_rank`, that of rank 0, behind which those of the others follow.
+    pub file: u64,
+    /// First byte.
+    pub offset: u64,
+    /// How many of it.
+    pub bytes: u64,
+    /// Whether every rank has a file of its own.
+    pub per_rank: bool,
+}
+
+impl StageFile {
+    /// What rank `rank` of `ranks` asks for: file, first byte, length.
+    fn share(&self, rank: u32, ranks: u32) -> (u64, u64, u64) {
+        if self.per_rank {
+            return (self.file + u64::from(rank), self.offset, self.bytes);
+        }
+        let before = |rank: u32| (u128::from(self.bytes) * u128::from(rank) / u128::from(ranks.max(1))) as u64;
+        (
+            self.file,
+            self.offset.saturating_add(before(rank)),
+            before(rank + 1) - before(rank),
+        )
+    }
+}
+
+/// When the stage-in of a job began, and when the last rank had its files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct StageTimes {
+    /// When the first rank asked.
+    pub from: Option<Time>,
+    /// When the last answer was there.
+    pub until: Option<Time>,
+}
+
+impl StageTimes {
+    /// Adds what other ranks of the job did.
+    pub fn absorb(&mut self, other: &StageTimes) {
+        self.from = self.from.into_iter().chain(other.from).min();
+        self.until = self.until.max(other.until);
+    }
+}
+
+/// What a job staged: when, and what servers did for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct StageMeasured {
+    /// When the stage-in was.
+    pub times: StageTimes,
+    /// Bytes.
+    pub metrics: StageMetrics,
+}
+
+/// A rank that stages in.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct RankStage {
+    /// Files that have not come.
+    open: u32,
+    /// Reports that it waits for before it passes them on, its own among them.
+    unreported: u32,
+}
+
+impl RankStage {
+    pub(crate) fn new(unreported: u32) -> Self {
+        RankStage { open: 0, unreported }
+    }
+}
+
+/// The stage-ins of the ranks of a part.
+#[derive(Debug)]
+pub(crate) struct Stages {
+    /// Per rank; empty if no job stages in.
+    pub(crate) ranks: SparseStore<RankStage>,
+    /// Per job.
+    times: Store<StageTimes>,
+}
+odonata_engine::journalled!(Stages { ranks, times });
+
+impl Stages {
+    pub(crate) fn new(ranks: SparseStore<RankStage>, jobs: usize) -> Self {
+        Stages {
+            times: Store::filled(if ranks.is_empty() { 0 } else { jobs }, StageTimes::default()),
+            ranks,
+        }
+    }
+
+    /// When the stage-in of `job` was, as far as this part knows.
+    pub(crate) fn times(&self, job: u16) -> StageTimes {
+        match self.times.is_empty() {
+            true => StageTimes::default(),
+            false => *self.times.get(u32::from(job)),
+        }
+    }
+
+    fn note<M: Mode>(&mut self, job: u16, times: StageTimes) {
+        self.times.edit::<M>(u32::from(job)).absorb(&times);
+    }
+}
+
+impl Hosts {
+    /// `rank` shall start: begins its stage-in; whether the program has to wait for it.
+    pub(crate) fn begin_stage_in<C: HostContext>(&mut self, ctx: &mut C, rank: u32) -> bool {
+        let number = self.layout.place(rank).job;
+        let (files, ranks, waits) = {
+            let job = self.layout.job(number);
+            (job.stage_in.len(), job.ranks, job.stage_wait)
+        };
+        if files == 0 || self.layout.place(rank).server == NIL {
+            return false;
+        }
+        let now = ctx.now();
+        let times = StageTimes {
+            from: Some(now),
+            until: None,
+        };
+        self.io.stages.note::<C>(number, times);
+        // One for us, so that it does not end half-way.
+        self.io.stages.ranks.edit::<C>(rank).open = files as u32 + 1;
+        for file in 0..files {
+            let what = self.layout.job(number).stage_in[file].share(self.layout.local(rank), ranks);
+            let call = FileTransfer::new(now, Call::StageIn, (rank, NIL), what);
+            let transfer = self.io.clients.transfers.allocate::<C>(call);
+            self.send_parts(ctx, transfer);
+        }
+        self.file_staged(ctx, rank);
+        waits
+    }
+
+    /// A file of `rank` is in its buffers.
+    pub(crate) fn file_staged<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
+        let cell = self.io.stages.ranks.edit::<C>(rank);
+        cell.open -= 1;
+        if cell.open > 0 {
+            return;
+        }
+        let number = self.layout.place(rank).job;
+        let times = StageTimes {
+            from: None,
+            until: Some(ctx.now()),
+        };
+        self.io.stages.note::<C>(number, times);
+        if self.layout.job(number).stage_wait {
+            self.report_staged(ctx, rank);
+        }
+    }
+
+    /// `rank`, or all ranks of a branch below it, have their files.
+    pub(crate) fn report_staged<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
+        let cell = self.io.stages.ranks.edit::<C>(rank);
+        cell.unreported -= 1;
+        if cell.unreported > 0 {
+            return;
+        }
+        match self.parent(rank) {
+            Some(parent) => self.signal(ctx, rank, parent, JobSignal::RanksStaged),
+            None => {
+                self.pass_on(ctx, rank, JobSignal::Staged);
+                self.start_program(ctx, rank);
+            }
+        }
+    }
+
+    /// A request to bring something from below arrives at `server`.
+    pub(crate) fn stage_request_arrived<C: HostContext>(&mut self, ctx: &mut C, server: u32, what: NewRequest) {
+        let (now, server) = (ctx.now(), self.layout.server(server).local);
+        self.serve(ctx, |servers, actions| {
+            servers.stage_in::<C>(now, server, what, actions)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shares_of_a_file_are_all_of_it() {
+        let shared = StageFile {
+            file: 3,
+            offset: 10,
+            bytes: 1_001,
+            per_rank: false,
+        };
+        let mut next = 10;
+        for rank in 0..7 {
+            let (file, offset, bytes) = shared.share(rank, 7);
+            assert_eq!((file, offset), (3, next));
+            next += bytes;
+        }
+        assert_eq!(next, 1_011);
+        let own = StageFile {
+            per_rank: true,
+            ..shared
+        };
+        assert_eq!(own.share(5, 7), (8, 10, 1_001));
+    }
+}

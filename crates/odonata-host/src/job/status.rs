@@ -1,0 +1,141 @@
+//! Job status: how far each job is, in a few numbers, of a part or of all.
+
+use crate::Hosts;
+use crate::job::control::{Awaited, WaitingJob};
+use crate::layout::JobPlan;
+use crate::plan::HostPlan;
+use odonata_engine::Time;
+
+/// A job as far as some parts know it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct JobStatus {
+    pub(crate) ranks: u32,
+    pub(crate) finished: u32,
+    /// When the first of its ranks started.
+    pub(crate) started: Option<Time>,
+    /// Messages sent by its ranks.
+    pub(crate) sent: u64,
+    /// What its rank 0 has yet to hear of; known where that is.
+    awaited: Awaited,
+}
+
+/// The status of all jobs, as far as some parts know it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct JobStatuses {
+    jobs: Vec<JobStatus>,
+    /// When something last happened: sources that were told to stop leave events behind that do nothing, and may lie
+    /// far ahead. `None`: at the last event.
+    pub last_event: Option<Time>,
+}
+
+impl Hosts {
+    /// How the jobs stand in this part.
+    pub fn job_statuses(&self) -> JobStatuses {
+        let mut jobs = vec![JobStatus::default(); self.layout.jobs.len()];
+        for (rank, metrics) in self.records.all_metrics() {
+            let job = &mut jobs[usize::from(self.layout.place(rank).job)];
+            job.ranks += 1;
+            job.finished += u32::from(metrics.finished);
+            job.started = earlier(job.started, metrics.start);
+            job.sent += metrics.sends;
+        }
+        for (number, job) in (0..).zip(&mut jobs) {
+            if self.layout.has(self.layout.job(number).first_rank) {
+                job.awaited = self.jobs.awaited(number);
+            }
+        }
+        JobStatuses {
+            jobs,
+            last_event: self.jobs.last_effective(),
+        }
+    }
+
+    /// When the first rank of `job` started, given how all parts stand; `None` if none has.
+    pub fn started(&self, job: u16, statuses: &JobStatuses) -> Option<Time> {
+        let plan = self.layout.job(job);
+        if !plan.starts_later() {
+            return Some(plan.start);
+        }
+        statuses.jobs[usize::from(job)].started
+    }
+
+    /// The jobs that wait for others, in their order, given how all parts stand.
+    pub fn waiting_jobs(&self, statuses: &JobStatuses) -> Vec<WaitingJob> {
+        statuses.waiting_jobs(&self.layout.jobs)
+    }
+}
+
+impl HostPlan {
+    /// The jobs that wait for others, in their order, given how all parts stand.
+    pub fn waiting_jobs(&self, statuses: &JobStatuses) -> Vec<WaitingJob> {
+        statuses.waiting_jobs(self.jobs())
+    }
+}
+
+fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+    a.into_iter().chain(b).min()
+}
+
+impl JobStatuses {
+    fn waiting_jobs(&self, plans: &[JobPlan]) -> Vec<WaitingJob> {
+        let unfinished = |job: u16| {
+            let job = &self.jobs[usize::from(job)];
+            job.ranks - job.finished
+        };
+        let wait = |job: u16| {
+            let plan = &plans[usize::from(job)];
+            let awaited = self.jobs[usize::from(job)].awaited;
+            let unstarted = awaited.start > 0;
+            let list = match (unstarted, awaited.stop > 0 && unfinished(job) > 0) {
+                (true, _) => &plan.start_after,
+                (false, true) => &plan.until,
+                _ => return None,
+            };
+            let waits_for = list.iter().map(|&other| (other, unfinished(other)));
+            Some(WaitingJob {
+                job,
+                unstarted,
+                waits_for: waits_for.filter(|&(_, count)| count > 0).collect(),
+            })
+        };
+        (0..plans.len() as u16).filter_map(wait).collect()
+    }
+
+    /// How `job` stands.
+    pub(crate) fn of(&self, job: u16) -> &JobStatus {
+        &self.jobs[usize::from(job)]
+    }
+
+    /// What two sets of parts know together.
+    pub fn join(mut self, other: JobStatuses) -> JobStatuses {
+        for (job, more) in self.jobs.iter_mut().zip(other.jobs) {
+            job.ranks += more.ranks;
+            job.finished += more.finished;
+            job.started = earlier(job.started, more.started);
+            job.sent += more.sent;
+            // All but one know nothing, which is zero.
+            job.awaited.start += more.awaited.start;
+            job.awaited.stop += more.awaited.stop;
+        }
+        self.last_event = self.last_event.max(other.last_event);
+        self
+    }
+
+    /// Ranks that have come to their end, and all ranks.
+    pub fn finished(&self) -> (u64, u64) {
+        let sum = |count: fn(&JobStatus) -> u32| self.jobs.iter().map(|job| u64::from(count(job))).sum();
+        (sum(|job| job.finished), sum(|job| job.ranks))
+    }
+
+    /// Ranks that have not come to their end.
+    pub fn unfinished(&self) -> u64 {
+        let (finished, all) = self.finished();
+        all - finished
+    }
+
+    /// The share of ranks that have come to their end.
+    pub fn progress_fraction(&self) -> f64 {
+        let (finished, all) = self.finished();
+        finished as f64 / all.max(1) as f64
+    }
+}

@@ -1,0 +1,200 @@
+//! The hosts: everything above the fabric.
+//!
+//! [`Hosts`] executes the programs of all ranks, matches their messages, carries out collectives, runs
+//! open-loop sources, and lets I/O clients and storage servers talk to each other.
+//!
+//! ```text
+//!  Program ─> rank: execute ─> call ─┬─> mpi: request <──────────────────┐   one LP = a router with its nodes,
+//!                                    ├─> point_to_point ─> rendezvous <──┤   their ranks, servers and NICs
+//!                                    ├─> matching <──────────────────────┤
+//!                                    ├─> collective         progress <───┤
+//!  Synthetic ──> source              │        │                          │
+//!                  │                 │        │      io: client <────────┤   io: server <─> odonata_storage::Servers
+//!                  v                 v        v          v               │        v
+//!                send: Fabric::submit, or within the node ──> arrived / sent
+//! ```
+//!
+//! [`Hosts`] is composed of components, each of which owns its state: ranks, the MPI library, clients and servers, job
+//! control, sources, the way to the fabric, records. What messages say is a [`Payload`].
+//!
+//! The traffic of job `j` is number `2 j` (MPI) and `2 j + 1` (its I/O, control messages included).
+//!
+//! # What is charged to whom
+//! Compute occupies its stream. A message leaves for the network after the software's delay and the copy,
+//! which do not occupy the rank: several overlap. Overheads and the random delays of calls do. A send
+//! is complete when its last packet starts on the terminal link, a receive when the whole message is
+//! there. Messages above [`Mpi::eager_threshold`](settings::Mpi::eager_threshold), and those of synchronous sends, go by rendezvous
+//! (`rendezvous`), which may have to wait for calls of its ranks ([`Progress`](settings::Progress)). [`RankMetrics`] says how times
+//! add up.
+//!
+//! # Rules that programs can rely on
+//! - Messages of one sender on one communicator are matched in the order of sending, however they are
+//!   routed (`sequence`, `matching`).
+//! - Who is in a communicator is what [`Program::group`](odonata_workload::Program::group) answers, at any time:
+//!   the call that makes one costs its messages, and is not checked against the uses. An operation on a
+//!   communicator that its rank is not in is an error of the program.
+//! - A wait or test for a number that is not open returns at once (`MPI_REQUEST_NULL`), so does one for a
+//!   persistent request that is not started. A wait for any takes the lowest number that is complete, a wait
+//!   for some all that are.
+//! - Non-blocking collectives of a communicator may overlap; blocking and non-blocking calls are counted as one
+//!   order. At most 4,095 of a rank can be under way on a communicator.
+//! - A job that waits for others hears of their end by messages (`job`), and its ranks start one after the other.
+//! - A rank with several streams looks 256 operations ahead, counted from the oldest incomplete one.
+
+mod context;
+mod diagnosis;
+mod event;
+pub mod footprint;
+mod interrupt;
+mod io;
+mod job;
+mod layout;
+mod measured;
+mod metrics;
+mod mpi;
+mod params;
+mod payload;
+mod plan;
+mod rank;
+mod records;
+mod send;
+pub mod settings;
+mod source;
+#[cfg(test)]
+mod tests;
+mod timeline;
+mod view;
+
+pub use context::MachineContext;
+pub use diagnosis::deadlock::describe_cycle;
+pub use diagnosis::outcome::{Blocked, BlockedClient, BlockedWrite, FailureKind, HALT_FAILURE, HostOutcome};
+pub use diagnosis::run_state::RunState;
+pub use event::HostEvent;
+pub use interrupt::Interrupt;
+pub use io::below::{Outside, StorageTier};
+pub use io::stage::{StageFile, StageMeasured, StageTimes};
+pub use job::control::{CONTROL_BYTES, WaitingJob};
+pub use job::status::JobStatuses;
+pub use measured::HostMeasured;
+pub use metrics::{IoOperation, IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
+pub use mpi::match_log::MatchRecord;
+pub use params::{BookParams, FileAccess, HostParams, Job, JobProgram, RecordParams};
+pub use payload::{ClientId, JobSignal, Payload, Requester, SplitU64};
+pub use plan::HostPlan;
+pub use timeline::{
+    AccessRecord, CALLS, CallKind, CallRecord, Charge, Flow, RequestSpan, Step, StepRecord, TimelineMeasured,
+    TimelineParams,
+};
+pub use view::JobView;
+
+use context::RunContext;
+use diagnosis::outcome::Failure;
+use io::Io;
+use job::control::JobControl;
+use layout::Layout;
+use mpi::Mpi;
+use odonata_engine::{Lp, Rows, Time};
+use odonata_network::Notice;
+use rank::Ranks;
+use records::Records;
+use send::{LocalMessage, Transport};
+use source::Sources;
+
+/// The fabric with the messages of hosts.
+pub type Fabric = odonata_network::Fabric<Payload>;
+
+/// Everything above the fabric, or above a part of it. Ranks are counted over all jobs, in the jobs' order; a part has
+/// the state of those on its own nodes.
+#[derive(Debug)]
+pub struct Hosts {
+    params: HostParams,
+    layout: Layout,
+    interrupt: Interrupt,
+    ranks: Ranks,
+    mpi: Mpi,
+    io: Io,
+    jobs: JobControl,
+    sources: Sources,
+    transport: Transport,
+    records: Records,
+    failures: Rows<(Time, Failure)>,
+}
+odonata_engine::journalled!(Hosts {
+    ranks,
+    mpi,
+    io,
+    jobs,
+    sources,
+    transport,
+    records,
+    failures,
+});
+
+impl Hosts {
+    /// Starts the ranks of LP `lp`: those of jobs that start at time zero at once, the others when
+    /// their time comes, or when they are told (`job`).
+    pub fn start<C: MachineContext>(&mut self, ctx: &mut C, lp: Lp, fabric: &mut Fabric) {
+        for index in self.layout.ranks_at(lp) {
+            let (_, rank) = self.layout.starts[index];
+            let job = self.layout.job_of(rank);
+            match job.start {
+                _ if !job.start_after.is_empty() => {}
+                Time::ZERO => self.start_rank(&mut RunContext::new(ctx, fabric), rank),
+                start => ctx.send(lp, start, HostEvent::Start { rank }.into()),
+            }
+        }
+    }
+
+    /// Handles an event of the hosts at its LP.
+    pub fn handle<C: MachineContext>(&mut self, ctx: &mut C, fabric: &mut Fabric, lp: Lp, event: HostEvent) {
+        let run = &mut RunContext::new(ctx, fabric);
+        match event {
+            HostEvent::Generate { rank } => {
+                debug_assert_eq!(self.layout.place(rank).lp, lp);
+                if self.sources.is_stopped(rank) {
+                    return;
+                }
+                self.generate(run, rank);
+            }
+            HostEvent::Start { rank } => self.start_rank(run, rank),
+            HostEvent::Resume { activity } => self.resume(run, activity),
+            HostEvent::LocalSent { message } => {
+                let payload = self.transport.local(message).payload;
+                self.sent(run, payload);
+            }
+            HostEvent::LocalArrived { message } => {
+                let LocalMessage {
+                    bytes,
+                    created,
+                    payload,
+                    ..
+                } = self.transport.take_local::<C>(message);
+                self.arrived(run, payload, bytes, created);
+            }
+            HostEvent::DeviceBegins { piece, .. } => self.device_begins(run, piece),
+            HostEvent::DeviceDone { piece, .. } => self.device_done(run, piece),
+            HostEvent::DrainDone { server } => self.drain_done(run, server),
+            HostEvent::CachesWritten { sync, .. } => self.caches_written(run, sync),
+            HostEvent::FromFileSystem { operation, .. } => self.file_system_data_arrived(run, operation),
+            HostEvent::MetadataDone { call, .. } => self.metadata_done(run, call),
+        }
+        self.note_effect::<C>(lp, ctx.now());
+    }
+
+    /// Takes note of what the fabric says about a message.
+    pub fn notice<C: MachineContext>(&mut self, ctx: &mut C, fabric: &mut Fabric, notice: Notice) {
+        match notice {
+            Notice::Sent { message } => {
+                let payload = fabric.message(message).content;
+                fabric.told_sent::<C>(message);
+                self.sent(&mut RunContext::new(ctx, fabric), payload);
+            }
+            Notice::Arrived { message: slot } => {
+                let message = *fabric.message(slot);
+                fabric.release::<C>(slot);
+                let run = &mut RunContext::new(ctx, fabric);
+                self.arrived(run, message.content, message.bytes, message.created);
+            }
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! What the hosts have measured: counters and records without the state that made them, to be put together from
+//! their parts.
+
+use crate::Hosts;
+use crate::StageMeasured;
+use crate::TimelineMeasured;
+use crate::metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
+use odonata_engine::{Digest, Time};
+use odonata_network::Histogram;
+use odonata_storage::{
+    DeviceMetrics, FaultMetrics, LockMetrics, MetadataMetrics, Metrics, Occupancy, RESOURCES, ServerCharge,
+    ServerWaitSeries, TierContents, TierMetrics,
+};
+use std::collections::BTreeMap;
+
+/// Everything that was measured in a part of the hosts, or in all of them.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub struct HostMeasured {
+    /// Ranks, counted over all jobs, in order.
+    pub ranks: Vec<(u32, RankMetrics)>,
+    /// Message latency from call to arrival, per traffic: that of number `2 job` is the job's MPI, the next one its I/O.
+    pub message_latency: Histogram,
+    /// Messages that have arrived, up to the limit; put together, in order of job, class, source and so on.
+    pub messages: Vec<MessageRecord>,
+    /// Reads and writes, up to the limit; put together, in order of job and rank.
+    pub io: Vec<IoRecord>,
+    /// Ends of iterations.
+    pub iterations: Vec<IterationRecord>,
+    /// Values that programs have reported, in order of job, rank and time.
+    pub reports: Vec<ReportRecord>,
+    /// What ranks and servers did one by one, if that was asked for; no part of the digest.
+    pub timeline: TimelineMeasured,
+    /// Storage servers, in order.
+    pub servers: Vec<(u32, Metrics)>,
+    /// Their locks, in order; empty where there are none.
+    pub locks: Vec<(u32, LockMetrics)>,
+    /// Metadata servers, in order; their numbers come after those of storage servers.
+    pub metadata: Vec<(u32, MetadataMetrics)>,
+    /// Devices of storage servers: server, number of the device there.
+    pub devices: Vec<(u32, u32, DeviceMetrics)>,
+    /// What faults have cost: server, number of the device there; those alone that have had some.
+    pub faults: Vec<(u32, u32, FaultMetrics)>,
+    /// What of them was in use: interval (counted from 0), server, sums over time; in order.
+    pub occupancy: Vec<(u64, u32, Occupancy)>,
+    /// What each tier of servers did for each job, and where its bytes are, by tier and job; empty where there is one tier.
+    pub tiers: BTreeMap<(u8, u16), (TierMetrics, TierContents)>,
+    /// What each job staged in and out; empty where there is one tier.
+    pub stages: BTreeMap<u16, StageMeasured>,
+    /// Who waited for whom at which server, in order of server, resource, victim, culprit.
+    pub blame: Vec<ServerCharge>,
+    /// The same over time: start of interval, tier, resource, victim, culprit.
+    waits: BTreeMap<(Time, u8, u8, u16, u16), Time>,
+    /// Time in which devices served requests, per job, in ps.
+    pub device_time_ps: Vec<u128>,
+    /// When the last byte of a write of each job came to a device; `None` where none has.
+    pub last_commit: Vec<Option<Time>>,
+    /// For jobs that wait for others: when each rank started.
+    first_rank: Vec<u32>,
+    waiting: Vec<bool>,
+    message_limit: u64,
+    io_limit: u64,
+}
+
+impl Hosts {
+    /// What this part has measured, if the run ends at `now`: with what unfinished operations have cost until then.
+    pub fn measured(&self, now: Time) -> HostMeasured {
+        let jobs = 0..self.jobs();
+        let metrics = |(number, _): (u32, &RankMetrics)| {
+            let (job, rank) = self.job_of(number);
+            (number, self.metrics_until(job, rank, now))
+        };
+        let records = &self.records;
+        let (servers, metadata) = (&self.io.servers, &self.io.metadata);
+        let name = |wait: &ServerWaitSeries| (wait.start, wait.tier, wait.resource, wait.victim, wait.culprit);
+        HostMeasured {
+            ranks: records.all_metrics().map(metrics).collect(),
+            message_latency: records.message_latency().copied(),
+            messages: records.messages().to_vec(),
+            io: records.io().to_vec(),
+            iterations: records.iterations().to_vec(),
+            reports: records.reports().to_vec(),
+            timeline: self.timeline_measured(now),
+            servers: servers.metrics().collect(),
+            locks: servers.lock_metrics().collect(),
+            metadata: metadata.metrics().collect(),
+            devices: servers.devices().collect(),
+            faults: servers.faults().collect(),
+            occupancy: servers.occupancy(now).collect(),
+            tiers: servers.tiers(),
+            stages: self.stages(),
+            blame: servers.blame().chain(metadata.blame()).collect(),
+            waits: (servers.blame_series().chain(metadata.blame_series()))
+                .map(|wait| (name(&wait), wait.time))
+                .collect(),
+            device_time_ps: jobs.clone().map(|job| servers.device_time_ps(job)).collect(),
+            last_commit: jobs.clone().map(|job| servers.last_commit(job)).collect(),
+            first_rank: jobs.clone().map(|job| self.job(job).first_rank).collect(),
+            waiting: self.layout.jobs.iter().map(|job| job.starts_later()).collect(),
+            message_limit: self.params.records.messages,
+            io_limit: self.params.records.io,
+        }
+    }
+}
+
+impl Hosts {
+    /// What each job staged here.
+    fn stages(&self) -> BTreeMap<u16, StageMeasured> {
+        let metrics = self.io.servers.servers().stage_metrics();
+        let of_job = |(job, metrics)| {
+            let times = self.io.stages.times(job);
+            (job, StageMeasured { times, metrics })
+        };
+        metrics.map(of_job).collect()
+    }
+}
+
+impl HostMeasured {
+    /// Puts together what parts have measured, given in the order of their logical processes; `None` if there is no
+    /// part.
+    pub fn join(parts: impl IntoIterator<Item = HostMeasured>) -> Option<HostMeasured> {
+        let mut all = parts.into_iter().reduce(|mut sum, part| {
+            sum.absorb(part);
+            sum
+        })?;
+        all.ranks.sort_unstable_by_key(|&(rank, _)| rank);
+        all.servers.sort_unstable_by_key(|&(server, _)| server);
+        all.locks.sort_unstable_by_key(|&(server, _)| server);
+        all.metadata.sort_unstable_by_key(|&(server, _)| server);
+        all.devices
+            .sort_unstable_by_key(|&(server, device, _)| (server, device));
+        all.faults.sort_unstable_by_key(|&(server, device, _)| (server, device));
+        all.occupancy.sort_unstable_by_key(|&(bin, server, _)| (bin, server));
+        all.blame
+            .sort_unstable_by_key(|charge| (charge.server, charge.resource, charge.victim, charge.culprit));
+        keep_first(&mut all.messages, all.message_limit, |record| {
+            record.created + record.latency
+        });
+        keep_first(&mut all.io, all.io_limit, |record| record.end);
+        all.iterations.sort_unstable();
+        all.timeline.keep_first();
+        all.reports.sort_unstable();
+        Some(all)
+    }
+
+    fn absorb(&mut self, next: HostMeasured) {
+        self.ranks.extend(next.ranks);
+        self.message_latency.absorb(&next.message_latency);
+        self.messages.extend(next.messages);
+        self.io.extend(next.io);
+        self.iterations.extend(next.iterations);
+        self.reports.extend(next.reports);
+        self.timeline.absorb(next.timeline);
+        self.servers.extend(next.servers);
+        self.locks.extend(next.locks);
+        self.metadata.extend(next.metadata);
+        self.devices.extend(next.devices);
+        self.faults.extend(next.faults);
+        self.occupancy.extend(next.occupancy);
+        for (name, (metrics, contents)) in next.tiers {
+            let sum = self.tiers.entry(name).or_default();
+            sum.0.absorb(&metrics);
+            sum.1.absorb(&contents);
+        }
+        for (job, stage) in next.stages {
+            let sum = self.stages.entry(job).or_default();
+            sum.times.absorb(&stage.times);
+            sum.metrics.absorb(&stage.metrics);
+        }
+        self.blame.extend(next.blame);
+        for (name, time) in next.waits {
+            let sum = self.waits.entry(name).or_insert(Time::ZERO);
+            *sum = Time(sum.0.wrapping_add(time.0));
+        }
+        for (sum, time) in self.device_time_ps.iter_mut().zip(next.device_time_ps) {
+            *sum += time;
+        }
+        for (last, time) in self.last_commit.iter_mut().zip(next.last_commit) {
+            *last = time.max(*last);
+        }
+    }
+
+    /// What was measured at rank `rank` of `job`; of all parts put together.
+    pub fn metrics(&self, job: u16, rank: u32) -> &RankMetrics {
+        &self.ranks[(self.first_rank[usize::from(job)] + rank) as usize].1
+    }
+
+    /// The job of a rank that is counted over all jobs, and its number there.
+    pub fn job_of(&self, rank: u32) -> (u16, u32) {
+        let job = self
+            .first_rank
+            .partition_point(|&first| first <= rank)
+            .saturating_sub(1);
+        (job as u16, rank - self.first_rank[job])
+    }
+
+    /// The same, of all ranks of `job`, of which there are `ranks`.
+    pub fn of_job(&self, job: u16, ranks: u32) -> impl Iterator<Item = &RankMetrics> {
+        (0..ranks).map(move |rank| self.metrics(job, rank))
+    }
+
+    /// From the first I/O request of `job` to its last acknowledgement, if it did any.
+    pub fn io_span(&self, job: u16, ranks: u32) -> Option<(Time, Time)> {
+        self.of_job(job, ranks)
+            .filter(|metrics| metrics.io_operations > 0)
+            .map(|metrics| (metrics.io_first, metrics.io_last))
+            .reduce(|(first, last), (f, l)| (first.min(f), last.max(l)))
+    }
+
+    /// Checks after a good end that every tier has handed on to the next what that has got.
+    ///
+    /// # Errors
+    /// The first tier and job of which it is not so.
+    pub fn audit_tiers(&self) -> Result<(), String> {
+        for (&(tier, job), (metrics, _)) in &self.tiers {
+            let below = self.tiers.get(&(tier + 1, job)).map_or(0, |(below, _)| below.received);
+            if metrics.sent != below {
+                return Err(format!(
+                    "storage: tier {tier} has handed down {} B of job {job}, the next tier has got {below} B",
+                    metrics.sent
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Who waited for whom at servers over time.
+    pub fn blame_series(&self) -> impl Iterator<Item = ServerWaitSeries> + '_ {
+        self.waits
+            .iter()
+            .map(|(&(start, tier, resource, victim, culprit), &time)| ServerWaitSeries {
+                tier,
+                start,
+                resource,
+                victim,
+                culprit,
+                time,
+            })
+    }
+
+    /// Adds every result to a digest.
+    pub fn results(&self, digest: &mut Digest) {
+        for (_, metrics) in &self.ranks {
+            metrics.results(digest);
+        }
+        let jobs = self.first_rank.len();
+        for job in (0..jobs).filter(|&job| self.waiting[job]) {
+            let end = self
+                .first_rank
+                .get(job + 1)
+                .map_or(self.ranks.len(), |&next| next as usize);
+            for (_, metrics) in &self.ranks[self.first_rank[job] as usize..end] {
+                digest.word(metrics.start.map_or(u64::MAX, |start| start.0));
+            }
+        }
+        self.message_latency.results(digest);
+        for IterationRecord {
+            job,
+            rank,
+            iteration,
+            time,
+        } in &self.iterations
+        {
+            for word in [u64::from(*job), u64::from(*rank), u64::from(*iteration), time.0] {
+                digest.word(word);
+            }
+        }
+        for r in &self.reports {
+            let names = [
+                u64::from(r.job),
+                u64::from(r.rank),
+                u64::from(r.report),
+                u64::from(r.index),
+            ];
+            for word in names.into_iter().chain([r.value, r.time.0]) {
+                digest.word(word);
+            }
+        }
+        for r in &self.io {
+            let head = [
+                u64::from(r.job),
+                u64::from(r.rank),
+                u64::from(r.server),
+                r.operation.number(),
+            ];
+            for word in head.into_iter().chain([r.file, r.bytes, r.start.0, r.end.0]) {
+                digest.word(word);
+            }
+            // Of one server, these follow from what else is there.
+            if r.servers > 1 {
+                digest.word(r.servers.into());
+                digest.word(r.first_byte.0);
+            }
+        }
+        for m in &self.messages {
+            let head = [
+                u64::from(m.job),
+                u64::from(m.io),
+                u64::from(m.source),
+                u64::from(m.destination),
+            ];
+            for word in head
+                .into_iter()
+                .chain([u64::from(m.from_server), m.bytes, m.created.0, m.latency.0])
+            {
+                digest.word(word);
+            }
+        }
+        for (_, metrics) in &self.servers {
+            digest.text(&format!("{metrics:?}"));
+        }
+        for (_, LockMetrics { revocations, wait_ps }) in &self.locks {
+            for word in [*revocations, *wait_ps as u64, (*wait_ps >> 64) as u64] {
+                digest.word(word);
+            }
+        }
+        for (_, metrics) in &self.metadata {
+            digest.text(&format!("{metrics:?}"));
+        }
+        for fault in &self.faults {
+            digest.text(&format!("{fault:?}"));
+        }
+        // All that matters of a server's only device is said above.
+        for (_, _, metrics) in self.devices.iter().filter(|&&(_, device, _)| device > 0) {
+            digest.text(&format!("{metrics:?}"));
+        }
+        for (name, sums) in &self.tiers {
+            digest.text(&format!("{name:?} {sums:?}"));
+        }
+        let none = StageMeasured::default();
+        for (job, stage) in self.stages.iter().filter(|&(_, stage)| *stage != none) {
+            digest.text(&format!("{job} {stage:?}"));
+        }
+        for charge in &self.blame {
+            let culprit = charge.culprit.map_or(u64::MAX, u64::from);
+            let names = u64::from(charge.victim) << 8 | u64::from(charge.resource);
+            let line = u64::from(charge.server) * RESOURCES.len() as u64 + u64::from(charge.resource);
+            for word in [line, names, culprit, charge.time.0] {
+                digest.word(word);
+            }
+        }
+        for wait in self.blame_series() {
+            let names = u64::from(wait.tier) << 48
+                | u64::from(wait.victim) << 32
+                | u64::from(wait.culprit) << 8
+                | u64::from(wait.resource);
+            for word in [wait.start.0, names, wait.time.0] {
+                digest.word(word);
+            }
+        }
+    }
+}
+
+/// Cuts `records` down to the `limit` that have ended first, and sorts them. Each part has kept so many, and what ended with
+/// the last of them: together they have the first of all.
+fn keep_first<R: Ord + Copy>(records: &mut Vec<R>, limit: u64, end: impl Fn(&R) -> Time) {
+    if records.len() as u64 > limit {
+        records.sort_unstable_by_key(|record| (end(record), *record));
+        records.truncate(limit as usize);
+    }
+    records.sort_unstable();
+}

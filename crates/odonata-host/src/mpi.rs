@@ -1,0 +1,52 @@
+//! The MPI layer: point-to-point messages and their protocols, matching, requests, collectives, communicators.
+//!
+//! Each component owns its state and changes it by the methods that it has; what leads from one to another (a match
+//! completes a request, which ends an operation) are methods of [`Hosts`](crate::Hosts).
+
+pub(crate) mod collective;
+pub(crate) mod communicator;
+pub(crate) mod match_log;
+pub(crate) mod matching;
+pub(crate) mod persistent;
+pub(crate) mod point_to_point;
+pub(crate) mod progress;
+pub(crate) mod rendezvous;
+pub(crate) mod request;
+pub(crate) mod sequence;
+
+use match_log::MatchLog;
+use matching::Matching;
+use progress::DeferredWork;
+use rendezvous::Rendezvous;
+use request::Requests;
+use sequence::SequenceNumbers;
+
+/// The MPI library of the ranks of a part.
+#[derive(Debug)]
+pub(crate) struct Mpi {
+    pub(crate) matching: Matching,
+    pub(crate) requests: Requests,
+    pub(crate) sequences: SequenceNumbers,
+    pub(crate) rendezvous: Rendezvous,
+    pub(crate) deferred: DeferredWork,
+    pub(crate) log: MatchLog,
+}
+odonata_engine::journalled!(Mpi {
+    matching,
+    requests,
+    sequences,
+    rendezvous,
+    deferred,
+    log,
+});
+
+impl Mpi {
+    /// Bytes of memory held, without records.
+    pub(crate) fn footprint(&self) -> usize {
+        self.matching.footprint()
+            + self.requests.footprint()
+            + self.sequences.footprint()
+            + self.rendezvous.footprint()
+            + self.deferred.footprint()
+    }
+}

@@ -1,0 +1,243 @@
+//! Requests: what an operation waits for, now or later.
+//!
+//! Every message, non-blocking collective or file transfer that somebody waits for has a request. Those of
+//! non-blocking calls have a number and stand in the list of their rank until a wait or test takes them;
+//! those of blocking calls and collectives have none and know from the start who waits. A persistent
+//! request (`persistent`) stays in the list, idle, when it is taken.
+//!
+//! Numbers that are not open, or are idle, count as `MPI_REQUEST_NULL`: nobody waits for them.
+
+pub(crate) mod wait;
+
+use crate::diagnosis::outcome::InvalidOperation;
+use crate::mpi::persistent::PersistentOperation;
+use crate::rank::Ranks;
+use odonata_engine::{List, Mode, NIL, Pool, SparseStore};
+use odonata_workload::{OpId, OpKind, Request};
+
+/// What completes a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum RequestKind {
+    Send,
+    Receive,
+    Io,
+    Collective,
+    /// A probe, or an end of a message at `PROC_NULL`: nothing that costs a rank something.
+    Nothing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+enum State {
+    /// Persistent, and not started.
+    Idle,
+    /// Under way.
+    Open,
+    Done,
+}
+
+/// A request.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct RequestCell {
+    /// The program's number, or [`NIL`] (that of [`Request::DETACHED`], which has no request).
+    pub(crate) number: u32,
+    /// The operation that waits, or [`NIL`].
+    pub(crate) waiter: u32,
+    rank: u32,
+    previous: u32,
+    next: u32,
+    /// The operation that began the transfer.
+    pub(crate) op: u32,
+    /// What a persistent one stands for, or [`NIL`].
+    pub(crate) plan: u32,
+    pub(crate) kind: RequestKind,
+    state: State,
+    /// Nobody will ask for it (`MPI_Request_free`); it is in no list.
+    freed: bool,
+}
+
+odonata_engine::slots!(RequestCell);
+
+impl RequestCell {
+    #[inline]
+    fn new(rank: u32, op: OpId, kind: RequestKind) -> Self {
+        RequestCell {
+            number: NIL,
+            waiter: NIL,
+            rank,
+            previous: NIL,
+            next: NIL,
+            op: op.0,
+            plan: NIL,
+            kind,
+            state: State::Open,
+            freed: false,
+        }
+    }
+
+    /// Whether a call of `waiter` on the numbers `first .. first + count` asks for it.
+    #[inline]
+    fn concerns(&self, waiter: u32, first: Request, count: u32) -> bool {
+        self.number >= first.0
+            && self.number - first.0 < count
+            && self.state != State::Idle
+            && (self.waiter == NIL || self.waiter == waiter)
+    }
+
+    /// Whether what it stands for has happened, and nobody has asked for it.
+    pub(crate) fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Whether it stands for nothing: an unfinished program may leave such a one behind.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.state == State::Idle
+    }
+}
+
+/// The requests of the ranks of a part.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    cells: Pool<RequestCell>,
+    /// Numbered requests of each rank, in the order of the calls.
+    lists: SparseStore<List>,
+    /// What persistent requests stand for.
+    plans: Pool<PersistentOperation>,
+}
+odonata_engine::journalled!(Requests { cells, lists, plans });
+
+impl Requests {
+    pub(crate) fn new(lists: SparseStore<List>) -> Self {
+        Requests {
+            cells: Pool::new(),
+            lists,
+            plans: Pool::new(),
+        }
+    }
+
+    /// Request `slot`.
+    pub(crate) fn get(&self, slot: u32) -> &RequestCell {
+        self.cells.get(slot)
+    }
+
+    /// The numbered requests of `rank`, in the order of the calls.
+    pub(crate) fn of_rank(&self, rank: u32) -> impl Iterator<Item = &RequestCell> {
+        let list = self.lists.get(rank);
+        list.iter(&self.cells).map(|slot| self.cells.get(slot))
+    }
+
+    /// All requests, numbered or not.
+    pub(crate) fn live(&self) -> u32 {
+        self.cells.live()
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn footprint(&self) -> usize {
+        self.cells.memory() + self.lists.memory() + self.plans.memory()
+    }
+
+    /// A request that operation `waiter` waits for from the start.
+    pub(crate) fn open_blocking<M: Mode>(&mut self, ranks: &mut Ranks, waiter: u32, kind: RequestKind) -> u32 {
+        let activity = ranks.edit_activity::<M>(waiter);
+        activity.pending += 1;
+        let cell = RequestCell::new(activity.rank, activity.op.id, kind);
+        self.cells.allocate::<M>(RequestCell { waiter, ..cell })
+    }
+
+    /// The request of non-blocking call `op` of `rank`; [`NIL`] if nobody will wait for it.
+    pub(crate) fn open_numbered<M: Mode>(&mut self, rank: u32, op: OpId, number: Request, kind: RequestKind) -> u32 {
+        if number == Request::DETACHED {
+            return NIL;
+        }
+        let mut list = *self.lists.get(rank);
+        let slot = self.cells.allocate::<M>(RequestCell {
+            number: number.0,
+            previous: list.tail,
+            ..RequestCell::new(rank, op, kind)
+        });
+        list.push::<M, _>(&mut self.cells, slot);
+        *self.lists.edit::<M>(rank) = list;
+        slot
+    }
+
+    /// An idle request of `rank` for `operation`.
+    pub(crate) fn open_persistent<M: Mode>(&mut self, rank: u32, op: OpId, number: Request, operation: OpKind) {
+        let plan = self.plans.allocate::<M>(PersistentOperation::new(operation));
+        let slot = self.open_numbered::<M>(rank, op, number, RequestKind::Nothing);
+        let cell = self.cells.edit::<M>(slot);
+        (cell.plan, cell.state) = (plan, State::Idle);
+    }
+
+    /// Persistent request `number` of `rank`, with what it stands for.
+    pub(crate) fn persistent(&self, rank: u32, number: Request) -> Option<(u32, OpKind)> {
+        let slot = self.numbered(rank, number)?;
+        let plan = self.cells.get(slot).plan;
+        (plan != NIL).then(|| (slot, self.plans.get(plan).kind()))
+    }
+
+    /// Begins a transfer of idle request `slot`, for operation `op`.
+    ///
+    /// # Errors
+    /// It is under way.
+    pub(crate) fn reopen<M: Mode>(&mut self, slot: u32, op: OpId, kind: RequestKind) -> Result<(), InvalidOperation> {
+        let cell = self.cells.edit::<M>(slot);
+        if cell.state != State::Idle {
+            return Err(InvalidOperation::Active(cell.number));
+        }
+        (cell.state, cell.op, cell.kind) = (State::Open, op.0, kind);
+        Ok(())
+    }
+
+    /// The request of `rank` with number `number`, if there is one.
+    pub(crate) fn numbered(&self, rank: u32, number: Request) -> Option<u32> {
+        let list = self.lists.get(rank);
+        list.iter(&self.cells)
+            .find(|&slot| self.cells.get(slot).number == number.0)
+    }
+
+    /// Takes a numbered request out of its rank's list.
+    fn unlink<M: Mode>(&mut self, slot: u32) {
+        let RequestCell {
+            rank, previous, next, ..
+        } = *self.cells.get(slot);
+        let list = self.lists.edit::<M>(rank);
+        match previous {
+            NIL => list.head = next,
+            _ => self.cells.edit::<M>(previous).next = next,
+        }
+        match next {
+            NIL => list.tail = previous,
+            _ => self.cells.edit::<M>(next).previous = previous,
+        }
+    }
+
+    /// Frees a request that is in no list.
+    fn discard<M: Mode>(&mut self, slot: u32) {
+        let plan = self.cells.get(slot).plan;
+        if plan != NIL {
+            self.plans.free::<M>(plan);
+        }
+        self.cells.free::<M>(slot);
+    }
+
+    /// `MPI_Request_free`. A number that is not open is none to be freed.
+    ///
+    /// # Errors
+    /// It stands for a collective.
+    pub(crate) fn free<M: Mode>(&mut self, rank: u32, number: Request) -> Result<(), InvalidOperation> {
+        let Some(slot) = self.numbered(rank, number) else {
+            return Ok(());
+        };
+        let RequestCell { kind, state, .. } = *self.cells.get(slot);
+        if kind == RequestKind::Collective {
+            return Err(InvalidOperation::FreedCollective);
+        }
+        self.unlink::<M>(slot);
+        if state == State::Open {
+            let cell = self.cells.edit::<M>(slot);
+            (cell.freed, cell.number, cell.waiter) = (true, NIL, NIL);
+        } else {
+            self.discard::<M>(slot);
+        }
+        Ok(())
+    }
+}

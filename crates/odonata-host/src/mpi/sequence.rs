@@ -1,0 +1,157 @@
+//! Sequence numbers of messages, so that adaptive routing cannot let one overtake another.
+//!
+//! MPI promises that the messages from one rank to another on one communicator are matched in the order
+//! in which they were sent (MPI 4.1, section 3.5). Each rank therefore numbers its messages per
+//! (peer, context) and knows the next number that it expects from there. The counters of a
+//! rank are kept for the peers that it really has, in a few short chains: a table of all pairs would
+//! grow with ranks².
+
+use crate::layout::Layout;
+use odonata_engine::{Mode, NIL, Pool, SparseStore, Store};
+use odonata_workload::Comm;
+
+/// The counters of one rank for one peer and context.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct PairCounters {
+    /// Rank of the job, in every communicator.
+    peer: u32,
+    /// See [`context`].
+    context: u32,
+    /// Messages sent to it. For the rank itself, in the context of collectives, in which no rank sends to
+    /// itself: collectives called.
+    pub(crate) sent: u32,
+    /// Messages from it that have been let through. For the rank itself, in that context: non-blocking
+    /// collectives under way.
+    pub(crate) received: u32,
+    next: u32,
+}
+
+odonata_engine::slots!(PairCounters);
+
+/// The space in which messages of communicator `comm` are matched: collectives have one of their own,
+/// so that a receive with wildcards never takes their messages.
+pub(crate) const fn context(comm: Comm, collective: bool) -> u32 {
+    comm.0 << 1 | collective as u32
+}
+
+/// The communicator of `context`.
+pub(crate) const fn communicator(context: u32) -> Comm {
+    Comm(context >> 1)
+}
+
+/// Whether `context` is that of the collectives of a communicator.
+pub(crate) const fn of_collective(context: u32) -> bool {
+    context & 1 == 1
+}
+
+/// Chains per rank for a job of `ranks` ranks: about one for four peers, as far as memory of 128 B per
+/// rank allows.
+pub(crate) fn chains(ranks: u32) -> u32 {
+    ranks.div_ceil(4).next_power_of_two().clamp(1, 32)
+}
+
+/// The counters of the ranks of a part.
+#[derive(Debug)]
+pub(crate) struct SequenceNumbers {
+    /// Index of the first chain of each rank; never changes.
+    first_chain: SparseStore<u32>,
+    /// Heads of the chains.
+    chains: Store<u32>,
+    counters: Pool<PairCounters>,
+}
+odonata_engine::journalled!(SequenceNumbers { chains, counters });
+
+impl SequenceNumbers {
+    /// Of ranks whose chains begin at these indices, of which there are `count` in all.
+    pub(crate) fn new(first_chain: SparseStore<u32>, count: u32) -> Self {
+        SequenceNumbers {
+            first_chain,
+            chains: Store::filled(count as usize, NIL),
+            counters: Pool::new(),
+        }
+    }
+
+    #[inline]
+    fn chain(&self, layout: &Layout, rank: u32, peer: u32, context: u32) -> u32 {
+        let chain = (peer ^ context.wrapping_mul(0x9e37_79b9)) & (layout.job_of(rank).chains - 1);
+        self.first_chain.get(rank) + chain
+    }
+
+    #[inline]
+    fn find(&self, chain: u32, peer: u32, context: u32) -> Option<u32> {
+        let mut at = *self.chains.get(chain);
+        while at != NIL {
+            let cell = self.counters.get(at);
+            if cell.peer == peer && cell.context == context {
+                return Some(at);
+            }
+            at = cell.next;
+        }
+        None
+    }
+
+    /// The number of the next collective of `rank` on `comm`, used up.
+    pub(crate) fn next_collective<M: Mode>(&mut self, layout: &Layout, rank: u32, comm: Comm) -> u32 {
+        self.next_to_send::<M>(layout, rank, layout.local(rank), context(comm, true))
+    }
+
+    /// One non-blocking collective of `rank` on `comm` more, or less; how many are under way now.
+    pub(crate) fn count_background<M: Mode>(&mut self, layout: &Layout, rank: u32, comm: Comm, more: bool) -> u32 {
+        let slot = self.pair::<M>(layout, rank, layout.local(rank), context(comm, true));
+        let open = &mut self.counters.edit::<M>(slot).received;
+        *open = if more { *open + 1 } else { *open - 1 };
+        *open
+    }
+
+    /// How many non-blocking collectives of `rank` are under way in `context`.
+    pub(crate) fn collectives_under_way(&self, layout: &Layout, rank: u32, context: u32) -> u32 {
+        let local = layout.local(rank);
+        let slot = self.find(self.chain(layout, rank, local, context), local, context);
+        slot.map_or(0, |slot| self.counters.get(slot).received)
+    }
+
+    /// The slot of the counters of `rank` for `peer` (a rank of the same job) in `context`.
+    #[inline]
+    pub(crate) fn pair<M: Mode>(&mut self, layout: &Layout, rank: u32, peer: u32, context: u32) -> u32 {
+        let chain = self.chain(layout, rank, peer, context);
+        if let Some(slot) = self.find(chain, peer, context) {
+            return slot;
+        }
+        let slot = self.counters.allocate::<M>(PairCounters {
+            peer,
+            context,
+            sent: 0,
+            received: 0,
+            next: *self.chains.get(chain),
+        });
+        *self.chains.edit::<M>(chain) = slot;
+        slot
+    }
+
+    /// The counters in `slot`.
+    #[inline]
+    pub(crate) fn get(&self, slot: u32) -> &PairCounters {
+        self.counters.get(slot)
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(crate) fn edit<M: Mode>(&mut self, slot: u32) -> &mut PairCounters {
+        self.counters.edit::<M>(slot)
+    }
+
+    /// The number of the next message from `rank` to `peer` in `context`, used up.
+    #[inline]
+    pub(crate) fn next_to_send<M: Mode>(&mut self, layout: &Layout, rank: u32, peer: u32, context: u32) -> u32 {
+        let slot = self.pair::<M>(layout, rank, peer, context);
+        let cell = self.counters.edit::<M>(slot);
+        let number = cell.sent;
+        cell.sent = number.wrapping_add(1);
+        number
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn footprint(&self) -> usize {
+        self.chains.memory() + self.counters.memory()
+    }
+}

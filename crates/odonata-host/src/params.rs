@@ -1,0 +1,141 @@
+//! What the hosts are built from: settings, jobs, what to record.
+
+use crate::settings::Mpi;
+use crate::{StageFile, StorageTier, TimelineParams};
+use odonata_engine::Time;
+use odonata_network::settings::Nic;
+use odonata_storage::{FaultPeriod, FileLayout, FileName, Locks, MetadataParams, SyncDepth};
+use odonata_units::Bytes;
+use odonata_workload::collective::Rules;
+use odonata_workload::{Program, Synthetic};
+use std::sync::Arc;
+
+/// Parameters of everything above the fabric.
+#[derive(Clone, Debug)]
+pub struct HostParams {
+    /// Costs and protocols of MPI calls.
+    pub mpi: Mpi,
+    /// Algorithms of collectives; see [`Collectives::rules`](crate::settings::Collectives::rules).
+    pub rules: Rules,
+    /// The network interface; of the hosts are its message delay and its hand-off.
+    pub nic: Nic,
+    /// Size of a request, pull or acknowledgement of I/O.
+    pub io_control_message: Bytes,
+    /// Locks on ranges of files, if there are any.
+    pub locks: Option<Locks>,
+    /// What the synchronisation of a file waits for.
+    pub sync: SyncDepth,
+    /// The tiers of storage servers, the first one that ranks use among them; empty where there is no other.
+    pub tiers: Arc<[StorageTier]>,
+    /// What metadata servers work with, if there are any.
+    pub metadata: Option<MetadataParams>,
+    /// Faults of metadata servers: the number of each, and when.
+    pub metadata_faults: Vec<(u32, FaultPeriod)>,
+    /// Books of who waited for whom for locks and metadata, if they are kept.
+    pub books: Option<BookParams>,
+    /// What is recorded one by one.
+    pub records: RecordParams,
+    /// What is recorded one by one for a timeline, if anything.
+    pub timeline: Option<TimelineParams>,
+    /// Whether the fabric may have wake-ups without effect at the end of a run, which are no part of it then.
+    pub idle_wake_ups: bool,
+    /// Seed of all random choices of the hosts.
+    pub seed: u64,
+}
+
+/// How books of who waited for whom are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BookParams {
+    /// Jobs.
+    pub jobs: u16,
+    /// Interval of the time series, if there is one.
+    pub interval: Option<Time>,
+}
+
+/// What is recorded one by one. Sums and histograms are always kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordParams {
+    /// Most [`MessageRecord`](crate::MessageRecord)s.
+    pub messages: u64,
+    /// Most [`IoRecord`](crate::IoRecord)s.
+    pub io: u64,
+    /// Whether the messages of synthetic sources are looked at on arrival. If not, receivers of such
+    /// traffic count nothing, and a run saves an event per message; packets are counted either way.
+    pub source_arrivals: bool,
+    /// Whether there are [`MatchRecord`](crate::MatchRecord)s, all of them.
+    pub matches: bool,
+}
+
+/// What the ranks of a job do.
+#[derive(Clone, Debug)]
+pub enum JobProgram {
+    /// A program that waits for messages and files.
+    Program(Arc<dyn Program>),
+    /// Open-loop sources.
+    Synthetic {
+        /// What they send, where to, and how often.
+        source: Synthetic,
+        /// Mean time between the messages of a rank.
+        mean_gap: Time,
+    },
+}
+
+/// How the ranks of a job access files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileAccess {
+    /// The directory of its files, by its number. Jobs with the same one share their files.
+    pub directory: u16,
+    /// A hash of its name.
+    pub key: u64,
+    /// Which servers its files are on.
+    pub layout: FileLayout,
+    /// Bytes that a rank may have written and not yet acknowledged when a write returns.
+    pub write_behind: Bytes,
+}
+
+impl FileAccess {
+    /// In a directory of its own, on the server of each rank, waiting for acknowledgements.
+    pub fn own(directory: u16) -> FileAccess {
+        FileAccess {
+            directory,
+            key: directory.into(),
+            layout: FileLayout::Assigned,
+            write_behind: Bytes::ZERO,
+        }
+    }
+
+    /// The name of its file `number`.
+    pub(crate) fn name(&self, number: u64) -> FileName {
+        FileName {
+            directory: self.directory,
+            number,
+        }
+    }
+}
+
+/// A job, with its place on the machine.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub program: JobProgram,
+    /// The node of each rank.
+    pub nodes: Vec<u32>,
+    /// The storage server of each rank; empty if the job has none.
+    pub servers: Vec<u32>,
+    /// How it accesses files.
+    pub files: FileAccess,
+    /// Input files that are brought to its buffers.
+    pub stage_in: Vec<StageFile>,
+    /// Whether it starts when they are there.
+    pub stage_wait: bool,
+    /// Whether its data go down when it has ended.
+    pub stage_out: bool,
+    /// When its ranks start; with `start_after`, how long after they hear of those jobs' end.
+    pub start: Time,
+    /// Jobs, by their numbers, that must have ended before it starts; each once.
+    pub start_after: Vec<u16>,
+    /// Jobs whose end stops its sources; each once, and none for a program.
+    pub until: Vec<u16>,
+}

@@ -1,0 +1,332 @@
+//! The plan of a machine's hosts: what all parts have in common, from which each part is built. It never changes.
+
+use crate::io::Io;
+use crate::io::below::Errands;
+use crate::io::client::Clients;
+use crate::io::metadata::MetadataNodes;
+use crate::io::server::StorageServers;
+use crate::io::stage::{RankStage, Stages};
+use crate::io::write_behind::WritesBehind;
+use crate::job::control::{Awaited, JobControl, reports};
+use crate::layout::{JobPlan, Layout, RankPlace, ServerPlace};
+use crate::mpi::Mpi;
+use crate::mpi::match_log::MatchLog;
+use crate::mpi::matching::{Matching, Queues};
+use crate::mpi::progress::DeferredWork;
+use crate::mpi::rendezvous::Rendezvous;
+use crate::mpi::request::Requests;
+use crate::mpi::sequence::{SequenceNumbers, chains};
+use crate::params::{HostParams, Job, JobProgram};
+use crate::rank::memory::{ProgramMemory, words};
+use crate::rank::{Rank, Ranks};
+use crate::records::Records;
+use crate::send::Transport;
+use crate::source::{Source, Sources};
+use crate::{Hosts, Interrupt, RankMetrics};
+use odonata_engine::partitioned::local_indices;
+use odonata_engine::random::Purpose;
+use odonata_engine::{List, Lp, NIL, RangeStore, Rows, SparseStore, Stream, Time};
+use odonata_storage::Servers;
+use odonata_topology::Topology;
+use odonata_units::Bytes;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The most ranks and servers of a machine.
+const MOST_ENDPOINTS: usize = 1 << 28;
+
+/// The hosts of a machine, not yet built.
+#[derive(Debug)]
+pub struct HostPlan {
+    params: HostParams,
+    interrupt: Interrupt,
+    jobs: Arc<[JobPlan]>,
+    places: Arc<[RankPlace]>,
+    /// Node and logical process of each server: of files, then of metadata.
+    servers: Vec<(u32, Lp)>,
+    /// The first of metadata.
+    first_metadata: u32,
+    /// (logical process, rank), sorted.
+    starts: Arc<[(Lp, u32)]>,
+    /// Names of the random streams of ranks and, behind them, of servers.
+    owners: Vec<u64>,
+    processes: Lp,
+}
+
+impl HostPlan {
+    /// `jobs` on the nodes of `topology`; storage server `s` is on node `server_nodes[s]`.
+    ///
+    /// # Panics
+    /// The lists do not belong together: a job with as many nodes (or servers, if it has any) as its program has
+    /// ranks is expected, and nodes that exist.
+    pub fn new(params: HostParams, jobs: Vec<Job>, server_nodes: &[u32], topology: &Topology) -> Self {
+        let servers: Vec<(u32, Lp)> = server_nodes
+            .iter()
+            .map(|&node| (node, topology.node_router(node)))
+            .collect();
+        let mut watchers = vec![Vec::new(); jobs.len()];
+        for (number, job) in (0..).zip(&jobs) {
+            let mut watched: Vec<u16> = job.start_after.iter().chain(&job.until).copied().collect();
+            watched.sort_unstable();
+            watched.dedup();
+            for other in watched {
+                watchers[usize::from(other)].push(number);
+            }
+        }
+        let mut plans = Vec::with_capacity(jobs.len());
+        let mut places = Vec::new();
+        // Who draws random numbers is named by node and order on the node, not by rank: jobs share no node, so a
+        // job draws the same whether or not others run beside it.
+        let mut owners: Vec<u64> = Vec::new();
+        let mut on_node = std::collections::BTreeMap::<u32, u64>::new();
+        for (number, job) in jobs.into_iter().enumerate() {
+            assert!(number < 1 << 15, "two kinds of traffic per job have 16-bit numbers");
+            let number = number as u16;
+            let ranks = job.nodes.len() as u32;
+            owners.extend(job.nodes.iter().map(|&node| {
+                let order = on_node.entry(node).or_default();
+                *order += 1;
+                (*order - 1) << 33 | u64::from(node)
+            }));
+            let has_program = matches!(job.program, JobProgram::Program(_));
+            let chains = match &job.program {
+                JobProgram::Program(program) => {
+                    assert_eq!(program.ranks(), ranks, "job {:?}: every rank has a node", job.name);
+                    chains(ranks)
+                }
+                JobProgram::Synthetic { .. } => 0,
+            };
+            plans.push(JobPlan {
+                name: job.name,
+                program: job.program,
+                start: job.start,
+                start_after: job.start_after,
+                until: job.until,
+                watchers: std::mem::take(&mut watchers[usize::from(number)]),
+                ranks,
+                first_rank: places.len() as u32,
+                chains,
+                files: job.files,
+                tells_servers: has_program
+                    && (params.tiers.iter().any(|tier| tier.told) || (job.stage_out && !params.tiers.is_empty())),
+                stage_in: job.stage_in,
+                stage_wait: job.stage_wait,
+                stage_out: job.stage_out,
+            });
+            assert!(
+                job.servers.is_empty() || job.servers.len() == job.nodes.len(),
+                "every rank has a server or none"
+            );
+            places.extend(job.nodes.iter().enumerate().map(|(rank, &node)| RankPlace {
+                job: number,
+                node,
+                lp: topology.node_router(node),
+                server: job.servers.get(rank).copied().unwrap_or(NIL),
+            }));
+        }
+        assert!(places.len() < MOST_ENDPOINTS, "at most 2^28 ranks");
+        let mut starts: Vec<(Lp, u32)> = (0..).zip(&places).map(|(rank, place)| (place.lp, rank)).collect();
+        starts.sort_unstable();
+        owners.extend((0..servers.len()).map(|server| 1 << 32 | server as u64));
+        HostPlan {
+            first_metadata: servers.len() as u32,
+            params,
+            interrupt: Interrupt::default(),
+            jobs: plans.into(),
+            places: places.into(),
+            servers,
+            starts: starts.into(),
+            owners,
+            processes: topology.routers(),
+        }
+    }
+
+    /// The same with metadata servers on these nodes, which are numbered after the storage servers.
+    pub fn with_metadata_servers(mut self, nodes: &[u32], topology: &Topology) -> HostPlan {
+        let places = nodes.iter().map(|&node| (node, topology.node_router(node)));
+        let first = self.servers.len() as u64;
+        self.owners
+            .extend((first..first + nodes.len() as u64).map(|server| 1 << 32 | server));
+        self.servers.extend(places);
+        self
+    }
+
+    /// The same, to be interrupted by `interrupt`.
+    pub fn interrupted_by(self, interrupt: Interrupt) -> HostPlan {
+        HostPlan { interrupt, ..self }
+    }
+
+    /// The jobs.
+    pub(crate) fn jobs(&self) -> &[JobPlan] {
+        &self.jobs
+    }
+
+    /// The hosts of the whole machine, with `servers`.
+    pub fn whole(&self, servers: Servers) -> Hosts {
+        let all: Vec<u32> = (0..servers.len()).collect();
+        let mut servers = Some(servers);
+        let whole = 0..self.processes;
+        let mut parts = self.parts(std::slice::from_ref(&whole), |numbers| {
+            assert_eq!(numbers, all, "every storage server has a node");
+            servers.take().expect("there is one part")
+        });
+        parts.pop().expect("there is one part")
+    }
+
+    /// The hosts of each of `ranges` of logical processes; `servers` makes the storage servers of a part, given their
+    /// numbers.
+    pub fn parts(&self, ranges: &[Range<Lp>], mut servers: impl FnMut(&[u32]) -> Servers) -> Vec<Hosts> {
+        let part_of = |lp: Lp| {
+            let part = ranges.partition_point(|range| range.end <= lp);
+            ranges
+                .get(part)
+                .is_some_and(|range| range.contains(&lp))
+                .then_some(part)
+        };
+        let (ranks, parts) = (self.places.len() as u32, ranges.len());
+        let is_source = |rank: u32| matches!(self.job_of(rank).program, JobProgram::Synthetic { .. });
+        let of_rank = |rank: u32| part_of(self.places[rank as usize].lp);
+        let of_endpoint = |end: u32| match end.checked_sub(ranks) {
+            None => of_rank(end),
+            Some(server) => part_of(self.servers[server as usize].1),
+        };
+        let rank_places = local_indices(ranks, parts, of_rank);
+        let endpoint_places = local_indices(ranks + self.servers.len() as u32, parts, of_endpoint);
+        let source_places = local_indices(ranks, parts, |rank| of_rank(rank).filter(|_| is_source(rank)));
+        let (server_locals, server_lists) = local_indices(self.servers.len() as u32, parts, |s| {
+            part_of(self.servers[s as usize].1)
+        });
+        // In every part, those of files come first.
+        let storage_of = |part: usize| server_lists[part].partition_point(|&server| server < self.first_metadata);
+        let server_places: Arc<[ServerPlace]> = (0..)
+            .zip(self.servers.iter().zip(server_locals.iter()))
+            .map(|(server, (&(node, lp), &local))| ServerPlace {
+                node,
+                lp,
+                local: match part_of(lp).filter(|_| server >= self.first_metadata) {
+                    Some(part) => local - storage_of(part) as u32,
+                    None => local,
+                },
+            })
+            .collect();
+        let unreported = self.unreported(|job| job.tells_servers || !job.watchers.is_empty());
+        let unstaged = self.unreported(|job| !job.stage_in.is_empty());
+        let some_have_no_effect = self.params.idle_wake_ups || self.jobs.iter().any(|job| !job.until.is_empty());
+        let program_words = |rank: u32| words(self.job_of(rank).program.memory());
+        let remembers = (0..ranks).any(|rank| program_words(rank) > 0);
+        let part = |part: usize| {
+            let range = ranges[part].clone();
+            let local = (rank_places.0.clone(), rank_places.1[part].clone());
+            let of_endpoints = (endpoint_places.0.clone(), endpoint_places.1[part].clone());
+            let of_sources = (source_places.0.clone(), source_places.1[part].clone());
+            let mut chains = 0;
+            let first_chain = cells(&local, |rank| {
+                let first = chains;
+                chains += self.job_of(rank).chains;
+                first
+            });
+            let mut words = 0u32;
+            let first_word = match remembers {
+                true => cells(&local, |rank| {
+                    let first = words;
+                    words = words
+                        .checked_add(program_words(rank))
+                        .expect("fewer than 2^32 words of memory in all");
+                    first
+                }),
+                false => SparseStore::default(),
+            };
+            let awaited = self.jobs.iter().map(|job| Awaited {
+                start: job.start_after.len() as u16,
+                stop: job.until.len() as u16,
+            });
+            let unreported = match unreported.is_empty() {
+                true => SparseStore::default(),
+                false => cells(&local, |rank| unreported[rank as usize]),
+            };
+            let effective = if some_have_no_effect { range.clone() } else { 0..0 };
+            let stream =
+                |endpoint: u32, purpose| Stream::new(self.params.seed, self.owners[endpoint as usize], purpose);
+            let source = |rank| Source::new(stream(rank, Purpose::Destination), stream(rank, Purpose::Arrival));
+            let metrics = cells(&local, |_| RankMetrics::default());
+            Hosts {
+                ranks: Ranks::new(cells(&local, |_| Rank::new()), ProgramMemory::new(first_word, words)),
+                mpi: Mpi {
+                    matching: Matching::new(cells(&local, |_| Queues::default())),
+                    requests: Requests::new(cells(&local, |_| List::EMPTY)),
+                    sequences: SequenceNumbers::new(first_chain, chains),
+                    rendezvous: Rendezvous::new(),
+                    deferred: DeferredWork::new(cells(&local, |_| List::EMPTY)),
+                    log: MatchLog::new(self.params.records.matches, self.params.timeline.as_ref()),
+                },
+                io: Io {
+                    clients: Clients::new(match self.jobs.iter().any(|job| job.files.write_behind > Bytes::ZERO) {
+                        true => cells(&local, |_| WritesBehind::default()),
+                        false => SparseStore::default(),
+                    }),
+                    servers: StorageServers::new(
+                        servers(&server_lists[part][..storage_of(part)]),
+                        server_lists[part][..storage_of(part)].into(),
+                        self.params.locks,
+                        self.params.books,
+                    ),
+                    below: Errands::new(
+                        server_lists[part].len(),
+                        self.params.tiers.iter().any(|tier| tier.outside.is_some()),
+                    ),
+                    metadata: MetadataNodes::new(server_lists[part][storage_of(part)..].into(), &self.params),
+                    stages: Stages::new(
+                        match unstaged.is_empty() {
+                            true => SparseStore::default(),
+                            false => cells(&local, |rank| RankStage::new(unstaged[rank as usize])),
+                        },
+                        self.jobs.len(),
+                    ),
+                },
+                jobs: JobControl::new(unreported, awaited.collect(), RangeStore::filled(effective, Time::ZERO)),
+                sources: Sources::new(cells(&of_sources, source)),
+                transport: Transport::new(cells(&of_endpoints, |endpoint| stream(endpoint, Purpose::Host))),
+                records: Records::new(metrics, 2 * self.jobs.len(), &self.params),
+                failures: Rows::new(),
+                params: self.params.clone(),
+                interrupt: self.interrupt.clone(),
+                layout: Layout {
+                    jobs: self.jobs.clone(),
+                    ranks: self.places.clone(),
+                    servers: server_places.clone(),
+                    tiers: self.params.tiers.iter().map(|tier| tier.first).collect(),
+                    first_metadata: self.first_metadata,
+                    starts: self.starts.clone(),
+                    processes: range,
+                },
+            }
+        };
+        (0..parts).map(part).collect()
+    }
+
+    /// The job of `rank`.
+    fn job_of(&self, rank: u32) -> &JobPlan {
+        &self.jobs[usize::from(self.places[rank as usize].job)]
+    }
+
+    /// Per rank, reports of ranks below it and of its own that it waits for before it passes them on, of jobs that are `heard`;
+    /// empty if none is.
+    fn unreported(&self, heard: impl Fn(&JobPlan) -> bool) -> Vec<u32> {
+        let mut unreported = Vec::new();
+        if self.jobs.iter().any(&heard) {
+            for job in self.jobs.iter() {
+                let heard = heard(job);
+                unreported.extend(reports(job.ranks).map(|reports| if heard { reports } else { 0 }));
+            }
+        }
+        unreported
+    }
+}
+
+/// A cell per number of a part, given the place of every number and the numbers of the part.
+fn cells<T: Copy>((places, numbers): &(Arc<[u32]>, Arc<[u32]>), make: impl FnMut(u32) -> T) -> SparseStore<T> {
+    match numbers.len() == places.len() {
+        true => SparseStore::all(numbers.iter().copied().map(make).collect()),
+        false => SparseStore::some(places.clone(), numbers.clone(), make),
+    }
+}

@@ -1,0 +1,266 @@
+//! Ranks: where each stands in its program, and its operations under way.
+
+pub(crate) mod activity;
+pub(crate) mod call;
+pub(crate) mod execute;
+pub(crate) mod memory;
+pub(crate) mod zero_time_guard;
+
+use crate::layout::Layout;
+use activity::{Activity, Phase};
+use memory::ProgramMemory;
+use odonata_engine::{List, Mode, NIL, Pool, SparseStore};
+use odonata_workload::{Cursor, Op};
+
+/// How far a program is looked at for a second stream.
+pub(crate) const SCAN: u32 = 256;
+
+/// Operations of `rank`, which has several streams, that may be known and not complete. A rank with one stream looks at
+/// one operation only.
+pub(crate) fn look_ahead(layout: &Layout, rank: u32) -> u32 {
+    layout.program(rank).map_or(1, |program| program.look_ahead().max(1))
+}
+
+/// What operations of a stream ask of each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// One after the other, as the program has them.
+    Sequential,
+    /// One at a time.
+    OneAtATime,
+    /// Nothing.
+    Beside,
+}
+
+impl Order {
+    fn of(stream: u16) -> Order {
+        match stream {
+            Op::UNORDERED.. => Order::Beside,
+            Op::PROCESSORS.. => Order::OneAtATime,
+            _ => Order::Sequential,
+        }
+    }
+}
+
+/// A rank that executes a program.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Rank {
+    cursor: Cursor,
+    /// Operations pulled and not complete, in program order.
+    live: List,
+    live_count: u32,
+    /// Those of them that may begin, or have been woken.
+    ready: u32,
+    /// Number of the operation at which to look for a second stream again.
+    next_scan: u32,
+    /// Whether the program of this rank has several streams, as far as has been looked.
+    parallel: bool,
+    /// Whether the program has no further operation.
+    exhausted: bool,
+}
+
+impl Rank {
+    pub(crate) fn new() -> Self {
+        Rank {
+            cursor: Cursor::default(),
+            live: List::EMPTY,
+            live_count: 0,
+            ready: 0,
+            next_scan: 0,
+            parallel: false,
+            exhausted: false,
+        }
+    }
+}
+
+/// The ranks of a part, with their operations under way and the memory of their programs.
+#[derive(Debug)]
+pub(crate) struct Ranks {
+    ranks: SparseStore<Rank>,
+    activities: Pool<Activity>,
+    memory: ProgramMemory,
+}
+odonata_engine::journalled!(Ranks {
+    ranks,
+    activities,
+    memory
+});
+
+impl Ranks {
+    pub(crate) fn new(ranks: SparseStore<Rank>, memory: ProgramMemory) -> Self {
+        Ranks {
+            ranks,
+            activities: Pool::new(),
+            memory,
+        }
+    }
+
+    /// Operation `slot`.
+    #[inline]
+    pub(crate) fn activity(&self, slot: u32) -> &Activity {
+        self.activities.get(slot)
+    }
+
+    /// Operation `slot`, to be changed.
+    #[inline]
+    pub(crate) fn edit_activity<M: Mode>(&mut self, slot: u32) -> &mut Activity {
+        self.activities.edit::<M>(slot)
+    }
+
+    /// All ranks with their operations under way, those of each in program order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, impl Iterator<Item = &Activity>)> {
+        self.ranks
+            .iter()
+            .map(|(number, rank)| (number, self.activities_in(&rank.live)))
+    }
+
+    /// The operations of `rank` under way, in program order.
+    #[inline]
+    pub(crate) fn activities_of(&self, rank: u32) -> impl Iterator<Item = &Activity> {
+        self.activities_in(&self.ranks.get(rank).live)
+    }
+
+    #[inline]
+    fn activities_in<'a>(&'a self, list: &'a List) -> impl Iterator<Item = &'a Activity> {
+        list.iter(&self.activities).map(|slot| self.activities.get(slot))
+    }
+
+    /// Puts an operation at the end of those under way.
+    fn admit<M: Mode>(&mut self, rank: u32, op: Op) {
+        let mut activity = Activity::new(rank, op);
+        let order = Order::of(op.stream);
+        let mut taken = false;
+        let mut live = self.ranks.get(rank).live;
+        for slot in live.iter(&self.activities) {
+            let other = self.activities.get(slot);
+            let same = other.op.stream == op.stream;
+            activity.behind |= same && order == Order::Sequential;
+            taken |= same && order == Order::OneAtATime && other.phase != Phase::Parked;
+            activity.missing += op.after.iter().filter(|&id| id == other.op.id).count() as u8;
+        }
+        let ready = !activity.behind && !taken && activity.missing == 0;
+        activity.phase = if ready { Phase::Ready } else { Phase::Parked };
+        let slot = self.activities.allocate::<M>(activity);
+        live.push::<M, _>(&mut self.activities, slot);
+        let state = self.ranks.edit::<M>(rank);
+        state.live = live;
+        state.live_count += 1;
+        state.ready += u32::from(ready);
+    }
+
+    /// The first operation of `rank` that may begin or has been woken, no longer counted among these.
+    fn next_ready<M: Mode>(&mut self, rank: u32) -> u32 {
+        let ready = |&slot: &u32| matches!(self.activities.get(slot).phase, Phase::Ready | Phase::Woken);
+        let live = self.ranks.get(rank).live;
+        let slot = live
+            .iter(&self.activities)
+            .find(ready)
+            .expect("as many are ready as were counted");
+        self.ranks.edit::<M>(rank).ready -= 1;
+        slot
+    }
+
+    /// Removes operation `slot`, which is complete, from those under way; what came after it may be ready.
+    fn remove<M: Mode>(&mut self, slot: u32) {
+        let Activity { rank, op, .. } = *self.activities.get(slot);
+        let mut live = self.ranks.get(rank).live;
+        live.remove_first::<M, _>(&mut self.activities, |other| other.op.id == op.id);
+        self.activities.free::<M>(slot);
+        let mut ready = 0;
+        let mut at = live.head;
+        let mut successor = Order::of(op.stream) == Order::Sequential;
+        let mut processors = Order::of(op.stream) == Order::OneAtATime;
+        while at != NIL {
+            let other = *self.activities.get(at);
+            let follows = successor && other.op.stream == op.stream;
+            let depended = other.op.after.iter().filter(|&id| id == op.id).count() as u8;
+            if follows || depended > 0 {
+                let cell = self.activities.edit::<M>(at);
+                cell.behind &= !follows;
+                cell.missing -= depended;
+                if Order::of(other.op.stream) == Order::OneAtATime {
+                    processors |= cell.missing == 0;
+                } else if !cell.behind && cell.missing == 0 {
+                    cell.phase = Phase::Ready;
+                    ready += 1;
+                }
+                successor &= !follows;
+            }
+            at = other.next;
+        }
+        if processors {
+            ready += self.take_processors::<M>(&live);
+        }
+        let state = self.ranks.edit::<M>(rank);
+        state.live = live;
+        state.live_count -= 1;
+        state.ready += ready;
+    }
+
+    /// Gives every processor that has nothing to do the first operation of `live` that may begin there; how many these are.
+    fn take_processors<M: Mode>(&mut self, live: &List) -> u32 {
+        let mut taken = [0_u64; (Op::UNORDERED - Op::PROCESSORS) as usize / 64];
+        let place = |stream: u16| {
+            let processor = usize::from(stream - Op::PROCESSORS);
+            (processor / 64, 1_u64 << (processor % 64))
+        };
+        let on_processor = |activity: &Activity| Order::of(activity.op.stream) == Order::OneAtATime;
+        for activity in self.activities_in(live).filter(|activity| on_processor(activity)) {
+            let (word, bit) = place(activity.op.stream);
+            taken[word] |= if activity.phase == Phase::Parked { 0 } else { bit };
+        }
+        let mut ready = 0;
+        let mut at = live.head;
+        while at != NIL {
+            let other = *self.activities.get(at);
+            if on_processor(&other) && other.phase == Phase::Parked && other.missing == 0 {
+                let (word, bit) = place(other.op.stream);
+                if taken[word] & bit == 0 {
+                    taken[word] |= bit;
+                    self.activities.edit::<M>(at).phase = Phase::Ready;
+                    ready += 1;
+                }
+            }
+            at = other.next;
+        }
+        ready
+    }
+
+    /// Operation `slot` waits for one of several requests, and one is complete: it will see at the end of this event.
+    pub(crate) fn wake<M: Mode>(&mut self, slot: u32) {
+        let activity = self.activities.edit::<M>(slot);
+        if activity.phase == Phase::Blocked {
+            activity.phase = Phase::Woken;
+            let rank = activity.rank;
+            self.ranks.edit::<M>(rank).ready += 1;
+        }
+    }
+
+    /// Begins a non-blocking collective, which is not among the operations under way.
+    pub(crate) fn begin_background<M: Mode>(&mut self, activity: Activity) -> u32 {
+        self.activities.allocate::<M>(Activity {
+            background: true,
+            ..activity
+        })
+    }
+
+    /// Frees non-blocking collective `slot`.
+    fn end_background<M: Mode>(&mut self, slot: u32) {
+        self.activities.free::<M>(slot);
+    }
+
+    /// Non-blocking collectives that are not complete, in the order of their slots.
+    pub(crate) fn background(&self) -> impl Iterator<Item = &Activity> {
+        self.activities.iter().filter(|activity| activity.background)
+    }
+
+    /// Operations under way, non-blocking collectives among them.
+    pub(crate) fn live(&self) -> u32 {
+        self.activities.live()
+    }
+
+    /// Bytes of memory held, without the memory of programs.
+    pub(crate) fn footprint(&self) -> usize {
+        self.ranks.memory() + self.activities.memory()
+    }
+}

@@ -1,0 +1,227 @@
+//! The executor: pulls a rank's operations, begins them in order, ends them.
+//!
+//! A rank with one stream pulls an operation when its predecessor is complete. One with several
+//! looks [as far ahead](odonata_workload::Program::look_ahead) as the program says and begins each as soon as its stream is free and what it
+//! comes [after](odonata_workload::After) is complete.
+//!
+//! ```text
+//!  pull ──> Parked ──> Ready ──> (Delayed: jitter of the call) ──> perform ──┬──> Blocked: requests ──┐
+//!                                                                            └────────────────────────┴──> Busy: costs ──> retire
+//! ```
+//!
+//! `call` says what an operation does when it is performed. A wait for one of several requests is
+//! woken by the first, and takes what is complete at the end of that event.
+//!
+//! `advance` is called once at the end of every event of a rank and never from within, so that nothing
+//! recurses however many operations take no time.
+
+use crate::Hosts;
+use crate::context::HostContext;
+use crate::diagnosis::outcome::Failure;
+use crate::event::HostEvent;
+use crate::mpi::progress::ProtocolWork;
+use crate::rank::activity::{Activity, Phase};
+use crate::rank::zero_time_guard::ZeroTimeGuard;
+use crate::rank::{SCAN, look_ahead};
+use crate::timeline::Charge;
+use crate::timeline::call::charge;
+use odonata_engine::Time;
+use odonata_workload::{Op, OpKind};
+
+impl Hosts {
+    /// What was measured at rank `rank` of `job` if the run ends at `now`: with what its unfinished
+    /// operations have cost until then. (A wait that I/O would complete counts as MPI, since it does
+    /// not know yet what it waits for.)
+    pub fn metrics_until(&self, job: u16, rank: u32, now: Time) -> crate::RankMetrics {
+        let mut metrics = *self.metrics(job, rank);
+        for activity in self.ranks.activities_of(self.layout.job(job).first_rank + rank) {
+            if matches!(activity.phase, Phase::Parked | Phase::Ready) {
+                continue;
+            }
+            let time = now.saturating_sub(activity.since);
+            match charge(activity) {
+                Charge::Mpi => metrics.mpi += time,
+                Charge::Io => metrics.io += time,
+                // A computation is booked when it begins.
+                Charge::Compute | Charge::Nothing => {
+                    let left = activity.busy_until.saturating_sub(now);
+                    metrics.compute = metrics.compute.saturating_sub(left);
+                }
+            }
+        }
+        metrics
+    }
+
+    /// Begins whatever `rank` can begin now.
+    pub(crate) fn advance<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
+        let mut guard = ZeroTimeGuard::default();
+        loop {
+            if self.interrupt.hear() {
+                return;
+            }
+            let state = *self.ranks.ranks.get(rank);
+            if state.ready > 0 {
+                let slot = self.ranks.next_ready::<C>(rank);
+                match self.ranks.activity(slot).phase {
+                    Phase::Woken => self.wake(ctx, slot),
+                    _ => self.begin(ctx, slot),
+                }
+                continue;
+            }
+            let most = if state.parallel {
+                look_ahead(&self.layout, rank)
+            } else {
+                1
+            };
+            if state.live_count >= most || state.exhausted {
+                break;
+            }
+            match self.pull(ctx, rank) {
+                Some(op) if !guard.allows(&op.kind) => {
+                    self.ranks.ranks.edit::<C>(rank).exhausted = true;
+                    self.fail(ctx, Failure::Endless { rank, op });
+                    return;
+                }
+                Some(op) => self.ranks.admit::<C>(rank, op),
+                // The program may have been cut short.
+                None if self.interrupt.hear() => return,
+                None => self.ranks.ranks.edit::<C>(rank).exhausted = true,
+            }
+        }
+        let state = self.ranks.ranks.get(rank);
+        if state.exhausted && state.live_count == 0 && !self.records.metrics(rank).finished {
+            self.end_rank(ctx, rank, ctx.now());
+            // As in MPI_Finalize.
+            self.catch_up(ctx, rank);
+        }
+    }
+
+    /// The next operation of `rank`.
+    fn pull<C: HostContext>(&mut self, ctx: &mut C, rank: u32) -> Option<Op> {
+        let program = self.layout.program(rank)?;
+        let local = self.layout.local(rank);
+        if program.memory() > 0 {
+            return self.pull_with_memory(ctx, rank);
+        }
+        let state = self.ranks.ranks.edit::<C>(rank);
+        if !state.parallel && state.cursor.op >= state.next_scan {
+            // Programs do not say how many streams they have. Looking for a second one in the next two
+            // windows, once per window, finds it before it matters and costs two pulls per operation.
+            let mut cursor = state.cursor;
+            let mut coming = std::iter::from_fn(|| program.next(local, &mut cursor)).take(2 * SCAN as usize);
+            state.parallel = coming.any(|op| op.stream != 0);
+            state.next_scan = state.cursor.op.saturating_add(SCAN);
+        }
+        let op = program.next(local, &mut state.cursor);
+        if op.is_none() && !self.interrupt.hear() && program.broken(local, &state.cursor).is_some() {
+            let at = ctx.now();
+            self.fail(ctx, Failure::Program { rank, at });
+        }
+        op
+    }
+
+    /// Calls an operation; MPI and I/O calls take effect after a random delay.
+    fn begin<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
+        let now = ctx.now();
+        let activity = self.ranks.edit_activity::<C>(slot);
+        activity.since = now;
+        let rank = activity.rank;
+        if !matches!(
+            activity.op.kind,
+            OpKind::Compute { .. } | OpKind::Elapsed(_) | OpKind::Mark { .. } | OpKind::Report { .. }
+        ) {
+            let delay = self.transport.draw::<C>(rank, self.params.mpi.call_jitter);
+            if delay > Time::ZERO {
+                self.ranks.edit_activity::<C>(slot).phase = Phase::Delayed;
+                self.resume_at(ctx, slot, now + delay);
+                return;
+            }
+        }
+        self.perform(ctx, slot);
+    }
+
+    fn resume_at<C: HostContext>(&self, ctx: &mut C, slot: u32, at: Time) {
+        let rank = self.ranks.activity(slot).rank;
+        ctx.schedule(self.layout.place(rank).lp, at, HostEvent::Resume { activity: slot });
+    }
+
+    /// The time for which operation `slot` occupied its stream has passed.
+    pub(crate) fn resume<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
+        let Activity {
+            rank,
+            phase,
+            background,
+            ..
+        } = *self.ranks.activity(slot);
+        match phase {
+            Phase::Delayed => self.perform(ctx, slot),
+            _ if background => {
+                self.ranks.edit_activity::<C>(slot).phase = Phase::Blocked;
+                self.settle(ctx, slot);
+            }
+            _ => {
+                if self.next_step(ctx, slot) {
+                    self.settle(ctx, slot);
+                } else {
+                    self.retire(ctx, slot);
+                }
+            }
+        }
+        self.advance(ctx, rank);
+    }
+
+    /// All requests of operation `slot` are complete: it ends when what it costs has passed, or goes on
+    /// with the next step of a collective, a non-blocking one when the library is at work.
+    pub(crate) fn settle<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
+        let Activity {
+            background,
+            rank,
+            pending,
+            ..
+        } = *self.ranks.activity(slot);
+        if background && pending == 0 && !self.may_progress(rank) {
+            self.progress(ctx, rank, ProtocolWork::CollectiveStep { activity: slot });
+            return;
+        }
+        loop {
+            let now = ctx.now();
+            let recv_overhead = self.params.mpi.recv_overhead;
+            let activity = self.ranks.edit_activity::<C>(slot);
+            if activity.pending > 0 {
+                activity.phase = Phase::Blocked;
+                return;
+            }
+            let receives = std::mem::take(&mut activity.receives);
+            let end = now.max(activity.busy_until) + recv_overhead.times(receives.into());
+            if end > now {
+                activity.phase = Phase::Busy;
+                self.resume_at(ctx, slot, end);
+                return;
+            }
+            if !self.next_step(ctx, slot) {
+                self.retire(ctx, slot);
+                return;
+            }
+        }
+    }
+
+    /// Operation `slot` is complete.
+    pub(crate) fn retire<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
+        let activity = *self.ranks.activity(slot);
+        let rank = activity.rank;
+        if activity.background {
+            self.ranks.end_background::<C>(slot);
+            self.end_background(ctx, &activity);
+            return;
+        }
+        let now = ctx.now();
+        let time = now - activity.since;
+        match charge(&activity) {
+            Charge::Mpi if time > Time::ZERO => self.records.edit_metrics::<C>(rank).mpi += time,
+            Charge::Io if time > Time::ZERO => self.records.edit_metrics::<C>(rank).io += time,
+            _ => {}
+        }
+        self.record_call::<C>(&activity, now);
+        self.ranks.remove::<C>(slot);
+    }
+}

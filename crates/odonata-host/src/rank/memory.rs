@@ -1,0 +1,192 @@
+//! The memory of programs: words beside the cursor, kept by the rank.
+//!
+//! A rank whose program has memory has two words more: the tag that its last receive of any tag took, and how many values
+//! it has reported.
+
+use crate::Hosts;
+use crate::context::HostContext;
+use crate::diagnosis::outcome::{Failure, InvalidOperation};
+use crate::layout::Layout;
+use crate::metrics::ReportRecord;
+use crate::params::JobProgram;
+use odonata_engine::{Mode, SparseStore, Store, Time};
+use odonata_workload::{Op, Program, Seen};
+
+/// Words that a rank has beside those of its program.
+const OWN: u32 = 2;
+/// The most values that one rank reports: what is made of several, as a mean, is made of all of them.
+pub(crate) const MOST_REPORTS: u64 = if cfg!(test) { 1 << 6 } else { 1 << 20 };
+
+/// Words of a rank whose program has `memory` of them.
+pub fn words(memory: usize) -> u32 {
+    match memory {
+        0 => 0,
+        memory => u32::try_from(memory).unwrap_or(u32::MAX).saturating_add(OWN),
+    }
+}
+
+impl JobProgram {
+    /// Words of memory that each rank's program has.
+    pub(crate) fn memory(&self) -> usize {
+        match self {
+            JobProgram::Program(program) => program.memory(),
+            JobProgram::Synthetic { .. } => 0,
+        }
+    }
+}
+
+/// The words of all ranks.
+#[derive(Debug)]
+pub(crate) struct ProgramMemory {
+    /// Index of the first word of each rank; never changes. Empty if no program has memory.
+    first: SparseStore<u32>,
+    words: Store<u64>,
+    /// Empty between pulls; kept for its memory.
+    scratch: Vec<u64>,
+}
+odonata_engine::journalled!(ProgramMemory { words });
+
+/// The words of one rank.
+#[derive(Clone, Copy)]
+struct Words {
+    first: u32,
+    of_program: u32,
+}
+
+impl Words {
+    /// Where the tag stands that its last receive of any tag took.
+    fn tag(self) -> u32 {
+        self.first + self.of_program
+    }
+
+    /// Where the number of values stands that it has reported.
+    fn reports(self) -> u32 {
+        self.tag() + 1
+    }
+
+    fn range(self) -> std::ops::Range<u32> {
+        self.first..self.tag()
+    }
+}
+
+impl ProgramMemory {
+    /// The words from `first` of each rank on, of which there are `count` in all.
+    pub(crate) fn new(first: SparseStore<u32>, count: u32) -> Self {
+        ProgramMemory {
+            first,
+            words: Store::filled(count as usize, 0),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// The program of `rank`, if it has memory, with its words.
+    fn remembering<'a>(&self, layout: &'a Layout, rank: u32) -> Option<(&'a dyn Program, Words)> {
+        let program = layout.program(rank)?;
+        let memory = program.memory();
+        (memory > 0).then(|| {
+            let words = Words {
+                first: *self.first.get(rank),
+                of_program: memory as u32,
+            };
+            (program, words)
+        })
+    }
+
+    /// A receive of any tag of `rank` has taken a message with `tag`.
+    fn note_tag<M: Mode>(&mut self, layout: &Layout, rank: u32, tag: u32) {
+        if let Some((_, words)) = self.remembering(layout, rank) {
+            *self.words.edit::<M>(words.tag()) = u64::from(tag);
+        }
+    }
+
+    /// Counts a value that `rank` reports; how many it had before. Of programs without memory, which report as often as
+    /// their parameters say, nothing is counted: that is 0.
+    ///
+    /// # Errors
+    /// There are [`MOST_REPORTS`] of it already.
+    fn count_report<M: Mode>(&mut self, layout: &Layout, rank: u32) -> Result<u64, InvalidOperation> {
+        let Some((_, words)) = self.remembering(layout, rank) else {
+            return Ok(0);
+        };
+        let before = *self.words.get(words.reports());
+        if before >= MOST_REPORTS {
+            return Err(InvalidOperation::TooManyReports);
+        }
+        *self.words.edit::<M>(words.reports()) = before + 1;
+        Ok(before)
+    }
+}
+
+impl Hosts {
+    /// The next operation of `rank`, whose program has memory. Only words that change are written.
+    pub(crate) fn pull_with_memory<C: HostContext>(&mut self, ctx: &mut C, rank: u32) -> Option<Op> {
+        let memory = &mut self.ranks.memory;
+        let mut scratch = std::mem::take(&mut memory.scratch);
+        let (program, words) = memory.remembering(&self.layout, rank)?;
+        scratch.clear();
+        scratch.extend(words.range().map(|word| *memory.words.get(word)));
+        let mut cursor = self.ranks.ranks.get(rank).cursor;
+        let mut seen = Seen {
+            memory: &mut scratch,
+            now: Some(ctx.now()),
+            answer: *memory.words.get(words.tag()) as u32,
+            failure: None,
+        };
+        let op = program.next_with(self.layout.local(rank), &mut cursor, &mut seen);
+        let failed = seen.failure.is_some();
+        for (word, &value) in words.range().zip(&scratch) {
+            if *memory.words.get(word) != value {
+                *memory.words.edit::<C>(word) = value;
+            }
+        }
+        self.ranks.ranks.edit::<C>(rank).cursor = cursor;
+        memory.scratch = scratch;
+        if failed {
+            let at = ctx.now();
+            self.fail(ctx, Failure::Program { rank, at });
+        }
+        op
+    }
+
+    /// Why the program of `rank` failed at `at`.
+    pub(crate) fn program_failure(&self, rank: u32, at: Time) -> Option<String> {
+        let local = self.layout.local(rank);
+        let memory = &self.ranks.memory;
+        let Some((program, words)) = memory.remembering(&self.layout, rank) else {
+            let program = self.layout.program(rank)?;
+            return program.broken(local, &self.ranks.ranks.get(rank).cursor);
+        };
+        let words: Vec<u64> = words.range().map(|word| *memory.words.get(word)).collect();
+        program.failure(local, &words, at)
+    }
+
+    /// A receive of any tag of `rank` has taken a message with `tag`.
+    pub(crate) fn note_tag<M: Mode>(&mut self, rank: u32, tag: u32) {
+        self.ranks.memory.note_tag::<M>(&self.layout, rank, tag);
+    }
+
+    /// Keeps a value that `rank` reports.
+    ///
+    /// # Errors
+    /// There are [`MOST_REPORTS`] of it already.
+    pub(crate) fn keep_report<M: Mode>(
+        &mut self,
+        rank: u32,
+        report: u32,
+        index: u32,
+        value: f64,
+        time: Time,
+    ) -> Result<(), InvalidOperation> {
+        let order = self.ranks.memory.count_report::<M>(&self.layout, rank)?;
+        self.records.add_report::<M>(ReportRecord {
+            job: self.layout.place(rank).job,
+            rank: self.layout.local(rank),
+            order: order as u32,
+            report,
+            index,
+            value: value.to_bits(),
+            time,
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,403 @@
+//! Sending: the way of a message from the host's software to the fabric, or to another rank of its node.
+//!
+//! | | leaves the sender's software | arrives |
+//! |---|---|---|
+//! | other node | call + software + copy + NIC + (MPI) jitter of the hand-off: joins the NIC's queue | when the fabric says so |
+//! | same node | call + software + copy | then + local latency + bytes / local bandwidth |
+//!
+//! Messages within a node share nothing: each has the whole local bandwidth, however many there are, as long
+//! as the copies of a few ranks do not fill the node's memory bandwidth. They meet the packets of no other.
+
+use crate::Hosts;
+use crate::context::HostContext;
+use crate::event::HostEvent;
+use crate::metrics::MessageRecord;
+use crate::payload::{ClientId, Payload, Requester};
+use odonata_engine::{Lp, Mode, NIL, Pool, SparseStore, Stream, Time};
+use odonata_network::settings::Jitter;
+use odonata_network::{Message, Traffic};
+use odonata_storage::{MetadataRequest, NewRequest, SyncRequest};
+use odonata_units::Bytes;
+
+/// A message that stays on its node.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct LocalMessage {
+    pub(crate) bytes: u64,
+    pub(crate) created: Time,
+    pub(crate) payload: Payload,
+    next: u32,
+}
+
+odonata_engine::slots!(LocalMessage);
+
+/// An end of a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Endpoint {
+    pub(crate) node: u32,
+    /// The logical process of the node.
+    pub(crate) lp: Lp,
+    /// Its random stream.
+    pub(crate) stream: u32,
+}
+
+/// A message to be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SendRequest {
+    pub(crate) source: Endpoint,
+    pub(crate) target: Endpoint,
+    pub(crate) bytes: u64,
+    pub(crate) traffic: Traffic,
+    pub(crate) payload: Payload,
+    /// When it was asked for.
+    pub(crate) created: Time,
+    /// From now until the host's software has done its part.
+    pub(crate) software: Time,
+    pub(crate) notify_sent: bool,
+    pub(crate) notify_arrived: bool,
+}
+
+/// The number of the traffic of `job`: its MPI, or its I/O.
+#[inline]
+pub(crate) fn traffic_of(job: u16, io: bool) -> Traffic {
+    2 * job + u16::from(io)
+}
+
+/// Random delays of the software, and messages within nodes.
+#[derive(Debug)]
+pub(crate) struct Transport {
+    /// One per rank, then one per server.
+    streams: SparseStore<Stream>,
+    local: Pool<LocalMessage>,
+}
+odonata_engine::journalled!(Transport { streams, local });
+
+impl Transport {
+    pub(crate) fn new(streams: SparseStore<Stream>) -> Self {
+        Transport {
+            streams,
+            local: Pool::new(),
+        }
+    }
+
+    /// Draws from `jitter` with random stream `stream`.
+    #[inline]
+    pub(crate) fn draw<M: Mode>(&mut self, stream: u32, jitter: Option<Jitter>) -> Time {
+        let Some(Jitter { min, max }) = jitter else {
+            return Time::ZERO;
+        };
+        let span = max.saturating_sub(min).0 + 1;
+        let share = self.streams.edit::<M>(stream).unit();
+        Time(min.0 + ((share * span as f64) as u64).min(span - 1))
+    }
+
+    /// Local message `slot`.
+    #[inline]
+    pub(crate) fn local(&self, slot: u32) -> &LocalMessage {
+        self.local.get(slot)
+    }
+
+    /// Takes local message `slot`, which is at its receiver.
+    pub(crate) fn take_local<M: Mode>(&mut self, slot: u32) -> LocalMessage {
+        let message = *self.local.get(slot);
+        self.local.free::<M>(slot);
+        message
+    }
+
+    /// Messages within nodes under way.
+    pub(crate) fn live(&self) -> u32 {
+        self.local.live()
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn footprint(&self) -> usize {
+        self.streams.memory() + self.local.memory()
+    }
+}
+
+impl Hosts {
+    /// Sends a message.
+    #[inline]
+    pub(crate) fn send<C: HostContext>(&mut self, ctx: &mut C, request: SendRequest) {
+        let SendRequest {
+            source,
+            target,
+            bytes,
+            traffic,
+            payload,
+            created,
+            software,
+            notify_sent,
+            notify_arrived,
+        } = request;
+        let now = ctx.now();
+        // An event comes strictly later than its cause, however fast the software.
+        let soon = now + Time::from_ps(1);
+        let ready = now + software;
+        if source.node != target.node {
+            let nic = &self.params.nic;
+            // Messages that a server or client hands over together keep their order: pieces of a file
+            // that overtook each other would cost the device seeks.
+            let handoff = match payload.is_mpi() {
+                true => self.transport.draw::<C>(source.stream, nic.handoff),
+                false => Time::ZERO,
+            };
+            let at = ready + nic.message_delay + handoff;
+            let mut message = Message::new(source.node, target.node, bytes, traffic, created, payload);
+            (message.notify_sent, message.notify_arrived) = (notify_sent, notify_arrived);
+            ctx.submit(at.max(soon), message);
+            return;
+        }
+        let sent = ready.max(soon);
+        let mpi = &self.params.mpi;
+        let arrives = sent + mpi.local_latency + mpi.local_bandwidth.time_for(Bytes(bytes));
+        if !notify_sent && !notify_arrived {
+            // Nobody looks at it, and it meets nothing on its way.
+            return;
+        }
+        let message = self.transport.local.allocate::<C>(LocalMessage {
+            bytes,
+            created,
+            payload,
+            next: NIL,
+        });
+        if notify_sent {
+            ctx.schedule(source.lp, sent, HostEvent::LocalSent { message });
+        }
+        // After `LocalSent` even where both are due at once, and needed in any case: it frees the slot.
+        ctx.schedule(source.lp, arrives, HostEvent::LocalArrived { message });
+    }
+
+    /// A message has left its sender, who wanted to know.
+    pub(crate) fn sent<C: HostContext>(&mut self, ctx: &mut C, payload: Payload) {
+        match payload {
+            Payload::Eager { from, request, .. } | Payload::RendezvousData { from, request, .. } => {
+                self.complete(ctx, request);
+                self.advance(ctx, from);
+            }
+            Payload::ReadData { piece, .. } => self.read_data_sent(ctx, piece),
+            Payload::Rts { .. } | Payload::Cts { .. } | Payload::JobControl { .. } | Payload::Synthetic { .. } => {}
+            Payload::IoRequest { .. }
+            | Payload::Pull { .. }
+            | Payload::WriteData { .. }
+            | Payload::IoResponse { .. }
+            | Payload::IoSync { .. }
+            | Payload::IoStage { .. }
+            | Payload::JobEnded { .. }
+            | Payload::LockRevoke { .. }
+            | Payload::LockReturn { .. }
+            | Payload::MetadataRequest { .. }
+            | Payload::MetadataResponse { .. } => {}
+        }
+    }
+
+    /// A message has arrived.
+    #[inline]
+    pub(crate) fn arrived<C: HostContext>(&mut self, ctx: &mut C, payload: Payload, bytes: u64, created: Time) {
+        self.count_message(ctx, &payload, bytes, created);
+        match payload {
+            Payload::Synthetic { .. } => {}
+            Payload::JobControl { from, to, signal } => self.job_signal_arrived(ctx, from, to, signal),
+            Payload::Eager {
+                from,
+                to,
+                tag,
+                context,
+                sequence,
+                ..
+            } => self.eager_arrived(ctx, (from, to), tag, context, sequence, bytes),
+            Payload::Rts {
+                from,
+                to,
+                tag,
+                context,
+                sequence,
+                outgoing,
+                bytes,
+            } => self.rts_arrived(ctx, (from, to), tag, context, sequence, outgoing, bytes.get()),
+            Payload::Cts {
+                to, outgoing, incoming, ..
+            } => self.cts_arrived(ctx, to, outgoing, incoming),
+            Payload::RendezvousData { to, incoming, .. } => self.rendezvous_data_arrived(ctx, to, incoming),
+            Payload::IoRequest {
+                client,
+                server,
+                write,
+                owner,
+                operation,
+                object,
+                offset,
+                bytes,
+            } => {
+                let what = NewRequest {
+                    write,
+                    client: client.0,
+                    token: u64::from(operation),
+                    file: object.get(),
+                    offset: offset.get(),
+                    bytes: bytes.get(),
+                    owner,
+                };
+                self.io_request_arrived(ctx, server, what);
+            }
+            Payload::IoStage {
+                client,
+                server,
+                owner,
+                operation,
+                object,
+                offset,
+                bytes,
+            } => {
+                let what = NewRequest {
+                    write: false,
+                    client: client.0,
+                    token: u64::from(operation),
+                    file: object.get(),
+                    offset: offset.get(),
+                    bytes: bytes.get(),
+                    owner,
+                };
+                self.stage_request_arrived(ctx, server, what);
+            }
+            Payload::IoSync {
+                client,
+                server,
+                owner,
+                operation,
+                object,
+                below,
+            } => {
+                let what = SyncRequest {
+                    client: client.0,
+                    token: u64::from(operation),
+                    owner,
+                    file: object.get(),
+                    below,
+                };
+                self.sync_arrived(ctx, server, what);
+            }
+            Payload::Pull {
+                server,
+                client,
+                owner,
+                operation,
+                piece,
+                bytes,
+            } => match client.requester() {
+                Requester::Rank(_) => self.pull_arrived(ctx, (server, operation), piece, bytes.get()),
+                Requester::Server(above) => self.pull_from_above(ctx, (above, server), owner, (piece, bytes.get())),
+            },
+            Payload::WriteData { piece, .. } => self.write_data_arrived(ctx, piece),
+            Payload::ReadData {
+                server,
+                client,
+                operation,
+                ..
+            } => match client.requester() {
+                Requester::Rank(_) => self.read_data_arrived(ctx, operation, bytes),
+                Requester::Server(above) => self.read_data_from_below(ctx, (above, server), operation, bytes),
+            },
+            Payload::IoResponse { client, operation, .. } => match client.requester() {
+                Requester::Rank(_) => self.io_response_arrived(ctx, operation),
+                Requester::Server(_) => self.response_from_below(ctx, operation),
+            },
+            Payload::LockRevoke {
+                server,
+                client,
+                owner,
+                holder,
+            } => self.lock_revoke_arrived(ctx, server, client, (owner, holder)),
+            Payload::JobEnded { server, owner, .. } => self.job_end_told(ctx, server, owner),
+            Payload::LockReturn {
+                client, owner, holder, ..
+            } => self.lock_returned(ctx, holder, (client, owner)),
+            Payload::MetadataRequest {
+                rank,
+                server,
+                call,
+                owner,
+                operation,
+                directory,
+            } => {
+                let what = MetadataRequest {
+                    client: rank,
+                    token: operation,
+                    owner,
+                    call,
+                    directory: directory.get(),
+                };
+                self.metadata_request_arrived(ctx, server, what);
+            }
+            Payload::MetadataResponse { operation, .. } => self.end_metadata_call(ctx, operation),
+        }
+    }
+
+    /// Counts a message that has arrived, unless it carries no data of a program: the protocol of MPI, of jobs, of locks.
+    #[inline]
+    fn count_message<C: HostContext>(&mut self, ctx: &mut C, payload: &Payload, bytes: u64, created: Time) {
+        // A rank of its job; none where a server asks another.
+        let of_job = |client: ClientId, owner: u16| match client.requester() {
+            Requester::Rank(rank) => rank - self.layout.job(owner).first_rank,
+            Requester::Server(_) => NIL,
+        };
+        let latency = ctx.now() - created;
+        let (job, io, from_server, source, destination) = match *payload {
+            Payload::Rts { .. }
+            | Payload::Cts { .. }
+            | Payload::JobControl { .. }
+            | Payload::JobEnded { .. }
+            | Payload::LockRevoke { .. }
+            | Payload::LockReturn { .. } => return,
+            Payload::Eager { from, to, .. }
+            | Payload::RendezvousData { from, to, .. }
+            | Payload::Synthetic { from, to } => {
+                let metrics = self.records.edit_metrics::<C>(to);
+                metrics.recvs += 1;
+                metrics.bytes_received += bytes;
+                metrics.latency_ps += u128::from(latency.0);
+                metrics.latency_max = metrics.latency_max.max(latency);
+                let job = self.layout.place(to).job;
+                let first = self.layout.job(job).first_rank;
+                (job, false, false, from - first, to - first)
+            }
+            Payload::IoRequest {
+                client, server, owner, ..
+            }
+            | Payload::IoSync {
+                client, server, owner, ..
+            }
+            | Payload::IoStage {
+                client, server, owner, ..
+            }
+            | Payload::WriteData {
+                client, server, owner, ..
+            } => (owner, true, false, of_job(client, owner), server),
+            Payload::Pull {
+                server, client, owner, ..
+            }
+            | Payload::ReadData {
+                server, client, owner, ..
+            }
+            | Payload::IoResponse {
+                server, client, owner, ..
+            } => (owner, true, true, server, of_job(client, owner)),
+            Payload::MetadataRequest {
+                rank, server, owner, ..
+            } => (owner, true, false, rank - self.layout.job(owner).first_rank, server),
+            Payload::MetadataResponse {
+                server, rank, owner, ..
+            } => (owner, true, true, server, rank - self.layout.job(owner).first_rank),
+        };
+        self.records
+            .add_message::<C>(traffic_of(job, io), (created, latency), || MessageRecord {
+                job,
+                io,
+                source,
+                destination,
+                from_server,
+                bytes,
+                created,
+                latency,
+            });
+    }
+}

@@ -1,0 +1,186 @@
+//! Open-loop sources: a rank that sends whether or not the network keeps up.
+//!
+//! One event per message, and none of the machinery of requests and matching. A message pays the
+//! host's costs like any other; its event is the moment at which they are paid and it joins the
+//! interface's queue, so that no second one is needed for that.
+
+use crate::Hosts;
+use crate::context::HostContext;
+use crate::event::HostEvent;
+use crate::params::JobProgram;
+use crate::payload::Payload;
+use crate::send::{SendRequest, traffic_of};
+use odonata_engine::{Mode, SparseStore, Stream, Time};
+use odonata_network::Message;
+
+/// The state of a source.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Source {
+    destination: Stream,
+    arrival: Stream,
+    /// Messages sent.
+    sent: u64,
+    /// When the next one is created, before the host's costs.
+    next: Time,
+    /// When it was told to stop.
+    stopped_at: Time,
+}
+
+impl Source {
+    /// One that draws destinations and times from these streams.
+    pub(crate) fn new(destination: Stream, arrival: Stream) -> Self {
+        Source {
+            destination,
+            arrival,
+            sent: 0,
+            next: Time::ZERO,
+            stopped_at: Time::NEVER,
+        }
+    }
+}
+
+/// The sources on the ranks of a part.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    sources: SparseStore<Source>,
+}
+odonata_engine::journalled!(Sources { sources });
+
+impl Sources {
+    pub(crate) fn new(sources: SparseStore<Source>) -> Self {
+        Sources { sources }
+    }
+
+    /// Whether the source on `rank` has ended, when it was told, with an event still to come.
+    #[inline]
+    pub(crate) fn is_stopped(&self, rank: u32) -> bool {
+        let source = self.sources.get(rank);
+        source.next >= source.stopped_at
+    }
+
+    fn edit<M: Mode>(&mut self, rank: u32) -> &mut Source {
+        self.sources.edit::<M>(rank)
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn footprint(&self) -> usize {
+        self.sources.memory()
+    }
+}
+
+impl Hosts {
+    /// Starts the source of `rank`, as [`Arrival::first`](odonata_workload::Arrival::first) says. A rank whose pattern
+    /// has no destination for it ends at once.
+    pub(crate) fn start_source<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
+        let job = self.layout.job_of(rank);
+        let JobProgram::Synthetic { source, mean_gap } = &job.program else {
+            return;
+        };
+        let local = rank - job.first_rank;
+        let cell = self.sources.edit::<C>(rank);
+        let now = ctx.now();
+        let gap = source.arrival.first(now, *mean_gap, cell.arrival.bits());
+        let none = source.messages == Some(0) || !source.sends(local, job.ranks);
+        let at = match source.bursts {
+            None => now + gap,
+            Some(bursts) => bursts.after(now, now, gap),
+        };
+        let (bytes, stop) = (source.bytes, source.stop);
+        self.next_generation(ctx, rank, (now, at), bytes, none, stop);
+    }
+
+    /// Sends the next message of the source on `rank`.
+    #[inline]
+    pub(crate) fn generate<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
+        let place = self.layout.place(rank);
+        let job = self.layout.job(place.job);
+        let JobProgram::Synthetic { source, mean_gap } = &job.program else {
+            return;
+        };
+        let start = self.records.metrics(rank).start.unwrap_or(Time::ZERO);
+        let cell = self.sources.edit::<C>(rank);
+        let local = rank - job.first_rank;
+        let target = source.destination(local, job.ranks, cell.destination.bits(), cell.sent);
+        let gap = source.arrival.gap(*mean_gap, cell.arrival.bits());
+        cell.sent += 1;
+        let last = source.messages.is_some_and(|most| cell.sent >= most);
+        let (bytes, stop, target) = (source.bytes, source.stop, job.first_rank + target);
+        let over_the_network = source.itself;
+        let created = cell.next;
+        let next = match source.bursts {
+            None => created + gap,
+            Some(bursts) => bursts.after(start, created, gap),
+        };
+        let metrics = self.records.edit_metrics::<C>(rank);
+        metrics.sends += 1;
+        metrics.bytes_sent += bytes;
+        let payload = Payload::Synthetic { from: rank, to: target };
+        let (here, there) = (self.layout.endpoint_of_rank(rank), self.layout.endpoint_of_rank(target));
+        let traffic = traffic_of(place.job, false);
+        let notify_arrived = self.params.records.source_arrivals;
+        if here.node == there.node && !over_the_network {
+            let request = SendRequest {
+                source: here,
+                target: there,
+                bytes,
+                traffic,
+                payload,
+                created,
+                software: Time::ZERO,
+                notify_sent: false,
+                notify_arrived,
+            };
+            self.send(ctx, request);
+        } else {
+            let mut message = Message::new(here.node, there.node, bytes, traffic, created, payload);
+            (message.notify_sent, message.notify_arrived) = (false, notify_arrived);
+            ctx.submit_now(message);
+        }
+        self.next_generation(ctx, rank, (created, next), bytes, last, stop);
+    }
+
+    /// Schedules the message created at `at`, unless there is none; the last one was created at `before`.
+    #[inline]
+    fn next_generation<C: HostContext>(
+        &mut self,
+        ctx: &mut C,
+        rank: u32,
+        (before, at): (Time, Time),
+        bytes: u64,
+        last: bool,
+        stop: Option<Time>,
+    ) {
+        if last || stop.is_some_and(|stop| at >= stop) {
+            self.end_rank(ctx, rank, before);
+            return;
+        }
+        let place = self.layout.place(rank);
+        let cell = self.sources.edit::<C>(rank);
+        if at >= cell.stopped_at {
+            let stopped_at = cell.stopped_at;
+            self.end_rank(ctx, rank, stopped_at.max(before));
+            return;
+        }
+        cell.next = at;
+        let nic = &self.params.nic;
+        let (message_delay, handoff) = (nic.message_delay, nic.handoff);
+        let handoff = self.transport.draw::<C>(rank, handoff);
+        let joins = at + self.send_software(bytes) + message_delay + handoff;
+        // Jitter must not let a message overtake the one before.
+        let soon = Time(ctx.now().0 + 1);
+        ctx.schedule(place.lp, joins.max(soon), HostEvent::Generate { rank });
+    }
+
+    /// The source of `rank` is told to stop. A message that has been created still goes, and the source
+    /// ends with it; one that would be created from now on is not.
+    pub(crate) fn stop_source<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
+        let now = ctx.now();
+        let cell = self.sources.edit::<C>(rank);
+        cell.stopped_at = now;
+        let metrics = self.records.metrics(rank);
+        let silent = cell.next >= now;
+        if metrics.start.is_some() && !metrics.finished && silent {
+            self.end_rank(ctx, rank, now);
+        }
+    }
+}

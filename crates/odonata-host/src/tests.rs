@@ -1,0 +1,459 @@
+//! Tests of the hosts on a small dragonfly.
+
+mod algorithms;
+mod collectives;
+mod communicators;
+mod deadlocks;
+mod jobs;
+mod leftovers;
+mod matching;
+mod messages;
+mod metadata;
+mod nonblocking;
+mod outcomes;
+mod persistent;
+mod random;
+mod random_program;
+mod reference;
+mod rehearsal;
+mod rendezvous;
+mod requests;
+mod sources;
+mod storage;
+mod streams;
+mod timeline;
+
+use super::*;
+use crate::settings::{Collectives, Mpi, Progress};
+use odonata_device::{DeviceModel, Rate};
+use odonata_engine::random::Purpose;
+use odonata_engine::{Context, Digest, Model, NIL, Pause, SendBuffer, Sequential, Stream};
+use odonata_network::FabricEvent;
+use odonata_network::routing::{
+    Algorithm, Divert, DragonflyRouting, Header, Intermediate, Routing as FabricRouting, VcRule,
+};
+use odonata_network::settings::Jitter;
+use odonata_network::{
+    Blueprint, Link, NetworkParams, Nic, RemoteEvent, RemoteUpdate, RouterModel, Switching, deadlock,
+};
+use odonata_storage::{ServerParams, Servers};
+use odonata_topology::{Arrangement, Dragonfly, DragonflyShape, Peer};
+use odonata_units::{Bandwidth, Bytes, PerByte};
+use odonata_workload::collective::Rules;
+use odonata_workload::{After, Comm, Cursor, Group, Op, OpId, OpKind, PROC_NULL, Program, Request, Source, Tag};
+use std::sync::Arc;
+
+const NS: u64 = 1_000;
+
+/// A program that is written down rank by rank, with the members of its communicators: of a number, those
+/// of the first list that the rank is in. A number without lists stands for all ranks.
+#[derive(Debug)]
+struct Script(Vec<Vec<Op>>, Vec<(Comm, Vec<u32>)>);
+
+impl Program for Script {
+    fn ranks(&self) -> u32 {
+        self.0.len() as u32
+    }
+    fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
+        let op = *self.0.get(rank as usize)?.get(cursor.op as usize)?;
+        cursor.op += 1;
+        Some(op)
+    }
+    fn group(&self, rank: u32, comm: Comm) -> Option<Group> {
+        let mut lists = self.1.iter().filter(|(other, _)| *other == comm).peekable();
+        if lists.peek().is_none() {
+            return Some(Group::world(self.ranks()));
+        }
+        let list = lists.find(|(_, members)| members.contains(&rank))?;
+        Some(Group::List(list.1.clone().into()))
+    }
+    fn describe(&self) -> String {
+        "script".into()
+    }
+}
+
+/// The end of programs that have left behind what `text` says.
+fn left_behind(text: &str) -> HostOutcome {
+    HostOutcome::Failed {
+        kind: FailureKind::LeftBehind,
+        text: text.into(),
+    }
+}
+
+/// Operations of one stream.
+fn sequence(kinds: impl IntoIterator<Item = OpKind>) -> Vec<Op> {
+    (0..)
+        .zip(kinds)
+        .map(|(id, kind)| Op {
+            id: OpId(id),
+            stream: 0,
+            after: After::NONE,
+            kind,
+        })
+        .collect()
+}
+
+fn isend(to: u32, tag: u32, bytes: u64, request: u32) -> OpKind {
+    OpKind::Isend {
+        to,
+        tag,
+        bytes,
+        comm: Comm::WORLD,
+        request: Request(request),
+    }
+}
+fn irecv(from: u32, tag: u32, bytes: u64, request: u32) -> OpKind {
+    OpKind::Irecv {
+        from: Source::Rank(from),
+        tag: Tag::Is(tag),
+        bytes,
+        comm: Comm::WORLD,
+        request: Request(request),
+    }
+}
+fn send(to: u32, tag: u32, bytes: u64) -> OpKind {
+    OpKind::Send {
+        to,
+        tag,
+        bytes,
+        comm: Comm::WORLD,
+    }
+}
+fn recv(from: u32, tag: u32, bytes: u64) -> OpKind {
+    OpKind::Recv {
+        from: Source::Rank(from),
+        tag: Tag::Is(tag),
+        bytes,
+        comm: Comm::WORLD,
+    }
+}
+fn wait_all(count: u32) -> OpKind {
+    OpKind::WaitAll {
+        first: Request(0),
+        count,
+    }
+}
+fn compute(ns: u64) -> OpKind {
+    OpKind::Compute {
+        duration: Time::from_ns(ns),
+    }
+}
+
+/// What a test runs on; the default is 9 groups of 4 routers with 2 nodes, minimal routing.
+#[derive(Clone)]
+struct Setup {
+    shape: DragonflyShape,
+    algorithm: Algorithm,
+    params: HostParams,
+    servers: Vec<ServerParams>,
+    server_nodes: Vec<u32>,
+    metadata_nodes: Vec<u32>,
+    jobs: Vec<Job>,
+}
+
+const PACKET: u64 = 8_192;
+const ROUTER_DELAY: Time = Time::from_ns(50);
+
+impl Setup {
+    fn new() -> Setup {
+        let mpi = Mpi {
+            send_delay: Time::from_ns(2_510),
+            send_per_byte: PerByte(550.0),
+            send_overhead: Time::ZERO,
+            recv_overhead: Time::ZERO,
+            call_jitter: None,
+            local_latency: Time::from_ns(400),
+            local_bandwidth: Bandwidth(1e10),
+            eager_threshold: None,
+            rendezvous_control: Bytes(64),
+            rendezvous_zero_copy: false,
+            progress: Progress::Asynchronous,
+            collectives: Collectives::default(),
+        };
+        let params = HostParams {
+            mpi,
+            rules: Rules::default(),
+            nic: Nic {
+                message_delay: Time::from_ns(1_000),
+                ..Nic::default()
+            },
+            io_control_message: Bytes(128),
+            locks: None,
+            sync: Default::default(),
+            tiers: [].into(),
+            metadata: None,
+            metadata_faults: Vec::new(),
+            books: None,
+            records: RecordParams {
+                messages: 1_000_000,
+                io: 1_000_000,
+                source_arrivals: true,
+                matches: true,
+            },
+            timeline: None,
+            idle_wake_ups: false,
+            seed: 7,
+        };
+        Setup {
+            shape: DragonflyShape {
+                groups: 9,
+                routers: 4,
+                nodes: 2,
+                global_ports: 2,
+                cables: None,
+            },
+            algorithm: Algorithm::Minimal,
+            params,
+            servers: Vec::new(),
+            server_nodes: Vec::new(),
+            metadata_nodes: Vec::new(),
+            jobs: Vec::new(),
+        }
+    }
+
+    /// A job with `program` whose rank `r` is on node `nodes[r]`, with server 0 if there is one.
+    fn job(mut self, program: JobProgram, nodes: &[u32]) -> Setup {
+        let servers = if self.servers.is_empty() {
+            Vec::new()
+        } else {
+            vec![0; nodes.len()]
+        };
+        let name = format!("job {}", self.jobs.len());
+        self.jobs.push(Job {
+            name,
+            program,
+            nodes: nodes.to_vec(),
+            servers,
+            files: FileAccess::own(self.jobs.len() as u16),
+            stage_in: Vec::new(),
+            stage_wait: true,
+            stage_out: false,
+            start: Time::ZERO,
+            start_after: Vec::new(),
+            until: Vec::new(),
+        });
+        self
+    }
+
+    fn script(self, ranks: Vec<Vec<Op>>, nodes: &[u32]) -> Setup {
+        self.split(ranks, Vec::new(), nodes)
+    }
+
+    /// As [`script`](Self::script), with communicators.
+    fn split(self, ranks: Vec<Vec<Op>>, comms: Vec<(Comm, Vec<u32>)>, nodes: &[u32]) -> Setup {
+        self.job(JobProgram::Program(Arc::new(Script(ranks, comms))), nodes)
+    }
+
+    /// One storage server on `node`: 1 ns per byte and 100 ns per access.
+    fn server(mut self, node: u32, capacity: u64) -> Setup {
+        let device = Rate {
+            read: Bandwidth(1e9),
+            write: Bandwidth(1e9),
+            overhead: Time::from_ns(100),
+            seek: Time::ZERO,
+            seek_window: Bytes(0),
+        };
+        let mut params = ServerParams::new(DeviceModel::Rate(device), capacity, 4_000);
+        params.manager.block = Bytes(1_000);
+        self.servers.push(params);
+        self.server_nodes.push(node);
+        self
+    }
+
+    fn network(&self) -> NetworkParams {
+        let link = |gbps: f64, ns| {
+            Link::new(
+                Bandwidth(gbps * 1e9),
+                Time::from_ns(ns),
+                Bytes(1 << 16),
+                Time::from_ns(10),
+            )
+        };
+        NetworkParams {
+            input_queues: odonata_network::InputQueues::VirtualOutput,
+            packet: PACKET,
+            flit: 64,
+            switching: Switching::StoreAndForward,
+            router: RouterModel::InputQueued,
+            arbitration: odonata_network::Arbitration::FirstCome,
+            router_delay: ROUTER_DELAY,
+            links: [link(8.0, 20), link(10.0, 40), link(5.0, 300), link(10.0, 40)],
+            detour: odonata_network::Detour {
+                bias: 1.0,
+                ..Default::default()
+            },
+            knowledge: odonata_network::Knowledge::Local,
+            pipeline: odonata_network::Pipeline::default(),
+            clock: Time::from_ns(1),
+            nic: Nic {
+                queue: 4,
+                ..Nic::default()
+            },
+            nic_rates: None,
+            analytic: None,
+            classes: odonata_network::TrafficClasses::default(),
+            congestion: odonata_network::CongestionControl::default(),
+            traffics: 2 * self.jobs.len() as u16,
+            series: None,
+            blame: false,
+            seed: 3,
+        }
+    }
+
+    fn build(&self) -> TestMachine {
+        let dragonfly = Dragonfly::new(self.shape, Arrangement::Relative).unwrap();
+        let (via, divert) = (Intermediate::Group, Divert::Any);
+        let routing = FabricRouting::Dragonfly(DragonflyRouting::new(
+            dragonfly,
+            self.algorithm,
+            via,
+            divert,
+            VcRule::Stage,
+            2,
+        ));
+        let vcs = routing.virtual_channels();
+        let blueprint = Blueprint::new(self.network(), routing, vcs);
+        let tiers = self.params.tiers.len().max(1);
+        let servers = Servers::new(self.servers.clone())
+            .unwrap()
+            .shared_by(&vec![1.0; self.jobs.len()])
+            .in_tiers(tiers, self.jobs.len());
+        let topology = blueprint.routing().topology();
+        let plan = HostPlan::new(self.params.clone(), self.jobs.clone(), &self.server_nodes, topology)
+            .with_metadata_servers(&self.metadata_nodes, topology);
+        let (fabric, hosts) = (blueprint.whole(), plan.whole(servers));
+        TestMachine { fabric, hosts }
+    }
+
+    /// Runs until nothing is left, or the hosts halt the run.
+    fn run(&self) -> TestMachine {
+        let mut scheduler = Sequential::new(self.build());
+        let pause = scheduler.run(Time::NEVER, u64::MAX);
+        assert!(matches!(pause, Pause::Idle | Pause::Halted(HALT_FAILURE)), "{pause:?}");
+        let machine = scheduler.into_model();
+        let failed = matches!(machine.outcome(), HostOutcome::Failed { .. });
+        assert!(failed || pause == Pause::Idle);
+        machine
+    }
+
+    /// As [`run`](Self::run); everything must have come to its end, and home.
+    fn complete(&self) -> TestMachine {
+        let mut machine = self.run();
+        assert_eq!(machine.outcome(), HostOutcome::Completed);
+        machine.hosts.audit().unwrap();
+        machine.fabric.audit().unwrap();
+        machine
+    }
+
+    /// From the moment a message of one packet joins an idle NIC's queue to its arrival:
+    /// `sum over links (L / b + latency) + routers * delay`.
+    fn zero_load(&self, source: u32, target: u32, bytes: u64) -> Time {
+        let machine = self.build();
+        let (routing, params) = (machine.fabric.routing(), machine.fabric.params());
+        let topology = routing.topology();
+        let hop = |class: usize| params.links[class].bandwidth.time_for(Bytes(bytes)) + *params.links[class].latency;
+        let (mut router, mut header) = (topology.node_router(source), Header::new(target));
+        let mut time = hop(topology.class(topology.node_port(source)) as usize);
+        loop {
+            let mut next = None;
+            deadlock::outcomes(routing, router, header, |decision, header| {
+                next = Some((decision.port, header))
+            });
+            let (port, after) = next.unwrap();
+            header = after;
+            time += ROUTER_DELAY + hop(topology.class(port) as usize);
+            match topology.peer(port) {
+                Peer::Router { router: far, .. } => router = far,
+                _ => return time,
+            }
+        }
+    }
+}
+
+/// The fabric and the hosts.
+#[derive(Debug)]
+struct TestMachine {
+    fabric: Fabric,
+    hosts: Hosts,
+}
+odonata_engine::journalled!(TestMachine { fabric, hosts });
+
+impl TestMachine {
+    fn outcome(&self) -> HostOutcome {
+        RunState::new(vec![&self.hosts]).outcome()
+    }
+
+    fn started(&self, job: u16) -> Option<Time> {
+        self.hosts.started(job, &self.hosts.job_statuses())
+    }
+}
+
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+enum TestEvent {
+    Fabric(FabricEvent),
+    Host(HostEvent),
+}
+impl From<FabricEvent> for TestEvent {
+    fn from(event: FabricEvent) -> Self {
+        TestEvent::Fabric(event)
+    }
+}
+impl From<HostEvent> for TestEvent {
+    fn from(event: HostEvent) -> Self {
+        TestEvent::Host(event)
+    }
+}
+
+impl Model for TestMachine {
+    type Event = TestEvent;
+    type RemoteEvent = RemoteEvent<Payload>;
+    type RemoteUpdate = RemoteUpdate;
+
+    fn processes(&self) -> std::ops::Range<u32> {
+        self.fabric.processes()
+    }
+    fn start<C: Context<Event = TestEvent>>(&mut self, ctx: &mut C, lp: Lp) {
+        self.hosts.start(ctx, lp, &mut self.fabric);
+    }
+    fn handle<C: Context<Event = TestEvent>>(&mut self, ctx: &mut C, lp: Lp, event: TestEvent) {
+        match event {
+            TestEvent::Fabric(event) => {
+                if let Some(notice) = self.fabric.handle(ctx, lp, event) {
+                    self.hosts.notice(ctx, &mut self.fabric, notice);
+                }
+            }
+            TestEvent::Host(event) => self.hosts.handle(ctx, &mut self.fabric, lp, event),
+        }
+    }
+    fn send_buffer(&mut self) -> &mut SendBuffer<RemoteEvent<Payload>, RemoteUpdate> {
+        self.fabric.send_buffer()
+    }
+
+    fn receive_event<C: Context<Event = TestEvent>>(
+        &mut self,
+        _: &mut C,
+        _: Lp,
+        event: RemoteEvent<Payload>,
+    ) -> TestEvent {
+        TestEvent::Fabric(self.fabric.receive_event::<C>(event))
+    }
+
+    fn apply_update<C: Context<Event = TestEvent>>(&mut self, ctx: &mut C, _: Lp, at: Time, update: RemoteUpdate) {
+        self.fabric.apply_update(ctx, at, update);
+    }
+
+    fn lookahead(&self, from: Lp, to: Lp) -> Time {
+        self.fabric.lookahead(from, to)
+    }
+    fn results(&self, digest: &mut Digest) {
+        self.fabric.results(digest);
+        let hosts = HostMeasured::join([self.hosts.measured(Time::NEVER)]);
+        hosts.expect("there is one part").results(digest);
+    }
+}
+
+fn digest(machine: &TestMachine) -> u128 {
+    let mut digest = Digest::new();
+    machine.results(&mut digest);
+    digest.value()
+}

@@ -1,0 +1,104 @@
+//! The first rows of a table, by the times at which what they are about has ended; of all others the number.
+
+use odonata_engine::{Mode, Rows, Store, Time};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// What a row can be: something that is saved.
+pub(crate) trait Row: Serialize + DeserializeOwned {}
+impl<T: Serialize + DeserializeOwned> Row for T {}
+
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Counts {
+    /// When the last of the rows that were kept within the limit has ended.
+    last: Time,
+    /// Rows that there would be without a limit.
+    seen: u64,
+}
+
+/// Rows up to a limit. They come nearly in the order of their ends, as logical processes may be at different times; what has
+/// ended with the last of so many is kept as well, and which rows are the first is decided when all parts are put
+/// together ([`keep_first`]).
+#[derive(Debug)]
+pub(crate) struct FirstRows<T> {
+    rows: Rows<T>,
+    counts: Store<Counts>,
+    limit: u64,
+}
+odonata_engine::journalled!(FirstRows<T: Row> { rows, counts });
+
+impl<T: Row> FirstRows<T> {
+    /// At most `limit` of them.
+    pub(crate) fn new(limit: u64) -> Self {
+        FirstRows {
+            rows: Rows::new(),
+            counts: Store::filled(1, Counts::default()),
+            limit,
+        }
+    }
+
+    /// A row of something that has ended at `end`.
+    pub(crate) fn add<M: Mode>(&mut self, end: Time, row: T) {
+        let full = self.rows.as_slice().len() as u64 >= self.limit;
+        let counts = self.counts.edit::<M>(0);
+        counts.seen += 1;
+        if full && (self.limit == 0 || end > counts.last) {
+            return;
+        }
+        if !full {
+            counts.last = counts.last.max(end);
+        }
+        self.rows.push::<M>(row);
+    }
+
+    /// The rows, in the order in which they came.
+    pub(crate) fn as_slice(&self) -> &[T] {
+        self.rows.as_slice()
+    }
+
+    /// How many there were, kept or not.
+    pub(crate) fn seen(&self) -> u64 {
+        self.counts.get(0).seen
+    }
+}
+
+/// Cuts `records` of all parts down to the `limit` that have ended first, and sorts them.
+pub(crate) fn keep_first<R: Ord + Copy>(records: &mut Vec<R>, limit: u64, end: impl Fn(&R) -> Time) {
+    if records.len() as u64 > limit {
+        records.sort_unstable_by_key(|record| (end(record), *record));
+        records.truncate(limit as usize);
+    }
+    records.sort_unstable();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use odonata_engine::{Journalled, Plain, Savepoint, Speculative};
+
+    #[test]
+    fn the_first_are_kept_all_are_counted_and_both_are_taken_back() {
+        let mut rows = FirstRows::new(2);
+        rows.add::<Plain>(Time(5), 50u32);
+        Savepoint(1).begin();
+        // 7 fills it, 6 comes late but belongs to the first two, 8 does not.
+        for (end, row) in [(7, 70), (6, 60), (8, 80)] {
+            rows.add::<Speculative>(Time(end), row);
+        }
+        assert_eq!((rows.as_slice(), rows.seen()), (&[50, 70, 60][..], 4));
+        let mut all: Vec<u32> = rows.as_slice().to_vec();
+        keep_first(&mut all, 2, |&row| Time(u64::from(row) / 10));
+        assert_eq!(all, [50, 60]);
+        rows.undo(Savepoint(1));
+        assert_eq!((rows.as_slice(), rows.seen()), (&[50][..], 1));
+        rows.add::<Plain>(Time(8), 80);
+        assert_eq!(rows.as_slice(), [50, 80]);
+    }
+
+    #[test]
+    fn without_a_limit_nothing_is_kept() {
+        let mut none = FirstRows::new(0);
+        none.add::<Plain>(Time::ZERO, 1u8);
+        assert_eq!((none.as_slice().len(), none.seen()), (0, 1));
+    }
+}

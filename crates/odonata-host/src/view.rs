@@ -1,0 +1,114 @@
+//! Reading the hosts: metrics, records, progress, the digest.
+
+use crate::Hosts;
+use crate::metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics};
+use crate::mpi::match_log::MatchRecord;
+use crate::params::JobProgram;
+use odonata_engine::Time;
+use odonata_network::Histogram;
+use odonata_storage::Servers;
+
+/// What there is to know about a job.
+#[derive(Clone, Copy, Debug)]
+pub struct JobView<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Number of ranks.
+    pub ranks: u32,
+    /// The number of its rank 0 among the ranks of all jobs.
+    pub first_rank: u32,
+    /// When its ranks start; for a job that waits for others, how long after their end. See
+    /// [`Hosts::started`].
+    pub start: Time,
+    /// Whether it is open-loop traffic, which waits for nothing.
+    pub synthetic: bool,
+}
+
+impl Hosts {
+    /// Number of jobs.
+    pub fn jobs(&self) -> u16 {
+        self.layout.jobs.len() as u16
+    }
+
+    /// Job `job`.
+    pub fn job(&self, job: u16) -> JobView<'_> {
+        let plan = self.layout.job(job);
+        JobView {
+            name: &plan.name,
+            ranks: plan.ranks,
+            first_rank: plan.first_rank,
+            start: plan.start,
+            synthetic: matches!(plan.program, JobProgram::Synthetic { .. }),
+        }
+    }
+
+    /// The job of a rank that is counted over all jobs, and its number there.
+    pub fn job_of(&self, rank: u32) -> (u16, u32) {
+        (self.layout.place(rank).job, self.layout.local(rank))
+    }
+
+    /// What was measured at rank `rank` of `job`.
+    pub fn metrics(&self, job: u16, rank: u32) -> &RankMetrics {
+        self.records.metrics(self.layout.job(job).first_rank + rank)
+    }
+
+    /// The node of rank `rank` of `job`.
+    pub fn node(&self, job: u16, rank: u32) -> u32 {
+        self.layout.place(self.layout.job(job).first_rank + rank).node
+    }
+
+    /// Reads and writes, in the order in which they ended, up to the limit.
+    pub fn io_records(&self) -> &[IoRecord] {
+        self.records.io()
+    }
+
+    /// Messages, in the order of their arrival, up to the limit.
+    pub fn message_records(&self) -> &[MessageRecord] {
+        self.records.messages()
+    }
+
+    /// Ends of iterations, in the order in which they happened.
+    pub fn iteration_records(&self) -> &[IterationRecord] {
+        self.records.iterations()
+    }
+
+    /// What the matching of messages has decided, if that is recorded, in the order in which it did.
+    pub fn match_records(&self) -> &[MatchRecord] {
+        self.mpi.log.records()
+    }
+
+    /// Message latency from call to arrival, per traffic: that of number `2 job` is the job's MPI, the
+    /// next one its I/O.
+    pub fn message_latency(&self) -> &Histogram {
+        self.records.message_latency()
+    }
+
+    /// The storage servers.
+    pub fn servers(&self) -> &Servers {
+        self.io.servers.servers()
+    }
+
+    /// Reads and writes of this part's ranks that are under way.
+    pub fn file_transfers(&self) -> u64 {
+        self.io.clients.live().into()
+    }
+
+    /// Ends the servers' books at `now`, when a run ends in the middle of requests.
+    pub fn close_books(&mut self, now: Time) {
+        self.io.servers.close_books(now);
+        self.io.metadata.close_books(now);
+    }
+
+    /// Bytes of memory held by the hosts' state, without records and storage servers.
+    pub fn memory(&self) -> usize {
+        self.ranks.footprint()
+            + self.mpi.footprint()
+            + self.io.clients.footprint()
+            + self.io.below.footprint()
+            + self.jobs.footprint()
+            + self.sources.footprint()
+            + self.transport.footprint()
+            + self.records.footprint()
+            + size_of_val(&self.layout.ranks[..])
+    }
+}

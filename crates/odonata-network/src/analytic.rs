@@ -1,0 +1,160 @@
+//! The analytic form of a fabric: messages by the LogGP model (A. Alexandrov, M. Ionescu, K. Schauser, C. Scheiman, SPAA 1995).
+//!
+//! Of a message of s bytes, with s' = max(s - 1, 0):
+//!
+//! ```text
+//! sender's interface    |<- s' G ->|<- g ->| next message      begun in the order in which they are handed over
+//!                       |--- L --->|
+//! receiver's interface             |<- s' G ->|<- g ->|        begun in the order in which their first bytes come
+//!                                             delivered
+//! ```
+//!
+//! A message that finds both interfaces idle is delivered L + s' G after it was handed over. Interfaces are the only thing
+//! that messages share: there are no routers, no links between them, no credits, and nothing waits for another job inside the network.
+//! The overheads of hosts, o, are the hosts' own.
+//!
+//! A message is up to four events, wherever its ends are: handed over; sent, where somebody asks; the first byte at the
+//! receiver's interface, L after the first has left, which is what a parallel run looks ahead; delivered.
+
+use crate::boundary::RemoteEvent;
+use crate::fabric::Shared;
+use crate::features::{HandlerContext, Uses};
+use crate::message::EXPECTED;
+use crate::{FabricEvent, Notice, Payload};
+use odonata_engine::{Store, Time};
+use odonata_units::{Bytes, PerByte};
+
+/// L, g and G of the network.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogGp {
+    /// L; positive.
+    pub latency: Time,
+    /// g.
+    pub gap: Time,
+    /// G.
+    pub gap_per_byte: PerByte,
+}
+
+impl LogGp {
+    /// s' G.
+    fn bytes(&self, bytes: u64) -> Time {
+        self.gap_per_byte.time_for(Bytes(bytes.saturating_sub(1)))
+    }
+}
+
+/// When the interface of a node can begin with the next message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Interface {
+    send: Time,
+    receive: Time,
+}
+
+/// The interfaces of the nodes of a part.
+#[derive(Debug)]
+pub(crate) struct Analytic {
+    params: Option<LogGp>,
+    interfaces: Store<Interface>,
+}
+odonata_engine::journalled!(Analytic { interfaces });
+
+impl Analytic {
+    /// Of a part with so many nodes; `None`: messages go in packets.
+    pub(crate) fn new(params: Option<LogGp>, nodes: usize) -> Analytic {
+        let interfaces = if params.is_some() { nodes } else { 0 };
+        Analytic {
+            params,
+            interfaces: Store::filled(interfaces, Interface::default()),
+        }
+    }
+
+    /// Its parameters, if messages go by them.
+    #[inline]
+    pub(crate) fn params(&self) -> Option<LogGp> {
+        self.params
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        self.interfaces.memory()
+    }
+
+    /// A message is handed over to the interface of its source.
+    pub(crate) fn enqueue<C: HandlerContext, P: Payload>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<P>,
+        model: LogGp,
+        slot: u32,
+    ) -> Option<Notice> {
+        let message = *shared.messages.get(slot);
+        shared.stats.handed_over::<C, _>(&message, shared.setup.params.packet);
+        let now = ctx.now();
+        let bytes = model.bytes(message.bytes);
+        let interface = self.interfaces.edit::<C>(shared.flow.links.nic(message.source));
+        let start = now.max(interface.send);
+        interface.send = start + model.gap + bytes;
+        shared.messages.edit::<C>(slot).queued = start;
+        let to = shared.routes.process_of(message.target);
+        let arrives = start + model.latency;
+        let stays = shared.flow.links.holds(message.target);
+        if stays {
+            ctx.send(to, arrives, FabricEvent::Incoming { message: slot }.into());
+        } else {
+            let copy = *shared.messages.get(slot);
+            let events = &mut shared.boundary.send_buffer.events;
+            events.push((to, arrives, RemoteEvent::Message(copy)));
+        }
+        if message.notify_sent {
+            if start + bytes == now {
+                return Some(Notice::Sent { message: slot });
+            }
+            let lp = shared.routes.process_of(message.source);
+            ctx.send(lp, start + bytes, FabricEvent::Sent { message: slot }.into());
+        } else if !stays {
+            shared.messages.free::<C>(slot);
+        }
+        None
+    }
+
+    /// The host at its source has been told that message `slot` is sent.
+    pub(crate) fn told<M: Uses, P: Payload>(&self, shared: &mut Shared<P>, slot: u32) {
+        let message = *shared.messages.get(slot);
+        let stays = shared.flow.links.holds(message.target);
+        if !stays || message.home == EXPECTED {
+            shared.messages.free::<M>(slot);
+        } else {
+            shared.messages.edit::<M>(slot).notify_sent = false;
+        }
+    }
+
+    /// The first byte of a message is at the interface of its target.
+    pub(crate) fn receive<C: HandlerContext, P: Payload>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<P>,
+        model: LogGp,
+        slot: u32,
+    ) -> Option<Notice> {
+        let message = *shared.messages.get(slot);
+        let now = ctx.now();
+        let bytes = model.bytes(message.bytes);
+        let interface = self.interfaces.edit::<C>(shared.flow.links.nic(message.target));
+        let start = now.max(interface.receive);
+        interface.receive = start + model.gap + bytes;
+        let delivered = start + bytes;
+        shared.stats.delivered_whole::<C, P>(&message, delivered);
+        shared.stats.message_delivered::<C>(message.traffic);
+        if message.notify_arrived {
+            if delivered == now {
+                return Some(Notice::Arrived { message: slot });
+            }
+            let lp = shared.routes.process_of(message.target);
+            ctx.send(lp, delivered, FabricEvent::Arrived { message: slot }.into());
+        } else if message.notify_sent && shared.flow.links.holds(message.source) {
+            // Its sender has still to be told.
+            shared.messages.edit::<C>(slot).home = EXPECTED;
+        } else {
+            shared.messages.free::<C>(slot);
+        }
+        None
+    }
+}

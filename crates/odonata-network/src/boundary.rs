@@ -1,0 +1,165 @@
+//! The boundary between two parts of the fabric: packets on links that leave, and credits on their way back.
+//!
+//! A packet takes its message along, by value, since the slot of a message means nothing in another part:
+//!
+//! ```text
+//!  part of the source             a part on the way            part of the target
+//!  [message] NIC ─ packets ──►  packet + copy of message ──►  packets ─► [message] ─► host
+//!   freed with the last           freed when the packet         made by the packet that comes
+//!   packet that leaves            leaves                        first, see `reassembly`
+//! ```
+//!
+//! A packet can come back to the part of its source, if that is its target's as well: then the message has stayed,
+//! and the packet knows its slot ([`Message::home`]).
+
+mod reassembly;
+mod remote;
+mod wire;
+
+pub(crate) use reassembly::Reassembly;
+pub use remote::{RemoteCredit, RemoteEvent, RemoteFlit, RemoteLoad, RemoteNotification, RemotePacket, RemoteUpdate};
+
+use crate::control::Notification;
+use crate::fabric::Shared;
+use crate::features::{AnyUse, HandlerContext};
+use crate::flow::Upstream;
+use crate::message::{Message, Payload};
+use crate::packet::Packet;
+use crate::{FabricEvent, Traffic};
+use odonata_engine::{Mode, NIL, SendBuffer, Time};
+
+/// What a part has for others, and what has come of messages of which more is to come.
+#[derive(Debug)]
+pub(crate) struct Boundary<P> {
+    /// Whether there are other parts.
+    pub(crate) divided: bool,
+    pub(crate) reassembly: Reassembly,
+    /// What goes to other parts; empty between events.
+    pub(crate) send_buffer: SendBuffer<RemoteEvent<P>, RemoteUpdate>,
+}
+odonata_engine::journalled!(Boundary<P: Payload> { reassembly });
+
+impl<P> Boundary<P> {
+    /// For a part with `nodes` nodes.
+    pub(crate) fn new(nodes: u32, divided: bool) -> Boundary<P> {
+        Boundary {
+            divided,
+            reassembly: Reassembly::new(nodes, divided),
+            send_buffer: SendBuffer::new(),
+        }
+    }
+
+    /// Puts a body flit for `buffer`, by its number in the machine, of router `to` into the send buffer; it is there at `at`.
+    #[cold]
+    pub(crate) fn export_flit(&mut self, to: u32, at: Time, buffer: u32) {
+        let flit = RemoteEvent::Flit(RemoteFlit { buffer });
+        self.send_buffer.events.push((to, at, flit));
+    }
+
+    /// Puts a notification that is at router `to` at `at` into the send buffer.
+    pub(crate) fn export_notification(&mut self, to: u32, at: Time, notification: &Notification) {
+        let remote = RemoteEvent::Notification(RemoteNotification::of(notification));
+        self.send_buffer.events.push((to, at, remote));
+    }
+
+    /// Puts a credit for router `to` that counts from `due` on into the send buffer.
+    #[cold]
+    pub(crate) fn export_credit(&mut self, to: u32, due: Time, credit: RemoteCredit) {
+        self.send_buffer.updates.push((to, due, RemoteUpdate::Credit(credit)));
+    }
+}
+
+impl<P: Payload> Shared<P> {
+    /// Puts `packet`, whose head will be through the pipeline of router `to` at `at`, into the send buffer.
+    #[cold]
+    pub(crate) fn export<M: Mode>(&mut self, packet: u32, to: u32, at: Time) {
+        let copy = *self.packets.get(packet);
+        self.packets.free::<M>(packet);
+        let slot = copy.message;
+        let mut message = *self.messages.get(slot);
+        if self.flow.links.holds(message.target) {
+            message.home = slot;
+        } else {
+            let kept = self.messages.edit::<M>(slot);
+            kept.undelivered -= u64::from(copy.bytes);
+            if kept.undelivered == 0 {
+                self.messages.free::<M>(slot);
+            }
+        }
+        let remote = RemotePacket { packet: copy, message };
+        self.boundary
+            .send_buffer
+            .events
+            .push((to, at, RemoteEvent::Packet(remote)));
+    }
+
+    /// Takes in what comes from another part; the event that lets it arrive.
+    pub(crate) fn receive_event<M: Mode>(&mut self, event: RemoteEvent<P>) -> FabricEvent {
+        match event {
+            RemoteEvent::Packet(remote) => self.receive_packet::<M>(remote),
+            RemoteEvent::Flit(RemoteFlit { buffer }) => FabricEvent::Flit {
+                buffer: self.flow.links.buffer(buffer),
+            },
+            RemoteEvent::Notification(remote) => {
+                let notification = self.congestion.take_in::<AnyUse<M>>(remote.notification());
+                FabricEvent::Notify { notification }
+            }
+            RemoteEvent::Message(message) => {
+                let message = self.messages.allocate::<M>(Message { next: NIL, ..message });
+                FabricEvent::Incoming { message }
+            }
+        }
+    }
+
+    fn receive_packet<M: Mode>(&mut self, remote: RemotePacket<P>) -> FabricEvent {
+        let RemotePacket { packet, message: copy } = remote;
+        let message = if !self.flow.links.holds(copy.target) {
+            // On its way through: a copy of the message for this packet alone.
+            self.messages.allocate::<M>(Message {
+                undelivered: u64::from(packet.bytes),
+                next: NIL,
+                ..copy
+            })
+        } else if copy.home != NIL {
+            copy.home
+        } else if copy.bytes <= self.setup.params.packet {
+            self.messages.allocate::<M>(Message {
+                undelivered: copy.bytes,
+                next: NIL,
+                ..copy
+            })
+        } else {
+            self.boundary.reassembly.find::<M, _>(&mut self.messages, copy)
+        };
+        let packet = self.packets.allocate::<M>(Packet {
+            message,
+            buffer: self.flow.links.buffer(packet.buffer),
+            next: NIL,
+            next_waiting: NIL,
+            ..packet
+        });
+        FabricEvent::Arrive { packet }
+    }
+
+    /// Gives the space of a packet of `owner` in input buffer `buffer`, of virtual channel `vc`, back to whoever
+    /// feeds it, the credit leaving at `leaves`. Not where routers are pipelined.
+    #[inline(always)]
+    pub(crate) fn free_buffer<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        buffer: u32,
+        vc: u8,
+        (flits, owner): (u16, Traffic),
+        leaves: Time,
+    ) {
+        match self.flow.links.upstream(buffer) {
+            Upstream::Local(link, delay) => {
+                self.return_credit(ctx, link, vc, (flits, owner), leaves + delay);
+            }
+            Upstream::Remote(link, lp, delay) => {
+                let credit = RemoteCredit { link, flits, owner, vc };
+                self.boundary.export_credit(lp, leaves + delay, credit);
+            }
+        }
+    }
+}

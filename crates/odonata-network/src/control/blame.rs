@@ -1,0 +1,319 @@
+//! Blame: the ledger of who holds up whose packets ([`odonata_blame`]).
+//!
+//! A packet that waits at a router waits for one of three things, and a message at its NIC for the first two:
+//!
+//! | waits while | for | charged to the owner of |
+//! |---|---|---|
+//! | the link transmits | [`LINK`] | the packet on it |
+//! | the link is idle, the far buffer has no room | [`CREDIT`] | the packet that made the room with which the next one goes |
+//! | its FIFO has a packet in front (input FIFOs only) | [`INPUT`] | that packet |
+//!
+//! An owner is a [`Traffic`]: a job's MPI or its I/O. The rule is the same for all router models; with output queues
+//! room is room in the queue, which covers what is in flight behind it.
+//!
+//! A message waits at its NIC from its submission until its first packet starts, and again while its next packet lacks
+//! room; not while its own packets are on the link. While congestion control holds it back, that is its own traffic's doing:
+//! it is charged to itself, as [`CREDIT`].
+
+use crate::fabric::has_fifos;
+use crate::features::Uses;
+use crate::flow::{Flow, Links, OutPort};
+use crate::message::Traffic;
+use crate::params::NetworkParams;
+use odonata_blame::{Cause, Hold, Ledger, Taker};
+use odonata_engine::{Store, Time};
+use odonata_topology::LinkClass;
+
+/// The link was busy.
+const LINK: Cause = 0;
+/// The buffer behind the link was full.
+const CREDIT: Cause = 1;
+/// A packet in front in the same FIFO.
+const INPUT: Cause = 2;
+
+/// Names of what is waited for, by number.
+pub const RESOURCES: [&str; 3] = ["link", "credit", "input"];
+
+/// Names of the places where packets wait, by number: the routers' ports by the class of their link, then the NICs.
+pub const PLACES: [&str; 5] = ["terminal", "local", "global", "column", "nic"];
+const NIC: u8 = 4;
+
+/// The blame ledger of the fabric; empty where none is kept.
+///
+/// Lines: one per link, those of NICs included; then, with FIFOs, one per input buffer.
+#[derive(Debug)]
+pub(crate) struct BlameLedger {
+    ledger: Ledger,
+    /// Whose packet each input FIFO had read last.
+    heads: Store<Traffic>,
+    /// Per virtual channel of every sending port: who has made room there last.
+    freed: Store<Freed>,
+    /// Lines of links.
+    outputs: u32,
+}
+odonata_engine::journalled!(BlameLedger { ledger, heads, freed });
+
+/// Whose packet has made room, and since when there is that room.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Freed {
+    at: Time,
+    by: Traffic,
+}
+
+/// What packets of one traffic have waited for those of another at one link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub struct LinkCharge {
+    /// The link that was waited for, or whose far buffer was; as in [`Fabric::link_stats`](crate::Fabric::link_stats).
+    pub link: u32,
+    /// What was waited for: an index into [`RESOURCES`].
+    pub resource: u8,
+    /// Whose packets waited.
+    pub victim: Traffic,
+    /// Whose packets held the resource; `None` where the run ended before that was known.
+    pub culprit: Option<Traffic>,
+    /// How long, summed over packets (at a NIC: messages).
+    pub time: Time,
+}
+
+/// The same over time, for all links of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitSeries {
+    /// Start of the interval.
+    pub start: Time,
+    /// Where: an index into [`PLACES`].
+    pub place: u8,
+    /// What was waited for: an index into [`RESOURCES`].
+    pub resource: u8,
+    /// Whose packets waited.
+    pub victim: Traffic,
+    /// Whose packets held the resource.
+    pub culprit: Traffic,
+    /// How long, summed over packets.
+    pub time: Time,
+}
+
+impl BlameLedger {
+    pub(crate) fn off() -> BlameLedger {
+        BlameLedger {
+            ledger: Ledger::off(),
+            heads: Store::new(),
+            freed: Store::new(),
+            outputs: 0,
+        }
+    }
+
+    pub(crate) fn new(links: &Links, params: &NetworkParams) -> BlameLedger {
+        let fifo = has_fifos(params);
+        let of_link = |link: u32| match link < links.ports {
+            true => links.get(link).class as u8,
+            false => NIC,
+        };
+        // What comes to a router over a terminal link comes from a NIC.
+        let of_buffer = |buffer| match links.upstream_link(buffer) {
+            None | Some((_, LinkClass::Terminal)) => NIC,
+            Some((_, class)) => class as u8,
+        };
+        let (outputs, buffers) = (links.len(), if fifo { links.buffers } else { 0 });
+        let places = (0..outputs).map(of_link).chain((0..buffers).map(of_buffer)).collect();
+        BlameLedger {
+            ledger: Ledger::new(
+                places,
+                PLACES.len() as u8,
+                params.traffics,
+                RESOURCES.len() as u8,
+                params.series,
+            ),
+            heads: Store::filled(buffers as usize, 0),
+            freed: Store::filled(links.vcs() as usize, Freed::default()),
+            outputs,
+        }
+    }
+
+    /// Bytes of the ledger of so many links, sending channels and input buffers of FIFOs, in which nobody has waited yet.
+    pub(crate) fn bytes(links: u64, channels: u64, buffers: u64) -> u64 {
+        Ledger::bytes(links + buffers) + buffers * size_of::<Traffic>() as u64 + channels * size_of::<Freed>() as u64
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_on<U: Uses>(&self) -> bool {
+        U::BLAME && self.outputs > 0
+    }
+
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        self.ledger.memory() + self.heads.memory() + self.freed.memory()
+    }
+
+    /// A packet of `owner` has made room in virtual channel `at`, since `due`. Of several at the same time the lowest
+    /// owner counts, because the order in which credits are counted says nothing.
+    #[inline]
+    pub(crate) fn freed<M: Uses>(&mut self, at: u32, owner: Traffic, due: Time) {
+        let last = *self.freed.get(at);
+        if due > last.at || (due == last.at && owner < last.by) {
+            *self.freed.edit::<M>(at) = Freed { at: due, by: owner };
+        }
+    }
+}
+
+impl OutPort {
+    /// Whose packet is on the link, or was last, and until when.
+    fn hold(&self) -> Hold {
+        Hold {
+            free_at: self.free_at,
+            holder: self.holder,
+            cause: LINK,
+        }
+    }
+}
+
+impl Flow {
+    /// A packet of `owner` begins to wait for `link`; at a NIC, a message.
+    #[inline]
+    pub(crate) fn join_output<M: Uses>(&mut self, link: u32, owner: Traffic, now: Time) {
+        let hold = self.port(link).hold();
+        self.blame.ledger.join_held::<M>(link, now, owner, hold);
+    }
+
+    /// A packet of `owner` gives up waiting for virtual channel `vc` of router port `link`, which is idle.
+    pub(crate) fn leave_output<M: Uses>(&mut self, link: u32, vc: u8, owner: Traffic, now: Time) {
+        let free_at = self.port(link).free_at;
+        let lacked = self.taker(link, vc, false).lacked;
+        self.blame.ledger.leave_held::<M>(link, (free_at, now), owner, lacked);
+    }
+
+    /// A waiter takes `link` now that virtual channel `vc` has room.
+    fn taker(&self, link: u32, vc: u8, returns: bool) -> Taker {
+        let at = self.first_vc(link) + u32::from(vc);
+        Taker {
+            returns,
+            lacked: (self.blame.freed.get(at).by, CREDIT),
+        }
+    }
+
+    /// A packet of `owner` takes router port `port` from `now` to `until`. If it has waited there, it was for
+    /// virtual channel `waited`. To be called before the port's state changes.
+    #[inline]
+    pub(crate) fn hold_port<M: Uses>(
+        &mut self,
+        port: u32,
+        owner: Traffic,
+        (now, until): (Time, Time),
+        waited: Option<u8>,
+    ) {
+        let OutPort { free_at, waiting, .. } = *self.port(port);
+        self.edit_port::<M>(port).holder = owner;
+        if waiting == 0 && waited.is_none() {
+            return;
+        }
+        let next = Hold {
+            free_at: until,
+            holder: owner,
+            cause: LINK,
+        };
+        let taker = waited.map(|vc| self.taker(port, vc, false));
+        self.blame.ledger.pass::<M>(port, (free_at, now), next, taker);
+    }
+
+    /// The same at NIC `link` for a packet of a message on virtual channel `vc`, which waits again when the packet is out
+    /// unless it was the `last`. If its flow is `limited`, what it lacked is held by itself.
+    pub(crate) fn hold_nic<M: Uses>(
+        &mut self,
+        (link, vc): (u32, u8),
+        owner: Traffic,
+        (now, until): (Time, Time),
+        (last, limited): (bool, bool),
+    ) {
+        let free_at = self.port(link).free_at;
+        let next = Hold {
+            free_at: until,
+            holder: owner,
+            cause: LINK,
+        };
+        let mut taker = self.taker(link, vc, !last);
+        if limited {
+            taker.lacked.0 = owner;
+        }
+        self.blame.ledger.pass::<M>(link, (free_at, now), next, Some(taker));
+        self.edit_port::<M>(link).holder = owner;
+    }
+
+    /// A packet of `owner` comes to wait in FIFO `buffer`.
+    pub(crate) fn join_input<M: Uses>(&mut self, buffer: u32, owner: Traffic, now: Time) {
+        let line = self.blame.outputs + buffer;
+        let head = *self.blame.heads.get(buffer);
+        self.blame.ledger.charge::<M>(line, now, head, INPUT);
+        self.blame.ledger.join::<M>(line, now, owner);
+    }
+
+    /// It has come to the front.
+    pub(crate) fn leave_input<M: Uses>(&mut self, buffer: u32, owner: Traffic, now: Time) {
+        let line = self.blame.outputs + buffer;
+        let head = *self.blame.heads.get(buffer);
+        self.blame.ledger.charge::<M>(line, now, head, INPUT);
+        self.blame.ledger.leave::<M>(line, now, owner);
+    }
+
+    /// The packet in front of FIFO `buffer` is one of `owner` from now on.
+    pub(crate) fn hold_input<M: Uses>(&mut self, buffer: u32, owner: Traffic) {
+        *self.blame.heads.edit::<M>(buffer) = owner;
+    }
+
+    /// BlameLedger everything until `now`, the end of a run in the middle of waits.
+    pub(crate) fn close_books(&mut self, now: Time) {
+        use odonata_engine::Plain;
+        if !self.blame.is_on::<Plain>() {
+            return;
+        }
+        for link in 0..self.links.len() {
+            let hold = self.port(link).hold();
+            self.blame.ledger.close_held(link, now, hold);
+        }
+        for buffer in 0..self.blame.heads.len() as u32 {
+            let head = *self.blame.heads.get(buffer);
+            let line = self.blame.outputs + buffer;
+            self.blame.ledger.charge::<Plain>(line, now, head, INPUT);
+        }
+    }
+
+    /// All charges, in order of link, resource, victim, culprit.
+    pub(crate) fn charges(&self) -> Vec<LinkCharge> {
+        let mut charges: Vec<LinkCharge> = self
+            .blame
+            .ledger
+            .charges()
+            .map(|charge| {
+                let link = match charge.line.checked_sub(self.blame.outputs) {
+                    None => self.links.number(charge.line),
+                    Some(buffer) => self.links.upstream_link(buffer).map_or(u32::MAX, |(link, _)| link),
+                };
+                // What nobody was known to hold yet was room.
+                let resource = if charge.culprit.is_some() { charge.cause } else { CREDIT };
+                LinkCharge {
+                    link,
+                    resource,
+                    victim: charge.victim,
+                    culprit: charge.culprit,
+                    time: charge.time,
+                }
+            })
+            .collect();
+        merge(&mut charges);
+        charges
+    }
+}
+
+/// Sorts charges, and adds up those of the same link, resource, victim and culprit.
+pub(crate) fn merge(charges: &mut Vec<LinkCharge>) {
+    let name = |c: &LinkCharge| (c.link, c.resource, c.victim, c.culprit);
+    charges.sort_by_key(name);
+    charges.dedup_by(|next, sum| {
+        let same = name(next) == name(sum);
+        if same {
+            sum.time += next.time;
+        }
+        same
+    });
+}

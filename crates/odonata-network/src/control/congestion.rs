@@ -1,0 +1,347 @@
+//! Congestion control between the ends of the network, besides the credits between its routers.
+//!
+//! Credits stop a packet that has nowhere to go, and with it those behind it: a node that is sent more than its link can take
+//! fills the buffers of one router after the other, and everybody who crosses these suffers. Congestion control slows down the
+//! flows that cause it, at their source ([`limits`](super::rate_limits)). Somebody notices, the source is notified, the source acts:
+//!
+//! | | `Ecn` | `PerFlow` |
+//! |---|---|---|
+//! | notices | any router port, when a packet leaves and more than `threshold` bytes wait behind it: the packet is marked | the router in front of a node that is sent too much |
+//! | notified | the source of a marked packet, when it has arrived | the source of every packet that arrives at that node, with the rate that each may have |
+//! | acts | its rate to that node is multiplied by `1 - decrease`, at most once in `interval` | takes that rate for that node |
+//! | recovers | at once | when it has heard nothing for the time of [`HOLD`] packets |
+//! | after | InfiniBand's congestion control (E. Gran et al., IPDPS 2010), DCQCN (Y. Zhu et al., SIGCOMM 2015) | what is known of Slingshot (D. De Sensi et al., SC 2020) |
+//!
+//! Recovery is additive in both: from nothing to the rate of the link in `recovery`.
+//!
+//! **The rate in front of a node.** Slingshot's law is not published. Here it is RCP's (N. Dukkipati, N. McKeown, CCR 2006): all flows
+//! to a node get the same rate `R`, a part of the link's, and once in a period of `T`, in which the link could have sent `C` bytes,
+//! `A` have come for it, and `q` bytes wait in the end,
+//!
+//! ```text
+//! R <- R (1 + (C - A) / 2C - max(q - threshold, 0) / 2C),  by no more than a half up or down
+//! T  = max(interval, 2 packets at rate R)
+//! ```
+//!
+//! so that a flow has heard of one rate before the next is found. Control begins when more than `threshold` bytes wait, and ends when
+//! `R` is back at 1. A flow that sends less than `R` is not delayed.
+//!
+//! **What waits for a port** is counted over all traffic classes: the packets that are routed to it, and with input FIFOs, whose
+//! heads alone are routed, all of the FIFOs whose heads are. What waits farther back, behind a full buffer, is not seen.
+//!
+//! **Simplification.** A notification goes back router by router on the path that the routing has for it without any load, and takes the
+//! time of an idle network: latencies and pipelines. It occupies no link and waits for nothing, and it is no packet in any count.
+
+use super::rate_limits::RateLimits;
+use crate::FabricEvent;
+use crate::Message;
+use crate::Payload;
+use crate::fabric::{Setup, Shared};
+use crate::features::{HandlerContext, Uses};
+use crate::flow::Links;
+use crate::packet::Packet;
+use crate::params::NetworkParams;
+use crate::routing::{Choice, Header, Path};
+use crate::settings::{CongestionControl, CongestionKind};
+use odonata_engine::{NIL, Pool, Store, Time};
+
+/// For how many packets at its rate a flow waits for the next notification of [`CongestionKind::PerFlow`].
+pub(crate) const HOLD: f64 = 8.0;
+
+/// A notification on its way.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Notification {
+    /// On its way to the source of the flow.
+    pub(crate) header: Header,
+    /// Where the flow goes.
+    pub(crate) about: u32,
+    pub(crate) class: u8,
+    /// It is on the last link.
+    arriving: bool,
+    /// The rate of the flow, as a part of the link's; 0: it is told to slow down.
+    pub(crate) rate: f64,
+    next: u32,
+}
+
+impl Notification {
+    pub(crate) fn new(header: Header, about: u32, class: u8, rate: f64) -> Notification {
+        Notification {
+            header,
+            about,
+            class,
+            arriving: false,
+            rate,
+            next: NIL,
+        }
+    }
+}
+
+odonata_engine::slots!(Notification);
+
+/// What is known in front of a node.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Edge {
+    /// R.
+    rate: f64,
+    /// Since when the period lasts; [`Time::NEVER`]: nobody is limited.
+    since: Time,
+    /// Bytes sent since then, and bytes that waited then.
+    sent: u64,
+    waiting: u64,
+}
+
+impl Edge {
+    const IDLE: Edge = Edge {
+        rate: 1.0,
+        since: Time::NEVER,
+        sent: 0,
+        waiting: 0,
+    };
+}
+
+/// The state of congestion control in a part.
+#[derive(Debug)]
+pub(crate) struct Congestion {
+    settings: CongestionControl,
+    pub(crate) limits: RateLimits,
+    notifications: Pool<Notification>,
+    /// By node of the part, if rates are found there.
+    edges: Store<Edge>,
+}
+odonata_engine::journalled!(Congestion {
+    limits,
+    notifications,
+    edges
+});
+
+/// A packet that leaves a router port.
+#[derive(Clone, Copy)]
+pub(crate) struct Departure {
+    pub(crate) packet: u32,
+    pub(crate) port: u32,
+    /// Bytes that wait for the port.
+    pub(crate) queued: u64,
+    /// When it will be at its node, if it goes to one.
+    pub(crate) arrival: Option<Time>,
+}
+
+/// The path of a notification: no load anywhere, the first of what is alike.
+struct Unloaded;
+
+impl Choice for Unloaded {
+    fn pick(&mut self, _: u32) -> u32 {
+        0
+    }
+    fn lighter(&mut self, _: u32, _: u32) -> bool {
+        false
+    }
+    fn divert(&mut self, _: Path, _: Path) -> bool {
+        false
+    }
+    fn room(&mut self, _: u32, _: u8) -> bool {
+        true
+    }
+}
+
+impl Congestion {
+    /// Bytes of so many NICs while nobody is limited.
+    pub(crate) fn bytes(params: &NetworkParams, nodes: u64) -> u64 {
+        let lanes = nodes.saturating_mul(u64::from(params.classes.count()) * RateLimits::OF_A_LANE as u64);
+        match params.congestion.kind {
+            CongestionKind::None => 0,
+            CongestionKind::Ecn => lanes,
+            CongestionKind::PerFlow => lanes.saturating_add(nodes.saturating_mul(size_of::<Edge>() as u64)),
+        }
+    }
+
+    pub(crate) fn new(params: &NetworkParams, nodes: usize) -> Congestion {
+        let settings = params.congestion;
+        let (lanes, recovery) = match settings.kind {
+            CongestionKind::None => (0, Time(1)),
+            CongestionKind::Ecn | CongestionKind::PerFlow => {
+                (nodes * usize::from(params.classes.count()), *settings.recovery)
+            }
+        };
+        let edges = match settings.kind {
+            CongestionKind::PerFlow => nodes,
+            CongestionKind::None | CongestionKind::Ecn => 0,
+        };
+        Congestion {
+            settings,
+            limits: RateLimits::new(lanes, recovery),
+            notifications: Pool::new(),
+            edges: Store::filled(edges, Edge::IDLE),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_on<U: Uses>(&self) -> bool {
+        U::CONTROL && !self.settings.is_none()
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        self.limits.memory() + self.notifications.memory() + self.edges.memory()
+    }
+}
+
+impl Congestion {
+    /// Takes in a notification from another part; its slot.
+    pub(crate) fn take_in<M: Uses>(&mut self, notification: Notification) -> u32 {
+        self.notifications.allocate::<M>(notification)
+    }
+
+    /// How the NIC of its source is to treat a flow.
+    pub(crate) fn settings(&self) -> CongestionControl {
+        self.settings
+    }
+
+    /// A packet leaves a router port now, and waits for nothing any more.
+    pub(crate) fn packet_leaves<C: HandlerContext, P: Payload>(
+        &mut self,
+        ctx: &mut C,
+        setup: &Setup,
+        links: &Links,
+        (packets, messages): (&mut Pool<Packet>, &Pool<Message<P>>),
+        departure: Departure,
+    ) {
+        let Departure {
+            packet,
+            port,
+            queued: waiting,
+            arrival,
+        } = departure;
+        let rate = match (self.settings.kind, arrival) {
+            (CongestionKind::None, _) | (CongestionKind::PerFlow, None) => return,
+            (CongestionKind::Ecn, _) => {
+                if waiting > self.settings.threshold.0 && !packets.get(packet).marked {
+                    packets.edit::<C>(packet).marked = true;
+                }
+                match packets.get(packet).marked {
+                    true => 0.0,
+                    false => return,
+                }
+            }
+            (CongestionKind::PerFlow, Some(_)) => {
+                let bytes = packets.get(packet).bytes;
+                let rate = self.rate_at_last_hop::<C>(setup, links, port, (bytes, waiting), ctx.now());
+                match rate < 1.0 {
+                    true => rate,
+                    false => return,
+                }
+            }
+        };
+        if let Some(arrival) = arrival {
+            let p = *packets.get(packet);
+            let source = messages.get(p.message).source;
+            let notification = Notification::new(Header::new(source), p.header.target, p.class, rate);
+            self.notify(ctx, setup, links, port, arrival, notification);
+        }
+    }
+
+    /// A packet of `bytes` leaves terminal port `port`, `waiting` bytes stay behind; the rate of flows to its node.
+    fn rate_at_last_hop<M: Uses>(
+        &mut self,
+        setup: &Setup,
+        links: &Links,
+        port: u32,
+        (bytes, waiting): (u32, u64),
+        now: Time,
+    ) -> f64 {
+        let control = self.settings;
+        if control.kind != CongestionKind::PerFlow {
+            return 1.0;
+        }
+        let threshold = control.threshold.0;
+        let link = links.get(port);
+        let node = links.nic(link.far);
+        let edge = *self.edges.get(node);
+        if edge.since == Time::NEVER {
+            if waiting > threshold {
+                *self.edges.edit::<M>(node) = Edge {
+                    rate: 1.0,
+                    since: now,
+                    sent: 0,
+                    waiting,
+                };
+            }
+            return 1.0;
+        }
+        let edge = self.edges.edit::<M>(node);
+        let packet = link.serialisation(setup.params.packet as u32).0 as f64;
+        let period = (2.0 * packet / edge.rate).max(control.interval.0 as f64);
+        let elapsed = (now - edge.since).0 as f64;
+        if elapsed >= period {
+            // 1,000,000 bytes are long enough for the division: on the fastest links they take some time, where a packet
+            // may take none.
+            let per_byte = link.serialisation(1_000_000).0 as f64 / 1e6;
+            let could = (elapsed / per_byte).max(1.0);
+            let came = edge.sent as f64 + waiting as f64 - edge.waiting as f64;
+            let excess = waiting.saturating_sub(threshold) as f64;
+            let change = (0.5 * (could - came) - 0.5 * excess) / could;
+            edge.rate *= 1.0 + change.clamp(-0.5, 0.5);
+            // Flows that have paused have recovered meanwhile.
+            let paused = (elapsed - HOLD * period).max(0.0);
+            edge.rate = (edge.rate + paused / control.recovery.0 as f64).max(super::rate_limits::LEAST_RATE);
+            (edge.since, edge.sent, edge.waiting) = (now, 0, waiting);
+            if edge.rate >= 1.0 {
+                edge.rate = 1.0;
+                if waiting <= threshold {
+                    edge.since = Time::NEVER;
+                }
+            }
+        }
+        edge.sent += u64::from(bytes);
+        edge.rate
+    }
+
+    /// Sends a notification about a packet that leaves `port` for its node and is there at `arrival`.
+    #[cold]
+    fn notify<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        setup: &Setup,
+        links: &Links,
+        port: u32,
+        arrival: Time,
+        notification: Notification,
+    ) {
+        let link = links.get(port);
+        let slot = self.notifications.allocate::<C>(notification);
+        let at = arrival + link.latency + setup.params.routing_delay();
+        ctx.send(
+            links.sender(port),
+            at.max(Time(ctx.now().0 + 1)),
+            FabricEvent::Notify { notification: slot }.into(),
+        );
+    }
+}
+
+impl<P: Payload> Shared<P> {
+    /// A notification is at `router`: it goes on, or has come to the NIC of its source and is returned.
+    #[cold]
+    pub(crate) fn forward_notification<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        router: u32,
+        slot: u32,
+    ) -> Option<Notification> {
+        let notifications = &mut self.congestion.notifications;
+        let mut notification = *notifications.get(slot);
+        if notification.arriving {
+            notifications.free::<C>(slot);
+            return Some(notification);
+        }
+        let decision = (self.routes.routing).decide(router, &mut notification.header, &mut Unloaded);
+        let link = self.flow.link(self.flow.links.port(decision.port));
+        notification.arriving = link.to_node;
+        let at = ctx.now() + (link.latency + self.setup.params.routing_delay()).max(Time(1));
+        if link.leaves {
+            notifications.free::<C>(slot);
+            self.boundary.export_notification(link.far_lp, at, &notification);
+            return None;
+        }
+        *notifications.edit::<C>(slot) = notification;
+        ctx.send(link.far_lp, at, FabricEvent::Notify { notification: slot }.into());
+        None
+    }
+}

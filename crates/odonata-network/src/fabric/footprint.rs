@@ -1,0 +1,132 @@
+//! What the state of a fabric takes before the first event, from sizes alone: nothing is built to find out.
+//!
+//! A test holds it against fabrics that were built. What comes and goes with traffic is no part of it: packets, messages,
+//! credits of single flits, charges.
+
+use crate::control::{BlameLedger, ClassScheduler, Congestion};
+use crate::flow::{FlitCredits, Flow, Links};
+use crate::nic::Nics;
+use crate::packet::Packet;
+use crate::params::{NetworkParams, VirtualChannels};
+use crate::router::input_queued::InputQueued;
+use crate::router::pipelined::Pipelined;
+use crate::settings::{InputQueues, RouterModel};
+use crate::statistics::{Histogram, LinkStats, NodeStats, TrafficStats};
+use odonata_engine::{Stream, Time};
+use odonata_topology::LinkClass;
+
+/// Bytes of a packet on its way, with the event that waits for it.
+pub const PACKET_BYTES: u64 = (size_of::<Packet>() + EVENT) as u64;
+/// Bytes of a message that waits or is on its way.
+pub const MESSAGE_BYTES: u64 = crate::message::BYTES as u64;
+/// Bytes of a flit's credit on its way, in front of pipelined routers.
+pub const FLIT_CREDIT_BYTES: u64 = FlitCredits::CREDIT as u64;
+
+/// Bytes of a waiting event: its key, its receiver and itself.
+const EVENT: usize = 32;
+
+/// How many of everything a machine has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// Routers.
+    pub routers: u64,
+    /// Nodes.
+    pub nodes: u64,
+    /// Ports of routers by class, those without a cable too.
+    pub ports: [u64; LinkClass::COUNT],
+}
+
+impl Extent {
+    /// Ports of all classes.
+    pub fn all_ports(&self) -> u64 {
+        self.ports.iter().sum()
+    }
+}
+
+/// What an idle fabric takes, bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Footprint {
+    /// Of routers and their ports.
+    pub ports: u64,
+    /// Of nodes and their interfaces.
+    pub nodes: u64,
+    /// Of virtual channels.
+    pub channels: u64,
+    /// Of counters per traffic: of this many kinds, whichever parts there are.
+    pub traffics: u64,
+}
+
+impl Footprint {
+    /// Of a machine of this extent; `vcs` as for [`Blueprint::new`](crate::Blueprint::new).
+    pub fn new(params: &NetworkParams, vcs: VirtualChannels, extent: &Extent) -> Footprint {
+        let of = |count: u64, size: usize| count.saturating_mul(size as u64);
+        let classes = u64::from(params.classes.count());
+        let (ports, nodes) = (extent.all_ports(), extent.nodes);
+        let buffers = (extent.ports.iter().zip(vcs))
+            .map(|(&ports, vcs)| ports.saturating_mul(u64::from(vcs) * classes))
+            .fold(0, u64::saturating_add);
+        let pipelined = params.router == RouterModel::Pipelined;
+        let nic_channels = nodes.saturating_mul(match pipelined {
+            true => u64::from(vcs[LinkClass::Terminal as usize]),
+            false => classes,
+        });
+        let fifos = match (params.router, params.input_queues) {
+            (RouterModel::InputQueued, InputQueues::Fifo) => buffers,
+            _ => 0,
+        };
+        let mut of_a_link = Flow::OF_A_LINK + size_of::<LinkStats>();
+        of_a_link += if classes > 1 { ClassScheduler::OF_A_LINK } else { 0 };
+        of_a_link += match pipelined {
+            true => FlitCredits::IDLE_LINK,
+            false => Flow::CREDITS_OF_A_LINK,
+        };
+        // The loads of a group's ports, as a router is told of them.
+        let known = match params.knowledge.broadcast() {
+            Some(_) => of(ports, size_of::<u32>()).saturating_add(of(extent.routers, size_of::<Time>())),
+            None => 0,
+        };
+        let pipeline = |routers, ports, channels| match pipelined {
+            true => Pipelined::bytes(params, routers, ports, channels),
+            false => 0,
+        };
+        let booked = |links, channels, buffers| match params.blame {
+            true => BlameLedger::bytes(links, channels, buffers),
+            false => 0,
+        };
+        let sum = |terms: &[u64]| terms.iter().copied().fold(0, u64::saturating_add);
+        Footprint {
+            ports: sum(&[
+                // The number of each port's first channel.
+                of(ports, of_a_link + size_of::<u32>()),
+                of(extent.routers, size_of::<Stream>()),
+                pipeline(extent.routers, ports, 0),
+                booked(ports, 0, 0),
+                known,
+            ]),
+            nodes: sum(&[
+                of(nodes, of_a_link + size_of::<NodeStats>()),
+                of(nodes * classes, Nics::OF_A_LANE),
+                of(nic_channels, Flow::OF_A_CHANNEL),
+                booked(nodes, nic_channels, 0),
+                Congestion::bytes(params, nodes),
+            ]),
+            channels: sum(&[
+                // Which link feeds each.
+                of(buffers, Flow::OF_A_CHANNEL + Links::OF_A_BUFFER),
+                of(fifos, InputQueued::OF_A_FIFO),
+                pipeline(0, 0, buffers),
+                booked(0, buffers, fifos),
+            ]),
+            traffics: of(
+                u64::from(params.traffics),
+                size_of::<TrafficStats>() + 2 * Histogram::BYTES,
+            ),
+        }
+    }
+
+    /// All of it.
+    pub fn sum(&self) -> u64 {
+        let parts = [self.ports, self.nodes, self.channels, self.traffics];
+        parts.into_iter().fold(0, u64::saturating_add)
+    }
+}

@@ -1,0 +1,118 @@
+//! What NICs and routers share.
+
+use crate::boundary::Boundary;
+use crate::control::{ClassScheduler, Congestion};
+use crate::fabric::Setup;
+use crate::features::{HandlerContext, Uses};
+use crate::flow::{Flow, Link};
+use crate::packet::{Packet, VcTerms};
+use crate::remote_congestion::RemoteCongestion;
+use crate::route_computation::RouteComputation;
+use crate::routing::Header;
+use crate::statistics::Statistics;
+use crate::{Message, Payload};
+use odonata_engine::{NIL, Pool, Time};
+
+/// The components that NICs and routers work with, whatever the router model. Each owns its state; what takes several of
+/// them is here, in [`link_traversal`](crate::flow), in [`boundary`](crate::boundary) and in
+/// [`route_computation`](crate::route_computation).
+#[derive(Debug)]
+pub(crate) struct Shared<P> {
+    pub(crate) setup: Setup,
+    /// Links and their credits.
+    pub(crate) flow: Flow,
+    pub(crate) packets: Pool<Packet>,
+    pub(crate) messages: Pool<Message<P>>,
+    pub(crate) routes: RouteComputation,
+    /// What is known of the ports of other routers.
+    pub(crate) remote: RemoteCongestion,
+    /// Which traffic class a link serves next.
+    pub(crate) classes: ClassScheduler,
+    pub(crate) congestion: Congestion,
+    pub(crate) stats: Statistics,
+    pub(crate) boundary: Boundary<P>,
+}
+odonata_engine::journalled!(Shared<P: Payload> {
+    flow,
+    packets,
+    messages,
+    routes,
+    remote,
+    classes,
+    congestion,
+    stats,
+    boundary,
+});
+
+impl<P: Payload> Shared<P> {
+    /// Counts the space of a packet of `owner` for the sender of `link` from `due` on. Not where routers are pipelined.
+    #[inline(always)]
+    pub(crate) fn return_credit<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        link: u32,
+        vc: u8,
+        space: (u16, crate::Traffic),
+        due: Time,
+    ) {
+        self.flow.return_credit(ctx, link, vc, space, due);
+        self.remote.load_falls(ctx, &self.flow.links, link, due);
+    }
+
+    /// `router` publishes what has changed since it last did.
+    pub(crate) fn publish<C: HandlerContext>(&mut self, ctx: &mut C, router: u32) {
+        let flit = self.setup.params.flit;
+        (self.remote).publish(
+            ctx,
+            &mut self.flow,
+            flit,
+            &mut self.boundary.send_buffer.updates,
+            router,
+        );
+    }
+
+    /// `packet` is at one more router.
+    #[inline]
+    pub(crate) fn count_hop<M: Uses>(&mut self, packet: u32) {
+        let p = self.packets.edit::<M>(packet);
+        p.hops = p.hops.saturating_add(1);
+    }
+
+    /// A packet of traffic class `class` at the head of its NIC, the first of `unsent` bytes of its message.
+    #[inline]
+    pub(crate) fn new_packet<M: Uses>(
+        &mut self,
+        message: u32,
+        (bytes, unsent): (u32, u64),
+        (injected, tail_in): (Time, Time),
+        (link, buffer): (&Link, u32),
+        class: u8,
+    ) -> u32 {
+        let m = self.messages.get(message);
+        let packet = Packet {
+            created: m.created + link.time_for(m.bytes - unsent),
+            injected,
+            tail_in,
+            header: Header::new(m.target),
+            message,
+            bytes,
+            buffer,
+            next: NIL,
+            next_waiting: NIL,
+            traffic: m.traffic,
+            // A NIC has one channel for each class, but in front of pipelined routers, which have no classes.
+            vc: class,
+            class,
+            marked: false,
+            hops: 0,
+            terms: VcTerms::default(),
+        };
+        self.packets.allocate::<M>(packet)
+    }
+
+    /// Bytes of a channel's buffer behind `link`.
+    #[inline]
+    pub(crate) fn room_behind(&self, link: u32) -> u64 {
+        u64::from(self.flow.link(link).capacity) * self.setup.params.flit
+    }
+}

@@ -1,0 +1,168 @@
+//! Features: what of the fabric its handlers are compiled for.
+//!
+//! Most scenarios use few of the things that a packet may meet on its way, and asking for all of them at every hop costs a sixth
+//! of its instructions. So the handlers are compiled for three sets of features, of which a fabric chooses the smallest that has
+//! all that its scenario uses:
+//!
+//! | variant | blame | control | extras |
+//! |---|---|---|---|
+//! | [`Lean`] | | | |
+//! | [`Blamed`] | x | | |
+//! | [`Everything`] | x | x | x |
+//!
+//! - *blame*: waits are charged to whoever is waited for;
+//! - *control*: several traffic classes, or congestion control;
+//! - *extras*: time series, sampling periods, FIFOs at inputs, what routers tell each other of their ports, bounds on the rate of
+//!   NICs.
+//!
+//! A handler asks `C::BLAME && ..` of its [context](HandlerContext), or `M::BLAME` of the [`Uses`] that edits state: what follows is
+//! not compiled where the set does not have it. Everything else is the same code, so that results cannot depend on the variant,
+//! and [`Everything`] is right for all scenarios: it is what speculation runs, which journals every change anyway.
+
+use crate::{Fabric, FabricContext};
+use odonata_engine::{Context, Lp, Mode, Plain, Speculative, Time};
+use std::marker::PhantomData;
+
+/// A set of features, see the [module](self).
+pub(crate) trait Features {
+    const BLAME: bool;
+    const CONTROL: bool;
+    const EXTRAS: bool;
+}
+
+/// None of them.
+pub(crate) struct Lean;
+
+impl Features for Lean {
+    const BLAME: bool = false;
+    const CONTROL: bool = false;
+    const EXTRAS: bool = false;
+}
+
+/// Blame alone.
+pub(crate) struct Blamed;
+
+impl Features for Blamed {
+    const BLAME: bool = true;
+    const CONTROL: bool = false;
+    const EXTRAS: bool = false;
+}
+
+/// All of them.
+pub(crate) struct Everything;
+
+impl Features for Everything {
+    const BLAME: bool = true;
+    const CONTROL: bool = true;
+    const EXTRAS: bool = true;
+}
+
+/// Which set a fabric uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Variant {
+    Lean,
+    Blamed,
+    Everything,
+}
+
+impl<P> Fabric<P> {
+    /// The smallest set with all that this fabric uses.
+    pub(crate) fn smallest_variant(&self) -> Variant {
+        let shared = &self.shared;
+        let control = shared.classes.is_on::<Plain>() || shared.congestion.is_on::<Plain>();
+        let extras = shared.stats.has_extras()
+            || shared.remote.is_on::<Plain>()
+            || self.input_queued.has_fifos::<Plain>()
+            || shared.setup.params.limits_nics();
+        match (control || extras, shared.flow.is_blamed::<Plain>()) {
+            (true, _) => Variant::Everything,
+            (false, true) => Variant::Blamed,
+            (false, false) => Variant::Lean,
+        }
+    }
+}
+
+/// How state is edited, and what may be used.
+pub(crate) trait Uses: Mode {
+    const BLAME: bool;
+    const CONTROL: bool;
+    const EXTRAS: bool;
+}
+
+macro_rules! uses {
+    ($([$($generics:tt)*] $type:ty: $features:ty;)+) => {
+        $(impl<$($generics)*> Uses for $type {
+            const BLAME: bool = <$features>::BLAME;
+            const CONTROL: bool = <$features>::CONTROL;
+            const EXTRAS: bool = <$features>::EXTRAS;
+        })+
+    };
+}
+
+uses! {
+    [] Plain: Everything;
+    [] Speculative: Everything;
+    [M: Mode] AnyUse<M>: Everything;
+    [C: Mode, F: Features] Handler<'_, C, F>: F;
+}
+
+/// A mode of editing under which everything may be used.
+pub(crate) struct AnyUse<M>(PhantomData<M>);
+
+impl<M: Mode> Mode for AnyUse<M> {
+    const JOURNAL: bool = M::JOURNAL;
+}
+
+/// The context of a handler inside the fabric.
+pub(crate) trait HandlerContext: FabricContext + Uses {}
+
+impl<C: FabricContext + Uses> HandlerContext for C {}
+
+/// A context, for handlers that are compiled for the features `F`.
+pub(crate) struct Handler<'a, C, F> {
+    context: &'a mut C,
+    features: PhantomData<F>,
+}
+
+impl<'a, C, F: Features> Handler<'a, C, F> {
+    #[inline(always)]
+    pub(crate) fn new(context: &'a mut C) -> Self {
+        Handler {
+            context,
+            features: PhantomData,
+        }
+    }
+}
+
+impl<C: Mode, F> Mode for Handler<'_, C, F> {
+    const JOURNAL: bool = C::JOURNAL;
+}
+
+impl<C: Context, F: Features> Context for Handler<'_, C, F> {
+    type Event = C::Event;
+
+    #[inline(always)]
+    fn now(&self) -> Time {
+        self.context.now()
+    }
+    #[inline(always)]
+    fn now_of(&self, lp: Lp) -> Time {
+        self.context.now_of(lp)
+    }
+    #[inline(always)]
+    fn handled_before(&self) -> Time {
+        self.context.handled_before()
+    }
+    #[inline(always)]
+    fn send(&mut self, to: Lp, at: Time, event: Self::Event) {
+        self.context.send(to, at, event);
+    }
+    #[inline(always)]
+    fn wake_up(&mut self, lp: Lp, at: Time, id: u32, event: Self::Event) {
+        self.context.wake_up(lp, at, id, event);
+    }
+    #[inline(always)]
+    fn halt(&mut self, code: u32) {
+        self.context.halt(code);
+    }
+}

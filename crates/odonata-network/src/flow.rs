@@ -1,0 +1,244 @@
+//! Credit-based flow control: the sending sides of all links, and the credits on their way to them.
+//!
+//! A port may send into a buffer what it has credits for. Credits are lazy: one lies with its time until somebody needs it,
+//! and only a port that awaits credits gets an event for each.
+
+mod credits;
+mod flit_credit;
+mod link;
+mod link_traversal;
+mod port;
+mod vc_ranges;
+
+pub(crate) use flit_credit::FlitCredits;
+pub(crate) use link::{Link, Links, Upstream, VcNumbers};
+pub(crate) use port::{OutPort, OutVc};
+pub(crate) use vc_ranges::VcRanges;
+
+use crate::FabricEvent;
+use crate::control::BlameLedger;
+use crate::features::{HandlerContext, Uses};
+use credits::{Credit, CreditsInFlight};
+use odonata_engine::{Pool, Store, Time};
+use odonata_topology::LinkClass;
+
+/// The sending sides of all links (router ports, then NICs; see [`link`]).
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) links: Links,
+    ports: Store<OutPort>,
+    vcs: Store<OutVc>,
+    in_flight: Store<CreditsInFlight>,
+    /// Credits for which their port has no place.
+    credits: Pool<Credit>,
+    /// Credits of single flits, where routers are pipelined.
+    flits: FlitCredits,
+    pub(crate) blame: BlameLedger,
+    /// What is added to the number of a link for the id of its wake-ups.
+    first_wake_up_id: u32,
+}
+odonata_engine::journalled!(Flow {
+    ports,
+    vcs,
+    in_flight,
+    credits,
+    flits,
+    blame
+});
+
+/// The bit of virtual channel `vc`, if it has one.
+#[inline(always)]
+fn bit(vc: u8) -> u32 {
+    if vc < OutPort::MASKED { 1 << vc } else { 0 }
+}
+
+impl Flow {
+    pub(crate) fn new(links: Links, blame: BlameLedger, flits: bool, first_wake_up_id: u32) -> Self {
+        Flow {
+            ports: Store::from_vec((0..links.len()).map(|link| OutPort::idle(links.own(link))).collect()),
+            vcs: Store::filled(links.vcs() as usize, OutVc::IDLE),
+            in_flight: Store::filled(if flits { 0 } else { links.len() as usize }, CreditsInFlight::EMPTY),
+            flits: FlitCredits::new(if flits { links.len() as usize } else { 0 }),
+            links,
+            credits: Pool::new(),
+            blame,
+            first_wake_up_id,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn port(&self, link: u32) -> &OutPort {
+        self.ports.get(link)
+    }
+
+    #[inline(always)]
+    pub(crate) fn edit_port<M: Uses>(&mut self, link: u32) -> &mut OutPort {
+        self.ports.edit::<M>(link)
+    }
+
+    /// A link, as its sending port has it at hand.
+    #[inline(always)]
+    pub(crate) fn link(&self, link: u32) -> Link {
+        self.links.whole(self.ports.get(link).link)
+    }
+
+    /// The class of `link`.
+    #[inline(always)]
+    pub(crate) fn class(&self, link: u32) -> LinkClass {
+        self.links.class_of(self.ports.get(link).link)
+    }
+
+    /// The own number of virtual channel 0 of `link`.
+    #[inline(always)]
+    pub(crate) fn first_vc(&self, link: u32) -> u32 {
+        self.ports.get(link).link.first_vc
+    }
+
+    /// Virtual channel `at`, counted over all links.
+    #[inline(always)]
+    pub(crate) fn vc(&self, at: u32) -> &OutVc {
+        self.vcs.get(at)
+    }
+
+    #[inline(always)]
+    pub(crate) fn edit_vc<M: Uses>(&mut self, at: u32) -> &mut OutVc {
+        self.vcs.edit::<M>(at)
+    }
+
+    /// Whether waits are charged to whoever is waited for.
+    #[inline(always)]
+    pub(crate) fn is_blamed<U: Uses>(&self) -> bool {
+        self.blame.is_on::<U>()
+    }
+
+    /// The id of wake-ups of the sending port of `link`.
+    pub(crate) fn wake_up_id(&self, link: u32) -> u32 {
+        self.first_wake_up_id | link
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        self.ports.memory()
+            + self.vcs.memory()
+            + self.in_flight.memory()
+            + self.credits.memory()
+            + self.flits.memory()
+            + self.blame.memory()
+    }
+
+    /// Bytes of each link while no credit is on its way, and of each virtual channel.
+    pub(crate) const OF_A_LINK: usize = Links::OF_A_LINK + size_of::<OutPort>();
+    /// Bytes of the credits on their way to a link, where they are those of packets.
+    pub(crate) const CREDITS_OF_A_LINK: usize = size_of::<CreditsInFlight>();
+    pub(crate) const OF_A_CHANNEL: usize = size_of::<OutVc>();
+
+    /// `link` is occupied until `free_at` by a packet of input port `input` on virtual channel `vc`, which claims `flits` of the
+    /// far buffer now; since when packets had found no buffer ([`Time::NEVER`]: they had).
+    #[inline(always)]
+    pub(crate) fn occupy<M: Uses>(
+        &mut self,
+        (link, first_vc): (u32, u32),
+        vc: u8,
+        flits: u32,
+        input: u32,
+        free_at: Time,
+    ) -> Time {
+        if flits > 0 {
+            self.vcs.edit::<M>(first_vc + u32::from(vc)).used += flits;
+        }
+        let out = self.ports.edit::<M>(link);
+        out.used += flits;
+        out.free_at = free_at;
+        out.last_vc = vc;
+        out.last_input = input;
+        std::mem::replace(&mut out.stalled_since, Time::NEVER)
+    }
+
+    /// A packet of `flits` begins to wait for virtual channel `vc` of router port `link`.
+    #[inline(always)]
+    pub(crate) fn begin_wait<M: Uses>(&mut self, link: u32, vc: u8, flits: u32) {
+        let out = self.ports.edit::<M>(link);
+        out.waiting_vcs |= bit(vc);
+        out.waiting += 1;
+        out.waiting_flits += flits;
+    }
+
+    /// It does not wait any more; whether it was the last one that did.
+    #[inline(always)]
+    pub(crate) fn end_wait<M: Uses>(&mut self, link: u32, (vc, last): (u8, bool), flits: u32) {
+        let out = self.ports.edit::<M>(link);
+        if last {
+            out.waiting_vcs &= !bit(vc);
+        }
+        out.waiting -= 1;
+        out.waiting_flits -= flits;
+    }
+
+    /// Whether `flits` more fit into virtual channel `vc` of `link`'s far buffer at `now`.
+    #[inline(always)]
+    pub(crate) fn has_room<M: Uses>(&mut self, link: u32, vc: u8, flits: u32, now: Time) -> bool {
+        let link_of = self.link(link);
+        let (at, most) = (link_of.first_vc + u32::from(vc), link_of.capacity);
+        if self.vcs.get(at).used + flits <= most {
+            return true;
+        }
+        self.count_credits::<M>(link, now);
+        self.vcs.get(at).used + flits <= most
+    }
+
+    /// Claims `flits` of virtual channel `vc` of `link`'s far buffer.
+    #[inline]
+    pub(crate) fn claim<M: Uses>(&mut self, link: u32, vc: u8, flits: u32) {
+        let at = self.first_vc(link) + u32::from(vc);
+        self.vcs.edit::<M>(at).used += flits;
+        self.ports.edit::<M>(link).used += flits;
+    }
+
+    /// Flits on their way through or waiting for `link`'s port: its load.
+    #[inline(always)]
+    pub(crate) fn load<M: Uses>(&mut self, link: u32, now: Time) -> u32 {
+        self.count_credits::<M>(link, now);
+        let port = self.ports.get(link);
+        port.used + port.waiting_flits
+    }
+
+    /// A packet at `link`'s port has found the buffers exhausted; credits are awaited from now on.
+    pub(crate) fn stall<C: HandlerContext>(&mut self, ctx: &mut C, link: u32) {
+        let now = ctx.now();
+        let port = self.ports.edit::<C>(link);
+        if port.stalled_since == Time::NEVER {
+            port.stalled_since = now;
+        }
+        self.await_credits(ctx, link);
+    }
+
+    /// Asks for a wake-up of `link`'s sending port at `at`.
+    ///
+    /// Only the earliest one is kept in mind: when it comes, it finds out itself what to wait for
+    /// next. Asking for all of them would multiply wake-ups of a port that waits both for its link and
+    /// for credits.
+    #[inline]
+    pub(crate) fn wake_up<C: HandlerContext>(&mut self, ctx: &mut C, link: u32, at: Time) {
+        let pending = self.ports.get(link).service_at;
+        let lp = self.links.sender(link);
+        if pending > ctx.now_of(lp) && pending <= at {
+            return;
+        }
+        self.ports.edit::<C>(link).service_at = at;
+        let event = if link < self.links.ports {
+            FabricEvent::Port { port: link }
+        } else {
+            FabricEvent::Nic {
+                nic: link - self.links.ports,
+            }
+        };
+        ctx.wake_up(lp, at, self.first_wake_up_id | link, event.into());
+    }
+
+    /// From now on `link`'s port wants an event for each credit; those on the way get theirs.
+    pub(crate) fn await_credits<C: HandlerContext>(&mut self, ctx: &mut C, link: u32) {
+        self.set_awaits_credit::<C>(link, true);
+        if let Some(due) = self.earliest_credit(link, ctx.now()) {
+            self.wake_up(ctx, link, due);
+        }
+    }
+}

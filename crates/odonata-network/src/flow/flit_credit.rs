@@ -1,0 +1,256 @@
+//! Credits of single flits on their way: many over a long link, each no earlier than the one before.
+//!
+//! They stand in a queue per link, of bundles that fill a cache line each, so that a credit costs a fraction of one.
+
+use odonata_engine::{Mode, NIL, Pool, Slot, Store, Time};
+
+/// Credits in a bundle.
+const MOST: usize = 6;
+
+/// Consecutive credits of a link; one cache line.
+#[repr(align(64))]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Bundle {
+    due: [Time; MOST],
+    vc: [u8; MOST],
+    /// The first that has not been counted, and how many there are before the bundle's end.
+    from: u8,
+    to: u8,
+    next: u32,
+}
+
+impl Slot for Bundle {
+    #[inline]
+    fn next(&self) -> u32 {
+        self.next
+    }
+    #[inline]
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}
+
+/// The credits of a link.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Queue {
+    /// When the first one counts; [`Time::NEVER`] if there is none.
+    first: Time,
+    head: u32,
+    tail: u32,
+}
+
+/// The credits of all links.
+#[derive(Debug)]
+pub(crate) struct FlitCredits {
+    queues: Store<Queue>,
+    bundles: Pool<Bundle>,
+}
+odonata_engine::journalled!(FlitCredits { queues, bundles });
+
+impl FlitCredits {
+    /// For so many links; 0 where credits are kept elsewhere.
+    pub(crate) fn new(links: usize) -> FlitCredits {
+        let empty = Queue {
+            first: Time::NEVER,
+            head: NIL,
+            tail: NIL,
+        };
+        FlitCredits {
+            queues: Store::filled(links, empty),
+            bundles: Pool::new(),
+        }
+    }
+
+    /// Bytes of each link of which no credit is on its way.
+    pub(crate) const IDLE_LINK: usize = size_of::<Queue>();
+    /// Bytes of a credit on its way.
+    pub(crate) const CREDIT: usize = size_of::<Bundle>() / MOST;
+
+    #[inline(always)]
+    pub(crate) fn are_used(&self) -> bool {
+        !self.queues.is_empty()
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        self.queues.memory() + self.bundles.memory()
+    }
+
+    /// When the first credit of `link` counts; [`Time::NEVER`] if none is on its way.
+    #[inline(always)]
+    pub(crate) fn next_due(&self, link: u32) -> Time {
+        self.queues.get(link).first
+    }
+
+    /// A flit of virtual channel `vc` of `link` is free again from `due` on.
+    #[inline]
+    pub(crate) fn put<M: Mode>(&mut self, link: u32, vc: u8, due: Time) {
+        let tail = self.queues.get(link).tail;
+        if tail != NIL {
+            let last = self.bundles.get(tail);
+            let to = usize::from(last.to);
+            if to < MOST && last.due[to - 1] <= due {
+                let last = self.bundles.edit::<M>(tail);
+                (last.due[to], last.vc[to]) = (due, vc);
+                last.to += 1;
+                return;
+            }
+        }
+        self.put_elsewhere::<M>(link, vc, due);
+    }
+
+    /// A credit that does not belong at the end of the last bundle, or for which there is no place.
+    #[inline(never)]
+    fn put_elsewhere<M: Mode>(&mut self, link: u32, vc: u8, due: Time) {
+        let queue = *self.queues.get(link);
+        if queue.tail != NIL {
+            let last = self.bundles.get(queue.tail);
+            if last.due[usize::from(last.to) - 1] > due {
+                self.put_before::<M>(link, vc, due);
+                return;
+            }
+        }
+        let mut bundle = Bundle {
+            due: [Time::NEVER; MOST],
+            vc: [0; MOST],
+            from: 0,
+            to: 1,
+            next: NIL,
+        };
+        (bundle.due[0], bundle.vc[0]) = (due, vc);
+        let slot = self.bundles.allocate::<M>(bundle);
+        if queue.tail != NIL {
+            self.bundles.edit::<M>(queue.tail).next = slot;
+        }
+        let queue = self.queues.edit::<M>(link);
+        queue.tail = slot;
+        if queue.head == NIL {
+            (queue.head, queue.first) = (slot, due);
+        }
+    }
+
+    /// A credit that has been overtaken: those after it move up by one.
+    #[cold]
+    fn put_before<M: Mode>(&mut self, link: u32, vc: u8, due: Time) {
+        let (mut due, mut vc) = (due, vc);
+        let mut at = self.queues.get(link).head;
+        while at != NIL {
+            let bundle = self.bundles.edit::<M>(at);
+            for i in usize::from(bundle.from)..usize::from(bundle.to) {
+                if bundle.due[i] > due {
+                    std::mem::swap(&mut bundle.due[i], &mut due);
+                    std::mem::swap(&mut bundle.vc[i], &mut vc);
+                }
+            }
+            at = bundle.next;
+        }
+        let queue = self.queues.edit::<M>(link);
+        let head = self.bundles.get(queue.head);
+        queue.first = head.due[usize::from(head.from)];
+        self.put::<M>(link, vc, due);
+    }
+
+    /// Takes the credits of `link` that are due at `now` out, and calls `count` with the virtual channel of each.
+    #[inline]
+    pub(crate) fn take_due<M: Mode>(&mut self, link: u32, now: Time, mut count: impl FnMut(u8)) {
+        let mut queue = *self.queues.get(link);
+        while queue.head != NIL && queue.first <= now {
+            let slot = queue.head;
+            let bundle = self.bundles.edit::<M>(slot);
+            let mut from = usize::from(bundle.from);
+            let to = usize::from(bundle.to);
+            while from < to && bundle.due[from] <= now {
+                count(bundle.vc[from]);
+                from += 1;
+            }
+            bundle.from = from as u8;
+            if from < to {
+                queue.first = bundle.due[from];
+                break;
+            }
+            queue.head = bundle.next;
+            self.bundles.free::<M>(slot);
+            queue.first = match queue.head {
+                NIL => {
+                    queue.tail = NIL;
+                    Time::NEVER
+                }
+                head => self.bundles.get(head).due[0],
+            };
+        }
+        *self.queues.edit::<M>(link) = queue;
+    }
+
+    /// How many credits of `link` are due at `now` and have not been taken out.
+    pub(crate) fn due(&self, link: u32, now: Time) -> u32 {
+        let mut at = self.queues.get(link).head;
+        let mut count = 0;
+        while at != NIL {
+            let bundle = self.bundles.get(at);
+            let due = &bundle.due[usize::from(bundle.from)..usize::from(bundle.to)];
+            let some = due.iter().take_while(|&&due| due <= now).count();
+            count += some as u32;
+            if some < due.len() {
+                break;
+            }
+            at = bundle.next;
+        }
+        count
+    }
+
+    /// When the first credit of `link` counts that is not due at `now`.
+    pub(crate) fn earliest(&self, link: u32, now: Time) -> Option<Time> {
+        let mut at = self.queues.get(link).head;
+        while at != NIL {
+            let bundle = self.bundles.get(at);
+            let due = &bundle.due[usize::from(bundle.from)..usize::from(bundle.to)];
+            if let Some(&due) = due.iter().find(|&&due| due > now) {
+                return Some(due);
+            }
+            at = bundle.next;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use odonata_engine::Plain;
+
+    /// Against a sorted list: credits put in any order come out by time, each once.
+    #[test]
+    fn credits_come_out_in_the_order_of_their_times() {
+        let mut state = 3u64;
+        let mut draw = |n: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % n
+        };
+        for disorder in [1, 4, 30] {
+            let mut credits = FlitCredits::new(2);
+            let mut waiting: Vec<(u64, u8)> = Vec::new();
+            for now in 0..2_000 {
+                for _ in 0..draw(3) {
+                    let (due, vc) = (now + 20 + draw(disorder), draw(4) as u8);
+                    credits.put::<Plain>(1, vc, Time(due));
+                    waiting.push((due, vc));
+                }
+                let next = waiting.iter().map(|&(due, _)| due).min();
+                assert_eq!(credits.next_due(1), next.map_or(Time::NEVER, Time));
+                let later = waiting.iter().filter(|w| w.0 > now).map(|&(due, _)| Time(due)).min();
+                assert_eq!(credits.earliest(1, Time(now)), later);
+                let count = waiting.iter().filter(|w| w.0 <= now).count();
+                assert_eq!(credits.due(1, Time(now)), count as u32);
+                if draw(4) == 0 {
+                    let mut counts = [0i32; 4];
+                    credits.take_due::<Plain>(1, Time(now), |vc| counts[usize::from(vc)] += 1);
+                    waiting.retain(|&(due, vc)| {
+                        counts[usize::from(vc)] -= i32::from(due <= now);
+                        due > now
+                    });
+                    assert_eq!(counts, [0; 4]);
+                }
+            }
+            assert_eq!(credits.next_due(0), Time::NEVER);
+        }
+    }
+}

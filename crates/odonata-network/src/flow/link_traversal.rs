@@ -1,0 +1,111 @@
+//! Link traversal: a packet that has its output and the buffer space behind it leaves, packet by packet.
+
+use crate::control::Departure;
+use crate::fabric::Shared;
+use crate::features::HandlerContext;
+use crate::message::EXPECTED;
+use crate::router::input_port;
+use crate::settings::Switching;
+use crate::statistics::Transmission;
+use crate::{FabricEvent, Payload};
+use odonata_engine::Time;
+
+impl<P: Payload> Shared<P> {
+    /// Starts sending `packet` on virtual channel `vc` of router port `port` now, and claims `flits` of the buffer behind it: none
+    /// if it has its place there. Returns when the port is free again. `waited`: the virtual channel for which it has waited, if it
+    /// has. `queued`: bytes that wait for the port, where congestion control asks for them.
+    ///
+    /// The tail leaves at `max(now + L/b, tail_in + pipeline + flit/b)`: not before it has come in
+    /// and gone through the pipeline. Head and tail suffice for exact flit timing, because a packet
+    /// under cut-through never stalls between its flits.
+    #[inline(always)]
+    pub(crate) fn transmit<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        (packet, flits): (u32, u32),
+        (port, vc): (u32, u8),
+        waited: Option<u8>,
+        queued: u64,
+    ) -> Time {
+        let now = ctx.now();
+        let setup = &self.setup;
+        let link = self.flow.link(port);
+        let p = self.packets.get(packet);
+        let (bytes, tail_in, owner, input) = (p.bytes, p.tail_in, p.traffic, input_port(p));
+        let serialisation = link.serialisation(bytes);
+        let mut tail_out = now + serialisation;
+        let mut head_out = tail_out;
+        if setup.params.switching == Switching::CutThrough {
+            let flit = link.flit_time(serialisation);
+            head_out = now + flit;
+            tail_out = tail_out.max(tail_in + setup.delay_before_routing + flit);
+        }
+        // An empty packet takes no time on the wire, but no two leave in the same instant: else it would
+        // matter how often a port is looked at.
+        let free_at = tail_out.max(Time(now.0 + 1));
+        if self.flow.is_blamed::<C>() {
+            self.flow.hold_port::<C>(port, owner, (now, free_at), waited);
+        }
+        let since = (self.flow).occupy::<C>((port, link.first_vc), vc, flits, input, free_at);
+        let sent = Transmission {
+            packets: 1,
+            bytes,
+            busy: tail_out - now,
+        };
+        self.stats.stall_ended::<C>(port, since, now);
+        self.stats.port_transmitted::<C>((port, link.class), now, sent);
+        let arrival = tail_out + link.latency + setup.delay_after_routing;
+        if self.congestion.is_on::<C>() {
+            let departure = Departure {
+                packet,
+                port,
+                queued,
+                arrival: link.to_node.then_some(arrival),
+            };
+            let pools = (&mut self.packets, &self.messages);
+            self.congestion
+                .packet_leaves(ctx, &self.setup, &self.flow.links, pools, departure);
+        }
+        if link.to_node {
+            let flits = self.setup.flits(bytes) as u16;
+            self.flow
+                .return_credit(ctx, port, vc, (flits, owner), arrival + link.credit_delay);
+            self.deliver(ctx, packet, arrival);
+        } else {
+            let p = self.packets.edit::<C>(packet);
+            p.tail_in = arrival;
+            p.buffer = link.far + u32::from(vc);
+            p.vc = vc;
+            let at = head_out + link.latency + setup.delay_after_routing + setup.delay_before_routing;
+            if link.leaves {
+                self.export::<C>(packet, link.far_lp, at);
+            } else {
+                ctx.send(link.far_lp, at, FabricEvent::Arrive { packet }.into());
+            }
+        }
+        free_at
+    }
+
+    /// Books the delivery of `packet`, whose tail will be at its node at `arrival`. Known when its
+    /// last link starts to send, since nothing can delay it any more: no event is needed per packet.
+    pub(crate) fn deliver<C: HandlerContext>(&mut self, ctx: &mut C, packet: u32, arrival: Time) {
+        let p = *self.packets.get(packet);
+        self.packets.free::<C>(packet);
+        let message = self.messages.edit::<C>(p.message);
+        self.stats.delivered::<C>(&p, message.created, arrival);
+        message.undelivered -= u64::from(p.bytes);
+        if message.undelivered == 0 {
+            if message.home == EXPECTED {
+                self.boundary.reassembly.remove::<C>(&mut self.messages, p.message);
+            }
+            let message = self.messages.get(p.message);
+            self.stats.message_delivered::<C>(p.traffic);
+            if message.notify_arrived {
+                let lp = self.routes.process_of(message.target);
+                ctx.send(lp, arrival, FabricEvent::Arrived { message: p.message }.into());
+            } else {
+                self.messages.free::<C>(p.message);
+            }
+        }
+    }
+}

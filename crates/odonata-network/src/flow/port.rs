@@ -1,0 +1,82 @@
+//! The state of ports and buffers.
+
+use super::link::OwnOfLink;
+use crate::message::Traffic;
+use crate::router::NOBODY;
+use odonata_engine::{List, Time};
+
+/// The sending side of a link: a router's output port or a NIC. One cache line.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[repr(align(64))]
+pub(crate) struct OutPort {
+    /// When the link has sent the tail of its last packet.
+    pub(crate) free_at: Time,
+    /// Since when a packet has found no buffer ([`Time::NEVER`]: none has).
+    pub(crate) stalled_since: Time,
+    /// The next wake-up of this port, if it lies in the future.
+    pub(crate) service_at: Time,
+    /// Flits sent (or, output-queued, admitted) and not credited, over all virtual channels.
+    pub(crate) used: u32,
+    /// Flits waiting without a claim on buffer space.
+    pub(crate) waiting_flits: u32,
+    /// Packets waiting for this port.
+    pub(crate) waiting: u32,
+    /// Whether somebody waits for a credit: then each credit gets an event. Kept beside the credits, too: see
+    /// [`set_awaits_credit`](crate::flow::Flow::set_awaits_credit).
+    pub(crate) awaits_credit: bool,
+    /// The virtual channel that was served last.
+    pub(crate) last_vc: u8,
+    /// Whose packet was sent last; only where waits are booked.
+    pub(crate) holder: Traffic,
+    /// The input port whose packet was sent last, see [`input_port`](crate::router::input_port).
+    pub(crate) last_input: u32,
+    /// The virtual channels below [`MASKED`](Self::MASKED) for which somebody waits: bits. Input-queued only.
+    pub(crate) waiting_vcs: u32,
+    /// What the link is.
+    pub(super) link: OwnOfLink,
+}
+
+impl OutPort {
+    /// Ports with so many virtual channels at most tell by bits for which of them somebody waits.
+    pub(crate) const MASKED: u8 = 32;
+
+    /// The idle port of `link`.
+    pub(super) const fn idle(link: OwnOfLink) -> OutPort {
+        OutPort {
+            link,
+            free_at: Time::ZERO,
+            stalled_since: Time::NEVER,
+            service_at: Time::ZERO,
+            used: 0,
+            waiting_flits: 0,
+            waiting: 0,
+            awaits_credit: false,
+            last_vc: 0,
+            holder: 0,
+            last_input: NOBODY,
+            waiting_vcs: 0,
+        }
+    }
+}
+
+const _: () = assert!(size_of::<OutPort>() == 64);
+
+/// One virtual channel of an output port.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct OutVc {
+    /// Flits of the far buffer that are taken.
+    pub(crate) used: u32,
+    /// Packets waiting for this virtual channel. Input-queued: a line of requests, see
+    /// [`arbiter`](crate::router::arbiter). Output-queued: packets with a claim on buffer space, linked by `next`.
+    pub(crate) queue: List,
+    /// Output-queued only: packets that found the queue full and still hold their upstream credit, in a line likewise.
+    pub(crate) overflow: List,
+}
+
+impl OutVc {
+    pub(crate) const IDLE: OutVc = OutVc {
+        used: 0,
+        queue: List::EMPTY,
+        overflow: List::EMPTY,
+    };
+}

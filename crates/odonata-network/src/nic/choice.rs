@@ -1,0 +1,138 @@
+//! Which packet a NIC sends next, where there is a choice: among traffic classes, and among flows that congestion control has
+//! limited and those that it has not.
+//!
+//! A class takes part if it has a packet that may go and its channel of the terminal link has room for it. Among those that do,
+//! the [`ClassScheduler`](crate::control::ClassScheduler) of the link decide. Inside a class, limited flows that are due and all other messages take
+//! turns, and of the limited ones that which was due first goes first.
+
+use super::Nics;
+use crate::fabric::Shared;
+use crate::features::HandlerContext;
+use crate::router::NOBODY;
+use crate::{Notice, Payload};
+use odonata_engine::{NIL, Plain, Time};
+
+/// A packet that may go.
+#[derive(Clone, Copy)]
+struct Candidate {
+    class: u8,
+    message: u32,
+    bytes: u32,
+    flits: u32,
+    /// Bytes of the message that are not yet in packets.
+    unsent: u64,
+    /// The limit of its flow, or [`NIL`].
+    limit: u32,
+}
+
+impl Nics {
+    /// Sends the next packet of a class that has one and room for it, if the link is free.
+    pub(super) fn serve_choosing<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        nic: u32,
+    ) -> Option<Notice> {
+        let now = ctx.now();
+        let number = shared.flow.links.ports + nic;
+        let order = shared.classes.order(number);
+        let order = &order[..usize::from(self.classes)];
+        let free_at = shared.flow.port(number).free_at;
+        if free_at > now {
+            if order.iter().any(|&class| self.has_messages(shared, nic, class)) {
+                shared.flow.wake_up(ctx, number, free_at);
+            }
+            return None;
+        }
+        let (mut chosen, mut blocked, mut next_due) = (None, 0, Time::NEVER);
+        for &class in order {
+            match self.candidate(shared, nic, class, now) {
+                Err(due) => next_due = next_due.min(due),
+                Ok(one) if !shared.flow.has_room::<C>(number, class, one.flits, now) => blocked |= 1 << class,
+                Ok(one) => chosen = chosen.or(Some(one)),
+            }
+        }
+        let Some(Candidate {
+            class,
+            message,
+            bytes,
+            flits,
+            unsent,
+            limit,
+        }) = chosen
+        else {
+            if blocked != 0 {
+                shared.flow.await_credits(ctx, number);
+            }
+            if next_due != Time::NEVER {
+                shared.flow.wake_up(ctx, number, next_due);
+            }
+            return None;
+        };
+        if shared.classes.is_on::<C>() {
+            let room = shared.room_behind(number);
+            shared
+                .classes
+                .sent::<C>(number, (class, 0, NOBODY), bytes, blocked, room);
+        }
+        let free_at = self.send(ctx, shared, nic, (class, limit != NIL), message, (bytes, flits, unsent));
+        let last = unsent == u64::from(bytes);
+        let lane = self.lane(nic, class);
+        if shared.congestion.is_on::<C>() {
+            shared.congestion.limits.note_turn::<C>(lane, limit != NIL);
+        }
+        if limit == NIL {
+            self.advance_lane::<C>(shared, lane, bytes);
+        } else {
+            let occupied = free_at - now;
+            shared
+                .congestion
+                .limits
+                .sent::<C>(&shared.messages, limit, bytes, now, occupied);
+            shared.congestion.limits.prune::<C>(lane, now);
+        }
+        if order.iter().any(|&class| self.has_messages(shared, nic, class)) {
+            shared.flow.wake_up(ctx, number, free_at);
+        }
+        (last && shared.messages.get(message).notify_sent).then_some(Notice::Sent { message })
+    }
+
+    /// Whether `class` has a message at `nic` that has not been sent.
+    fn has_messages(&self, shared: &Shared<impl Payload>, nic: u32, class: u8) -> bool {
+        let lane = self.lane(nic, class);
+        self.lanes.get(lane).queue.head != NIL
+            || (shared.congestion.is_on::<Plain>() && shared.congestion.limits.first_due(lane).is_some())
+    }
+
+    /// The next packet of `class`, whether or not there is room for it.
+    ///
+    /// # Errors
+    /// No packet may go yet: when one may, or [`Time::NEVER`].
+    fn candidate(&self, shared: &Shared<impl Payload>, nic: u32, class: u8, now: Time) -> Result<Candidate, Time> {
+        let lane = self.lane(nic, class);
+        let cell = self.lanes.get(lane);
+        let limited = match shared.congestion.is_on::<Plain>() {
+            true => shared.congestion.limits.first_due(lane),
+            false => None,
+        };
+        let due = limited.filter(|&(due, _)| due <= now);
+        let others = cell.queue.head != NIL;
+        let (message, unsent, limit) = match due {
+            Some((_, limit)) if !others || !shared.congestion.limits.had_turn(lane) => {
+                let flow = shared.congestion.limits.get(limit);
+                (flow.queue.head, flow.unsent, limit)
+            }
+            _ if others => (cell.queue.head, cell.unsent, NIL),
+            _ => return Err(limited.map_or(Time::NEVER, |(due, _)| due)),
+        };
+        let bytes = unsent.min(shared.setup.params.packet) as u32;
+        Ok(Candidate {
+            class,
+            message,
+            bytes,
+            flits: shared.setup.flits(bytes),
+            unsent,
+            limit,
+        })
+    }
+}

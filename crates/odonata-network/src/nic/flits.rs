@@ -1,0 +1,125 @@
+//! The NIC in front of a pipelined router: a flit per flit time, as long as there is a credit.
+//!
+//! A packet takes the next virtual channel of the terminal link, in turn, that has room for a flit.
+
+use super::Nics;
+use crate::fabric::Shared;
+use crate::features::HandlerContext;
+use crate::router::pipelined::Pipelined;
+use crate::statistics::Transmission;
+use crate::{FabricEvent, Notice, Payload};
+use odonata_engine::{NIL, Time};
+
+impl Nics {
+    /// Sends the next flit, if there is one, the link is free and the router has room.
+    pub(crate) fn serve_flits<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        pipelined: &Pipelined,
+        nic: u32,
+    ) -> Option<Notice> {
+        let now = ctx.now();
+        let number = shared.flow.links.ports + nic;
+        let cell = *self.lanes.get(nic);
+        let message = cell.queue.head;
+        if message == NIL && cell.flits == 0 {
+            return None;
+        }
+        let out = *shared.flow.port(number);
+        if out.free_at > now {
+            shared.flow.wake_up(ctx, number, out.free_at);
+            return None;
+        }
+        let link = shared.flow.link(number);
+        let head = cell.flits == 0;
+        let bytes = if head {
+            cell.unsent.min(shared.setup.params.packet) as u32
+        } else {
+            0
+        };
+        let flits = if head {
+            shared.setup.flits(bytes)
+        } else {
+            u32::from(cell.flits)
+        };
+        let vc = if head {
+            let room = pipelined.room(flits).max(1);
+            // From the one after the last on, around.
+            (cell.vc + 1..link.vcs)
+                .chain(0..(cell.vc + 1).min(link.vcs))
+                .find(|&vc| shared.flow.has_room::<C>(number, vc, room, now))
+        } else {
+            Some(cell.vc).filter(|&vc| shared.flow.has_room::<C>(number, vc, 1, now))
+        };
+        let Some(vc) = vc else {
+            if out.stalled_since == Time::NEVER {
+                shared.flow.edit_port::<C>(number).stalled_since = now;
+                shared.stats.stalled::<C>(number);
+            }
+            shared.flow.await_credits(ctx, number);
+            return None;
+        };
+        shared.flow.claim::<C>(number, vc, 1);
+        let free_at = now + link.flit;
+        let arrival = free_at + link.latency;
+        let last = flits == 1;
+        shared.flow.set_awaits_credit::<C>(number, false);
+        let port = shared.flow.edit_port::<C>(number);
+        port.free_at = free_at;
+        let since = std::mem::replace(&mut port.stalled_since, Time::NEVER);
+        let rate = C::EXTRAS.then(|| shared.setup.params.nic_rate(shared.flow.links.node(nic)));
+        let rate = rate.flatten();
+        if let (true, Some(rate)) = (head, rate) {
+            let earliest = now + rate.time_for(odonata_units::Bytes(u64::from(bytes)));
+            self.lanes.edit::<C>(nic).next_entry = earliest;
+        }
+        if last && rate.is_some() {
+            let earliest = self.lanes.get(nic).next_entry;
+            let port = shared.flow.edit_port::<C>(number);
+            port.free_at = port.free_at.max(earliest);
+        }
+        let sent = Transmission {
+            // All bytes of a packet are counted with its head.
+            packets: u64::from(head),
+            bytes,
+            busy: link.flit,
+        };
+        shared.stats.stall_ended::<C>(number, since, now);
+        shared.stats.transmitted::<C>(number, sent);
+        let mut notice = None;
+        if head {
+            let buffer = link.far + u32::from(vc);
+            let packet = shared.new_packet::<C>(message, (bytes, cell.unsent), (now, arrival), (&link, buffer), 0);
+            ctx.send(link.far_lp, arrival, FabricEvent::Head { packet, buffer }.into());
+            let mut queue = cell.queue;
+            let done = cell.unsent == u64::from(bytes);
+            let mut unsent = cell.unsent - u64::from(bytes);
+            if done {
+                queue.pop(&shared.messages);
+                unsent = if queue.is_empty() {
+                    0
+                } else {
+                    shared.messages.get(queue.head).bytes
+                };
+                notice = shared
+                    .messages
+                    .get(message)
+                    .notify_sent
+                    .then_some(Notice::Sent { message });
+            }
+            let nic = self.lanes.edit::<C>(nic);
+            (nic.queue, nic.unsent, nic.vc) = (queue, unsent, vc);
+            nic.waiting -= u32::from(done);
+        } else {
+            let buffer = link.far + u32::from(vc);
+            ctx.send(link.far_lp, arrival, FabricEvent::Flit { buffer }.into());
+        }
+        self.lanes.edit::<C>(nic).flits = (flits - 1) as u16;
+        if !last || !self.lanes.get(nic).queue.is_empty() {
+            let free_at = shared.flow.port(number).free_at;
+            shared.flow.wake_up(ctx, number, free_at);
+        }
+        notice
+    }
+}

@@ -1,0 +1,511 @@
+//! The remote congestion table: what routers know of the global ports of the other routers of their group.
+//!
+//! Every router publishes what there is to say of each of its global ports: its load ([`Knowledge::Global`]), or whether
+//! it is congested ([`Knowledge::Piggyback`]). Nothing of it is known for free:
+//!
+//! ```text
+//!   (k-1) I                  k I          k I + 1 ps + delay
+//! ────┼───────────────────────┼───────────────┼──────►
+//!      loads change ...        ^ published     ^ known to the group
+//! ```
+//!
+//! - A router publishes a picosecond after each multiple of the interval up to which one of its loads has changed, and says
+//!   only what is not as it was last published. Loads change when a packet comes and when a credit counts; where neither
+//!   happens there is no event, so that an idle network comes to its end, and so does one that stands still.
+//! - A publication counts the packets that came before its instant, and the credits that count by then: nothing that depends
+//!   on which of the instant's events came first. So one that was not needed has nothing to say.
+//! - What is published counts from its time on, for every event of that instant, as credits do. It costs its readers no
+//!   event: they look at what is known by now, or, in a cycle of a pipelined router, at what was known when the cycle began.
+//!   What is older than that, and only that, is forgotten. All routers of a group get to know the same at the same time, so
+//!   that a part keeps it once for all of its own.
+//! - Routers of other parts are told by value ([`RemoteLoad`]): one update per router that has nodes, as
+//!   nobody here knows where the other parts begin. A part takes the first and ignores the rest.
+
+use crate::FabricEvent;
+use crate::boundary::{RemoteLoad, RemoteUpdate};
+use crate::features::{HandlerContext, Uses};
+use crate::flow::{Flow, Links};
+use crate::params::{Knowledge, NetworkParams};
+use crate::router::pipelined::LAG;
+use crate::routing::Routing;
+use crate::settings::RouterModel;
+use odonata_engine::{NIL, Plain, Pool, Slot, Store, Time};
+use odonata_topology::{LinkClass, Peer};
+use std::ops::Range;
+
+/// The id of a router's publications among its wake-ups: before the cycles of pipelined routers.
+const PUBLISH: u32 = 0xefff_ffff;
+
+/// Follows the oldest report of a port that is kept, where there were others before it.
+const FORGOTTEN: u32 = NIL - 1;
+
+/// Whether there is a report in this place of a list.
+#[inline]
+fn is_kept(at: u32) -> bool {
+    at < FORGOTTEN
+}
+
+/// What is known of a port from `due` on.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Report {
+    due: Time,
+    /// Flits; or 1 for a congested port, else 0.
+    value: u32,
+    /// The one before, [`FORGOTTEN`], or [`NIL`] if this is the first of all.
+    older: u32,
+}
+
+impl Slot for Report {
+    #[inline]
+    fn next(&self) -> u32 {
+        self.older
+    }
+    #[inline]
+    fn set_next(&mut self, next: u32) {
+        self.older = next;
+    }
+}
+
+/// What has come to a port at an instant, and does not count for those who publish at it.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Fresh {
+    at: Time,
+    flits: u32,
+}
+
+/// What the routers of a part have published, and those of other parts in the groups that the part has routers of.
+/// Empty where nobody has a use for it.
+#[derive(Debug)]
+pub(crate) struct RemoteCongestion {
+    knowledge: Knowledge,
+    interval: Time,
+    delay: Time,
+    routers_of_a_group: u32,
+    /// The routers of the part, and the machine's number of the first port of the first group.
+    routers: Range<u32>,
+    first_port: u32,
+    /// Per port of the groups its newest report.
+    newest: Store<u32>,
+    reports: Pool<Report>,
+    /// Per router of the part when it publishes next, if that lies in the future.
+    next: Store<Time>,
+    /// Per own router port what came last; empty where routers are pipelined, whose flits leave in cycles, and those come after
+    /// the publications of their instant.
+    fresh: Store<Fresh>,
+    /// The global ports that lead somewhere, by own number, router by router, and where those of each router begin.
+    ports: Vec<u32>,
+    begins: Vec<u32>,
+    /// Routers with nodes in other parts: of the first group of this part, and of its last one.
+    before: Vec<u32>,
+    after: Vec<u32>,
+}
+odonata_engine::journalled!(RemoteCongestion {
+    newest,
+    reports,
+    next,
+    fresh
+});
+
+impl RemoteCongestion {
+    pub(crate) fn new(
+        links: &Links,
+        params: &NetworkParams,
+        routing: &Routing,
+        routers: Range<u32>,
+    ) -> RemoteCongestion {
+        let topology = routing.topology();
+        let mut table = RemoteCongestion {
+            knowledge: Knowledge::Local,
+            interval: Time::NEVER,
+            delay: Time::NEVER,
+            routers_of_a_group: u32::MAX,
+            routers: routers.clone(),
+            first_port: 0,
+            newest: Store::new(),
+            reports: Pool::new(),
+            next: Store::new(),
+            fresh: Store::new(),
+            ports: Vec::new(),
+            begins: Vec::new(),
+            before: Vec::new(),
+            after: Vec::new(),
+        };
+        let (Some(broadcast), Some(size)) = (params.knowledge.broadcast(), routing.routers_of_a_group()) else {
+            return table;
+        };
+        if routers.is_empty() {
+            return table;
+        }
+        let first = routers.start / size * size;
+        let end = ((routers.end - 1) / size + 1) * size;
+        let ports = topology.ports_of_routers(first..end);
+        table.knowledge = params.knowledge;
+        (table.interval, table.delay) = (broadcast.interval, broadcast.delay);
+        table.routers_of_a_group = size;
+        table.first_port = ports.start;
+        table.newest = Store::filled(ports.len(), NIL);
+        table.next = Store::filled(routers.len(), Time::ZERO);
+        if params.router != RouterModel::Pipelined {
+            let nothing = Fresh {
+                at: Time::ZERO,
+                flits: 0,
+            };
+            table.fresh = Store::filled(links.ports as usize, nothing);
+        }
+        for router in routers.clone() {
+            table.begins.push(table.ports.len() as u32);
+            let leads = |&port: &u32| {
+                topology.class(port) == LinkClass::Global && matches!(topology.peer(port), Peer::Router { .. })
+            };
+            let global = topology.ports_of(router).filter(leads);
+            table.ports.extend(global.map(|port| links.port(port)));
+        }
+        table.begins.push(table.ports.len() as u32);
+        let has_nodes = |&router: &u32| {
+            let mut ports = topology.ports_of(router);
+            ports.any(|port| matches!(topology.peer(port), Peer::Node(_)))
+        };
+        table.before = (first..routers.start).filter(has_nodes).collect();
+        table.after = (routers.end..end).filter(has_nodes).collect();
+        table
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        self.newest.memory() + self.reports.memory() + self.next.memory() + self.fresh.memory()
+    }
+
+    /// Whether anything is known of ports of other routers.
+    #[inline(always)]
+    pub(crate) fn is_on<U: Uses>(&self) -> bool {
+        U::EXTRAS && !self.next.is_empty()
+    }
+
+    /// The group size and the delay with which routers of a group tell each other something, if they do.
+    pub(crate) fn groups(&self) -> Option<(u32, Time)> {
+        self.is_on::<Plain>().then_some((self.routers_of_a_group, self.delay))
+    }
+
+    /// How congestion is told from load, if it is congestion that is known.
+    #[inline]
+    fn congestion(&self) -> Option<(f64, u64)> {
+        match self.knowledge {
+            Knowledge::Piggyback { factor, threshold, .. } => Some((factor, threshold)),
+            Knowledge::Local | Knowledge::Global { .. } => None,
+        }
+    }
+
+    /// Flits of load that are known of router port `port` of the machine at `now`; 0 unless loads are published.
+    #[inline]
+    pub(crate) fn load(&self, port: u32, now: Time) -> u32 {
+        match self.knowledge {
+            Knowledge::Global { .. } => self.known(port, now),
+            Knowledge::Local | Knowledge::Piggyback { .. } => 0,
+        }
+    }
+
+    /// Whether router port `port` of the machine is known to be congested at `now`.
+    #[inline]
+    pub(crate) fn is_congested(&self, port: u32, now: Time) -> bool {
+        matches!(self.knowledge, Knowledge::Piggyback { .. }) && self.known(port, now) != 0
+    }
+
+    /// Whether the own router port `port` is congested at `now`.
+    pub(crate) fn is_own_congested<M: Uses>(&self, flow: &mut Flow, port: u32, flit: u64, now: Time) -> bool {
+        let link = flow.link(port);
+        if link.class != LinkClass::Global || self.congestion().is_none() {
+            return false;
+        }
+        let router = flow.links.sender(port);
+        let mean = self.mean_load(router, |port| flow.load::<M>(port, now));
+        let load = flow.load::<M>(port, now);
+        self.exceeds(load, mean, flit)
+    }
+
+    /// Whether a load of so many flits is more than the mean allows.
+    #[inline]
+    fn exceeds(&self, load: u32, mean: f64, flit: u64) -> bool {
+        (self.congestion())
+            .is_some_and(|(factor, threshold)| u64::from(load) * flit > threshold && f64::from(load) > factor * mean)
+    }
+
+    /// The mean load of the global ports of `router`, in flits, each of which has a `load`.
+    fn mean_load(&self, router: u32, mut load: impl FnMut(u32) -> u32) -> f64 {
+        let places = self.places(router);
+        let count = places.len().max(1) as f64;
+        let sum: u64 = places.map(|place| u64::from(load(self.ports[place]))).sum();
+        sum as f64 / count
+    }
+
+    /// The load of the own port `port` as whoever publishes at `now` has it. Credits of this instant are only looked at: a cycle of
+    /// the same instant must not find them counted.
+    fn load_to_publish<M: Uses>(&self, flow: &mut Flow, port: u32, now: Time) -> u32 {
+        let load = flow.load::<M>(port, now - Time(1)) - flow.due_flits(port, now);
+        match self.fresh.is_empty() {
+            true => load,
+            false => {
+                load - Some(*self.fresh.get(port))
+                    .filter(|f| f.at == now)
+                    .map_or(0, |f| f.flits)
+            }
+        }
+    }
+
+    /// So many flits come to the own port `port` now.
+    #[inline]
+    fn note_fresh<M: Uses>(&mut self, port: u32, flits: u32, now: Time) {
+        if self.fresh.is_empty() {
+            return;
+        }
+        let fresh = self.fresh.edit::<M>(port);
+        if fresh.at != now {
+            *fresh = Fresh { at: now, flits: 0 };
+        }
+        fresh.flits += flits;
+    }
+
+    /// Where the global ports of `router` are.
+    #[inline]
+    fn places(&self, router: u32) -> Range<usize> {
+        let own = (router - self.routers.start) as usize;
+        self.begins[own] as usize..self.begins[own + 1] as usize
+    }
+
+    /// The latest report of `port` that counts at `now`. Changes nothing: how often somebody asks is of no account.
+    #[inline]
+    fn known(&self, port: u32, now: Time) -> u32 {
+        let mut at = *self.newest.get(port - self.first_port);
+        while is_kept(at) {
+            let report = self.reports.get(at);
+            if report.due <= now {
+                return report.value;
+            }
+            at = report.older;
+        }
+        assert!(at == NIL, "what was known of port {port} at {now:?} has been forgotten");
+        0
+    }
+
+    /// What was published last of `port`.
+    #[inline]
+    fn published(&self, port: u32) -> u32 {
+        match *self.newest.get(port - self.first_port) {
+            NIL => 0,
+            newest => self.reports.get(newest).value,
+        }
+    }
+
+    /// `value` is known of `port` from `due` on. Forgets what nobody can ask for any more when all events before `handled_before` are
+    /// handled: the next one may be a cycle, which asks for what was known when it began.
+    pub(crate) fn record<M: Uses>(&mut self, port: u32, due: Time, value: u32, handled_before: Time) {
+        let asked = handled_before.saturating_sub(LAG);
+        let place = port - self.first_port;
+        // Updates may come in any order: those that count later stand before it.
+        let mut later = NIL;
+        let mut at = *self.newest.get(place);
+        while is_kept(at) && self.reports.get(at).due > due {
+            (later, at) = (at, self.reports.get(at).older);
+        }
+        if is_kept(at) && self.reports.get(at).due == due {
+            return;
+        }
+        let slot = self.reports.allocate::<M>(Report { due, value, older: at });
+        match later {
+            NIL => *self.newest.edit::<M>(place) = slot,
+            later => self.reports.edit::<M>(later).older = slot,
+        }
+        let mut last = *self.newest.get(place);
+        while is_kept(last) && self.reports.get(last).due > asked {
+            last = self.reports.get(last).older;
+        }
+        if !is_kept(last) {
+            return;
+        }
+        let mut old = self.reports.get(last).older;
+        if is_kept(old) {
+            self.reports.edit::<M>(last).older = FORGOTTEN;
+        }
+        while is_kept(old) {
+            let older = self.reports.get(old).older;
+            self.reports.free::<M>(old);
+            old = older;
+        }
+    }
+
+    /// A load of `router` changes after `at`, now or later: asks for the first publication after it.
+    #[inline]
+    fn wake_up<C: HandlerContext>(&mut self, ctx: &mut C, router: u32, at: Time) {
+        let own = router - self.routers.start;
+        let pending = *self.next.get(own);
+        if pending > at && pending.0 - at.0 <= self.interval.0 {
+            return;
+        }
+        let multiple = at.0.div_ceil(self.interval.0).saturating_mul(self.interval.0);
+        let due = Time(multiple.saturating_add(1));
+        if pending > ctx.now_of(router) && pending <= due {
+            return;
+        }
+        *self.next.edit::<C>(own) = due;
+        ctx.wake_up(router, due, PUBLISH - router, FabricEvent::Publish.into());
+    }
+}
+
+impl RemoteCongestion {
+    /// So many flits join the load of the own router port `port` now: they count for who publishes later.
+    #[inline(always)]
+    pub(crate) fn load_grows<C: HandlerContext>(&mut self, ctx: &mut C, links: &Links, port: u32, flits: u32) {
+        if self.is_on::<C>() {
+            let link = links.get(port);
+            if link.class == LinkClass::Global {
+                self.note_fresh::<C>(port, flits, ctx.now());
+                self.wake_up(ctx, links.sender(port), ctx.now());
+            }
+        }
+    }
+
+    /// A credit of the own router port `port` will count from `due` on: for who publishes then, or later.
+    #[inline(always)]
+    pub(crate) fn load_falls<C: HandlerContext>(&mut self, ctx: &mut C, links: &Links, port: u32, due: Time) {
+        if self.is_on::<C>() {
+            let link = links.get(port);
+            if link.class == LinkClass::Global {
+                self.wake_up(ctx, links.sender(port), due - Time(1));
+            }
+        }
+    }
+
+    /// `router` publishes what has changed since it last did, for routers of other parts in `updates`. A flit has so many
+    /// bytes.
+    pub(crate) fn publish<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        flow: &mut Flow,
+        flit: u64,
+        updates: &mut Vec<(u32, Time, RemoteUpdate)>,
+        router: u32,
+    ) {
+        let now = ctx.now();
+        let due = Time(now.0.saturating_add(self.delay.0));
+        let mean = match self.congestion() {
+            Some(_) => self.mean_load(router, |port| self.load_to_publish::<C>(flow, port, now)),
+            None => 0.0,
+        };
+        let mut next = Time::NEVER;
+        for place in self.places(router) {
+            let port = self.ports[place];
+            let load = self.load_to_publish::<C>(flow, port, now);
+            let value = match self.congestion() {
+                Some(_) => u32::from(self.exceeds(load, mean, flit)),
+                None => load,
+            };
+            let number = flow.links.number(port);
+            if value != self.published(number) {
+                self.record::<C>(number, due, value, ctx.handled_before());
+                self.tell_other_parts(updates, router, due, RemoteLoad { port: number, value });
+            }
+            if let Some(credit) = flow.earliest_credit(port, now) {
+                next = next.min(credit);
+            }
+        }
+        if next != Time::NEVER {
+            self.wake_up(ctx, router, next - Time(1));
+        }
+    }
+
+    /// Tells the routers of the group of `router` that are in other parts.
+    fn tell_other_parts(&self, updates: &mut Vec<(u32, Time, RemoteUpdate)>, router: u32, due: Time, load: RemoteLoad) {
+        let (size, routers) = (self.routers_of_a_group, &self.routers);
+        let group = router / size;
+        let told = |&to: &u32| (to, due, RemoteUpdate::Load(load));
+        if group == routers.start / size {
+            updates.extend(self.before.iter().map(told));
+        }
+        if group == (routers.end - 1) / size {
+            updates.extend(self.after.iter().map(told));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use odonata_engine::Plain;
+
+    /// A table of one port.
+    fn table() -> RemoteCongestion {
+        RemoteCongestion {
+            knowledge: Knowledge::Local,
+            interval: Time(10),
+            delay: Time(25),
+            routers_of_a_group: 1,
+            routers: 0..1,
+            first_port: 7,
+            newest: Store::filled(1, NIL),
+            reports: Pool::new(),
+            next: Store::filled(1, Time::ZERO),
+            fresh: Store::new(),
+            ports: vec![0],
+            begins: vec![0, 1],
+            before: Vec::new(),
+            after: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_report_counts_from_its_time_on_and_until_the_next_one() {
+        let mut table = table();
+        for (due, value) in [(100, 5), (110, 6), (130, 0)] {
+            table.record::<Plain>(7, Time(due), value, Time(80));
+        }
+        for (now, value) in [(99, 0), (100, 5), (109, 5), (110, 6), (129, 6), (130, 0), (1_000, 0)] {
+            assert_eq!(table.known(7, Time(now)), value, "at {now}");
+        }
+        assert_eq!(table.published(7), 0);
+    }
+
+    #[test]
+    fn reports_may_come_in_any_order_and_more_than_once() {
+        let mut table = table();
+        for (due, value) in [(110, 6), (100, 5), (130, 9), (100, 5), (120, 7), (130, 9), (110, 6)] {
+            table.record::<Plain>(7, Time(due), value, Time(80));
+        }
+        assert_eq!(table.reports.live(), 4);
+        for (now, value) in [(99, 0), (100, 5), (110, 6), (120, 7), (130, 9)] {
+            assert_eq!(table.known(7, Time(now)), value, "at {now}");
+        }
+    }
+
+    /// A cycle asks for what was known when it began, [`LAG`] before its event, whatever is posted in between.
+    #[test]
+    fn what_a_cycle_of_the_same_instant_asks_for_is_kept() {
+        let mut table = table();
+        for (due, value, now) in [(100, 5, 80), (110, 6, 90), (120, 7, 100), (130, 8, 110), (140, 9, 120)] {
+            table.record::<Plain>(7, Time(due), value, Time(now));
+            let before = if now < 101 { 0 } else { value - 3 };
+            assert_eq!(table.known(7, Time(now) - LAG), before, "a cycle at {now}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "has been forgotten")]
+    fn nobody_gets_an_answer_from_what_has_been_forgotten() {
+        let mut table = table();
+        for (due, now) in [(100, 80), (110, 90), (120, 111)] {
+            table.record::<Plain>(7, Time(due), 1, Time(now));
+        }
+        table.known(7, Time(109));
+    }
+
+    /// Between a publication and its time lie delay / interval others.
+    #[test]
+    fn what_nobody_can_ask_for_is_forgotten() {
+        let mut table = table();
+        for k in 0..1_000_u32 {
+            let now = Time(10 * u64::from(k) + 1);
+            table.record::<Plain>(7, now + table.delay, k, now);
+            assert!(table.reports.live() <= 4, "{} after {k}", table.reports.live());
+            if k > 3 {
+                assert_eq!(table.known(7, now), k - 3);
+            }
+        }
+    }
+}

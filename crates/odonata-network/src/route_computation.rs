@@ -1,0 +1,258 @@
+//! Route computation: what a routing sees of a router, and what it decides upon a packet.
+
+use crate::Payload;
+use crate::fabric::{Setup, Shared};
+use crate::features::Uses;
+use crate::flow::Flow;
+use crate::packet::{Packet, VcTerms};
+use crate::remote_congestion::RemoteCongestion;
+use crate::router::VcAvailability;
+use crate::routing::{Choice, Decision, Header, NOWHERE, Path, Routing};
+use crate::settings::Arbitration;
+use odonata_engine::random::Purpose;
+use odonata_engine::{RangeStore, Stream, Time};
+use odonata_units::SplitMix64;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The routing, and the random streams that its choices draw from, one per router.
+#[derive(Debug)]
+pub(crate) struct RouteComputation {
+    pub(crate) routing: Arc<Routing>,
+    random: RangeStore<Stream>,
+}
+odonata_engine::journalled!(RouteComputation { random });
+
+impl RouteComputation {
+    pub(crate) fn new(routing: Arc<Routing>, routers: Range<u32>, seed: u64) -> RouteComputation {
+        let stream = |router| Stream::new(seed, u64::from(router), Purpose::Routing);
+        RouteComputation {
+            routing,
+            random: RangeStore::with(routers, stream),
+        }
+    }
+
+    /// The logical process that node `node` belongs to.
+    #[inline]
+    pub(crate) fn process_of(&self, node: u32) -> u32 {
+        self.routing.topology().node_router(node)
+    }
+}
+
+/// Answers a routing's questions from the state of the router's ports.
+struct View<'a, M, A> {
+    setup: &'a Setup,
+    flow: &'a mut Flow,
+    random: &'a mut RangeStore<Stream>,
+    remote: &'a RemoteCongestion,
+    available: &'a A,
+    router: u32,
+    now: Time,
+    /// Flits of the packet that is decided upon.
+    flits: u32,
+    /// Its traffic class.
+    class: u8,
+    repeatable: Option<RepeatableDraws>,
+    mode: std::marker::PhantomData<M>,
+}
+
+/// Draws that are the same whenever a packet is decided upon again at the same router: an idle wake-up must
+/// change nothing.
+#[derive(Clone, Copy)]
+struct RepeatableDraws(SplitMix64);
+
+impl RepeatableDraws {
+    fn new(seed: u64, router: u32, packet: &Packet) -> RepeatableDraws {
+        let mut lot = SplitMix64(seed ^ packet.injected.0.rotate_left(17) ^ u64::from(packet.header.target) << 32);
+        lot.next_u64();
+        lot.0 ^= u64::from(router);
+        RepeatableDraws(lot)
+    }
+
+    fn below(&mut self, n: u32) -> u32 {
+        (((self.0.next_u64() >> 32) * u64::from(n)) >> 32) as u32
+    }
+}
+
+impl<M: Uses, A> View<'_, M, A> {
+    /// The load of router port `port` of the machine.
+    fn load(&mut self, port: u32) -> u64 {
+        let port = self.flow.links.port(port);
+        u64::from(self.flow.load::<M>(port, self.now)) * self.setup.params.flit
+    }
+
+    /// What is known of the load of `path`.
+    fn path_load(&mut self, path: Path) -> u64 {
+        let beyond = match path.remote {
+            NOWHERE => 0,
+            remote => u64::from(self.remote.load(remote, self.now)) * self.setup.params.flit,
+        };
+        self.load(path.port) + beyond
+    }
+
+    /// Whether the global port that `path` goes over in this group is known to be congested.
+    fn is_congested(&mut self, path: Path) -> bool {
+        match path.remote {
+            NOWHERE => {
+                let port = self.flow.links.port(path.port);
+                (self.remote).is_own_congested::<M>(self.flow, port, self.setup.params.flit, self.now)
+            }
+            remote => self.remote.is_congested(remote, self.now),
+        }
+    }
+}
+
+impl<M: Uses, A: VcAvailability> Choice for View<'_, M, A> {
+    fn pick(&mut self, n: u32) -> u32 {
+        if let Some(state) = &mut self.repeatable {
+            return state.below(n);
+        }
+        self.random.edit::<M>(self.router).below(n)
+    }
+
+    fn lighter(&mut self, a: u32, b: u32) -> bool {
+        self.load(a) < self.load(b)
+    }
+
+    fn lighter_path(&mut self, a: Path, b: Path) -> bool {
+        if !self.remote.is_on::<M>() {
+            return self.lighter(a.port, b.port);
+        }
+        let mut weight = |path| (self.is_congested(path), self.path_load(path));
+        weight(a) < weight(b)
+    }
+
+    fn knows_beyond(&self) -> bool {
+        self.remote.is_on::<M>()
+    }
+
+    fn divert(&mut self, minimal: Path, other: Path) -> bool {
+        if self.remote.is_on::<M>() && self.is_congested(minimal) {
+            return true;
+        }
+        let (m, o) = (self.path_load(minimal), self.path_load(other));
+        self.setup.params.detour.decide((m, minimal.hops), (o, other.hops))
+    }
+
+    fn room(&mut self, port: u32, level: u8) -> bool {
+        let port = self.flow.links.port(port);
+        let class = self.flow.link(port).class;
+        let vcs = self.setup.vcs.of(class, level, self.class);
+        (self.available).has_free_vc::<M>(self.flow, port, vcs, self.flits, self.now)
+    }
+}
+
+impl<P: Payload> Shared<P> {
+    /// Routes `packet`, of so many `flits`, at `router`: the own number of its output port, the virtual channel that it asks for,
+    /// see [`channel`](Self::channel), and on what terms it waits if it has to. It is at so many more routers.
+    #[inline(always)]
+    pub(crate) fn route<M: Uses>(
+        &mut self,
+        available: &impl VcAvailability,
+        router: u32,
+        packet: (u32, u16),
+        flits: u32,
+        now: Time,
+    ) -> (u32, u8, VcTerms) {
+        let decision = self.decide_once::<M>(available, router, packet, flits, now);
+        let port = self.flow.links.port(decision.port);
+        let class = match M::CONTROL {
+            true => self.packets.get(packet.0).class,
+            false => 0,
+        };
+        (port, self.channel(port, decision.level, class), VcTerms::of(&decision))
+    }
+
+    /// Decides for `packet` at `router` for good: it has the header behind the port from now on, and has been at `hops` more
+    /// routers.
+    // Not compiled into its callers, as many as there are, and what it returns fits into a register.
+    #[inline(never)]
+    pub(crate) fn decide_once<M: Uses>(
+        &mut self,
+        available: &impl VcAvailability,
+        router: u32,
+        (packet, hops): (u32, u16),
+        flits: u32,
+        now: Time,
+    ) -> Decision {
+        let (decision, header) = self.decide::<M>(available, router, packet, flits, now);
+        let p = self.packets.edit::<M>(packet);
+        p.header = header;
+        p.hops = p.hops.saturating_add(hops);
+        decision
+    }
+
+    /// The decision of the routing for `packet` at `router`, and the header behind the port.
+    #[inline(always)]
+    pub(crate) fn decide<M: Uses>(
+        &mut self,
+        available: &impl VcAvailability,
+        router: u32,
+        packet: u32,
+        flits: u32,
+        now: Time,
+    ) -> (Decision, Header) {
+        let p = self.packets.get(packet);
+        let mut header = p.header;
+        let seed = self.setup.params.seed;
+        let mut view = View::<M, _> {
+            setup: &self.setup,
+            flow: &mut self.flow,
+            random: &mut self.routes.random,
+            remote: &self.remote,
+            available,
+            router,
+            now,
+            flits,
+            class: p.class,
+            repeatable: (available.decides_again()).then(|| RepeatableDraws::new(seed, router, p)),
+            mode: std::marker::PhantomData,
+        };
+        let decision = self.routes.routing.decide(router, &mut header, &mut view);
+        (decision, header)
+    }
+
+    /// The virtual channel of `level` on router port `port` that a packet of traffic class `class` asks for. Where whoever comes
+    /// first goes first, that is for good: of several the one for which nobody waits, then the one with the most room. Else the
+    /// first, which stands for all of them.
+    #[inline(always)]
+    fn channel(&self, port: u32, level: u8, class: u8) -> u8 {
+        let first = self.setup.vcs.first(self.flow.class(port), level, class);
+        if !self.setup.vcs.are_several() || self.setup.params.arbitration != Arbitration::FirstCome {
+            return first;
+        }
+        self.emptiest(port, level, class)
+    }
+
+    /// The virtual channel of `level` for which nobody waits, and of those the one with the most room.
+    #[inline(never)]
+    fn emptiest(&self, port: u32, level: u8, class: u8) -> u8 {
+        let link = self.flow.link(port);
+        let span = self.setup.vcs.of(link.class, level, class);
+        let state = |vc: &u8| {
+            let cell = self.flow.vc(link.first_vc + u32::from(*vc));
+            (!cell.queue.is_empty(), !cell.overflow.is_empty(), cell.used)
+        };
+        span.clone().min_by_key(state).unwrap_or(span.start)
+    }
+
+    /// Of the channels of router port `port` for which `asked` stands, the one with the most room, if `flits` fit into it.
+    #[inline(always)]
+    pub(crate) fn room_for<M: Uses>(&mut self, port: u32, asked: u8, flits: u32, now: Time) -> Option<u8> {
+        let alone = !self.setup.vcs.are_several() || self.setup.params.arbitration == Arbitration::FirstCome;
+        if alone || self.setup.vcs.end(self.flow.class(port), asked) == asked + 1 {
+            return self.flow.has_room::<M>(port, asked, flits, now).then_some(asked);
+        }
+        self.roomiest::<M>(port, asked, flits, now)
+    }
+
+    #[inline(never)]
+    fn roomiest<M: Uses>(&mut self, port: u32, asked: u8, flits: u32, now: Time) -> Option<u8> {
+        self.flow.count_credits::<M>(port, now);
+        let link = self.flow.link(port);
+        let used = |vc: u8| self.flow.vc(link.first_vc + u32::from(vc)).used;
+        let span = asked..self.setup.vcs.end(link.class, asked);
+        span.min_by_key(|&vc| used(vc))
+            .filter(|&vc| used(vc) + flits <= link.capacity)
+    }
+}

@@ -1,0 +1,371 @@
+//! The arbiter of an output: whose packet goes next among those that ask for it.
+//!
+//! Requests for a virtual channel of an output stand in a line. Where whoever comes first goes first, it is a queue. Else
+//! requests of one input port form a queue (a virtual output queue: inside it nobody overtakes), and the line is one of
+//! inputs, which compete by the first of each (W. Dally, B. Towles, "Principles and practices of interconnection networks",
+//! 2004, chapter 18):
+//!
+//! - **round robin**: the next input port after the one that was served last. Under overload every port gets the same share of
+//!   the output, however large its buffer is; in a chain of `n` mergers the farthest source gets 2^-n;
+//! - **age**: the packet that was created first, of whichever input (D. Abts, D. Weisser, "Age-based packet arbitration in
+//!   large-radix k-ary n-cubes", SC 2007). Under overload every source gets the same, however far away it is;
+//! - **lowest first**: the lowest input port.
+//!
+//! ```text
+//! line   head -> input 2 -> input 5 -> input 7 (tail) -> head        round, in the order of input ports
+//!                  |          |          |
+//!                 p p p       p         p p                         the last of each stands in the line, the first is behind it
+//! ```
+//!
+//! A round starts with whose turn it is when they come, so that most often the first and the last of a line tell who is next.
+
+use crate::packet::{Packet, VcTerms};
+use crate::settings::Arbitration;
+use odonata_engine::{List, Mode, NIL, Pool, Time};
+
+/// Before any input port: nobody has been served.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+/// The arbiters of all outputs of a part; their state is in the lines and ports.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arbiter {
+    arbitration: Arbitration,
+    /// Whether an input port has a queue in a line, linked by [`Packet::next`]. If not, that link is somebody else's, and every
+    /// request stands in the line itself.
+    queues: bool,
+}
+
+/// A request whose turn it is in its line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    pub(crate) packet: u32,
+    /// How it compares with those of other lines of the output: the least goes first; equal ones, by virtual channel.
+    pub(crate) rank: (u64, u64),
+    /// What stands for it in the line: the last of its queue; and what stands before that.
+    place: u32,
+    before: u32,
+}
+
+/// The input port by which `packet` came, as the number of its first buffer: ports are in the order of these.
+#[inline]
+pub(crate) fn input_port(packet: &Packet) -> u32 {
+    packet.buffer - u32::from(packet.vc)
+}
+
+/// How long after the turn of `last` that of `input` comes.
+#[inline]
+fn turns(input: u32, last: u32) -> u32 {
+    input.wrapping_sub(last).wrapping_sub(1)
+}
+
+impl Arbiter {
+    pub(crate) fn new(arbitration: Arbitration, queues: bool) -> Arbiter {
+        Arbiter {
+            arbitration,
+            queues: queues && arbitration != Arbitration::FirstCome,
+        }
+    }
+
+    /// Whether requests are served in the order in which they came.
+    #[inline(always)]
+    pub(crate) fn is_first_come(self) -> bool {
+        self.arbitration == Arbitration::FirstCome
+    }
+
+    /// The arbitration.
+    #[inline(always)]
+    pub(crate) fn arbitration(self) -> Arbitration {
+        self.arbitration
+    }
+
+    /// Whose turn counts as the last one, if `served` was served last.
+    #[inline]
+    fn last(self, served: u32) -> u32 {
+        match self.arbitration {
+            Arbitration::LowestFirst => NOBODY,
+            _ => served,
+        }
+    }
+
+    /// The order of one line alone, for outputs where every line has its own: after who was served last comes the next of it.
+    #[inline]
+    pub(crate) fn own_order(self, packets: &Pool<Packet>, line: List) -> u32 {
+        match line.head {
+            NIL => NOBODY,
+            head => input_port(packets.get(head)).wrapping_sub(1),
+        }
+    }
+
+    /// `packet` joins `line`, the input port `served` having been served last at the output.
+    #[inline]
+    pub(crate) fn join<M: Mode>(self, packets: &mut Pool<Packet>, line: &mut List, packet: u32, served: u32) {
+        if self.is_first_come() {
+            if line.tail != NIL {
+                packets.edit::<M>(line.tail).next_waiting = packet;
+            }
+            packets.edit::<M>(packet).next_waiting = NIL;
+            line.tail = packet;
+            if line.head == NIL {
+                line.head = packet;
+            }
+            return;
+        }
+        if line.head == NIL {
+            let p = packets.edit::<M>(packet);
+            p.next_waiting = packet;
+            if self.queues {
+                p.next = packet;
+            }
+            (line.head, line.tail) = (packet, packet);
+            return;
+        }
+        self.join_round::<M>(packets, line, packet, self.last(served));
+    }
+
+    /// `packet` joins a line that is not empty.
+    fn join_round<M: Mode>(self, packets: &mut Pool<Packet>, line: &mut List, packet: u32, last: u32) {
+        let input = |packets: &Pool<Packet>, at: u32| input_port(packets.get(at));
+        let (own, start) = (input(packets, packet), input(packets, line.head));
+        // The last of those that do not come after it in the round.
+        let (mut before, mut at) = (line.tail, line.tail);
+        if own.wrapping_sub(start) <= input(packets, line.tail).wrapping_sub(start) {
+            at = line.head;
+            while at != line.tail {
+                let next = packets.get(at).next_waiting;
+                if input(packets, next).wrapping_sub(start) > own.wrapping_sub(start) {
+                    break;
+                }
+                (before, at) = (at, next);
+            }
+        }
+        let stands = *packets.get(at);
+        if self.queues && input_port(&stands) == own {
+            // The new last one of its queue stands for it.
+            let alone = stands.next_waiting == at;
+            packets.edit::<M>(at).next = packet;
+            let p = packets.edit::<M>(packet);
+            p.next = stands.next;
+            p.next_waiting = if alone { packet } else { stands.next_waiting };
+            if !alone {
+                packets.edit::<M>(before).next_waiting = packet;
+            }
+            if line.head == at {
+                line.head = packet;
+            }
+            if line.tail == at {
+                line.tail = packet;
+            }
+            return;
+        }
+        let p = packets.edit::<M>(packet);
+        p.next_waiting = stands.next_waiting;
+        if self.queues {
+            p.next = packet;
+        }
+        packets.edit::<M>(at).next_waiting = packet;
+        if at == line.tail {
+            // Between the last and the first: it begins the round if its turn comes sooner, and it is the first of its input.
+            if input_port(&stands) != own && turns(own, last) < turns(start, last) {
+                line.head = packet;
+            } else {
+                line.tail = packet;
+            }
+        }
+    }
+
+    /// The first packet of the queue that `place` stands for.
+    #[inline]
+    fn first(self, packets: &Pool<Packet>, place: u32) -> u32 {
+        if self.queues { packets.get(place).next } else { place }
+    }
+
+    /// The request of `line`, which is not empty, whose turn it is, the input port `served` having been served last at the
+    /// output.
+    #[inline]
+    pub(crate) fn next(self, packets: &Pool<Packet>, line: List, served: u32) -> Turn {
+        match self.arbitration {
+            Arbitration::FirstCome => Turn {
+                packet: line.head,
+                rank: (0, 0),
+                place: line.head,
+                before: NIL,
+            },
+            Arbitration::Age => self
+                .oldest(packets, line, |_| true)
+                .unwrap_or_else(|| unreachable!("a line of nobody")),
+            Arbitration::RoundRobin | Arbitration::LowestFirst => {
+                let last = self.last(served);
+                let wait = |at: u32| turns(input_port(packets.get(at)), last);
+                let (mut before, mut at) = (line.tail, line.head);
+                let mut least = wait(at);
+                // Numbers rise along a round, but for one fall, behind which it begins.
+                if line.head != line.tail && least > wait(line.tail) {
+                    loop {
+                        let next = packets.get(at).next_waiting;
+                        let this = wait(next);
+                        (before, at) = (at, next);
+                        if this < least || at == line.tail {
+                            least = this;
+                            break;
+                        }
+                        least = this;
+                    }
+                }
+                Turn {
+                    packet: self.first(packets, at),
+                    rank: (u64::from(least), 0),
+                    place: at,
+                    before,
+                }
+            }
+        }
+    }
+
+    /// The request of `line` whose turn it is among those that `may` be taken.
+    #[cold]
+    pub(crate) fn next_of(
+        self,
+        packets: &Pool<Packet>,
+        line: List,
+        served: u32,
+        may: impl Fn(&Packet) -> bool,
+    ) -> Option<Turn> {
+        if self.arbitration == Arbitration::Age {
+            return self.oldest(packets, line, may);
+        }
+        let last = self.last(served);
+        let mut best: Option<Turn> = None;
+        self.go_round(packets, line, |before, at| {
+            let packet = self.first(packets, at);
+            let p = packets.get(packet);
+            let rank = match self.arbitration {
+                Arbitration::FirstCome => 0,
+                _ => u64::from(turns(input_port(p), last)),
+            };
+            if may(p) && best.is_none_or(|best| rank < best.rank.0) {
+                best = Some(Turn {
+                    packet,
+                    rank: (rank, 0),
+                    place: at,
+                    before,
+                });
+            }
+        });
+        best
+    }
+
+    /// The one that was created first; of several, that which was sent first by its node, then that of the lowest input port.
+    fn oldest(self, packets: &Pool<Packet>, line: List, may: impl Fn(&Packet) -> bool) -> Option<Turn> {
+        let mut best: Option<(Turn, u32)> = None;
+        self.go_round(packets, line, |before, at| {
+            let packet = self.first(packets, at);
+            let p = packets.get(packet);
+            let (rank, input) = (age(p), input_port(p));
+            if may(p) && best.is_none_or(|(best, lowest)| (rank, input) < (best.rank, lowest)) {
+                let turn = Turn {
+                    packet,
+                    rank,
+                    place: at,
+                    before,
+                };
+                best = Some((turn, input));
+            }
+        });
+        best.map(|(turn, _)| turn)
+    }
+
+    /// Whether `packet`, which would have to wait on these terms, comes before all that it would wait behind in `line`: those that
+    /// have found no room are passed by it.
+    #[cold]
+    pub(crate) fn is_first(
+        self,
+        packets: &Pool<Packet>,
+        line: List,
+        (packet, terms): (u32, VcTerms),
+        served: u32,
+    ) -> bool {
+        let last = self.last(served);
+        let own = packets.get(packet);
+        let mut first = true;
+        self.go_round(packets, line, |_, at| {
+            let other = packets.get(self.first(packets, at));
+            if other.terms.bubble() && !terms.bubble() {
+                return;
+            }
+            let (input, its) = (input_port(own), input_port(other));
+            first &= match self.arbitration {
+                Arbitration::FirstCome => false,
+                Arbitration::Age if self.queues && input == its => false,
+                Arbitration::Age => (age(own), input) < (age(other), its),
+                Arbitration::RoundRobin | Arbitration::LowestFirst => turns(input, last) < turns(its, last),
+            };
+        });
+        first
+    }
+
+    /// Calls `see` with all that stand in `line`, and what stands before each.
+    #[inline]
+    fn go_round(self, packets: &Pool<Packet>, line: List, mut see: impl FnMut(u32, u32)) {
+        let (mut before, mut at) = (if self.is_first_come() { NIL } else { line.tail }, line.head);
+        while at != NIL {
+            see(before, at);
+            if at == line.tail {
+                break;
+            }
+            (before, at) = (at, packets.get(at).next_waiting);
+        }
+    }
+
+    /// The request whose turn it is leaves its line.
+    #[inline]
+    pub(crate) fn leave<M: Mode>(self, packets: &mut Pool<Packet>, line: &mut List, turn: Turn) {
+        let Turn {
+            packet, place, before, ..
+        } = turn;
+        let next = packets.get(place).next_waiting;
+        if self.is_first_come() {
+            match before {
+                NIL => line.head = next,
+                _ => packets.edit::<M>(before).next_waiting = next,
+            }
+            if line.tail == packet {
+                line.tail = before;
+            }
+            return;
+        }
+        if place != packet {
+            // Others of its queue are left; their turn comes after all others.
+            let second = packets.get(packet).next;
+            packets.edit::<M>(place).next = second;
+            (line.head, line.tail) = (next, place);
+        } else if next == place {
+            *line = List::EMPTY;
+        } else {
+            packets.edit::<M>(before).next_waiting = next;
+            (line.head, line.tail) = (next, before);
+        }
+    }
+
+    /// Calls `see` with all packets of `line`, input by input.
+    pub(crate) fn each(self, packets: &Pool<Packet>, line: List, mut see: impl FnMut(u32)) {
+        self.go_round(packets, line, |_, place| {
+            if !self.queues {
+                see(place);
+                return;
+            }
+            let mut at = packets.get(place).next;
+            while at != place {
+                see(at);
+                at = packets.get(at).next;
+            }
+            see(place);
+        });
+    }
+}
+
+/// How old a packet is, the oldest first.
+#[inline]
+pub(crate) fn age(packet: &Packet) -> (u64, u64) {
+    let (Time(created), Time(injected)) = (packet.created, packet.injected);
+    (created, injected)
+}

@@ -1,0 +1,595 @@
+//! The input-queued virtual-channel router.
+//!
+//! Packets wait in the buffer of their input port and virtual channel, and hold its space until their
+//! tail has left. With virtual output queues every packet competes for its output; with FIFOs the head
+//! alone is routed and competes, and its successor when its tail has left. Every buffer has read ports
+//! enough (full input speed-up), so a packet waits for nothing inside the router but the output and a
+//! credit for all of it. An output takes the packet of the input port whose turn it is, or the oldest one
+//! ([`Arbiter`]); where whoever comes first goes first, it takes virtual channels in turn, and inside one the request that came
+//! first. Where there are several traffic classes, an output first takes the class whose turn it is
+//! ([`ClassScheduler`](crate::control::ClassScheduler)), then arbitrates among the packets of that class.
+//!
+//! A virtual channel is asked for by the packet whose turn it is in its line, and by nobody else: while that one finds no room,
+//! smaller ones do not pass it by.
+
+use super::WholePackets;
+use super::arbiter::{Arbiter, input_port};
+use crate::fabric::{Setup, Shared, has_fifos};
+use crate::features::{HandlerContext, Uses};
+use crate::flow::{Links, OutPort};
+use crate::packet::{Packet, VcTerms};
+use crate::params::NetworkParams;
+use crate::settings::Arbitration;
+use crate::{FabricEvent, Payload};
+use odonata_engine::{List, Store, Time};
+
+/// Distinguishes the wake-ups of input buffers from those of ports.
+const INPUT: u32 = 1 << 31;
+
+/// Where ports wait for FIFOs ([`heads_first`]), their wake-ups have ids after those of input buffers: the next packet of the FIFO
+/// that was served last competes with the others.
+pub(crate) const PORTS_LAST: u32 = 3 << 30;
+
+/// Whether a FIFO moves up before ports choose, at the same instant. If not, two that compete take turns whatever the shares of
+/// their classes or the age of their packets. Where whoever comes first goes first, the next head comes last anyway.
+pub(crate) fn heads_first(params: &NetworkParams) -> bool {
+    params.classes.count() > 1 || params.arbitration != Arbitration::FirstCome
+}
+
+/// One virtual channel of an input port, where input queues are FIFOs.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct InBuffer {
+    /// When the tail of the last packet that was read has left.
+    read_until: Time,
+    /// Packets whose head is here and that are not yet being read.
+    pub(crate) fifo: List,
+    /// Flits of these.
+    flits: u32,
+    /// Whether the first of them has been routed and waits for its output.
+    requested: bool,
+}
+
+impl InBuffer {
+    const EMPTY: InBuffer = InBuffer {
+        read_until: Time::ZERO,
+        fifo: List::EMPTY,
+        flits: 0,
+        requested: false,
+    };
+}
+
+/// The input buffers of input-queued routers; with virtual output queues there is nothing to know of them.
+#[derive(Debug)]
+pub(crate) struct InputQueued {
+    /// Whether only the heads of input buffers compete.
+    fifo: bool,
+    arbiter: Arbiter,
+    buffers: Store<InBuffer>,
+}
+odonata_engine::journalled!(InputQueued { buffers });
+
+impl InputQueued {
+    pub(crate) fn new(params: &NetworkParams, links: &Links) -> InputQueued {
+        let fifo = has_fifos(params);
+        let buffers = if fifo { links.buffers as usize } else { 0 };
+        InputQueued {
+            fifo,
+            arbiter: arbiter(params),
+            buffers: Store::filled(buffers, InBuffer::EMPTY),
+        }
+    }
+
+    /// Whether only the heads of input buffers compete.
+    #[inline(always)]
+    pub(crate) fn has_fifos<U: Uses>(&self) -> bool {
+        U::EXTRAS && self.fifo
+    }
+
+    /// Bytes of a FIFO.
+    pub(crate) const OF_A_FIFO: usize = size_of::<InBuffer>();
+
+    pub(crate) fn memory(&self) -> usize {
+        self.buffers.memory()
+    }
+
+    /// The FIFOs, by input buffer; none with virtual output queues.
+    pub(crate) fn fifos(&self) -> impl Iterator<Item = List> + '_ {
+        self.buffers.iter().map(|buffer| buffer.fifo)
+    }
+
+    /// The head of `packet` has come through the pipeline of `router`.
+    #[inline]
+    pub(crate) fn arrive<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        router: u32,
+        packet: u32,
+    ) {
+        if !self.has_fifos::<C>() {
+            self.request(ctx, shared, router, (packet, 1), false);
+            return;
+        }
+        let buffer = shared.packets.get(packet).buffer;
+        let input = *self.buffers.get(buffer);
+        if input.fifo.is_empty() && input.read_until <= ctx.now() {
+            self.request(ctx, shared, router, (packet, 1), false);
+            return;
+        }
+        shared.count_hop::<C>(packet);
+        if shared.flow.is_blamed::<C>() {
+            let owner = shared.packets.get(packet).traffic;
+            shared.flow.join_input::<C>(buffer, owner, ctx.now());
+        }
+        self.push_input::<C>(shared, packet, buffer);
+        if input.fifo.is_empty() {
+            ctx.wake_up(
+                router,
+                input.read_until,
+                INPUT | buffer,
+                FabricEvent::Input { buffer }.into(),
+            );
+        }
+    }
+
+    fn push_input<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, packet: u32, buffer: u32) {
+        let mut fifo = self.buffers.get(buffer).fifo;
+        fifo.push::<M, _>(&mut shared.packets, packet);
+        let flits = shared.setup.flits(shared.packets.get(packet).bytes);
+        let input = self.buffers.edit::<M>(buffer);
+        input.fifo = fifo;
+        input.flits += flits;
+    }
+
+    /// The tail of the last packet read from `buffer` has left: its next head may compete.
+    pub(crate) fn next_head<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        router: u32,
+        buffer: u32,
+    ) {
+        let input = *self.buffers.get(buffer);
+        if input.fifo.is_empty() || input.requested || input.read_until > ctx.now() {
+            return;
+        }
+        if shared.flow.is_blamed::<C>() {
+            let owner = shared.packets.get(input.fifo.head).traffic;
+            shared.flow.leave_input::<C>(buffer, owner, ctx.now());
+        }
+        self.request(ctx, shared, router, (input.fifo.head, 0), true);
+    }
+
+    /// Routes the head of a buffer, which is at so many more routers; sends it at once if nothing is in the way, else it waits for
+    /// its output.
+    fn request<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        router: u32,
+        (packet, hops): (u32, u16),
+        in_fifo: bool,
+    ) {
+        let now = ctx.now();
+        let p = *shared.packets.get(packet);
+        let flits = shared.setup.flits(p.bytes);
+        let (port, asked, terms) = shared.route::<C>(&WholePackets, router, (packet, hops), flits, now);
+        shared.remote.load_grows(ctx, &shared.flow.links, port, flits);
+        let out = *shared.flow.port(port);
+        let at = shared.flow.first_vc(port) + u32::from(asked);
+        if self.has_fifos::<C>() && shared.flow.is_blamed::<C>() {
+            shared.flow.hold_input::<C>(p.buffer, p.traffic);
+        }
+        // A port that others wait for is passed by only if it has looked at them and can serve none.
+        let idle = out.free_at <= now && (out.waiting == 0 || out.awaits_credit);
+        let wanted = wanted(&shared.setup, flits, terms);
+        let served = match shared.classes.is_on::<C>() {
+            true => shared.classes.last_input(port, p.class),
+            false => out.last_input,
+        };
+        let line = shared.flow.vc(at).queue;
+        if idle
+            && (line.is_empty() || self.arbiter.is_first(&shared.packets, line, (packet, terms), served))
+            && let Some(vc) = shared.room_for::<C>(port, asked, wanted, now)
+        {
+            if in_fifo {
+                self.pop_input::<C>(shared, p.buffer);
+            }
+            let free_at = self.send_from_input(ctx, shared, router, (packet, flits), (port, vc), None);
+            if out.waiting > 0 {
+                // Those passed by are looked at again before anybody else passes.
+                shared.flow.set_awaits_credit::<C>(port, false);
+                shared.flow.wake_up(ctx, port, free_at);
+            }
+            return;
+        }
+        if self.has_fifos::<C>() {
+            if !in_fifo {
+                self.push_input::<C>(shared, packet, p.buffer);
+            }
+            self.buffers.edit::<C>(p.buffer).requested = true;
+        }
+        if shared.flow.is_blamed::<C>() {
+            shared.flow.join_output::<C>(port, p.traffic, now);
+        }
+        shared.packets.edit::<C>(packet).terms = terms;
+        let line = &mut shared.flow.edit_vc::<C>(at).queue;
+        self.arbiter.join::<C>(&mut shared.packets, line, packet, served);
+        shared.flow.begin_wait::<C>(port, asked, flits);
+        if out.free_at > now {
+            shared.flow.wake_up(ctx, port, out.free_at);
+        } else if idle {
+            shared.stats.stalled::<C>(port);
+            shared.flow.stall(ctx, port);
+        }
+        // Otherwise the port became free at this very instant and its wake-up is still to come.
+    }
+
+    fn pop_input<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, buffer: u32) {
+        let mut fifo = self.buffers.get(buffer).fifo;
+        let flits = shared.setup.flits(shared.packets.get(fifo.head).bytes);
+        fifo.pop(&shared.packets);
+        let input = self.buffers.edit::<M>(buffer);
+        input.fifo = fifo;
+        input.flits -= flits;
+        input.requested = false;
+    }
+
+    /// An output port became free or got a credit: sends the next packet that can go.
+    pub(crate) fn serve<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
+        let now = ctx.now();
+        let out = *shared.flow.port(port);
+        if out.waiting == 0 {
+            return;
+        }
+        if out.free_at > now {
+            shared.flow.wake_up(ctx, port, out.free_at);
+            return;
+        }
+        let link = shared.flow.link(port);
+        let mut reroute = false;
+        let sent = if shared.classes.is_on::<C>() {
+            self.serve_classes(ctx, shared, port, &mut reroute)
+        } else {
+            self.serve_channels(
+                ctx,
+                shared,
+                port,
+                (0, link.vcs),
+                (out.last_vc, out.last_input),
+                &mut reroute,
+            )
+        };
+        if let Some(free_at) = sent {
+            if out.waiting > 1 {
+                shared.flow.wake_up(ctx, port, free_at);
+            }
+            return;
+        }
+        if out.stalled_since == Time::NEVER {
+            shared.stats.stalled::<C>(port);
+        }
+        shared.flow.stall(ctx, port);
+        if reroute {
+            self.reroute_waiting(ctx, shared, port);
+        }
+    }
+
+    /// Sends the next packet that can go of the traffic class whose turn it is at `port`; returns when the port is free
+    /// again, if one goes.
+    fn serve_classes<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        port: u32,
+        reroute: &mut bool,
+    ) -> Option<Time> {
+        let width = shared.setup.vcs.width(shared.flow.link(port).class);
+        let order = shared.classes.order(port);
+        order[..usize::from(shared.classes.count())].iter().find_map(|&class| {
+            let last = (
+                shared.classes.last_vc(port, class),
+                shared.classes.last_input(port, class),
+            );
+            self.serve_channels(ctx, shared, port, (class * width, width), last, reroute)
+        })
+    }
+
+    /// Sends the next packet that can go on `port`, by the channels from `first` on, `last_vc` of them having been served last,
+    /// and for input port `served`; returns when the port is free again, if one goes. `reroute`: one that could not go wants to
+    /// be decided upon again.
+    #[inline]
+    fn serve_channels<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        port: u32,
+        (first, channels): (u8, u8),
+        (last_vc, served): (u8, u32),
+        reroute: &mut bool,
+    ) -> Option<Time> {
+        let now = ctx.now();
+        let link = shared.flow.link(port);
+        let arbiter = self.arbiter;
+        let last_vc = match arbiter.arbitration() {
+            Arbitration::LowestFirst => channels - 1,
+            _ => last_vc,
+        };
+        let mut best = None;
+        // Channels for which somebody waits, the one after the last one first.
+        let all = shared.flow.port(port).waiting_vcs;
+        let mut turns = Turns::new(all, (first, channels), last_vc, link.vcs);
+        while let Some(asked) = turns.next() {
+            let line = shared.flow.vc(link.first_vc + u32::from(asked)).queue;
+            if line.is_empty() {
+                continue;
+            }
+            let mut turn = arbiter.next(&shared.packets, line, served);
+            let p = shared.packets.get(turn.packet);
+            let (terms, flits) = (p.terms, shared.setup.flits(p.bytes));
+            let needed = wanted(&shared.setup, flits, terms);
+            let mut room = shared.room_for::<C>(port, asked, needed, now);
+            if room.is_none() {
+                if terms.reroutes() {
+                    *reroute = true;
+                }
+                if !terms.bubble() {
+                    continue;
+                }
+                // Packets that go on in a ring do not wait behind those that want to enter it.
+                let goes_on = |p: &Packet| !p.terms.bubble();
+                let Some(other) = arbiter.next_of(&shared.packets, line, served, goes_on) else {
+                    continue;
+                };
+                turn = other;
+                let flits = shared.setup.flits(shared.packets.get(turn.packet).bytes);
+                room = shared.room_for::<C>(port, asked, flits, now);
+            }
+            let Some(vc) = room else { continue };
+            if best.is_none_or(|(_, rank)| turn.rank < rank) {
+                best = Some(((asked, vc, turn), turn.rank));
+            }
+            if arbiter.is_first_come() {
+                break;
+            }
+        }
+        let ((asked, vc, turn), _) = best?;
+        let packet = turn.packet;
+        let p = *shared.packets.get(packet);
+        let flits = shared.setup.flits(p.bytes);
+        let mut line = shared.flow.vc(link.first_vc + u32::from(asked)).queue;
+        arbiter.leave::<C>(&mut shared.packets, &mut line, turn);
+        shared.flow.edit_vc::<C>(link.first_vc + u32::from(asked)).queue = line;
+        shared.flow.end_wait::<C>(port, (asked, line.is_empty()), flits);
+        shared.flow.set_awaits_credit::<C>(port, false);
+        if self.has_fifos::<C>() {
+            self.pop_input::<C>(shared, p.buffer);
+        }
+        let router = shared.flow.links.sender(port);
+        Some(self.send_from_input(ctx, shared, router, (packet, flits), (port, vc), Some(vc)))
+    }
+
+    /// Notes that `packet` takes its class's turn at `port` on virtual channel `vc`.
+    fn charge_class<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, port: u32, vc: u8, packet: u32, now: Time) {
+        let p = *shared.packets.get(packet);
+        let link = shared.flow.link(port);
+        let width = shared.setup.vcs.width(link.class);
+        // Other classes that wait, but not for the link.
+        let mut blocked = 0;
+        if shared.flow.port(port).waiting > 0 {
+            for class in (0..shared.classes.count()).filter(|&class| class != p.class) {
+                let mut fits = false;
+                let mut waits = false;
+                for vc in class * width..(class + 1) * width {
+                    let line = shared.flow.vc(link.first_vc + u32::from(vc)).queue;
+                    if !line.is_empty() {
+                        let served = shared.classes.last_input(port, class);
+                        let turn = self.arbiter.next(&shared.packets, line, served);
+                        let head = *shared.packets.get(turn.packet);
+                        let wanted = wanted(&shared.setup, shared.setup.flits(head.bytes), head.terms);
+                        let room = shared.room_for::<M>(port, vc, wanted, now);
+                        (waits, fits) = (true, fits || room.is_some());
+                    }
+                }
+                blocked |= u8::from(waits && !fits) << class;
+            }
+        }
+        let room = shared.room_behind(port);
+        shared.classes.sent::<M>(
+            port,
+            (p.class, vc - p.class * width, input_port(&p)),
+            p.bytes,
+            blocked,
+            room,
+        );
+    }
+
+    /// Sends those elsewhere who wait at `port` for room that they do not insist on.
+    #[cold]
+    fn reroute_waiting<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
+        let now = ctx.now();
+        let link = shared.flow.link(port);
+        for at in link.first_vc..link.first_vc + u32::from(link.vcs) {
+            loop {
+                let line = shared.flow.vc(at).queue;
+                if line.is_empty() {
+                    break;
+                }
+                let turn = self
+                    .arbiter
+                    .next(&shared.packets, line, shared.flow.port(port).last_input);
+                let packet = turn.packet;
+                let p = *shared.packets.get(packet);
+                if !p.terms.reroutes() {
+                    break;
+                }
+                let mut line = line;
+                self.arbiter.leave::<C>(&mut shared.packets, &mut line, turn);
+                shared.flow.edit_vc::<C>(at).queue = line;
+                let flits = shared.setup.flits(p.bytes);
+                let vc = (at - link.first_vc) as u8;
+                shared.flow.end_wait::<C>(port, (vc, line.is_empty()), flits);
+                if shared.flow.is_blamed::<C>() {
+                    let vc = (at - link.first_vc) as u8;
+                    shared.flow.leave_output::<C>(port, vc, p.traffic, now);
+                }
+                let router = shared.flow.links.sender(port);
+                self.request(ctx, shared, router, (packet, 0), self.has_fifos::<C>());
+            }
+        }
+    }
+
+    /// Sends a head that has its output: its buffer's credit returns when the tail has left.
+    fn send_from_input<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        router: u32,
+        (packet, flits): (u32, u32),
+        (port, vc): (u32, u8),
+        waited: Option<u8>,
+    ) -> Time {
+        let p = shared.packets.get(packet);
+        let (buffer, from_vc, owner) = (p.buffer, p.vc, p.traffic);
+        if shared.classes.is_on::<C>() {
+            self.charge_class::<C>(shared, port, vc, packet, ctx.now());
+        }
+        let queued = match shared.congestion.is_on::<C>() {
+            true => self.queued_bytes(shared, port),
+            false => 0,
+        };
+        let done = shared.transmit(ctx, (packet, flits), (port, vc), waited, queued);
+        shared.free_buffer(ctx, buffer, from_vc, (flits as u16, owner), done);
+        if !self.has_fifos::<C>() {
+            return done;
+        }
+        let input = self.buffers.edit::<C>(buffer);
+        input.read_until = done;
+        if !input.fifo.is_empty() {
+            ctx.wake_up(router, done, INPUT | buffer, FabricEvent::Input { buffer }.into());
+        }
+        done
+    }
+
+    /// Bytes that wait for router port `port`, of all classes. Of an input FIFO whose head does, all of it.
+    fn queued_bytes(&self, shared: &Shared<impl Payload>, port: u32) -> u64 {
+        let flits = match self.fifo {
+            true => self.flits_in_fifos(shared, port),
+            false => u64::from(shared.flow.port(port).waiting_flits),
+        };
+        flits * shared.setup.params.flit
+    }
+
+    /// Flits in the FIFOs whose heads wait for `port`.
+    fn flits_in_fifos(&self, shared: &Shared<impl Payload>, port: u32) -> u64 {
+        if shared.flow.port(port).waiting == 0 {
+            return 0;
+        }
+        let link = shared.flow.link(port);
+        let mut flits = 0;
+        for vc in 0..u32::from(link.vcs) {
+            let line = shared.flow.vc(link.first_vc + vc).queue;
+            self.arbiter.each(&shared.packets, line, |head| {
+                flits += u64::from(self.buffers.get(shared.packets.get(head).buffer).flits);
+            });
+        }
+        flits
+    }
+}
+
+/// Virtual channels in turn: those of a class for which somebody waits, or all where there are too many for bits.
+struct Turns {
+    first: u8,
+    /// Those after the last one, then the others: bits, counted from the first.
+    after: u64,
+    others: u64,
+    /// Of channels without bits: how many are left, and the next one.
+    left: u8,
+    next: u8,
+    channels: u8,
+}
+
+impl Turns {
+    /// Of `channels` from `first` on, the one after `last` first; `waiting`: those that have bits and for which somebody waits.
+    #[inline(always)]
+    fn new(waiting: u32, (first, channels): (u8, u8), last: u8, of_port: u8) -> Turns {
+        if of_port > OutPort::MASKED {
+            let next = if last + 1 < channels { last + 1 } else { 0 };
+            return Turns {
+                first,
+                after: 0,
+                others: 0,
+                left: channels,
+                next,
+                channels,
+            };
+        }
+        let own = (u64::from(waiting) >> first) & ((1 << channels) - 1);
+        let behind = !0 << (last + 1);
+        Turns {
+            first,
+            after: own & behind,
+            others: own & !behind,
+            left: 0,
+            next: 0,
+            channels,
+        }
+    }
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<u8> {
+        let bits = match self.after {
+            0 => &mut self.others,
+            _ => &mut self.after,
+        };
+        if *bits != 0 {
+            let vc = bits.trailing_zeros() as u8;
+            *bits &= *bits - 1;
+            return Some(self.first + vc);
+        }
+        if self.left == 0 {
+            return None;
+        }
+        let vc = self.next;
+        self.left -= 1;
+        self.next = if vc + 1 < self.channels { vc + 1 } else { 0 };
+        Some(self.first + vc)
+    }
+}
+
+/// The arbiter of the outputs of input-queued routers. FIFOs link packets by what else links the queues of inputs.
+pub(crate) fn arbiter(params: &NetworkParams) -> Arbiter {
+    Arbiter::new(params.arbitration, !has_fifos(params))
+}
+
+/// Flits of room without which a packet of `flits` does not go.
+#[inline]
+fn wanted(setup: &Setup, flits: u32, terms: VcTerms) -> u32 {
+    match terms.bubble() {
+        true => flits + setup.bubble,
+        false => flits,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against going around all channels one by one.
+    #[test]
+    fn channels_with_waiting_packets_take_turns() {
+        for (first, channels, of_port) in [(0, 1, 1), (0, 5, 5), (4, 4, 12), (0, 32, 32), (24, 8, 32), (20, 20, 40)] {
+            for last in 0..channels {
+                for waiting in [0, 1, 0b1011_0110, 0xdead_beef, u32::MAX] {
+                    let around = (1..=channels).map(|turn| first + (last + turn) % channels);
+                    let expected: Vec<u8> = around
+                        .filter(|&vc| of_port > OutPort::MASKED || waiting >> vc & 1 != 0)
+                        .collect();
+                    let mut turns = Turns::new(waiting, (first, channels), last, of_port);
+                    let found: Vec<u8> = std::iter::from_fn(|| turns.next()).collect();
+                    assert_eq!(found, expected, "{first} {channels} {of_port} {last} {waiting:b}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The router of CODES' dragonflies, with which the stored MFNetSim runs were made.
+//!
+//! A packet is routed on arrival. If the queue of its output and virtual channel has room, it joins the
+//! queue and its upstream credit returns at once; else it waits in an overflow list and holds the
+//! credit. Room is counted until the credit of the next stage comes back, so one budget covers
+//! "queued here" and "in flight or waiting there".
+//!
+//! Inputs compete for room in a queue: of those in the overflow list of a virtual channel the [`Arbiter`] lets in whose turn it
+//! is. The queue itself keeps its order. Of several queues the lowest virtual channel goes first as in CODES, and where whoever
+//! comes first does; under round robin they take turns, and under age that goes first whose first packet is the oldest.
+
+use super::WholePackets;
+use super::arbiter::{Arbiter, age};
+use crate::Payload;
+use crate::fabric::Shared;
+use crate::features::{HandlerContext, Uses};
+use crate::params::NetworkParams;
+use crate::settings::Arbitration;
+use odonata_engine::Time;
+
+/// Output-queued routers. What they know is in the queues of their output virtual channels.
+#[derive(Debug)]
+pub(crate) struct OutputQueued {
+    arbiter: Arbiter,
+}
+
+/// The arbiter of the overflow lists of output-queued routers.
+pub(crate) fn arbiter(params: &NetworkParams) -> Arbiter {
+    Arbiter::new(params.arbitration, true)
+}
+
+impl OutputQueued {
+    pub(crate) fn new(params: &NetworkParams) -> OutputQueued {
+        OutputQueued {
+            arbiter: arbiter(params),
+        }
+    }
+
+    /// `packet` is in and has been through the pipeline of `router`.
+    #[inline]
+    pub(crate) fn arrive<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        router: u32,
+        packet: u32,
+    ) {
+        let now = ctx.now();
+        let flits = shared.setup.flits(shared.packets.get(packet).bytes);
+        let (port, asked, _) = shared.route::<C>(&WholePackets, router, (packet, 1), flits, now);
+        shared.remote.load_grows(ctx, &shared.flow.links, port, flits);
+        let at = shared.flow.first_vc(port) + u32::from(asked);
+        // Room that comes at this very instant belongs to those who have waited for it.
+        let room = match shared.flow.vc(at).overflow.is_empty() {
+            true => shared.room_for::<C>(port, asked, flits, now),
+            false => None,
+        };
+        let Some(vc) = room else {
+            if shared.flow.is_blamed::<C>() {
+                let owner = shared.packets.get(packet).traffic;
+                shared.flow.join_output::<C>(port, owner, now);
+            }
+            let overflow = &mut shared.flow.edit_vc::<C>(at).overflow;
+            let served = self.arbiter.own_order(&shared.packets, *overflow);
+            self.arbiter.join::<C>(&mut shared.packets, overflow, packet, served);
+            shared.flow.begin_wait::<C>(port, asked, flits);
+            shared.stats.stalled::<C>(port);
+            shared.flow.stall(ctx, port);
+            return;
+        };
+        self.admit(ctx, shared, packet, port, vc, flits);
+        let out = shared.flow.port(port);
+        if out.free_at <= now && out.waiting == 0 {
+            self.transmit(ctx, shared, packet, (port, vc), None);
+        } else {
+            if shared.flow.is_blamed::<C>() {
+                let owner = shared.packets.get(packet).traffic;
+                shared.flow.join_output::<C>(port, owner, now);
+            }
+            self.enqueue::<C>(shared, packet, port, vc);
+            let free_at = shared.flow.port(port).free_at;
+            if free_at > now {
+                shared.flow.wake_up(ctx, port, free_at);
+            } else {
+                self.serve(ctx, shared, port);
+            }
+        }
+    }
+
+    /// `packet` gets its place in the queue and gives its upstream credit back.
+    #[inline]
+    fn admit<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        packet: u32,
+        port: u32,
+        vc: u8,
+        flits: u32,
+    ) {
+        shared.flow.claim::<C>(port, vc, flits);
+        let p = shared.packets.get(packet);
+        let (buffer, from_vc, owner) = (p.buffer, p.vc, p.traffic);
+        let now = ctx.now();
+        shared.free_buffer(ctx, buffer, from_vc, (flits as u16, owner), now);
+    }
+
+    fn enqueue<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, packet: u32, port: u32, vc: u8) {
+        let at = shared.flow.first_vc(port) + u32::from(vc);
+        let mut queue = shared.flow.vc(at).queue;
+        queue.push::<M, _>(&mut shared.packets, packet);
+        shared.flow.edit_vc::<M>(at).queue = queue;
+        shared.flow.edit_port::<M>(port).waiting += 1;
+    }
+
+    /// A port became free or got a credit: lets overflow in, then sends.
+    pub(crate) fn serve<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
+        let now = ctx.now();
+        if shared.flow.port(port).awaits_credit {
+            self.admit_overflow(ctx, shared, port);
+        }
+        let out = *shared.flow.port(port);
+        if out.waiting == 0 {
+            return;
+        }
+        if out.free_at > now {
+            shared.flow.wake_up(ctx, port, out.free_at);
+            return;
+        }
+        let link = shared.flow.link(port);
+        let waits = |vc: &u8| !shared.flow.vc(link.first_vc + u32::from(*vc)).queue.is_empty();
+        let head = |vc: u8| {
+            shared
+                .packets
+                .get(shared.flow.vc(link.first_vc + u32::from(vc)).queue.head)
+        };
+        let next = match self.arbiter.arbitration() {
+            Arbitration::FirstCome | Arbitration::LowestFirst => (0..link.vcs).find(waits),
+            Arbitration::RoundRobin => (out.last_vc + 1..link.vcs).chain(0..=out.last_vc).find(waits),
+            Arbitration::Age => (0..link.vcs).filter(waits).min_by_key(|&vc| age(head(vc))),
+        };
+        let Some(vc) = next else { return };
+        let at = link.first_vc + u32::from(vc);
+        let mut queue = shared.flow.vc(at).queue;
+        let Some(packet) = queue.pop(&shared.packets) else {
+            return;
+        };
+        shared.flow.edit_vc::<C>(at).queue = queue;
+        shared.flow.edit_port::<C>(port).waiting -= 1;
+        let free_at = self.transmit(ctx, shared, packet, (port, vc), Some(vc));
+        if out.waiting > 1 {
+            shared.flow.wake_up(ctx, port, free_at);
+        }
+    }
+
+    /// Counts the credits that are due; each ends the port's saturation and lets waiting packets in.
+    fn admit_overflow<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
+        let now = ctx.now();
+        let before = shared.flow.port(port).used;
+        shared.flow.count_credits::<C>(port, now);
+        if shared.flow.port(port).used < before {
+            let since = std::mem::replace(&mut shared.flow.edit_port::<C>(port).stalled_since, Time::NEVER);
+            shared.stats.stall_ended::<C>(port, since, now);
+        }
+        let link = shared.flow.link(port);
+        let flits = shared.setup.full_packet();
+        let mut starving = false;
+        for asked in 0..link.vcs {
+            let at = link.first_vc + u32::from(asked);
+            loop {
+                let cell = *shared.flow.vc(at);
+                if cell.overflow.is_empty() {
+                    break;
+                }
+                // Asked before the packet is looked at: it has waited long and is far from the caches.
+                let Some(vc) = shared.room_for::<C>(port, asked, flits, now) else {
+                    starving = true;
+                    break;
+                };
+                let served = self.arbiter.own_order(&shared.packets, cell.overflow);
+                let turn = self.arbiter.next(&shared.packets, cell.overflow, served);
+                let packet = turn.packet;
+                let overflow = &mut shared.flow.edit_vc::<C>(at).overflow;
+                self.arbiter.leave::<C>(&mut shared.packets, overflow, turn);
+                shared.flow.end_wait::<C>(port, (asked, false), flits);
+                self.admit(ctx, shared, packet, port, vc, flits);
+                self.enqueue::<C>(shared, packet, port, vc);
+            }
+        }
+        if starving {
+            shared.flow.await_credits(ctx, port);
+        } else {
+            shared.flow.set_awaits_credit::<C>(port, false);
+        }
+    }
+
+    /// Sends `packet`, which has its place in the queue behind `port`, see [`Shared::transmit`].
+    #[inline]
+    fn transmit<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        packet: u32,
+        output: (u32, u8),
+        waited: Option<u8>,
+    ) -> Time {
+        let flits = u64::from(shared.flow.port(output.0).waiting) * u64::from(shared.setup.full_packet());
+        let queued = flits * shared.setup.params.flit;
+        shared.transmit(ctx, (packet, 0), output, waited, queued)
+    }
+}

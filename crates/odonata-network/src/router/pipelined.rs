@@ -1,0 +1,325 @@
+//! The pipelined router: flit by flit, cycle by cycle.
+//!
+//! The input-queued virtual-channel router of W. Dally and B. Towles ("Principles and practices of interconnection
+//! networks", 2004, chapter 16) as cycle-accurate simulators have it (N. Jiang et al., "A detailed and flexible
+//! cycle-accurate network-on-chip simulator", ISPASS 2013): a packet at the front of an input virtual channel
+//! is routed, gets a virtual channel of its output from one separable allocator, and each of its flits a
+//! traversal of the crossbar from another.
+//!
+//! ```text
+//!  head comes in   routing   VC allocation   switch allocation   crossbar   link
+//!  ────────────►  r cycles ►  v cycles     ►  s cycles         ► x cycles ► 1 flit ► latency ►
+//!                                             a flit leaves its buffer here; its credit starts back
+//! ```
+//!
+//! **Cycles are events of a router that has something to do.** Cycle `k` begins at `k T`, when what comes in at that
+//! instant is there, and is worked off a picosecond ([`LAG`]) later ([`FabricEvent::Tick`]). A router in which nothing
+//! can go on sleeps until a flit or a credit comes. A tick in which nothing can go on changes nothing, so that
+//! it does not matter whether there are more of them than needed.
+//!
+//! **A flit that has won the crossbar is on its way**: output queues are unbounded, so that its departure
+//! and arrival are known, and it needs no event but that of its arrival.
+//!
+//! A packet's slot travels with its head. Body flits are counted only: a virtual channel carries one packet at a
+//! time, in order.
+
+mod allocator;
+mod clock;
+mod cycle;
+mod in_vc;
+mod requests;
+mod settings;
+pub(crate) mod stall;
+mod switch_traversal;
+
+use super::VcAvailability;
+use crate::boundary::RemoteCredit;
+use crate::fabric::Shared;
+use crate::features::{HandlerContext, Uses};
+use crate::flow::{Flow, Links, Upstream};
+use crate::params::NetworkParams;
+use crate::routing::Routing;
+use crate::settings::{RouterModel, Switching};
+use crate::{FabricEvent, Payload, Traffic};
+use allocator::{Allocation, Pointers};
+use clock::PipelineTiming;
+use in_vc::InVc;
+use odonata_engine::{NIL, Store, Time};
+use settings::Settings;
+use std::ops::Range;
+
+/// The id of router 0's cycles among wake-ups; that of router `r` is `r` less. Ids are far above those of
+/// links, and no two routers share one: their cycles of an instant come in an order that does not depend on who asked.
+const TICK: u32 = u32::MAX;
+
+/// Whose credits those of flits are: waits are not charged here.
+const NOBODY: Traffic = 0;
+
+/// How long after its beginning a cycle is worked off. It sees credits and what is known as they were when it began, a moment
+/// that lies before its event: what others forget must reach back as far.
+pub(crate) const LAG: Time = Time(1);
+
+/// A router's clock.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Clock {
+    /// The next cycle that has been asked for, if it lies in the future.
+    next: Time,
+    /// When the last one was worked off.
+    done: Time,
+    /// Whether somebody waits for a credit: then each credit gets a cycle.
+    awaits_credit: bool,
+}
+
+/// What never changes: where a router's state begins.
+#[derive(Clone, Copy, Debug)]
+struct RouterLayout {
+    first_port: u32,
+    ports: u16,
+    /// First input (and output) virtual channel, and their number.
+    first_vc: u32,
+    vcs: u16,
+    /// First word of the set of occupied virtual channels.
+    first_word: u32,
+}
+
+impl RouterLayout {
+    /// Words of the set of occupied virtual channels.
+    #[inline]
+    fn words(self) -> u32 {
+        u32::from(self.vcs).div_ceil(64)
+    }
+}
+
+/// The state of pipelined routers; empty where there are none.
+#[derive(Debug)]
+pub(crate) struct Pipelined {
+    settings: Settings,
+    /// Whether those are the common ones.
+    common: bool,
+    timing: PipelineTiming,
+    /// Room that virtual-channel allocation asks for is that of the whole packet, or, if not, a flit of it.
+    whole: bool,
+    busy_when_full: bool,
+    /// Whether what has been routed to a port and waits counts as its load, see [`Routing::counts_waiting`].
+    counts_waiting: bool,
+    first_router: u32,
+    layouts: Vec<RouterLayout>,
+    /// Port and virtual channel of each input virtual channel, counted over the router and the port.
+    places: Vec<(u16, u8)>,
+    vcs: Store<InVc>,
+    /// Who has each output virtual channel: an input virtual channel, or [`NIL`].
+    owners: Store<u32>,
+    /// Which input virtual channels of a router are not empty; bits.
+    occupied: Store<u64>,
+    clocks: Store<Clock>,
+    /// Of virtual-channel allocators: by input and by output virtual channel.
+    vc_inputs: Pointers,
+    vc_outputs: Pointers,
+    /// Of switch allocators: by switch input and by output port.
+    switch_inputs: Pointers,
+    switch_outputs: Pointers,
+    /// Per switch input, which of its virtual channels goes first among those for the same output.
+    turns: Store<u8>,
+    vc_allocator: Allocation,
+    switch_allocator: Allocation,
+}
+odonata_engine::journalled!(Pipelined {
+    vcs,
+    owners,
+    occupied,
+    clocks,
+    vc_inputs,
+    vc_outputs,
+    switch_inputs,
+    switch_outputs,
+    turns,
+    vc_allocator,
+    switch_allocator
+});
+
+impl Pipelined {
+    pub(crate) fn new(links: &Links, params: &NetworkParams, routing: &Routing, routers: Range<u32>) -> Pipelined {
+        let on = params.router == RouterModel::Pipelined;
+        let topology = routing.topology();
+        let settings = Settings::new(params, routing);
+        let mut layouts = Vec::new();
+        let mut places = Vec::new();
+        let mut words = 0;
+        for router in if on { routers.clone() } else { 0..0 } {
+            let ports = topology.ports_of(router);
+            let (first_port, first_vc) = (links.port(ports.start), places.len() as u32);
+            for (number, port) in (0..).zip(ports.clone()) {
+                places.extend((0..links.channels(links.port(port))).map(|vc| (number, vc)));
+            }
+            let vcs = (places.len() as u32 - first_vc) as u16;
+            layouts.push(RouterLayout {
+                first_port,
+                ports: ports.len() as u16,
+                first_vc,
+                vcs,
+                first_word: words,
+            });
+            words += u32::from(vcs).div_ceil(64);
+        }
+        let ports = if on { links.ports as usize } else { 0 };
+        let inputs = ports * params.pipeline.input_speedup as usize;
+        Pipelined {
+            settings,
+            common: settings.are_common(),
+            timing: PipelineTiming::new(params.clock, params.pipeline),
+            whole: params.switching != Switching::Wormhole,
+            busy_when_full: params.pipeline.busy_when_full,
+            counts_waiting: routing.counts_waiting() && !settings.reroutes,
+            first_router: routers.start,
+            vcs: Store::filled(places.len(), InVc::EMPTY),
+            owners: Store::filled(places.len(), NIL),
+            occupied: Store::filled(words as usize, 0),
+            clocks: Store::filled(
+                layouts.len(),
+                Clock {
+                    next: Time::ZERO,
+                    done: Time::ZERO,
+                    awaits_credit: false,
+                },
+            ),
+            vc_inputs: Store::filled(places.len(), 0),
+            vc_outputs: Store::filled(places.len(), 0),
+            switch_inputs: Store::filled(inputs, 0),
+            switch_outputs: Store::filled(ports, 0),
+            turns: Store::filled(inputs, 0),
+            layouts,
+            places,
+            vc_allocator: Allocation::default(),
+            switch_allocator: Allocation::default(),
+        }
+    }
+
+    /// Bytes of so many routers with so many ports and virtual channels, idle.
+    pub(crate) fn bytes(params: &NetworkParams, routers: u64, ports: u64, channels: u64) -> u64 {
+        let of = |count: u64, size: usize| count.saturating_mul(size as u64);
+        let inputs = ports.saturating_mul(u64::from(params.pipeline.input_speedup));
+        let of_a_router = size_of::<RouterLayout>() + size_of::<Clock>() + size_of::<u64>();
+        let of_a_channel = size_of::<InVc>() + size_of::<(u16, u8)>() + size_of::<u32>();
+        of(routers, of_a_router)
+            .saturating_add(of(channels, of_a_channel + 2 * allocator::POINTER))
+            .saturating_add(of(ports, allocator::POINTER))
+            .saturating_add(of(inputs, allocator::POINTER + size_of::<u8>()))
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        self.vcs.memory()
+            + self.owners.memory()
+            + self.occupied.memory()
+            + self.clocks.memory()
+            + self.vc_inputs.memory()
+            + self.vc_outputs.memory()
+            + self.switch_inputs.memory()
+            + self.switch_outputs.memory()
+            + self.turns.memory()
+    }
+
+    /// Flits of room that a packet of `flits` must find to get a virtual channel.
+    #[inline]
+    pub(crate) fn room(&self, flits: u32) -> u32 {
+        match (self.whole, self.busy_when_full) {
+            (true, _) => flits,
+            (false, full) => u32::from(full),
+        }
+    }
+
+    /// Whether output virtual channel `vc` can be had; its far buffer is another question.
+    #[inline]
+    pub(crate) fn is_free(&self, vc: u32) -> bool {
+        *self.owners.get(vc) == NIL
+    }
+
+    #[inline]
+    fn layout(&self, router: u32) -> RouterLayout {
+        self.layouts[(router - self.first_router) as usize]
+    }
+
+    #[inline]
+    fn edit_occupied<M: Uses>(&mut self, layout: RouterLayout, vc: u32, full: bool) {
+        let local = vc - layout.first_vc;
+        let word = self.occupied.edit::<M>(layout.first_word + local / 64);
+        let bit = 1 << (local % 64);
+        if full {
+            *word |= bit;
+        } else {
+            *word &= !bit;
+        }
+    }
+
+    /// Counts the space of a flit for the sender of `link` from `due` on.
+    #[inline(always)]
+    pub(crate) fn return_flit<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        link: u32,
+        vc: u8,
+        due: Time,
+    ) {
+        shared.flow.return_flit_credit::<C>(link, vc, due);
+        if link < shared.flow.links.ports {
+            shared.remote.load_falls(ctx, &shared.flow.links, link, due);
+            let lp = shared.flow.links.sender(link);
+            self.credited(ctx, lp, due);
+        } else if shared.flow.port(link).awaits_credit {
+            // Only NICs wait for the credits of one link.
+            shared.flow.wake_up(ctx, link, due);
+        }
+    }
+
+    /// Gives the space of a flit in input virtual channel `at` back to whoever feeds it, the credit leaving at `leaves`.
+    #[inline(always)]
+    fn free_flit<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, at: u32, leaves: Time) {
+        let vc = self.places[at as usize].1;
+        match shared.flow.links.upstream(at) {
+            Upstream::Local(link, delay) => self.return_flit(ctx, shared, link, vc, leaves + delay),
+            Upstream::Remote(link, lp, delay) => {
+                let (flits, owner) = (1, NOBODY);
+                let credit = RemoteCredit { link, flits, owner, vc };
+                shared.boundary.export_credit(lp, leaves + delay, credit);
+            }
+        }
+    }
+
+    /// Asks for the cycle of `router` that begins at `cycle`.
+    #[inline]
+    fn wake_up<C: HandlerContext>(&mut self, ctx: &mut C, router: u32, cycle: Time) {
+        let tick = cycle + LAG;
+        let clock = router - self.first_router;
+        let pending = self.clocks.get(clock).next;
+        if pending > ctx.now_of(router) && pending <= tick {
+            return;
+        }
+        self.clocks.edit::<C>(clock).next = tick;
+        ctx.wake_up(router, tick, TICK - router, FabricEvent::Tick.into());
+    }
+
+    /// A credit for a port of `router` will count from `due` on.
+    #[inline]
+    pub(crate) fn credited<C: HandlerContext>(&mut self, ctx: &mut C, router: u32, due: Time) {
+        if self.clocks.get(router - self.first_router).awaits_credit {
+            let cycle = self.timing.cycle_at(due);
+            self.wake_up(ctx, router, cycle);
+        }
+    }
+}
+
+impl VcAvailability for Pipelined {
+    #[inline]
+    fn has_free_vc<M: Uses>(&self, flow: &mut Flow, port: u32, mut vcs: Range<u8>, flits: u32, now: Time) -> bool {
+        let first_vc = flow.first_vc(port);
+        let wanted = self.room(flits);
+        vcs.any(|vc| {
+            self.is_free(first_vc + u32::from(vc)) && (wanted == 0 || flow.has_room::<M>(port, vc, wanted, now))
+        })
+    }
+
+    #[inline]
+    fn decides_again(&self) -> bool {
+        self.settings.reroutes && !self.layouts.is_empty()
+    }
+}

@@ -1,0 +1,448 @@
+//! Separable allocators: who of several inputs gets which of several outputs.
+//!
+//! W. Dally, B. Towles, "Principles and practices of interconnection networks", 2004, section 19.3. Both sides have one
+//! arbiter each, and a side chooses without knowing what the others of its side do, so that a match may be missed.
+//! An arbiter's pointer moves only when its choice has become a match.
+//!
+//! Most often nobody wants what another one wants. Two words of bits tell, and everybody is granted what it asks for.
+
+use super::settings::Settings;
+use crate::settings::Allocator;
+use odonata_engine::saved::{Damaged, Loader, Saver};
+use odonata_engine::{Digest, Journalled, Mode, Saved, Savepoint, Store};
+
+/// Somebody who asks for an output. Who goes first among several, whatever the pointers say, is given by a rank, the lower
+/// the sooner; which of several outputs an input takes rather, by a preference, likewise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Request {
+    /// Input and output, numbered over the router.
+    pub(super) input: u16,
+    pub(super) output: u16,
+    /// The virtual channel for which it asks or that is asked for: comes back with the match.
+    pub(super) channel: u32,
+}
+
+/// Pointers of one side of the allocators of all routers.
+pub(super) type Pointers = Store<u16>;
+/// Bytes of each.
+pub(super) const POINTER: usize = size_of::<u16>();
+
+/// The scratch of an allocation; without requests between two cycles.
+#[derive(Debug, Default)]
+pub(super) struct Allocation {
+    requests: Vec<Request>,
+    /// The result of the last one.
+    pub(super) matches: Vec<Request>,
+    /// Bit `i mod 64` for each input, and for each output, that takes part.
+    inputs: u64,
+    outputs: u64,
+    /// Not 0 if two requests may have an input in common, or an output.
+    shared_inputs: u64,
+    shared_outputs: u64,
+    chosen: Vec<Request>,
+    /// Where in a list each one of a side is; [`NONE`] between two uses.
+    places: Vec<u32>,
+    /// Which inputs and outputs have been matched in earlier rounds.
+    taken_inputs: Vec<bool>,
+    taken_outputs: Vec<bool>,
+}
+
+/// No state, but a cycle that panics under the optimistic scheduler leaves its requests: they are taken back with it, or the next
+/// cycle, of whichever router, would grant them.
+impl Journalled for Allocation {
+    fn undo(&mut self, _: Savepoint) {
+        self.matches.clear();
+        if self.inputs != 0 {
+            *self = Allocation::default();
+        }
+    }
+    fn fossil_collect(&mut self, _: Savepoint) {}
+    fn commit(&mut self) {}
+    fn logged(&self) -> usize {
+        0
+    }
+    fn fingerprint(&self, _: &mut Digest) {}
+}
+
+impl Saved for Allocation {
+    fn save(&self, _: &mut Saver<'_>) {}
+    fn load(&mut self, _: &mut Loader<'_>) -> Result<(), Damaged> {
+        Ok(())
+    }
+}
+
+/// Not in the list.
+const NONE: u32 = u32::MAX;
+
+/// The pointers of one allocator's two sides, and the numbers of its first input and output in them.
+pub(super) struct Sides<'a> {
+    pub(super) inputs: (&'a mut Pointers, u32, u16),
+    pub(super) outputs: (&'a mut Pointers, u32, u16),
+}
+
+impl Sides<'_> {
+    /// How far behind the output's pointer an input stands, and the other way around.
+    #[inline]
+    fn of_input(&self, request: &Request) -> u16 {
+        let (pointers, first, _) = &self.outputs;
+        behind(
+            request.input,
+            *pointers.get(first + u32::from(request.output)),
+            self.inputs.2,
+        )
+    }
+
+    #[inline]
+    fn of_output(&self, request: &Request) -> u16 {
+        let (pointers, first, _) = &self.inputs;
+        behind(
+            request.output,
+            *pointers.get(first + u32::from(request.input)),
+            self.outputs.2,
+        )
+    }
+
+    /// A match: both arbiters go on behind it.
+    #[inline]
+    fn go_on<M: Mode>(&mut self, request: &Request) {
+        let next = |number: u16, size: u16| if number + 1 == size { 0 } else { number + 1 };
+        let (inputs, outputs) = (self.inputs.2, self.outputs.2);
+        let (pointers, first, _) = &mut self.inputs;
+        *pointers.edit::<M>(*first + u32::from(request.input)) = next(request.output, outputs);
+        let (pointers, first, _) = &mut self.outputs;
+        *pointers.edit::<M>(*first + u32::from(request.output)) = next(request.input, inputs);
+    }
+}
+
+/// Steps from `pointer` up to `number`, of `size`, around.
+#[inline]
+pub(super) fn behind(number: u16, pointer: u16, size: u16) -> u16 {
+    if number >= pointer {
+        number - pointer
+    } else {
+        number + size - pointer
+    }
+}
+
+impl Allocation {
+    /// Adds a request.
+    #[inline(always)]
+    pub(super) fn request(&mut self, request: Request) {
+        let (input, output) = (1 << (request.input % 64), 1 << (request.output % 64));
+        self.shared_inputs |= self.inputs & input;
+        self.shared_outputs |= self.outputs & output;
+        self.inputs |= input;
+        self.outputs |= output;
+        self.requests.push(request);
+    }
+
+    /// Whether there are requests.
+    #[inline]
+    pub(super) fn has_requests(&self) -> bool {
+        !self.requests.is_empty()
+    }
+
+    /// The requests. What is changed may not be their inputs and outputs.
+    #[inline]
+    pub(super) fn requests(&mut self) -> &mut [Request] {
+        &mut self.requests
+    }
+
+    /// Whether there may be a request of this input for this output; if not, there is none.
+    #[inline]
+    pub(super) fn may_have_requested(&self, input: u16, output: u16) -> bool {
+        (self.inputs >> (input % 64)) & (self.outputs >> (output % 64)) & 1 != 0
+    }
+
+    /// Matches the requests, each input and each output at most once; the result is in `matches`. All requests of an input have
+    /// one rank.
+    #[inline(always)]
+    pub(super) fn run<M: Mode>(
+        &mut self,
+        settings: Settings,
+        sides: &mut Sides<'_>,
+        rank: impl Fn(&Request) -> u64,
+        preference: impl Fn(&Request) -> u64,
+    ) {
+        self.matches.clear();
+        if self.shared_inputs | self.shared_outputs == 0 {
+            // Everybody gets what it asks for, in whatever order sides choose.
+            std::mem::swap(&mut self.requests, &mut self.matches);
+            if settings.takes_turns() {
+                for request in &self.matches {
+                    sides.go_on::<M>(request);
+                }
+            }
+        } else {
+            self.compete::<M>(settings, sides, rank, preference);
+        }
+        (self.inputs, self.outputs) = (0, 0);
+        (self.shared_inputs, self.shared_outputs) = (0, 0);
+    }
+
+    /// Matches requests of which some have an input or an output in common.
+    #[inline(never)]
+    fn compete<M: Mode>(
+        &mut self,
+        settings: Settings,
+        sides: &mut Sides<'_>,
+        rank: impl Fn(&Request) -> u64,
+        preference: impl Fn(&Request) -> u64,
+    ) {
+        let most = usize::from(sides.inputs.2.max(sides.outputs.2));
+        if self.places.len() < most {
+            self.places.resize(most, NONE);
+            self.taken_inputs.resize(most, false);
+            self.taken_outputs.resize(most, false);
+        }
+        for round in 1..=settings.iterations {
+            let before = self.matches.len();
+            let (chosen, matches, places) = (&mut self.chosen, &mut self.matches, &mut self.places);
+            let by_input = |r: &Request| ((0, rank(r)), sides.of_input(r));
+            let by_output = |r: &Request| ((preference(r), rank(r)), sides.of_output(r));
+            chosen.clear();
+            match settings.allocator {
+                // Inputs of which each has one request have no choice, as those of virtual channels.
+                Allocator::InputFirst if self.shared_inputs == 0 => {
+                    elect(&self.requests, matches, places, |r| r.output, by_input);
+                }
+                Allocator::InputFirst => {
+                    elect(&self.requests, chosen, places, |r| r.input, by_output);
+                    elect(chosen, matches, places, |r| r.output, by_input);
+                }
+                Allocator::OutputFirst => {
+                    elect(&self.requests, chosen, places, |r| r.output, by_input);
+                    elect(chosen, matches, places, |r| r.input, by_output);
+                }
+            }
+            let agreed = &self.matches[before..];
+            if settings.takes_turns() {
+                agreed.iter().for_each(|request| sides.go_on::<M>(request));
+            }
+            if round == settings.iterations {
+                break;
+            }
+            // Who has been matched does not take part any more.
+            for request in agreed {
+                self.taken_inputs[usize::from(request.input)] = true;
+                self.taken_outputs[usize::from(request.output)] = true;
+            }
+            let (inputs, outputs) = (&self.taken_inputs, &self.taken_outputs);
+            let is_left = |r: &Request| !inputs[usize::from(r.input)] && !outputs[usize::from(r.output)];
+            self.requests.retain(is_left);
+            if self.requests.is_empty() {
+                break;
+            }
+        }
+        self.requests.clear();
+        if settings.iterations > 1 {
+            for request in &self.matches {
+                self.taken_inputs[usize::from(request.input)] = false;
+                self.taken_outputs[usize::from(request.output)] = false;
+            }
+        }
+    }
+}
+
+/// Every one of a side chooses one of the requests that it is an end of: the one that is least `behind`, by its rank and by
+/// how far its other end is from the pointer. They are appended in the order in which their ends came first.
+#[inline]
+fn elect(
+    requests: &[Request],
+    chosen: &mut Vec<Request>,
+    places: &mut [u32],
+    end: impl Fn(&Request) -> u16,
+    behind: impl Fn(&Request) -> ((u64, u64), u16),
+) {
+    let before = chosen.len();
+    for request in requests {
+        let place = &mut places[usize::from(end(request))];
+        if *place == NONE {
+            *place = chosen.len() as u32;
+            chosen.push(*request);
+            continue;
+        }
+        let held = &mut chosen[*place as usize];
+        if behind(held) > behind(request) {
+            *held = *request;
+        }
+    }
+    for request in &chosen[before..] {
+        places[usize::from(end(request))] = NONE;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Arbitration;
+    use odonata_engine::Plain;
+
+    /// Matches of two rounds of requests (input, output) on an allocator with these sizes.
+    fn rounds(how: (Allocator, u32, Arbitration), n: u16, rounds: &[&[(u16, u16)]]) -> Vec<Vec<(u16, u16)>> {
+        let (mut a, mut b) = (Store::filled(usize::from(n), 0), Store::filled(usize::from(n), 0));
+        let mut allocation = Allocation::default();
+        let settings = Settings {
+            allocator: how.0,
+            iterations: how.1,
+            arbitration: how.2,
+            ..Settings::COMMON
+        };
+        let one = |requests: &&[(u16, u16)]| {
+            for &(input, output) in *requests {
+                allocation.request(Request {
+                    input,
+                    output,
+                    channel: 0,
+                });
+            }
+            let mut sides = Sides {
+                inputs: (&mut a, 0, n),
+                outputs: (&mut b, 0, n),
+            };
+            allocation.run::<Plain>(settings, &mut sides, |_| 0, |_| 0);
+            let mut found: Vec<_> = allocation.matches.iter().map(|m| (m.input, m.output)).collect();
+            found.sort_unstable();
+            found
+        };
+        rounds.iter().map(one).collect()
+    }
+
+    #[test]
+    fn what_a_cycle_asked_for_that_is_taken_back_is_granted_to_nobody() {
+        let mut allocation = Allocation::default();
+        let ask = |allocation: &mut Allocation, input: u16, output: u16| {
+            allocation.request(Request {
+                input,
+                output,
+                channel: 9,
+            });
+        };
+        // Two that compete, and the cycle does not come to its end.
+        ask(&mut allocation, 0, 1);
+        ask(&mut allocation, 1, 1);
+        allocation.undo(Savepoint(1));
+        assert!(!allocation.has_requests() && !allocation.may_have_requested(0, 1));
+        ask(&mut allocation, 1, 2);
+        let (mut a, mut b) = (Store::filled(3, 0), Store::filled(3, 0));
+        let mut sides = Sides {
+            inputs: (&mut a, 0, 3),
+            outputs: (&mut b, 0, 3),
+        };
+        allocation.run::<Plain>(Settings::COMMON, &mut sides, |_| 0, |_| 0);
+        let found: Vec<_> = allocation.matches.iter().map(|m| (m.input, m.output)).collect();
+        assert_eq!(found, [(1, 2)]);
+        // What was granted and has not passed is not granted either.
+        allocation.undo(Savepoint(1));
+        assert!(allocation.matches.is_empty());
+    }
+
+    const BOTH: [Allocator; 2] = [Allocator::InputFirst, Allocator::OutputFirst];
+
+    #[test]
+    fn requests_that_do_not_compete_are_all_granted() {
+        for allocator in BOTH {
+            let how = (allocator, 1, Arbitration::RoundRobin);
+            let requests: &[(u16, u16)] = &[(0, 3), (1, 2), (2, 1), (3, 0)];
+            assert_eq!(rounds(how, 4, &[requests]), [requests.to_vec()]);
+        }
+    }
+
+    #[test]
+    fn those_who_compete_take_turns() {
+        for allocator in BOTH {
+            let how = (allocator, 1, Arbitration::RoundRobin);
+            let all: &[(u16, u16)] = &[(0, 1), (1, 1), (2, 1)];
+            let found = rounds(how, 3, &[all, all, all, all]);
+            assert_eq!(found, [[(0, 1)], [(1, 1)], [(2, 1)], [(0, 1)]].map(Vec::from));
+            let how = (allocator, 1, Arbitration::LowestFirst);
+            assert_eq!(rounds(how, 3, &[all, all]), [[(0, 1)], [(0, 1)]].map(Vec::from));
+        }
+    }
+
+    /// Requests without an end in common: the same matches in the same order and the same pointers, whether they are granted
+    /// at once or go through both sides. Inputs that are 64 apart share a bit.
+    #[test]
+    fn what_is_granted_at_once_is_what_competing_would_grant() {
+        const N: u16 = 130;
+        for allocator in BOTH {
+            for (iterations, arbitration) in [(1, Arbitration::RoundRobin), (3, Arbitration::LowestFirst)] {
+                let settings = Settings {
+                    allocator,
+                    iterations,
+                    arbitration,
+                    ..Settings::COMMON
+                };
+                let outcome = |offset: u16, stride: u16, compete: bool| {
+                    let (mut a, mut b) = (Store::filled(N.into(), 5), Store::filled(N.into(), 7));
+                    let mut allocation = Allocation::default();
+                    for i in 0..4 {
+                        allocation.request(Request {
+                            input: (offset + i * stride) % N,
+                            output: (3 * offset + 11 * i) % N,
+                            channel: u32::from(i),
+                        });
+                    }
+                    allocation.shared_inputs |= u64::from(compete);
+                    let mut sides = Sides {
+                        inputs: (&mut a, 0, N),
+                        outputs: (&mut b, 0, N),
+                    };
+                    allocation.run::<Plain>(settings, &mut sides, |_| 0, |_| 0);
+                    let pointers: Vec<u16> = a.iter().chain(b.iter()).copied().collect();
+                    (allocation.matches, pointers)
+                };
+                for (offset, stride) in (0..N).flat_map(|offset| [1, 7, 64].map(|stride| (offset, stride))) {
+                    let at_once = outcome(offset, stride, false);
+                    assert_eq!(at_once.0.len(), 4);
+                    assert_eq!(at_once, outcome(offset, stride, true), "{offset}, {stride}");
+                }
+            }
+        }
+    }
+
+    /// Inputs 0 and 1 both choose output 0 first; a second round finds output 1 for the loser.
+    #[test]
+    fn a_further_round_matches_who_lost_and_has_an_alternative() {
+        let all: &[(u16, u16)] = &[(0, 0), (0, 1), (1, 0), (1, 1)];
+        for allocator in BOTH {
+            let one = rounds((allocator, 1, Arbitration::RoundRobin), 2, &[all]);
+            assert_eq!(one, [[(0, 0)].to_vec()]);
+            let two = rounds((allocator, 2, Arbitration::RoundRobin), 2, &[all]);
+            assert_eq!(two, [[(0, 0), (1, 1)].to_vec()]);
+        }
+    }
+
+    /// After the first conflict the pointers are apart, and every cycle is a full match (desynchronisation, McKeown 1999).
+    #[test]
+    fn round_robin_pointers_come_apart_under_full_load() {
+        let all: &[(u16, u16)] = &[(0, 0), (0, 1), (1, 0), (1, 1)];
+        for allocator in BOTH {
+            let found = rounds((allocator, 1, Arbitration::RoundRobin), 2, &[all; 6]);
+            assert!(found[1..].iter().all(|matches| matches.len() == 2), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn no_input_and_no_output_is_matched_twice() {
+        let mut state = 7u64;
+        for allocator in BOTH {
+            for iterations in 1..=3 {
+                let mut draw = |n: u64| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    ((state >> 33) % n) as u16
+                };
+                for _ in 0..200 {
+                    let requests: Vec<_> = (0..draw(12)).map(|_| (draw(6), draw(6))).collect();
+                    let found = rounds((allocator, iterations, Arbitration::RoundRobin), 6, &[&requests]).remove(0);
+                    assert!(found.iter().all(|m| requests.contains(m)));
+                    assert!(found.windows(2).all(|pair| pair[0].0 < pair[1].0));
+                    let mut outputs: Vec<_> = found.iter().map(|m| m.1).collect();
+                    outputs.sort_unstable();
+                    assert!(outputs.windows(2).all(|pair| pair[0] < pair[1]));
+                    assert!(requests.is_empty() || !found.is_empty());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The clock: cycles, the subcycles of internal speed-up, and when the stages of the pipeline end.
+//!
+//! Everything here is of one part, all of whose routers have the same clock. Nothing divides where it can be avoided: a
+//! packet that comes in asks which cycle it is, and so do all others of that cycle.
+
+use crate::settings::Pipeline;
+use odonata_engine::Time;
+
+/// A subcycle: a step of allocation, of which a cycle has as many as the internal speed-up says.
+///
+/// Steps are told apart by picoseconds, of which a period has more: step `s` of cycle `k` is taken at `k T + s - 1`, and
+/// what ends with it is over at `k T + s`.
+#[derive(Clone, Copy)]
+pub(super) struct Subcycle {
+    /// When the cycle begins.
+    pub(super) cycle: Time,
+    /// From 1 on.
+    pub(super) step: u32,
+    /// Whether the cycle has no other after it.
+    pub(super) last: bool,
+}
+
+impl Subcycle {
+    #[inline]
+    pub(super) fn taken(self) -> Time {
+        Time(self.cycle.0 + u64::from(self.step - 1))
+    }
+
+    #[inline]
+    pub(super) fn over(self) -> Time {
+        Time(self.cycle.0 + u64::from(self.step))
+    }
+}
+
+/// The clock of a part's routers and the lengths of their stages.
+#[derive(Debug)]
+pub(super) struct PipelineTiming {
+    clock: Time,
+    pipeline: Pipeline,
+    /// Steps of every cycle; 0 if not all have as many.
+    even: u32,
+    /// The beginning of the cycle that was asked for last: those who ask next mean that one or the one after it. No
+    /// state: it only saves a division.
+    near: Time,
+}
+
+impl PipelineTiming {
+    pub(super) fn new(clock: Time, pipeline: Pipeline) -> PipelineTiming {
+        let speedup = pipeline.internal_speedup;
+        PipelineTiming {
+            clock,
+            pipeline,
+            even: if speedup.fract() == 0.0 { speedup as u32 } else { 0 },
+            near: Time::ZERO,
+        }
+    }
+
+    /// The period of the clock.
+    #[inline]
+    pub(super) fn period(&self) -> Time {
+        self.clock
+    }
+
+    /// The beginning of the first cycle at or after `at`.
+    #[inline]
+    pub(super) fn cycle_at(&self, at: Time) -> Time {
+        let period = self.clock.0;
+        Time(at.0.div_ceil(period) * period)
+    }
+
+    /// The same for the present, of which many ask in a row.
+    #[inline]
+    pub(super) fn cycle_now(&mut self, now: Time) -> Time {
+        if now != self.near {
+            let next = self.near + self.clock;
+            let is_next = now > self.near && now <= next;
+            self.near = if is_next { next } else { self.cycle_at(now) };
+        }
+        self.near
+    }
+
+    /// The steps of allocation in the cycle that begins at `cycle`.
+    #[inline]
+    pub(super) fn steps(&self, cycle: Time) -> u32 {
+        match self.even {
+            0 => self.uneven_steps(cycle),
+            steps => steps,
+        }
+    }
+
+    /// Cycle `k` has as many steps as there are whole numbers in `k S .. (k + 1) S`, of a speed-up of S.
+    fn uneven_steps(&self, cycle: Time) -> u32 {
+        let speedup = self.pipeline.internal_speedup;
+        let number = (cycle.0 / self.clock.0) as f64;
+        (((number + 1.0) * speedup) as u64 - (number * speedup) as u64) as u32
+    }
+
+    /// When a stage of so many cycles, at least one, that begins in a step lets the next one begin, see [`Subcycle`]: a stage
+    /// of one cycle takes that step, a longer one ends with the first step of its last cycle, as in BookSim.
+    #[inline]
+    pub(super) fn after(&self, begin: Subcycle, stages: u32) -> Time {
+        match stages {
+            1 => begin.over(),
+            _ => Time(begin.cycle.0 + u64::from(stages - 1) * self.clock.0 + 1),
+        }
+    }
+
+    /// When a packet that comes to the front of its buffer in the step `begin` may ask for a virtual channel.
+    #[inline]
+    pub(super) fn routed(&self, begin: Subcycle) -> Time {
+        match self.pipeline.routing {
+            0 => begin.taken(),
+            stages => self.after(begin, stages),
+        }
+    }
+
+    /// When a packet that got its virtual channel in the step `granted` may ask for the crossbar.
+    #[inline]
+    pub(super) fn allocated(&self, granted: Subcycle) -> Time {
+        self.after(granted, self.pipeline.vc_allocation)
+    }
+
+    /// When a flit that has asked for the crossbar in the step `granted` and got it leaves its buffer: its credit starts
+    /// back then.
+    #[inline]
+    pub(super) fn left(&self, granted: Subcycle) -> Time {
+        Time(granted.cycle.0 + u64::from(self.pipeline.switch_allocation) * self.clock.0)
+    }
+
+    /// When that flit can start on its link: in the last cycle of the crossbar, which begins in the step after switch
+    /// allocation.
+    #[inline]
+    pub(super) fn crossed(&self, granted: Subcycle) -> Time {
+        let clock = self.clock;
+        let Pipeline {
+            switch_allocation,
+            crossbar,
+            ..
+        } = self.pipeline;
+        let ends = Time(granted.cycle.0 + u64::from(switch_allocation - 1) * clock.0);
+        let last = match switch_allocation {
+            1 => granted.last,
+            _ => self.steps(ends) == 1,
+        };
+        Time(ends.0 + u64::from(crossbar - 1 + u32::from(last)) * clock.0)
+    }
+
+    /// The step after this one.
+    #[inline]
+    pub(super) fn following(&self, Subcycle { cycle, step, last }: Subcycle) -> Subcycle {
+        if !last {
+            // Whether that one is the last of its cycle matters to crossbars only.
+            return Subcycle {
+                cycle,
+                step: step + 1,
+                last,
+            };
+        }
+        Subcycle {
+            cycle: cycle + self.clock,
+            step: 1,
+            last,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timing(speedup: f64) -> PipelineTiming {
+        let pipeline = Pipeline {
+            internal_speedup: speedup,
+            ..Pipeline::default()
+        };
+        PipelineTiming::new(Time(7), pipeline)
+    }
+
+    /// `floor((k + 1) S) - floor(k S)`, late in a run as well.
+    #[test]
+    fn steps_are_spread_over_the_cycles() {
+        for (speedup, expected) in [
+            (1.0, [1, 1, 1, 1]),
+            (1.5, [1, 2, 1, 2]),
+            (2.0, [2; 4]),
+            (2.25, [2, 2, 2, 3]),
+        ] {
+            for first in [0, 40_000_000_000_u64] {
+                let steps = |k| timing(speedup).steps(Time((first + k) * 7));
+                assert_eq!([0, 1, 2, 3].map(steps), expected, "{speedup} from cycle {first}");
+            }
+        }
+    }
+
+    /// `ceil(t / T) T`, whatever was asked before.
+    #[test]
+    fn the_cycle_of_the_present_is_that_of_any_other_time() {
+        let mut timing = timing(1.0);
+        for now in [0, 1, 6, 7, 7, 8, 14, 15, 21, 22, 100, 3, 0, 98, 99, 104, 105, 106] {
+            assert_eq!(timing.cycle_now(Time(now)), Time(now.div_ceil(7) * 7), "{now}");
+            assert_eq!(timing.cycle_at(Time(now)), Time(now.div_ceil(7) * 7), "{now}");
+        }
+    }
+}

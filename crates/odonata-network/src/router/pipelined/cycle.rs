@@ -1,0 +1,95 @@
+//! A cycle of a router: its subcycles, one after the other, and whether it needs another cycle.
+//!
+//! ```text
+//!  step 1: who asks for what, grants, flits that pass    step 2: ...    next cycle, or sleep until a flit or a credit comes
+//! ```
+
+use super::Pipelined;
+use super::clock::Subcycle;
+use super::requests::CycleOutcome;
+use super::settings::{Any, Common};
+use super::{LAG, RouterLayout};
+use crate::Payload;
+use crate::fabric::Shared;
+use crate::features::HandlerContext;
+use odonata_engine::Time;
+
+impl Pipelined {
+    /// A cycle of `router`.
+    // Compiled into its caller, which knows how far its two components lie apart.
+    #[inline(always)]
+    pub(crate) fn cycle<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, router: u32) {
+        let cycle = ctx.now() - LAG;
+        let clock = router - self.first_router;
+        if self.clocks.get(clock).done == ctx.now() {
+            return;
+        }
+        let layout = self.layout(router);
+        let mut outcome = CycleOutcome::default();
+        let steps = self.timing.steps(cycle);
+        for before in 0..steps {
+            let step = before + 1;
+            let last = step == steps;
+            let subcycle = Subcycle { cycle, step, last };
+            if self.common {
+                self.step::<Common, C>(shared, router, layout, subcycle, &mut outcome);
+            } else {
+                self.step::<Any, C>(shared, router, layout, subcycle, &mut outcome);
+            }
+            self.traverse_all(ctx, shared, layout, subcycle);
+        }
+        let cell = self.clocks.edit::<C>(clock);
+        cell.done = ctx.now();
+        cell.awaits_credit = outcome.waits && !outcome.granted_some && !outcome.soon;
+        if outcome.granted_some || outcome.soon {
+            // Nothing is left to do where the last flit has gone.
+            let words = layout.first_word..layout.first_word + layout.words();
+            if words.into_iter().any(|word| *self.occupied.get(word) != 0) {
+                let next = cycle + self.timing.period();
+                self.wake_up(ctx, router, next);
+            }
+        } else if outcome.waits {
+            self.await_credits(ctx, shared, router, layout, cycle);
+        }
+    }
+
+    /// Those who have been granted the crossbar in this subcycle traverse it.
+    #[inline]
+    fn traverse_all<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        layout: RouterLayout,
+        granted: Subcycle,
+    ) {
+        if self.switch_allocator.matches.is_empty() {
+            return;
+        }
+        let traversal = self.traversal(granted);
+        let mut matches = std::mem::take(&mut self.switch_allocator.matches);
+        for granted in &matches {
+            self.traverse_switch(ctx, shared, layout, granted.channel, &traversal);
+        }
+        matches.clear();
+        self.switch_allocator.matches = matches;
+    }
+
+    /// Nobody in the router can go on: asks for the cycle at which the next credit comes that somebody waits for.
+    fn await_credits<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        router: u32,
+        layout: RouterLayout,
+        cycle: Time,
+    ) {
+        let ports = layout.first_port..layout.first_port + u32::from(layout.ports);
+        let due = ports
+            .filter_map(|port| shared.flow.next_flit_credit::<C>(port, cycle))
+            .min();
+        if let Some(due) = due {
+            let cycle = self.timing.cycle_at(due);
+            self.wake_up(ctx, router, cycle);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Input virtual channels: what comes into them, and what comes to their front.
+
+use super::Pipelined;
+use super::clock::Subcycle;
+use crate::Payload;
+use crate::fabric::Shared;
+use crate::features::{HandlerContext, Uses};
+use crate::packet::{VcTerms, Way};
+use crate::routing::Header;
+use odonata_engine::{List, NIL, Time};
+
+/// Where the front packet of an input virtual channel stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(super) enum Stage {
+    /// There is none.
+    Empty,
+    /// It has not been routed.
+    New,
+    /// It asks for a virtual channel of its output.
+    Routed,
+    /// It has one; its flits ask for the crossbar.
+    Active,
+}
+
+/// An input virtual channel; one cache line.
+#[repr(align(64))]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct InVc {
+    /// Packets whose head is here.
+    pub(super) heads: List,
+    /// When its front packet may ask for what comes next, see [`Subcycle`].
+    pub(super) ready: Time,
+    /// When the front packet was created.
+    pub(super) created: Time,
+    /// Output of the front packet.
+    pub(super) port: u32,
+    /// The front packet while it is delivered to a node.
+    pub(super) delivered: u32,
+    /// The front packet's header behind its output.
+    pub(super) header: Header,
+    /// Flits here.
+    pub(super) present: u16,
+    /// Flits of the front packet that have not gone.
+    pub(super) left: u16,
+    /// Bytes of its last flit.
+    pub(super) last: u16,
+    pub(super) stage: Stage,
+    pub(super) level: u8,
+    /// Virtual channel of the output.
+    pub(super) vc: u8,
+    pub(super) terms: VcTerms,
+    /// Whether the head of the front packet has gone.
+    pub(super) headless: bool,
+}
+
+impl InVc {
+    pub(super) const EMPTY: InVc = InVc {
+        heads: List::EMPTY,
+        ready: Time::ZERO,
+        created: Time::ZERO,
+        port: NIL,
+        delivered: NIL,
+        header: Header::NONE,
+        present: 0,
+        left: 0,
+        last: 0,
+        stage: Stage::Empty,
+        level: 0,
+        vc: 0,
+        terms: VcTerms::NONE,
+        headless: false,
+    };
+}
+
+impl Pipelined {
+    /// The head of `packet` is in buffer `at`.
+    #[inline]
+    pub(crate) fn arrive<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        router: u32,
+        packet: u32,
+        at: u32,
+    ) {
+        let cycle = self.timing.cycle_now(ctx.now());
+        shared.count_hop::<C>(packet);
+        let vc = self.vcs.edit::<C>(at);
+        vc.heads.push::<C, _>(&mut shared.packets, packet);
+        vc.present += 1;
+        if vc.stage == Stage::Empty {
+            let layout = self.layout(router);
+            self.edit_occupied::<C>(layout, at, true);
+            let first = Subcycle {
+                cycle,
+                step: 1,
+                last: false,
+            };
+            let way = self
+                .routes_on_arrival()
+                .then(|| self.decide_way::<C>(shared, router, packet, ctx.now()));
+            self.come_to_front::<C>(shared, at, packet, first, way);
+        } else if self.routes_on_arrival() {
+            let way = self.decide_way::<C>(shared, router, packet, ctx.now());
+            shared.packets.edit::<C>(packet).keep_way(way);
+        }
+        self.wake_up(ctx, router, cycle);
+    }
+
+    /// A body flit is in buffer `at`.
+    #[inline]
+    pub(crate) fn arrive_flit<C: HandlerContext>(&mut self, ctx: &mut C, router: u32, at: u32) {
+        self.vcs.edit::<C>(at).present += 1;
+        let cycle = self.timing.cycle_now(ctx.now());
+        self.wake_up(ctx, router, cycle);
+    }
+
+    /// `packet`, which came behind another one, is the next one of buffer `at` to go, see
+    /// [`come_to_front`](Self::come_to_front).
+    #[inline(never)]
+    pub(super) fn move_up<M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        at: u32,
+        packet: u32,
+        begin: Subcycle,
+    ) {
+        let way = self.routes_on_arrival().then(|| shared.packets.get(packet).kept_way());
+        self.come_to_front::<M>(shared, at, packet, begin, way);
+    }
+
+    /// Whether packets are routed when they come into their buffer, and not at its front: where routing takes no time (lookahead
+    /// routing). Adaptive ones go by the loads of that moment, however long they wait then.
+    #[inline(always)]
+    fn routes_on_arrival(&self) -> bool {
+        !self.settings.late && !self.settings.reroutes
+    }
+
+    /// Routes `packet` at `router` for good.
+    #[inline(always)]
+    fn decide_way<M: Uses>(&self, shared: &mut Shared<impl Payload>, router: u32, packet: u32, now: Time) -> Way {
+        let flits = shared.setup.flits(shared.packets.get(packet).bytes);
+        let decision = shared.decide_once::<M>(self, router, (packet, 0), flits, now);
+        let port = shared.flow.links.port(decision.port);
+        if self.counts_waiting {
+            shared.flow.edit_port::<M>(port).waiting_flits += flits;
+        }
+        Way {
+            port,
+            level: decision.level,
+            terms: VcTerms::of(&decision),
+        }
+    }
+
+    /// `packet` is the next one of buffer `at` to go, and can be routed in the step `begin`, if it has not been yet: then `way`
+    /// says where it goes.
+    #[inline(always)]
+    fn come_to_front<M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        at: u32,
+        packet: u32,
+        begin: Subcycle,
+        way: Option<Way>,
+    ) {
+        let p = shared.packets.get(packet);
+        let (created, bytes, message) = (p.created, p.bytes, p.message);
+        let flits = shared.setup.flits(bytes);
+        let ready = self.timing.routed(begin);
+        let vc = self.vcs.edit::<M>(at);
+        vc.stage = Stage::New;
+        if let Some(way) = way {
+            vc.stage = Stage::Routed;
+            (vc.port, vc.level, vc.terms) = (way.port, way.level, way.terms);
+            if shared.flow.link(vc.port).to_node {
+                shared.messages.prefetch(message);
+            }
+        }
+        vc.created = created;
+        vc.ready = ready;
+        vc.left = flits as u16;
+        vc.last = (u64::from(bytes) - u64::from(flits - 1) * shared.setup.params.flit) as u16;
+        vc.delivered = NIL;
+        vc.headless = false;
+    }
+}

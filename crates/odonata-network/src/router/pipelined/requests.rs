@@ -1,0 +1,368 @@
+//! VC allocation and switch allocation: who requests what in a subcycle, and who gets it.
+//!
+//! The front packets of all occupied input virtual channels are gone through in the order of their numbers. Those that
+//! have been routed ask for a virtual channel of their output, those that have one for the crossbar; both get what they get
+//! from one allocator each.
+
+use super::allocator::{Request, Sides, behind};
+use super::clock::Subcycle;
+use super::in_vc::{InVc, Stage};
+use super::settings::{Kind, Settings};
+use super::{Pipelined, RouterLayout};
+use crate::Payload;
+use crate::fabric::Shared;
+use crate::features::Uses;
+use crate::packet::VcTerms;
+use crate::routing::NoRoom;
+use crate::settings::Arbitration;
+use odonata_engine::{Store, Time};
+
+/// Where in the channel of a request for a virtual channel its preference stands.
+const PREFERENCE: u32 = 8;
+
+/// Most outputs that a packet may take at once: one for each dimension.
+const MOST_WAYS: usize = 16;
+
+/// What a cycle has found, over its subcycles.
+#[derive(Clone, Copy, Default)]
+pub(super) struct CycleOutcome {
+    /// Somebody was granted something.
+    pub(super) granted_some: bool,
+    /// Somebody can go on after a fixed time.
+    pub(super) soon: bool,
+    /// Somebody waits for a credit or for a virtual channel.
+    pub(super) waits: bool,
+}
+
+/// What goes before the turns of input virtual channel `at`.
+#[inline(always)]
+fn rank(settings: Settings, vcs: &Store<InVc>, at: u32) -> u64 {
+    match settings.arbitration {
+        Arbitration::Age => vcs.get(at).created.0,
+        // Since when it has been able to ask for what it asks for.
+        Arbitration::FirstCome => vcs.get(at).ready.0,
+        Arbitration::RoundRobin | Arbitration::LowestFirst => 0,
+    }
+}
+
+impl Pipelined {
+    /// Works a step of `router` off, but for the flits that pass the crossbar: those are the matches of its allocator.
+    // A function of its own for each kind, so that neither has the other's values in its registers.
+    #[inline(never)]
+    pub(super) fn step<K: Kind, M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        router: u32,
+        layout: RouterLayout,
+        subcycle: Subcycle,
+        outcome: &mut CycleOutcome,
+    ) {
+        let (cycle, now) = (subcycle.cycle, subcycle.taken());
+        for word in 0..layout.words() {
+            let mut bits = *self.occupied.get(layout.first_word + word);
+            while bits != 0 {
+                let at = layout.first_vc + word * 64 + bits.trailing_zeros();
+                bits &= bits - 1;
+                let vc = self.vcs.get(at);
+                if vc.ready > now {
+                    outcome.soon = true;
+                } else if vc.stage == Stage::Active {
+                    self.request_switch::<K, M>(shared, layout, at, cycle, outcome);
+                } else {
+                    self.request_vc::<K, M>(shared, router, layout, at, cycle, outcome);
+                }
+            }
+        }
+        if self.vc_allocator.has_requests() {
+            outcome.granted_some = true;
+            self.grant_vcs::<K, M>(shared, layout, subcycle);
+        }
+        if self.switch_allocator.has_requests() {
+            outcome.granted_some = true;
+            self.grant_switch::<K, M>(layout);
+        }
+    }
+
+    /// The front packet of `at` asks for a virtual channel of its output, after it has been routed.
+    #[inline]
+    fn request_vc<K: Kind, M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        router: u32,
+        layout: RouterLayout,
+        at: u32,
+        cycle: Time,
+        outcome: &mut CycleOutcome,
+    ) {
+        let settings = K::of(self.settings);
+        let vc = self.vcs.get(at);
+        if settings.store_and_forward && vc.present < vc.left {
+            return;
+        }
+        // A packet that came to the front of its buffer when routing took time is new; where it takes none, it never is.
+        if settings.takes_any {
+            self.request_any::<M>(shared, router, layout, at, cycle, outcome);
+            return;
+        }
+        if (settings.late && vc.stage == Stage::New) || settings.reroutes {
+            self.route_front::<M>(shared, router, at, cycle);
+        }
+        let vc = self.vcs.get(at);
+        let (port, level, flits) = (vc.port, vc.level, u32::from(vc.left));
+        let bubble = if vc.terms.bubble() {
+            shared.setup.bubble + flits
+        } else {
+            0
+        };
+        let room = self.room(flits).max(bubble);
+        let link = shared.flow.link(port);
+        let first_vc = link.first_vc;
+        let first = (first_vc - layout.first_vc) as u16;
+        let request = |channel: u8| Request {
+            input: (at - layout.first_vc) as u16,
+            output: first + u16::from(channel),
+            channel: u32::from(channel),
+        };
+        let mut best: Option<u8> = None;
+        for channel in shared.setup.vcs.of(link.class, level, 0) {
+            if !self.is_free(first_vc + u32::from(channel)) {
+                continue;
+            }
+            if room > 0 && !shared.flow.has_room::<M>(port, channel, room, cycle) {
+                continue;
+            }
+            best = match best {
+                _ if !settings.chooses_alone() => {
+                    self.vc_allocator.request(request(channel));
+                    Some(channel)
+                }
+                Some(other) => {
+                    let pointer = *self.vc_inputs.get(at);
+                    let distance = |channel: u8| behind(first + u16::from(channel), pointer, layout.vcs);
+                    let closer = distance(channel) < distance(other);
+                    Some(if closer { channel } else { other })
+                }
+                None => Some(channel),
+            };
+        }
+        match best {
+            None => outcome.waits = true,
+            Some(channel) if settings.chooses_alone() => self.vc_allocator.request(request(channel)),
+            Some(_) => {}
+        }
+    }
+
+    /// The front packet of `at` asks for a virtual channel of every output that it may take, and with less urgency of that for
+    /// which it would wait.
+    #[inline(never)]
+    fn request_any<M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        router: u32,
+        layout: RouterLayout,
+        at: u32,
+        cycle: Time,
+        outcome: &mut CycleOutcome,
+    ) {
+        let vc = self.vcs.get(at);
+        let (packet, flits) = (vc.heads.head, u32::from(vc.left));
+        let header = shared.packets.get(packet).header;
+        let mut behind_port = header;
+        let routing = &shared.routes.routing;
+        let waits_for = routing.decide(router, &mut behind_port, &mut NoRoom);
+        let mut ways = [(0, 0); MOST_WAYS];
+        let mut count = 0;
+        routing.free_ways(router, &header, |port, level| {
+            ways[count] = (shared.flow.links.port(port), level);
+            count += 1;
+        });
+        let vc = self.vcs.edit::<M>(at);
+        vc.stage = Stage::Routed;
+        (vc.port, vc.level) = (shared.flow.links.port(waits_for.port), waits_for.level);
+        (vc.terms, vc.header) = (VcTerms::of(&waits_for), behind_port);
+        let (port, level) = (vc.port, vc.level);
+        let room = self.room(flits);
+        let pointer = *self.vc_inputs.get(at);
+        let alone = self.settings.chooses_alone();
+        let mut best: Option<((u64, u16), Request)> = None;
+        let mut ask = |c: &mut Self, port: u32, level: u8, preference: u64| {
+            let link = shared.flow.link(port);
+            let (class, first_vc) = (link.class, link.first_vc);
+            for channel in shared.setup.vcs.of(class, level, 0) {
+                let output = first_vc + u32::from(channel);
+                if !c.is_free(output) || (room > 0 && !shared.flow.has_room::<M>(port, channel, room, cycle)) {
+                    continue;
+                }
+                let request = Request {
+                    input: (at - layout.first_vc) as u16,
+                    output: (output - layout.first_vc) as u16,
+                    channel: u32::from(channel) | (preference as u32) << PREFERENCE,
+                };
+                let place = (preference, behind(request.output, pointer, layout.vcs));
+                if !alone {
+                    c.vc_allocator.request(request);
+                }
+                if best.is_none_or(|(other, _)| place < other) {
+                    best = Some((place, request));
+                }
+            }
+        };
+        for &(port, level) in &ways[..count] {
+            ask(self, port, level, 0);
+        }
+        ask(self, port, level, 1);
+        match best {
+            None => outcome.waits = true,
+            Some((_, request)) if alone => self.vc_allocator.request(request),
+            Some(_) => {}
+        }
+    }
+
+    /// Routes the front packet of `at`; it keeps its header until it gets a virtual channel.
+    fn route_front<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, router: u32, at: u32, cycle: Time) {
+        let vc = self.vcs.get(at);
+        let (packet, flits) = (vc.heads.head, u32::from(vc.left));
+        let (decision, header) = shared.decide::<M>(&*self, router, packet, flits, cycle);
+        if self.counts_waiting {
+            let port = shared.flow.links.port(decision.port);
+            shared.flow.edit_port::<M>(port).waiting_flits += flits;
+        }
+        let vc = self.vcs.edit::<M>(at);
+        vc.stage = Stage::Routed;
+        (vc.port, vc.level) = (shared.flow.links.port(decision.port), decision.level);
+        (vc.terms, vc.header) = (VcTerms::of(&decision), header);
+    }
+
+    /// The next flit of `at` asks for the crossbar.
+    #[inline]
+    fn request_switch<K: Kind, M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        layout: RouterLayout,
+        at: u32,
+        cycle: Time,
+        outcome: &mut CycleOutcome,
+    ) {
+        let vc = self.vcs.get(at);
+        if vc.present == 0 {
+            return;
+        }
+        let out = vc.port;
+        if !shared.flow.has_room::<M>(out, vc.vc, 1, cycle) {
+            outcome.waits = true;
+            let port = shared.flow.port(out);
+            if port.stalled_since == Time::NEVER {
+                shared.flow.edit_port::<M>(out).stalled_since = cycle.max(port.free_at);
+                shared.stats.stalled::<M>(out);
+            }
+            return;
+        }
+        self.request_output::<K>(layout, at, out);
+    }
+
+    /// Gives virtual channels to those who have asked.
+    #[inline]
+    fn grant_vcs<K: Kind, M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        layout: RouterLayout,
+        subcycle: Subcycle,
+    ) {
+        let c = &mut *self;
+        let settings = K::of(c.settings);
+        let mut sides = Sides {
+            inputs: (&mut c.vc_inputs, layout.first_vc, layout.vcs),
+            outputs: (&mut c.vc_outputs, layout.first_vc, layout.vcs),
+        };
+        let vcs = &c.vcs;
+        (c.vc_allocator).run::<M>(
+            settings,
+            &mut sides,
+            |r| rank(settings, vcs, layout.first_vc + u32::from(r.input)),
+            |r| u64::from(r.channel >> PREFERENCE),
+        );
+        let ready = c.timing.allocated(subcycle);
+        for granted in &c.vc_allocator.matches {
+            let at = layout.first_vc + u32::from(granted.input);
+            *c.owners.edit::<M>(layout.first_vc + u32::from(granted.output)) = at;
+            let vc = c.vcs.edit::<M>(at);
+            vc.stage = Stage::Active;
+            vc.vc = granted.channel as u8;
+            vc.ready = ready;
+            if settings.takes_any && granted.channel >> PREFERENCE == 0 {
+                let (port, _) = c.places[(layout.first_vc + u32::from(granted.output)) as usize];
+                vc.port = layout.first_port + u32::from(port);
+            } else if settings.reroutes || settings.late {
+                shared.packets.edit::<M>(vc.heads.head).header = vc.header;
+            }
+        }
+    }
+}
+
+impl Pipelined {
+    /// A flit of `at` asks for output `out`.
+    #[inline(always)]
+    fn request_output<K: Kind>(&mut self, layout: RouterLayout, at: u32, out: u32) {
+        let speedup = K::of(self.settings).input_speedup;
+        let (port, channel) = self.places[at as usize];
+        let first_input = port * speedup;
+        let input = match speedup {
+            1 => first_input,
+            _ => first_input + u16::from(channel) % speedup,
+        };
+        let request = Request {
+            input,
+            output: (out - layout.first_port) as u16,
+            channel: at,
+        };
+        let is_new = !self.switch_allocator.may_have_requested(input, request.output);
+        if is_new || !self.yields::<K>(layout, first_input, request) {
+            self.switch_allocator.request(request);
+        }
+    }
+
+    /// Whether another virtual channel of the same switch input asks for the same output as well. Then the one whose turn it
+    /// is stands for both.
+    #[inline(never)]
+    fn yields<K: Kind>(&mut self, layout: RouterLayout, first_input: u16, request: Request) -> bool {
+        let settings = K::of(self.settings);
+        let first = layout.first_port * u32::from(settings.input_speedup);
+        let turn = u16::from(*self.turns.get(first + u32::from(request.input)));
+        let (places, vcs) = (&self.places, &self.vcs);
+        let distance = |r: &Request| {
+            let channel = u16::from(places[r.channel as usize].1);
+            let turns = behind(channel, turn, u16::from(u8::MAX) + 1);
+            (rank(settings, vcs, r.channel), turns)
+        };
+        // Requests come in the order of their input virtual channels, so that those of a port are side by side.
+        let mut others = (self.switch_allocator.requests().iter_mut().rev()).take_while(|r| r.input >= first_input);
+        let Some(other) = others.find(|r| (r.input, r.output) == (request.input, request.output)) else {
+            return false;
+        };
+        if distance(&request) < distance(other) {
+            *other = request;
+        }
+        true
+    }
+
+    /// Gives passages through the crossbar to those who have asked.
+    #[inline]
+    fn grant_switch<K: Kind, M: Uses>(&mut self, layout: RouterLayout) {
+        let settings = K::of(self.settings);
+        let speedup = settings.input_speedup;
+        let first_input = layout.first_port * u32::from(speedup);
+        let mut sides = Sides {
+            inputs: (&mut self.switch_inputs, first_input, layout.ports * speedup),
+            outputs: (&mut self.switch_outputs, layout.first_port, layout.ports),
+        };
+        let vcs = &self.vcs;
+        (self.switch_allocator).run::<M>(settings, &mut sides, |r| rank(settings, vcs, r.channel), |_| 0);
+        if settings.takes_turns() {
+            for granted in &self.switch_allocator.matches {
+                let channel = self.places[granted.channel as usize].1;
+                let turn = self.turns.edit::<M>(first_input + u32::from(granted.input));
+                *turn = channel.saturating_add(speedup as u8);
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Switch traversal: flits that have won the crossbar leave their buffers, and are on their way.
+
+use super::clock::Subcycle;
+use super::in_vc::Stage;
+use super::{Pipelined, RouterLayout};
+use crate::FabricEvent;
+use crate::Payload;
+use crate::fabric::Shared;
+use crate::features::HandlerContext;
+use crate::statistics::Transmission;
+use odonata_engine::{List, NIL, Time};
+
+/// Cycles that a credit may have counted for before it is counted without need. Looked at one by one, credits cost
+/// more than the flits that they stand for; looked at only when a buffer seems to be full, they would fill the caches.
+const OVERDUE: u64 = 8;
+
+/// The times of all flits that traverse the crossbar of a router in one subcycle.
+#[derive(Clone, Copy)]
+pub(super) struct Traversal {
+    granted: Subcycle,
+    /// When they leave their buffers.
+    left: Time,
+    /// When they can start on their links.
+    crossed: Time,
+    /// Credits that have counted since then get counted.
+    overdue: Time,
+}
+
+impl Pipelined {
+    /// The times of those who have asked for the crossbar in the subcycle `granted` and got it.
+    pub(super) fn traversal(&self, granted: Subcycle) -> Traversal {
+        let overdue = granted.cycle.0.saturating_sub(OVERDUE * self.timing.period().0);
+        Traversal {
+            granted,
+            left: self.timing.left(granted),
+            crossed: self.timing.crossed(granted),
+            overdue: Time(overdue),
+        }
+    }
+}
+
+impl Pipelined {
+    /// The next flit of `at` passes the crossbar.
+    #[inline]
+    pub(super) fn traverse_switch<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        layout: RouterLayout,
+        at: u32,
+        traversal: &Traversal,
+    ) {
+        let cycle = traversal.granted.cycle;
+        let vc = self.vcs.edit::<C>(at);
+        let (port, out, packet) = (vc.port, vc.vc, vc.heads.head);
+        let (head, tail) = (!vc.headless, vc.left == 1);
+        let bytes = if tail {
+            u64::from(vc.last)
+        } else {
+            shared.setup.params.flit
+        } as u32;
+        if head {
+            // Not worth a look at the packet where it is the only one.
+            if packet == vc.heads.tail {
+                vc.heads = List::EMPTY;
+            } else {
+                vc.heads.pop(&shared.packets);
+            }
+            vc.headless = true;
+        }
+        let following = vc.heads.head;
+        vc.present -= 1;
+        vc.left -= 1;
+        if tail {
+            vc.stage = Stage::Empty;
+        }
+        let link = shared.flow.link(port);
+        let mut delivered = NIL;
+        if link.to_node {
+            delivered = if head { packet } else { vc.delivered };
+            vc.delivered = if tail { NIL } else { delivered };
+        }
+
+        if self.counts_waiting {
+            shared.flow.edit_port::<C>(port).waiting_flits -= 1;
+        }
+        shared.flow.count_overdue_flits::<C>(port, traversal.overdue, cycle);
+        let at_far = link.first_vc + u32::from(out);
+        let (departure, since) = shared.flow.send_flit::<C>(port, at_far, traversal.crossed, link.flit);
+        shared.remote.load_grows(ctx, &shared.flow.links, port, 1);
+        let sent = Transmission {
+            packets: u64::from(tail),
+            bytes,
+            busy: link.flit,
+        };
+        shared.stats.stall_ended::<C>(port, since, cycle);
+        shared.stats.port_transmitted::<C>((port, link.class), departure, sent);
+        let arrival = departure + link.flit + link.latency;
+
+        let buffer = link.far + u32::from(out);
+        if link.to_node {
+            let due = arrival + self.timing.period() + link.credit_delay;
+            self.return_flit(ctx, shared, port, out, due);
+            if tail {
+                shared.deliver(ctx, delivered, arrival);
+            }
+        } else if head {
+            if link.leaves {
+                shared.packets.edit::<C>(packet).buffer = buffer;
+                shared.export::<C>(packet, link.far_lp, arrival);
+            } else {
+                ctx.send(link.far_lp, arrival, FabricEvent::Head { packet, buffer }.into());
+            }
+        } else if link.leaves {
+            shared.boundary.export_flit(link.far_lp, arrival, buffer);
+        } else {
+            ctx.send(link.far_lp, arrival, FabricEvent::Flit { buffer }.into());
+        }
+        self.free_flit(ctx, shared, at, traversal.left);
+
+        if !tail {
+            return;
+        }
+        *self.owners.edit::<C>(link.first_vc + u32::from(out)) = NIL;
+        if following == NIL {
+            self.edit_occupied::<C>(layout, at, false);
+        } else {
+            let begin = self.timing.following(traversal.granted);
+            self.move_up::<C>(shared, at, following, begin);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The settings of a network: the keys of a scenario that say what it is like, each declared here and nowhere else.
+//!
+//! As they are written and as they are resolved they are of one type. What a key has by default stands in `Default` of its
+//! table; a default that depends on other keys is [filled in](odonata_units::Filled) when the scenario is resolved.
+
+mod algorithm;
+mod analytic;
+mod clock;
+mod congestion;
+mod link;
+mod network;
+mod nic;
+mod pipeline;
+mod routing;
+mod routing_key;
+mod traffic_class;
+
+pub use algorithm::Algorithm;
+pub use analytic::{Analytic, Fidelity};
+pub use clock::{CLOCK, Clock};
+pub use congestion::{CongestionControl, CongestionKind};
+pub use link::{Link, Links};
+pub use network::{Arbitration, InputQueues, Network, RouterModel, Switching};
+pub use nic::{Jitter, Nic, NicRates};
+pub use pipeline::{Allocator, Pipeline};
+pub use routing::{ClassVcs, Comparison, DeadlockCheck, KnowledgeKind, Routing, Vcs};
+pub use routing_key::RoutingKey;
+pub use traffic_class::TrafficClass;

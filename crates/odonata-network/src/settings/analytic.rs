@@ -1,0 +1,62 @@
+//! How a fabric carries messages, and the parameters of its analytic form.
+
+use odonata_units::{Filled, PerByte, Problem, Time, positive};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How a fabric carries messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fidelity {
+    /// In packets, from router to router.
+    #[default]
+    Packet,
+    /// By the LogGP model (A. Alexandrov et al., SPAA 1995): nothing in the network is in the way of anything else. GOAL
+    /// schedules go by the LogGOPS model of LogGOPSim.
+    Analytic,
+}
+
+impl Fidelity {
+    /// Whether it is the default.
+    pub fn is_packet(&self) -> bool {
+        *self == Fidelity::Packet
+    }
+}
+
+/// The parameters of the LogGP model that are the network's; only with `network.fidelity = "analytic"`. Those of the hosts, o and S,
+/// are `mpi.send_overhead`, `mpi.recv_overhead` and `mpi.eager_threshold`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Analytic {
+    /// L: from the interface of the sender to that of the receiver; positive. Default: that of a message which meets nobody,
+    /// over the links and routers of a shortest path, in the mean over the paths from the first router to all others.
+    pub latency: Filled<Time>,
+    /// g: an interface begins to send, or to receive, two messages at least so far apart, and their bytes after the first.
+    pub gap: Time,
+    /// G: time per byte of a message after its first, e.g. "0.08 ns/B". Default: that of terminal links.
+    pub gap_per_byte: Filled<PerByte>,
+    /// O: how long each byte of a message after its first occupies the processors at its ends. Of GOAL schedules only.
+    pub overhead_per_byte: PerByte,
+}
+
+impl Analytic {
+    /// Whether none of its keys is written.
+    pub fn is_none(&self) -> bool {
+        *self == Analytic::default()
+    }
+
+    /// Checks the values.
+    ///
+    /// # Errors
+    /// There are some without a use, or no latency.
+    pub fn check(&self, fidelity: Fidelity) -> Result<(), Problem> {
+        if fidelity == Fidelity::Packet && !self.is_none() {
+            let problem = "packets do not go by the parameters of the LogGP model";
+            let expected = "no such table, or network.fidelity = \"analytic\"";
+            return Err(Problem::new("network.analytic", problem, expected));
+        }
+        self.latency.given().map_or(Ok(()), |&latency| {
+            positive("network.analytic.latency", latency).map(|_| ())
+        })
+    }
+}

@@ -1,0 +1,137 @@
+//! Congestion control between the ends of the network.
+
+use odonata_units::{Bytes, Filled, Number, Problem, Time, positive};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::RouterModel;
+
+/// Congestion control. Notifications take the time of an idle network and no bandwidth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CongestionControl {
+    /// The kind. Default: "none"; the other keys are for the other kinds.
+    pub kind: CongestionKind,
+    /// ECN: a port marks a packet if more than this waits behind it. Per flow: what may wait for the link to a node without anybody
+    /// being slowed down. Default: 8 packets; per flow: 4 packets.
+    #[serde(skip_serializing_if = "Filled::is_empty")]
+    pub threshold: Filled<Bytes>,
+    /// ECN: the part of its rate that a flow loses when it is notified; more than 0 and less than 1. Default: 0.5.
+    #[serde(skip_serializing_if = "Filled::is_empty")]
+    pub decrease: Filled<f64>,
+    /// Least time between two such losses of a flow (ECN), or between two changes of the rate to a node (per flow); about the
+    /// way there and back. Default: "5 us".
+    #[serde(skip_serializing_if = "Filled::is_empty")]
+    pub interval: Filled<Time>,
+    /// In which time a flow recovers from nothing to the rate of its link. Default: "500 us".
+    #[serde(skip_serializing_if = "Filled::is_empty")]
+    pub recovery: Filled<Time>,
+}
+
+impl CongestionControl {
+    /// Explicit notification: ports mark packets, and their sources slow down.
+    pub const fn ecn(threshold: Bytes, decrease: f64, interval: Time, recovery: Time) -> Self {
+        CongestionControl {
+            kind: CongestionKind::Ecn,
+            threshold: Filled::new(threshold),
+            decrease: Filled::new(decrease),
+            interval: Filled::new(interval),
+            recovery: Filled::new(recovery),
+        }
+    }
+
+    /// The router in front of a node slows down the flows that go there.
+    pub const fn per_flow(threshold: Bytes, interval: Time, recovery: Time) -> Self {
+        CongestionControl {
+            kind: CongestionKind::PerFlow,
+            threshold: Filled::new(threshold),
+            decrease: Filled::EMPTY,
+            interval: Filled::new(interval),
+            recovery: Filled::new(recovery),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_none(&self) -> bool {
+        self.kind == CongestionKind::None
+    }
+}
+
+/// Congestion control between the ends of the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CongestionKind {
+    /// None: there are the credits between routers.
+    #[default]
+    None,
+    /// Ports mark the packets behind which much waits. The source of a marked packet reduces its rate to that node, and recovers
+    /// over time (as in InfiniBand and DCQCN).
+    Ecn,
+    /// The router in front of a node that is sent too much finds a rate for those who send to it, and only these are slowed down
+    /// (after Slingshot).
+    PerFlow,
+}
+
+impl CongestionControl {
+    /// Fills in and checks the keys, for a network of such routers and packets.
+    ///
+    /// # Errors
+    /// A key is without a use or out of its range, or the routers know no congestion control.
+    pub fn fill(&mut self, router: RouterModel, packet: Bytes) -> Result<(), Problem> {
+        let key = |name: &str| format!("network.congestion_control.{name}");
+        if self.kind != CongestionKind::None && router == RouterModel::Pipelined {
+            let problem = "pipelined routers know no congestion control";
+            return Err(Problem::new(
+                key("kind"),
+                problem,
+                "\"none\", or another network.router",
+            ));
+        }
+        let given = [
+            (
+                "threshold",
+                !self.threshold.is_empty(),
+                self.kind != CongestionKind::None,
+            ),
+            ("decrease", !self.decrease.is_empty(), self.kind == CongestionKind::Ecn),
+            ("interval", !self.interval.is_empty(), self.kind != CongestionKind::None),
+            ("recovery", !self.recovery.is_empty(), self.kind != CongestionKind::None),
+        ];
+        if let Some((name, ..)) = given.iter().find(|(_, given, used)| *given && !used) {
+            let kinds = if *name == "decrease" {
+                "\"ecn\""
+            } else {
+                "\"ecn\" or \"per-flow\""
+            };
+            let problem = "this kind of congestion control does not use it";
+            return Err(Problem::new(key(name), problem, format!("kind = {kinds}")));
+        }
+        let time = |name: &str, time: &mut Filled<Time>, default: Time| {
+            let time = positive(key(name), *time.fill(default))?;
+            match time <= Time::LONGEST {
+                true => Ok(()),
+                false => Err(Problem::new(
+                    key(name),
+                    format!("{time}"),
+                    format!("up to {}", Time::LONGEST),
+                )),
+            }
+        };
+        let packets = match self.kind {
+            CongestionKind::None => return Ok(()),
+            CongestionKind::Ecn => 8,
+            CongestionKind::PerFlow => 4,
+        };
+        time("interval", &mut self.interval, Time::from_ns(5_000))?;
+        time("recovery", &mut self.recovery, Time::from_ns(500_000))?;
+        if self.kind == CongestionKind::Ecn {
+            let decrease = *self.decrease.fill(0.5);
+            if !(decrease > 0.0 && decrease < 1.0) {
+                let problem = format!("a loss of {}", Number(decrease));
+                return Err(Problem::new(key("decrease"), problem, "more than 0 and less than 1"));
+            }
+        }
+        self.threshold.fill(Bytes(packets * packet.0));
+        Ok(())
+    }
+}

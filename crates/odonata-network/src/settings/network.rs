@@ -1,0 +1,277 @@
+//! Links, routers, routing: the keys of the table `network`.
+
+use odonata_topology::LinkClass;
+use odonata_units::{Bytes, Number, Problem, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Algorithm, Analytic, Clock, CongestionControl, Fidelity, Links, Pipeline, Routing, TrafficClass};
+
+/// Links, routers, routing. The defaults are a virtual cut-through network of input-queued routers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Network {
+    /// How messages are carried: "packet", from router to router, or "analytic", by the LogGP model without contention.
+    #[serde(skip_serializing_if = "Fidelity::is_packet")]
+    pub fidelity: Fidelity,
+    /// The parameters of the analytic form.
+    #[serde(skip_serializing_if = "Analytic::is_none")]
+    pub analytic: Analytic,
+    /// Largest packet, 1 B to 1 MiB; messages are cut into packets. At least one flit.
+    pub packet: Bytes,
+    /// Unit of buffer space and of cut-through. Every size of the scenario may be written in flits ("8 flits").
+    pub flit: Bytes,
+    /// How a packet crosses a router.
+    pub switching: Switching,
+    /// Where packets wait inside a router.
+    pub router: RouterModel,
+    /// Which packets of an input buffer compete for outputs; only of input-queued routers.
+    pub input_queues: InputQueues,
+    /// Which of several packets an output takes; it decides who is slowed down where traffic meets.
+    pub arbitration: Arbitration,
+    /// Latency of a router's pipeline; it limits no rate. Pipelined routers have stages instead.
+    pub router_delay: Time,
+    /// The stages of pipelined routers; only of these.
+    pub pipeline: Pipeline,
+    /// The classes of links.
+    pub links: Links,
+    /// How paths are chosen.
+    pub routing: Routing,
+    /// Traffic classes, `[[network.traffic_classes]]`, at most 8; jobs name theirs in `traffic_class`. Each has virtual
+    /// channels of its own, as many as `routing.vcs` says, and a share of every link. Input-queued routers only. Default:
+    /// none, which is one for all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub traffic_classes: Vec<TrafficClass>,
+    /// Congestion control between the ends of the network; not with pipelined routers.
+    #[serde(skip_serializing_if = "CongestionControl::is_none")]
+    pub congestion_control: CongestionControl,
+    /// Length of a cycle, as its period ("1 ns") or its frequency ("1 GHz"). Where it is given, every time of the
+    /// scenario may be written in cycles ("3 cycles"), every rate in flits ("1 flit/cycle"). Default: none.
+    pub clock: Option<Clock>,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Network {
+            fidelity: Fidelity::Packet,
+            analytic: Analytic::default(),
+            packet: Bytes::kib(4),
+            flit: Bytes(32),
+            switching: Switching::CutThrough,
+            router: RouterModel::InputQueued,
+            input_queues: InputQueues::VirtualOutput,
+            arbitration: Arbitration::RoundRobin,
+            router_delay: Time::from_ns(100),
+            pipeline: Pipeline::default(),
+            links: Links::default(),
+            routing: Routing::default(),
+            traffic_classes: Vec::new(),
+            congestion_control: CongestionControl::default(),
+            clock: None,
+        }
+    }
+}
+
+/// Flits of a packet are counted in 16 bits.
+const MOST_FLITS: u64 = u16::MAX as u64;
+
+/// Largest packet, in bytes: a whole one has to fit into every buffer.
+const LARGEST_PACKET: u64 = 1 << 20;
+
+impl Network {
+    /// Checks the sizes of packets and flits, and what goes with pipelined routers and with them only.
+    ///
+    /// # Errors
+    /// A packet that no router can take, or a router without what it needs.
+    pub fn check_packets(&self) -> Result<(), Problem> {
+        if self.packet == Bytes::ZERO || self.packet.0 > LARGEST_PACKET {
+            let problem = format!("a packet of {} is not possible", self.packet);
+            return Err(Problem::new("network.packet", problem, "1 B to 1 MiB"));
+        }
+        if self.flit == Bytes::ZERO || self.flit > self.packet {
+            let problem = format!("a flit of {} in a packet of {}", self.flit, self.packet);
+            return Err(Problem::new(
+                "network.flit",
+                problem,
+                format!("1 B to network.packet, {}", self.packet),
+            ));
+        }
+        let flits = self.packet.0.div_ceil(self.flit.0);
+        if flits > MOST_FLITS {
+            let problem = format!("a packet of {} is {flits} flits of {}", self.packet, self.flit);
+            let error = Problem::new(
+                "network.flit",
+                problem,
+                format!("at most {MOST_FLITS} flits per packet"),
+            );
+            return Err(error.hint("make flits larger or packets smaller"));
+        }
+        self.pipeline.check()?;
+        if self.router != RouterModel::Pipelined {
+            if self.switching == Switching::Wormhole {
+                let error = Problem::new(
+                    "network.switching",
+                    "only pipelined routers know of flits that are apart from their packet",
+                    "\"cut-through\", \"store-and-forward\", or network.router = \"pipelined\"",
+                );
+                return Err(error);
+            }
+            return Ok(());
+        }
+        let expected = "the period of a cycle, a whole number of picoseconds, such as \"1 ns\"";
+        match self.clock.map(|clock| clock.ps()) {
+            None => Err(Problem::new(
+                "network.clock",
+                "a pipelined router without a clock",
+                expected,
+            )),
+            Some(ps) if ps != ps.round() || !(10.0..=1e12).contains(&ps) => Err(Problem::new(
+                "network.clock",
+                format!("a cycle of {} ps", Number(ps)),
+                expected,
+            )),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Fills in and checks the classes of links.
+    ///
+    /// # Errors
+    /// A class is out of the range of what there is, or its buffers are too small.
+    pub fn fill_links(&mut self) -> Result<(), Problem> {
+        // A worm is held by several buffers together.
+        let least = match self.switching {
+            Switching::Wormhole => self.flit,
+            _ => self.packet,
+        };
+        self.links.fill(least)
+    }
+
+    /// Checks what goes with the fidelity, and with it only.
+    ///
+    /// # Errors
+    /// A parameter is out of its range or has no use, or something is asked for that only packets have.
+    pub fn check_fidelity(&self) -> Result<(), Problem> {
+        self.analytic.check(self.fidelity)?;
+        if self.fidelity == Fidelity::Packet {
+            return Ok(());
+        }
+        let only_packets =
+            |key: &str, problem: &str| Err(Problem::new(key, problem, "none, or network.fidelity = \"packet\""));
+        if !self.congestion_control.is_none() {
+            return only_packets("network.congestion_control", "without packets there is no congestion");
+        }
+        if !self.traffic_classes.is_empty() {
+            return only_packets(
+                "network.traffic_classes",
+                "without packets no class has a share of a link",
+            );
+        }
+        Ok(())
+    }
+
+    /// Checks what bubble flow control needs, if it is used. Output-queued routers let packets join the queue of an output
+    /// without a look at the ring behind it; and a packet enters a ring if there is room for another one behind it: in
+    /// smaller buffers none ever does.
+    ///
+    /// # Errors
+    /// It would deadlock, or no packet would enter a ring.
+    pub fn check_bubble(&self) -> Result<(), Problem> {
+        if *self.routing.algorithm != Algorithm::Bubble {
+            return Ok(());
+        }
+        if self.router == RouterModel::OutputQueued {
+            let problem =
+                "output-queued routers keep no room free in a ring that is entered: bubble flow control can deadlock";
+            let expected = "network.router = \"input-queued\" or \"pipelined\", or algorithm = \"dimension-order\"";
+            return Err(Problem::new("network.routing.algorithm", problem, expected));
+        }
+        let whole = self.packet.0.div_ceil(self.flit.0) * self.flit.0;
+        for class in [LinkClass::Local, LinkClass::Global, LinkClass::Column] {
+            let buffer = *self.links.of(class).buffer;
+            if buffer.0 / self.flit.0 * self.flit.0 < 2 * whole {
+                let key = format!("network.links.{}.buffer", class.name());
+                let problem = format!("a buffer of {buffer} does not hold two packets of {}", self.packet);
+                let error = Problem::new(key, problem, format!("at least {}", Bytes(2 * whole)));
+                return Err(error.hint("bubble flow control keeps room for one packet free in every ring"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the traffic classes.
+    ///
+    /// # Errors
+    /// There are too many, two of a name, more shares than there is, or routers that do not know of classes.
+    pub fn check_classes(&self) -> Result<(), Problem> {
+        super::traffic_class::check(&self.traffic_classes, self.router)
+    }
+}
+
+/// How a packet crosses a router.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Switching {
+    /// Virtual cut-through: the head moves on once a whole packet's credit is there.
+    #[default]
+    CutThrough,
+    /// The packet moves on when all of it has come in.
+    StoreAndForward,
+    /// Every flit moves on when there is room for it; its packet keeps the virtual channel until its tail has gone.
+    /// Pipelined routers only.
+    Wormhole,
+}
+
+/// Where packets wait inside a router.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RouterModel {
+    /// In the buffer of their input port and virtual channel, see `input_queues`.
+    #[default]
+    InputQueued,
+    /// In a queue per output port and virtual channel, routed on arrival: the router of CODES.
+    OutputQueued,
+    /// Flit by flit and cycle by cycle through virtual-channel and switch allocation, see `network.pipeline`: the router
+    /// of cycle-accurate simulators. Needs `network.clock`; waits are not charged to jobs (`run.blame`).
+    Pipelined,
+}
+
+impl RouterModel {
+    /// Its name in a scenario.
+    pub fn name(self) -> &'static str {
+        match self {
+            RouterModel::InputQueued => "input-queued",
+            RouterModel::OutputQueued => "output-queued",
+            RouterModel::Pipelined => "pipelined",
+        }
+    }
+}
+
+/// Which packets of an input buffer compete for outputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InputQueues {
+    /// Virtual output queues: every packet waits for its own output only.
+    #[default]
+    VirtualOutput,
+    /// First in, first out: only the head competes and blocks those behind it.
+    Fifo,
+}
+
+/// Which of several packets an output takes, whatever the router model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arbitration {
+    /// That of the next input port after the one that was served last. Ports get equal shares, so that of sources which meet one
+    /// after the other each gets half of what the next one gets.
+    #[default]
+    RoundRobin,
+    /// The oldest, wherever it comes from: sources get equal shares. Packets of a long message are created one after the other,
+    /// at the rate of the node's link (D. Abts, D. Weisser, SC 2007).
+    Age,
+    /// That which asked first. Shares follow the buffers: who has more packets waiting gets more. The simulator CODES does so.
+    FirstCome,
+    /// That of the lowest port and virtual channel: others may wait for ever.
+    LowestFirst,
+}

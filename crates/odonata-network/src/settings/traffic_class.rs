@@ -1,0 +1,71 @@
+//! Traffic classes.
+
+use odonata_units::{Number, Problem, check_name, within};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::RouterModel;
+use crate::MOST_CLASSES;
+
+/// A traffic class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrafficClass {
+    /// Name, different from that of every other class.
+    pub name: String,
+    /// Part of a link that the class gets at least while it has something to send, against the others of its priority; 0.001
+    /// to 1, and at most 1 over all classes. What is left, and what a class does not use, is shared out in proportion.
+    #[schemars(range(min = 0.001, max = 1))]
+    pub share: f64,
+    /// Classes of a higher priority always go first. Default: 0.
+    #[serde(default)]
+    pub priority: i32,
+}
+
+impl Default for TrafficClass {
+    /// All of a link.
+    fn default() -> Self {
+        TrafficClass {
+            name: String::new(),
+            share: 1.0,
+            priority: 0,
+        }
+    }
+}
+
+/// Shares that add up to 1 in decimal numbers may be beyond it in binary ones.
+const ROUNDING: f64 = 1e-9;
+
+/// Checks the classes of a network of such routers.
+pub(super) fn check(classes: &[TrafficClass], router: RouterModel) -> Result<(), Problem> {
+    let key = "network.traffic_classes";
+    let most = usize::from(MOST_CLASSES);
+    if classes.len() > most {
+        let problem = format!("{} traffic classes", classes.len());
+        return Err(Problem::new(key, problem, format!("at most {most}")));
+    }
+    if classes.len() > 1 && router != RouterModel::InputQueued {
+        let problem = "only input-queued routers tell traffic classes apart";
+        return Err(Problem::new(
+            key,
+            problem,
+            "network.router = \"input-queued\", or one class",
+        ));
+    }
+    for (number, class) in classes.iter().enumerate() {
+        let at = format!("{key}.{number}");
+        check_name(&format!("{at}.name"), &class.name)?;
+        let before = &classes[..number];
+        if before.iter().any(|other| other.name == class.name) {
+            let problem = format!("a second class {:?}", class.name);
+            return Err(Problem::new(format!("{at}.name"), problem, "a name of its own"));
+        }
+        let share = within(format!("{at}.share"), Number(class.share), Number(0.001), Number(1.0))?.0;
+        let before: f64 = before.iter().map(|other| other.share).sum();
+        if before + share > 1.0 + ROUNDING {
+            let problem = format!("the shares up to this one add up to {}", Number(before + share));
+            return Err(Problem::new(format!("{at}.share"), problem, "at most 1 in all"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,289 @@
+//! Stall diagnosis: deadlock, livelock and starvation of packets told apart, on a fabric that stands still.
+//!
+//! - **Deadlock**: packets that wait for room in each other's buffers. Found by elimination: of all waiting packets those
+//!   go that would fit once everything else has left, again and again; what remains can never move, whatever else
+//!   happens. (Whether a *routing* can deadlock at all is for [`deadlock`](crate::deadlock) to prove.)
+//! - **Livelock**: a packet moves, but has visited more routers than any path has.
+//! - **Starvation**: a packet has waited for long while its output sent others.
+//!
+//! None of it costs anything while a run goes on: all is read from the state, once it is asked for.
+
+use crate::Payload;
+use crate::fabric::{Fabric, Shared};
+use crate::message::Traffic;
+use crate::router::pipelined::stall as pipelined;
+use crate::router::{input_queued, output_queued};
+use crate::settings::{Arbitration, RouterModel};
+use odonata_engine::{NIL, Time};
+use std::collections::BTreeMap;
+
+/// A buffer: that of a virtual channel at the receiving end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Channel {
+    /// The link, by its sending router port, or behind all of these its node's number; as in the topology.
+    pub link: u32,
+    /// The virtual channel.
+    pub vc: u8,
+}
+
+/// A packet in the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketView {
+    /// Whose it is.
+    pub traffic: Traffic,
+    /// The node it is from.
+    pub source: u32,
+    /// The node it goes to.
+    pub target: u32,
+    /// Payload, bytes.
+    pub bytes: u32,
+    /// When its message was created.
+    pub created: Time,
+    /// Routers visited so far.
+    pub hops: u16,
+    /// The buffer that it holds.
+    pub holds: Channel,
+}
+
+/// A packet that waits for an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// The packet.
+    pub packet: PacketView,
+    /// The buffer that it wants room in.
+    pub wants: Channel,
+    /// Since when its tail has been where it waits; in a pipelined router, since when it might have got what it waits for.
+    pub since: Time,
+    /// When its output ends sending the last packet that it has taken.
+    pub output_until: Time,
+}
+
+/// Packets that wait for each other for ever.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deadlock {
+    /// How many packets can never move.
+    pub packets: usize,
+    /// Some of them, each of which waits for room in the buffer that the next one holds; the last one for the first's.
+    pub cycle: Vec<Waiting>,
+}
+
+/// A packet of a search for deadlocks.
+struct Candidate {
+    view: PacketView,
+    flits: u32,
+    /// What it waits for; `None` for one behind the head of a FIFO, which waits for the head.
+    waiting: Option<Waiting>,
+    /// Behind the last of the channels any of which will do, from that of `waiting` on.
+    end: u8,
+    /// The packet ahead of it in the same queue.
+    ahead: Option<usize>,
+    stuck: bool,
+}
+
+impl<P: Payload> Shared<P> {
+    pub(crate) fn view_of(&self, packet: u32) -> PacketView {
+        let p = self.packets.get(packet);
+        let (link, _) = self
+            .flow
+            .links
+            .upstream_link(p.buffer)
+            .unwrap_or((u32::MAX, odonata_topology::LinkClass::Local));
+        PacketView {
+            traffic: p.traffic,
+            source: self.messages.get(p.message).source,
+            target: p.header.target,
+            bytes: p.bytes,
+            created: self.messages.get(p.message).created,
+            hops: p.hops,
+            holds: Channel { link, vc: p.vc },
+        }
+    }
+
+    /// Behind the last of the channels any of which will do for a packet that wants `channel`, of a port of this part.
+    fn channels_asked_for(&self, channel: Channel) -> u8 {
+        if self.setup.params.arbitration == Arbitration::FirstCome {
+            return channel.vc + 1;
+        }
+        let class = self.flow.link(self.flow.links.port(channel.link)).class;
+        self.setup.vcs.end(class, channel.vc)
+    }
+
+    /// Calls `see` with the packets of this part that wait for room in a buffer, queue by queue, in the order in which they are
+    /// served; `true` for the first of a queue.
+    fn waiting_packets(&self, mut see: impl FnMut(u32, Waiting, bool)) {
+        let input_queued = self.setup.params.router == RouterModel::InputQueued;
+        let arbiter = match input_queued {
+            true => input_queued::arbiter(&self.setup.params),
+            false => output_queued::arbiter(&self.setup.params),
+        };
+        for port in 0..self.flow.links.ports {
+            let link = self.flow.link(port);
+            for vc in 0..link.vcs {
+                let cell = self.flow.vc(link.first_vc + u32::from(vc));
+                let line = if input_queued { cell.queue } else { cell.overflow };
+                let mut first = true;
+                arbiter.each(&self.packets, line, |at| {
+                    let p = self.packets.get(at);
+                    let waiting = Waiting {
+                        packet: self.view_of(at),
+                        wants: Channel {
+                            link: self.flow.links.number(port),
+                            vc,
+                        },
+                        since: p.tail_in,
+                        output_until: self.flow.port(port).free_at,
+                    };
+                    see(at, waiting, first);
+                    first = false;
+                });
+            }
+        }
+    }
+}
+
+impl<P: Payload> Fabric<P> {
+    /// The packets of this part that wait for an output or for room behind it.
+    pub fn waiting(&self) -> Vec<Waiting> {
+        let mut all = Vec::new();
+        match self.params().router {
+            RouterModel::Pipelined => self.pipelined.waiting(&self.shared, |waiting| all.push(waiting)),
+            _ => self.shared.waiting_packets(|_, waiting, _| all.push(waiting)),
+        }
+        all
+    }
+
+    /// The waiting packet that has visited the most routers, if it has visited more than `most`.
+    pub fn livelocked(&self, most: u16) -> Option<Waiting> {
+        let all = self.waiting().into_iter();
+        all.filter(|waiting| waiting.packet.hops > most)
+            .max_by_key(|waiting| waiting.packet.hops)
+    }
+
+    /// The packet that has waited longest at `now`, if that is longer than `least`, and if its output has begun to send another
+    /// one since then.
+    pub fn starved(&self, now: Time, least: Time) -> Option<Waiting> {
+        let since = now.saturating_sub(least);
+        let all = self.waiting().into_iter();
+        all.filter(|waiting| waiting.since < since && waiting.output_until > since)
+            .min_by_key(|waiting| waiting.since)
+    }
+
+    /// Adds this part's packets and the room in the buffers behind its links to a search for deadlocks.
+    fn candidates(&self, all: &mut Vec<Candidate>, capacity: &mut BTreeMap<Channel, u32>) {
+        let mut known = BTreeMap::new();
+        let mut last = None;
+        self.shared.waiting_packets(|slot, waiting, first| {
+            let ahead = if first { None } else { last };
+            last = Some(all.len());
+            known.insert(slot, all.len());
+            all.push(Candidate {
+                view: waiting.packet,
+                flits: self.shared.setup.flits(waiting.packet.bytes),
+                waiting: Some(waiting),
+                end: self.shared.channels_asked_for(waiting.wants),
+                ahead,
+                stuck: true,
+            });
+        });
+        for port in 0..self.shared.flow.links.ports {
+            let link = self.shared.flow.link(port);
+            // Nodes take everything.
+            let room = if link.to_node { u32::MAX } else { link.capacity };
+            for vc in 0..link.vcs {
+                let link = self.shared.flow.links.number(port);
+                capacity.insert(Channel { link, vc }, room);
+            }
+        }
+        // Behind the head of a FIFO nobody has asked for an output.
+        for fifo in self.input_queued.fifos() {
+            let mut ahead = known.get(&fifo.head).copied();
+            let mut at = fifo.head;
+            while at != NIL {
+                let next = self.shared.packets.get(at).next;
+                if !known.contains_key(&at)
+                    && let Some(before) = ahead
+                {
+                    let view = self.shared.view_of(at);
+                    ahead = Some(all.len());
+                    all.push(Candidate {
+                        view,
+                        flits: self.shared.setup.flits(view.bytes),
+                        waiting: None,
+                        end: 0,
+                        ahead: Some(before),
+                        stuck: true,
+                    });
+                }
+                at = next;
+            }
+        }
+    }
+}
+
+/// The deadlock that a fabric, given as all its parts, is in; `None` if every packet can move one day, as far as the network is
+/// concerned.
+pub fn find_deadlock<'a, P: Payload>(parts: impl IntoIterator<Item = &'a Fabric<P>>) -> Option<Deadlock> {
+    let (mut all, mut capacity, mut fronts) = (Vec::new(), BTreeMap::new(), Vec::new());
+    for part in parts {
+        match part.params().router {
+            RouterModel::Pipelined => part.pipelined.fronts(&part.shared, &mut fronts),
+            _ => part.candidates(&mut all, &mut capacity),
+        }
+    }
+    if !fronts.is_empty() {
+        return pipelined::find_deadlock(&fronts);
+    }
+    // Flits that stuck packets hold of each buffer.
+    let mut held = BTreeMap::<Channel, u32>::new();
+    for one in &all {
+        *held.entry(one.view.holds).or_default() += one.flits;
+    }
+    loop {
+        let mut moved = false;
+        for i in 0..all.len() {
+            let one = &all[i];
+            let blocked_ahead = one.ahead.is_some_and(|ahead| all[ahead].stuck);
+            let fits = one.waiting.is_none_or(|waiting| {
+                (waiting.wants.vc..one.end).any(|vc| {
+                    let channel = Channel { vc, ..waiting.wants };
+                    let room = capacity.get(&channel).copied().unwrap_or(u32::MAX);
+                    room.saturating_sub(held.get(&channel).copied().unwrap_or(0)) >= one.flits
+                })
+            });
+            if one.stuck && !blocked_ahead && fits {
+                if let Some(flits) = held.get_mut(&one.view.holds) {
+                    *flits -= one.flits;
+                }
+                all[i].stuck = false;
+                moved = true;
+            }
+        }
+        if !moved {
+            break;
+        }
+    }
+    let stuck = |one: &&Candidate| one.stuck;
+    let packets = all.iter().filter(stuck).count();
+    // Of each buffer, one packet that itself waits for another buffer.
+    let mut holders = BTreeMap::new();
+    for waiting in all.iter().filter(stuck).filter_map(|one| one.waiting) {
+        holders.entry(waiting.packet.holds).or_insert(waiting);
+    }
+    around(&holders).map(|cycle| Deadlock { packets, cycle })
+}
+
+/// A cycle among packets, one per buffer, each of which waits for another buffer.
+pub(crate) fn around(holders: &BTreeMap<Channel, Waiting>) -> Option<Vec<Waiting>> {
+    let mut path: Vec<Waiting> = Vec::new();
+    let mut next = holders.values().next().copied()?;
+    loop {
+        if let Some(start) = path
+            .iter()
+            .position(|waiting| waiting.packet.holds == next.packet.holds)
+        {
+            return Some(path.split_off(start));
+        }
+        path.push(next);
+        next = *holders.get(&next.wants)?;
+    }
+}

@@ -1,0 +1,416 @@
+//! Statistics: what is counted of links, nodes and traffic, over the whole run, over time and in sampling periods.
+//!
+//! Components say what has happened; what is counted of it is decided here.
+
+mod counters;
+mod histogram;
+mod measured;
+mod sampling;
+
+pub use counters::{LinkStats, NodeStats, SeriesCell, TrafficStats};
+pub use histogram::Histogram;
+pub use measured::Measured;
+pub use sampling::{CYCLE_BINS, Sample, Sampled, Sampling};
+
+use crate::Traffic;
+use crate::features::Uses;
+use crate::message::Message;
+use crate::packet::Packet;
+use crate::params::NetworkParams;
+use crate::routing::NOWHERE;
+use odonata_engine::{GrowableStore, RangeStore, Store, Time};
+use odonata_topology::LinkClass;
+use sampling::{Delivery, Sampler};
+use std::ops::Range;
+
+/// Cells of the time series that are kept at most, 100 MB of them; what lies behind is not recorded.
+const MOST_SERIES_CELLS: usize = 1 << 22;
+
+/// What a part of the fabric has counted.
+#[derive(Debug)]
+pub(crate) struct Statistics {
+    /// Per link; per node as a receiver; per traffic.
+    links: Store<LinkStats>,
+    nodes: RangeStore<NodeStats>,
+    traffic: Store<TrafficStats>,
+    /// Packet latency from its start on the terminal link, and from creation, per traffic.
+    latency: Histogram,
+    latency_created: Histogram,
+    /// Per interval: one cell per traffic, then one per link class.
+    series: GrowableStore<SeriesCell>,
+    interval: Option<Time>,
+    /// Per interval of the period that is recorded link by link: a cell per link.
+    link_series: GrowableStore<SeriesCell>,
+    recorded_links: Option<LinkPeriod>,
+    traffics: u16,
+    sampler: Sampler,
+}
+odonata_engine::journalled!(Statistics {
+    links,
+    nodes,
+    traffic,
+    latency,
+    latency_created,
+    series,
+    link_series,
+    sampler
+});
+
+/// The intervals of the time series in which links are counted one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkPeriod {
+    /// Number of the first.
+    pub first: u32,
+    /// How many.
+    pub count: u32,
+}
+
+/// What a link sends: flits or packets that follow each other.
+#[derive(Clone, Copy)]
+pub(crate) struct Transmission {
+    /// Packets that are counted with it, and their bytes.
+    pub(crate) packets: u64,
+    pub(crate) bytes: u32,
+    /// Time on the link.
+    pub(crate) busy: Time,
+}
+
+impl Statistics {
+    /// Of a part with so many links, and `nodes`.
+    pub(crate) fn new(params: &NetworkParams, links: usize, nodes: Range<u32>) -> Statistics {
+        let traffics = usize::from(params.traffics);
+        Statistics {
+            links: Store::filled(links, LinkStats::default()),
+            nodes: RangeStore::filled(nodes, NodeStats::NONE),
+            traffic: Store::filled(traffics, TrafficStats::default()),
+            latency: Histogram::new(traffics),
+            latency_created: Histogram::new(traffics),
+            series: GrowableStore::new(),
+            interval: params.series,
+            link_series: GrowableStore::new(),
+            recorded_links: None,
+            traffics: params.traffics,
+            sampler: Sampler::default(),
+        }
+    }
+
+    /// Whether more is counted than totals: over time, or in sampling periods.
+    pub(crate) fn has_extras(&self) -> bool {
+        self.interval.is_some() || self.sampler.on.is_some()
+    }
+
+    /// Counts packets in sampling periods from now on.
+    pub(crate) fn sample(&mut self, sampling: Sampling) {
+        self.sampler.on = Some(sampling);
+    }
+
+    /// A message has been handed to its NIC, which cuts it into packets of at most `packet` bytes.
+    #[inline]
+    pub(crate) fn handed_over<M: Uses, P>(&mut self, message: &Message<P>, packet: u64) {
+        self.traffic.edit::<M>(u32::from(message.traffic)).bytes_sent += message.bytes;
+        if M::EXTRAS && self.sampler.on.is_some() {
+            let packets = message.bytes.div_ceil(packet).max(1);
+            self.sampler
+                .created::<M>(message.traffic, message.created, packets, message.bytes);
+        }
+    }
+
+    /// A packet has met exhausted buffers at `link`.
+    #[inline]
+    pub(crate) fn stalled<M: Uses>(&mut self, link: u32) {
+        self.links.edit::<M>(link).stalled += 1;
+    }
+
+    /// A packet or flit for which the buffers behind `link` had been exhausted since `since` goes at `now`.
+    /// [`Time::NEVER`]: they had not.
+    #[inline(always)]
+    pub(crate) fn stall_ended<M: Uses>(&mut self, link: u32, since: Time, now: Time) {
+        if since != Time::NEVER {
+            self.links.edit::<M>(link).saturation += now.saturating_sub(since);
+        }
+    }
+
+    /// `link` sends something.
+    #[inline(always)]
+    pub(crate) fn transmitted<M: Uses>(&mut self, link: u32, sent: Transmission) {
+        let stats = self.links.edit::<M>(link);
+        stats.bytes += u64::from(sent.bytes);
+        stats.packets += sent.packets;
+        stats.busy += sent.busy;
+    }
+
+    /// The same of a router port with a link of this class, from `at` on: that is in the time series, too.
+    #[inline(always)]
+    pub(crate) fn port_transmitted<M: Uses>(&mut self, (port, class): (u32, LinkClass), at: Time, sent: Transmission) {
+        self.transmitted::<M>(port, sent);
+        if M::EXTRAS && self.interval.is_some() {
+            let column = usize::from(self.traffics) + class as usize;
+            self.count_in_series::<M>(at, column, (sent.packets, sent.bytes), sent.busy);
+            if self.recorded_links.is_some() {
+                self.count_of_link::<M>(port, at, sent);
+            }
+        }
+    }
+
+    /// A packet arrives at its node at `arrival`.
+    #[inline]
+    pub(crate) fn delivered<M: Uses>(&mut self, p: &Packet, created: Time, arrival: Time) {
+        let latency = arrival - p.injected;
+        let which = usize::from(p.traffic);
+        self.latency.record::<M>(which, latency);
+        self.latency_created.record::<M>(which, arrival - created);
+        let traffic = self.traffic.edit::<M>(u32::from(p.traffic));
+        traffic.packets += 1;
+        traffic.bytes += u64::from(p.bytes);
+        traffic.hops += u64::from(p.hops);
+        traffic.latency_ps += u128::from(latency.0);
+        traffic.latency_created_ps += u128::from((arrival - created).0);
+        traffic.latency_max = traffic.latency_max.max(latency);
+        traffic.nonminimal += u64::from(p.header.via != NOWHERE);
+        let node = self.nodes.edit::<M>(p.header.target);
+        node.packets += 1;
+        node.hops += u64::from(p.hops);
+        node.latency += latency;
+        node.latency_max = node.latency_max.max(latency);
+        node.latency_min = node.latency_min.min(latency);
+        node.digest = (node.digest ^ arrival.0)
+            .wrapping_mul(0xff51_afd7_ed55_8ccd)
+            .rotate_left(29)
+            ^ created.0;
+        if M::EXTRAS && self.interval.is_some() {
+            self.count_in_series::<M>(arrival, which, (1, p.bytes), latency);
+        }
+        if M::EXTRAS && self.sampler.on.is_some() {
+            self.sampler.delivered::<M>(&Delivery {
+                traffic: p.traffic,
+                created,
+                injected: p.injected,
+                arrival,
+                bytes: p.bytes,
+                hops: p.hops,
+            });
+        }
+    }
+
+    /// All packets of a message have arrived.
+    #[inline]
+    pub(crate) fn delivered_whole<M: Uses, P>(&mut self, message: &Message<P>, arrival: Time) {
+        let mut left = message.bytes;
+        loop {
+            let bytes = left.min(u64::from(u32::MAX)) as u32;
+            let packet = Packet::of_message(message, bytes);
+            self.delivered::<M>(&packet, message.created, arrival);
+            left -= u64::from(bytes);
+            if left == 0 {
+                return;
+            }
+        }
+    }
+
+    /// A message of `traffic` has been delivered.
+    pub(crate) fn message_delivered<M: Uses>(&mut self, traffic: Traffic) {
+        self.traffic.edit::<M>(u32::from(traffic)).messages += 1;
+    }
+
+    fn count_in_series<M: Uses>(&mut self, at: Time, column: usize, (packets, bytes): (u64, u32), time: Time) {
+        let Some(interval) = self.interval else { return };
+        let width = self.series_width();
+        let row = (at.0 / interval.0) as usize;
+        if row >= MOST_SERIES_CELLS / width {
+            return;
+        }
+        let cell = self.series.edit::<M>(row * width + column);
+        cell.packets += packets;
+        cell.bytes += u64::from(bytes);
+        cell.time += time;
+    }
+
+    /// Counts what `link` sends from `at` on, if that is in the period that is recorded link by link.
+    fn count_of_link<M: Uses>(&mut self, link: u32, at: Time, sent: Transmission) {
+        let (Some(interval), Some(period)) = (self.interval, self.recorded_links) else {
+            return;
+        };
+        let Some(row) = (at.0 / interval.0).checked_sub(u64::from(period.first)) else {
+            return;
+        };
+        if row >= u64::from(period.count) {
+            return;
+        }
+        let width = self.links.len();
+        let cell = self.link_series.edit::<M>(row as usize * width + link as usize);
+        cell.packets += sent.packets;
+        cell.bytes += u64::from(sent.bytes);
+        cell.time += sent.busy;
+    }
+
+    /// Counts router ports one by one in the intervals of `period`.
+    pub(crate) fn record_links(&mut self, period: LinkPeriod) {
+        self.recorded_links = Some(period);
+    }
+
+    /// What links have sent in the intervals that are recorded link by link: number of the interval, link, counts; in the
+    /// order of intervals and links.
+    pub(crate) fn link_series(&self) -> impl Iterator<Item = (u32, u32, SeriesCell)> + '_ {
+        let first = self.recorded_links.map_or(0, |period| period.first);
+        let width = self.links.len().max(1);
+        (self.link_series.iter()).map(move |(at, &cell)| (first + (at / width) as u32, (at % width) as u32, cell))
+    }
+
+    /// Cells of an interval.
+    fn series_width(&self) -> usize {
+        usize::from(self.traffics) + LinkClass::ALL.len()
+    }
+
+    /// Until when the time series is kept, if there is one.
+    pub(crate) fn series_end(&self) -> Option<Time> {
+        let intervals = (MOST_SERIES_CELLS / self.series_width()) as u64;
+        self.interval.map(|interval| Time(interval.0.saturating_mul(intervals)))
+    }
+
+    pub(crate) fn links(&self) -> &Store<LinkStats> {
+        &self.links
+    }
+
+    pub(crate) fn nodes(&self) -> &RangeStore<NodeStats> {
+        &self.nodes
+    }
+
+    pub(crate) fn traffic(&self) -> &Store<TrafficStats> {
+        &self.traffic
+    }
+
+    /// Packet latency from its start on the terminal link, and from creation.
+    pub(crate) fn latencies(&self) -> (&Histogram, &Histogram) {
+        (&self.latency, &self.latency_created)
+    }
+
+    pub(crate) fn series(&self) -> &GrowableStore<SeriesCell> {
+        &self.series
+    }
+
+    /// What was counted in sampling period `period`, and in all of them if there are any.
+    pub(crate) fn sampled_in(&self, period: u32) -> Sample {
+        self.sampler.sample(period)
+    }
+
+    pub(crate) fn sampled(&self) -> Option<Sampled> {
+        self.sampler.sampled()
+    }
+
+    /// Bytes held per link and node.
+    pub(crate) fn memory(&self) -> usize {
+        self.links.memory() + self.nodes.memory()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::VcTerms;
+    use crate::params::{RunParams, TrafficClasses};
+    use crate::routing::Header;
+    use crate::settings::{Network, Nic};
+    use odonata_engine::{NIL, Plain};
+
+    /// Of two ports and a NIC, two nodes and three kinds of traffic, with intervals of 10 ps.
+    fn statistics() -> Statistics {
+        let run = RunParams {
+            classes: TrafficClasses::default(),
+            traffics: 3,
+            series: Some(Time(10)),
+            blame: false,
+            seed: 0,
+        };
+        let params = NetworkParams::new(&Network::default(), &Nic::default(), run);
+        Statistics::new(&params, 3, 0..2)
+    }
+
+    fn packet(traffic: Traffic, target: u32, via: u32) -> Packet {
+        Packet {
+            created: Time(5),
+            injected: Time(8),
+            tail_in: Time(20),
+            header: Header {
+                via,
+                ..Header::new(target)
+            },
+            message: 0,
+            bytes: 100,
+            buffer: 0,
+            next: NIL,
+            next_waiting: NIL,
+            traffic,
+            vc: 0,
+            class: 0,
+            marked: false,
+            hops: 3,
+            terms: VcTerms::default(),
+        }
+    }
+
+    #[test]
+    fn what_links_send_is_counted_and_that_of_ports_over_time_as_well() {
+        let mut stats = statistics();
+        let sent = Transmission {
+            packets: 2,
+            bytes: 300,
+            busy: Time(7),
+        };
+        stats.transmitted::<Plain>(2, sent);
+        assert_eq!(stats.series().iter().count(), 0);
+        stats.port_transmitted::<Plain>((0, LinkClass::Global), Time(25), sent);
+        stats.stall_ended::<Plain>(0, Time::NEVER, Time(25));
+        stats.stall_ended::<Plain>(0, Time(21), Time(25));
+        stats.stalled::<Plain>(0);
+        let port = LinkStats {
+            bytes: 300,
+            packets: 2,
+            busy: Time(7),
+            saturation: Time(4),
+            stalled: 1,
+        };
+        let nic = LinkStats {
+            saturation: Time::ZERO,
+            stalled: 0,
+            ..port
+        };
+        assert_eq!(
+            stats.links().iter().copied().collect::<Vec<_>>(),
+            [port, LinkStats::default(), nic]
+        );
+        let cell = SeriesCell {
+            packets: 2,
+            bytes: 300,
+            time: Time(7),
+        };
+        let column = 3 + LinkClass::Global as usize;
+        let cells: Vec<_> = stats.series().iter().map(|(at, &cell)| (at, cell)).collect();
+        assert_eq!(cells, [(2 * (3 + LinkClass::COUNT) + column, cell)]);
+    }
+
+    #[test]
+    fn a_delivery_is_counted_for_its_traffic_and_its_node() {
+        let mut stats = statistics();
+        stats.delivered::<Plain>(&packet(1, 0, NOWHERE), Time(5), Time(28));
+        stats.delivered::<Plain>(&packet(1, 1, 4), Time(5), Time(38));
+        stats.message_delivered::<Plain>(1);
+        let traffic = *stats.traffic().get(1);
+        assert_eq!(
+            (traffic.packets, traffic.bytes, traffic.hops, traffic.messages),
+            (2, 200, 6, 1)
+        );
+        assert_eq!((traffic.latency_ps, traffic.latency_created_ps), (20 + 30, 23 + 33));
+        assert_eq!((traffic.latency_max, traffic.nonminimal), (Time(30), 1));
+        let nodes: Vec<_> = stats.nodes().iter().map(|node| (node.packets, node.latency)).collect();
+        assert_eq!(nodes, [(1, Time(20)), (1, Time(30))]);
+        assert_eq!(*stats.traffic().get(0), TrafficStats::default());
+        assert_eq!(stats.latencies().0.quantile(0, 0.5), None);
+        assert!(
+            stats
+                .latencies()
+                .1
+                .quantile(1, 1.0)
+                .is_some_and(|latency| latency >= Time(33))
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! Counters of links, nodes and traffic, and the cells of the time series.
+
+use odonata_engine::Time;
+
+/// Counters of one direction of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct LinkStats {
+    /// Payload bytes sent.
+    pub bytes: u64,
+    /// Packets sent.
+    pub packets: u64,
+    /// Time in which the link transmitted.
+    pub busy: Time,
+    /// Time in which a packet found the buffers it needed exhausted: output-queued, from the first
+    /// packet that finds its queue full until the port next sends or gets a credit; input-queued,
+    /// while the link is idle, a packet wants it and no buffer is free; NIC, while its packet queue
+    /// is full.
+    pub saturation: Time,
+    /// Packets that met exhausted buffers.
+    pub stalled: u64,
+}
+
+/// Counters of the packets received by one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct NodeStats {
+    /// Packets.
+    pub packets: u64,
+    /// Routers visited by them, summed.
+    pub hops: u64,
+    /// Their latency from its start on the terminal link, summed.
+    pub latency: Time,
+    /// The largest latency.
+    pub latency_max: Time,
+    /// The smallest latency ([`Time::NEVER`] if there was no packet).
+    pub latency_min: Time,
+    /// Digest over (arrival, source's packet) in order of arrival.
+    pub digest: u64,
+}
+
+impl NodeStats {
+    pub(crate) const NONE: NodeStats = NodeStats {
+        packets: 0,
+        hops: 0,
+        latency: Time::ZERO,
+        latency_max: Time::ZERO,
+        latency_min: Time::NEVER,
+        digest: 0,
+    };
+}
+
+/// Counters of one kind of traffic (a job's MPI or I/O).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct TrafficStats {
+    /// Messages delivered.
+    pub messages: u64,
+    /// Packets delivered.
+    pub packets: u64,
+    /// Bytes delivered.
+    pub bytes: u64,
+    /// Routers visited, summed.
+    pub hops: u64,
+    /// Latency from its start on the terminal link, summed, in ps: of all packets together it may exceed 64 bits.
+    pub latency_ps: u128,
+    /// The same from the creation of the message, summed, in ps.
+    pub latency_created_ps: u128,
+    /// The largest latency.
+    pub latency_max: Time,
+    /// Packets that took a non-minimal path.
+    pub nonminimal: u64,
+    /// Bytes handed to NICs.
+    pub bytes_sent: u64,
+}
+
+impl TrafficStats {
+    /// Adds the counters of another part.
+    pub(crate) fn absorb(&mut self, part: TrafficStats) {
+        self.messages += part.messages;
+        self.packets += part.packets;
+        self.bytes += part.bytes;
+        self.hops += part.hops;
+        self.latency_ps += part.latency_ps;
+        self.latency_created_ps += part.latency_created_ps;
+        self.latency_max = self.latency_max.max(part.latency_max);
+        self.nonminimal += part.nonminimal;
+        self.bytes_sent += part.bytes_sent;
+    }
+}
+
+/// One cell of the time series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SeriesCell {
+    /// Packets delivered (traffic) or sent (links).
+    pub packets: u64,
+    /// Bytes delivered or sent.
+    pub bytes: u64,
+    /// Latency of the packets, summed (traffic) or time transmitting (links).
+    pub time: Time,
+}
+
+impl SeriesCell {
+    /// Adds the counts of another part.
+    pub(crate) fn absorb(&mut self, part: SeriesCell) {
+        self.packets += part.packets;
+        self.bytes += part.bytes;
+        self.time += part.time;
+    }
+}

@@ -1,0 +1,216 @@
+//! What a fabric has measured: counters without the state that made them, to be put together from its parts.
+
+use super::{Histogram, LinkStats, NodeStats, Sampled, SeriesCell, TrafficStats};
+use crate::Payload;
+use crate::control::blame::{LinkCharge, WaitSeries};
+use crate::fabric::Fabric;
+use odonata_engine::{Digest, Time};
+use std::collections::BTreeMap;
+
+/// Everything that was counted in a part of the fabric, or in all of it.
+///
+/// Ports, nodes and NICs are those of the part's routers, in order: parts are put together in the order of their
+/// routers ([`join`](Self::join)), and when all are, every list is numbered as in the topology.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub struct Measured {
+    /// The routers' ports.
+    pub ports: Vec<LinkStats>,
+    /// The NICs' links.
+    pub nics: Vec<LinkStats>,
+    /// The nodes as receivers.
+    pub nodes: Vec<NodeStats>,
+    /// Per traffic.
+    pub traffic: Vec<TrafficStats>,
+    /// Packet latency per traffic, from its start on the terminal link.
+    pub latency: Histogram,
+    /// The same from the creation of its message.
+    pub latency_created: Histogram,
+    /// The time series: per interval one cell per traffic, then one per link class. Cells in which nothing was
+    /// counted are left out.
+    pub series: BTreeMap<usize, SeriesCell>,
+    /// What router ports have sent in the intervals that were recorded link by link: number of the interval, port, counts;
+    /// no part of the digest.
+    pub link_series: Vec<(u32, u32, SeriesCell)>,
+    /// Who waited for whom at which link, in order of link, resource, victim, culprit.
+    pub blame: Vec<LinkCharge>,
+    /// The same over time: start of interval, place, resource, victim, culprit.
+    waits: BTreeMap<(Time, u8, u8, u16, u16), Time>,
+    /// What was sampled in periods, if it was.
+    pub sampled: Option<Sampled>,
+    /// Bytes of memory that the state held.
+    pub memory: u64,
+}
+
+impl<P: Payload> Fabric<P> {
+    /// What this part has measured so far.
+    pub fn measured(&self) -> Measured {
+        let stats = &self.shared.stats;
+        let links: Vec<LinkStats> = stats.links().iter().copied().collect();
+        let (ports, nics) = links.split_at(self.shared.flow.links.ports as usize);
+        let (latency, latency_created) = stats.latencies();
+        let name = |wait: &WaitSeries| (wait.start, wait.place, wait.resource, wait.victim, wait.culprit);
+        Measured {
+            ports: ports.to_vec(),
+            nics: nics.to_vec(),
+            nodes: stats.nodes().iter().copied().collect(),
+            traffic: stats.traffic().iter().copied().collect(),
+            latency: latency.copied(),
+            latency_created: latency_created.copied(),
+            series: stats.series().iter().map(|(cell, &value)| (cell, value)).collect(),
+            link_series: stats.link_series().collect(),
+            blame: self.blame(),
+            waits: self.blame_series().map(|wait| (name(&wait), wait.time)).collect(),
+            sampled: stats.sampled(),
+            memory: self.memory() as u64,
+        }
+    }
+
+    /// Adds every result of a fabric that is not divided to a digest.
+    pub fn results(&self, digest: &mut Digest) {
+        self.measured().results(digest);
+    }
+}
+
+impl Measured {
+    /// Puts together what parts have measured, given in the order of their routers; `None` if there is no part.
+    pub fn join(parts: impl IntoIterator<Item = Measured>) -> Option<Measured> {
+        let mut all = parts.into_iter().reduce(|mut sum, part| {
+            sum.absorb(part);
+            sum
+        })?;
+        // A buffer's line is kept where the buffer is, the link's where its sender is: both are charged to the link.
+        crate::control::blame::merge(&mut all.blame);
+        all.link_series
+            .sort_unstable_by_key(|&(interval, port, _)| (interval, port));
+        Some(all)
+    }
+
+    fn absorb(&mut self, next: Measured) {
+        let ports = self.ports.len() as u32;
+        let of_next = next.link_series.into_iter();
+        self.link_series
+            .extend(of_next.map(|(interval, port, cell)| (interval, ports + port, cell)));
+        self.ports.extend(next.ports);
+        self.nics.extend(next.nics);
+        self.nodes.extend(next.nodes);
+        for (sum, part) in self.traffic.iter_mut().zip(next.traffic) {
+            sum.absorb(part);
+        }
+        self.latency.absorb(&next.latency);
+        self.latency_created.absorb(&next.latency_created);
+        for (cell, value) in next.series {
+            self.series.entry(cell).or_default().absorb(value);
+        }
+        for (name, time) in next.waits {
+            let sum = self.waits.entry(name).or_insert(Time::ZERO);
+            *sum = Time(sum.0.wrapping_add(time.0));
+        }
+        self.blame.extend(next.blame);
+        match (&mut self.sampled, next.sampled) {
+            (Some(sum), Some(part)) => sum.absorb(part),
+            (sum, part) => *sum = sum.take().or(part),
+        }
+        self.memory += next.memory;
+    }
+
+    /// Counters of link `link`: a router port's number, or behind all of these a node's.
+    pub fn link(&self, link: u32) -> &LinkStats {
+        let link = link as usize;
+        match link.checked_sub(self.ports.len()) {
+            None => &self.ports[link],
+            Some(node) => &self.nics[node],
+        }
+    }
+
+    /// Number of links.
+    pub fn links(&self) -> u32 {
+        (self.ports.len() + self.nics.len()) as u32
+    }
+
+    /// Who waited for whom over time, in order of interval and place.
+    pub fn blame_series(&self) -> impl Iterator<Item = WaitSeries> + '_ {
+        self.waits
+            .iter()
+            .map(|(&(start, place, resource, victim, culprit), &time)| WaitSeries {
+                start,
+                place,
+                resource,
+                victim,
+                culprit,
+                time,
+            })
+    }
+
+    /// Checks that every byte handed to a NIC was delivered.
+    ///
+    /// # Errors
+    /// Says of which traffic bytes are missing.
+    pub fn audit(&self) -> Result<(), String> {
+        for (i, traffic) in self.traffic.iter().enumerate() {
+            if traffic.bytes != traffic.bytes_sent {
+                return Err(format!(
+                    "traffic {i}: {} of {} bytes were delivered",
+                    traffic.bytes, traffic.bytes_sent
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds every result to a digest.
+    pub fn results(&self, digest: &mut Digest) {
+        for l in self.ports.iter().chain(&self.nics) {
+            for word in [l.bytes, l.packets, l.busy.0, l.saturation.0, l.stalled] {
+                digest.word(word);
+            }
+        }
+        for n in &self.nodes {
+            for word in [
+                n.packets,
+                n.hops,
+                n.latency.0,
+                n.latency_max.0,
+                n.latency_min.0,
+                n.digest,
+            ] {
+                digest.word(word);
+            }
+        }
+        for t in &self.traffic {
+            for word in [
+                t.messages,
+                t.packets,
+                t.bytes,
+                t.hops,
+                t.latency_ps as u64,
+                t.latency_created_ps as u64,
+                t.latency_max.0,
+                t.nonminimal,
+            ] {
+                digest.word(word);
+            }
+            for sum in [t.latency_ps, t.latency_created_ps] {
+                if let high @ 1.. = (sum >> 64) as u64 {
+                    digest.word(high);
+                }
+            }
+        }
+        self.latency.results(digest);
+        self.latency_created.results(digest);
+        for (&cell, value) in &self.series {
+            for word in [cell as u64, value.packets, value.bytes, value.time.0] {
+                digest.word(word);
+            }
+        }
+        if let Some(sampled) = &self.sampled {
+            sampled.results(digest);
+        }
+        for charge in &self.blame {
+            let culprit = charge.culprit.map_or(u64::MAX, u64::from);
+            let names = u64::from(charge.victim) << 8 | u64::from(charge.resource);
+            for word in [u64::from(charge.link), names, culprit, charge.time.0] {
+                digest.word(word);
+            }
+        }
+    }
+}

@@ -1,0 +1,514 @@
+//! The tier below: what a server hands down to it, and what it gets from there.
+//!
+//! ```text
+//!   write = "back"     client -> memory -> device -> acknowledged;   device -> reserve -> below -> its space is free, or clean
+//!   write = "through"  client -> memory -> device and below -> acknowledged, clean
+//!   write = "around"   client -> memory -> below -> acknowledged
+//!   read, not here     below -> memory -> client (-> reserve -> device, clean)
+//! ```
+//!
+//! A server is an ordinary client of the tier below: the caller carries [`Action::Below`] there as a request of the server for the
+//! job whose data they are, and says when it has ended ([`Servers::below_done`]).
+//!
+//! **Waits go downwards only.** What leaves a server, or is copied to its device, lies in a reserve of
+//! [`blocks_in_flight`](crate::settings::Policy::blocks_in_flight) blocks beside the memory pool, so that making room never waits for those
+//! who need room. A piece that waits for the tier below holds memory of its own server alone, and the tier below waits for
+//! nobody above: pulls are answered from memory that is taken already. The last tier waits for its devices only.
+//!
+//! What stays as a clean copy, and what makes room, is in [`copies`].
+
+mod copies;
+
+use std::collections::BTreeMap;
+
+use odonata_engine::{Mode, NIL, Pool, Store, journalled};
+use odonata_units::Time;
+
+use crate::contents::count;
+use crate::extents::{Extent, Place};
+use crate::request::{Piece, PieceKind};
+use crate::settings::{DrainPolicy, Policy, WritePolicy};
+use crate::stage::Stages;
+use crate::{Action, Actions, ServerParams, Servers};
+use copies::CleanRange;
+
+/// What of a server's reserve is taken.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Reserve {
+    /// Blocks that a device reads in order to go down.
+    pub(crate) fetching: u32,
+    /// Blocks on their way down.
+    pub(crate) sending: u32,
+    /// Blocks that a device writes, from below.
+    pub(crate) filling: u32,
+    /// The device, counted within the server, that is asked first for the next block.
+    turn: u32,
+    /// Whether there may be something of jobs that have ended.
+    ended: bool,
+}
+
+impl Reserve {
+    fn taken(&self) -> u32 {
+        self.fetching + self.sending + self.filling
+    }
+}
+
+/// What the servers of a tier did for a job. Times are those of the first block that has begun to leave, and of the last that was
+/// safe below.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct TierMetrics {
+    /// Bytes written to the tier: to its devices, or through it.
+    pub received: u64,
+    /// Bytes that the tier below has acknowledged.
+    pub sent: u64,
+    /// Bytes of inputs, which nobody has written, that were kept.
+    pub inputs: u64,
+    /// Bytes read from the tier below.
+    pub fetched: u64,
+    /// Bytes of reads that were here.
+    pub hits: u64,
+    /// Bytes of those fetched that were kept as clean copies.
+    pub filled: u64,
+    /// Bytes of clean copies that made room.
+    pub evicted: u64,
+    /// When the first block began to leave.
+    pub first_left: Option<Time>,
+    /// When the last one was safe below.
+    pub last_safe: Option<Time>,
+}
+
+impl TierMetrics {
+    /// Adds what another part of the tier did.
+    pub fn absorb(&mut self, other: &TierMetrics) {
+        self.received += other.received;
+        self.sent += other.sent;
+        self.inputs += other.inputs;
+        self.fetched += other.fetched;
+        self.hits += other.hits;
+        self.filled += other.filled;
+        self.evicted += other.evicted;
+        let firsts = self.first_left.into_iter().chain(other.first_left);
+        self.first_left = firsts.min();
+        self.last_safe = self.last_safe.max(other.last_safe);
+    }
+}
+
+/// Where the bytes are that a tier has got for a job, each in one place. What was overwritten is nowhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct TierContents {
+    /// On no device yet.
+    pub arriving: u64,
+    /// On a device of the tier, and not below.
+    pub alone: u64,
+    /// The same, on their way down.
+    pub leaving: u64,
+    /// On a device of the tier, and below.
+    pub clean: u64,
+    /// Below.
+    pub below: u64,
+}
+
+impl TierContents {
+    /// Adds what another part of the tier has.
+    pub fn absorb(&mut self, other: &TierContents) {
+        self.arriving += other.arriving;
+        self.alone += other.alone;
+        self.leaving += other.leaving;
+        self.clean += other.clean;
+        self.below += other.below;
+    }
+
+    /// All of them.
+    pub fn bytes(&self) -> u64 {
+        self.arriving + self.alone + self.leaving + self.clean + self.below
+    }
+}
+
+/// The ways down of a set of servers; empty where there are none.
+#[derive(Debug)]
+pub(crate) struct Ways {
+    pub(crate) reserves: Store<Reserve>,
+    ranges: Pool<CleanRange>,
+    /// Jobs, and what each tier did for each.
+    jobs: usize,
+    metrics: Store<TierMetrics>,
+    /// Whether a job has ended, as each server knows; empty where it does not matter.
+    ended: Store<bool>,
+}
+journalled!(Ways {
+    reserves,
+    ranges,
+    metrics,
+    ended
+});
+
+impl Ways {
+    /// For these servers, which nobody counts.
+    pub(crate) fn new(servers: &[ServerParams]) -> Ways {
+        let lead_down = servers.iter().any(|server| server.next.is_some());
+        Ways {
+            reserves: Store::filled(if lead_down { servers.len() } else { 0 }, Reserve::default()),
+            ranges: Pool::new(),
+            jobs: 0,
+            metrics: Store::new(),
+            ended: Store::new(),
+        }
+    }
+
+    fn edit<M: Mode>(&mut self, tier: u8, owner: u16) -> Option<&mut TierMetrics> {
+        let cell = usize::from(tier) * self.jobs + usize::from(owner);
+        let known = usize::from(owner) < self.jobs && cell < self.metrics.len();
+        known.then(|| self.metrics.edit::<M>(cell as u32))
+    }
+}
+
+impl Servers {
+    /// For a chain of `tiers` tiers, object servers included, and `jobs` jobs. One tier: there is no way down.
+    pub fn in_tiers(mut self, tiers: usize, jobs: usize) -> Self {
+        self.tiers = tiers.clamp(1, 255) as u8;
+        if tiers > 1 {
+            let to_job_end = |policy: Policy| policy.drain == DrainPolicy::JobEnd;
+            let told = self.params.iter().any(|server| server.next.is_some_and(to_job_end));
+            self.ways.jobs = jobs;
+            self.ways.metrics = Store::filled(tiers * jobs, TierMetrics::default());
+            let ahead = |server: &ServerParams| server.next.is_some_and(|policy| policy.read_ahead.0 > 0);
+            let ahead = self.params.iter().any(ahead);
+            self.stages = Stages::new(self.params.len(), ahead, jobs);
+            if told {
+                self.remember_ends(jobs);
+            }
+        }
+        self
+    }
+
+    /// Servers are told when one of `jobs` jobs ends.
+    pub(crate) fn remember_ends(&mut self, jobs: usize) {
+        self.ways.ended = Store::filled(self.params.len() * jobs, false);
+    }
+
+    /// Whether `server` was told that `owner` has ended.
+    fn has_ended(&self, server: u32, owner: u16) -> bool {
+        let cell = server as usize * self.ways.jobs + usize::from(owner);
+        cell < self.ways.ended.len() && *self.ways.ended.get(cell as u32)
+    }
+
+    /// A piece of a read is served from here.
+    pub(crate) fn count_hit<M: Mode>(&mut self, slot: u32) {
+        let Piece {
+            server, owner, bytes, ..
+        } = *self.pieces.get(slot);
+        let params = &self.params[server as usize];
+        if params.next.is_some()
+            && let Some(metrics) = self.ways.edit::<M>(params.tier, owner)
+        {
+            metrics.hits += bytes;
+        }
+    }
+
+    /// So many bytes of `piece` come to a device as a clean copy.
+    pub(crate) fn count_filled<M: Mode>(&mut self, piece: &Piece, bytes: u64) {
+        let tier = self.params[piece.server as usize].tier;
+        if let Some(metrics) = self.ways.edit::<M>(tier, piece.owner) {
+            metrics.filled += bytes;
+        }
+    }
+
+    /// What each tier did here for each job: tier, job; nothing where there is one tier.
+    pub fn tier_metrics(&self) -> impl Iterator<Item = (u8, u16, TierMetrics)> + '_ {
+        let jobs = self.ways.jobs.max(1);
+        let cells = self.ways.metrics.iter().enumerate();
+        cells.map(move |(cell, &metrics)| ((cell / jobs) as u8, (cell % jobs) as u16, metrics))
+    }
+
+    /// Where the bytes are that each tier has got for each job, of the servers that keep an index.
+    pub fn tier_contents(&self) -> BTreeMap<(u8, u16), TierContents> {
+        let mut all = BTreeMap::new();
+        if self.ways.metrics.is_empty() {
+            return all;
+        }
+        for server in (0..self.len()).filter(|&server| self.is_indexed(server)) {
+            let tier = self.params[server as usize].tier;
+            for (_, extent) in self.contents(server) {
+                let of: &mut TierContents = all.entry((tier, extent.owner)).or_default();
+                let sum = match extent.place {
+                    Place::Reserved(_) | Place::Memory(_) => &mut of.arriving,
+                    Place::Device(_) => &mut of.alone,
+                    Place::Leaving(_) => &mut of.leaving,
+                    Place::Clean(_) | Place::Used(_) | Place::Filling(_) => &mut of.clean,
+                    Place::Below => &mut of.below,
+                };
+                *sum += extent.bytes();
+            }
+        }
+        all
+    }
+
+    /// Whether a write to `server` passes its devices by.
+    pub(crate) fn passes_by(&self, server: u32) -> bool {
+        let next = self.params[server as usize].next;
+        next.is_some_and(|policy| policy.write == WritePolicy::Around)
+    }
+
+    /// Counts bytes written to a tier.
+    pub(crate) fn count_received<M: Mode>(&mut self, piece: &Piece) {
+        let tier = self.params[piece.server as usize].tier;
+        if let Some(metrics) = self.ways.edit::<M>(tier, piece.owner) {
+            metrics.received += piece.bytes;
+        }
+    }
+
+    /// Asks the tier below for the piece in `slot`, or hands it down.
+    pub(crate) fn ask_below<M: Mode>(&mut self, now: Time, slot: u32, write: bool, actions: &mut Actions) {
+        let Piece {
+            server,
+            owner,
+            object,
+            offset,
+            bytes,
+            ..
+        } = *self.pieces.get(slot);
+        let tier = self.params[server as usize].tier;
+        if write && let Some(metrics) = self.ways.edit::<M>(tier, owner) {
+            metrics.first_left.get_or_insert(now);
+        }
+        actions.push(Action::Below {
+            server,
+            slot,
+            write,
+            owner,
+            object,
+            offset,
+            bytes,
+        });
+    }
+
+    /// A piece of a write is in memory: where it goes from there.
+    pub(crate) fn go_on<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        let server = self.pieces.get(slot).server;
+        match self.params[server as usize].next.map(|policy| policy.write) {
+            None | Some(WritePolicy::Back) => self.join_device::<M>(now, slot, actions),
+            Some(WritePolicy::Around) => self.ask_below::<M>(now, slot, true, actions),
+            Some(WritePolicy::Through) => {
+                self.pieces.edit::<M>(slot).missing = 2;
+                self.join_device::<M>(now, slot, actions);
+                self.ask_below::<M>(now, slot, true, actions);
+            }
+        }
+    }
+
+    /// The piece in `slot`, given out with [`Action::Below`], is safe below, or has come from there.
+    pub fn below_done<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        let piece = *self.pieces.get(slot);
+        let Piece {
+            server, owner, bytes, ..
+        } = piece;
+        let tier = self.params[server as usize].tier;
+        let write = match piece.request {
+            NIL => true,
+            request => self.requests.get(request).what.write,
+        };
+        if let Some(metrics) = self.ways.edit::<M>(tier, owner) {
+            if write {
+                metrics.sent += bytes;
+                metrics.last_safe = Some(now);
+            } else {
+                metrics.fetched += bytes;
+            }
+        }
+        if write
+            && self.stages.takes_out(owner)
+            && self.has_ended(server, owner)
+            && let Some(stage) = self.stages.edit::<M>(owner)
+        {
+            stage.taken_out += if tier == 0 { bytes } else { 0 };
+            stage.out_until = Some(now);
+        }
+        match (piece.request, write) {
+            (NIL, _) => self.drained_below::<M>(now, slot, actions),
+            (_, true) => {
+                self.metrics.edit::<M>(server).bytes_drained += bytes;
+                match piece.missing {
+                    0 => {
+                        self.store_around::<M>(&piece);
+                        self.finish_piece::<M>(now, slot, actions);
+                    }
+                    missing => {
+                        self.pieces.edit::<M>(slot).missing = missing - 1;
+                        self.end_write_through::<M>(now, slot, actions);
+                    }
+                }
+            }
+            (request, false) if self.requests.get(request).stages => self.stage_arrived::<M>(now, slot, actions),
+            (_, false) => {
+                self.pieces.edit::<M>(slot).kind = PieceKind::Fetched;
+                self.push_piece(slot, actions);
+            }
+        }
+        self.note_occupancy::<M>(now, server);
+    }
+
+    /// A block of the reserve is safe below.
+    fn drained_below<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        let Piece {
+            server,
+            owner,
+            device,
+            bytes,
+            ..
+        } = *self.pieces.get(slot);
+        self.store_below::<M>(slot);
+        self.pieces.free::<M>(slot);
+        self.ways.reserves.edit::<M>(server).sending -= 1;
+        self.spaces.edit::<M>(device).drained += bytes;
+        self.metrics.edit::<M>(server).bytes_drained += bytes;
+        self.settle_space::<M>(now, device, owner);
+        self.reserve::<M>(now, device, actions);
+        self.feed_below::<M>(now, server, actions);
+    }
+
+    /// A piece of a write-through has come to its device, or is safe below; ends it if it is both.
+    pub(crate) fn end_write_through<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        let piece = *self.pieces.get(slot);
+        if piece.missing > 0 {
+            return;
+        }
+        let own = self.own_number(&piece);
+        let here = |place: Place| place.device() == Some(own);
+        let to = |_: &Extent| (piece.owner, Place::Clean(own));
+        let moved = self.move_on::<M>(piece.server, piece.object, piece.range(), here, to);
+        self.count_committed::<M>(&piece, moved);
+        self.written_through::<M>(&piece);
+        self.finish_piece::<M>(now, slot, actions);
+        self.settle_space::<M>(now, piece.device, piece.owner);
+        self.reserve::<M>(now, piece.device, actions);
+    }
+
+    /// `piece` is stored here or below, of which `moved` bytes count: the rest was written anew meanwhile.
+    fn count_committed<M: Mode>(&mut self, piece: &Piece, moved: u64) {
+        self.count_received::<M>(piece);
+        count::<M>(&mut self.contents.committed, piece.owner, piece.bytes);
+        count::<M>(&mut self.contents.overwritten, piece.owner, piece.bytes - moved);
+    }
+
+    /// A piece that has passed the devices by is safe below.
+    fn store_around<M: Mode>(&mut self, piece: &Piece) {
+        if self.is_indexed(piece.server) {
+            let what = (piece.range(), piece.owner, Place::Below);
+            self.put::<M>(piece.server, piece.object, what);
+            self.count_committed::<M>(piece, piece.bytes);
+        } else {
+            self.count_received::<M>(piece);
+        }
+    }
+
+    /// The number of the piece's device within its server.
+    fn own_number(&self, piece: &Piece) -> u8 {
+        (piece.device - self.devices.of(piece.server).start) as u8
+    }
+
+    /// `job` has ended, as `server` is told: what is its alone may go down (`drain = "job-end"`).
+    pub fn job_ended<M: Mode>(&mut self, now: Time, server: u32, job: u16, actions: &mut Actions) {
+        let cell = server as usize * self.ways.jobs + usize::from(job);
+        if cell < self.ways.ended.len() {
+            *self.ways.ended.edit::<M>(cell as u32) = true;
+            self.ways.reserves.edit::<M>(server).ended = true;
+            self.feed_below::<M>(now, server, actions);
+        }
+    }
+
+    /// Something of `owner` has come to a device of `server`.
+    pub(crate) fn note_ended<M: Mode>(&mut self, server: u32, owner: u16) {
+        if self.has_ended(server, owner) {
+            self.ways.reserves.edit::<M>(server).ended = true;
+        }
+    }
+
+    /// Starts to read blocks that shall go down, if there is a reason to, as many as the reserve holds.
+    pub(crate) fn feed_below<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
+        let Some(policy) = self.params[server as usize].next else {
+            return;
+        };
+        if policy.write == WritePolicy::Around && !self.is_indexed(server) {
+            return;
+        }
+        self.advance_syncs::<M>(server, actions);
+        while self.ways.reserves.get(server).taken() < policy.blocks_in_flight {
+            let Some((device, chosen)) = self.leave_next::<M>(server, policy) else {
+                return;
+            };
+            let (owner, object, offset, bytes) = chosen;
+            self.spaces.edit::<M>(device).fetched += bytes;
+            let piece = Piece::new(now, (server, device), (NIL, owner), object, offset, bytes);
+            let slot = self.pieces.allocate::<M>(piece);
+            let devices = self.devices.of(server);
+            let reserve = self.ways.reserves.edit::<M>(server);
+            reserve.fetching += 1;
+            reserve.turn = (device - devices.start + 1) % devices.len() as u32;
+            self.join_device::<M>(now, slot, actions);
+        }
+    }
+
+    /// Takes the next block that shall go down, first for who synchronises a file: device, and owner, object, offset, length. Devices take turns; one for whose
+    /// space a request waits comes first.
+    fn leave_next<M: Mode>(&mut self, server: u32, policy: Policy) -> Option<(u32, (u16, u64, u64, u64))> {
+        if let Some(wanted) = self.leave_for_sync::<M>(server) {
+            return Some(wanted);
+        }
+        let (devices, turn) = (self.devices.of(server), self.ways.reserves.get(server).turn);
+        let (block, count) = (self.params[server as usize].block(), devices.len() as u32);
+        let in_turn = |n: u32| devices.start + (turn + n) % count;
+        let (mut alone, mut first, mut urgent) = (0, None, None);
+        for device in (0..count).map(in_turn) {
+            let dirty = self.spaces.get(device).dirty;
+            alone += dirty;
+            if dirty > 0 {
+                first = first.or(Some(device));
+                urgent = urgent.or_else(|| self.lacks_space(device).then_some(device));
+            }
+        }
+        let wanted = match policy.drain {
+            DrainPolicy::Immediately => true,
+            DrainPolicy::AboveWatermark => alone > policy.watermark.0,
+            DrainPolicy::JobEnd => false,
+        };
+        if let Some(device) = urgent.or(first.filter(|_| wanted)) {
+            let chosen = self.choose_to_leave::<M>(device, block, |_| true)?;
+            return Some((device, chosen));
+        }
+        if self.ways.reserves.get(server).ended {
+            let all = policy.drain == DrainPolicy::JobEnd;
+            let ended: Vec<bool> = (0..self.ways.jobs as u16)
+                .map(|job| self.has_ended(server, job) && (all || self.stages.takes_out(job)))
+                .collect();
+            let has_ended = |owner: u16| ended.get(usize::from(owner)) == Some(&true);
+            for device in (0..count).map(in_turn) {
+                if self.spaces.get(device).dirty > 0
+                    && let Some(chosen) = self.choose_to_leave::<M>(device, block, has_ended)
+                {
+                    return Some((device, chosen));
+                }
+            }
+            self.ways.reserves.edit::<M>(server).ended = false;
+        }
+        None
+    }
+
+    /// Whether a request waits for more space on `device` than what leaves it, and its clean copies, will free.
+    fn lacks_space(&self, device: u32) -> bool {
+        let space = self.spaces.get(device);
+        let stays = space.used - space.leaving - space.clean;
+        let waiting = self.first_reservation(device);
+        waiting.is_some_and(|request| {
+            self.needs(device, &self.requests.get(request).what) > self.devices.capacity(device) - stays
+        })
+    }
+
+    /// The device has read a block that shall go down.
+    pub(crate) fn fetched_to_leave<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        let server = self.pieces.get(slot).server;
+        let reserve = self.ways.reserves.edit::<M>(server);
+        reserve.fetching -= 1;
+        reserve.sending += 1;
+        self.ask_below::<M>(now, slot, true, actions);
+    }
+}

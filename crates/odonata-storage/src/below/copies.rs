@@ -1,0 +1,279 @@
+//! Clean copies: data of a server that the tier below has too.
+//!
+//! With `keep`, what has gone down stays and counts as in use, until a reservation needs its space: then the ranges
+//! that became clean first leave first; under `lru` one that was read since is passed over once (the second-chance or CLOCK
+//! algorithm, F. Corbató, "A paging experiment with the Multics system", 1968).
+
+use odonata_engine::{List, Mode, NIL};
+use odonata_units::Time;
+
+use crate::contents::count;
+use crate::extents::Place;
+use crate::request::{Piece, PieceKind};
+use crate::settings::{Eviction, ReadPolicy};
+use crate::{Actions, Servers};
+
+/// A range that has become clean.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct CleanRange {
+    object: u64,
+    start: u64,
+    end: u64,
+    next: u32,
+}
+
+odonata_engine::slots!(CleanRange);
+
+impl Servers {
+    /// Length of the first part of `range` that is all here, or all not; whether it is.
+    pub(crate) fn run_of(&self, server: u32, object: u64, range: std::ops::Range<u64>) -> (u64, bool) {
+        let (mut end, mut here) = (range.start, None);
+        for extent in self.contents.extents.find(server, object, range.clone()) {
+            if extent.start > end {
+                // A gap: what nobody has written here is below.
+                if here == Some(true) {
+                    break;
+                }
+                here = Some(false);
+                end = extent.start;
+            }
+            let is_here = extent.place.device().is_some();
+            if *here.get_or_insert(is_here) != is_here {
+                return (end - range.start, !is_here);
+            }
+            end = extent.end;
+        }
+        match here {
+            Some(true) => (end - range.start, true),
+            _ => (range.end - range.start, false),
+        }
+    }
+
+    /// Whether a read piece has to be fetched from below.
+    pub(crate) fn is_below(&self, slot: u32) -> bool {
+        let piece = self.pieces.get(slot);
+        if self.params[piece.server as usize].next.is_none() {
+            return false;
+        }
+        if !self.is_indexed(piece.server) {
+            return true;
+        }
+        let (bytes, here) = self.run_of(piece.server, piece.object, piece.range());
+        !here || bytes < piece.bytes
+    }
+
+    /// A piece is read from clean copies: their turn to leave is put off.
+    pub(crate) fn touch<M: Mode>(&mut self, slot: u32) {
+        let piece = *self.pieces.get(slot);
+        let policy = self.params[piece.server as usize].next;
+        if policy.is_none_or(|policy| policy.eviction != Eviction::Lru) {
+            return;
+        }
+        self.change::<M>(&piece, |place| match place {
+            Place::Clean(device) => Some(Place::Used(device)),
+            _ => None,
+        });
+    }
+
+    /// Moves those parts of a piece's range to another place for which `to` says one; each stays whose it is.
+    fn change<M: Mode>(&mut self, piece: &Piece, to: impl Fn(Place) -> Option<Place>) -> u64 {
+        let range = piece.range();
+        let (mut at, mut moved) = (range.start, 0);
+        while let Some(extent) = self.contents.extents.first(piece.server, piece.object, at..range.end) {
+            at = extent.end;
+            if let Some(place) = to(extent.place) {
+                moved += extent.bytes();
+                let part = extent.start..extent.end;
+                self.shift::<M>(piece.server, piece.object, part, extent.owner, place);
+            }
+        }
+        moved
+    }
+
+    /// A block that leaves is safe below: it is clean, or its space is free.
+    pub(crate) fn left<M: Mode>(&mut self, piece: &Piece, keep: bool) {
+        let own = self.own_number(piece);
+        let to = if keep { Place::Clean(own) } else { Place::Below };
+        // What was written anew meanwhile is not below yet.
+        self.change::<M>(piece, |place| (place == Place::Leaving(own)).then_some(to));
+        if keep {
+            self.became_clean::<M>(piece);
+        }
+    }
+
+    /// A piece that was written through is on its device and below: a clean copy, if any are kept.
+    pub(super) fn written_through<M: Mode>(&mut self, piece: &Piece) {
+        let policy = self.params[piece.server as usize].next;
+        if policy.is_some_and(|policy| !policy.keep && policy.read == ReadPolicy::Pass) {
+            let own = self.own_number(piece);
+            self.change::<M>(piece, |place| (place == Place::Clean(own)).then_some(Place::Below));
+        } else {
+            self.became_clean::<M>(piece);
+        }
+    }
+
+    /// Puts the range of `piece` behind those that became clean before it.
+    fn became_clean<M: Mode>(&mut self, piece: &Piece) {
+        let range = piece.range();
+        let mut list = self.spaces.get(piece.device).ranges;
+        if list.tail != NIL {
+            let last = self.ways.ranges.get(list.tail);
+            if last.object == piece.object && last.end == range.start {
+                self.ways.ranges.edit::<M>(list.tail).end = range.end;
+                return;
+            }
+        }
+        let slot = self.ways.ranges.allocate::<M>(CleanRange {
+            object: piece.object,
+            start: range.start,
+            end: range.end,
+            next: NIL,
+        });
+        list.push::<M, _>(&mut self.ways.ranges, slot);
+        self.spaces.edit::<M>(piece.device).ranges = list;
+    }
+
+    /// Frees `needed` bytes on `device` of clean copies, or as many as there are; how many.
+    pub(crate) fn evict<M: Mode>(&mut self, device: u32, needed: u64) -> u64 {
+        let server = self.devices.server_of(device);
+        let own = (device - self.devices.of(server).start) as u8;
+        let tier = self.params[server as usize].tier;
+        let mut list: List = self.spaces.get(device).ranges;
+        let mut freed = 0;
+        while freed < needed && self.spaces.get(device).clean > 0 && list.head != NIL {
+            let CleanRange { object, start, end, .. } = *self.ways.ranges.get(list.head);
+            let Some(extent) = self.contents.extents.first(server, object, start..end) else {
+                self.pop_range::<M>(&mut list);
+                continue;
+            };
+            let mut done = extent.end;
+            match extent.place {
+                Place::Clean(device) if device == own => {
+                    done = extent.start + extent.bytes().min(needed - freed);
+                    self.shift::<M>(server, object, extent.start..done, extent.owner, Place::Below);
+                    freed += done - extent.start;
+                    if let Some(metrics) = self.ways.edit::<M>(tier, extent.owner) {
+                        metrics.evicted += done - extent.start;
+                    }
+                }
+                Place::Used(device) if device == own => {
+                    // Its second chance: behind the others.
+                    self.shift::<M>(server, object, extent.start..done, extent.owner, Place::Clean(own));
+                    let slot = self.ways.ranges.allocate::<M>(CleanRange {
+                        object,
+                        start: extent.start,
+                        end: done,
+                        next: NIL,
+                    });
+                    list.push::<M, _>(&mut self.ways.ranges, slot);
+                }
+                _ => {}
+            }
+            if done >= end {
+                self.pop_range::<M>(&mut list);
+            } else {
+                self.ways.ranges.edit::<M>(list.head).start = done;
+            }
+        }
+        self.spaces.edit::<M>(device).ranges = list;
+        freed
+    }
+
+    fn pop_range<M: Mode>(&mut self, list: &mut List) {
+        if let Some(slot) = list.pop(&self.ways.ranges) {
+            self.ways.ranges.free::<M>(slot);
+        }
+    }
+
+    /// Copies `piece`, which has come from below and gone to its client, to its device, if that is wanted and there is room.
+    pub(crate) fn keep_copy<M: Mode>(&mut self, now: Time, piece: &Piece, actions: &mut Actions) {
+        let Some(policy) = self.params[piece.server as usize].next else {
+            return;
+        };
+        let full = self.ways.reserves.get(piece.server).taken() >= policy.blocks_in_flight;
+        let wanted = policy.read == ReadPolicy::Cache && piece.kind == PieceKind::Fetched;
+        if !wanted || full || !self.is_indexed(piece.server) {
+            return;
+        }
+        let filled = match self.make_room::<M>(piece, true) {
+            true => self.claim_copy::<M>(piece),
+            false => 0,
+        };
+        if filled == 0 {
+            return;
+        }
+        self.count_filled::<M>(piece, filled);
+        let place = (piece.server, piece.device);
+        let mut copy = Piece::new(now, place, (NIL, piece.owner), piece.object, piece.offset, piece.bytes);
+        copy.kind = PieceKind::Fill;
+        let slot = self.pieces.allocate::<M>(copy);
+        self.ways.reserves.edit::<M>(piece.server).filling += 1;
+        self.join_device::<M>(now, slot, actions);
+    }
+
+    /// Makes room for a copy of `piece` on its device, from older copies, if `own` also from such of its own object; only where
+    /// nobody waits for space.
+    pub(crate) fn make_room<M: Mode>(&mut self, piece: &Piece, own: bool) -> bool {
+        let (device, capacity) = (piece.device, self.devices.capacity(piece.device));
+        if self.first_reservation(device).is_some() || piece.bytes > capacity {
+            return false;
+        }
+        let free = capacity - self.spaces.get(device).used;
+        let oldest = self.spaces.get(device).ranges.head;
+        let is_own = oldest != NIL && self.ways.ranges.get(oldest).object == piece.object;
+        if piece.bytes > free && (own || !is_own) {
+            self.evict::<M>(device, piece.bytes - free);
+        }
+        piece.bytes <= capacity - self.spaces.get(device).used
+    }
+
+    /// Takes space for those parts of a piece that are below alone; how many bytes they have.
+    pub(crate) fn claim_copy<M: Mode>(&mut self, piece: &Piece) -> u64 {
+        let (own, range) = (self.own_number(piece), piece.range());
+        let (mut at, mut filled) = (range.start, 0);
+        while at < range.end {
+            let known = self.contents.extents.first(piece.server, piece.object, at..range.end);
+            let gap = known.map_or(range.end, |extent| extent.start);
+            if gap > at {
+                // An input: it counts as stored by who reads it first.
+                let what = (at..gap, piece.owner, Place::Filling(own));
+                self.put::<M>(piece.server, piece.object, what);
+                count::<M>(&mut self.contents.committed, piece.owner, gap - at);
+                let tier = self.params[piece.server as usize].tier;
+                if let Some(metrics) = self.ways.edit::<M>(tier, piece.owner) {
+                    metrics.inputs += gap - at;
+                }
+                filled += gap - at;
+            }
+            let Some(extent) = known else { break };
+            if extent.place == Place::Below {
+                let part = extent.start..extent.end;
+                self.shift::<M>(piece.server, piece.object, part, extent.owner, Place::Filling(own));
+                filled += extent.bytes();
+            }
+            at = extent.end;
+        }
+        filled
+    }
+
+    /// A copy of `piece` is on its device.
+    pub(crate) fn copy_is_clean<M: Mode>(&mut self, piece: &Piece) {
+        let own = self.own_number(piece);
+        self.change::<M>(piece, |place| {
+            (place == Place::Filling(own)).then_some(Place::Clean(own))
+        });
+        self.became_clean::<M>(piece);
+    }
+
+    /// The device has written a copy of what came from below.
+    pub(crate) fn filled<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        let piece = *self.pieces.get(slot);
+        self.copy_is_clean::<M>(&piece);
+        self.pieces.free::<M>(slot);
+        self.ways.reserves.edit::<M>(piece.server).filling -= 1;
+        // Somebody may wait for space that is clean now.
+        self.settle_space::<M>(now, piece.device, piece.owner);
+        self.reserve::<M>(now, piece.device, actions);
+        self.feed_below::<M>(now, piece.server, actions);
+    }
+}

@@ -1,0 +1,213 @@
+//! The devices of all servers: what each model remembers, in cells of its own size.
+//!
+//! A change under speculation saves the whole cell, so that a device with a small state must not pay for one with a large
+//! state: every model has its own store.
+
+use odonata_device::{Access, Device, DeviceModel, HddState, NvmeState, RateState, Service, SsdState};
+use odonata_engine::random::Purpose;
+use odonata_engine::{Mode, Store, Stream, journalled};
+use odonata_units::Time;
+
+use crate::faults::FaultClock;
+use crate::{DeviceParams, FaultMetrics, FaultPeriod, ServerParams};
+
+/// The devices of a set of servers, numbered through: those of server 0 first.
+#[derive(Debug)]
+pub(crate) struct Devices {
+    params: Vec<DeviceParams>,
+    /// The server of each.
+    servers: Vec<u32>,
+    /// The first device of each server, and behind the last server the number of all devices.
+    first: Vec<u32>,
+    /// Where the state of each is in the store of its model.
+    places: Vec<u32>,
+    rate: Store<RateState>,
+    ssd: Store<SsdState>,
+    nvme: Store<NvmeState>,
+    hdd: Store<HddState>,
+    /// The random numbers of each hard disk: no other model draws any.
+    random: Store<Stream>,
+    /// The clock of each, and what that has cost; nothing where no device has a fault.
+    clocks: Vec<FaultClock>,
+    faults: Store<FaultMetrics>,
+}
+journalled!(Devices {
+    rate,
+    ssd,
+    nvme,
+    hdd,
+    random,
+    faults
+});
+
+impl Devices {
+    /// Those of these servers, which nobody has accessed yet.
+    pub(crate) fn new(servers: &[ServerParams]) -> Self {
+        let mut counts = [0; 4];
+        let mut random = Vec::new();
+        let mut devices = Devices {
+            params: Vec::new(),
+            servers: Vec::new(),
+            first: vec![0],
+            places: Vec::new(),
+            rate: Store::new(),
+            ssd: Store::new(),
+            nvme: Store::new(),
+            hdd: Store::new(),
+            random: Store::new(),
+            clocks: Vec::new(),
+            faults: Store::new(),
+        };
+        for (server, params) in (0..).zip(servers) {
+            for (number, device) in (0..).zip(&params.devices) {
+                let count = match device.model {
+                    DeviceModel::Rate(_) => &mut counts[0],
+                    DeviceModel::Ssd(_) => &mut counts[1],
+                    DeviceModel::Nvme(_) => &mut counts[2],
+                    DeviceModel::Hdd(_) => {
+                        let (seed, server) = params.random;
+                        random.push(Stream::new(seed, server << 8 | number, Purpose::Device));
+                        &mut counts[3]
+                    }
+                };
+                devices.places.push(*count);
+                *count += 1;
+                devices.params.push(device.clone());
+                devices.servers.push(server);
+            }
+            devices.first.push(devices.params.len() as u32);
+        }
+        let [rate, ssd, nvme, hdd] = counts.map(|count| count as usize);
+        devices.rate = Store::filled(rate, RateState::default());
+        devices.ssd = Store::filled(ssd, SsdState::default());
+        devices.nvme = Store::filled(nvme, NvmeState::default());
+        devices.hdd = Store::filled(hdd, HddState::default());
+        devices.random = Store::from_vec(random);
+        devices
+    }
+
+    /// Number of all devices.
+    pub(crate) fn len(&self) -> u32 {
+        self.params.len() as u32
+    }
+
+    /// The server that has `device`.
+    pub(crate) fn server_of(&self, device: u32) -> u32 {
+        self.servers[device as usize]
+    }
+
+    /// The devices of `server`.
+    pub(crate) fn of(&self, server: u32) -> std::ops::Range<u32> {
+        self.first[server as usize]..self.first[server as usize + 1]
+    }
+
+    /// The parameters of `device`.
+    pub(crate) fn params(&self, device: u32) -> &DeviceParams {
+        &self.params[device as usize]
+    }
+
+    /// Space on `device`, in bytes.
+    pub(crate) fn capacity(&self, device: u32) -> u64 {
+        self.params[device as usize].capacity.0
+    }
+
+    /// Accesses of `device` that have paid for a seek; only its model knows what one is.
+    pub(crate) fn seeks(&self, device: u32) -> u64 {
+        let place = self.places[device as usize];
+        match self.params[device as usize].model {
+            DeviceModel::Rate(_) => self.rate.get(place).seeks,
+            DeviceModel::Hdd(_) => self.hdd.get(place).seeks,
+            DeviceModel::Ssd(_) | DeviceModel::Nvme(_) => 0,
+        }
+    }
+
+    /// The same with the faults that `of` says a device of a server has; both are counted from 0.
+    pub(crate) fn set_faults(&mut self, of: impl Fn(u32, u32) -> Vec<FaultPeriod>) {
+        let clock = |device: u32| {
+            let server = self.server_of(device);
+            FaultClock::new(of(server, device - self.of(server).start))
+        };
+        let clocks: Vec<FaultClock> = (0..self.len()).map(clock).collect();
+        if clocks.iter().any(|clock| !clock.is_sound()) {
+            self.faults = Store::filled(clocks.len(), FaultMetrics::default());
+            self.clocks = clocks;
+        }
+    }
+
+    /// What faults have cost at `device`.
+    pub(crate) fn fault_metrics(&self, device: u32) -> FaultMetrics {
+        match self.faults.is_empty() {
+            true => FaultMetrics::default(),
+            false => *self.faults.get(device),
+        }
+    }
+
+    /// Hands `access` to `device`; when it is served.
+    #[inline]
+    pub(crate) fn serve<M: Mode>(&mut self, device: u32, now: Time, access: Access) -> Service {
+        match self.clocks.get(device as usize) {
+            Some(clock) if !clock.is_sound() => self.serve_slowly::<M>(device, now, access),
+            _ => self.serve_at::<M>(device, now, access),
+        }
+    }
+
+    /// Writes out what is in the volatile cache of `device`; when all that was written is on its medium.
+    pub(crate) fn flush<M: Mode>(&mut self, device: u32, now: Time) -> Time {
+        match self.clocks.get(device as usize) {
+            Some(clock) if !clock.is_sound() => {
+                let own = clock.device_time(now);
+                let end = self.flush_at::<M>(device, own);
+                match end > own {
+                    true => self.clocks[device as usize].times_of(now, own, end).1,
+                    false => now,
+                }
+            }
+            _ => self.flush_at::<M>(device, now),
+        }
+    }
+
+    /// By the device's own clock.
+    fn flush_at<M: Mode>(&mut self, device: u32, now: Time) -> Time {
+        let place = self.places[device as usize];
+        let mut nothing = Stream::new(0, 0, Purpose::Device);
+        match &self.params[device as usize].model {
+            DeviceModel::Rate(model) => model.flush(self.rate.edit::<M>(place), now, &mut nothing),
+            DeviceModel::Ssd(model) => model.flush(self.ssd.edit::<M>(place), now, &mut nothing),
+            DeviceModel::Nvme(model) => model.flush(self.nvme.edit::<M>(place), now, &mut nothing),
+            DeviceModel::Hdd(model) => {
+                let random = self.random.edit::<M>(place);
+                model.flush(self.hdd.edit::<M>(place), now, random)
+            }
+        }
+    }
+
+    /// By the clock of a device that has faults.
+    fn serve_slowly<M: Mode>(&mut self, device: u32, now: Time, access: Access) -> Service {
+        let own = self.clocks[device as usize].device_time(now);
+        let sound = self.serve_at::<M>(device, own, access);
+        let (begin, finish) = self.clocks[device as usize].times_of(now, sound.begin, sound.finish);
+        let delay = (finish - now).saturating_sub(sound.finish - own);
+        if delay > Time::ZERO {
+            let metrics = self.faults.edit::<M>(device);
+            metrics.accesses += 1;
+            metrics.delay_ps += u128::from(delay.0);
+        }
+        Service { begin, finish }
+    }
+
+    /// By the device's own clock.
+    fn serve_at<M: Mode>(&mut self, device: u32, now: Time, access: Access) -> Service {
+        let place = self.places[device as usize];
+        // Of the models that draw nothing.
+        let mut nothing = Stream::new(0, 0, Purpose::Device);
+        match &self.params[device as usize].model {
+            DeviceModel::Rate(model) => model.serve(self.rate.edit::<M>(place), now, access, &mut nothing),
+            DeviceModel::Ssd(model) => model.serve(self.ssd.edit::<M>(place), now, access, &mut nothing),
+            DeviceModel::Nvme(model) => model.serve(self.nvme.edit::<M>(place), now, access, &mut nothing),
+            DeviceModel::Hdd(model) => {
+                let random = self.random.edit::<M>(place);
+                model.serve(self.hdd.edit::<M>(place), now, access, random)
+            }
+        }
+    }
+}

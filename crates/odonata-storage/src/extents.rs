@@ -1,0 +1,429 @@
+//! The extent index: which range of which object is where, and whose it is.
+//!
+//! An *extent* is a range of bytes of an object that are all in one place and of one owner. Extents of an object do not overlap;
+//! two that continue each other, in the same place and of the same owner, are one. What is put replaces what was there, cut
+//! where it has to be.
+//!
+//! The extents of a server are a treap (C. Aragon, R. Seidel, "Randomized search trees", FOCS 1989) over (object, first
+//! byte): a search tree by that key, a heap by a hash of it, so that its shape follows from what is in it alone. Finding and putting take
+//! time with the logarithm of the number of extents. A cell is 40 B, and is journalled.
+
+use std::ops::Range;
+
+use odonata_engine::{Mode, NIL, Pool, Slot, Store, journalled};
+use odonata_units::{GOLDEN_GAMMA, mix64};
+
+/// Where bytes are. A device is a number within its server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub enum Place {
+    /// Nowhere yet: there is space for them on a device.
+    Reserved(u8),
+    /// In the memory of the server, on their way to a device.
+    Memory(u8),
+    /// On a device alone.
+    Device(u8),
+    /// On a device, and on their way down.
+    Leaving(u8),
+    /// On a device and below: a clean copy.
+    Clean(u8),
+    /// The same, read since it became clean or was passed over.
+    Used(u8),
+    /// Below, and a clean copy is on its way to a device.
+    Filling(u8),
+    /// Below alone.
+    Below,
+}
+
+impl Place {
+    /// The device on which they take space.
+    pub fn device(self) -> Option<u8> {
+        match self {
+            Place::Reserved(device)
+            | Place::Memory(device)
+            | Place::Device(device)
+            | Place::Leaving(device)
+            | Place::Clean(device)
+            | Place::Used(device)
+            | Place::Filling(device) => Some(device),
+            Place::Below => None,
+        }
+    }
+
+    /// Whether there is a copy below of all of them, and space for another on a device.
+    pub fn is_clean(self) -> bool {
+        matches!(self, Place::Clean(_) | Place::Used(_))
+    }
+
+    /// Whether they have come to a device.
+    pub fn is_committed(self) -> bool {
+        !matches!(self, Place::Reserved(_) | Place::Memory(_))
+    }
+}
+
+/// A range of an object, all in one place and of one owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// First byte.
+    pub start: u64,
+    /// The byte behind the last.
+    pub end: u64,
+    /// The job that has written it.
+    pub owner: u16,
+    /// Where it is.
+    pub place: Place,
+}
+
+impl Extent {
+    /// Length in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.end - self.start
+    }
+}
+
+/// A node of a treap.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Node {
+    object: u64,
+    start: u64,
+    end: u64,
+    left: u32,
+    right: u32,
+    owner: u16,
+    place: Place,
+}
+
+const _: () = assert!(size_of::<Node>() <= 64);
+
+impl Node {
+    fn key(&self) -> (u64, u64) {
+        (self.object, self.start)
+    }
+
+    fn priority(&self) -> u64 {
+        mix64(mix64(self.object).wrapping_add(self.start.wrapping_mul(GOLDEN_GAMMA)))
+    }
+
+    fn extent(&self) -> Extent {
+        Extent {
+            start: self.start,
+            end: self.end,
+            owner: self.owner,
+            place: self.place,
+        }
+    }
+}
+
+/// In the list of free nodes.
+impl Slot for Node {
+    fn next(&self) -> u32 {
+        self.left
+    }
+    fn set_next(&mut self, next: u32) {
+        self.left = next;
+    }
+}
+
+/// The extents of a set of servers.
+#[derive(Debug)]
+pub struct Extents {
+    /// The root of each server's treap.
+    roots: Store<u32>,
+    nodes: Pool<Node>,
+}
+journalled!(Extents { roots, nodes });
+
+impl Extents {
+    /// For so many servers, on which there is nothing.
+    pub fn new(servers: usize) -> Self {
+        Extents {
+            roots: Store::filled(servers, NIL),
+            nodes: Pool::new(),
+        }
+    }
+
+    /// Extents of all servers.
+    pub fn live(&self) -> u32 {
+        self.nodes.live()
+    }
+
+    /// Bytes that an extent takes.
+    pub const fn bytes_per_extent() -> usize {
+        size_of::<Node>()
+    }
+
+    /// Puts `range` of `object` into a place. What it replaces, cut to the range and in order, goes to `replaced`. A range
+    /// without bytes is nothing.
+    pub fn put<M: Mode>(
+        &mut self,
+        server: u32,
+        object: u64,
+        (range, owner, place): (Range<u64>, u16, Place),
+        replaced: impl FnMut(Extent),
+    ) {
+        if range.is_empty() {
+            return;
+        }
+        let [before, after] = self.take::<M>(server, object, range.clone(), replaced);
+        let joins = |node: &Node| node.object == object && node.owner == owner && node.place == place;
+        // One that continues what comes, which is taken out of the treap behind.
+        let mut end = range.end;
+        let (mut after, first) = (after, self.edge(after, |node| node.left));
+        if first != NIL && self.nodes.get(first).start == end && joins(self.nodes.get(first)) {
+            end = self.nodes.get(first).end;
+            after = self.remove_first::<M>(after).1;
+        }
+        let last = self.edge(before, |node| node.right);
+        let root = if last != NIL && self.nodes.get(last).end == range.start && joins(self.nodes.get(last)) {
+            self.nodes.edit::<M>(last).end = end;
+            self.join::<M>(before, after)
+        } else {
+            let node = self.nodes.allocate::<M>(Node {
+                object,
+                start: range.start,
+                end,
+                left: NIL,
+                right: NIL,
+                owner,
+                place,
+            });
+            let front = self.join::<M>(before, node);
+            self.join::<M>(front, after)
+        };
+        *self.roots.edit::<M>(server) = root;
+    }
+
+    /// Forgets `range` of `object`; what was there, cut to the range and in order, goes to `removed`.
+    pub fn remove<M: Mode>(&mut self, server: u32, object: u64, range: Range<u64>, removed: impl FnMut(Extent)) {
+        if range.is_empty() {
+            return;
+        }
+        let [before, after] = self.take::<M>(server, object, range, removed);
+        *self.roots.edit::<M>(server) = self.join::<M>(before, after);
+    }
+
+    /// What is known of `range` of `object`: extents cut to the range, in order. Between them is what nobody has put.
+    pub fn find(&self, server: u32, object: u64, range: Range<u64>) -> impl Iterator<Item = Extent> + '_ {
+        let mut at = range.start;
+        let floor = self.floor(server, (object, at));
+        let mut next = match floor {
+            NIL => NIL,
+            slot if self.covers(slot, object, at) => slot,
+            _ => NIL,
+        };
+        std::iter::from_fn(move || {
+            if at >= range.end {
+                return None;
+            }
+            if next == NIL {
+                next = self.ceiling(server, (object, at));
+            }
+            if next == NIL {
+                return None;
+            }
+            let node = self.nodes.get(next);
+            if node.object != object || node.start >= range.end {
+                return None;
+            }
+            let extent = Extent {
+                start: node.start.max(at),
+                end: node.end.min(range.end),
+                ..node.extent()
+            };
+            at = extent.end;
+            next = NIL;
+            Some(extent)
+        })
+    }
+
+    /// The first of what is known of `range`, cut to it.
+    pub fn first(&self, server: u32, object: u64, range: Range<u64>) -> Option<Extent> {
+        self.find(server, object, range).next()
+    }
+
+    /// The first extent that begins at `key`, an object and a byte of it, or behind.
+    pub fn following(&self, server: u32, key: (u64, u64)) -> Option<(u64, Extent)> {
+        let slot = self.ceiling(server, key);
+        (slot != NIL).then(|| (self.nodes.get(slot).object, self.nodes.get(slot).extent()))
+    }
+
+    /// The byte behind the last that is known of `object`; 0 if nothing is.
+    pub fn end_of(&self, server: u32, object: u64) -> u64 {
+        let slot = self.floor(server, (object, u64::MAX));
+        let known = slot != NIL && self.nodes.get(slot).object == object;
+        if known { self.nodes.get(slot).end } else { 0 }
+    }
+
+    /// All extents of a server with their objects, in order.
+    pub fn iter(&self, server: u32) -> impl Iterator<Item = (u64, Extent)> + '_ {
+        let mut stack = Vec::new();
+        let mut at = *self.roots.get(server);
+        std::iter::from_fn(move || {
+            while at != NIL {
+                stack.push(at);
+                at = self.nodes.get(at).left;
+            }
+            let node = self.nodes.get(stack.pop()?);
+            at = node.right;
+            Some((node.object, node.extent()))
+        })
+    }
+
+    fn covers(&self, slot: u32, object: u64, byte: u64) -> bool {
+        let node = self.nodes.get(slot);
+        node.object == object && node.start <= byte && byte < node.end
+    }
+
+    /// The last node whose key is not above `key`.
+    fn floor(&self, server: u32, key: (u64, u64)) -> u32 {
+        let (mut at, mut found) = (*self.roots.get(server), NIL);
+        while at != NIL {
+            let node = self.nodes.get(at);
+            if node.key() <= key {
+                found = at;
+                at = node.right;
+            } else {
+                at = node.left;
+            }
+        }
+        found
+    }
+
+    /// The first node whose key is not below `key`.
+    fn ceiling(&self, server: u32, key: (u64, u64)) -> u32 {
+        let (mut at, mut found) = (*self.roots.get(server), NIL);
+        while at != NIL {
+            let node = self.nodes.get(at);
+            if node.key() >= key {
+                found = at;
+                at = node.left;
+            } else {
+                at = node.right;
+            }
+        }
+        found
+    }
+
+    /// The node at the end of a treap in one direction.
+    fn edge(&self, root: u32, towards: impl Fn(&Node) -> u32) -> u32 {
+        let (mut at, mut last) = (root, NIL);
+        while at != NIL {
+            last = at;
+            at = towards(self.nodes.get(at));
+        }
+        last
+    }
+
+    /// Takes `range` out of a server's treap; what is before it and behind it remain. The root is to be set.
+    fn take<M: Mode>(
+        &mut self,
+        server: u32,
+        object: u64,
+        range: Range<u64>,
+        mut taken: impl FnMut(Extent),
+    ) -> [u32; 2] {
+        self.cut::<M>(server, object, range.start);
+        self.cut::<M>(server, object, range.end);
+        let root = *self.roots.get(server);
+        let [before, rest] = self.split::<M>(root, (object, range.start));
+        let [mut inside, after] = self.split::<M>(rest, (object, range.end));
+        while inside != NIL {
+            let (extent, rest) = self.remove_first::<M>(inside);
+            taken(extent);
+            inside = rest;
+        }
+        [before, after]
+    }
+
+    /// Makes two of the extent that has `at` inside, if there is one.
+    fn cut<M: Mode>(&mut self, server: u32, object: u64, at: u64) {
+        let slot = self.floor(server, (object, at));
+        if slot == NIL || !self.covers(slot, object, at) || self.nodes.get(slot).start == at {
+            return;
+        }
+        let node = *self.nodes.get(slot);
+        self.nodes.edit::<M>(slot).end = at;
+        let behind = self.nodes.allocate::<M>(Node {
+            start: at,
+            left: NIL,
+            right: NIL,
+            ..node
+        });
+        let [before, after] = self.split::<M>(*self.roots.get(server), (object, at));
+        let front = self.join::<M>(before, behind);
+        *self.roots.edit::<M>(server) = self.join::<M>(front, after);
+    }
+
+    /// Divides a treap into the keys below `key` and the others.
+    fn split<M: Mode>(&mut self, root: u32, key: (u64, u64)) -> [u32; 2] {
+        let (mut roots, mut ends) = ([NIL; 2], [NIL; 2]);
+        let mut at = root;
+        while at != NIL {
+            let node = self.nodes.get(at);
+            let below = node.key() < key;
+            let (side, next) = if below { (0, node.right) } else { (1, node.left) };
+            match ends[side] {
+                NIL => roots[side] = at,
+                end if below => self.nodes.edit::<M>(end).right = at,
+                end => self.nodes.edit::<M>(end).left = at,
+            }
+            ends[side] = at;
+            at = next;
+        }
+        if ends[0] != NIL {
+            self.nodes.edit::<M>(ends[0]).right = NIL;
+        }
+        if ends[1] != NIL {
+            self.nodes.edit::<M>(ends[1]).left = NIL;
+        }
+        roots
+    }
+
+    /// Makes one treap of two; all keys of the first are below those of the second.
+    fn join<M: Mode>(&mut self, mut first: u32, mut second: u32) -> u32 {
+        let (mut root, mut end, mut to_the_right) = (NIL, NIL, false);
+        loop {
+            let first_on_top = match (first, second) {
+                (_, NIL) => true,
+                (NIL, _) => false,
+                _ => self.nodes.get(first).priority() > self.nodes.get(second).priority(),
+            };
+            let top = if first_on_top { first } else { second };
+            match end {
+                NIL => root = top,
+                _ if to_the_right => self.nodes.edit::<M>(end).right = top,
+                _ => self.nodes.edit::<M>(end).left = top,
+            }
+            if first == NIL || second == NIL {
+                return root;
+            }
+            end = top;
+            to_the_right = first_on_top;
+            if first_on_top {
+                first = self.nodes.get(top).right;
+            } else {
+                second = self.nodes.get(top).left;
+            }
+        }
+    }
+
+    /// Takes the first node out of a treap that has one, and frees it; it, and the new root.
+    fn remove_first<M: Mode>(&mut self, root: u32) -> (Extent, u32) {
+        let (mut above, mut at) = (NIL, root);
+        while self.nodes.get(at).left != NIL {
+            above = at;
+            at = self.nodes.get(at).left;
+        }
+        let node = *self.nodes.get(at);
+        let root = if above == NIL {
+            node.right
+        } else {
+            self.nodes.edit::<M>(above).left = node.right;
+            root
+        };
+        self.nodes.free::<M>(at);
+        (node.extent(), root)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,455 @@
+//! Metadata servers: queues with `k` service threads, which answer calls that open, create, look up or remove files.
+//!
+//! ```text
+//!             call                   server                          answer
+//!  MetadataRequest ──> [directory, FIFO] ──> [threads, FIFO] ──> done ──> its end, and that of its directory
+//!                       only changes,         k at once,
+//!                       if they are serial    each so long as its kind of call takes
+//! ```
+//!
+//! With `n` calls of `c` each at one instant, the last is answered `ceil(n / k) c` later. A call that changes a directory
+//! ([`MetadataCall::changes_directory`]) may have to wait until the one before it in the same directory has ended; it occupies
+//! no thread meanwhile.
+//!
+//! The state machine knows no network: [`MetadataServers::request`] and [`MetadataServers::done`] say what begins, and until
+//! when; the caller says when that time has come.
+
+mod blame;
+mod settings;
+
+pub use blame::MetadataCharge;
+pub use settings::{Distribution, Metadata, MetadataParams};
+
+use crate::FaultPeriod;
+use crate::faults::FaultClock;
+use blame::Books;
+use odonata_engine::{List, Mode, NIL, Pool, Store, journalled};
+use odonata_units::{Time, mix64};
+use serde::{Deserialize, Serialize};
+
+/// Kinds of calls.
+pub const CALLS: usize = 8;
+
+/// What a metadata server is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum MetadataCall {
+    /// Opens a file.
+    Open,
+    /// Creates and opens one.
+    Create,
+    /// Looks up its attributes.
+    Stat,
+    /// Closes it.
+    Close,
+    /// Removes it.
+    Unlink,
+    /// Makes its attributes durable.
+    Sync,
+    /// Makes a directory.
+    Mkdir,
+    /// Removes one.
+    Rmdir,
+}
+
+impl MetadataCall {
+    /// All of them, each at the place of its number.
+    pub const ALL: [MetadataCall; CALLS] = [
+        MetadataCall::Open,
+        MetadataCall::Create,
+        MetadataCall::Stat,
+        MetadataCall::Close,
+        MetadataCall::Unlink,
+        MetadataCall::Sync,
+        MetadataCall::Mkdir,
+        MetadataCall::Rmdir,
+    ];
+
+    /// Its name, as tables have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            MetadataCall::Open => "open",
+            MetadataCall::Create => "create",
+            MetadataCall::Stat => "stat",
+            MetadataCall::Close => "close",
+            MetadataCall::Unlink => "unlink",
+            MetadataCall::Sync => "sync",
+            MetadataCall::Mkdir => "mkdir",
+            MetadataCall::Rmdir => "rmdir",
+        }
+    }
+
+    /// Whether it changes the directory that it is in.
+    pub const fn changes_directory(self) -> bool {
+        matches!(
+            self,
+            MetadataCall::Create | MetadataCall::Unlink | MetadataCall::Mkdir | MetadataCall::Rmdir
+        )
+    }
+}
+
+/// The name of a file, or of a directory, for metadata servers: where it is in the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MetadataName {
+    /// The directory of the job, by a hash of its name, so that a file is where it is whatever jobs there are beside.
+    pub root: u64,
+    /// The directory below it.
+    pub directory: u32,
+    /// What is in that directory.
+    pub file: u64,
+}
+
+impl MetadataName {
+    /// The name of the directory, as one number.
+    pub fn key_of_directory(self) -> u64 {
+        self.root ^ u64::from(self.directory)
+    }
+
+    /// Which of so many servers, at least one, has its metadata.
+    pub fn server(self, servers: u32, by_directory: bool) -> u32 {
+        let directory = mix64(self.key_of_directory());
+        let name = if by_directory {
+            directory
+        } else {
+            mix64(directory ^ self.file)
+        };
+        (name % u64::from(servers.max(1))) as u32
+    }
+}
+
+/// A call that arrives at a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetadataRequest {
+    /// Who asks; handed back with the answer, as is the next.
+    pub client: u32,
+    /// The client's name for the call.
+    pub token: u32,
+    /// The job that asks.
+    pub owner: u16,
+    /// What for.
+    pub call: MetadataCall,
+    /// The directory ([`MetadataName::key_of_directory`]).
+    pub directory: u64,
+}
+
+/// A call that a thread has begun: tell [`MetadataServers::done`] of `slot` at `at`, which is later than now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// The server.
+    pub server: u32,
+    /// The call. Depends on history, and must not influence a result.
+    pub slot: u32,
+    /// When it ends.
+    pub at: Time,
+}
+
+/// What was measured at one metadata server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetadataMetrics {
+    /// Calls answered, of each [kind](MetadataCall).
+    pub calls: [u64; CALLS],
+    /// Time in which threads worked, summed over threads, in ps.
+    pub busy_ps: u128,
+    /// Time that calls waited for a thread, summed, in ps.
+    pub thread_wait_ps: u128,
+    /// Time that calls waited for their directory, summed, in ps.
+    pub directory_wait_ps: u128,
+    /// From arrival to answer, the longest.
+    pub longest: Time,
+    /// Most calls that waited at once.
+    pub peak_waiting: u32,
+}
+
+/// A call at a server.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Call {
+    what: MetadataRequest,
+    server: u32,
+    arrived: Time,
+    /// Since when it waits for what it waits for, or is served.
+    since: Time,
+    /// The directory that it changes, where such calls are served one after the other, or [`NIL`].
+    directory: u32,
+    next: u32,
+}
+
+/// A directory that a call changes, and those that wait for it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Directory {
+    key: u64,
+    waiting: List,
+    /// How many those are, per owner, and until when their waits are booked; only where books are kept.
+    waiters: List,
+    booked: Time,
+    next: u32,
+}
+
+odonata_engine::slots!(Call Directory);
+
+/// The threads of a server.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Threads {
+    busy: u32,
+    /// Calls that wait for one, first come first served.
+    queue: List,
+    /// Calls that wait for a thread or for a directory.
+    waiting: u32,
+}
+
+/// Lists of directories of a server, by a hash of their names.
+const BUCKETS: u32 = 64;
+
+/// The server of a list of directories.
+fn server_of(bucket: u32) -> u32 {
+    bucket / BUCKETS
+}
+
+/// A set of metadata servers, numbered from 0.
+#[derive(Debug)]
+pub struct MetadataServers {
+    params: Option<MetadataParams>,
+    /// The clock of each; nothing where none has a fault.
+    clocks: Vec<FaultClock>,
+    threads: Store<Threads>,
+    calls: Pool<Call>,
+    directories: Pool<Directory>,
+    buckets: Store<List>,
+    metrics: Store<MetadataMetrics>,
+    books: Books,
+}
+journalled!(MetadataServers {
+    threads,
+    calls,
+    directories,
+    buckets,
+    metrics,
+    books
+});
+
+impl MetadataServers {
+    /// `servers` servers, all idle; without parameters there are none.
+    pub fn new(servers: u32, params: Option<MetadataParams>) -> Self {
+        let servers = if params.is_some() { servers as usize } else { 0 };
+        MetadataServers {
+            params,
+            clocks: Vec::new(),
+            threads: Store::filled(servers, Threads::default()),
+            calls: Pool::new(),
+            directories: Pool::new(),
+            buckets: Store::filled(servers * BUCKETS as usize, List::EMPTY),
+            metrics: Store::filled(servers, MetadataMetrics::default()),
+            books: Books::off(),
+        }
+    }
+
+    /// With the faults that `of` says a server has.
+    pub fn with_faults(mut self, of: impl Fn(u32) -> Vec<FaultPeriod>) -> Self {
+        let clocks: Vec<FaultClock> = (0..self.len()).map(|server| FaultClock::new(of(server))).collect();
+        if clocks.iter().any(|clock| !clock.is_sound()) {
+            self.clocks = clocks;
+        }
+        self
+    }
+
+    /// Number of servers.
+    pub fn len(&self) -> u32 {
+        self.threads.len() as u32
+    }
+
+    /// Whether there is no server.
+    pub fn is_empty(&self) -> bool {
+        self.threads.is_empty()
+    }
+
+    /// Call `what` arrives at `server`: it begins, or waits.
+    pub fn request<M: Mode>(&mut self, now: Time, server: u32, what: MetadataRequest) -> Option<Begun> {
+        let slot = self.calls.allocate::<M>(Call {
+            what,
+            server,
+            arrived: now,
+            since: now,
+            directory: NIL,
+            next: NIL,
+        });
+        let serial = self.params.is_some_and(|params| params.serial_directories);
+        if serial && what.call.changes_directory() && !self.takes_directory::<M>(now, slot) {
+            return None;
+        }
+        self.wants_thread::<M>(now, slot)
+    }
+
+    /// Call `slot` has ended, as announced: where it was, what it was, and what begins now.
+    pub fn done<M: Mode>(&mut self, now: Time, slot: u32) -> (u32, MetadataRequest, Option<Begun>) {
+        let Call {
+            what,
+            server,
+            arrived,
+            since,
+            directory,
+            ..
+        } = *self.calls.get(slot);
+        self.calls.free::<M>(slot);
+        let metrics = self.metrics.edit::<M>(server);
+        metrics.calls[what.call as usize] += 1;
+        metrics.busy_ps += u128::from((now - since).0);
+        metrics.longest = metrics.longest.max(now - arrived);
+        self.books.frees_thread::<M>(now, server, what.owner);
+        let threads = self.threads.edit::<M>(server);
+        threads.busy -= 1;
+        let mut queue = threads.queue;
+        let first = queue.pop(&self.calls);
+        // A thread that is free serves who waits for one; or else whoever has waited for the directory.
+        let begun = first.map(|first| {
+            self.threads.edit::<M>(server).queue = queue;
+            let owner = self.calls.get(first).what.owner;
+            self.books.has_thread::<M>(now, server, owner);
+            self.threads.edit::<M>(server).waiting -= 1;
+            self.begin::<M>(now, first)
+        });
+        let next = match directory {
+            NIL => None,
+            directory => self.frees_directory::<M>(now, directory, (server, what.owner)),
+        };
+        let other = next.and_then(|next| self.wants_thread::<M>(now, next));
+        debug_assert!(begun.is_none() || other.is_none(), "one thread has become free");
+        (server, what, begun.or(other))
+    }
+
+    /// What was measured at each server.
+    pub fn metrics(&self) -> impl Iterator<Item = MetadataMetrics> + '_ {
+        self.metrics.iter().copied()
+    }
+
+    /// Calls that are not answered.
+    pub fn live(&self) -> u32 {
+        self.calls.live()
+    }
+
+    /// Checks, when nothing is under way, that nobody waits and that the books are right.
+    ///
+    /// # Errors
+    /// Says what is wrong.
+    pub fn audit(&self) -> Result<(), String> {
+        if self.calls.live() + self.directories.live() > 0 {
+            return Err(format!("metadata: {} calls are not answered", self.calls.live()));
+        }
+        if let Some(server) = self
+            .threads
+            .iter()
+            .position(|threads| threads.busy + threads.waiting > 0)
+        {
+            return Err(format!("metadata server {server}: a thread is busy with nothing"));
+        }
+        match self.books.ledger.is_on() {
+            true => self.books.ledger.audit(),
+            false => Ok(()),
+        }
+    }
+
+    fn bucket(server: u32, key: u64) -> u32 {
+        server * BUCKETS + (mix64(key) % u64::from(BUCKETS)) as u32
+    }
+
+    fn waits<M: Mode>(&mut self, server: u32) {
+        let threads = self.threads.edit::<M>(server);
+        threads.waiting += 1;
+        let waiting = threads.waiting;
+        if self.metrics.get(server).peak_waiting < waiting {
+            self.metrics.edit::<M>(server).peak_waiting = waiting;
+        }
+    }
+
+    /// Gives call `slot` its directory, or puts it among those that wait for that.
+    fn takes_directory<M: Mode>(&mut self, now: Time, slot: u32) -> bool {
+        let Call { what, server, .. } = *self.calls.get(slot);
+        let index = Self::bucket(server, what.directory);
+        let mut bucket = *self.buckets.get(index);
+        let known =
+            (bucket.iter(&self.directories)).find(|&directory| self.directories.get(directory).key == what.directory);
+        let Some(place) = known else {
+            let place = self.directories.allocate::<M>(Directory {
+                key: what.directory,
+                waiting: List::EMPTY,
+                waiters: List::EMPTY,
+                booked: now,
+                next: NIL,
+            });
+            bucket.push::<M, _>(&mut self.directories, place);
+            *self.buckets.edit::<M>(index) = bucket;
+            self.calls.edit::<M>(slot).directory = place;
+            return true;
+        };
+        let mut directory = *self.directories.get(place);
+        directory.waiting.push::<M, _>(&mut self.calls, slot);
+        self.books.directory_waits::<M>(now, &mut directory, what.owner, true);
+        *self.directories.edit::<M>(place) = directory;
+        self.waits::<M>(server);
+        false
+    }
+
+    /// The call that had directory `place` has ended: who has it now.
+    fn frees_directory<M: Mode>(&mut self, now: Time, place: u32, (server, owner): (u32, u16)) -> Option<u32> {
+        let mut directory = *self.directories.get(place);
+        self.books.frees_directory::<M>(now, server, &mut directory, owner);
+        let Some(slot) = directory.waiting.pop(&self.calls) else {
+            self.books.forget::<M>(directory.waiters);
+            let index = Self::bucket(server, directory.key);
+            let mut bucket = *self.buckets.get(index);
+            let it = |other: &Directory| other.key == directory.key;
+            bucket.remove_first::<M, _>(&mut self.directories, it);
+            *self.buckets.edit::<M>(index) = bucket;
+            self.directories.free::<M>(place);
+            return None;
+        };
+        let Call { what, since, .. } = *self.calls.get(slot);
+        self.books.directory_waits::<M>(now, &mut directory, what.owner, false);
+        *self.directories.edit::<M>(place) = directory;
+        self.metrics.edit::<M>(server).directory_wait_ps += u128::from((now - since).0);
+        self.threads.edit::<M>(server).waiting -= 1;
+        let call = self.calls.edit::<M>(slot);
+        (call.directory, call.since) = (place, now);
+        Some(slot)
+    }
+
+    /// Gives call `slot` a thread, or puts it among those that wait for one.
+    fn wants_thread<M: Mode>(&mut self, now: Time, slot: u32) -> Option<Begun> {
+        let Call { what, server, .. } = *self.calls.get(slot);
+        let all = self.params.map_or(1, |params| params.threads);
+        if self.threads.get(server).busy < all {
+            return Some(self.begin::<M>(now, slot));
+        }
+        let mut queue = self.threads.get(server).queue;
+        queue.push::<M, _>(&mut self.calls, slot);
+        self.threads.edit::<M>(server).queue = queue;
+        self.books.wants_thread::<M>(now, server, what.owner);
+        self.waits::<M>(server);
+        None
+    }
+
+    /// A thread begins call `slot`.
+    fn begin<M: Mode>(&mut self, now: Time, slot: u32) -> Begun {
+        let call = self.calls.edit::<M>(slot);
+        let waited = now - call.since;
+        call.since = now;
+        let Call { what, server, .. } = *call;
+        self.threads.edit::<M>(server).busy += 1;
+        if waited > Time::ZERO {
+            self.metrics.edit::<M>(server).thread_wait_ps += u128::from(waited.0);
+        }
+        let cost = self
+            .params
+            .map_or(Time::ZERO, |params| params.costs[what.call as usize]);
+        // An event comes strictly later than its cause, however fast the server.
+        let cost = cost.max(Time::from_ps(1));
+        let at = match self.clocks.get(server as usize) {
+            Some(clock) => {
+                let own = clock.device_time(now);
+                clock.times_of(now, own, own + cost).1
+            }
+            None => now + cost,
+        };
+        Begun { server, slot, at }
+    }
+}
+
+#[cfg(test)]
+mod tests;

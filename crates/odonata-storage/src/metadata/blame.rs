@@ -1,0 +1,231 @@
+//! Who holds up whose metadata calls: the books of metadata servers.
+//!
+//! | a call waits for | while | charged to the owner of |
+//! |---|---|---|
+//! | a thread | all threads of its server are busy | the call that ends next there |
+//! | its directory | another call changes the directory, or waits to | the call that ends next in that directory |
+
+use super::{Directory, MetadataServers};
+use odonata_blame::{Cause, Ledger, Owner};
+use odonata_engine::{List, Mode, NIL, Plain, Pool};
+use odonata_units::Time;
+
+/// A service thread.
+pub(super) const THREAD: Cause = 0;
+/// The directory of the call.
+pub(super) const DIRECTORY: Cause = 1;
+/// Resources of a server.
+pub(super) const RESOURCES: u32 = 2;
+
+/// Calls of one owner that wait for a directory.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Waiters {
+    owner: Owner,
+    count: u32,
+    /// What they have waited and is charged when the directory is free next, in ps.
+    deferred: u64,
+    next: u32,
+}
+
+odonata_engine::slots!(Waiters);
+
+/// The books; empty where none are kept.
+#[derive(Debug)]
+pub(super) struct Books {
+    pub(super) ledger: Ledger,
+    waiters: Pool<Waiters>,
+}
+odonata_engine::journalled!(Books { ledger, waiters });
+
+impl Books {
+    pub(super) fn off() -> Books {
+        Books {
+            ledger: Ledger::off(),
+            waiters: Pool::new(),
+        }
+    }
+
+    pub(super) fn new(servers: u32, jobs: u16, interval: Option<Time>) -> Books {
+        let lines = vec![0; (servers * RESOURCES) as usize];
+        Books {
+            ledger: Ledger::new(lines, 1, jobs, RESOURCES as u8, interval),
+            waiters: Pool::new(),
+        }
+    }
+
+    #[inline]
+    fn is_on(&self) -> bool {
+        self.ledger.is_on()
+    }
+
+    /// A call of `owner` waits for a thread of `server`.
+    pub(super) fn wants_thread<M: Mode>(&mut self, now: Time, server: u32, owner: Owner) {
+        if self.is_on() {
+            let line = server * RESOURCES;
+            self.ledger.defer::<M>(line, now);
+            self.ledger.join::<M>(line, now, owner);
+        }
+    }
+
+    /// It has got one.
+    pub(super) fn has_thread<M: Mode>(&mut self, now: Time, server: u32, owner: Owner) {
+        if self.is_on() {
+            let line = server * RESOURCES;
+            self.ledger.defer::<M>(line, now);
+            self.ledger.leave::<M>(line, now, owner);
+        }
+    }
+
+    /// A call of `owner` has given its thread back.
+    pub(super) fn frees_thread<M: Mode>(&mut self, now: Time, server: u32, owner: Owner) {
+        if self.is_on() {
+            let line = server * RESOURCES;
+            self.ledger.defer::<M>(line, now);
+            self.ledger.settle::<M>(line, now, owner, THREAD);
+        }
+    }
+
+    /// Adds up what the calls that wait for `directory` have waited until `now`.
+    fn book<M: Mode>(&mut self, now: Time, directory: &mut Directory) {
+        let span = (now - directory.booked).0;
+        directory.booked = now;
+        if span > 0 {
+            let mut slot = directory.waiters.head;
+            while slot != NIL {
+                let Waiters { count, next, .. } = *self.waiters.get(slot);
+                if count > 0 {
+                    let time = span.wrapping_mul(u64::from(count));
+                    let cell = self.waiters.edit::<M>(slot);
+                    cell.deferred = cell.deferred.wrapping_add(time);
+                }
+                slot = next;
+            }
+        }
+    }
+
+    /// One call of `owner` more, or less, waits for `directory`.
+    pub(super) fn directory_waits<M: Mode>(&mut self, now: Time, directory: &mut Directory, owner: Owner, joins: bool) {
+        if !self.is_on() {
+            return;
+        }
+        self.book::<M>(now, directory);
+        match joins {
+            true => self.ledger.wait_begins::<M>(now, owner),
+            false => self.ledger.wait_ends::<M>(now, owner),
+        }
+        let known = (directory.waiters.iter(&self.waiters)).find(|&slot| self.waiters.get(slot).owner == owner);
+        let slot = match known {
+            Some(slot) => slot,
+            None => {
+                let slot = self.waiters.allocate::<M>(Waiters {
+                    owner,
+                    count: 0,
+                    deferred: 0,
+                    next: NIL,
+                });
+                directory.waiters.push::<M, _>(&mut self.waiters, slot);
+                slot
+            }
+        };
+        let count = &mut self.waiters.edit::<M>(slot).count;
+        *count = if joins { *count + 1 } else { *count - 1 };
+    }
+
+    /// A call of `owner` has changed `directory` of `server`, which is free: charges what others have waited for it.
+    pub(super) fn frees_directory<M: Mode>(&mut self, now: Time, server: u32, directory: &mut Directory, owner: Owner) {
+        if !self.is_on() {
+            return;
+        }
+        self.book::<M>(now, directory);
+        let mut slot = directory.waiters.head;
+        while slot != NIL {
+            let waiters = *self.waiters.get(slot);
+            if waiters.deferred > 0 {
+                self.waiters.edit::<M>(slot).deferred = 0;
+                let (line, time) = (server * RESOURCES + u32::from(DIRECTORY), Time(waiters.deferred));
+                self.ledger
+                    .charge_time::<M>(line, now, waiters.owner, time, (owner, DIRECTORY));
+            }
+            slot = waiters.next;
+        }
+    }
+
+    /// Nobody waits for a directory any more.
+    pub(super) fn forget<M: Mode>(&mut self, mut waiters: List) {
+        while let Some(slot) = waiters.pop(&self.waiters) {
+            self.waiters.free::<M>(slot);
+        }
+    }
+}
+
+/// What metadata calls of one job have waited for those of another at one server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MetadataCharge {
+    /// The server.
+    pub server: u32,
+    /// Whether it was a directory that they waited for; else a thread.
+    pub directory: bool,
+    /// Whose calls waited.
+    pub victim: u16,
+    /// Whose calls they waited for; `None` where the run ended before that was known.
+    pub culprit: Option<u16>,
+    /// How long, summed over calls.
+    pub time: Time,
+}
+
+impl MetadataServers {
+    /// Keeps books of who waited for whom, for `jobs` jobs; with `interval`, also over time.
+    pub fn with_blame(self, jobs: u16, interval: Option<Time>) -> Self {
+        MetadataServers {
+            books: Books::new(self.len(), jobs, interval),
+            ..self
+        }
+    }
+
+    /// Who waited for whom at which server, in order of server, resource, victim, culprit; empty unless books are kept.
+    pub fn blame(&self) -> impl Iterator<Item = MetadataCharge> + '_ {
+        self.books.ledger.charges().map(|charge| MetadataCharge {
+            server: charge.line / RESOURCES,
+            directory: charge.line % RESOURCES == u32::from(DIRECTORY),
+            victim: charge.victim,
+            culprit: charge.culprit,
+            time: charge.time,
+        })
+    }
+
+    /// The same over time, if a time series is kept: start of the interval, directory, victim, culprit, time.
+    pub fn blame_series(&self) -> impl Iterator<Item = (Time, bool, u16, u16, Time)> + '_ {
+        let series = self.books.ledger.series();
+        series.map(|charge| {
+            let directory = charge.cause == DIRECTORY;
+            (charge.start, directory, charge.victim, charge.culprit, charge.time)
+        })
+    }
+
+    /// Ends the books at `now`, when a run ends in the middle of calls.
+    pub fn close_books(&mut self, now: Time) {
+        if !self.books.is_on() {
+            return;
+        }
+        for server in 0..self.len() {
+            self.books.ledger.defer::<Plain>(server * RESOURCES, now);
+        }
+        for bucket in 0..self.buckets.len() as u32 {
+            let mut slot = self.buckets.get(bucket).head;
+            while slot != NIL {
+                let mut directory = *self.directories.get(slot);
+                self.books.book::<Plain>(now, &mut directory);
+                *self.directories.edit::<Plain>(slot) = directory;
+                let line = super::server_of(bucket) * RESOURCES + u32::from(DIRECTORY);
+                let waiters: Vec<Waiters> = (directory.waiters.iter(&self.books.waiters))
+                    .map(|slot| *self.books.waiters.get(slot))
+                    .collect();
+                for waiters in waiters.into_iter().filter(|waiters| waiters.deferred > 0) {
+                    let time = Time(waiters.deferred);
+                    self.books.ledger.defer_time::<Plain>(line, waiters.owner, time);
+                }
+                slot = directory.next;
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What a server is doing, for whoever records it.
+
+use crate::Servers;
+use crate::request::{Piece, PieceKind};
+use odonata_engine::NIL;
+use odonata_units::{Bytes, Time};
+
+/// What an access is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub enum AccessKind {
+    /// The device writes for a request.
+    Write,
+    /// The device reads for a request.
+    Read,
+    /// The device reads for the drain.
+    Fetch,
+    /// The drain's link carries a block to the external file system.
+    Drain,
+}
+
+/// An access of a device, or a transfer of a drain, with the state of its server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerAccess {
+    /// The device, counted within the server; of a transfer, the one that has the data.
+    pub device: u32,
+    /// What it is for.
+    pub kind: AccessKind,
+    /// The job whose data they are.
+    pub owner: u16,
+    /// The client of its request; [`NIL`]: none.
+    pub client: u32,
+    /// How much.
+    pub bytes: u64,
+    /// When it joined the device's queue; of a transfer, when that began.
+    pub joined: Time,
+    /// When it began.
+    pub begin: Time,
+    /// Space in use on the device, in bytes.
+    pub used: u64,
+    /// Memory in use, in bytes (whole blocks).
+    pub memory: u64,
+}
+
+impl Servers {
+    /// The server whose device serves the piece in `slot`, and what it is doing.
+    pub fn in_service(&self, slot: u32) -> (u32, ServerAccess) {
+        let piece = self.pieces.get(slot);
+        let (kind, client) = match piece.request {
+            // Of a copy from below, nobody is the client.
+            _ if piece.kind == PieceKind::Fill => (AccessKind::Write, NIL),
+            NIL => (AccessKind::Fetch, NIL),
+            request => {
+                let what = &self.requests.get(request).what;
+                let kind = if what.write {
+                    AccessKind::Write
+                } else {
+                    AccessKind::Read
+                };
+                (kind, what.client)
+            }
+        };
+        let access = self.access(piece, (kind, client), (piece.joined, piece.since));
+        (piece.server, access)
+    }
+
+    /// The transfer that ends at `end` on the link of `server`'s drain, if there is one.
+    pub fn in_transfer(&self, server: u32, end: Time) -> Option<ServerAccess> {
+        let sending = self.drains.get(server).sending;
+        if sending == NIL {
+            return None;
+        }
+        let piece = self.pieces.get(sending);
+        let begin = end.saturating_sub(self.transfer_time(server, piece.bytes));
+        Some(self.access(piece, (AccessKind::Drain, NIL), (begin, begin)))
+    }
+
+    fn access(&self, piece: &Piece, (kind, client): (AccessKind, u32), (joined, begin): (Time, Time)) -> ServerAccess {
+        ServerAccess {
+            device: piece.device - self.devices.of(piece.server).start,
+            kind,
+            owner: piece.owner,
+            client,
+            bytes: piece.bytes,
+            joined,
+            begin,
+            used: self.spaces.get(piece.device).used,
+            memory: self.memories.get(piece.server).blocks_taken * self.params[piece.server as usize].block(),
+        }
+    }
+
+    /// How long the drain of `server`, which has one, takes for a block of `bytes`.
+    pub(crate) fn transfer_time(&self, server: u32, bytes: u64) -> Time {
+        let to = self.params[server as usize]
+            .drain
+            .expect("only a server with a drain fetches blocks");
+        // An event comes strictly later than its cause, however fast the link.
+        (to.latency + to.bandwidth.time_for(Bytes(bytes))).max(Time::from_ps(1))
+    }
+}

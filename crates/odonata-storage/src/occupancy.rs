@@ -1,0 +1,139 @@
+//! Occupancy over time: how much of each server is in use, integrated over intervals of simulated time.
+
+use std::collections::BTreeMap;
+
+use odonata_engine::{GrowableStore, Mode, Store, journalled};
+use odonata_units::Time;
+
+use crate::Servers;
+
+/// What of a server is in use; or, as sums, that over time, in units times ps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Occupancy {
+    /// Accesses at its devices, waiting and in service.
+    pub accesses: u128,
+    /// Memory, in bytes (whole blocks).
+    pub memory: u128,
+    /// Space on its devices, in bytes.
+    pub used: u128,
+}
+
+impl Occupancy {
+    fn add(&mut self, level: Occupancy, time: Time) {
+        let time = u128::from(time.0);
+        self.accesses += level.accesses * time;
+        self.memory += level.memory * time;
+        self.used += level.used * time;
+    }
+}
+
+/// A level that has not been booked yet.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Since {
+    level: Occupancy,
+    since: Time,
+}
+
+/// The time series of a set of servers.
+#[derive(Debug)]
+pub(crate) struct OccupancySeries {
+    interval: Option<Time>,
+    /// Intervals that are kept.
+    bins: u64,
+    now: Store<Since>,
+    /// Per interval and server.
+    sums: GrowableStore<Occupancy>,
+}
+journalled!(OccupancySeries { now, sums });
+
+/// Cells that are kept of all servers of a machine together, 24 MB of them at most; what lies behind is not recorded.
+const MOST: u64 = 1 << 19;
+
+impl OccupancySeries {
+    pub(crate) fn off() -> Self {
+        OccupancySeries {
+            interval: None,
+            bins: 0,
+            now: Store::new(),
+            sums: GrowableStore::new(),
+        }
+    }
+
+    pub(crate) fn end(&self) -> Option<Time> {
+        self.interval.map(|interval| Time(interval.0.saturating_mul(self.bins)))
+    }
+
+    /// The parts of the time from `from` to `to` that lie in one interval each, and are kept: interval, length.
+    fn parts(&self, from: Time, to: Time) -> impl Iterator<Item = (u64, Time)> + use<> {
+        let interval = self.interval.unwrap_or(Time(1)).0;
+        let to = Time(to.0.min(self.bins.saturating_mul(interval)));
+        let mut at = from;
+        std::iter::from_fn(move || {
+            if at >= to {
+                return None;
+            }
+            let bin = at.0 / interval;
+            let end = to.min(Time((bin + 1).saturating_mul(interval)));
+            let part = (bin, end - at);
+            at = end;
+            Some(part)
+        })
+    }
+}
+
+impl Servers {
+    /// Keeps a time series of what is in use, for a machine with `servers` servers in all: how long it is kept depends on that
+    /// number alone.
+    pub fn with_occupancy(mut self, interval: Time, servers: u32) -> Self {
+        self.occupancy = OccupancySeries {
+            interval: Some(interval.max(Time(1))),
+            bins: MOST / u64::from(servers.max(1)),
+            now: Store::filled(self.params.len(), Since::default()),
+            sums: GrowableStore::new(),
+        };
+        self
+    }
+
+    /// What of `server` is in use changes at `now`, if it does.
+    pub(crate) fn note_occupancy<M: Mode>(&mut self, now: Time, server: u32) {
+        if self.occupancy.interval.is_none() {
+            return;
+        }
+        let queues = self.devices.of(server).map(|device| self.queues.get(device));
+        let level = Occupancy {
+            accesses: queues.map(|queue| u128::from(queue.queued + queue.handed)).sum(),
+            memory: u128::from(self.memory_in_use(server)),
+            used: u128::from(self.used(server)),
+        };
+        let old = *self.occupancy.now.get(server);
+        if old.level == level {
+            return;
+        }
+        if old.level != Occupancy::default() {
+            let servers = self.params.len();
+            for (bin, time) in self.occupancy.parts(old.since, now) {
+                let cell = bin as usize * servers + server as usize;
+                self.occupancy.sums.edit::<M>(cell).add(old.level, time);
+            }
+        }
+        *self.occupancy.now.edit::<M>(server) = Since { level, since: now };
+    }
+
+    /// What was in use until `now`, by interval (counted from 0) and server: sums over time. Empty without a series; what is not
+    /// there is zero.
+    pub fn occupancy(&self, now: Time) -> BTreeMap<(u64, u32), Occupancy> {
+        let servers = self.params.len();
+        let name = |cell: usize| ((cell / servers) as u64, (cell % servers) as u32);
+        let sums = self.occupancy.sums.iter();
+        let mut all: BTreeMap<_, _> = sums.map(|(cell, &sum)| (name(cell), sum)).collect();
+        for (server, open) in (0..).zip(self.occupancy.now.iter()) {
+            if open.level != Occupancy::default() {
+                for (bin, time) in self.occupancy.parts(open.since, now) {
+                    let sum: &mut Occupancy = all.entry((bin, server)).or_default();
+                    sum.add(open.level, time);
+                }
+            }
+        }
+        all
+    }
+}

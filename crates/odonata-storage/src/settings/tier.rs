@@ -1,0 +1,392 @@
+//! The settings of tiers: the servers below the first ones, what each tier does with the next, and the file system at the end.
+
+use odonata_device::{DeviceModel, Rate, Rule};
+use odonata_units::{Bandwidth, Bytes, Problem, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Assignment, Device, Drain, Manager, Nodes, Sharing, Unwritten, device};
+use crate::{DeviceParams, Layout, ServerParams, Start, StripeCount, Striped};
+use odonata_device::Choice;
+
+/// Most tiers of servers below the first.
+pub const MOST_TIERS: usize = 8;
+
+/// Most object servers of a file system.
+const MOST_OBJECT_SERVERS: u32 = 65_536;
+
+/// Space of an object server: as good as all there is.
+const ENDLESS: Bytes = Bytes(1 << 60);
+
+/// A tier of storage servers below the first: their clients are the servers of the tier above, over the network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tier {
+    /// What tables call it.
+    pub name: String,
+    /// Which nodes its servers are on; these are never given to jobs. Default: the service nodes of the machine if it has some,
+    /// else the first two nodes of every group.
+    #[schemars(extend("default" = { "per_group": null, "position": null, "routers": null, "list": null, "class": null }))]
+    pub nodes: Nodes,
+    /// Which server of the tier each server of the tier above uses, where the layout does not say it. Default: "round-robin".
+    pub assignment: Assignment,
+    /// Which servers of the tier an object of the tier above is on.
+    pub layout: Layout,
+    /// What a server does with a request; the size of control messages is that of `storage.manager`.
+    pub manager: Manager,
+    /// The device of each server. Default, without `devices`: none, the servers only pass on (I/O forwarding).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<Device>,
+    /// The devices of each server where it has several, in place of `device`; each has a name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<Device>,
+    /// Which of several devices takes a request, as `storage.rules`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule>,
+    /// What it does with the tier below it.
+    pub policy: Policy,
+    /// How its servers empty themselves where there is no tier below, as `storage.drain`.
+    pub drain: Option<Drain>,
+}
+
+impl Default for Tier {
+    fn default() -> Self {
+        Tier {
+            name: String::new(),
+            nodes: Nodes::default(),
+            assignment: Assignment::RoundRobin,
+            layout: Layout::default(),
+            manager: Manager::default(),
+            device: None,
+            devices: Vec::new(),
+            rules: Vec::new(),
+            policy: Policy::default(),
+            drain: None,
+        }
+    }
+}
+
+/// What a tier does with the one below it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    /// Where a write goes, and when it is acknowledged.
+    pub write: WritePolicy,
+    /// When what was written goes down to the next tier (`write = "back"`). Whatever it says, a server also drains while a
+    /// write waits for space.
+    pub drain: DrainPolicy,
+    /// With `drain = "above-watermark"`: bytes of a server that are there alone, above which it drains.
+    pub watermark: Bytes,
+    /// Blocks of a server that are on their way down, or on their way to its device from below, at once; 1 to 4,096. They have
+    /// memory of their own beside `manager.memory`, so that what makes room never waits for those who need it.
+    #[schemars(range(min = 1, max = 4096))]
+    pub blocks_in_flight: u32,
+    /// Whether what has gone down stays as a clean copy until its space is needed. If not, its space is free at once.
+    pub keep: bool,
+    /// Which clean copies leave first when space is needed.
+    pub eviction: Eviction,
+    /// What becomes of that which is read from below.
+    pub read: ReadPolicy,
+    /// Bytes behind a reader that goes on where it has ended, or begins with a file, that are fetched from below before it asks for
+    /// them. Needs `read = "cache"`. Default: "0 B", none.
+    #[serde(skip_serializing_if = "no_bytes")]
+    pub read_ahead: Bytes,
+}
+
+fn no_bytes(bytes: &Bytes) -> bool {
+    *bytes == Bytes::ZERO
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy {
+            write: WritePolicy::default(),
+            drain: DrainPolicy::default(),
+            watermark: Bytes::ZERO,
+            blocks_in_flight: 8,
+            keep: false,
+            eviction: Eviction::default(),
+            read: ReadPolicy::default(),
+            read_ahead: Bytes::ZERO,
+        }
+    }
+}
+
+/// Where a write goes, and when it is acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WritePolicy {
+    /// Write-back: to the server's own device, acknowledged as `manager.acknowledge` says, and drained later.
+    #[default]
+    Back,
+    /// Write-through: to the device and to the next tier at once, acknowledged when both have it.
+    Through,
+    /// Write-around: to the next tier only, through the server's memory, acknowledged when the next tier has.
+    Around,
+}
+
+/// When what was written goes down to the next tier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DrainPolicy {
+    /// As soon as it is on a device.
+    #[default]
+    Immediately,
+    /// While more than `watermark` bytes of a server are there alone.
+    AboveWatermark,
+    /// When its job has ended.
+    JobEnd,
+}
+
+/// Which clean copies leave first when space is needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Eviction {
+    /// Those that were read longest ago, approximately: in the order in which they became clean, but what was read since its last
+    /// turn is passed over once (second chance).
+    #[default]
+    Lru,
+    /// In the order in which they became clean.
+    Oldest,
+}
+
+/// What becomes of that which is read from below.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadPolicy {
+    /// It goes to the client and is not kept.
+    #[default]
+    Pass,
+    /// It goes to the client, and then to the server's device as a clean copy, if there is space or there are older ones.
+    Cache,
+}
+
+/// The file system behind the last servers, which are its I/O nodes: object servers, each with a rate, behind a link per I/O node. Not
+/// simulated packet by packet: data take the I/O node's link, then their turn at the object server.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FileSystem {
+    /// Object servers, 1 to 65,536. The queue of number k is kept at I/O node k mod (I/O nodes): others ask there by control messages.
+    #[schemars(range(min = 1, max = 65536))]
+    pub object_servers: u32,
+    /// Rate of an object server, for reading and for writing.
+    pub bandwidth: Bandwidth,
+    /// Of the way between an I/O node and an object server: each block of data and its acknowledgement.
+    pub latency: Time,
+    /// Rate of each I/O node's link to the file system, in either direction.
+    pub link: Bandwidth,
+    /// Which object servers an object of the tier above is on.
+    pub layout: Layout,
+    /// Who is next where jobs wait for an object server.
+    pub sharing: Sharing,
+}
+
+impl Default for FileSystem {
+    fn default() -> Self {
+        FileSystem {
+            object_servers: 16,
+            bandwidth: Bandwidth(2e9),
+            latency: Time::from_ns(50_000),
+            link: Bandwidth(5e9),
+            layout: Layout::Striped(Striped {
+                stripe: Bytes(1_000_000),
+                count: StripeCount::All,
+                start: Start::Hash,
+            }),
+            sharing: Sharing::default(),
+        }
+    }
+}
+
+impl Policy {
+    /// Checks the keys of the policy at `key` for servers with so much space.
+    pub(super) fn check(&self, key: &str, capacity: Bytes) -> Result<(), Problem> {
+        odonata_units::within(format!("{key}.blocks_in_flight"), self.blocks_in_flight, 1, 4_096)?;
+        let marked = self.drain == DrainPolicy::AboveWatermark;
+        if self.watermark != Bytes::ZERO && !marked {
+            let problem = "a watermark that nothing looks at";
+            let key = format!("{key}.watermark");
+            return Err(Problem::new(key, problem, "drain = \"above-watermark\""));
+        }
+        if self.read_ahead != Bytes::ZERO && self.read != ReadPolicy::Cache {
+            let problem = "reading ahead into servers that keep nothing that is read";
+            return Err(Problem::new(format!("{key}.read_ahead"), problem, "read = \"cache\""));
+        }
+        if self.watermark > capacity {
+            let problem = format!("draining would never begin below {}", self.watermark);
+            let expected = format!("at most the capacity of a server, {capacity}");
+            return Err(Problem::new(format!("{key}.watermark"), problem, expected));
+        }
+        Ok(())
+    }
+}
+
+impl FileSystem {
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        let key = |name: &str| format!("storage.file_system.{name}");
+        odonata_units::within(key("object_servers"), self.object_servers, 1, MOST_OBJECT_SERVERS)?;
+        for (name, rate) in [("bandwidth", self.bandwidth), ("link", self.link)] {
+            if !(rate.0.is_finite() && rate.0 > 0.0) {
+                return Err(Problem::new(key(name), "no rate at all", "a positive rate"));
+            }
+        }
+        if self.layout == Layout::Assigned {
+            let expected = "hash, random, round-robin or striped";
+            return Err(Problem::new(
+                key("layout"),
+                "nobody is assigned to an object server",
+                expected,
+            ));
+        }
+        self.layout.check(&key("layout"), self.object_servers)
+    }
+
+    /// An object server, in pieces of at most `block`.
+    pub fn server(&self, (seed, number): (u64, u64), block: Bytes) -> ServerParams {
+        let rate = Rate {
+            read: self.bandwidth,
+            write: self.bandwidth,
+            overhead: Time::ZERO,
+            seek: Time::ZERO,
+            seek_window: Bytes::ZERO,
+        };
+        ServerParams {
+            devices: vec![DeviceParams {
+                name: "object-server".into(),
+                model: DeviceModel::Rate(rate),
+                capacity: ENDLESS,
+                queue_depth: 1,
+            }],
+            rules: Choice::default(),
+            manager: Manager {
+                block,
+                // Whoever asks has the data, and keeps them: the object server reserves nothing.
+                memory: Bytes(block.0.saturating_mul(super::MOST_BLOCKS)),
+                sharing: self.sharing,
+                extents: true,
+                ..Manager::default()
+            },
+            drain: None,
+            next: None,
+            tier: 0,
+            random: (seed, number),
+        }
+    }
+}
+
+impl Tier {
+    /// Whether its servers have no device.
+    pub fn forwards(&self) -> bool {
+        self.device.is_none() && self.devices.is_empty()
+    }
+
+    /// Checks the keys of the tier at `key`, and fills in what was left out. `above`: the largest block of the tiers above;
+    /// `last`: there is no tier and no file system below.
+    pub(super) fn check(&mut self, key: &str, above: Bytes, last: bool) -> Result<(), Problem> {
+        let at = |name: &str| format!("{key}.{name}");
+        odonata_units::check_name(&at("name"), &self.name)?;
+        self.manager.check(&at("manager"))?;
+        if self.manager.unwritten != Unwritten::default() {
+            let problem = "a lower tier, which has the inputs";
+            return Err(Problem::new(
+                at("manager.unwritten"),
+                problem,
+                "exists-below; storage.manager.unwritten may say error",
+            ));
+        }
+        if self.forwards() {
+            if last {
+                let problem = "servers without a device that have nowhere to pass on to";
+                return Err(Problem::new(
+                    key,
+                    problem,
+                    "a device, a tier below, or storage.file_system",
+                ));
+            }
+            if self.policy != Policy::default() {
+                let problem = "a policy for servers without a device";
+                return Err(Problem::new(at("policy"), problem, "a device"));
+            }
+            if !self.rules.is_empty() {
+                return Err(Problem::new(
+                    at("rules"),
+                    "rules for servers without a device",
+                    "devices",
+                ));
+            }
+        } else {
+            let mut one = self.device.take().unwrap_or_default();
+            device::resolve(key, &mut one, &mut self.devices, &self.rules)?;
+            self.device = self.devices.is_empty().then_some(one);
+            let least = self.all_devices().iter().map(|device| *device.capacity).min();
+            if let Some(least) = least
+                && least < above
+            {
+                let problem = format!("a device of {least} for blocks of {above} from above");
+                return Err(Problem::new(key, problem, "devices that hold a block"));
+            }
+            self.policy.check(&at("policy"), self.capacity())?;
+            if last && self.policy != Policy::default() {
+                let problem = "a policy for what there is no tier below for";
+                return Err(Problem::new(
+                    at("policy"),
+                    problem,
+                    "a tier below, or storage.file_system",
+                ));
+            }
+        }
+        super::check_drain(&at("drain"), self.drain.as_ref(), self.capacity(), last)?;
+        if let Assignment::List(_) = self.assignment {
+            let expected = "by-group, nearest, random or round-robin";
+            return Err(Problem::new(
+                at("assignment"),
+                "a list of servers is one of compute nodes",
+                expected,
+            ));
+        }
+        Ok(())
+    }
+
+    /// The devices of a server; none where it only passes on.
+    pub fn all_devices(&self) -> &[Device] {
+        match (&self.device, self.devices.as_slice()) {
+            (Some(device), []) => std::slice::from_ref(device),
+            (_, several) => several,
+        }
+    }
+
+    fn capacity(&self) -> Bytes {
+        Bytes(self.all_devices().iter().map(|device| device.capacity.0).sum())
+    }
+
+    /// The parameters of a server; resolved. `last`: nothing is below.
+    pub(super) fn server(&self, random: (u64, u64), last: bool) -> ServerParams {
+        let forwards = self.forwards();
+        let mut params = ServerParams {
+            devices: self.all_devices().iter().map(Device::params).collect(),
+            rules: device::choice("storage", self.all_devices(), &self.rules).unwrap_or_default(),
+            manager: Manager {
+                extents: !forwards,
+                ..self.manager
+            },
+            drain: self.drain,
+            next: (!last).then_some(self.policy),
+            tier: 0,
+            random,
+        };
+        if forwards {
+            // What the books and the queues are counted by; nothing is ever on it.
+            params.devices.push(DeviceParams {
+                name: "none".into(),
+                model: DeviceModel::Rate(Rate::default()),
+                capacity: Bytes::ZERO,
+                queue_depth: 1,
+            });
+            params.next = Some(Policy {
+                write: WritePolicy::Around,
+                ..self.policy
+            });
+        }
+        params
+    }
+}

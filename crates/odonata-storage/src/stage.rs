@@ -1,0 +1,326 @@
+//! Stage-in and read-ahead: what will be read is brought from the tier below to the devices before anybody asks for it.
+//!
+//! ```text
+//!   stage-in    a job's client: range -> blocks that are not here: memory -> below -> memory -> device, clean -> answered when all are here
+//!   read-ahead  a reader goes on where it has ended: the next `read_ahead` bytes likewise, for nobody in particular
+//! ```
+//!
+//! It is a read without a receiver: it takes memory and its turn at the device as requests do, on the account of its job. A block for
+//! which there is no room beside what is not clean stays below. A read of a block that is on its way here waits for it instead of
+//! fetching it again.
+//!
+//! Sequential readers are known by where they have ended: a table of 64 places per server, by a hash of object and byte; who
+//! begins at byte 0 is taken for one.
+
+use odonata_engine::{List, Mode, Store, journalled};
+use odonata_units::{Time, mix64};
+
+use crate::request::{Piece, PieceKind, Request};
+use crate::{Actions, NewRequest, Servers};
+
+/// Places of readers per server.
+const READERS: u64 = 64;
+
+/// A reader that has ended somewhere.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Reader {
+    object: u64,
+    /// Where it would go on.
+    next: u64,
+    /// Until where has been asked for.
+    ahead: u64,
+}
+
+/// Blocks on their way here from below, and reads that wait for them.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Coming {
+    staged: List,
+    readers: List,
+}
+
+/// What was brought for a job and what it took away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct StageMetrics {
+    /// Bytes that a stage-in has brought to devices.
+    pub brought: u64,
+    /// Bytes of it that were there already.
+    pub found: u64,
+    /// Bytes for which there was no room.
+    pub left: u64,
+    /// Bytes that were read ahead.
+    pub read_ahead: u64,
+    /// Bytes that the first tier handed down after the job had ended, where it stages out.
+    pub taken_out: u64,
+    /// When the last of them was safe in the last tier.
+    pub out_until: Option<Time>,
+}
+
+impl StageMetrics {
+    /// Adds what other servers did.
+    pub fn absorb(&mut self, other: &StageMetrics) {
+        self.brought += other.brought;
+        self.found += other.found;
+        self.left += other.left;
+        self.read_ahead += other.read_ahead;
+        self.taken_out += other.taken_out;
+        self.out_until = self.out_until.max(other.out_until);
+    }
+}
+
+/// The stages of a set of servers; empty where there is no tier below.
+#[derive(Debug)]
+pub(crate) struct Stages {
+    coming: Store<Coming>,
+    readers: Store<Reader>,
+    /// Per job.
+    metrics: Store<StageMetrics>,
+    /// Jobs whose data go down when they have ended.
+    pub(crate) out: Vec<bool>,
+}
+journalled!(Stages {
+    coming,
+    readers,
+    metrics
+});
+
+impl Stages {
+    pub(crate) fn off() -> Stages {
+        Stages {
+            coming: Store::new(),
+            readers: Store::new(),
+            metrics: Store::new(),
+            out: Vec::new(),
+        }
+    }
+
+    /// For so many servers, some of which read ahead, and jobs.
+    pub(crate) fn new(servers: usize, ahead: bool, jobs: usize) -> Stages {
+        let nobody = Reader {
+            object: u64::MAX,
+            next: 0,
+            ahead: 0,
+        };
+        Stages {
+            coming: Store::filled(servers, Coming::default()),
+            readers: Store::filled(if ahead { servers * READERS as usize } else { 0 }, nobody),
+            metrics: Store::filled(jobs, StageMetrics::default()),
+            out: Vec::new(),
+        }
+    }
+
+    pub(crate) fn edit<M: Mode>(&mut self, owner: u16) -> Option<&mut StageMetrics> {
+        let known = usize::from(owner) < self.metrics.len();
+        known.then(|| self.metrics.edit::<M>(u32::from(owner)))
+    }
+
+    /// Whether what is of `owner` goes down when that has ended.
+    pub(crate) fn takes_out(&self, owner: u16) -> bool {
+        self.out.get(usize::from(owner)) == Some(&true)
+    }
+}
+
+/// Where a reader of `server` is that goes on at `next`.
+fn place(server: u32, object: u64, next: u64) -> u32 {
+    (u64::from(server) * READERS + mix64(object ^ mix64(next)) % READERS) as u32
+}
+
+impl Servers {
+    /// With the data of those jobs going down when they have ended that `jobs` says; behind [`in_tiers`](Servers::in_tiers).
+    pub fn staging_out(mut self, jobs: &[bool]) -> Self {
+        if jobs.contains(&true) && !self.stages.metrics.is_empty() {
+            self.stages.out = jobs.to_vec();
+            self.remember_ends(jobs.len());
+        }
+        self
+    }
+
+    /// What was brought for each job here, and what it took away; nothing where there is no tier below.
+    pub fn stage_metrics(&self) -> impl Iterator<Item = (u16, StageMetrics)> + '_ {
+        (0..).zip(self.stages.metrics.iter().copied())
+    }
+
+    /// Brings what `what` says, a read, from below to the devices of `server`, and answers when it is there.
+    pub fn stage_in<M: Mode>(&mut self, now: Time, server: u32, what: NewRequest, actions: &mut Actions) {
+        if what.bytes == 0 || !self.caches(server) {
+            if let Some(metrics) = self.stages.edit::<M>(what.owner) {
+                metrics.left += what.bytes;
+            }
+            actions.push(what.response(server));
+            return;
+        }
+        self.begin_stage::<M>(now, server, what, false, actions);
+    }
+
+    /// Whether `server` can keep copies of what is below.
+    fn caches(&self, server: u32) -> bool {
+        self.is_indexed(server) && self.params[server as usize].next.is_some() && !self.stages.coming.is_empty()
+    }
+
+    fn begin_stage<M: Mode>(&mut self, now: Time, server: u32, what: NewRequest, ahead: bool, actions: &mut Actions) {
+        let choice = self.params[server as usize].rules.device(what.bytes, None);
+        let device = self.devices.of(server).start + choice as u32;
+        let mut request = Request::new(now, (server, device), what);
+        (request.stages, request.answered) = (true, ahead);
+        let request = self.requests.allocate::<M>(request);
+        self.issue::<M>(now, request, actions);
+        self.end_stage_without_pieces::<M>(now, request, actions);
+        self.note_occupancy::<M>(now, server);
+    }
+
+    /// A read of `what` arrives at `server`: reads ahead if it goes on where a reader has ended.
+    pub(crate) fn read_ahead<M: Mode>(&mut self, now: Time, server: u32, what: &NewRequest, actions: &mut Actions) {
+        let window = self.params[server as usize]
+            .next
+            .map_or(0, |policy| policy.read_ahead.0);
+        if window == 0 || self.stages.readers.is_empty() || !self.caches(server) {
+            return;
+        }
+        let end = what.offset.saturating_add(what.bytes);
+        let before = *self.stages.readers.get(place(server, what.file, what.offset));
+        let known = before.object == what.file && before.next == what.offset;
+        let mut ahead = if known { before.ahead.max(end) } else { end };
+        let from = ahead;
+        if (known || what.offset == 0) && ahead < end.saturating_add(window / 2) {
+            ahead = end.saturating_add(window);
+        }
+        *self.stages.readers.edit::<M>(place(server, what.file, end)) = Reader {
+            object: what.file,
+            next: end,
+            ahead,
+        };
+        if ahead > from {
+            let next = NewRequest {
+                offset: from,
+                bytes: ahead - from,
+                ..*what
+            };
+            self.begin_stage::<M>(now, server, next, true, actions);
+        }
+    }
+
+    /// Part of a stage is here already.
+    pub(crate) fn found_here<M: Mode>(&mut self, request: u32, bytes: u64) {
+        let cell = self.requests.edit::<M>(request);
+        cell.issued += bytes;
+        cell.done += bytes;
+        let (owner, ahead) = (cell.what.owner, cell.answered);
+        if let Some(metrics) = self.stages.edit::<M>(owner).filter(|_| !ahead) {
+            metrics.found += bytes;
+        }
+    }
+
+    /// Ends a stage all of which has turned out to be here.
+    pub(crate) fn end_stage_without_pieces<M: Mode>(&mut self, now: Time, request: u32, actions: &mut Actions) {
+        let Request {
+            done,
+            in_flight,
+            answered,
+            what,
+            ..
+        } = *self.requests.get(request);
+        if done == what.bytes && in_flight == 0 {
+            if !answered {
+                self.answer::<M>(now, request, actions);
+            }
+            self.requests.free::<M>(request);
+        }
+    }
+
+    /// Asks the tier below for a piece of a stage.
+    pub(crate) fn fetch_stage<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        let server = self.pieces.get(slot).server;
+        let mut staged = self.stages.coming.get(server).staged;
+        staged.push::<M, _>(&mut self.pieces, slot);
+        self.stages.coming.edit::<M>(server).staged = staged;
+        self.ask_below::<M>(now, slot, false, actions);
+    }
+
+    /// Until where byte `offset` of an object, which is not here, is on its way here in one block.
+    pub(crate) fn comes_until(&self, server: u32, object: u64, offset: u64) -> Option<u64> {
+        if self.stages.coming.is_empty() {
+            return None;
+        }
+        let staged = self.stages.coming.get(server).staged.iter(&self.pieces);
+        let ranges = staged
+            .map(|slot| self.pieces.get(slot))
+            .filter(|piece| piece.object == object);
+        ranges
+            .map(Piece::range)
+            .find(|range| range.contains(&offset))
+            .map(|range| range.end)
+    }
+
+    /// Lets a read piece wait for the block that it is part of, if that is on its way here.
+    pub(crate) fn waits_for_stage<M: Mode>(&mut self, slot: u32) -> bool {
+        let Piece {
+            server,
+            object,
+            offset,
+            bytes,
+            ..
+        } = *self.pieces.get(slot);
+        let comes = self.comes_until(server, object, offset);
+        if comes.is_none_or(|end| end < offset + bytes) {
+            return false;
+        }
+        let mut readers = self.stages.coming.get(server).readers;
+        readers.push::<M, _>(&mut self.pieces, slot);
+        self.stages.coming.edit::<M>(server).readers = readers;
+        true
+    }
+
+    /// A piece of a stage has come from below: reads that wait for it go on, and it goes to its device if there is room.
+    pub(crate) fn stage_arrived<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        let piece = *self.pieces.get(slot);
+        let (server, range) = (piece.server, piece.range());
+        let mut coming = *self.stages.coming.get(server);
+        let it = |other: &Piece| (other.request, other.offset) == (piece.request, piece.offset);
+        coming.staged.remove_first::<M, _>(&mut self.pieces, it);
+        let is_part = |other: &Piece| {
+            other.object == piece.object && range.contains(&other.offset) && other.range().end <= range.end
+        };
+        let waiting: Vec<u32> = coming.readers.iter(&self.pieces).collect();
+        let go_on: Vec<u32> = waiting
+            .into_iter()
+            .filter(|&slot| is_part(self.pieces.get(slot)))
+            .collect();
+        for _ in &go_on {
+            coming.readers.remove_first::<M, _>(&mut self.pieces, is_part);
+        }
+        *self.stages.coming.edit::<M>(server) = coming;
+        for slot in go_on {
+            self.push_piece(slot, actions);
+        }
+        let ahead = self.requests.get(piece.request).answered;
+        // The end of a file that is larger than the buffers shall not take the place of its beginning before that is read.
+        let filled = match self.make_room::<M>(&piece, ahead) {
+            true => self.claim_copy::<M>(&piece),
+            false => 0,
+        };
+        if let Some(metrics) = self.stages.edit::<M>(piece.owner) {
+            match (filled, ahead) {
+                (0, false) => metrics.left += piece.bytes,
+                (0, true) => {}
+                (_, false) => metrics.brought += piece.bytes,
+                (_, true) => metrics.read_ahead += piece.bytes,
+            }
+        }
+        if filled == 0 {
+            self.finish_piece::<M>(now, slot, actions);
+            return;
+        }
+        self.count_filled::<M>(&piece, filled);
+        self.pieces.edit::<M>(slot).kind = PieceKind::Fill;
+        self.join_device::<M>(now, slot, actions);
+    }
+
+    /// The device has a piece of a stage.
+    pub(crate) fn stage_stored<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        let piece = *self.pieces.get(slot);
+        self.copy_is_clean::<M>(&piece);
+        self.finish_piece::<M>(now, slot, actions);
+        self.settle_space::<M>(now, piece.device, piece.owner);
+        self.reserve::<M>(now, piece.device, actions);
+        self.feed_below::<M>(now, piece.server, actions);
+    }
+}

@@ -1,0 +1,279 @@
+//! Synchronisation of a file (`fsync`): waits until what was acknowledged of an object is committed.
+//!
+//! ```text
+//!   arrives -> acknowledged writes of the object     -> volatile caches   -> what is here alone  -> the tier below -> answer
+//!              have come to their devices                of the devices       has gone down          does the same
+//!              (acknowledge = "memory")                  are written out      (only with `below`)
+//! ```
+//!
+//! It waits for writes that were acknowledged before it came: with `acknowledge = "device"` there are none under way, and it takes
+//! its two messages and the devices' caches. With `below`, the object's blocks that are on devices of the server alone leave
+//! before others, whatever the policy says, from its first byte to its last; what is written behind that line meanwhile is a
+//! matter of the next synchronisation, so that a file which is written on and on holds nobody up for ever. A server that passes
+//! its devices by asks the tier below in any case.
+
+use odonata_engine::{List, Mode, NIL, Pool, Store, journalled};
+use odonata_units::Time;
+
+use crate::extents::Place;
+use crate::{Action, Actions, NewRequest, Servers};
+
+/// A synchronisation that arrives at a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SyncRequest {
+    /// Who asks; handed back in the answer.
+    pub client: u32,
+    /// The client's name for the call; handed back likewise.
+    pub token: u64,
+    /// The job that asks.
+    pub owner: u16,
+    /// The file.
+    pub file: u64,
+    /// Whether to go down to the last tier.
+    pub below: bool,
+}
+
+/// What it waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+enum Phase {
+    /// Writes that were acknowledged, so many, of those with numbers below that of the synchronisation.
+    Writes(u32),
+    /// The caches of devices, or the tier below: its caller says when they are done.
+    Elsewhere,
+    /// Bytes that have to go down, from the first to the last.
+    Drain { from: u64, end: u64 },
+}
+
+/// A synchronisation under way.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Sync {
+    what: SyncRequest,
+    server: u32,
+    /// Writes that were acknowledged before it, since the beginning.
+    number: u64,
+    phase: Phase,
+    next: u32,
+}
+odonata_engine::slots!(Sync);
+
+/// What synchronisations of a server have to know.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Acknowledged {
+    /// Writes that were acknowledged before all of them was on a device.
+    writes: u64,
+    /// Those of them that are not on a device yet, oldest first.
+    uncommitted: List,
+    /// Synchronisations under way.
+    open: List,
+}
+
+/// The synchronisations of a set of servers.
+#[derive(Debug)]
+pub(crate) struct Syncs {
+    cells: Pool<Sync>,
+    servers: Store<Acknowledged>,
+}
+journalled!(Syncs { cells, servers });
+
+impl Syncs {
+    pub(crate) fn new(servers: usize) -> Self {
+        Syncs {
+            cells: Pool::new(),
+            servers: Store::filled(servers, Acknowledged::default()),
+        }
+    }
+
+    /// Synchronisations under way.
+    pub(crate) fn live(&self) -> u32 {
+        self.cells.live()
+    }
+
+    /// The synchronisations under way at `server`, in the order of their arrival.
+    fn open(&self, server: u32) -> Vec<u32> {
+        self.servers.get(server).open.iter(&self.cells).collect()
+    }
+}
+
+impl Servers {
+    /// A synchronisation arrives at `server`.
+    pub fn sync<M: Mode>(&mut self, now: Time, server: u32, what: SyncRequest, actions: &mut Actions) {
+        let cell = *self.syncs.servers.get(server);
+        let before = cell.uncommitted.iter(&self.requests);
+        let writes = before
+            .filter(|&slot| self.requests.get(slot).what.file == what.file)
+            .count();
+        let slot = self.syncs.cells.allocate::<M>(Sync {
+            what,
+            server,
+            number: cell.writes,
+            phase: Phase::Writes(writes as u32),
+            next: NIL,
+        });
+        let mut open = cell.open;
+        open.push::<M, _>(&mut self.syncs.cells, slot);
+        self.syncs.servers.edit::<M>(server).open = open;
+        if writes == 0 {
+            self.write_caches_out::<M>(now, slot, actions);
+        }
+    }
+
+    /// The caches that synchronisation `slot` waits for are written out, as announced by [`Action::CachesWritten`].
+    pub fn caches_written<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        self.drain_for_sync::<M>(now, slot, actions);
+    }
+
+    /// The tier below has answered synchronisation `slot`, which was given out with [`Action::SyncBelow`].
+    pub fn synced_below<M: Mode>(&mut self, slot: u32, actions: &mut Actions) {
+        self.end_sync::<M>(slot, actions);
+    }
+
+    /// Write `request` is acknowledged, and not all of it is on a device.
+    pub(crate) fn acknowledged_early<M: Mode>(&mut self, request: u32) {
+        let server = self.requests.get(request).server;
+        let cell = self.syncs.servers.edit::<M>(server);
+        self.requests.edit::<M>(request).number = cell.writes;
+        cell.writes += 1;
+        let mut uncommitted = cell.uncommitted;
+        uncommitted.push::<M, _>(&mut self.requests, request);
+        self.syncs.servers.edit::<M>(server).uncommitted = uncommitted;
+    }
+
+    /// All of write `request`, which was acknowledged early, is on a device.
+    pub(crate) fn committed_at_last<M: Mode>(&mut self, now: Time, request: u32, actions: &mut Actions) {
+        let (server, number, file) = {
+            let cell = self.requests.get(request);
+            (cell.server, cell.number, cell.what.file)
+        };
+        let mut uncommitted = self.syncs.servers.get(server).uncommitted;
+        uncommitted.remove_first::<M, _>(&mut self.requests, |other| other.number == number);
+        self.syncs.servers.edit::<M>(server).uncommitted = uncommitted;
+        for slot in self.syncs.open(server) {
+            let sync = *self.syncs.cells.get(slot);
+            if let Phase::Writes(left) = sync.phase
+                && sync.what.file == file
+                && number < sync.number
+            {
+                self.syncs.cells.edit::<M>(slot).phase = Phase::Writes(left - 1);
+                if left == 1 {
+                    self.write_caches_out::<M>(now, slot, actions);
+                }
+            }
+        }
+    }
+
+    /// All that was acknowledged is on a device: on the medium, too?
+    fn write_caches_out<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        let server = self.syncs.cells.get(slot).server;
+        let times = self
+            .devices
+            .of(server)
+            .map(|device| self.devices.flush::<M>(device, now));
+        let at = times.fold(now, Time::max);
+        if at > now {
+            self.syncs.cells.edit::<M>(slot).phase = Phase::Elsewhere;
+            actions.push(Action::CachesWritten { server, slot, at });
+        } else {
+            self.drain_for_sync::<M>(now, slot, actions);
+        }
+    }
+
+    /// All that was acknowledged is on the medium: what shall go down, goes.
+    fn drain_for_sync<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        let Sync { what, server, .. } = *self.syncs.cells.get(slot);
+        let leads_down = self.params[server as usize].next.is_some();
+        if !(leads_down && what.below && self.is_indexed(server)) {
+            self.sync_below::<M>(slot, actions);
+            return;
+        }
+        let end = self.contents.extents.end_of(server, what.file);
+        self.syncs.cells.edit::<M>(slot).phase = Phase::Drain { from: 0, end };
+        self.feed_below::<M>(now, server, actions);
+    }
+
+    /// Something may have gone down from `server`: ends the waits for it.
+    pub(crate) fn advance_syncs<M: Mode>(&mut self, server: u32, actions: &mut Actions) {
+        if self.syncs.servers.get(server).open.is_empty() {
+            return;
+        }
+        for slot in self.syncs.open(server) {
+            let Sync { what, phase, .. } = *self.syncs.cells.get(slot);
+            let Phase::Drain { mut from, end } = phase else {
+                continue;
+            };
+            let alone = |place: Place| matches!(place, Place::Device(_) | Place::Leaving(_));
+            let next = loop {
+                match self.contents.extents.first(server, what.file, from..end) {
+                    Some(extent) if !alone(extent.place) => from = extent.end,
+                    next => break next,
+                }
+            };
+            match next {
+                Some(extent) => {
+                    self.syncs.cells.edit::<M>(slot).phase = Phase::Drain {
+                        from: extent.start,
+                        end,
+                    }
+                }
+                None => self.sync_below::<M>(slot, actions),
+            }
+        }
+    }
+
+    /// Takes the next block that a synchronisation of `server` wants below: its device, and owner, object, offset, length.
+    pub(crate) fn leave_for_sync<M: Mode>(&mut self, server: u32) -> Option<(u32, (u16, u64, u64, u64))> {
+        if self.syncs.servers.get(server).open.is_empty() {
+            return None;
+        }
+        let block = self.params[server as usize].block();
+        for slot in self.syncs.open(server) {
+            let Sync { what, phase, .. } = *self.syncs.cells.get(slot);
+            let Phase::Drain { from, end } = phase else { continue };
+            let mut found = self.contents.extents.find(server, what.file, from..end);
+            let alone = found.find_map(|extent| match extent.place {
+                Place::Device(device) => Some((extent, device)),
+                _ => None,
+            });
+            drop(found);
+            if let Some((extent, device)) = alone {
+                let end = extent.start + block.min(extent.bytes());
+                let range = extent.start..end;
+                self.shift::<M>(server, what.file, range, extent.owner, Place::Leaving(device));
+                let device = self.devices.of(server).start + u32::from(device);
+                return Some((device, (extent.owner, what.file, extent.start, end - extent.start)));
+            }
+        }
+        None
+    }
+
+    /// Nothing that it waits for is here alone: asks the tier below, or ends.
+    fn sync_below<M: Mode>(&mut self, slot: u32, actions: &mut Actions) {
+        let Sync { what, server, .. } = *self.syncs.cells.get(slot);
+        let leads_down = self.params[server as usize].next.is_some();
+        if leads_down && (what.below || self.passes_by(server)) {
+            self.syncs.cells.edit::<M>(slot).phase = Phase::Elsewhere;
+            actions.push(Action::SyncBelow { server, slot, what });
+        } else {
+            self.end_sync::<M>(slot, actions);
+        }
+    }
+
+    /// Answers synchronisation `slot`, and forgets it.
+    fn end_sync<M: Mode>(&mut self, slot: u32, actions: &mut Actions) {
+        let Sync { what, server, .. } = *self.syncs.cells.get(slot);
+        let mut open = self.syncs.servers.get(server).open;
+        let it = |other: &Sync| (other.what.client, other.what.token) == (what.client, what.token);
+        open.remove_first::<M, _>(&mut self.syncs.cells, it);
+        self.syncs.servers.edit::<M>(server).open = open;
+        self.syncs.cells.free::<M>(slot);
+        let request = NewRequest {
+            write: true,
+            client: what.client,
+            token: what.token,
+            file: what.file,
+            offset: 0,
+            bytes: 0,
+            owner: what.owner,
+        };
+        actions.push(request.response(server));
+    }
+}

@@ -1,0 +1,159 @@
+use super::*;
+use crate::scenario;
+
+const MACHINE: &str = "[machine.dragonfly]\ngroups = 5\nrouters_per_group = 4\nnodes_per_router = 2\n\
+                       global_ports_per_router = 2\n";
+
+fn estimate(rest: &str) -> (Estimate, scenario::Scenario) {
+    let text = format!("{MACHINE}{rest}");
+    let loaded = scenario::load(&text, "scenario.toml", &[], None, "").expect("it is a scenario");
+    let graph = topology(&loaded);
+    let estimate = Estimate::new(&loaded.resolved, &loaded.placement, &graph).expect("it was checked");
+    (estimate, loaded)
+}
+
+fn topology(loaded: &scenario::Scenario) -> Topology {
+    crate::build::routing(&loaded.resolved).unwrap().topology().clone()
+}
+
+#[test]
+fn packets_of_synthetic_traffic_are_counted_by_messages_and_by_time() {
+    let job = "[[jobs]]\nranks = 40\nworkload.uniform = { bytes = \"6 KiB\", mean_interval = \"2 us\", ";
+    // 100 messages of two packets from each of 40 ranks, in 200 us.
+    let (by_count, _) = estimate(&format!("{job} messages = 100 }}\n"));
+    let (by_time, _) = estimate(&format!("{job} stop = \"200 us\" }}\n"));
+    for found in [&by_count, &by_time] {
+        assert!((found.packets() - 8_000.0).abs() < 1e-6, "{found:?}");
+        assert!((found.jobs[0].lasts_s - 200e-6).abs() < 1e-12, "{found:?}");
+        // Four of five go to another group, over 3.5 routers, the others over 2; twice as many events, all the time.
+        assert!((found.events_per_s() - 8_000.0 * 6.4 / 200e-6).abs() < 1.0, "{found:?}");
+    }
+    let (limited, _) = estimate(&format!("{job} messages = 100 }}\n[run]\ntime_limit = \"50 us\"\n"));
+    assert!((limited.packets() - 2_000.0).abs() < 1e-6, "{limited:?}");
+}
+
+#[test]
+fn traffic_that_others_end_lasts_as_long_as_they_do() {
+    let (found, _) = estimate(
+        "[[jobs]]\nname = \"solver\"\nranks = 8\nstart = \"1 ms\"\n\
+         workload.stencil = { dims = [8], iterations = 10, message = \"4 KiB\", compute = \"100 us\" }\n\
+         [[jobs]]\nname = \"noise\"\nranks = 8\nuntil = \"solver\"\n\
+         workload.uniform = { bytes = \"4 KiB\", mean_interval = \"10 us\" }\n",
+    );
+    let [solver, noise] = found.jobs[..] else { panic!() };
+    assert_eq!((solver.start_s, noise.start_s), (1e-3, 0.0));
+    assert!(solver.lasts_s > 1e-3 && solver.lasts_s < 1.2e-3, "{solver:?}");
+    assert!((noise.lasts_s - (1e-3 + solver.lasts_s)).abs() < 1e-9, "{noise:?}");
+    assert!((noise.message_packets - 8.0 * noise.lasts_s / 10e-6).abs() < 1e-6);
+}
+
+/// Ten bursts of messages in a second of computation: what counts is the burst.
+#[test]
+fn computation_is_not_counted_as_time_in_which_events_happen() {
+    let job = |compute: &str| {
+        let (found, _) = estimate(&format!(
+            "[[jobs]]\nranks = 8\nworkload.stencil = {{ dims = [8], iterations = 10, message = \"64 KiB\", \
+             compute = \"{compute}\" }}\n"
+        ));
+        found
+    };
+    let (short, long) = (job("1 us"), job("100 ms"));
+    assert!(long.jobs[0].lasts_s > 100.0 * short.jobs[0].lasts_s);
+    assert!((long.events_per_s() / short.events_per_s() - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn links_between_groups_set_the_pace_where_they_are_full() {
+    let (found, _) = estimate(
+        "[network.links.global]\nbandwidth = \"1 GB/s\"\n[[jobs]]\nranks = 40\n\
+         workload.uniform = { bytes = \"4 KiB\", mean_interval = \"1 us\", messages = 1000 }\n",
+    );
+    // 40 x 4 MB, of which 4/5 leave their group, over 40 directions of cables: 3.3 ms instead of 1 ms.
+    let seconds = 40.0 * 4_096_000.0 * 0.8 / (40.0 * 1e9);
+    assert!(
+        (found.events_per_s() - found.events() / seconds).abs() < 1.0,
+        "{found:?}"
+    );
+}
+
+/// 4 KiB every 100 ns, where a link of 16 GiB/s takes 238 ns for them.
+#[test]
+fn sources_that_offer_too_much_leave_messages_waiting() {
+    let text = |run: &str| {
+        format!(
+            "[network.links.global]\nbandwidth = \"200 GB/s\"\n[[jobs]]\nranks = 40\n\
+             workload.uniform = {{ bytes = \"4 KiB\", mean_interval = \"100 ns\", stop = \"100 us\" }}\n{run}"
+        )
+    };
+    let (found, _) = estimate(&text(""));
+    let needs_s = 1_000.0 * 4_096.0 / (16.0 * f64::from(1 << 30));
+    let waiting = 40_000.0 * (1.0 - 100e-6 / needs_s);
+    assert!((found.jobs[0].waiting - waiting).abs() < 1.0, "{found:?}");
+    // All of it is carried in the end, unless the run ends before.
+    assert!((found.hops() - 40_000.0 * 3.2).abs() < 1e-3, "{found:?}");
+    let (cut, _) = estimate(&text("[run]\ntime_limit = \"100 us\"\n"));
+    assert!((cut.hops() / found.hops() - 100e-6 / needs_s).abs() < 1e-9, "{cut:?}");
+    let calm = text("").replace("100 ns", "500 ns");
+    assert_eq!(estimate(&calm).0.jobs[0].waiting, 0.0);
+}
+
+/// 128 flits of 32 B in each packet of 4 KiB.
+#[test]
+fn pipelined_routers_have_an_event_for_every_flit_and_cycle() {
+    let job = "[[jobs]]\nranks = 40\n\
+               workload.uniform = { bytes = \"4 KiB\", mean_interval = \"1 ms\", messages = 10 }\n";
+    let (plain, _) = estimate(job);
+    let (found, _) = estimate(&format!("[network]\nrouter = \"pipelined\"\nclock = \"10 ns\"\n{job}"));
+    assert_eq!((found.packets(), found.hops()), (plain.packets(), plain.hops()));
+    assert!((plain.events() - 2.0 * plain.hops()).abs() < 1e-6);
+    // At each router an event and a cycle for every flit, and one cycle more for the packet; a flit takes 6.3 ns on
+    // the slowest link, which is less than a cycle; an event at the NIC for every flit, two for every message.
+    let hops = found.hops();
+    let cycles = hops * 2.0 + 127.0 * hops;
+    let events = 128.0 * hops + cycles + 128.0 * found.packets() + 2.0 * 400.0;
+    assert!(
+        (found.events() / events - 1.0).abs() < 0.01,
+        "{} and {events}",
+        found.events()
+    );
+    // What crosses cuts are flits, too.
+    let share = |found: &Estimate| found.crossings(1.0, 1.0) * found.events() / found.hops();
+    assert!((share(&found) / share(&plain) - 128.0).abs() < 1e-6);
+}
+
+#[test]
+fn what_crosses_cuts_is_reckoned_by_class() {
+    let (found, _) = estimate(
+        "[[jobs]]\nranks = 40\n\
+         workload.uniform = { bytes = \"4 KiB\", mean_interval = \"1 us\", messages = 10 }\n",
+    );
+    // Per packet 3.2 routers and 6.4 events, 0.8 links between groups, 3.2 - 1 - 0.8 inside of them.
+    assert_eq!(found.crossings(0.0, 0.0), 0.0);
+    assert!((found.crossings(0.0, 0.5) - 2.0 * 0.4 / 6.4).abs() < 1e-9);
+    assert!((found.crossings(1.0, 1.0) - 2.0 * 2.2 / 6.4).abs() < 1e-9);
+}
+
+#[test]
+fn routers_with_ranks_and_servers_weigh_more() {
+    let (found, loaded) = estimate(
+        "[storage]\nnodes = { list = [38] }\n[[jobs]]\nranks = 4\n\
+         workload.checkpoint = { iterations = 1, total = \"100 MB\" }\n",
+    );
+    let weights = found.weights(&loaded.placement, &topology(&loaded));
+    assert_eq!(weights.len(), 20);
+    // Two routers with two ranks each; the server of all four on router 19.
+    assert_eq!(weights[0], weights[1]);
+    assert!(weights[2..19].iter().all(|&weight| weight == weights[2]));
+    assert!(weights[0] > 2 * weights[2] && weights[19] > weights[0], "{weights:?}");
+    let mean = weights.iter().sum::<u64>() as f64 / 20.0;
+    assert!((mean - 1_001.0).abs() < 1.0, "{mean}");
+}
+
+#[test]
+fn idle_machines_weigh_the_same_everywhere() {
+    let (found, loaded) = estimate("[[jobs]]\nranks = 1\nworkload.stencil = { dims = [1], iterations = 1 }\n");
+    let weights = Estimate::default().weights(&loaded.placement, &topology(&loaded));
+    assert_eq!(weights, [1; 20]);
+    assert!(found.events().is_finite() && found.events_per_s().is_finite());
+    assert_eq!(Estimate::default().events_per_s(), 0.0);
+}

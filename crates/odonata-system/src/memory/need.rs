@@ -1,0 +1,424 @@
+//! What a run will take of the memory, item by item.
+//!
+//! *At least* is what sizes alone decide: the graph, idle routers and nodes, ranks before their first operation. It is
+//! reckoned from the sizes of the very structures, and a scenario that cannot have it is refused before any of them is
+//! built. *Probably* adds what traffic makes of it, from the [estimate](crate::estimate): what is under way, what waits at
+//! sources that offer too much, what is recorded, and the tables at the end, which take more than the run itself where it
+//! is short.
+
+use super::{Available, Bound, size};
+use crate::build;
+use crate::estimate::Estimate;
+use crate::results::RowCounts;
+use crate::scenario::Problem;
+use crate::scenario::resolved::{Algorithm, Resolved, RouterModel, Workload};
+use crate::warnings::Warning;
+use odonata_host::footprint;
+use odonata_network::{
+    FLIT_CREDIT_BYTES, Footprint, Histogram, LinkStats, MESSAGE_BYTES, NodeStats, PACKET_BYTES, SeriesCell,
+    VirtualChannels,
+};
+use odonata_topology::{LinkClass, Topology};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What the program takes beside the run: Python, its libraries, pages of the program itself. Measured as the peak of runs of
+/// a few nodes.
+const PROGRAM: u64 = 100 << 20;
+
+/// What those who write tables take for themselves at most, and as a multiple of the table; measured likewise.
+const WRITER: (u64, u64) = (40 << 20, 3);
+
+/// Share of what a vector has that it holds, while it grows: the mean of doubling.
+const FILLED: f64 = 0.75;
+
+/// What dividing a machine makes of its state, as measured: ranks of a part have an index beside their cells, what crosses
+/// a cut is there twice.
+const DIVIDED: f64 = 1.2;
+
+/// Bytes of what a part has of its own: an event queue with its buckets, and what these keep when they are empty again.
+const QUEUE: u64 = 256 << 10;
+const BUCKETS: u64 = 6 << 20;
+
+/// Ranks that a rank of a program has messages to and from under way at the same time, at most.
+const MOST_PARTNERS: f64 = 32.0;
+
+/// Bytes of a rank whose program is a Python generator, with its frame and its last operations.
+const GENERATOR: u64 = 32 << 10;
+
+/// Cells of time series that a fabric keeps at most.
+const MOST_CELLS: f64 = 4_194_304.0;
+
+/// Something that takes memory.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct MemoryItem {
+    /// What it is.
+    pub what: String,
+    /// The key that it follows from; empty: none.
+    pub key: String,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// What is known of a run's memory before it starts.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct MemoryReport {
+    /// What the run will probably take at its highest, bytes.
+    pub bytes: u64,
+    /// What it takes before its first event without the program itself, bytes.
+    pub idle_bytes: u64,
+    /// What this process may take, bytes; null: nobody can tell.
+    pub available: Option<u64>,
+    /// What sets that: "free", "control-group", "address-space" or "run.memory_limit".
+    pub bound: &'static str,
+    /// What it is made of, the largest first.
+    pub items: Vec<MemoryItem>,
+}
+
+/// How the machine of a run is divided, and among how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spread {
+    /// Parts of this process that have a state of their own.
+    pub(crate) parts: u64,
+    /// Processes that share the run.
+    pub(crate) processes: u64,
+}
+
+impl Spread {
+    /// One part in one process.
+    pub(crate) const WHOLE: Spread = Spread { parts: 1, processes: 1 };
+}
+
+/// What a run takes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Need {
+    items: Vec<MemoryItem>,
+    /// Bytes before the first event.
+    idle: u64,
+}
+
+impl Need {
+    fn add(&mut self, what: impl Into<String>, key: impl Into<String>, bytes: u64) {
+        if bytes > 0 {
+            self.items.push(MemoryItem {
+                what: what.into(),
+                key: key.into(),
+                bytes,
+            });
+        }
+    }
+
+    /// All of it, bytes.
+    pub(crate) fn sum(&self) -> u64 {
+        self.items
+            .iter()
+            .fold(0, |sum: u64, item| sum.saturating_add(item.bytes))
+    }
+
+    /// What the graph of a machine takes, which is the value of `key`: this much in any case.
+    pub(crate) fn graph(key: String, routers: u64, ports: u64) -> Need {
+        let mut need = Need::default();
+        need.add(
+            format!("the graph of {ports} ports"),
+            key,
+            Topology::bytes(routers, 0, ports),
+        );
+        need
+    }
+
+    /// What having a trace open takes, which is the value of `key`: this much in any case.
+    pub(crate) fn trace(key: String, bytes: u64) -> Need {
+        let mut need = Need::default();
+        need.add("what is known of the trace's lists and communicators", key, bytes);
+        need
+    }
+
+    /// What the run of `scenario` takes in any case: with one virtual channel per class if it does not ask for more.
+    pub(crate) fn least(scenario: &Resolved, spread: Spread) -> Need {
+        let extent = scenario.layout.extent();
+        let asked = scenario.network.routing.vcs;
+        let vcs = LinkClass::ALL.map(|class| match extent.ports[class as usize] {
+            0 => 0,
+            _ => asked.and_then(|vcs| vcs.of(class)).unwrap_or(1).max(1),
+        });
+        Need::idle(scenario, vcs, spread, 1.0)
+    }
+
+    /// What the machine and its ranks take before the first event, with so many times the state. Of several processes each has
+    /// the graph, and its share of all else.
+    fn idle(scenario: &Resolved, vcs: VirtualChannels, spread: Spread, times: f64) -> Need {
+        let mut need = Need::default();
+        let extent = scenario.layout.extent();
+        let machine = format!("machine.{}", scenario.machine.kind.name());
+        let (routers, nodes, ports) = (extent.routers, extent.nodes, extent.all_ports());
+        // With the layout's tables of nodes and routers.
+        let graph = Topology::bytes(routers, nodes, ports).saturating_add(8 * (routers + nodes));
+        need.add(format!("the graph of {ports} ports"), &machine, graph);
+        let share = |bytes: u64| (bytes as f64 * times) as u64 / spread.processes;
+        if let Ok(params) = build::network(scenario) {
+            let found = Footprint::new(&params, vcs, extent);
+            need.add(
+                format!("{routers} routers with {ports} ports"),
+                &machine,
+                share(found.ports),
+            );
+            let channels = "the virtual channels of their ports";
+            let key = match scenario.network.routing.vcs {
+                Some(_) => "network.routing.vcs",
+                None => &machine,
+            };
+            need.add(channels, key, share(found.channels));
+            need.add(
+                format!("{nodes} nodes with their interfaces"),
+                &machine,
+                share(found.nodes),
+            );
+            let jobs = scenario.jobs.len() as u64;
+            let histograms = found.traffics + 2 * jobs * Histogram::BYTES as u64;
+            let what = format!("counters of {jobs} jobs");
+            need.add(what, "jobs", histograms.saturating_mul(spread.parts));
+        }
+        if matches!(*scenario.network.routing.algorithm, Algorithm::UpDown) {
+            let distances = routers.saturating_mul(routers).saturating_mul(4);
+            need.add("distances between routers", "network.routing.algorithm", distances);
+        }
+        for job in &scenario.jobs {
+            let synthetic = matches!(*job.workload, Workload::Synthetic(_));
+            let words = match job.program() {
+                Ok(Some(program)) => odonata_host::footprint::words(program.memory()),
+                _ => 0,
+            };
+            let of_all =
+                share(u64::from(*job.ranks).saturating_mul(footprint::of_a_rank(*job.ranks, synthetic, words)));
+            let what = format!("{} ranks of {}", *job.ranks, job.name);
+            need.add(what, format!("jobs.{}.ranks", job.entry), of_all);
+        }
+        need.add("event queues", "run.parts", spread.parts * QUEUE);
+        need.idle = need.sum();
+        need
+    }
+
+    /// What the run of `scenario` will probably take at its highest.
+    pub(crate) fn probable(scenario: &Resolved, vcs: VirtualChannels, estimate: &Estimate, spread: Spread) -> Need {
+        let divided = spread.parts * spread.processes > 1;
+        let mut need = Need::idle(scenario, vcs, spread, if divided { DIVIDED } else { 1.0 });
+        let state = need.sum() - need.items.first().map_or(0, |graph| graph.bytes);
+        let traffic = traffic(scenario, vcs, estimate, spread);
+        let run = traffic.sum();
+        need.items.extend(traffic.items);
+        // What is measured is copied while the state is there; rows are made of it when that is gone, columns of them.
+        let (records, measured, counts) = records(scenario, estimate);
+        let tables = counts.bytes();
+        let copies = measured.max((measured + tables.rows).saturating_sub(state + run + records));
+        let writer = WRITER.0.min(WRITER.1 * tables.largest);
+        let columns = (tables.rows + tables.columns).max(tables.columns + tables.largest + writer);
+        let ending = copies.max(columns.saturating_sub(need.sum() + records));
+        need.add(
+            "recorded messages, accesses and iterations",
+            "run.message_rows",
+            records,
+        );
+        need.add("tables of results", "", ending);
+        need.add("the program itself", "", PROGRAM);
+        need
+    }
+
+    /// What of the run is certain, if it does not fit into what is `available`: the key of its largest item, and the others in
+    /// a hint.
+    ///
+    /// # Errors
+    /// It does not fit.
+    pub(crate) fn refuse(&self, available: &Available) -> Result<(), Problem> {
+        let sum = self.sum().saturating_add(available.taken);
+        if sum <= available.bytes {
+            return Ok(());
+        }
+        let (largest, others) = self.largest();
+        let key = largest.map_or(String::new(), |item| item.key.clone());
+        let problem = format!("at least {} of memory would be needed", size(sum));
+        let expected = format!("at most {}, {}", size(available.bytes), available.bound.words());
+        Err(Problem::new(key, problem, expected).hint(others))
+    }
+
+    /// The largest item, and what most of the memory is for, in words.
+    fn largest(&self) -> (Option<&MemoryItem>, String) {
+        const SHOWN: usize = 3;
+        let mut items: Vec<&MemoryItem> = self.items.iter().collect();
+        items.sort_by_key(|item| std::cmp::Reverse(item.bytes));
+        let words = |item: &&MemoryItem| match item.key.as_str() {
+            "" => format!("{} for {}", size(item.bytes), item.what),
+            key => format!("{} for {} ({key})", size(item.bytes), item.what),
+        };
+        let list: Vec<String> = items.iter().take(SHOWN).map(words).collect();
+        (items.first().copied(), list.join(", "))
+    }
+
+    /// A warning if the run will probably not fit into what is `available`.
+    pub(crate) fn doubt(&self, available: &Available) -> Option<Warning> {
+        let sum = self.sum();
+        if sum <= available.bytes {
+            return None;
+        }
+        let (largest, others) = self.largest();
+        let bound = match available.bound {
+            Bound::Key => "the run may end as out-of-memory",
+            _ => "the run may end as out-of-memory, or its computer become slow",
+        };
+        Some(Warning {
+            key: largest.map_or(String::new(), |item| item.key.clone()),
+            message: format!("about {} of memory will be needed, {others}; {bound}", size(sum)),
+            expected: format!("at most {}, {}", size(available.bytes), available.bound.words()),
+        })
+    }
+
+    /// The same for `odonata check`.
+    pub(crate) fn report(&self, available: &Available) -> MemoryReport {
+        let mut items = self.items.clone();
+        items.sort_by_key(|item| std::cmp::Reverse(item.bytes));
+        MemoryReport {
+            bytes: self.sum(),
+            idle_bytes: self.idle,
+            available: (available.bytes < u64::MAX).then_some(available.bytes),
+            bound: available.bound.name(),
+            items,
+        }
+    }
+}
+
+/// What is under way and what waits.
+fn traffic(scenario: &Resolved, vcs: VirtualChannels, estimate: &Estimate, spread: Spread) -> Need {
+    let mut need = Need::default();
+    let processes = spread.processes as f64;
+    let extent = scenario.layout.extent();
+    let network = &scenario.network;
+    let bytes = |count: f64, size: u64| (count * size as f64 / FILLED / processes) as u64;
+    let (packets, busy_s) = (estimate.packets(), estimate.busy_s());
+    // Sources that offer too much fill the network's buffers.
+    let idle = if busy_s > 0.0 {
+        packets / busy_s * estimate.flight_s
+    } else {
+        0.0
+    };
+    let full = LinkClass::ALL.into_iter().map(|class| {
+        let room = (network.links.of(class).buffer.0 / network.packet.0).max(1) as f64;
+        extent.ports[class as usize] as f64 * f64::from(vcs[class as usize]) * room
+    });
+    let full = 0.25 * full.sum::<f64>();
+    let overloaded = estimate.jobs.iter().any(|job| job.waiting > 0.0);
+    let under_way = if overloaded { full.max(idle) } else { idle }.min(packets);
+    let messages: f64 = estimate.jobs.iter().map(|job| job.messages).sum();
+    let message_share = (messages / packets.max(1.0)).min(1.0);
+    let mut of_packets = bytes(under_way, PACKET_BYTES) + bytes(under_way * message_share, MESSAGE_BYTES);
+    if network.router == RouterModel::Pipelined {
+        let flits = network.packet.0.div_ceil(network.flit.0) as f64;
+        // A credit on its way back for each flit, and an event for about as many.
+        of_packets += bytes(2.0 * under_way * flits, FLIT_CREDIT_BYTES + 16);
+    }
+    need.add("packets under way", "", of_packets);
+    let ranks: f64 = scenario.jobs.iter().map(|job| f64::from(*job.ranks)).sum();
+    // Each rank has an event to come.
+    need.add("events of ranks", "", bytes(ranks, 32) + BUCKETS);
+    for (job, one) in scenario.jobs.iter().zip(&estimate.jobs) {
+        let limit = f64::from(scenario.nic.message_queue) * f64::from(job.nodes());
+        let waiting = one.waiting.min(limit);
+        let what = format!("messages of {} that wait for their links", job.name);
+        need.add(
+            what,
+            format!("jobs.{}.workload", job.entry),
+            bytes(waiting, MESSAGE_BYTES),
+        );
+        if !matches!(*job.workload, Workload::Synthetic(_)) {
+            // A message to and one from each partner, if a rank has them at the same time.
+            let partners = one.peers.clamp(1.0, MOST_PARTNERS);
+            let exchanges = partners * (footprint::EXCHANGE + MESSAGE_BYTES) as f64;
+            let peers = one.peers * footprint::PEER as f64;
+            let calls = f64::from(*job.ranks) * (footprint::CALL as f64 + exchanges + peers);
+            let what = format!("calls and partners of the ranks of {}", job.name);
+            need.add(what, format!("jobs.{}.ranks", job.entry), bytes(calls, 1));
+        }
+        if matches!(*job.workload, Workload::Python(_)) {
+            let what = format!("generators of {} and their last operations", job.name);
+            let of_all = f64::from(*job.ranks) * GENERATOR as f64;
+            need.add(what, format!("jobs.{}.ranks", job.entry), bytes(of_all, 1));
+        }
+    }
+    if *scenario.run.blame {
+        let kinds = (2 * scenario.jobs.len()) as f64;
+        let links = (extent.all_ports() + extent.nodes) as f64;
+        // Of the pairs of kinds that could meet at a link a few do.
+        need.add("who waited for whom", "run.blame", bytes(links * kinds.min(8.0), 48));
+    }
+    need
+}
+
+/// Bytes of what is recorded one by one, bytes of what is measured when it is copied, and the rows of tables.
+fn records(scenario: &Resolved, estimate: &Estimate) -> (u64, u64, RowCounts) {
+    let extent = scenario.layout.extent();
+    let sum = |of: fn(&crate::estimate::JobEstimate) -> f64| estimate.jobs.iter().map(of).sum::<f64>();
+    let (messages, accesses) = (sum(|job| job.messages), sum(|job| job.accesses));
+    let kept = |count: f64, limit: u64| count.min(limit as f64);
+    let (message_rows, io_rows) = (
+        kept(messages, scenario.run.message_rows),
+        kept(accesses, scenario.run.io_rows),
+    );
+    let recorded = message_rows * footprint::MESSAGE_RECORD as f64
+        + io_rows * footprint::IO_RECORD as f64
+        + sum(|job| job.records) * footprint::RECORD as f64;
+    // A message has a call at either end and three steps; a wait is a call as well.
+    let timeline = scenario.run.timeline.as_ref();
+    let of_timeline =
+        |count: f64| timeline.map_or(0.0, |timeline| kept(count / f64::from(timeline.every), timeline.rows));
+    let [calls, steps, server_accesses] = [3.0 * messages + 2.0 * accesses, 4.0 * messages, accesses].map(of_timeline);
+    let [call, step, access] = footprint::TIMELINE_RECORDS.map(|bytes| bytes as f64);
+    let recorded = recorded + calls * call + steps * step + server_accesses * access;
+    let links = extent.all_ports() + extent.nodes;
+    let ranks: u64 = scenario.jobs.iter().map(|job| u64::from(*job.ranks)).sum();
+    let width = (2 * scenario.jobs.len() + LinkClass::COUNT) as f64;
+    let ends_s = estimate
+        .jobs
+        .iter()
+        .map(|job| job.start_s + job.lasts_s)
+        .fold(0.0, f64::max);
+    let cells = scenario
+        .run
+        .series_interval
+        .map_or(0.0, |interval| (ends_s / interval.seconds() * width).min(MOST_CELLS));
+    let measured = links as f64 * size_of::<LinkStats>() as f64
+        + extent.nodes as f64 * size_of::<NodeStats>() as f64
+        + ranks as f64 * footprint::METRICS as f64
+        + cells * 3.0 * size_of::<SeriesCell>() as f64
+        + recorded;
+    let counts = RowCounts {
+        links,
+        ranks,
+        // More than the limit are not told one by one.
+        messages: if messages > message_rows { 0 } else { messages as u64 },
+        routers: extent.routers,
+        io: if accesses > io_rows { 0 } else { accesses as u64 },
+        series: cells as u64,
+        calls: calls as u64,
+        flows: (steps / 4.0) as u64,
+        accesses: server_accesses as u64,
+    };
+    ((recorded / FILLED) as u64, measured as u64, counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_that_takes_more_than_there_is_is_refused_at_its_key() {
+        let available = Available {
+            bytes: 3 << 30,
+            bound: Bound::Key,
+            taken: 1 << 30,
+        };
+        let refused = |bytes| Need::trace("jobs.2.trace".into(), bytes).refuse(&available);
+        assert!(refused(2 << 30).is_ok());
+        let problem = refused(4 << 30).unwrap_err();
+        assert_eq!(problem.key, "jobs.2.trace");
+        assert_eq!(problem.problem, "at least 5.0 GiB of memory would be needed");
+        assert_eq!(problem.expected, "at most 3.0 GiB, which run.memory_limit allows");
+    }
+}

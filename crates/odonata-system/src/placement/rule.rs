@@ -1,0 +1,219 @@
+//! Which nodes a job gets: the key `placement` of a job.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use odonata_units::{Filled, Problem};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+/// Which nodes a job gets.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(untagged)]
+pub enum PlacementRule {
+    /// Free ones, in some order.
+    Free(FreeNodes),
+    /// Named by exactly one of the keys.
+    Table(PlacementTable),
+}
+
+/// Which of the free compute nodes come first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FreeNodes {
+    /// The lowest free compute nodes.
+    #[default]
+    Contiguous,
+    /// Random free compute nodes.
+    Random,
+    /// Random routers; all free compute nodes of a router before those of the next.
+    RandomRouter,
+    /// Random groups; all free compute nodes of a group, in order, before those of the next.
+    RandomGroup,
+}
+
+/// Nodes by name: `{ nodes = [...] }`, `{ clients = [...] }`, `{ file = "...", slot = 0 }`; or `{ dims = [...], block = [...] }`.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PlacementTable {
+    /// Node numbers, counted over the machine, one per node of the job: ranks / ranks_per_node, rounded up.
+    pub nodes: Option<Vec<u32>>,
+    /// The same, counted over compute nodes only: storage servers are left out.
+    pub clients: Option<Vec<u32>>,
+    /// The nodes of the job as a grid of so many along each dimension, the first fastest, whose blocks of `block` nodes share a
+    /// router: routers of the machine one after the other, in the order of the blocks. As concentrated networks number their
+    /// nodes: on a grid of 4 x 4 routers with 4 nodes each, dims = [8, 8] and block = [2, 2].
+    pub dims: Option<Vec<u32>>,
+    /// Goes with `dims`: nodes of a block along each dimension.
+    pub block: Option<Vec<u32>>,
+    /// A CSV file with a header and the columns slot, rank, terminal (node number); relative to the scenario's folder.
+    pub file: Option<String>,
+    /// The rows of the file that count: those with this slot. Default: 0.
+    pub slot: Filled<u32>,
+}
+
+impl PlacementRule {
+    /// These nodes, numbered over the machine.
+    pub fn nodes(nodes: Vec<u32>) -> Self {
+        PlacementRule::Table(PlacementTable {
+            nodes: Some(nodes),
+            ..PlacementTable::default()
+        })
+    }
+
+    /// The file that names the nodes, as found from the scenario's folder, if one does.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            PlacementRule::Free(_) => None,
+            PlacementRule::Table(table) => table.file.as_deref(),
+        }
+    }
+
+    /// Fills in and checks the rule at key `at`; relative file names start from `folder`.
+    ///
+    /// # Errors
+    /// There is no single rule.
+    pub(crate) fn resolve(&mut self, at: &str, folder: &std::path::Path) -> Result<(), Problem> {
+        let PlacementRule::Table(table) = self else {
+            return Ok(());
+        };
+        if let (Some(dims), Some(block)) = (&table.dims, &table.block) {
+            let single = table.nodes.is_none() && table.clients.is_none() && table.file.is_none();
+            if single && table.slot.given().is_none() {
+                return check_blocks(at, dims, block);
+            }
+        }
+        let blocks = table.dims.is_some() || table.block.is_some();
+        match (&table.nodes, &table.clients, &table.file, table.slot.given()) {
+            _ if blocks => Err(Problem::new(at, "no single rule", "dims and block, and nothing else")),
+            (Some(_), None, None, None) | (None, Some(_), None, None) => Ok(()),
+            (None, None, Some(file), _) => {
+                table.file = Some(folder.join(file).display().to_string());
+                table.slot.fill(0);
+                Ok(())
+            }
+            _ => {
+                let expected = "exactly one of nodes, clients, dims (with block), file (with slot)";
+                Err(Problem::new(at, "no single rule", expected))
+            }
+        }
+    }
+}
+
+/// Most dimensions of a grid of nodes.
+const MOST_DIMS: usize = 16;
+
+/// Checks that `block` divides `dims`, in every dimension.
+fn check_blocks(at: &str, dims: &[u32], block: &[u32]) -> Result<(), Problem> {
+    if dims.is_empty() || dims.len() > MOST_DIMS {
+        let problem = format!("a grid of {} dimensions", dims.len());
+        return Err(Problem::new(format!("{at}.dims"), problem, format!("1 to {MOST_DIMS}")));
+    }
+    if block.len() != dims.len() {
+        let problem = format!("{} extents for {} dimensions", block.len(), dims.len());
+        return Err(Problem::new(
+            format!("{at}.block"),
+            problem,
+            format!("{} extents", dims.len()),
+        ));
+    }
+    for (place, (&extent, &block)) in dims.iter().zip(block).enumerate() {
+        if extent == 0 {
+            return Err(Problem::new(
+                format!("{at}.dims.{place}"),
+                "no nodes in a dimension",
+                "at least 1",
+            ));
+        }
+        if block == 0 || !extent.is_multiple_of(block) {
+            let problem = format!("{block} of {extent} nodes");
+            return Err(Problem::new(
+                format!("{at}.block.{place}"),
+                problem,
+                format!("a divisor of {extent}"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+impl Default for PlacementRule {
+    fn default() -> Self {
+        PlacementRule::Free(FreeNodes::default())
+    }
+}
+
+/// Resolved: the one way in which they are named, with all its keys.
+impl Serialize for PlacementTable {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(serde::Serialize)]
+        struct File<'a> {
+            path: &'a str,
+            slot: Filled<u32>,
+        }
+        let mut map = serializer.serialize_map(Some(1))?;
+        if let Some(nodes) = &self.nodes {
+            map.serialize_entry("nodes", nodes)?;
+        } else if let Some(clients) = &self.clients {
+            map.serialize_entry("clients", clients)?;
+        } else if let (Some(dims), Some(block)) = (&self.dims, &self.block) {
+            map.serialize_entry("dims", dims)?;
+            map.serialize_entry("block", block)?;
+        } else if let Some(path) = &self.file {
+            let slot = self.slot;
+            map.serialize_entry("file", &File { path, slot })?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for PlacementRule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct RuleVisitor;
+        impl<'de> Visitor<'de> for RuleVisitor {
+            type Value = PlacementRule;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"contiguous\", \"random\", \"random-router\", \"random-group\", { nodes = [...] }, { clients = [...] }, { dims = [...], block = [...] } or { file = \"...\" }")
+            }
+
+            fn visit_str<E: Error>(self, name: &str) -> Result<PlacementRule, E> {
+                let name: StrDeserializer<'_, E> = name.into_deserializer();
+                FreeNodes::deserialize(name).map(PlacementRule::Free)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PlacementRule, A::Error> {
+                PlacementTable::deserialize(MapAccessDeserializer::new(map)).map(PlacementRule::Table)
+            }
+        }
+        deserializer.deserialize_any(RuleVisitor)
+    }
+}
+
+impl JsonSchema for PlacementRule {
+    fn schema_name() -> Cow<'static, str> {
+        "Placement".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let table = generator.subschema_for::<PlacementTable>();
+        json_schema!({
+            "description": "Which nodes a job gets.",
+            "default": "contiguous",
+            "oneOf": [
+                { "const": "contiguous", "description": "The lowest free compute nodes." },
+                { "const": "random", "description": "Random free compute nodes." },
+                {
+                    "const": "random-router",
+                    "description": "Random routers; all free compute nodes of a router before those of the next.",
+                },
+                {
+                    "const": "random-group",
+                    "description": "Random groups; all free compute nodes of a group, in order, before those of the next.",
+                },
+                table,
+            ],
+        })
+    }
+}

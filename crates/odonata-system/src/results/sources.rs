@@ -1,0 +1,69 @@
+//! What the tables are made from, and what several of them share.
+
+use crate::placement::Placement;
+use crate::scenario::resolved::Resolved;
+use odonata_engine::Time;
+use odonata_host::HostMeasured;
+use odonata_network::Measured;
+use odonata_topology::{LinkClass, Peer, Topology};
+
+/// Names of the two kinds of a job's traffic.
+pub(super) const CLASSES: [&str; 2] = ["mpi", "io"];
+
+/// Everything that was measured until `now`.
+#[derive(Clone, Copy)]
+pub(super) struct Sources<'a> {
+    pub(super) scenario: &'a Resolved,
+    pub(super) placement: &'a Placement,
+    pub(super) topology: &'a Topology,
+    pub(super) fabric: &'a Measured,
+    pub(super) hosts: &'a HostMeasured,
+    /// Per job, when its first rank started; now if none has.
+    pub(super) starts: &'a [Time],
+    pub(super) now: Time,
+}
+
+/// A sum of times in seconds.
+pub(super) fn seconds(ps: u128) -> f64 {
+    ps as f64 / 1e12
+}
+
+pub(super) fn mean(sum: f64, count: u64) -> f64 {
+    if count == 0 { 0.0 } else { sum / count as f64 }
+}
+
+/// What a link connects: kind and number of both ends.
+pub(super) struct LinkEnds {
+    pub(super) class: LinkClass,
+    pub(super) source: (&'static str, u32),
+    pub(super) target: (&'static str, u32),
+}
+
+impl LinkEnds {
+    /// Such as `r3>n12`.
+    pub(super) fn name(&self) -> String {
+        let short = |(kind, number): (&str, u32)| format!("{}{number}", &kind[..1]);
+        format!("{}>{}", short(self.source), short(self.target))
+    }
+}
+
+/// The ends of link `link`; `None` for a port without cable.
+pub(super) fn ends(topology: &Topology, link: u32) -> Option<LinkEnds> {
+    let Some(node) = link.checked_sub(topology.ports()) else {
+        let target = match topology.peer(link) {
+            Peer::Router { router, .. } => ("router", router),
+            Peer::Node(node) => ("node", node),
+            Peer::Free => return None,
+        };
+        return Some(LinkEnds {
+            class: topology.class(link),
+            source: ("router", topology.router_of_port(link)),
+            target,
+        });
+    };
+    Some(LinkEnds {
+        class: LinkClass::Terminal,
+        source: ("node", node),
+        target: ("router", topology.node_router(node)),
+    })
+}

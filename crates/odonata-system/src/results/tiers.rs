@@ -1,0 +1,102 @@
+//! The table `tiers`: what came to each tier of storage servers, where it is, and what went on to the next.
+
+use super::row::row;
+use super::sources::Sources;
+
+row! {
+    /// One row per tier of storage servers and job that wrote to it or read through it; empty where there is one tier. Every byte
+    /// that a tier with devices has received, or kept as an input, is in one of the columns from `overwritten_bytes` to `below_bytes`.
+    "tiers" => pub struct TierRow {
+        /// Tier: "storage" of the servers that ranks use, the name of one below, or "file-system".
+        tier: String,
+        /// Its place in the chain, from 0.
+        level: u64,
+        /// Job whose data they are.
+        job: String,
+        /// Bytes written to its devices, or through it.
+        #[unit = "bytes"]
+        received_bytes: u64,
+        /// Bytes of inputs, which nobody has written, that it has kept when they were read.
+        #[unit = "bytes"]
+        input_bytes: u64,
+        /// Of both, bytes that were written anew.
+        #[unit = "bytes"]
+        overwritten_bytes: u64,
+        /// On a device of the tier, and not below.
+        #[unit = "bytes"]
+        alone_bytes: u64,
+        /// The same, on their way down at the end of the run.
+        #[unit = "bytes"]
+        leaving_bytes: u64,
+        /// On a device of the tier, and below.
+        #[unit = "bytes"]
+        clean_bytes: u64,
+        /// Below.
+        #[unit = "bytes"]
+        below_bytes: u64,
+        /// Bytes that the next tier has acknowledged.
+        #[unit = "bytes"]
+        sent_bytes: u64,
+        /// Bytes read from the next tier.
+        #[unit = "bytes"]
+        fetched_bytes: u64,
+        /// Bytes of reads that were in the tier.
+        #[unit = "bytes"]
+        hit_bytes: u64,
+        /// Bytes of those fetched that were kept as clean copies.
+        #[unit = "bytes"]
+        kept_bytes: u64,
+        /// Bytes of clean copies that made room for others.
+        #[unit = "bytes"]
+        evicted_bytes: u64,
+        /// When the first block began to leave for the next tier; -1: none has.
+        #[unit = "s"]
+        first_left_s: f64,
+        /// When the next tier had acknowledged the last one; -1: none.
+        #[unit = "s"]
+        last_safe_s: f64,
+    }
+}
+
+pub(super) fn rows(from: &Sources<'_>) -> Vec<TierRow> {
+    let Some(storage) = &from.scenario.storage else {
+        return Vec::new();
+    };
+    let mut rows = Vec::new();
+    for (&(level, job), (metrics, contents)) in &from.hosts.tiers {
+        let none = metrics.received == 0 && metrics.fetched == 0 && contents.bytes() == 0;
+        if none {
+            continue;
+        }
+        let tier = usize::from(level);
+        let passes_on = tier > 0 && storage.tiers.get(tier - 1).is_some_and(|tier| tier.forwards());
+        let seconds = |time: Option<odonata_engine::Time>| time.map_or(-1.0, |time| time.seconds());
+        rows.push(TierRow {
+            tier: storage.tier_name(tier).to_owned(),
+            level: u64::from(level),
+            job: from.scenario.jobs[usize::from(job)].name.to_string(),
+            received_bytes: metrics.received,
+            input_bytes: metrics.inputs,
+            overwritten_bytes: match passes_on {
+                true => 0,
+                false => {
+                    let stored = contents.bytes() - contents.arriving;
+                    (metrics.received + metrics.inputs).saturating_sub(stored)
+                }
+            },
+            alone_bytes: contents.alone,
+            leaving_bytes: contents.leaving,
+            clean_bytes: contents.clean,
+            // What has no devices has nothing else.
+            below_bytes: if passes_on { metrics.sent } else { contents.below },
+            sent_bytes: metrics.sent,
+            fetched_bytes: metrics.fetched,
+            hit_bytes: metrics.hits,
+            kept_bytes: metrics.filled,
+            evicted_bytes: metrics.evicted,
+            first_left_s: seconds(metrics.first_left),
+            last_safe_s: seconds(metrics.last_safe),
+        });
+    }
+    rows
+}

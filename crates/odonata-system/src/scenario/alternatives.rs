@@ -1,0 +1,198 @@
+//! What there is in place of a name that is none: names that others use for it, and names that are close.
+
+use odonata_workload::Algorithm;
+
+use super::error::nearest;
+
+/// What else than `name` could be meant among `candidates`, in words.
+pub(super) fn alternative(name: &str, candidates: &[&str]) -> Option<String> {
+    let found = moved(name, candidates);
+    found
+        .or_else(|| is_workload(candidates).then(|| workload(name, candidates)).flatten())
+        .or_else(|| nearest(name, candidates.iter().copied()))
+        .or_else(|| is_workload(candidates).then(|| ANYTHING.into()))
+}
+
+/// What does whatever no workload does.
+const ANYTHING: &str =
+    "whatever else ranks do is a program of your own, such as python = \"FILE.py:FUNCTION\" in place of workload";
+
+/// Whether these are the names of workloads.
+fn is_workload(candidates: &[&str]) -> bool {
+    candidates.contains(&"milc") && candidates.contains(&"uniform")
+}
+
+/// What a key that has moved is called now.
+fn moved(name: &str, candidates: &[&str]) -> Option<String> {
+    // From `network.pipeline`, which is told by its other keys.
+    let was_of_pipeline = name == "arbitration" && candidates.contains(&"vc_allocation");
+    was_of_pipeline.then(|| "it is network.arbitration, which goes with all router models".into())
+}
+
+/// Workloads as others call them, and what they are here.
+const OTHER_NAMES: [(&[&str], &str); 17] = [
+    (
+        &["all-to-all-collective", "closed-all-to-all", "a2a"],
+        "the collective is \"alltoall\"; \"all-to-all\" is traffic that waits for nothing",
+    ),
+    (&["bcast"], "it is called \"broadcast\""),
+    (&["reduce-scatter-block"], "blocks are equal in \"reduce-scatter\""),
+    (
+        &["alltoallv", "alltoallw", "allgatherv", "gatherv", "scatterv"],
+        "sizes that differ from rank to rank are a program's: python = \"FILE.py:FUNCTION\"",
+    ),
+    (
+        &["sleep", "delay", "idle", "wait", "pause"],
+        "computation alone is \"compute\"",
+    ),
+    (
+        &[
+            "latency",
+            "osu-latency",
+            "netpipe",
+            "mpptest",
+            "p2p",
+            "point-to-point",
+            "sendrecv",
+        ],
+        "messages there and back between two ranks are \"ping-pong\"",
+    ),
+    (
+        &["bisection", "pairs", "halves"],
+        "\"ping-pong\" with pairs = \"halves\" goes across the middle of the job",
+    ),
+    (
+        &[
+            "halo",
+            "halo-exchange",
+            "halo3d",
+            "halo-3d",
+            "jacobi",
+            "jacobi3d",
+            "nearest-neighbour",
+            "nearest-neighbor",
+        ],
+        "a halo exchange is \"stencil\"; traffic to neighbours that waits for nothing is \"neighbours\"",
+    ),
+    (&["neighbors"], "did you mean \"neighbours\"?"),
+    (
+        &["random", "uniform-random", "ur", "background"],
+        "traffic to all ranks alike is \"uniform\"",
+    ),
+    (
+        &["io", "write", "read"],
+        "writes of all ranks are \"checkpoint\"; writes and reads are \"ior\"",
+    ),
+    (
+        &["training", "dnn", "ml", "nccl"],
+        "data-parallel training is \"allreduce\" with bytes and compute, \"data-loader\" with what it reads, or \"cosmoflow\"",
+    ),
+    (
+        &["dataloader", "training-loader", "dlio", "loader"],
+        "training that reads samples ahead is \"data-loader\"",
+    ),
+    (
+        &["daly", "restart", "failures", "resilience", "checkpoint-interval"],
+        "checkpoints of a job that fails and restarts are \"checkpoint-restart\"",
+    ),
+    (&["mg", "boxlib"], "did you mean \"multigrid\"?"),
+    (
+        &["cr", "nek5000"],
+        "the communication of Nek5000 is \"crystal-router\"; \"nekbone\" is its solver",
+    ),
+    (&["fb"], "did you mean \"fill-boundary\"?"),
+];
+
+/// What the workload that somebody calls `name` is among `candidates`.
+fn workload(name: &str, candidates: &[&str]) -> Option<String> {
+    if name.len() > 64 {
+        return None;
+    }
+    let folded = name.to_lowercase().replace(['_', ' '], "-");
+    let folded = folded.strip_prefix("mpi-").unwrap_or(&folded);
+    if folded == "all-to-all" {
+        let closed = "ranks that wait for their messages are \"alltoall\", the collective";
+        return Some(format!("\"all-to-all\" is traffic that waits for nothing; {closed}"));
+    }
+    let other = OTHER_NAMES.iter().find(|(names, _)| names.contains(&folded));
+    if let Some((_, words)) = other {
+        return Some((*words).into());
+    }
+    // "allreduce-ring", "ring-allreduce".
+    let plain = |text: &str| text.replace('-', "");
+    for algorithm in Algorithm::ALL.map(Algorithm::name) {
+        let collective = folded
+            .strip_suffix(algorithm)
+            .and_then(|rest| rest.strip_suffix('-'))
+            .or_else(|| folded.strip_prefix(algorithm).and_then(|rest| rest.strip_prefix('-')));
+        let Some(collective) = collective else { continue };
+        let wanted = if plain(collective) == "bcast" {
+            "broadcast".into()
+        } else {
+            plain(collective)
+        };
+        // Names with a hyphen are those of traffic, but for reduce-scatter.
+        let found = candidates
+            .iter()
+            .find(|candidate| plain(candidate) == wanted && **candidate != "all-to-all");
+        if let Some(found) = found {
+            return Some(format!("it is \"{found}\" with algorithm = \"{algorithm}\""));
+        }
+    }
+    // "MPI_Allreduce", "Reduce_scatter".
+    let found = candidates
+        .iter()
+        .find(|candidate| plain(candidate) == plain(folded) && **candidate != "all-to-all");
+    found.map(|found| format!("did you mean \"{found}\"?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CANDIDATES: [&str; 8] = [
+        "milc",
+        "uniform",
+        "all-to-all",
+        "alltoall",
+        "allreduce",
+        "reduce-scatter",
+        "broadcast",
+        "ping-pong",
+    ];
+
+    #[test]
+    fn names_that_others_use_lead_to_ours() {
+        let of = |name| alternative(name, &CANDIDATES).unwrap();
+        assert!(of("all_to_all").contains("\"alltoall\", the collective"));
+        assert_eq!(of("allreduce_ring"), "it is \"allreduce\" with algorithm = \"ring\"");
+        assert_eq!(
+            of("segmented-ring-allreduce"),
+            "it is \"allreduce\" with algorithm = \"segmented-ring\""
+        );
+        assert_eq!(
+            of("bcast_binomial"),
+            "it is \"broadcast\" with algorithm = \"binomial\""
+        );
+        assert_eq!(
+            of("alltoall_pairwise"),
+            "it is \"alltoall\" with algorithm = \"pairwise\""
+        );
+        assert_eq!(of("MPI_Allreduce"), "did you mean \"allreduce\"?");
+        assert_eq!(of("MPI_Reduce_scatter"), "did you mean \"reduce-scatter\"?");
+        assert_eq!(of("pingpong"), "did you mean \"ping-pong\"?");
+        assert_eq!(of("allredcue"), "did you mean \"allreduce\"?");
+        assert!(of("alltoallv").contains("python ="));
+        assert!(of("lammps").contains("python ="));
+    }
+
+    #[test]
+    fn other_keys_are_not_taken_for_workloads() {
+        assert_eq!(alternative("latency", &["bandwidth", "radix"]), None);
+        assert_eq!(
+            alternative("radiks", &["bandwidth", "radix"]),
+            Some("did you mean \"radix\"?".into())
+        );
+        assert_eq!(alternative(&"x".repeat(1_000_000), &CANDIDATES), Some(ANYTHING.into()));
+    }
+}

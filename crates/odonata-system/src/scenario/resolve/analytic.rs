@@ -1,0 +1,54 @@
+//! The parameters of the LogGP model that follow from the machine: L and G.
+
+use odonata_network::settings::{Fidelity, Network};
+use odonata_topology::{LinkClass, Peer, Topology};
+use odonata_units::{PerByte, Time};
+
+use super::super::error::Problem;
+use super::super::resolved as r;
+
+/// Fills in what was left out of `network.analytic`, if messages go by it.
+pub(super) fn fill(n: &mut Network, machine: &r::Machine) -> Result<(), Problem> {
+    if n.fidelity != Fidelity::Analytic {
+        return Ok(());
+    }
+    if n.analytic.latency.is_empty() {
+        let graph = machine
+            .build()
+            .map_err(|problem| Problem::new("machine", problem, "one that is possible"))?;
+        let mean = mean_latency(graph.topology(), n);
+        // A machine whose links take no time has no paths that do.
+        n.analytic.latency.fill(mean.max(Time(1)));
+    }
+    let terminal = *n.links.terminal.bandwidth;
+    n.analytic.gap_per_byte.fill(PerByte(1e12 / terminal.0));
+    Ok(())
+}
+
+/// How long a first byte is on its way when it meets nobody, over links and routers of a path with the fewest cables: in the
+/// mean over the paths from the first router to all others.
+fn mean_latency(topology: &Topology, n: &Network) -> Time {
+    let of = |class: LinkClass| *n.links.of(class).latency;
+    let ends = of(LinkClass::Terminal) + of(LinkClass::Terminal) + n.router_delay;
+    let mut latency: Vec<Option<Time>> = vec![None; topology.routers() as usize];
+    latency[0] = Some(Time::ZERO);
+    let mut reached = vec![0];
+    let mut at = 0;
+    let mut sum = 0_u128;
+    while let Some(&router) = reached.get(at) {
+        let here = latency[router as usize].unwrap_or(Time::ZERO);
+        sum += u128::from(here.0);
+        for port in topology.ports_of(router) {
+            if let Peer::Router { router: far, .. } = topology.peer(port) {
+                let entry = &mut latency[far as usize];
+                if entry.is_none() {
+                    *entry = Some(here + of(topology.class(port)) + n.router_delay);
+                    reached.push(far);
+                }
+            }
+        }
+        at += 1;
+    }
+    let others = (reached.len() as u128 - 1).max(1);
+    ends + Time((sum / others) as u64)
+}

@@ -1,0 +1,356 @@
+//! How long to run, what to record, and on how many cores: the keys of the table `run`.
+//!
+//! How a run is spread over the cores of a computer changes nothing of what is measured: results, and the digest over them,
+//! are the same whatever is chosen.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use odonata_units::{Bytes, Filled, Problem, Time, WallTime, positive, within};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Unexpected, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+use super::error::nearest;
+use super::timeline::Timeline;
+
+/// How long to run, what to record, and on how many cores.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Run {
+    /// Simulated time at which the run ends even if jobs have not. Default: none; the run ends when all jobs have.
+    pub time_limit: Option<Time>,
+    /// Most memory that a process of the run may take, e.g. "8 GiB". A scenario that certainly needs more is refused; a
+    /// run that comes to take more ends as `out-of-memory`, with what it has measured. Default: nine tenths of the
+    /// memory that is available when it starts, the limits of control groups and of the address space included.
+    pub memory_limit: Option<Bytes>,
+    /// Most messages that are recorded one by one; if there are more, histograms take over. 0 also spares synthetic
+    /// sources the look at each arrival: their messages are then counted as packets only, without message latency.
+    pub message_rows: u64,
+    /// Most I/O operations that are recorded one by one; if there are more, histograms take over.
+    pub io_rows: u64,
+    /// Interval of the time series of links and jobs, e.g. "1 ms". Default: no series.
+    pub series_interval: Option<Time>,
+    /// What ranks, storage servers and links do one by one, for `odonata timeline`; `{}` records all ranks for the whole run.
+    /// Default: nothing is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
+    /// Whether every wait of a packet or I/O request is charged to the job it waited for (tables blame and
+    /// blame_series). Default: true where there is more than one job.
+    pub blame: Filled<bool>,
+    /// Whether each job also runs alone, on the nodes and servers that it has beside the others; the table slowdown
+    /// holds the one against the other. With a single job there is nothing to compare, and nothing more is run. Alone,
+    /// a job with `start_after` starts at its `start`, and traffic with `until` sends for as long as it did in the run.
+    pub baselines: bool,
+    /// Who handles the events: "auto", "sequential", "conservative" or "optimistic". Results depend neither on this nor
+    /// on `threads`, `parts` and `optimism`.
+    pub scheduler: Scheduler,
+    /// Threads of each process, at most; "auto": as many as there are cores that the process may use, with baselines
+    /// shared among the runs that go on at the same time.
+    pub threads: Threads,
+    /// How schedulers divide the machine: a number of parts, `{ first_routers = [0, 96, ...] }`, or "auto". A
+    /// router is never cut from its nodes, and no group is divided as long as there are enough of them.
+    pub parts: Parts,
+    /// Bounds of the optimistic scheduler.
+    pub optimism: Optimism,
+    /// Wall time between two snapshots of the run, e.g. "10 min", from which it goes on after its computer has failed
+    /// (`odonata run --resume`). They lie beside the result folder until it is complete. Default: none.
+    pub checkpoint_interval: Option<WallTime>,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Run {
+            time_limit: None,
+            memory_limit: None,
+            message_rows: 1_000_000,
+            io_rows: 1_000_000,
+            series_interval: None,
+            timeline: None,
+            blame: Filled::EMPTY,
+            baselines: false,
+            scheduler: Scheduler::default(),
+            threads: Threads::default(),
+            parts: Parts::default(),
+            optimism: Optimism::default(),
+            checkpoint_interval: None,
+        }
+    }
+}
+
+/// Most threads of a process: more than any computer of today has, fewer than a slip of the finger asks for.
+const MOST_THREADS: u32 = 4_096;
+
+/// Least memory for taking events back.
+const LEAST_JOURNAL: Bytes = Bytes::mib(1);
+
+impl Run {
+    /// Checks the keys, for a machine of `routers` routers.
+    ///
+    /// # Errors
+    /// One is out of its range.
+    pub(super) fn check(&self, routers: u32) -> Result<(), Problem> {
+        if let Some(limit) = self.time_limit {
+            positive("run.time_limit", limit)?;
+        }
+        if let Some(interval) = self.series_interval {
+            positive("run.series_interval", interval)?;
+        }
+        if let Some(timeline) = &self.timeline {
+            timeline.check()?;
+        }
+        if let Some(interval) = self.checkpoint_interval
+            && interval.0 <= 0.0
+        {
+            let problem = format!("{interval} is not positive");
+            let expected = "a wall time such as \"10 min\"";
+            return Err(Problem::new("run.checkpoint_interval", problem, expected));
+        }
+        if self.memory_limit == Some(Bytes::ZERO) {
+            let expected = "a size such as \"8 GiB\"";
+            return Err(Problem::new("run.memory_limit", "no memory to run in", expected));
+        }
+        if let Threads::Count(count) = self.threads {
+            within("run.threads", count, 1, MOST_THREADS)?;
+        }
+        match &self.parts {
+            Parts::Count(count) if *count > routers => {
+                let problem = format!("{count} parts of {routers} routers");
+                let error = Problem::new("run.parts", problem, format!("1 to {routers}"));
+                return Err(error.hint("a part has at least one router, with all its nodes"));
+            }
+            Parts::Listed(listed) => first_routers(&listed.first_routers, routers)?,
+            Parts::Auto | Parts::Count(_) => {}
+        }
+        if self.optimism.events_per_round == 0 {
+            let problem = "rounds of no event do not end";
+            return Err(Problem::new("run.optimism.events_per_round", problem, "at least 1"));
+        }
+        if self.optimism.journal < LEAST_JOURNAL {
+            let problem = format!("{} do not suffice to take events back", self.optimism.journal);
+            return Err(Problem::new("run.optimism.journal", problem, "at least 1 MiB"));
+        }
+        Ok(())
+    }
+
+    /// Spreads the run as `other` is spread.
+    pub(crate) fn spread_as(&mut self, other: &Run) {
+        self.scheduler = other.scheduler;
+        self.threads = other.threads;
+        self.parts.clone_from(&other.parts);
+        self.optimism = other.optimism;
+    }
+}
+
+/// Who handles the events. Results are the same with all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduler {
+    /// Whichever is expected to be fastest here; `odonata check` says which that is, and why.
+    #[default]
+    Auto,
+    /// One event after the other; part by part where the machine is larger than the caches of a core.
+    Sequential,
+    /// The machine in parts, each as far as the others cannot influence it: windows as long as the shortest delay
+    /// between two parts (Chandy and Misra 1979; Lubachevsky 1989).
+    Conservative,
+    /// The machine in parts that run ahead; what turns out to have been too early is taken back (Time Warp, Jefferson
+    /// 1985).
+    Optimistic,
+}
+
+impl Scheduler {
+    /// The name in scenarios and results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheduler::Auto => "auto",
+            Scheduler::Sequential => "sequential",
+            Scheduler::Conservative => "conservative",
+            Scheduler::Optimistic => "optimistic",
+        }
+    }
+}
+
+/// Threads of a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Threads {
+    /// As many as there are cores that the process may use.
+    #[default]
+    Auto,
+    /// So many.
+    Count(u32),
+}
+
+/// Parts of the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Parts {
+    /// As suits threads, caches and the groups of the machine.
+    #[default]
+    Auto,
+    /// So many, as equal as can be.
+    Count(u32),
+    /// These.
+    Listed(ListedParts),
+}
+
+/// Parts by their first routers: `{ first_routers = [0, 96, 192] }`.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListedParts {
+    /// The first router of each part, rising from 0; a part ends where the next one begins.
+    pub first_routers: Vec<u32>,
+}
+
+/// Bounds of the optimistic scheduler. They decide how far it runs ahead, and thus how fast it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Optimism {
+    /// A part goes beyond its window as long as it has handled fewer events than this in the round, counting those of earlier
+    /// rounds that it may still have to take back.
+    #[schemars(range(min = 1))]
+    pub events_per_round: u32,
+    /// Most memory that a process keeps in order to take events back; at least 1 MiB.
+    pub journal: Bytes,
+}
+
+impl Default for Optimism {
+    fn default() -> Self {
+        Optimism {
+            events_per_round: 128,
+            journal: Bytes::mib(256),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Threads {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ThreadsVisitor;
+        impl Visitor<'_> for ThreadsVisitor {
+            type Value = Threads;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a positive whole number or \"auto\"")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Threads, E> {
+                auto(text, &self).map(|()| Threads::Auto)
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Threads, E> {
+                count(number, &self).map(Threads::Count)
+            }
+        }
+        deserializer.deserialize_any(ThreadsVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for Parts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PartsVisitor;
+        impl<'de> Visitor<'de> for PartsVisitor {
+            type Value = Parts;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a positive whole number, \"auto\" or { first_routers = [...] }")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Parts, E> {
+                auto(text, &self).map(|()| Parts::Auto)
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Parts, E> {
+                count(number, &self).map(Parts::Count)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Parts, A::Error> {
+                ListedParts::deserialize(MapAccessDeserializer::new(map)).map(Parts::Listed)
+            }
+        }
+        deserializer.deserialize_any(PartsVisitor)
+    }
+}
+
+/// Accepts "auto" and nothing else.
+fn auto<E: Error>(text: &str, expected: &dyn serde::de::Expected) -> Result<(), E> {
+    if text == "auto" {
+        return Ok(());
+    }
+    let hint = nearest(text, ["auto"]).map_or(String::new(), |hint| format!("; {hint}"));
+    let expected = format!("{expected}{hint}");
+    Err(E::invalid_value(Unexpected::Str(text), &expected.as_str()))
+}
+
+fn count<E: Error>(number: i64, expected: &dyn serde::de::Expected) -> Result<u32, E> {
+    match u32::try_from(number) {
+        Ok(count) if count > 0 => Ok(count),
+        _ => Err(E::invalid_value(Unexpected::Signed(number), expected)),
+    }
+}
+
+impl Serialize for Threads {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Threads::Auto => serializer.serialize_str("auto"),
+            Threads::Count(count) => serializer.serialize_u32(*count),
+        }
+    }
+}
+
+impl Serialize for Parts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Parts::Auto => serializer.serialize_str("auto"),
+            Parts::Count(count) => serializer.serialize_u32(*count),
+            Parts::Listed(parts) => parts.serialize(serializer),
+        }
+    }
+}
+
+impl JsonSchema for Threads {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Threads".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "const": "auto", "type": "string" }, { "type": "integer", "minimum": 1 }] })
+    }
+}
+
+impl JsonSchema for Parts {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Parts".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let table = generator.subschema_for::<ListedParts>();
+        json_schema!({
+            "anyOf": [{ "const": "auto", "type": "string" }, { "type": "integer", "minimum": 1 }, table],
+        })
+    }
+}
+
+/// Checks that the parts which begin at `first` cover the machine, in order.
+fn first_routers(first: &[u32], routers: u32) -> Result<(), Problem> {
+    let key = "run.parts.first_routers";
+    if first.is_empty() {
+        return Err(Problem::new(key, "no part", "the first router of each part, from 0"));
+    }
+    for (at, &router) in first.iter().enumerate() {
+        let key = format!("{key}.{at}");
+        let least = at.checked_sub(1).map_or(0, |before| first[before] + 1);
+        if at == 0 && router != 0 {
+            let problem = format!("routers below {router} are in no part");
+            return Err(Problem::new(key, problem, "0 as the first router of the first part"));
+        }
+        if router >= routers {
+            let problem = format!("there is no router {router}");
+            return Err(Problem::new(key, problem, format!("{least} to {}", routers - 1)));
+        }
+        if router < least {
+            let problem = format!(
+                "a part begins at router {router}, behind one that begins at {}",
+                least - 1
+            );
+            return Err(Problem::new(key, problem, format!("{least} to {}", routers - 1)));
+        }
+    }
+    Ok(())
+}

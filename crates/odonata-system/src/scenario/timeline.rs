@@ -1,0 +1,97 @@
+//! What is recorded for `odonata timeline`: the keys of the table `run.timeline`.
+
+use std::collections::BTreeSet;
+
+use odonata_units::{Problem, Time, within};
+use schemars::JsonSchema;
+
+use super::job::OtherJobs;
+
+/// What is recorded, one by one, for `odonata timeline`: the calls of ranks, their messages, the accesses of storage servers, and
+/// the busiest links over time. Results are the same with it and without.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Timeline {
+    /// Name of a job, or of several, whose ranks are recorded; the name of an array stands for all of its jobs. Default:
+    /// all jobs. (Synthetic traffic has no calls.)
+    #[schemars(with = "Option<odonata_units::OneOrMany<String>>")]
+    pub jobs: OtherJobs,
+    /// Ranks of these jobs, e.g. [0, 1, 63]. Default: all.
+    pub ranks: Option<Vec<u32>>,
+    /// Of these ranks every n-th: those whose number in their job is a multiple of it.
+    #[schemars(range(min = 1))]
+    pub every: u32,
+    /// Simulated time from which on it is recorded.
+    pub from: Time,
+    /// Simulated time at which recording ends. Default: the end of the run.
+    pub until: Option<Time>,
+    /// Most rows in each of the tables calls and accesses, and most steps from which flows and requests are made, of which a
+    /// message has three or four. Those that end first are kept, of all others the number.
+    pub rows: u64,
+    /// How many of the links, those that are busy the longest, are recorded over time: in the intervals of
+    /// `run.series_interval`, without which there are none.
+    pub links: u32,
+}
+
+impl Default for Timeline {
+    fn default() -> Self {
+        Timeline {
+            jobs: OtherJobs::default(),
+            ranks: None,
+            every: 1,
+            from: Time::ZERO,
+            until: None,
+            rows: 1_000_000,
+            links: 16,
+        }
+    }
+}
+
+/// Most rows of a table: they are in memory until the end of the run.
+const MOST_ROWS: u64 = 1_000_000_000;
+
+impl Timeline {
+    /// Checks the keys.
+    ///
+    /// # Errors
+    /// One is out of its range.
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        within("run.timeline.every", self.every, 1, u32::MAX)?;
+        within("run.timeline.rows", self.rows, 1, MOST_ROWS)?;
+        if self.ranks.as_ref().is_some_and(Vec::is_empty) {
+            return Err(Problem::new(
+                "run.timeline.ranks",
+                "no rank",
+                "numbers of ranks, from 0",
+            ));
+        }
+        if let Some(until) = self.until
+            && until <= self.from
+        {
+            let problem = format!("a period that ends at {until} and begins at {}", self.from);
+            return Err(Problem::new(
+                "run.timeline.until",
+                problem,
+                "a time after run.timeline.from",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The period.
+    pub fn period(&self) -> (Time, Time) {
+        (self.from, self.until.unwrap_or(Time::NEVER))
+    }
+
+    /// For each rank of jobs with so many ranks, in their order, whether it is recorded.
+    pub(crate) fn chosen(&self, ranks_of_jobs: impl IntoIterator<Item = u32>) -> Vec<bool> {
+        let listed: Option<BTreeSet<u32>> = (self.ranks.as_ref()).map(|ranks| ranks.iter().copied().collect());
+        let mut chosen = Vec::new();
+        for (number, ranks) in (0..).zip(ranks_of_jobs) {
+            let job = self.jobs.binary_search(&number).is_ok();
+            let rank = |rank: u32| listed.as_ref().is_none_or(|listed| listed.contains(&rank));
+            chosen.extend((0..ranks).map(|number| job && number.is_multiple_of(self.every) && rank(number)));
+        }
+        chosen
+    }
+}

@@ -1,0 +1,80 @@
+//! A recorded or written program that a job runs from files.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use odonata_trace_format::{FormatError, Opened, ReadOptions};
+use odonata_workload::Program;
+use serde::Serialize;
+
+use crate::formats::FORMATS;
+
+/// A program in files, of any [format](crate::FORMATS). Equal paths and scales are equal: the files are not to change.
+#[derive(Clone, Serialize)]
+pub struct Trace {
+    /// Path of the trace, as found from the scenario's folder.
+    pub path: String,
+    /// What times of computation are multiplied by.
+    pub compute_scale: f64,
+    /// Whether files that are not whole are replayed as far as they go.
+    pub incomplete: bool,
+    #[serde(skip)]
+    opened: Opened,
+}
+
+impl Trace {
+    /// Opens the trace or program at `path`: reads all its files once. With `incomplete`, files of a trace that are not
+    /// whole are no error.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn open(path: &Path, compute_scale: f64, incomplete: bool) -> Result<Trace, FormatError> {
+        let options = ReadOptions {
+            compute_scale,
+            incomplete,
+            ..ReadOptions::default()
+        };
+        Ok(Trace {
+            path: path.display().to_string(),
+            compute_scale,
+            incomplete,
+            opened: FORMATS.at(path)?.open(path, &options)?,
+        })
+    }
+
+    /// Number of ranks.
+    pub fn ranks(&self) -> u32 {
+        self.opened.program.ranks()
+    }
+
+    /// Whether it accesses files.
+    pub fn does_io(&self) -> bool {
+        self.opened.does_io
+    }
+
+    /// What is wrong with files that are not whole and are replayed all the same.
+    pub fn damages(&self) -> &[String] {
+        &self.opened.damages
+    }
+
+    /// The program; all clones share it.
+    pub fn replay(&self) -> &Arc<dyn Program> {
+        &self.opened.program
+    }
+}
+
+impl PartialEq for Trace {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path && self.compute_scale == other.compute_scale && self.incomplete == other.incomplete
+    }
+}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trace")
+            .field("path", &self.path)
+            .field("compute_scale", &self.compute_scale)
+            .finish_non_exhaustive()
+    }
+}

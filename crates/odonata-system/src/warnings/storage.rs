@@ -1,0 +1,364 @@
+//! Storage that is probably not meant: servers that most ranks crowd on, or that follow from the machine's shape by default.
+
+use super::Warning;
+use crate::scenario::Scenario;
+use crate::scenario::resolved::{FileLayout, Job, Workload};
+use odonata_units::mix64;
+use odonata_workload::skeletons::Skeleton;
+use odonata_workload::{Cursor, OpKind, Program, Seen};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Ranks of a job whose first operations are looked at, and how many of them.
+const RANKS: u32 = 64;
+const OPERATIONS: u32 = 256;
+
+/// The busiest server is too busy from so many times its even share on.
+const SKEW: f64 = 4.0;
+
+/// What there is to say of the servers of `scenario` and of who uses them.
+pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
+    let servers = scenario.placement.servers.len();
+    if servers == 0 {
+        return Vec::new();
+    }
+    let mut warnings = Vec::new();
+    if !scenario.document.has("storage.nodes") {
+        let groups = scenario.resolved.layout.groups_with_nodes().count();
+        warnings.push(Warning {
+            key: "storage.nodes".into(),
+            message: format!(
+                "not written: the first {} nodes of each of {groups} groups are storage servers, {servers} in all, \
+                 because the machine has that shape",
+                servers / groups.max(1)
+            ),
+            expected: "storage.nodes, which says how many and which".into(),
+        });
+    }
+    warnings.extend(apart(scenario));
+    warnings.extend(free_metadata(scenario));
+    warnings.extend(skew(scenario, servers));
+    warnings.extend(tiers(scenario));
+    warnings
+}
+
+/// Lower tiers of which most of the tier above uses few servers.
+fn tiers(scenario: &Scenario) -> Vec<Warning> {
+    let settings = scenario.resolved.storage.iter().flat_map(|storage| &storage.tiers);
+    let placed = settings.zip(&scenario.placement.tiers).enumerate();
+    let crowded = placed.filter_map(|(number, (tier, place))| {
+        let mut users = vec![0_u64; place.servers.len()];
+        for &home in &place.homes {
+            users[home as usize] += 1;
+        }
+        let (most, even) = (users.iter().copied().max()?, place.homes.len() as f64 / place.servers.len() as f64);
+        let by_layout = tier.layout != Default::default();
+        if by_layout || (most as f64) < SKEW * even.max(1.0) {
+            return None;
+        }
+        let used = users.iter().filter(|&&users| users > 0).count();
+        Some(Warning {
+            key: format!("storage.tiers.{number}.assignment"),
+            message: format!(
+                "{} servers drain to {used} of {} of tier \"{}\": {most} of them to one, where an even share is {even:.1}",
+                place.homes.len(),
+                place.servers.len(),
+                tier.name
+            ),
+            expected: "round-robin, or a layout of the tier that goes by the object".into(),
+        })
+    });
+    crowded.collect()
+}
+
+/// mdtest on a machine where nothing that it measures takes time.
+fn free_metadata(scenario: &Scenario) -> Option<Warning> {
+    let resolved = &scenario.resolved;
+    if resolved
+        .storage
+        .as_ref()
+        .is_some_and(|storage| storage.metadata.is_some())
+    {
+        return None;
+    }
+    let is_mdtest = |workload: &Workload| matches!(workload, Workload::Skeleton(Skeleton::Mdtest(_)));
+    let job = resolved.jobs.iter().find(|job| match &*job.workload {
+        Workload::Phases(list) => list.iter().any(is_mdtest),
+        single => is_mdtest(single),
+    })?;
+    Some(Warning {
+        key: format!("jobs.{}.workload", job.entry),
+        message: format!(
+            "job \"{}\" runs mdtest, but the machine has no metadata servers: creating and removing files takes no time",
+            job.name
+        ),
+        expected: "a table [storage.metadata]".into(),
+    })
+}
+
+/// Jobs that share a directory whose files are wherever who asks has its server.
+fn apart(scenario: &Scenario) -> Option<Warning> {
+    let resolved = &scenario.resolved;
+    let mut first: BTreeMap<&str, &Job> = BTreeMap::new();
+    for job in &resolved.jobs {
+        let other = *first.entry(job.directory()).or_insert(job);
+        let assigned = resolved.layout_of_files(job, 1) == FileLayout::Assigned;
+        if assigned && !std::ptr::eq(other, job) {
+            return Some(Warning {
+                key: format!("jobs.{}.io.directory", job.entry),
+                message: format!(
+                    "jobs \"{}\" and \"{}\" share the directory \"{}\", but each rank's part of a file is on its own \
+                     server: what one writes is not where the other reads",
+                    other.name,
+                    job.name,
+                    job.directory()
+                ),
+                expected: "a layout that goes by the file: hash, random, round-robin or striped".into(),
+            });
+        }
+    }
+    None
+}
+
+/// Ranks that use each server.
+#[derive(Default)]
+struct Users {
+    ranks: u64,
+    of_server: BTreeMap<u32, u64>,
+    /// Whether a layout says where files are, and not only who asks.
+    by_file: bool,
+    /// Whether some ranks were left out.
+    sampled: bool,
+}
+
+fn skew(scenario: &Scenario, servers: usize) -> Option<Warning> {
+    let mut users = Users::default();
+    for (job, place) in scenario.resolved.jobs.iter().zip(&scenario.placement.jobs) {
+        let layout = scenario.resolved.layout_of_files(job, servers as u32);
+        users.add(job, &place.servers, layout);
+    }
+    let (used, servers) = (users.of_server.len(), servers as u64);
+    let (&server, &most) = users
+        .of_server
+        .iter()
+        .max_by_key(|&(server, count)| (*count, std::cmp::Reverse(*server)))?;
+    // A rank may use several.
+    let even = users.of_server.values().sum::<u64>() as f64 / servers as f64;
+    if (most as f64) < SKEW * even.max(1.0) {
+        return None;
+    }
+    let (key, expected) = match users.by_file {
+        true => ("storage.layout", "files on more servers: striped, or a file per rank"),
+        false => (
+            "storage.assignment",
+            "ranks on more groups, another assignment, or a layout that goes by the file",
+        ),
+    };
+    let looked_at = if users.sampled { " that were looked at" } else { "" };
+    Some(Warning {
+        key: key.into(),
+        message: format!(
+            "{} ranks{looked_at} use {used} of {servers} storage servers: {most} of them server {server}, where an even \
+             share is {even:.1}",
+            users.ranks
+        ),
+        expected: expected.into(),
+    })
+}
+
+impl Users {
+    /// Adds the ranks of `job`, which has these servers of its own.
+    fn add(&mut self, job: &Job, home: &[u32], layout: FileLayout) {
+        if matches!(*job.workload, Workload::Synthetic(_)) {
+            return;
+        }
+        let Ok(Some(program)) = job.program() else { return };
+        let ranks = *job.ranks;
+        let step = ranks.div_ceil(RANKS).max(1);
+        // One of each `step`, not always the same: files may repeat with a period.
+        let sampled = (0..ranks).step_by(step as usize).map(|first| {
+            let offset = (mix64(first.into()) % u64::from(step)) as u32;
+            (first + offset).min(ranks - 1)
+        });
+        let found = sampled.map(|rank| servers_of(program.as_ref(), rank, home, layout));
+        let found: Vec<BTreeSet<u32>> = found.filter(|servers| !servers.is_empty()).collect();
+        if found.is_empty() {
+            return;
+        }
+        // Where everybody uses the server of its node, that is known of all.
+        if layout == FileLayout::Assigned && step > 1 {
+            self.ranks += home.len() as u64;
+            for &server in home {
+                *self.of_server.entry(server).or_default() += 1;
+            }
+            return;
+        }
+        self.by_file |= layout != FileLayout::Assigned;
+        self.sampled |= step > 1;
+        self.ranks += found.len() as u64;
+        for server in found.into_iter().flatten() {
+            *self.of_server.entry(server).or_default() += 1;
+        }
+    }
+}
+
+/// The servers that `rank` uses among its first operations.
+fn servers_of(program: &dyn Program, rank: u32, home: &[u32], layout: FileLayout) -> BTreeSet<u32> {
+    let mut servers = BTreeSet::new();
+    let (mut cursor, mut memory) = (Cursor::default(), vec![0; program.memory()]);
+    for _ in 0..OPERATIONS {
+        let mut seen = Seen {
+            memory: &mut memory,
+            now: None,
+            answer: 0,
+            failure: None,
+        };
+        let Some(op) = program.next_with(rank, &mut cursor, &mut seen) else {
+            break;
+        };
+        if let OpKind::Read { file, offset, bytes }
+        | OpKind::Write { file, offset, bytes }
+        | OpKind::Iread {
+            file, offset, bytes, ..
+        }
+        | OpKind::Iwrite {
+            file, offset, bytes, ..
+        } = op.kind
+        {
+            let own = home.get(rank as usize).copied().unwrap_or(0);
+            servers.extend(layout.parts(file, (offset, bytes), own).map(|part| part.server));
+        }
+    }
+    servers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario;
+
+    const MACHINE: &str =
+        "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 4\nglobal_ports_per_router = 2\n";
+
+    fn said(text: &str) -> Vec<Warning> {
+        let loaded = scenario::load(text, "s.toml", &[], None, "").unwrap_or_else(|error| panic!("{error}\n{text}"));
+        warnings(&loaded)
+    }
+
+    fn job(name: &str, ranks: u32, keys: &str) -> String {
+        let workload = "workload = { checkpoint = { total = \"1 MB\" } }";
+        format!("[[jobs]]\nname = \"{name}\"\nranks = {ranks}\n{keys}\n{workload}\n")
+    }
+
+    #[test]
+    fn mdtest_without_metadata_servers_is_told() {
+        let text = |metadata: &str| {
+            let storage = format!("[storage]\nnodes = {{ per_group = 2 }}\n{metadata}");
+            format!("{MACHINE}{storage}[[jobs]]\nname = \"m\"\nranks = 2\nworkload = {{ mdtest = \"-n 3\" }}\n")
+        };
+        let found = said(&text(""));
+        assert_eq!((found.len(), found[0].key.as_str()), (1, "jobs.0.workload"));
+        assert_eq!(found[0].expected, "a table [storage.metadata]");
+        assert_eq!(said(&text("metadata = {}\n")), []);
+    }
+
+    #[test]
+    fn servers_that_follow_from_the_shape_of_the_machine_are_told() {
+        let text = |storage: &str| format!("{MACHINE}{storage}{}", job("a", 4, "placement = \"random\""));
+        let found = said(&text("[storage]\n"));
+        assert_eq!(found[0].key, "storage.nodes");
+        assert_eq!(
+            found[0].message,
+            "not written: the first 2 nodes of each of 9 groups are storage servers, 18 in all, because the machine has \
+             that shape"
+        );
+        assert_eq!(said(&text("[storage]\nnodes = { per_group = 2 }\n")), []);
+    }
+
+    #[test]
+    fn ranks_that_crowd_on_few_servers_are_told() {
+        let text = |assignment: &str, ranks| {
+            let storage = format!("[storage]\nnodes = {{ per_group = 2 }}\nassignment = {assignment:?}\n");
+            format!("{MACHINE}{storage}{}", job("a", ranks, ""))
+        };
+        // Two groups of 14 compute nodes: the servers of two groups of nine.
+        let found = said(&text("by-group", 28));
+        assert_eq!((found.len(), found[0].key.as_str()), (1, "storage.assignment"));
+        assert_eq!(
+            found[0].message,
+            "28 ranks use 4 of 18 storage servers: 7 of them server 0, where an even share is 1.6"
+        );
+        assert_eq!(said(&text("round-robin", 28)), []);
+        assert_eq!(said(&text("by-group", 126)), []);
+        // Of more ranks than are looked at, too.
+        let many = "ranks_per_node = 10";
+        let text = text("by-group", 280).replace("ranks = 280", &format!("ranks = 280\n{many}"));
+        let found = said(&text);
+        assert!(
+            found[0].message.starts_with("280 ranks use 4 of 18 storage servers"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn servers_that_drain_to_few_of_the_next_tier_are_told() {
+        let text = |assignment: &str| {
+            let tier = format!(
+                "[[storage.tiers]]\nname = \"io\"\nnodes = {{ list = [1, 2, 3, 4, 5, 6] }}\ndevice = {{}}\nassignment = {assignment:?}\n"
+            );
+            format!(
+                "{MACHINE}[storage]\nnodes = {{ list = [0, 16, 32, 48, 64, 80, 96, 112, 128] }}\n{tier}{}",
+                job("a", 4, "placement = \"random\"")
+            )
+        };
+        let found = said(&text("by-group"));
+        let told = found.iter().find(|warning| warning.key == "storage.tiers.0.assignment");
+        assert_eq!(
+            told.map(|told| told.message.as_str()),
+            Some("9 servers drain to 1 of 6 of tier \"io\": 9 of them to one, where an even share is 1.5")
+        );
+        assert!(
+            said(&text("round-robin"))
+                .iter()
+                .all(|warning| warning.key != "storage.tiers.0.assignment")
+        );
+    }
+
+    #[test]
+    fn a_shared_file_on_one_server_is_told_and_a_file_per_rank_is_not() {
+        let text = |layout: &str, file: &str| {
+            let storage = format!("[storage]\nnodes = {{ per_group = 2 }}\nlayout = {layout}\n");
+            let job = job("a", 126, "").replace("total", &format!("file = {file:?}, total"));
+            format!("{MACHINE}{storage}{job}")
+        };
+        let found = said(&text("\"hash\"", "shared"));
+        assert_eq!((found.len(), found[0].key.as_str()), (1, "storage.layout"));
+        let told = "63 ranks that were looked at use 1 of 18 storage servers: 63 of them server";
+        assert!(found[0].message.starts_with(told), "{found:?}");
+        assert_eq!(said(&text("\"round-robin\"", "per-rank")), []);
+        assert_eq!(said(&text("\"hash\"", "per-rank")), []);
+        assert_eq!(said(&text("{ striped = { stripe = \"1 kB\" } }", "shared")), []);
+    }
+
+    #[test]
+    fn a_directory_that_jobs_share_wants_a_layout_that_goes_by_the_file() {
+        let text = |layout: &str| {
+            let storage =
+                format!("[storage]\nnodes = {{ per_group = 2 }}\nassignment = \"random\"\nlayout = {layout:?}\n");
+            let reader = job("b", 3, "io = { directory = \"a\" }");
+            format!("{MACHINE}{storage}{}{reader}", job("a", 3, ""))
+        };
+        let found = said(&text("assigned"));
+        assert_eq!((found.len(), found[0].key.as_str()), (1, "jobs.1.io.directory"));
+        assert!(
+            found[0]
+                .message
+                .starts_with("jobs \"a\" and \"b\" share the directory \"a\""),
+            "{found:?}"
+        );
+        let told = said(&text("round-robin"));
+        assert!(
+            told.iter().all(|warning| warning.key != "jobs.1.io.directory"),
+            "{told:?}"
+        );
+    }
+}

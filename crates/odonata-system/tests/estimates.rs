@@ -1,0 +1,181 @@
+//! What `check` says that a run will take, held against runs: events, and memory on the heap before the first of them.
+
+use odonata_system::scenario::{self, Scenario};
+use odonata_system::{Simulation, check};
+use peak_alloc::PeakAlloc;
+use std::sync::Mutex;
+use std::time::Duration;
+
+#[global_allocator]
+static HEAP: PeakAlloc = PeakAlloc;
+
+/// One run at a time: the heap is that of the process.
+static ALONE: Mutex<()> = Mutex::new(());
+
+const DRAGONFLY: &str = "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 2\n\
+                         global_ports_per_router = 2\n";
+
+fn load(name: &str, text: &str) -> Scenario {
+    scenario::load(text, "estimates.toml", &[], None, "").unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Asserts that two numbers are the same up to `factor`.
+#[allow(
+    clippy::print_stdout,
+    reason = "how far each is off, for whoever asks with --nocapture"
+)]
+fn assert_close(name: &str, what: &str, expected: f64, found: f64, factor: f64) {
+    let ratio = expected / found;
+    println!("{name:34} {what} {expected:10.3e} of {found:10.3e}: {ratio:.2}");
+    assert!(
+        ratio < factor && ratio > 1.0 / factor,
+        "{name}: {expected:.3e} {what} expected, {found:.3e} found"
+    );
+}
+
+/// A machine with pipelined routers of which a cycle is a nanosecond.
+fn pipelined(machine: &str, network: &str, job: &str) -> String {
+    format!(
+        "{machine}[network]\nrouter = \"pipelined\"\nclock = \"1 ns\"\n{network}[run]\nmessage_rows = 0\n[[jobs]]\n{job}\n"
+    )
+}
+
+#[test]
+fn events_of_pipelined_routers_are_those_of_flits_and_cycles() {
+    let torus = "[machine.torus]\ndims = [4, 4, 4]\n";
+    let uniform = |ranks: u32, load: f64, bytes: &str, messages: u32| {
+        format!("ranks = {ranks}\nworkload.uniform = {{ bytes = \"{bytes}\", load = {load}, messages = {messages} }}")
+    };
+    let cases = [
+        (
+            "large packets",
+            pipelined(DRAGONFLY, "", &uniform(72, 0.2, "4 KiB", 40)),
+        ),
+        (
+            "small messages",
+            pipelined(DRAGONFLY, "", &uniform(72, 0.1, "64 B", 400)),
+        ),
+        (
+            "next to nothing",
+            pipelined(DRAGONFLY, "", &uniform(72, 0.005, "1 KiB", 40)),
+        ),
+        ("full", pipelined(DRAGONFLY, "", &uniform(72, 0.9, "4 KiB", 40))),
+        ("torus", pipelined(torus, "", &uniform(64, 0.3, "2 KiB", 60))),
+        (
+            "wormhole, two steps a cycle",
+            pipelined(
+                torus,
+                "switching = \"wormhole\"\n[network.pipeline]\ninternal_speedup = 2.0\n",
+                &uniform(64, 0.2, "2 KiB", 60),
+            ),
+        ),
+        (
+            "long pipeline",
+            pipelined(
+                DRAGONFLY,
+                "[network.pipeline]\nrouting = 2\nvc_allocation = 2\nswitch_allocation = 2\n",
+                &uniform(72, 0.1, "512 B", 100),
+            ),
+        ),
+        (
+            "one flit a packet",
+            pipelined(
+                torus,
+                "packet = \"32 B\"\nflit = \"32 B\"\n",
+                "ranks = 64\nworkload.uniform = { bytes = \"32 B\", load = 0.2, messages = 800 }",
+            ),
+        ),
+        (
+            "stencil",
+            pipelined(
+                torus,
+                "",
+                "ranks = 64\nworkload.stencil = { dims = [4, 4, 4], iterations = 10, message = \"8 KiB\", compute = \"5 us\" }",
+            ),
+        ),
+        (
+            "a job on a corner of the machine",
+            pipelined(
+                "[machine.torus]\ndims = [8, 8, 8]\n",
+                "",
+                "ranks = 8\nworkload.uniform = { bytes = \"4 KiB\", load = 0.2, messages = 100 }",
+            ),
+        ),
+    ];
+    for (name, text) in cases {
+        let _alone = ALONE.lock().unwrap_or_else(|broken| broken.into_inner());
+        let expected = check(&load(name, &text)).unwrap().cost.unwrap().events;
+        let mut run = Simulation::new(load(name, &text)).unwrap();
+        while !run.advance(Duration::from_secs(60)).finished {}
+        let counted = run.finish(false).progress().events as f64;
+        assert_close(name, "events", expected, counted, 2.0);
+    }
+}
+
+#[test]
+fn what_a_run_takes_before_its_first_event_follows_from_sizes() {
+    let torus = "[machine.torus]\ndims = [16, 16, 16]\n";
+    let uniform = |machine: &str, ranks: u32, rest: &str| {
+        format!("{machine}{rest}[[jobs]]\nranks = {ranks}\nworkload.uniform = {{ load = 0.2, messages = 20 }}\n")
+    };
+    let many_jobs = "[[jobs]]\nranks = 2\ncount = 500\nworkload.stencil = { dims = [2], iterations = 1 }\n";
+    let cases = [
+        ("torus", uniform(torus, 4096, "")),
+        (
+            "output-queued",
+            uniform(torus, 4096, "[network]\nrouter = \"output-queued\"\n"),
+        ),
+        (
+            "fifos, ecn",
+            uniform(
+                torus,
+                4096,
+                "[network]\ninput_queues = \"fifo\"\n[network.congestion_control]\nkind = \"ecn\"\n",
+            ),
+        ),
+        ("blame", uniform(torus, 4096, "[run]\nblame = true\n")),
+        ("many channels", uniform(torus, 4096, "[network.routing]\nvcs = 16\n")),
+        (
+            "pipelined",
+            uniform(torus, 4096, "[network]\nrouter = \"pipelined\"\nclock = \"1 ns\"\n"),
+        ),
+        (
+            "parts",
+            uniform(torus, 4096, "[run]\nscheduler = \"conservative\"\nthreads = 2\n"),
+        ),
+        ("fat tree", uniform("[machine.fat-tree]\nk = 8\nn = 4\n", 4096, "")),
+        (
+            "published loads",
+            uniform(
+                "[machine.dragonfly]\ngroups = 33\nrouters_per_group = 8\nnodes_per_router = 4\nglobal_ports_per_router = 4\n",
+                1056,
+                "[network.routing]\nalgorithm = \"ugal\"\nknowledge = \"global\"\n",
+            ),
+        ),
+        (
+            "distances",
+            uniform(
+                "[machine.torus]\ndims = [16, 16, 8]\n",
+                2048,
+                "[network.routing]\nalgorithm = \"up-down\"\n",
+            ),
+        ),
+        (
+            "ranks",
+            format!(
+                "{DRAGONFLY}[[jobs]]\nranks = 72000\nranks_per_node = 1000\n\
+                 workload.stencil = {{ dims = [300, 240], iterations = 1 }}\n"
+            ),
+        ),
+        ("jobs", format!("[machine.torus]\ndims = [16, 16, 4]\n{many_jobs}")),
+    ];
+    for (name, text) in cases {
+        let _alone = ALONE.lock().unwrap_or_else(|broken| broken.into_inner());
+        let expected = check(&load(name, &text)).unwrap().memory.unwrap().idle_bytes;
+        let before = HEAP.current_usage();
+        let run = Simulation::new(load(name, &text)).unwrap();
+        let found = HEAP.current_usage() - before;
+        drop(run);
+        assert_close(name, "bytes", expected as f64, found as f64, 1.25);
+    }
+}

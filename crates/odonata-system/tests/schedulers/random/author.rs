@@ -1,0 +1,97 @@
+//! Who draws scenarios: the same seed, the same scenario.
+
+use super::super::{ALL, PARALLEL};
+use odonata_engine::Stream;
+use odonata_engine::random::Purpose;
+
+pub(super) struct Author {
+    stream: Stream,
+    /// Whether what is being drawn has tiers of servers.
+    pub(super) tiered: bool,
+}
+
+impl Author {
+    pub(super) fn new(seed: u64) -> Author {
+        Author {
+            stream: Stream::new(seed, 0, Purpose::Host),
+            tiered: false,
+        }
+    }
+
+    pub(super) fn below(&mut self, n: u32) -> u32 {
+        self.stream.below(n)
+    }
+
+    pub(super) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u32) as usize]
+    }
+
+    pub(super) fn chance(&mut self, percent: u32) -> bool {
+        self.below(100) < percent
+    }
+
+    /// A scenario; rounded times and sizes make events tie.
+    pub(super) fn scenario(&mut self) -> String {
+        let machine = self.machine();
+        let network = self.network(&machine);
+        let mut text = format!(
+            "seed = {}\n[run]\nblame = {}\nmessage_rows = {}\n",
+            self.below(1_000),
+            !network.pipelined && self.chance(70),
+            self.one_of(&["0", "5", "60", "100000"])
+        );
+        if self.chance(30) {
+            text += "series_interval = \"7 us\"\n";
+        }
+        if self.chance(15) {
+            text += "time_limit = \"23 us\"\n";
+        }
+        let faults = self.faults(&machine, &network);
+        text += &format!("{faults}{}{}", machine.table, network.tables);
+        if self.chance(50) {
+            text += &format!(
+                "[mpi]\neager_threshold = \"{} B\"\n",
+                self.one_of(&["0", "1024", "4096"])
+            );
+        }
+        text += &self.storage_and_jobs(&machine, &network);
+        // Drawn aside: the scenarios of all seeds stay as they are but for that.
+        Author(self.0).analytic(text)
+    }
+
+    /// Some scenarios have a network without packets, where nothing asks for any.
+    fn analytic(&mut self, text: String) -> String {
+        let packets = ["congestion_control", "traffic_classes"]
+            .iter()
+            .any(|key| text.contains(key));
+        if packets || !self.chance(15) {
+            return text;
+        }
+        let latency = self.one_of(&["1419 ps", "200 ns", "3 us"]);
+        let gap = self.one_of(&["0 ns", "70 ns"]);
+        let model = format!("{{ latency = {latency:?}, gap = {gap:?}, gap_per_byte = \"0.11 ns/B\" }}");
+        text.replacen(
+            "[network]\n",
+            &format!("[network]\nfidelity = \"analytic\"\nanalytic = {model}\n"),
+            1,
+        )
+    }
+
+    /// How to run it.
+    pub(super) fn schedule(&mut self) -> [String; 3] {
+        [
+            format!("run.scheduler={:?}", self.one_of(&ALL)),
+            format!("run.threads={}", self.one_of(&[1, 1, 2, 3])),
+            format!("run.parts={}", 2 + self.below(5)),
+        ]
+    }
+
+    /// How to run it on several threads.
+    pub(super) fn threads(&mut self) -> [String; 3] {
+        [
+            format!("run.scheduler={:?}", self.one_of(&PARALLEL)),
+            format!("run.threads={}", 2 + self.below(2)),
+            format!("run.parts={}", 2 + self.below(5)),
+        ]
+    }
+}

@@ -1,0 +1,445 @@
+//! Tiers of storage servers in scenarios: how fast a tier drains, whose blocks they are, that no byte is lost, and what is refused.
+
+use std::time::Duration;
+
+use odonata_system::results::{Rows, TierRow};
+use odonata_system::{Outcome, Results, Simulation, scenario};
+
+/// 24 nodes: buffers on nodes 0 and 8, I/O nodes on 16 and 20.
+const MACHINE: &str = r#"
+[machine.dragonfly]
+groups = 3
+routers_per_group = 4
+nodes_per_router = 2
+global_ports_per_router = 1
+"#;
+
+const CHAIN: &str = r#"
+[storage]
+nodes = { list = [0, 8] }
+device = { capacity = "10 GB", rate = { write = "50 GB/s", read = "50 GB/s", overhead = "0 s", seek = "0 s" } }
+[[storage.tiers]]
+name = "io"
+nodes = { list = [16, 20] }
+[storage.file_system]
+object_servers = 4
+bandwidth = "10 GB/s"
+link = "10 GB/s"
+latency = "10 us"
+"#;
+
+const SAVER: &str = r#"
+[[jobs]]
+name = "saver"
+ranks = 8
+placement = "random"
+workload = { checkpoint = { iterations = 1, total = "64 MB", interval = "1 ms" } }
+"#;
+
+fn load(text: &str, overrides: &[&str]) -> Result<scenario::Scenario, scenario::InputError> {
+    let overrides: Vec<String> = overrides.iter().map(|&one| one.into()).collect();
+    scenario::load(&format!("{MACHINE}{text}"), "tiers.toml", &overrides, None, ".")
+}
+
+fn finish(text: &str, overrides: &[&str]) -> Results {
+    let scenario = load(text, overrides).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut simulation = Simulation::new(scenario).unwrap();
+    while !simulation.advance(Duration::from_secs(60)).finished {}
+    simulation.finish(false)
+}
+
+fn run(text: &str, overrides: &[&str]) -> Rows {
+    let results = finish(text, overrides);
+    assert_eq!(
+        *results.outcome(),
+        Outcome::Completed,
+        "{}",
+        results.run_json()["detail"]
+    );
+    let rows = results.rows().clone();
+    conserved(&rows);
+    rows
+}
+
+/// Every byte that a tier has got is in one place, and what it has sent, the next one has got.
+fn conserved(rows: &Rows) {
+    for row in &rows.tiers {
+        let places = [
+            row.overwritten_bytes,
+            row.alone_bytes,
+            row.leaving_bytes,
+            row.clean_bytes,
+            row.below_bytes,
+        ];
+        let got = row.received_bytes + row.input_bytes;
+        assert_eq!(got, places.iter().sum::<u64>(), "{row:?}");
+        let next = |other: &&TierRow| other.level == row.level + 1 && other.job == row.job;
+        let below = rows.tiers.iter().find(next).map_or(0, |below| below.received_bytes);
+        assert_eq!(row.sent_bytes, below, "{row:?}");
+    }
+}
+
+fn tier<'a>(rows: &'a Rows, name: &str) -> &'a TierRow {
+    rows.tiers
+        .iter()
+        .find(|row| row.tier == name)
+        .unwrap_or_else(|| panic!("no tier {name}: {:?}", rows.tiers))
+}
+
+/// A buffer drains at the least of what its device reads, its interface injects, the I/O node's link and the object servers take,
+/// whichever it is: B bytes in B / rate, and the ways of the first and the last blocks.
+#[test]
+fn a_tier_drains_at_the_least_rate_of_the_chain() {
+    let one = [
+        "storage.nodes.list=[0]",
+        "storage.tiers.0.nodes.list=[16]",
+        "storage.file_system.object_servers=2",
+        "storage.policy.blocks_in_flight=16",
+    ];
+    let cases: [(&[&str], f64); 5] = [
+        (&["storage.device.rate.read=\"500 MB/s\""], 0.5e9),
+        (&["nic.rates.storage=\"400 MB/s\""], 0.4e9),
+        (&["storage.file_system.link=\"300 MB/s\""], 0.3e9),
+        // Two object servers.
+        (&["storage.file_system.bandwidth=\"100 MB/s\""], 0.2e9),
+        (
+            &[
+                "storage.file_system.bandwidth=\"100 MB/s\"",
+                "storage.file_system.object_servers=1",
+            ],
+            0.1e9,
+        ),
+    ];
+    for (case, rate) in cases {
+        let rows = run(&format!("{CHAIN}{SAVER}"), &[&one[..], case].concat());
+        let first = tier(&rows, "storage");
+        let (bytes, time) = (first.sent_bytes as f64, first.last_safe_s - first.first_left_s);
+        assert_eq!(first.sent_bytes, 64_000_000);
+        let ratio = time * rate / bytes;
+        assert!((0.99..1.06).contains(&ratio), "{case:?}: {ratio}");
+    }
+}
+
+/// The data are on the way to the I/O node once, and behind it no more: the saver's bytes cross the network to the buffers and
+/// from there to the I/O nodes.
+#[test]
+fn what_drains_crosses_the_network_on_the_account_of_its_job() {
+    let other = "[[jobs]]\nname = \"other\"\nranks = 4\nworkload = { halo = { dims = [2, 2], message = \"1 kB\" } }\n";
+    let other = other.replace("halo =", "stencil =");
+    let rows = run(&format!("{CHAIN}{SAVER}{other}"), &[]);
+    assert!(rows.tiers.iter().all(|row| row.job == "saver"), "{:?}", rows.tiers);
+    let names: Vec<&str> = rows.tiers.iter().map(|row| row.tier.as_str()).collect();
+    assert_eq!(names, ["storage", "io", "file-system"]);
+    for row in &rows.tiers {
+        assert_eq!(row.received_bytes, 64_000_000, "{row:?}");
+    }
+    assert_eq!(tier(&rows, "storage").below_bytes, 64_000_000);
+    assert_eq!(tier(&rows, "file-system").alone_bytes, 64_000_000);
+    let servers = |name| -> Vec<_> { rows.servers.iter().filter(|server| server.tier == name).collect() };
+    assert_eq!(
+        ["storage", "io", "file-system"].map(|name| servers(name).len()),
+        [2, 2, 4]
+    );
+    let stored: u64 = servers("file-system").iter().map(|server| server.bytes_written).sum();
+    assert_eq!(stored, 64_000_000);
+    // I/O nodes have no devices.
+    assert!(rows.devices.iter().all(|device| device.name != "none"));
+    let job = rows.jobs.iter().find(|job| job.job == "saver").unwrap();
+    assert_eq!(job.bytes_written, 64_000_000);
+}
+
+/// With a buffer on every compute node, writes are over before a packet has left; then all of it goes to the I/O nodes.
+#[test]
+fn node_local_buffers_are_reached_without_the_network() {
+    let whole = run(
+        &format!("{CHAIN}{SAVER}"),
+        &[
+            "storage.architecture=\"node-local\"",
+            "storage.policy.drain=\"job-end\"",
+        ],
+    );
+    let saver = &whole.jobs[0];
+    let first = tier(&whole, "storage");
+    // The job has ended before the first block leaves.
+    assert!(first.first_left_s >= saver.start_s + saver.elapsed_s, "{first:?}");
+    assert_eq!(first.sent_bytes, 64_000_000);
+    let used: Vec<_> = whole
+        .servers
+        .iter()
+        .filter(|server| server.tier == "storage" && server.bytes_written > 0)
+        .collect();
+    assert_eq!(used.len(), 8);
+    // The nodes of the shared buffers stay empty, so that jobs are placed alike.
+    let shared = run(&format!("{CHAIN}{SAVER}"), &[]);
+    let nodes = |rows: &Rows| rows.ranks.iter().map(|rank| rank.node).collect::<Vec<_>>();
+    assert_eq!(nodes(&whole), nodes(&shared));
+    // 8 MB at 50 GB/s on each of eight nodes, and their own memory: far sooner than two shared buffers over the network.
+    assert!(
+        saver.io_s < 0.5 * shared.jobs[0].io_s,
+        "{} {}",
+        saver.io_s,
+        shared.jobs[0].io_s
+    );
+}
+
+#[test]
+fn storage_side_buffers_are_those_of_the_io_nodes() {
+    let devices = "storage.tiers.0.device={ capacity = \"1 GB\", rate = { write = \"1 GB/s\" } }";
+    let rows = run(
+        &format!("{CHAIN}{SAVER}"),
+        &["storage.architecture=\"storage-side\"", devices],
+    );
+    let names: Vec<&str> = rows.tiers.iter().map(|row| row.tier.as_str()).collect();
+    assert_eq!(names, ["storage", "file-system"]);
+    let nodes: Vec<u64> = rows
+        .servers
+        .iter()
+        .filter(|server| server.tier == "storage")
+        .map(|server| server.node)
+        .collect();
+    assert_eq!(nodes, [16, 20]);
+}
+
+/// What was drained and is not kept comes back from the file system; what is kept is read where it is.
+#[test]
+fn a_restart_reads_from_where_its_checkpoint_is() {
+    let reader = r#"
+[[jobs]]
+name = "reader"
+ranks = 8
+start_after = "saver"
+start = "1 s"
+workload = { cosmoflow = { iterations = 1, elements = 1000, sample = "1 MB", compute = "1 ms" } }
+"#;
+    let shared = format!("{CHAIN}{SAVER}{reader}");
+    let fetched = |keep: &str, read: &str| {
+        let rows = run(&shared, &[keep, read]);
+        let row = rows
+            .tiers
+            .iter()
+            .find(|row| row.tier == "storage" && row.job == "reader");
+        row.map_or((0, 0), |row| (row.fetched_bytes, row.kept_bytes))
+    };
+    let (all, kept) = fetched("storage.policy.keep=false", "storage.policy.read=\"pass\"");
+    assert!(all > 0 && kept == 0);
+    let (_, kept) = fetched("storage.policy.keep=true", "storage.policy.read=\"cache\"");
+    assert!(kept > 0);
+}
+
+/// The I/O nodes have 1 MB each and nothing below.
+#[test]
+fn a_full_tier_without_a_way_down_is_named() {
+    let chain = CHAIN.split("[storage.file_system]").next().unwrap();
+    let device = "storage.tiers.0.device={ capacity = \"2 MB\" }";
+    let results = finish(&format!("{chain}{SAVER}"), &[device]);
+    assert_eq!(*results.outcome(), Outcome::StorageFull);
+    let detail = results.run_json()["detail"].to_string();
+    assert!(
+        detail.contains("is full and has no drain: server 0 has 1000000 bytes of saver for it"),
+        "{detail}"
+    );
+}
+
+/// The job starts when its 64 MB are in the buffers, which takes what the slowest part of the chain takes; then it reads them at
+/// the rate of the devices. At its end, what it has written goes down though the policy keeps it.
+#[test]
+fn a_job_stages_in_before_it_starts_and_out_when_it_has_ended() {
+    let reader = "[[jobs]]\nname = \"reader\"\nranks = 8\nplacement = \"random\"\nio = { stage_in = [{ bytes = \"64 MB\" }], stage_out = true }\n\
+                  workload = [{ ior = \"-r -t 1000000 -b 8000000\" }, { checkpoint = { iterations = 1, total = \"16 MB\", interval = \"0 s\" } }]\n";
+    let slow = "storage.file_system.bandwidth=\"50 MB/s\"";
+    let keeps = [
+        "storage.policy.drain=\"above-watermark\"",
+        "storage.policy.watermark=\"10 GB\"",
+        slow,
+    ];
+    let striped = "storage.layout={ striped = { stripe = \"1 MB\" } }";
+    let rows = run(&format!("{CHAIN}{reader}"), &[&keeps[..], &[striped]].concat());
+    let stage = &rows.stages[0];
+    assert_eq!(
+        (stage.asked_bytes, stage.brought_bytes, stage.left_bytes),
+        (64_000_000, 64_000_000, 0)
+    );
+    // Four object servers of 50 MB/s.
+    let took = stage.in_end_s - stage.in_begin_s;
+    assert!((0.32..0.36).contains(&took), "{took}");
+    let job = &rows.jobs[0];
+    assert!(job.start_s >= stage.in_end_s, "{} < {}", job.start_s, stage.in_end_s);
+    let first = tier(&rows, "storage");
+    assert_eq!((first.fetched_bytes, first.hit_bytes), (64_000_000, 64_000_000));
+    assert_eq!((stage.out_bytes, first.sent_bytes), (16_000_000, 16_000_000));
+    let out = stage.out_end_s - stage.out_begin_s;
+    assert!((0.08..0.1).contains(&out), "{out}");
+    // Waits at the object servers have a place of their own.
+    assert!(
+        rows.blame
+            .iter()
+            .any(|row| row.place == "file-system" && row.waited_s > 0.0)
+    );
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_its_key() {
+    let refused = |overrides: &[&str]| {
+        let error = load(&format!("{CHAIN}{SAVER}"), overrides)
+            .err()
+            .unwrap_or_else(|| panic!("{overrides:?} was taken"));
+        (error.key, error.expected)
+    };
+    let cases: [(&[&str], &str, &str); 16] = [
+        (
+            &["storage.policy.read_ahead=\"1 MB\""],
+            "storage.policy.read_ahead",
+            "read = \"cache\"",
+        ),
+        (
+            &["jobs.0.io={ stage_wait = false }"],
+            "jobs.0.io.stage_wait",
+            "stage_in",
+        ),
+        (
+            &["jobs.0.io={ stage_in = [{ bytes = \"0 B\" }] }"],
+            "jobs.0.io.stage_in.0.bytes",
+            "at least 1 B",
+        ),
+        (
+            &[
+                "jobs.0.io={ stage_in = [{ bytes = \"1 MB\" }] }",
+                "storage.manager.unwritten=\"error\"",
+            ],
+            "jobs.0.io.stage_in",
+            "storage.manager.unwritten = \"exists-below\"",
+        ),
+        (
+            &["storage.drain.bandwidth=\"1 GB/s\""],
+            "storage.drain",
+            "policy says when servers drain to the tier below",
+        ),
+        (
+            &["storage.policy.blocks_in_flight=0"],
+            "storage.policy.blocks_in_flight",
+            "1 to 4096",
+        ),
+        (
+            &["storage.policy.watermark=\"1 GB\""],
+            "storage.policy.watermark",
+            "drain = \"above-watermark\"",
+        ),
+        (
+            &[
+                "storage.policy.drain=\"above-watermark\"",
+                "storage.policy.watermark=\"11 GB\"",
+            ],
+            "storage.policy.watermark",
+            "at most the capacity of a server, 10 GB",
+        ),
+        (
+            &["storage.manager.object_per_file=false"],
+            "storage.manager.object_per_file",
+            "true",
+        ),
+        (
+            &["storage.tiers.0.nodes.list=[8]"],
+            "storage.tiers.0.nodes",
+            "nodes of their own",
+        ),
+        (
+            &["storage.tiers.0.nodes={ class = \"compute\" }"],
+            "storage.tiers.0.nodes.class",
+            "service",
+        ),
+        (
+            &["storage.nodes={ class = \"service\" }"],
+            "storage.nodes.class",
+            "machine.service_routers",
+        ),
+        (
+            &["storage.tiers.0.policy.keep=true"],
+            "storage.tiers.0.policy",
+            "a device",
+        ),
+        (
+            &["storage.file_system.object_servers=0"],
+            "storage.file_system.object_servers",
+            "1 to 65536",
+        ),
+        (
+            &["storage.file_system.layout=\"assigned\""],
+            "storage.file_system.layout",
+            "hash, random, round-robin or striped",
+        ),
+        (
+            &["storage.tiers.0.assignment={ list = [0] }"],
+            "storage.tiers.0.assignment",
+            "by-group, nearest, random or round-robin",
+        ),
+    ];
+    for (overrides, key, expected) in cases {
+        assert_eq!(
+            refused(overrides),
+            (key.to_owned(), expected.to_owned()),
+            "{overrides:?}"
+        );
+    }
+    let alone = |text: &str| {
+        let error = load(&format!("{text}{SAVER}"), &[])
+            .err()
+            .unwrap_or_else(|| panic!("{text} was taken"));
+        (error.key, error.expected)
+    };
+    let storage = "[storage]\nnodes = { list = [0] }\n";
+    let refuse = |rest: &str, key: &str, expected: &str| {
+        assert_eq!(
+            alone(&format!("{storage}{rest}")),
+            (key.to_owned(), expected.to_owned()),
+            "{rest}"
+        );
+    };
+    refuse(
+        "policy = { keep = true }\n",
+        "storage.policy",
+        "storage.tiers or storage.file_system",
+    );
+    refuse(
+        "architecture = \"storage-side\"\n",
+        "storage.architecture",
+        "storage.tiers",
+    );
+    refuse(
+        "[[storage.tiers]]\nnodes = { list = [5] }\n",
+        "storage.tiers.0",
+        "a device, a tier below, or storage.file_system",
+    );
+}
+
+/// Two I/O nodes with links of 10 GB/s in front of one object server of 10 GB/s: that is what the chain drains at.
+#[test]
+fn a_check_says_at_what_rate_tiers_drain_and_what_bounds_them() {
+    let scenario = load(
+        &format!("{CHAIN}{SAVER}"),
+        &[
+            "storage.file_system.object_servers=1",
+            "storage.file_system.bandwidth=\"3 GB/s\"",
+        ],
+    );
+    let report = odonata_system::check(&scenario.unwrap()).unwrap();
+    let found: Vec<_> = (report.tiers.iter())
+        .map(|tier| {
+            (
+                tier.name.as_str(),
+                tier.servers,
+                tier.nodes,
+                tier.capacity,
+                tier.drain_rate,
+                tier.bound,
+            )
+        })
+        .collect();
+    let expected = [
+        ("storage", 2, 2, Some(20_000_000_000), Some(3e9), Some("next-tier")),
+        ("io", 2, 2, None, Some(3e9), Some("object-servers")),
+        ("file-system", 1, 1, None, None, None),
+    ];
+    assert_eq!(found, expected);
+    let drain = report.tiers[0].drain_s.unwrap();
+    assert!((drain - 64e6 / 3e9).abs() < 0.02 * drain, "{drain}");
+}

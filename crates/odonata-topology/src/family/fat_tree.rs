@@ -1,0 +1,612 @@
+//! Fat trees: extended generalised fat trees and k-ary n-trees.
+//!
+//! S. Öhring, M. Ibel, S. Das, M. Kumar, "On generalized fat trees", IPPS 1995: XGFT(h; m_1 … m_h; w_1 … w_h) has nodes
+//! at level 0 and routers at levels 1 to h; what is at level l has w_(l+1) parents, a router of level l has m_l children.
+//! Parallel cables p_l between a child and a parent: E. Zahavi, "D-Mod-K routing providing non-blocking traffic for
+//! shift permutations on real life fat trees", Technion CCIT report 776, 2010 (PGFT). Here a node has one port, so
+//! w_1 = p_1 = 1. Tapering is fewer parents or parallel cables than children.
+//!
+//! The k-ary n-tree (F. Petrini, M. Vanneschi, "k-ary n-trees: high performance networks for massively parallel
+//! architectures", IPPS 1997) is XGFT(n; k … k; 1, k … k): n levels of k^(n-1) routers; those of the top level have only
+//! k down ports.
+//!
+//! With M_l = m_1 ⋯ m_l and W_l = w_1 ⋯ w_l, level l has Π_(j>l) m_j subtrees of M_l nodes each with W_l routers on top:
+//! router (l, t, u) is top `u` of subtree `t`. Its parents are the routers (l+1, t / m_(l+1), u + W_l d), d < w_(l+1).
+//! From there every node is reached downwards by exactly one sequence of routers, so a path is determined by the choices
+//! on the way up.
+//!
+//! Routers are numbered pod by pod, a pod being one of the m_h subtrees below the top level; in a pod level by level from
+//! the leaves, in a level by subtree, then `u`; the top level comes last. Ports of a router: first its children's (nodes
+//! of a leaf) in ascending order, then its parents' by `d`, parallel cables together. Cables between levels 1 and 2 are
+//! local, those above global.
+
+use odonata_units::{Filled, Number, Problem, within};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::settings::{self, ReadFile, Size};
+use super::{FamilyGraph, FamilySettings, WorstCase};
+use crate::sizes::{self, cable};
+use crate::{Fault, LinkClass, Topology};
+use std::ops::Range;
+
+const MOST_LEVELS: usize = 16;
+
+/// A fat tree: of routers with `radix` ports, by `levels` and `oversubscription` (a folded Clos network); a k-ary n-tree (`k` and `n`;
+/// F. Petrini, M. Vanneschi, IPPS 1997); or an extended generalised fat tree XGFT(h; m_1, ..., m_h; w_1, ..., w_h) (`down` and `up`; S. Öhring et al., IPPS 1995), with
+/// parallel cables where `parallel` says so (E. Zahavi, 2010). Nodes are level 0; the pods of
+/// the top level are its groups.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "FatTree")]
+pub struct Settings {
+    /// Ports of a router, all of which are used: below the top half of them go down, at the top all. Required, with `levels`, or `k` and `n`, or
+    /// `down` and `up`. Without oversubscription there are 2 (radix / 2)^levels nodes; M. Al-Fares, A. Loukissas, A. Vahdat, SIGCOMM 2008, for
+    /// three levels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 2), extend("default" = null))]
+    pub radix: Option<u32>,
+    /// Levels of routers with `radix` ports. Required with `radix`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1), extend("default" = null))]
+    pub levels: Option<u32>,
+    /// With `radix`: nodes of a leaf router to its cables up, e.g. 3 for 3:1; the levels above are not oversubscribed. Whole numbers of
+    /// ports must come of it. Default: 1, full bisection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = null))]
+    pub oversubscription: Option<f64>,
+    /// Children of a router of a k-ary n-tree, and parents of one below the top: k^n nodes. Required, with `n`, or one of the other
+    /// two ways.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1), extend("default" = null))]
+    pub k: Option<u32>,
+    /// Levels of routers of a k-ary n-tree. Required with `k`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1), extend("default" = null))]
+    pub n: Option<u32>,
+    /// m: children of a router of each level, from the lowest: the first number is nodes per leaf router.
+    /// Required without `k` and `n`.
+    pub down: Filled<Vec<u32>>,
+    /// w: parents of a member of each level below, from the nodes up, e.g. [1, 4, 4]. Nodes have one parent. Required
+    /// with `down`.
+    pub up: Filled<Vec<u32>>,
+    /// Parallel cables between a member of each level below and a parent, from the nodes up; those of nodes are 1.
+    /// Default: 1 everywhere.
+    pub parallel: Filled<Vec<u32>>,
+}
+
+impl Settings {
+    /// A tree by its radix, or a k-ary n-tree, as the extended generalised fat tree that it is.
+    fn general(&mut self) -> Result<(), Problem> {
+        let by_radix = (self.radix, self.levels);
+        match (by_radix, (self.k, self.n), (self.down.given(), self.up.given())) {
+            ((Some(radix), Some(levels)), (None, None), (None, None)) => {
+                let levels = within("levels", levels, 1, MOST_LEVELS as u32)?;
+                let FatTreeShape { down, up, .. } =
+                    by_radix_shape(radix, levels, self.oversubscription.unwrap_or(1.0))?;
+                (self.radix, self.levels, self.oversubscription) = (None, None, None);
+                (self.down, self.up) = (down.into(), up.into());
+                Ok(())
+            }
+            ((None, None), (Some(k), Some(n)), (None, None)) if self.oversubscription.is_none() => {
+                let k = settings::size("k", k, 1)?;
+                let n = within("n", n, 1, MOST_LEVELS as u32)?;
+                let FatTreeShape { down, up, .. } = FatTreeShape::k_ary(k, n);
+                (self.k, self.n) = (None, None);
+                (self.down, self.up) = (down.into(), up.into());
+                Ok(())
+            }
+            ((None, None), (None, None), (Some(_), Some(_))) if self.oversubscription.is_none() => Ok(()),
+            _ => {
+                let keys = [
+                    ("radix", self.radix.is_some()),
+                    ("levels", self.levels.is_some()),
+                    ("oversubscription", self.oversubscription.is_some()),
+                    ("k", self.k.is_some()),
+                    ("n", self.n.is_some()),
+                    ("down", !self.down.is_empty()),
+                    ("up", !self.up.is_empty()),
+                ];
+                let there: Vec<&str> = keys.iter().filter(|(_, there)| *there).map(|(key, _)| *key).collect();
+                let problem = match there.len() {
+                    0 => "the sizes are missing".into(),
+                    _ => format!("the sizes are not defined by {}", there.join(", ")),
+                };
+                Err(settings::whole(problem, "radix and levels, or k and n, or down and up"))
+            }
+        }
+    }
+
+    fn shape(&self) -> FatTreeShape {
+        FatTreeShape {
+            down: self.down.to_vec(),
+            up: self.up.to_vec(),
+            parallel: self.parallel.to_vec(),
+        }
+    }
+}
+
+/// The folded Clos network of routers with `radix` ports on `levels` levels, whose leaf routers have `oversubscription` nodes for
+/// each cable up: XGFT(h; d, r/2, ..., r/2, r; 1, u, r/2, ..., r/2) with d + u = r, d / u the oversubscription.
+fn by_radix_shape(radix: u32, levels: u32, oversubscription: f64) -> Result<FatTreeShape, Problem> {
+    let radix = settings::size("radix", radix, 2)?;
+    let ratio = Number(oversubscription);
+    if !(oversubscription > 0.0 && oversubscription.is_finite()) {
+        return Err(Problem::new(
+            "oversubscription",
+            format!("{ratio} nodes for each cable up"),
+            "above 0",
+        ));
+    }
+    if levels == 1 {
+        if oversubscription != 1.0 {
+            let problem = format!("{ratio} nodes for each cable up of one level, which has none");
+            return Err(Problem::new("oversubscription", problem, "levels = 2 or more"));
+        }
+        return Ok(FatTreeShape {
+            down: vec![radix],
+            up: vec![1],
+            parallel: vec![1],
+        });
+    }
+    if levels > 2 && radix % 2 == 1 {
+        let problem = format!("{radix} ports, of which half go down on the levels between leaves and top");
+        return Err(Problem::new("radix", problem, "an even number"));
+    }
+    let up = f64::from(radix) / (1.0 + oversubscription);
+    if (up - up.round()).abs() > 1e-6 || up.round() < 1.0 || up.round() >= f64::from(radix) {
+        let problem = format!("{ratio} nodes for each cable up do not divide {radix} ports into whole numbers");
+        let possible = (1..radix).filter(|up| radix % up == 0).map(|up| radix / up - 1);
+        let possible: Vec<String> = possible
+            .filter(|ratio| *ratio > 0)
+            .map(|ratio| ratio.to_string())
+            .collect();
+        let expected = match possible.is_empty() {
+            true => "another radix".into(),
+            false => format!(
+                "one of {}, or nodes / cables up that make {radix} ports",
+                possible.join(", ")
+            ),
+        };
+        return Err(Problem::new("oversubscription", problem, expected));
+    }
+    let (up, half, between) = (up.round() as u32, radix / 2, levels as usize - 2);
+    let mut shape = FatTreeShape {
+        down: vec![radix - up],
+        up: vec![1, up],
+        parallel: vec![1; levels as usize],
+    };
+    shape.down.extend(vec![half; between]);
+    shape.down.push(radix);
+    shape.up.extend(vec![half; between]);
+    Ok(shape)
+}
+
+impl FamilySettings for Settings {
+    type Graph = FatTree;
+
+    const EXAMPLES: &'static [&'static str] = &[
+        "k = 3\nn = 3",
+        "radix = 4\nlevels = 3",
+        "down = [4, 3, 2]\nup = [1, 2, 2]\nparallel = [1, 2, 1]",
+    ];
+
+    const ALTERNATIVES: &'static [&'static [&'static str]] =
+        &[&["radix", "levels", "oversubscription"], &["k", "n"], &["down", "up"]];
+
+    fn resolve(&mut self, _: ReadFile<'_>) -> Result<Size, Problem> {
+        self.general()?;
+        let levels = self.down.len();
+        if levels == 0 || levels > MOST_LEVELS {
+            let problem = format!("{levels} levels");
+            return Err(Problem::new("down", problem, format!("1 to {MOST_LEVELS} numbers")));
+        }
+        self.parallel.fill(vec![1; levels]);
+        for (name, list) in [("up", &self.up), ("parallel", &self.parallel)] {
+            if list.len() != levels {
+                let problem = format!("{} numbers for {levels} levels", list.len());
+                return Err(Problem::new(name, problem, format!("{levels} numbers, as in down")));
+            }
+        }
+        for (name, list) in [("down", &self.down), ("up", &self.up), ("parallel", &self.parallel)] {
+            settings::sizes(name, list)?;
+        }
+        for (name, list, of) in [("up.0", &self.up, "parents"), ("parallel.0", &self.parallel, "cables")] {
+            if list[0] != 1 {
+                let problem = format!("a node with {} {of}", list[0]);
+                return Err(Problem::new(name, problem, "1: a node has one link"));
+            }
+        }
+        let (routers, ports) = self.shape().sizes();
+        settings::all_ports(routers, ports)
+    }
+
+    fn build(&self) -> Result<FatTree, String> {
+        FatTree::new(self.shape())
+    }
+
+    fn smaller(&self, _: bool) -> Option<(Self, String)> {
+        let most = if self.down.len() > 3 { 2 } else { 4 };
+        let cut =
+            |list: &[u32]| -> Filled<Vec<u32>> { list.iter().map(|&count| count.min(most)).collect::<Vec<_>>().into() };
+        let small = Settings {
+            down: cut(&self.down),
+            up: cut(&self.up),
+            parallel: cut(&self.parallel),
+            ..Settings::default()
+        };
+        Some((small, format!("fat tree with at most {most} children and parents")))
+    }
+
+    fn worst_case(&self) -> WorstCase {
+        let below = self.down[..self.down.len() - 1].iter();
+        let nodes = below.fold(1u32, |product, &children| product.saturating_mul(children));
+        WorstCase::NextSubtree { nodes }
+    }
+}
+
+/// The sizes of a fat tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FatTreeShape {
+    /// Children of a router of each level from the leaves up: m_1 (nodes per leaf router), …, m_h; 1 to 16 levels.
+    pub down: Vec<u32>,
+    /// Parents: w_1 of a node, which is 1, then w_l of a router of level l - 1.
+    pub up: Vec<u32>,
+    /// Parallel cables between a router of each level and a child: p_1 = 1, …, p_h.
+    pub parallel: Vec<u32>,
+}
+
+impl FatTreeShape {
+    /// The k-ary n-tree: `arity` children and parents, `levels` levels of routers.
+    pub fn k_ary(arity: u32, levels: u32) -> Self {
+        let levels = levels.min(MOST_LEVELS as u32 + 1) as usize;
+        let mut up = vec![arity; levels];
+        up.iter_mut().take(1).for_each(|parents| *parents = 1);
+        FatTreeShape {
+            down: vec![arity; levels],
+            up,
+            parallel: vec![1; levels],
+        }
+    }
+
+    /// Routers of each level and ports of each of them, from the leaves up; largest numbers where they are too large. The
+    /// three lists must have one length.
+    fn levels(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let (m, w, p) = (&self.down, &self.up, &self.parallel);
+        let above = |level: usize| match level < m.len() {
+            true => sizes::product([w[level], p[level]]),
+            false => 0,
+        };
+        (1..=m.len()).map(move |level| {
+            let routers = sizes::product(m[level..].iter().chain(&w[..level]).copied());
+            let ports = sizes::product([m[level - 1], p[level - 1]]).saturating_add(above(level));
+            (routers, ports)
+        })
+    }
+
+    /// Routers and ports of the whole tree; largest numbers where they are too large. The three lists must have one
+    /// length.
+    pub fn sizes(&self) -> (u64, u64) {
+        self.levels().fold((0, 0), |(routers, ports), (more, each)| {
+            let more_ports = more.saturating_mul(each);
+            (
+                u64::saturating_add(routers, more),
+                u64::saturating_add(ports, more_ports),
+            )
+        })
+    }
+}
+
+/// Where a router is in the tree.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// 1 for leaves.
+    level: u32,
+    /// The first of the routers on top of the same subtree.
+    first: u32,
+    /// First up port, and the number of parents.
+    up: u32,
+    parents: u32,
+}
+
+/// What is known about a leaf router at a level: the way down to it.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    /// The first of the routers on top of the subtree that it is in.
+    first: u32,
+    /// Which child of the next higher level that subtree is.
+    child: u32,
+}
+
+/// A fat tree.
+#[derive(Clone, Debug)]
+pub struct FatTree {
+    shape: FatTreeShape,
+    topology: Topology,
+    places: Vec<Place>,
+    /// `levels` ways to each leaf router.
+    ways: Vec<Way>,
+    /// The leaf router's place in `ways`; only of leaves.
+    leaf_number: Vec<u32>,
+    /// W_l by level, from W_0 = 1.
+    tops: Vec<u32>,
+}
+
+impl FatTree {
+    /// Builds a fat tree.
+    ///
+    /// # Errors
+    /// A text saying which size is impossible and what the bound is.
+    pub fn new(shape: FatTreeShape) -> Result<Self, String> {
+        let levels = shape.down.len();
+        if levels == 0 || levels > MOST_LEVELS {
+            return Err(format!("{levels} levels of routers: 1 to {MOST_LEVELS} are possible"));
+        }
+        if shape.up.len() != levels || shape.parallel.len() != levels {
+            return Err(format!(
+                "{levels} levels of routers have children, {} parents, {} parallel cables",
+                shape.up.len(),
+                shape.parallel.len()
+            ));
+        }
+        if [&shape.down, &shape.up, &shape.parallel]
+            .iter()
+            .any(|sizes| sizes.contains(&0))
+        {
+            return Err("every level of a fat tree has at least one child, parent and cable".into());
+        }
+        if shape.up[0] != 1 || shape.parallel[0] != 1 {
+            return Err(format!(
+                "a node has {} parents with {} cables each: it has one port",
+                shape.up[0], shape.parallel[0]
+            ));
+        }
+        let (m, w, p) = (&shape.down, &shape.up, &shape.parallel);
+        for (routers, ports) in shape.levels() {
+            sizes::check(routers, ports)?;
+        }
+        let (_, all_ports) = shape.sizes();
+        sizes::check_ports(all_ports)?;
+
+        let tops: Vec<u32> = (0..=levels).map(|level| w[..level].iter().product()).collect();
+        let pods = m[levels - 1];
+        // First router of each level in its pod; the top level is behind all pods.
+        let subtrees_in_pod = |level: usize| m[level..levels - 1].iter().product::<u32>();
+        let mut offset = vec![0; levels];
+        let mut pod = 0;
+        for level in 1..levels {
+            offset[level] = pod;
+            pod += subtrees_in_pod(level) * tops[level];
+        }
+        let pod = if levels == 1 { 0 } else { pod };
+        let first_of = |level: usize, subtree: u32| {
+            if level == levels {
+                return pods * pod;
+            }
+            let in_pod = subtrees_in_pod(level);
+            subtree / in_pod * pod + offset[level] + subtree % in_pod * tops[level]
+        };
+        let routers = pods * pod + tops[levels];
+
+        let nowhere = Place {
+            level: 0,
+            first: 0,
+            up: 0,
+            parents: 0,
+        };
+        let mut places = vec![nowhere; routers as usize];
+        let mut ports = vec![0; routers as usize];
+        let mut list = Vec::new();
+        for (level, &tops_here) in tops.iter().enumerate().skip(1) {
+            let subtrees: u32 = m[level..].iter().product();
+            let down = m[level - 1] * p[level - 1];
+            // Parents, cables to each, and siblings below them.
+            let (parents, lanes, siblings) = if level < levels {
+                (w[level], p[level], m[level])
+            } else {
+                (0, 0, 1)
+            };
+            let class = if level == 1 {
+                LinkClass::Local
+            } else {
+                LinkClass::Global
+            };
+            for subtree in 0..subtrees {
+                let first = first_of(level, subtree);
+                for u in 0..tops_here {
+                    let router = first + u;
+                    ports[router as usize] = down + parents * lanes;
+                    let place = &mut places[router as usize];
+                    (place.level, place.first, place.parents) = (level as u32, first, parents);
+                    for d in 0..parents {
+                        let parent = first_of(level + 1, subtree / siblings) + u + tops_here * d;
+                        for lane in 0..lanes {
+                            let here = (router, down + d * lanes + lane);
+                            let there = (parent, subtree % siblings * lanes + lane);
+                            list.push(cable(here, there, class));
+                        }
+                    }
+                }
+            }
+        }
+        let mut nodes = Vec::new();
+        let mut ways = Vec::new();
+        let mut leaf_number = vec![u32::MAX; routers as usize];
+        for leaf in 0..m[1..].iter().product() {
+            let router = first_of(1, leaf);
+            leaf_number[router as usize] = leaf;
+            nodes.extend((0..m[0]).map(|node| (router, node)));
+            let mut subtree = leaf;
+            for level in 1..=levels {
+                // The top level has no siblings.
+                let siblings = m.get(level).copied().unwrap_or(1);
+                let (first, child) = (first_of(level, subtree), subtree % siblings);
+                ways.push(Way { first, child });
+                subtree /= siblings;
+            }
+        }
+        let blocks: Vec<u32> = if levels == 1 {
+            vec![0, routers]
+        } else {
+            (0..=pods).map(|index| index * pod).chain([routers]).collect()
+        };
+        let topology = Topology::new(&ports, &nodes, &list)?.with_blocks(blocks)?;
+        for (router, place) in (0..).zip(&mut places) {
+            let level = place.level as usize;
+            place.up = topology.first_port(router) + m[level - 1] * p[level - 1];
+        }
+        Ok(FatTree {
+            shape,
+            topology,
+            places,
+            ways,
+            leaf_number,
+            tops,
+        })
+    }
+
+    /// The graph. Its blocks are the pods, and the top level.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The sizes it was built from.
+    pub fn shape(&self) -> &FatTreeShape {
+        &self.shape
+    }
+
+    /// Whether every packet finds a way up and down whatever it chose before: no two routers of a level have lost so
+    /// many parents together that none might be left in common.
+    ///
+    /// # Errors
+    /// A text naming what is missing.
+    pub fn check_ways(&self) -> Result<(), String> {
+        let mut worst = vec![(0, 0); self.shape.down.len() + 1];
+        for router in 0..self.topology.routers() {
+            let place = self.places[router as usize];
+            let lost = (0..place.parents)
+                .filter(|&d| self.topology.live(self.up_ports(router, d)) == 0)
+                .count() as u32;
+            let (most, second) = &mut worst[place.level as usize];
+            if lost > *most {
+                (*most, *second) = (lost, *most);
+            } else {
+                *second = lost.max(*second);
+            }
+        }
+        for (level, &parents) in self.shape.up.iter().enumerate().skip(1) {
+            let (most, second) = worst[level];
+            if most > 0 && most + second >= parents {
+                return Err(format!(
+                    "routers of level {level} lost all cables to {most} and {second} of their {parents} parents: \
+                     two of them may have none in common"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Number of levels of routers.
+    #[inline]
+    pub fn levels(&self) -> u32 {
+        self.shape.down.len() as u32
+    }
+
+    /// The level of `router`: 1 for those with nodes.
+    #[inline]
+    pub fn level(&self, router: u32) -> u32 {
+        self.places[router as usize].level
+    }
+
+    /// Number of parents of `router`.
+    #[inline]
+    pub fn parents(&self, router: u32) -> u32 {
+        self.places[router as usize].parents
+    }
+
+    /// Routers on top of one subtree of `level`: W_l.
+    #[inline]
+    pub fn tops(&self, level: u32) -> u32 {
+        self.tops[level as usize]
+    }
+
+    /// The number of the leaf router `router`, from 0.
+    #[inline]
+    pub fn leaf_number(&self, router: u32) -> u32 {
+        self.leaf_number[router as usize]
+    }
+
+    #[inline]
+    fn way(&self, leaf: u32, level: u32) -> Way {
+        self.ways[self.leaf_number[leaf as usize] as usize * self.shape.down.len() + level as usize - 1]
+    }
+
+    /// Whether the leaf router `leaf` is below `router`, or is it.
+    #[inline]
+    pub fn is_above(&self, router: u32, leaf: u32) -> bool {
+        let place = self.places[router as usize];
+        self.way(leaf, place.level).first == place.first
+    }
+
+    /// The ports of `router`, of level 2 or higher, towards its child on the way to the leaf router `leaf` below it:
+    /// parallel cables, some of which may have [failed](Topology::live).
+    #[inline]
+    pub fn down_ports(&self, router: u32, leaf: u32) -> Range<u32> {
+        let level = self.places[router as usize].level;
+        let parallel = self.shape.parallel[level as usize - 1];
+        let first = self.topology.first_port(router) + self.way(leaf, level - 1).child * parallel;
+        first..first + parallel
+    }
+
+    /// The ports of `router` towards its parent `d`: parallel cables, some of which may have
+    /// [failed](Topology::live).
+    #[inline]
+    pub fn up_ports(&self, router: u32, d: u32) -> Range<u32> {
+        let place = self.places[router as usize];
+        let parallel = self.shape.parallel.get(place.level as usize).copied().unwrap_or(0);
+        let first = place.up + d * parallel;
+        first..first + parallel
+    }
+
+    /// Whether a packet for a node of the leaf router `leaf` may go up from `router` to its parent `d`: it gets there,
+    /// and on the way down it gets from the parent above `leaf` that this choice leads to, to the router of `router`'s
+    /// level that is above `leaf`.
+    #[inline]
+    pub fn is_way_up(&self, router: u32, d: u32, leaf: u32) -> bool {
+        if self.topology.failed().is_empty() {
+            return true;
+        }
+        let place = self.places[router as usize];
+        let mirror = self.way(leaf, place.level).first + (router - place.first);
+        self.topology.live(self.up_ports(router, d)) > 0 && self.topology.live(self.up_ports(mirror, d)) > 0
+    }
+}
+
+impl FamilyGraph for FatTree {
+    fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
+        self.topology.impair(faults)
+    }
+
+    /// Cables between one half of the pods, and the top level: the bisection if all nodes of a half send to the other.
+    /// For a k-ary n-tree half the number of nodes.
+    fn bisection(&self) -> Option<u64> {
+        let levels = self.shape.down.len();
+        if levels == 1 {
+            return Some(0);
+        }
+        let pods = u64::from(self.shape.down[levels - 1] / 2);
+        let of_a_pod = sizes::product([
+            self.tops[levels - 1],
+            self.shape.up[levels - 1],
+            self.shape.parallel[levels - 1],
+        ]);
+        Some(pods * of_a_pod)
+    }
+}
+
+#[cfg(test)]
+mod tests;

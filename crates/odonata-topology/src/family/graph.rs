@@ -1,0 +1,111 @@
+//! Any graph, from a file: the settings; [`GraphFile`] reads it.
+
+use std::sync::Arc;
+
+use odonata_units::{Filled, Problem};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::settings::{self, ReadFile, Size};
+use super::{FamilyGraph, FamilySettings};
+use crate::{Fault, GraphFile, LinkClass, Topology};
+
+/// Any graph, from a file: GraphML, or a list of edges with lines such as "r0 r1 cables=2 class=global" for a cable and
+/// "router r0 nodes=4" for a router. `odonata describe --export` writes the former.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Graph")]
+pub struct Settings {
+    /// The file that lists routers, nodes and cables; relative to the scenario's folder. Required.
+    pub file: Filled<String>,
+    /// Nodes of each router that the file gives none.
+    pub nodes_per_router: u32,
+    /// Resolved: its text; with the path alone nobody could say later which graph it was.
+    #[serde(skip)]
+    pub text: Arc<str>,
+    /// Resolved: a hash of the text (FNV-1a, 64 bits), which tells graphs apart.
+    #[serde(skip_deserializing)]
+    #[schemars(skip)]
+    pub hash: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            file: Filled::EMPTY,
+            nodes_per_router: 1,
+            text: "".into(),
+            hash: String::new(),
+        }
+    }
+}
+
+impl FamilySettings for Settings {
+    type Graph = GraphFile;
+
+    /// None: they are files.
+    const EXAMPLES: &'static [&'static str] = &[];
+
+    fn resolve(&mut self, read: ReadFile<'_>) -> Result<Size, Problem> {
+        let Some(file) = self.file.given() else {
+            return Err(Problem::new("file", "the key is missing", "the path of a file"));
+        };
+        settings::size("nodes_per_router", self.nodes_per_router, 0)?;
+        let (found, text) = read(file);
+        let text = text.map_err(|problem| Problem::new("file", problem, "a file with a graph").within(&found, None))?;
+        self.file = found.into();
+        self.hash = fnv(text.as_bytes());
+        self.text = text.into();
+        // Its reader counts routers and ports, and refuses too many.
+        Ok(Size { routers: 0, ports: 0 })
+    }
+
+    fn build(&self) -> Result<GraphFile, String> {
+        GraphFile::from_text(&self.text, self.nodes_per_router)
+    }
+
+    fn refusal(&self, problem: String) -> Problem {
+        // The reader begins with the line, where it knows one.
+        let line = problem.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
+        let line = line.and_then(|(number, rest)| Some((number.parse().ok()?, rest)));
+        let (line, problem) = match line {
+            Some((number, rest)) => (Some(number), rest),
+            None => (None, problem.as_str()),
+        };
+        let expected = "GraphML or a list of edges, as docs/networks.md has them";
+        Problem::new("file", problem, expected).within(self.file.as_str(), line)
+    }
+
+    fn smaller(&self, _: bool) -> Option<(Self, String)> {
+        None
+    }
+
+    fn link_classes() -> &'static [LinkClass] {
+        &LinkClass::ALL
+    }
+
+    fn drawn_in() -> Option<&'static str> {
+        Some("file")
+    }
+}
+
+impl FamilyGraph for GraphFile {
+    fn topology(&self) -> &Topology {
+        GraphFile::topology(self)
+    }
+
+    fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
+        GraphFile::impair(self, faults)
+    }
+
+    fn names(&self) -> &[String] {
+        GraphFile::names(self)
+    }
+}
+
+/// FNV-1a, 64 bits.
+fn fnv(bytes: &[u8]) -> String {
+    let start = 0xcbf2_9ce4_8422_2325_u64;
+    let mix = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    format!("{:016x}", bytes.iter().fold(start, mix))
+}

@@ -1,0 +1,410 @@
+//! HyperX and the flattened butterfly.
+//!
+//! J. Ahn, N. Binkert, A. Davis, M. McLaren, R. Schreiber, "HyperX: topology, routing, and packaging of efficient
+//! large-scale networks", SC 2009; J. Kim, W. Dally, D. Abts, "Flattened butterfly: a cost-efficient topology for
+//! high-radix networks", ISCA 2007 (all extents alike, one cable per pair). Routers form a grid of `L` dimensions; the
+//! `S_k` routers of a line of dimension `k` are all linked with each other, by `K_k` parallel cables per pair. The
+//! diameter is the number of dimensions of more than one router.
+//!
+//! The first dimension is the fastest; its cables are local, all others global. Ports of a router: its nodes, then for
+//! each dimension the other routers of its line in ascending order, parallel cables together.
+
+use odonata_units::{Filled, OneOrMany, Problem};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::settings::{self, ReadFile, Size};
+use super::smaller;
+use super::{FamilyGraph, FamilySettings, WorstCase};
+use crate::sizes::{self, cable};
+use crate::{Fault, LinkClass, Topology};
+use std::ops::Range;
+
+const MOST_DIMENSIONS: usize = 16;
+
+/// A HyperX (J. Ahn et al., SC 2009) of 1 to 16 dimensions; with the same number of routers along each it is a flattened
+/// butterfly (J. Kim et al., ISCA 2007). The cables of the first dimension are of class local, all others global.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "HyperX")]
+pub struct Settings {
+    /// Routers along each dimension, the first fastest, e.g. [8, 8]. Required, here or in the preset.
+    pub dims: Filled<Vec<u32>>,
+    /// Parallel cables between two routers of a line: a number, or a list of one for each dimension. Default: 1.
+    #[serde(skip_serializing_if = "OneOrMany::is_one")]
+    pub cables: OneOrMany<u32>,
+    /// Nodes per router: compute nodes and storage servers together.
+    #[schemars(range(min = 1))]
+    pub nodes_per_router: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            dims: Filled::EMPTY,
+            cables: OneOrMany::One(1),
+            nodes_per_router: 1,
+        }
+    }
+}
+
+impl FamilySettings for Settings {
+    type Graph = HyperX;
+
+    const EXAMPLES: &'static [&'static str] = &["dims = [3, 4]\ncables = [1, 2]\nnodes_per_router = 3"];
+
+    fn resolve(&mut self, _: ReadFile<'_>) -> Result<Size, Problem> {
+        let dims = settings::extents("dims", &self.dims)?;
+        let nodes = settings::size("nodes_per_router", self.nodes_per_router, 1)?;
+        let cables = match &self.cables {
+            OneOrMany::One(count) => vec![settings::size("cables", *count, 1)?; dims.len()],
+            OneOrMany::Many(list) => {
+                if list.len() != dims.len() {
+                    let problem = format!("{} numbers for {} dimensions", list.len(), dims.len());
+                    let expected = format!("a number, or {} numbers", dims.len());
+                    return Err(Problem::new("cables", problem, expected));
+                }
+                settings::sizes("cables", list)?;
+                list.clone()
+            }
+        };
+        let others = dims.iter().zip(&cables);
+        let ports: u64 = others.map(|(&k, &count)| u64::from(k - 1) * u64::from(count)).sum();
+        let size = settings::ports(sizes::product(dims.iter().copied()), u64::from(nodes) + ports)?;
+        self.cables = OneOrMany::Many(cables);
+        Ok(size)
+    }
+
+    fn build(&self) -> Result<HyperX, String> {
+        HyperX::new(HyperXShape {
+            extents: self.dims.to_vec(),
+            cables: self.cables.list().to_vec(),
+            nodes: self.nodes_per_router,
+        })
+    }
+
+    fn smaller(&self, few: bool) -> Option<(Self, String)> {
+        let (kept, dims) = smaller::grid(&self.dims, few);
+        let cables = self.cables.list();
+        let text = format!("HyperX of {} routers", smaller::shown(&dims));
+        let small = Settings {
+            dims: dims.into(),
+            cables: OneOrMany::Many(kept.iter().map(|&dimension| cables[dimension].min(2)).collect()),
+            ..*self
+        };
+        Some((small, text))
+    }
+
+    fn worst_case(&self) -> WorstCase {
+        WorstCase::NextInLine {
+            extents: self.dims.to_vec(),
+            nodes_per_router: self.nodes_per_router,
+        }
+    }
+}
+
+/// The sizes of a HyperX.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HyperXShape {
+    /// Routers in each dimension, the first the fastest; 1 to 16 dimensions.
+    pub extents: Vec<u32>,
+    /// Parallel cables per pair of routers of a line, for each dimension.
+    pub cables: Vec<u32>,
+    /// Nodes per router.
+    pub nodes: u32,
+}
+
+/// A HyperX.
+#[derive(Clone, Debug)]
+pub struct HyperX {
+    shape: HyperXShape,
+    topology: Topology,
+    /// Coordinates of each router, `dimensions` for each.
+    coordinates: Vec<u32>,
+    /// For each dimension, its first port among the ports of a router.
+    first: Vec<u32>,
+    /// For each dimension, what one step of its coordinate adds to a router's number.
+    strides: Vec<u32>,
+}
+
+impl HyperX {
+    /// Builds a HyperX.
+    ///
+    /// # Errors
+    /// A text saying which size is impossible and what the bound is.
+    pub fn new(shape: HyperXShape) -> Result<Self, String> {
+        let dimensions = shape.extents.len();
+        if dimensions == 0 || dimensions > MOST_DIMENSIONS {
+            return Err(format!("{dimensions} dimensions: 1 to {MOST_DIMENSIONS} are possible"));
+        }
+        if shape.cables.len() != dimensions {
+            return Err(format!(
+                "{dimensions} dimensions have parallel cables given for {}",
+                shape.cables.len()
+            ));
+        }
+        if shape.extents.contains(&0) || shape.cables.contains(&0) || shape.nodes == 0 {
+            return Err(
+                "a HyperX needs at least one router and one cable per pair in every dimension, and one node per router"
+                    .into(),
+            );
+        }
+        let routers = sizes::product(shape.extents.iter().copied());
+        let mut ports = u64::from(shape.nodes);
+        let mut first = Vec::with_capacity(dimensions);
+        for (&extent, &parallel) in shape.extents.iter().zip(&shape.cables) {
+            first.push(ports as u32);
+            ports = ports.saturating_add(sizes::product([extent - 1, parallel]));
+        }
+        sizes::check(routers, ports)?;
+        let (routers, ports) = (routers as u32, ports as u32);
+
+        let mut coordinates = Vec::with_capacity(routers as usize * dimensions);
+        let mut strides = vec![1; dimensions];
+        for dimension in 1..dimensions {
+            strides[dimension] = strides[dimension - 1] * shape.extents[dimension - 1];
+        }
+        let mut nodes = Vec::with_capacity((routers * shape.nodes) as usize);
+        let mut list = Vec::new();
+        for router in 0..routers {
+            nodes.extend((0..shape.nodes).map(|node| (router, node)));
+            for (dimension, &extent) in shape.extents.iter().enumerate() {
+                let here = router / strides[dimension] % extent;
+                coordinates.push(here);
+                let class = if dimension == 0 {
+                    LinkClass::Local
+                } else {
+                    LinkClass::Global
+                };
+                for to in here + 1..extent {
+                    let other = router + (to - here) * strides[dimension];
+                    for lane in 0..shape.cables[dimension] {
+                        let a = first[dimension] + (to - 1) * shape.cables[dimension] + lane;
+                        let b = first[dimension] + here * shape.cables[dimension] + lane;
+                        list.push(cable((router, a), (other, b), class));
+                    }
+                }
+            }
+        }
+        let slices = shape
+            .extents
+            .iter()
+            .rev()
+            .find(|&&extent| extent > 1)
+            .copied()
+            .unwrap_or(1);
+        let topology = Topology::new(&vec![ports; routers as usize], &nodes, &list)?
+            .with_blocks((0..=slices).map(|slice| slice * (routers / slices)).collect())?;
+        Ok(HyperX {
+            shape,
+            topology,
+            coordinates,
+            first,
+            strides,
+        })
+    }
+
+    /// The graph. Its blocks are the slices of the slowest dimension.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The sizes it was built from.
+    pub fn shape(&self) -> &HyperXShape {
+        &self.shape
+    }
+
+    /// Whether of the parallel cables of every two routers of a line one is left.
+    ///
+    /// # Errors
+    /// A text naming the two routers without.
+    pub fn check_ways(&self) -> Result<(), String> {
+        let t = &self.topology;
+        for &(port, far) in t.failed() {
+            let (a, b) = (t.router_of_port(port), t.router_of_port(far));
+            let differs = |&dimension: &u32| self.coordinate(a, dimension) != self.coordinate(b, dimension);
+            let dimension = (0..self.dimensions()).find(differs).unwrap_or(0);
+            if t.live(self.ports(a, dimension, self.coordinate(b, dimension))) == 0 {
+                return Err(format!(
+                    "no cable is left between routers {a} and {b}: there is no other way by this routing"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Number of dimensions.
+    #[inline]
+    pub fn dimensions(&self) -> u32 {
+        self.first.len() as u32
+    }
+
+    /// Routers in `dimension`.
+    #[inline]
+    pub fn extent(&self, dimension: u32) -> u32 {
+        self.shape.extents[dimension as usize]
+    }
+
+    /// The place of `router` in `dimension`.
+    #[inline]
+    pub fn coordinate(&self, router: u32, dimension: u32) -> u32 {
+        self.coordinates[router as usize * self.first.len() + dimension as usize]
+    }
+
+    /// The places of `router` in all dimensions.
+    #[inline]
+    pub fn coordinates(&self, router: u32) -> &[u32] {
+        let at = router as usize * self.first.len();
+        &self.coordinates[at..at + self.first.len()]
+    }
+
+    /// The router that differs from `router` in that it is at `to` in `dimension`.
+    #[inline]
+    pub fn moved(&self, router: u32, dimension: u32, to: u32) -> u32 {
+        let stride = self.strides[dimension as usize];
+        router - self.coordinate(router, dimension) * stride + to * stride
+    }
+
+    /// The ports of `router` towards the router at another place `to` of `dimension`: parallel cables, some of which
+    /// may have [failed](Topology::live).
+    #[inline]
+    pub fn ports(&self, router: u32, dimension: u32, to: u32) -> Range<u32> {
+        let parallel = self.shape.cables[dimension as usize];
+        let rank = to - u32::from(to > self.coordinate(router, dimension));
+        let first = self.topology.first_port(router) + self.first[dimension as usize] + rank * parallel;
+        first..first + parallel
+    }
+}
+
+impl FamilyGraph for HyperX {
+    fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
+        self.topology.impair(faults)
+    }
+
+    /// Cables between the two halves of the dimension in which these are fewest: K_k floor(S_k/2) ceil(S_k/2) in each
+    /// of its lines (Ahn et al., section 3; exact for even extents).
+    fn bisection(&self) -> Option<u64> {
+        let routers = u64::from(self.topology.routers());
+        let cut = |(&extent, &parallel): (&u32, &u32)| {
+            let (half, rest) = (u64::from(extent / 2), u64::from(extent - extent / 2));
+            u64::from(parallel) * half * rest * (routers / u64::from(extent))
+        };
+        let dimensions = self.shape.extents.iter().zip(&self.shape.cables);
+        let cuts = dimensions.filter(|(extent, _)| **extent > 1).map(cut);
+        Some(cuts.min().unwrap_or(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Effect;
+
+    fn hyperx(extents: &[u32], cables: &[u32], nodes: u32) -> HyperX {
+        let (extents, cables) = (extents.to_vec(), cables.to_vec());
+        HyperX::new(HyperXShape { extents, cables, nodes }).unwrap()
+    }
+
+    fn all() -> Vec<HyperX> {
+        vec![
+            hyperx(&[4, 4], &[1, 1], 4),
+            hyperx(&[5], &[2], 1),
+            hyperx(&[3, 1, 4], &[1, 3, 2], 2),
+            hyperx(&[2, 2, 2, 2], &[1; 4], 1),
+            hyperx(&[1], &[1], 2),
+        ]
+    }
+
+    #[test]
+    fn cabling_is_a_perfect_matching_and_ports_lead_where_they_say() {
+        for x in all() {
+            let t = x.topology();
+            sizes::assert_perfect_matching(t);
+            for router in 0..t.routers() {
+                for dimension in 0..x.dimensions() {
+                    for to in (0..x.extent(dimension)).filter(|&to| to != x.coordinate(router, dimension)) {
+                        let other = x.moved(router, dimension, to);
+                        let mut expected = x.coordinates(router).to_vec();
+                        expected[dimension as usize] = to;
+                        assert_eq!(x.coordinates(other), expected);
+                        for port in x.ports(router, dimension, to) {
+                            assert_eq!(t.neighbour(port), Some(other));
+                            assert_eq!(t.class(port) == LinkClass::Local, dimension == 0);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Σ_k N (S_k - 1)/2 K_k cables, none of them free; the diameter is the number of dimensions that are there.
+    #[test]
+    fn counts_and_diameter_are_the_closed_forms() {
+        for x in all() {
+            let (t, s) = (x.topology(), x.shape());
+            let routers: u32 = s.extents.iter().product();
+            assert_eq!(
+                (t.routers(), t.nodes(), t.free_ports()),
+                (routers, routers * s.nodes, 0)
+            );
+            let ends: u32 = s
+                .extents
+                .iter()
+                .zip(&s.cables)
+                .map(|(&e, &k)| routers * (e - 1) * k)
+                .sum();
+            let [_, between_routers @ ..] = t.cables_by_class();
+            assert_eq!(between_routers.iter().sum::<u64>(), u64::from(ends / 2));
+            let dimensions = s.extents.iter().filter(|&&extent| extent > 1).count();
+            assert_eq!(t.diameter().routers as usize, dimensions);
+        }
+    }
+
+    /// 4 × 4 flattened butterfly: 4 lines of 2 · 2 cables. 2^4 hypercube: N / 2.
+    #[test]
+    fn the_bisection_is_that_of_the_narrowest_dimension() {
+        assert_eq!(hyperx(&[4, 4], &[1, 1], 1).bisection(), Some(16));
+        assert_eq!(hyperx(&[2, 2, 2, 2], &[1; 4], 1).bisection(), Some(8));
+        assert_eq!(hyperx(&[4, 4], &[3, 2], 1).bisection(), Some(32));
+        assert_eq!(hyperx(&[1], &[1], 1).bisection(), Some(0));
+    }
+
+    #[test]
+    fn one_of_parallel_cables_may_fail() {
+        let fail = |index| Fault {
+            routers: (0, 3),
+            index,
+            effect: Effect::Failed,
+        };
+        let mut x = hyperx(&[5], &[2], 1);
+        x.impair(&[fail(Some(0))]).unwrap();
+        assert_eq!(x.check_ways(), Ok(()));
+        let ports = x.ports(0, 0, 3);
+        assert_eq!(
+            (
+                x.topology().live(ports.clone()),
+                x.topology().nth_live(ports.clone(), 0)
+            ),
+            (1, ports.start + 1)
+        );
+        x.impair(&[fail(None)]).unwrap();
+        assert!(x.check_ways().unwrap_err().contains("routers 0 and 3"));
+    }
+
+    #[test]
+    fn impossible_sizes_are_refused_with_the_bound() {
+        let new = |extents: &[u32], cables: &[u32], nodes| {
+            let (extents, cables) = (extents.to_vec(), cables.to_vec());
+            HyperX::new(HyperXShape { extents, cables, nodes }).unwrap_err()
+        };
+        assert!(new(&[], &[], 1).contains("1 to 16"));
+        assert!(new(&[4, 4], &[1], 1).contains("given for 1"));
+        assert!(new(&[4, 0], &[1, 1], 1).contains("at least one"));
+        assert!(new(&[u32::MAX; 16], &[u32::MAX; 16], 1).contains("4096"));
+        assert!(new(&[1000, 1000, 1000], &[1; 3], 1).contains("2^28"));
+    }
+}

@@ -1,0 +1,356 @@
+//! Torus and mesh of any number of dimensions (k-ary n-cube; W. Dally, C. Seitz 1986; W. Dally, B. Towles, "Principles
+//! and Practices of Interconnection Networks", 2004, chapter 5).
+//!
+//! Routers form a grid; the first dimension is the fastest: router = x + k_x (y + k_y (z + …)). In a torus the last
+//! router of a line is connected with the first (*wrap-around*); a mesh lacks these cables. A torus has the diameter
+//! Σ floor(k/2), a mesh Σ (k - 1).
+//!
+//! Ports of a router: its nodes, then for each dimension of more than one router a plus and a minus port. The plus
+//! port leads to the minus port of the router with the next higher coordinate. In a torus dimension of two routers both
+//! cables exist; at the border of a mesh ports stay free. All cables are local.
+
+use odonata_units::{Filled, Problem};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::settings::{self, ReadFile, Size};
+use super::smaller;
+use super::{FamilyGraph, FamilySettings, WorstCase};
+use crate::sizes::{self, cable};
+use crate::{Fault, LinkClass, Topology};
+
+/// Most dimensions: 2^16 routers at least, if each has two routers.
+const MOST_DIMENSIONS: usize = 16;
+
+/// A torus or mesh of 1 to 16 dimensions (k-ary n-cube). All cables between routers are of class local; the planes of the
+/// slowest dimension are its groups.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Torus")]
+pub struct Settings {
+    /// Routers along each dimension, the first fastest, e.g. [8, 8, 8]. Required, here or in the preset.
+    pub dims: Filled<Vec<u32>>,
+    /// Nodes per router: compute nodes and storage servers together.
+    #[schemars(range(min = 1))]
+    pub nodes_per_router: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            dims: Filled::EMPTY,
+            nodes_per_router: 1,
+        }
+    }
+}
+
+impl Settings {
+    /// The grid, with closed lines or open ones.
+    pub(super) fn grid(&self, wrap: bool) -> Result<Torus, String> {
+        Torus::new(TorusShape {
+            extents: self.dims.to_vec(),
+            wrap,
+            nodes: self.nodes_per_router,
+        })
+    }
+
+    /// A smaller grid, and its routers in words.
+    pub(super) fn smaller_grid(&self, few: bool) -> (Settings, String) {
+        let (_, dims) = smaller::grid(&self.dims, few);
+        let text = format!("of {} routers", smaller::shown(&dims));
+        let small = Settings {
+            dims: dims.into(),
+            ..*self
+        };
+        (small, text)
+    }
+}
+
+impl FamilySettings for Settings {
+    type Graph = Torus;
+
+    const EXAMPLES: &'static [&'static str] = &["dims = [4, 3, 3]\nnodes_per_router = 1"];
+
+    fn resolve(&mut self, _: ReadFile<'_>) -> Result<Size, Problem> {
+        let dims = settings::extents("dims", &self.dims)?;
+        let nodes = settings::size("nodes_per_router", self.nodes_per_router, 1)?;
+        let ports = 2 * dims.iter().filter(|&&k| k > 1).count() as u64;
+        settings::ports(sizes::product(dims.iter().copied()), u64::from(nodes) + ports)
+    }
+
+    fn build(&self) -> Result<Torus, String> {
+        self.grid(true)
+    }
+
+    fn smaller(&self, few: bool) -> Option<(Self, String)> {
+        let (small, routers) = self.smaller_grid(few);
+        Some((small, format!("torus {routers}")))
+    }
+
+    fn link_classes() -> &'static [LinkClass] {
+        &LinkClass::ALL[..2]
+    }
+
+    fn worst_case(&self) -> WorstCase {
+        WorstCase::Tornado {
+            extents: self.dims.to_vec(),
+            nodes_per_router: self.nodes_per_router,
+        }
+    }
+}
+
+/// The sizes of a torus or mesh.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TorusShape {
+    /// Routers in each dimension, the first the fastest; 1 to 16 dimensions.
+    pub extents: Vec<u32>,
+    /// Whether lines are closed: a torus. If not, a mesh.
+    pub wrap: bool,
+    /// Nodes per router.
+    pub nodes: u32,
+}
+
+/// A torus or mesh.
+#[derive(Clone, Debug)]
+pub struct Torus {
+    shape: TorusShape,
+    topology: Topology,
+    /// Coordinates of each router, `dimensions` for each.
+    coordinates: Vec<u32>,
+    /// For each dimension, its plus port among the ports of a router.
+    plus: Vec<u32>,
+}
+
+impl Torus {
+    /// Builds a torus or mesh.
+    ///
+    /// # Errors
+    /// A text saying which size is impossible and what the bound is.
+    pub fn new(shape: TorusShape) -> Result<Self, String> {
+        let extents = &shape.extents;
+        if extents.is_empty() || extents.len() > MOST_DIMENSIONS {
+            return Err(format!(
+                "{} dimensions: 1 to {MOST_DIMENSIONS} are possible",
+                extents.len()
+            ));
+        }
+        if extents.contains(&0) || shape.nodes == 0 {
+            return Err("a torus needs at least one router in every dimension and one node per router".into());
+        }
+        let routers = sizes::product(extents.iter().copied());
+        let mut plus = Vec::with_capacity(extents.len());
+        let mut ports = u64::from(shape.nodes);
+        for &extent in extents {
+            plus.push(ports as u32);
+            ports += if extent > 1 { 2 } else { 0 };
+        }
+        sizes::check(routers, ports)?;
+        let (routers, ports) = (routers as u32, ports as u32);
+
+        let dimensions = extents.len();
+        let mut coordinates = Vec::with_capacity(routers as usize * dimensions);
+        let mut here = vec![0; dimensions];
+        let mut nodes = Vec::with_capacity((routers * shape.nodes) as usize);
+        let mut cables = Vec::with_capacity(routers as usize * dimensions);
+        for router in 0..routers {
+            nodes.extend((0..shape.nodes).map(|node| (router, node)));
+            coordinates.extend(&here);
+            let mut stride = 1;
+            for (dimension, &extent) in extents.iter().enumerate() {
+                let last = here[dimension] + 1 == extent;
+                if extent > 1 && (!last || shape.wrap) {
+                    let next = if last {
+                        router - (extent - 1) * stride
+                    } else {
+                        router + stride
+                    };
+                    let port = plus[dimension];
+                    cables.push(cable((router, port), (next, port + 1), LinkClass::Local));
+                }
+                stride *= extent;
+            }
+            for (coordinate, &extent) in here.iter_mut().zip(extents) {
+                *coordinate += 1;
+                if *coordinate < extent {
+                    break;
+                }
+                *coordinate = 0;
+            }
+        }
+        // Planes: the routers of one coordinate in the slowest dimension that has several.
+        let planes = extents.iter().rev().find(|&&extent| extent > 1).copied().unwrap_or(1);
+        let topology = Topology::new(&vec![ports; routers as usize], &nodes, &cables)?
+            .with_blocks((0..=planes).map(|plane| plane * (routers / planes)).collect())?;
+        Ok(Torus {
+            shape,
+            topology,
+            coordinates,
+            plus,
+        })
+    }
+
+    /// The graph. Its blocks are the planes of the slowest dimension.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The sizes it was built from.
+    pub fn shape(&self) -> &TorusShape {
+        &self.shape
+    }
+
+    /// Number of dimensions.
+    #[inline]
+    pub fn dimensions(&self) -> u32 {
+        self.plus.len() as u32
+    }
+
+    /// Routers in `dimension`.
+    #[inline]
+    pub fn extent(&self, dimension: u32) -> u32 {
+        self.shape.extents[dimension as usize]
+    }
+
+    /// The place of `router` in `dimension`.
+    #[inline]
+    pub fn coordinate(&self, router: u32, dimension: u32) -> u32 {
+        self.coordinates[router as usize * self.plus.len() + dimension as usize]
+    }
+
+    /// The places of `router` in all dimensions.
+    #[inline]
+    pub fn coordinates(&self, router: u32) -> &[u32] {
+        let at = router as usize * self.plus.len();
+        &self.coordinates[at..at + self.plus.len()]
+    }
+
+    /// The port of `router` in `dimension`, which has more than one router, towards the next higher coordinate
+    /// (`plus`) or the next lower one.
+    #[inline]
+    pub fn port(&self, router: u32, dimension: u32, plus: bool) -> u32 {
+        self.topology.first_port(router) + self.plus[dimension as usize] + u32::from(!plus)
+    }
+}
+
+impl FamilyGraph for Torus {
+    fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
+        self.topology.impair(faults)
+    }
+
+    /// Cables cut by a plane (in a torus by two) across the longest dimension: the bisection if that dimension is even
+    /// (W. Dally 1990); if it is odd, the halves differ by one plane of routers.
+    fn bisection(&self) -> Option<u64> {
+        let longest = self.shape.extents.iter().copied().max().unwrap_or(1);
+        if longest < 2 {
+            return Some(0);
+        }
+        let plane = u64::from(self.topology.routers() / longest);
+        Some(plane * if self.shape.wrap { 2 } else { 1 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Peer;
+
+    fn torus(extents: &[u32], wrap: bool, nodes: u32) -> Torus {
+        let extents = extents.to_vec();
+        Torus::new(TorusShape { extents, wrap, nodes }).unwrap()
+    }
+
+    const EXTENTS: [&[u32]; 8] = [
+        &[8, 8],
+        &[8, 8, 8],
+        &[5],
+        &[2, 2, 2],
+        &[4, 1, 3],
+        &[1],
+        &[3, 2, 4, 2],
+        &[8, 4, 4, 4, 2],
+    ];
+
+    #[test]
+    fn cabling_is_a_perfect_matching_and_ports_lead_to_neighbours() {
+        for extents in EXTENTS {
+            for wrap in [true, false] {
+                let torus = torus(extents, wrap, 2);
+                let t = torus.topology();
+                sizes::assert_perfect_matching(t);
+                for router in 0..t.routers() {
+                    for dimension in (0..torus.dimensions()).filter(|&d| torus.extent(d) > 1) {
+                        let k = torus.extent(dimension);
+                        let here = torus.coordinate(router, dimension);
+                        let border = !wrap && here == k - 1;
+                        match t.peer(torus.port(router, dimension, true)) {
+                            Peer::Router { router: next, port } => {
+                                assert!(!border);
+                                assert_eq!(torus.coordinate(next, dimension), (here + 1) % k);
+                                assert_eq!(port, torus.port(next, dimension, false));
+                                let others = (0..torus.dimensions()).filter(|&d| d != dimension);
+                                others.for_each(|d| assert_eq!(torus.coordinate(next, d), torus.coordinate(router, d)));
+                            }
+                            peer => assert!(border && peer == Peer::Free),
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Cables: N per dimension of a torus, N (k - 1)/k of a mesh. Diameters: Σ floor(k/2), Σ (k - 1).
+    #[test]
+    fn counts_and_diameters_are_the_closed_forms() {
+        for extents in EXTENTS {
+            let routers: u32 = extents.iter().product();
+            for wrap in [true, false] {
+                let torus = torus(extents, wrap, 3);
+                let t = torus.topology();
+                assert_eq!((t.routers(), t.nodes()), (routers, 3 * routers));
+                let of = |k: &u32| if wrap { routers } else { routers / k * (k - 1) };
+                let cables: u32 = extents.iter().filter(|&&k| k > 1).map(of).sum();
+                assert_eq!(t.cables_by_class()[LinkClass::Local as usize], u64::from(cables));
+                let far = |k: &u32| if wrap { k / 2 } else { k - 1 };
+                assert_eq!(t.diameter().routers, extents.iter().map(far).sum::<u32>());
+            }
+        }
+    }
+
+    /// id = x + 8 y.
+    #[test]
+    fn the_first_dimension_is_the_fastest() {
+        let torus = torus(&[8, 8], true, 1);
+        assert_eq!(torus.coordinates(19), [3, 2]);
+        assert_eq!(torus.topology().blocks(), [0, 8, 16, 24, 32, 40, 48, 56, 64]);
+        assert_eq!(torus.topology().neighbour(torus.port(7, 0, true)), Some(0));
+    }
+
+    #[test]
+    fn the_bisection_of_a_cube_is_two_planes() {
+        assert_eq!(torus(&[8, 8, 8], true, 1).bisection(), Some(2 * 64));
+        assert_eq!(torus(&[4, 8], false, 1).bisection(), Some(4));
+    }
+
+    #[test]
+    fn impossible_sizes_are_refused_with_the_bound() {
+        let new = |extents: &[u32], nodes| {
+            let extents = extents.to_vec();
+            Torus::new(TorusShape {
+                extents,
+                wrap: true,
+                nodes,
+            })
+            .unwrap_err()
+        };
+        assert!(new(&[], 1).contains("1 to 16"));
+        assert!(new(&[2; 17], 1).contains("1 to 16"));
+        assert!(new(&[4, 0], 1).contains("at least one"));
+        assert!(new(&[u32::MAX; 16], 1).contains("2^28"));
+        assert!(new(&[1 << 14, 1 << 14], 1).contains("2^28"));
+        assert!(new(&[2], u32::MAX).contains("4096"));
+    }
+}

@@ -1,0 +1,69 @@
+//! The formats that are known, and which of them is at a path.
+
+use std::fs;
+use std::path::Path;
+
+use odonata_workload::open_regular;
+
+use crate::unsupported;
+use crate::{FormatError, TraceFormat};
+
+/// Formats, in the order in which they are tried.
+#[derive(Clone, Copy)]
+pub struct Formats(pub &'static [&'static dyn TraceFormat]);
+
+impl Formats {
+    /// The format of what is at `path`.
+    ///
+    /// # Errors
+    /// There is nothing, or nothing of these formats: the text says what is there.
+    pub fn at(&self, path: &Path) -> Result<&'static dyn TraceFormat, FormatError> {
+        let found = self.0.iter().find(|format| format.detect(path));
+        found
+            .copied()
+            .ok_or_else(|| FormatError::about(path, what_is_at(path), self.files()))
+    }
+
+    /// What there may be at a path, in words.
+    pub fn files(&self) -> String {
+        let files: Vec<&str> = self.0.iter().map(|format| format.files()).collect();
+        files.join(", or ")
+    }
+}
+
+/// What is at `path`, of which no format is known, in words.
+fn what_is_at(path: &Path) -> String {
+    let described = || -> std::io::Result<String> {
+        let metadata = fs::metadata(path)?;
+        if !metadata.is_dir() {
+            // Where it is neither, the error says so.
+            open_regular(path)?;
+            if let Some(name) = unsupported::named(path) {
+                return Ok(name);
+            }
+            let ending = path.extension().map(|ending| ending.to_string_lossy());
+            let ending = ending.map_or("without an ending".into(), |ending| format!("ending in .{ending}"));
+            return Ok(format!("a file {ending} is of no format that is known"));
+        }
+        let (mut files, mut first, mut format) = (0, None, None);
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            format = format.or_else(|| unsupported::named(&entry.path()));
+            let name = entry.file_name().to_string_lossy().into_owned();
+            files += 1;
+            // The first by name: the order in which a folder is read is no one's.
+            first = Some(first.map_or(name.clone(), |other: String| other.min(name)));
+        }
+        if let Some(name) = format {
+            return Ok(format!("a folder with {name}"));
+        }
+        Ok(match (files, first) {
+            (1, Some(name)) => format!("a folder with {name} alone is of no format that is known"),
+            (files, Some(name)) => {
+                format!("a folder of {files} files, the first of them {name}, is of no format that is known")
+            }
+            (_, None) => "the folder is empty".into(),
+        })
+    };
+    described().unwrap_or_else(|cause| format!("cannot be read: {cause}"))
+}

@@ -1,0 +1,138 @@
+//! Which messages of a program find a receive: what only looks wrong is not reported, and long programs are checked in time.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use odonata_trace_format::{Cancellation, Severity};
+use odonata_workload::{Collective, Comm, Cursor, Op, OpKind, Program, Request, Source, Tag};
+
+/// Its findings, of a check that nobody ends.
+fn lint_program(program: &dyn Program) -> Vec<odonata_trace_format::Finding> {
+    odonata_trace_format::lint_program(program, &Cancellation::default())
+}
+
+/// The operations of every rank.
+#[derive(Debug)]
+struct Script(Vec<Vec<OpKind>>);
+
+impl Program for Script {
+    fn ranks(&self) -> u32 {
+        self.0.len() as u32
+    }
+    fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
+        let kind = self.0[rank as usize].get(cursor.op as usize).copied();
+        cursor.advance(|_| kind)
+    }
+    fn describe(&self) -> String {
+        "script".into()
+    }
+}
+
+fn send(tag: u32) -> OpKind {
+    OpKind::Send {
+        to: 0,
+        tag,
+        bytes: 8,
+        comm: Comm::WORLD,
+    }
+}
+
+fn recv(from: Source, tag: Tag) -> OpKind {
+    OpKind::Recv {
+        from,
+        tag,
+        bytes: 8,
+        comm: Comm::WORLD,
+    }
+}
+
+#[test]
+fn a_receive_of_any_tag_does_not_take_what_another_one_needs() {
+    let receives = vec![
+        recv(Source::Rank(1), Tag::Any),
+        recv(Source::Any, Tag::Is(5)),
+        recv(Source::Any, Tag::Any),
+        recv(Source::Rank(2), Tag::Is(6)),
+    ];
+    let program = Script(vec![receives, vec![send(5)], vec![send(6), send(5), send(5)]]);
+    assert_eq!(lint_program(&program), []);
+}
+
+#[test]
+fn what_gets_nothing_under_every_order_is_an_error() {
+    let receives = vec![
+        recv(Source::Rank(1), Tag::Any),
+        recv(Source::Any, Tag::Is(5)),
+        recv(Source::Any, Tag::Is(9)),
+    ];
+    let findings = lint_program(&Script(vec![receives, vec![send(5)], vec![send(5), send(7)]]));
+    let texts: Vec<&str> = findings.iter().map(|finding| finding.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "1 receives of rank 0 from anybody, tag 9, on communicator 0 get nothing",
+            "1 sends from rank 2 to rank 0, tag 7, on communicator 0 are not received"
+        ]
+    );
+    assert!(findings.iter().all(|finding| finding.severity == Severity::Error));
+}
+
+/// Linear in the receives: with every one held against every message this would be 10^10 steps.
+#[test]
+fn as_many_tags_as_messages_are_checked_in_time() {
+    let many = 100_000;
+    let receives = (0..many).map(|tag| recv(Source::Any, Tag::Is(tag))).collect();
+    let program = Script(vec![receives, (0..many).map(send).collect()]);
+    let start = std::time::Instant::now();
+    assert_eq!(lint_program(&program), []);
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+/// Two ranks of very many are in a barrier, and all that is asked is counted.
+#[derive(Debug)]
+struct Lonely(AtomicU64);
+
+impl Program for Lonely {
+    fn ranks(&self) -> u32 {
+        100_000
+    }
+    fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        let barrier = OpKind::Collective(Collective::Barrier { comm: Comm::WORLD });
+        let there = rank < 2 && cursor.op == 0;
+        cursor.advance(|_| there.then_some(barrier))
+    }
+    fn describe(&self) -> String {
+        "lonely".into()
+    }
+}
+
+#[test]
+fn what_is_not_shown_is_not_looked_up() {
+    let program = Lonely(AtomicU64::new(0));
+    let findings = lint_program(&program);
+    assert_eq!(findings.len(), 21);
+    assert!(findings[0].text.ends_with("rank 2 no further call"), "{findings:?}");
+    assert_eq!(findings[20].text, "and 99978 more");
+    // Once each rank, and the 20 that are shown again.
+    let asked = program.0.load(Ordering::Relaxed);
+    assert!(asked < 2 * u64::from(program.ranks()), "{asked}");
+}
+
+#[test]
+fn starting_requests_that_there_are_not_takes_no_time() {
+    let start = OpKind::StartAll {
+        first: Request(0),
+        count: u32::MAX,
+    };
+    let program = Script(vec![vec![start; 10_000]]);
+    let begin = std::time::Instant::now();
+    assert_eq!(
+        (
+            lint_program(&program),
+            odonata_trace_format::traffic_matrix(&program, &Cancellation::default())
+        ),
+        (Vec::new(), Vec::new())
+    );
+    // Looked at one by one they would be 10,000 times 4 billion.
+    assert!(begin.elapsed().as_secs() < 60);
+}

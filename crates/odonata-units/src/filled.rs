@@ -1,0 +1,152 @@
+//! A setting whose default depends on other settings.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A setting that may be left out, with a default that depends on other settings: empty until it is filled in, from then on
+/// as good as its value.
+///
+/// ```
+/// use odonata_units::{Filled, Time};
+///
+/// let mut delay: Filled<Time> = Filled::EMPTY;
+/// assert_eq!(delay.given(), None);
+/// delay.fill(Time::from_ns(30));
+/// delay.fill(Time::from_ns(90));
+/// assert_eq!(*delay, Time::from_ns(30));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Filled<T> {
+    value: Option<T>,
+}
+
+impl<T> Filled<T> {
+    /// Left out.
+    pub const EMPTY: Filled<T> = Filled { value: None };
+
+    /// This value.
+    pub const fn new(value: T) -> Filled<T> {
+        Filled { value: Some(value) }
+    }
+
+    /// The value, if it was given or filled in.
+    pub const fn given(&self) -> Option<&T> {
+        self.value.as_ref()
+    }
+
+    /// The value, to be changed.
+    ///
+    /// # Panics
+    /// If nobody has filled it in.
+    pub fn value_mut(&mut self) -> &mut T {
+        self.value
+            .as_mut()
+            .expect("settings are resolved before they are changed")
+    }
+
+    /// Whether it was left out and not filled in.
+    pub const fn is_empty(&self) -> bool {
+        self.value.is_none()
+    }
+
+    /// Takes `default` where there is no value yet.
+    pub fn fill(&mut self, default: T) -> &mut T {
+        self.value.get_or_insert(default)
+    }
+}
+
+impl<T> Default for Filled<T> {
+    fn default() -> Self {
+        Filled::EMPTY
+    }
+}
+
+impl<T> From<T> for Filled<T> {
+    fn from(value: T) -> Self {
+        Filled::new(value)
+    }
+}
+
+/// A value that is there and equal.
+impl<T: PartialEq> PartialEq<T> for Filled<T> {
+    fn eq(&self, other: &T) -> bool {
+        self.value.as_ref() == Some(other)
+    }
+}
+
+impl<T> Deref for Filled<T> {
+    type Target = T;
+
+    /// The value.
+    ///
+    /// # Panics
+    /// If nobody has filled it in: settings are read after they have been resolved.
+    #[inline]
+    fn deref(&self) -> &T {
+        self.value.as_ref().expect("settings are resolved before they are read")
+    }
+}
+
+/// The value.
+///
+/// # Panics
+/// If nobody has filled it in.
+impl<T: fmt::Display> fmt::Display for Filled<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Filled<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Option::deserialize(deserializer).map(|value| Filled { value })
+    }
+}
+
+impl<T: Serialize> Serialize for Filled<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value.serialize(serializer)
+    }
+}
+
+/// That of an optional value.
+impl<T: JsonSchema> JsonSchema for Filled<T> {
+    fn inline_schema() -> bool {
+        Option::<T>::inline_schema()
+    }
+    fn schema_name() -> Cow<'static, str> {
+        Option::<T>::schema_name()
+    }
+    fn schema_id() -> Cow<'static, str> {
+        Option::<T>::schema_id()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Option::<T>::json_schema(generator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_given_stays_and_what_is_left_out_is_filled_in() {
+        let mut given: Filled<u32> = serde_json::from_str("3").unwrap();
+        let mut left_out: Filled<u32> = serde_json::from_str("null").unwrap();
+        assert_eq!((given.given(), left_out.given()), (Some(&3), None));
+        assert_eq!(serde_json::to_string(&left_out).unwrap(), "null");
+        assert_eq!((*given.fill(5), *left_out.fill(5)), (3, 5));
+        assert_eq!((*given, *left_out), (3, 5));
+        assert_eq!(serde_json::to_string(&left_out).unwrap(), "5");
+    }
+
+    #[test]
+    #[should_panic(expected = "resolved")]
+    fn what_is_not_filled_in_cannot_be_read() {
+        let _ = *Filled::<u32>::EMPTY;
+    }
+}

@@ -1,0 +1,362 @@
+//! Algorithms of collectives, one choice per collective.
+
+use super::Algorithm;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Sizes that an algorithm which is named needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AlgorithmSizes {
+    /// Of the messages of a pipeline, in bytes.
+    pub segment: u32,
+    /// How many messages are posted at once.
+    pub window: u32,
+}
+
+impl Default for AlgorithmSizes {
+    fn default() -> Self {
+        AlgorithmSizes {
+            segment: 64 << 10,
+            window: 32,
+        }
+    }
+}
+
+/// The algorithm of barriers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Barrier {
+    /// As the library chooses.
+    #[default]
+    Auto,
+    /// In round k everybody signals rank + 2^k.
+    Dissemination,
+    /// Signals over distances 1, 2, 4, ...
+    RecursiveDoubling,
+    /// A signal goes around a ring twice.
+    DoubleRing,
+    /// Up a binomial tree and down again.
+    Tree,
+}
+
+impl Barrier {
+    /// The algorithm, or `None` for the library's choice.
+    pub fn algorithm(self, _: AlgorithmSizes) -> Option<Algorithm> {
+        match self {
+            Barrier::Auto => None,
+            Barrier::Dissemination => Some(Algorithm::Dissemination),
+            Barrier::RecursiveDoubling => Some(Algorithm::RecursiveDoubling),
+            Barrier::DoubleRing => Some(Algorithm::DoubleRing),
+            Barrier::Tree => Some(Algorithm::Tree),
+        }
+    }
+}
+
+/// The algorithm of broadcasts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Broadcast {
+    /// As the library chooses.
+    #[default]
+    Auto,
+    /// A binomial tree.
+    Binomial,
+    /// Binomial scatter, then all-gather by recursive doubling; where the ranks are no power of two: as `auto`.
+    ScatterRecursiveDoubling,
+    /// Binomial scatter, then all-gather around a ring.
+    ScatterRing,
+    /// From the root to all directly.
+    Linear,
+    /// In segments along a chain of all ranks.
+    Chain,
+    /// In segments along a binary tree.
+    Binary,
+    /// One half of the data in segments down each half of a binary tree, then pairs swap.
+    SplitBinary,
+}
+
+impl Broadcast {
+    /// The algorithm, or `None` for the library's choice.
+    pub fn algorithm(self, AlgorithmSizes { segment, .. }: AlgorithmSizes) -> Option<Algorithm> {
+        match self {
+            Broadcast::Auto => None,
+            Broadcast::Binomial => Some(Algorithm::Binomial),
+            Broadcast::ScatterRecursiveDoubling => Some(Algorithm::ScatterRecursiveDoubling),
+            Broadcast::ScatterRing => Some(Algorithm::ScatterRing),
+            Broadcast::Linear => Some(Algorithm::Linear),
+            Broadcast::Chain => Some(Algorithm::Chain { segment }),
+            Broadcast::Binary => Some(Algorithm::Binary { segment }),
+            Broadcast::SplitBinary => Some(Algorithm::SplitBinary { segment }),
+        }
+    }
+}
+
+/// The algorithm of reductions to one rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reduce {
+    /// As the library chooses.
+    #[default]
+    Auto,
+    /// A binomial tree.
+    Binomial,
+    /// Halves, quarters, ... reduced, then gathered to the root (Rabenseifner).
+    ReduceScatterGather,
+    /// From all to the root directly.
+    Linear,
+    /// In segments along a chain of all ranks.
+    Chain,
+    /// In segments along a binary tree.
+    Binary,
+    /// In segments along a binomial tree.
+    SegmentedBinomial,
+}
+
+impl Reduce {
+    /// The algorithm, or `None` for the library's choice.
+    pub fn algorithm(self, AlgorithmSizes { segment, .. }: AlgorithmSizes) -> Option<Algorithm> {
+        match self {
+            Reduce::Auto => None,
+            Reduce::Binomial => Some(Algorithm::Binomial),
+            Reduce::ReduceScatterGather => Some(Algorithm::ReduceScatterGather),
+            Reduce::Linear => Some(Algorithm::Linear),
+            Reduce::Chain => Some(Algorithm::Chain { segment }),
+            Reduce::Binary => Some(Algorithm::Binary { segment }),
+            Reduce::SegmentedBinomial => Some(Algorithm::SegmentedBinomial { segment }),
+        }
+    }
+}
+
+/// The algorithm of all-reduces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Allreduce {
+    /// As the library chooses.
+    #[default]
+    Auto,
+    /// Whole vectors over distances 1, 2, 4, ...
+    RecursiveDoubling,
+    /// Halves, quarters, ... reduced, then gathered back (Rabenseifner).
+    ReduceScatterAllgather,
+    /// One block per rank twice around a ring; with fewer elements than ranks: as `auto`.
+    Ring,
+    /// The same, summed up segment by segment.
+    SegmentedRing,
+    /// Reduce to rank 0 and broadcast, along binomial trees.
+    ReduceBroadcast,
+}
+
+impl Allreduce {
+    /// The algorithm, or `None` for the library's choice.
+    pub fn algorithm(self, AlgorithmSizes { segment, .. }: AlgorithmSizes) -> Option<Algorithm> {
+        match self {
+            Allreduce::Auto => None,
+            Allreduce::RecursiveDoubling => Some(Algorithm::RecursiveDoubling),
+            Allreduce::ReduceScatterAllgather => Some(Algorithm::ReduceScatterAllgather),
+            Allreduce::Ring => Some(Algorithm::Ring),
+            Allreduce::SegmentedRing => Some(Algorithm::SegmentedRing { segment }),
+            Allreduce::ReduceBroadcast => Some(Algorithm::ReduceBroadcast),
+        }
+    }
+}
+
+/// The algorithm of gathers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gather {
+    /// As the library chooses.
+    #[default]
+    Auto,
+    /// A binomial tree.
+    Binomial,
+    /// From all to the root directly, one after the other.
+    Linear,
+    /// The root asks one after the other for a first segment and the rest.
+    LinearSync,
+}
+
+impl Gather {
+    /// The algorithm, or `None` for the library's choice.
+    pub fn algorithm(self, AlgorithmSizes { segment, .. }: AlgorithmSizes) -> Option<Algorithm> {
+        match self {
+            Gather::Auto => None,
+            Gather::Binomial => Some(Algorithm::Binomial),
+            Gather::Linear => Some(Algorithm::Linear),
+            Gather::LinearSync => Some(Algorithm::LinearSync { segment }),
+        }
+    }
+}
+
+/// The algorithm of scatters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scatter {
+    /// As the library chooses.
+    #[default]
+    Auto,
+    /// A binomial tree.
+    Binomial,
+    /// From the root to all directly, one after the other.
+    Linear,
+}
+
+impl Scatter {
+    /// The algorithm, or `None` for the library's choice.
+    pub fn algorithm(self, _: AlgorithmSizes) -> Option<Algorithm> {
+        match self {
+            Scatter::Auto => None,
+            Scatter::Binomial => Some(Algorithm::Binomial),
+            Scatter::Linear => Some(Algorithm::Linear),
+        }
+    }
+}
+
+/// The algorithm of all-gathers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Allgather {
+    /// As the library chooses.
+    #[default]
+    Auto,
+    /// Over distances 1, 2, 4, ...; where the ranks are no power of two: as `auto`.
+    RecursiveDoubling,
+    /// As much again in each round from the ranks that follow.
+    Bruck,
+    /// Block by block around a ring.
+    Ring,
+    /// Neighbours swap two blocks at a time; where the ranks are odd: as `auto`.
+    NeighborExchange,
+}
+
+impl Allgather {
+    /// The algorithm, or `None` for the library's choice.
+    pub fn algorithm(self, _: AlgorithmSizes) -> Option<Algorithm> {
+        match self {
+            Allgather::Auto => None,
+            Allgather::RecursiveDoubling => Some(Algorithm::RecursiveDoubling),
+            Allgather::Bruck => Some(Algorithm::Bruck),
+            Allgather::Ring => Some(Algorithm::Ring),
+            Allgather::NeighborExchange => Some(Algorithm::NeighborExchange),
+        }
+    }
+}
+
+/// The algorithm of reduce-scatters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReduceScatter {
+    /// As the library chooses.
+    #[default]
+    Auto,
+    /// Halves, quarters, ... are exchanged and reduced.
+    RecursiveHalving,
+    /// Everybody gives each its block, one after the other.
+    Pairwise,
+    /// Block by block around a ring.
+    Ring,
+    /// All blocks that are still needed over distances 1, 2, 4, ...; where the ranks are no power of two: as `auto`.
+    RecursiveDoubling,
+    /// Reduce to rank 0, then scatter.
+    ReduceThenScatter,
+}
+
+impl ReduceScatter {
+    /// The algorithm, or `None` for the library's choice.
+    pub fn algorithm(self, _: AlgorithmSizes) -> Option<Algorithm> {
+        match self {
+            ReduceScatter::Auto => None,
+            ReduceScatter::RecursiveHalving => Some(Algorithm::RecursiveHalving),
+            ReduceScatter::Pairwise => Some(Algorithm::Pairwise),
+            ReduceScatter::Ring => Some(Algorithm::Ring),
+            ReduceScatter::RecursiveDoubling => Some(Algorithm::RecursiveDoubling),
+            ReduceScatter::ReduceThenScatter => Some(Algorithm::ReduceThenScatter),
+        }
+    }
+}
+
+/// The algorithm of scans, inclusive and exclusive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scan {
+    /// As the library chooses.
+    #[default]
+    Auto,
+    /// Whole vectors over distances 1, 2, 4, ...
+    RecursiveDoubling,
+    /// From one rank to the next.
+    Linear,
+}
+
+impl Scan {
+    /// The algorithm, or `None` for the library's choice.
+    pub fn algorithm(self, _: AlgorithmSizes) -> Option<Algorithm> {
+        match self {
+            Scan::Auto => None,
+            Scan::RecursiveDoubling => Some(Algorithm::RecursiveDoubling),
+            Scan::Linear => Some(Algorithm::Linear),
+        }
+    }
+}
+
+/// The algorithm of all-to-alls of equal blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Alltoall {
+    /// As the library chooses.
+    #[default]
+    Auto,
+    /// Blocks move on by the powers of two in their distance.
+    Bruck,
+    /// To rank + i and from rank - i, one i after the other.
+    Pairwise,
+    /// With rank xor i, one i after the other; where the ranks are no power of two: as `auto`.
+    PairwiseExchange,
+    /// Everything posted at once.
+    Linear,
+    /// `window` sends and receives posted at once and waited for.
+    Scattered,
+}
+
+impl Alltoall {
+    /// The algorithm, or `None` for the library's choice.
+    pub fn algorithm(self, AlgorithmSizes { window, .. }: AlgorithmSizes) -> Option<Algorithm> {
+        match self {
+            Alltoall::Auto => None,
+            Alltoall::Bruck => Some(Algorithm::Bruck),
+            Alltoall::Pairwise => Some(Algorithm::Pairwise),
+            Alltoall::PairwiseExchange => Some(Algorithm::PairwiseExchange),
+            Alltoall::Linear => Some(Algorithm::Linear),
+            Alltoall::Scattered => Some(Algorithm::Scattered { window }),
+        }
+    }
+}
+
+/// The algorithm of all-to-alls of listed sizes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Alltoallv {
+    /// As the library chooses.
+    #[default]
+    Auto,
+    /// To rank + i and from rank - i, one i after the other.
+    Pairwise,
+    /// With rank xor i, one i after the other; where the ranks are no power of two: as `auto`.
+    PairwiseExchange,
+    /// Everything posted at once.
+    Linear,
+    /// `window` sends and receives posted at once and waited for.
+    Scattered,
+}
+
+impl Alltoallv {
+    /// The algorithm, or `None` for the library's choice.
+    pub fn algorithm(self, AlgorithmSizes { window, .. }: AlgorithmSizes) -> Option<Algorithm> {
+        match self {
+            Alltoallv::Auto => None,
+            Alltoallv::Pairwise => Some(Algorithm::Pairwise),
+            Alltoallv::PairwiseExchange => Some(Algorithm::PairwiseExchange),
+            Alltoallv::Linear => Some(Algorithm::Linear),
+            Alltoallv::Scattered => Some(Algorithm::Scattered { window }),
+        }
+    }
+}

@@ -1,0 +1,535 @@
+//! IOR's command line: its short flags, with their names in IOR's scripts, read as `getopt` reads them.
+//!
+//! Flags and meanings are those of IOR 3 and 4 (github.com/hpc/ior, `doc/USER_GUIDE`). Sizes have the suffixes k, m, g, t, which are powers
+//! of two. `-O name=value,...` sets by name, as in a script of IOR.
+
+use odonata_units::{Bytes, Filled, Time};
+
+use super::{IorApi, IorParams};
+
+/// Longest command line, in bytes.
+const LONGEST: usize = 1 << 16;
+
+type Set = fn(&mut IorParams, &str) -> Result<(), String>;
+
+/// What a flag does here.
+enum Meaning {
+    /// It sets something.
+    Sets(Set),
+    /// It changes nothing that a simulation has, for this reason.
+    Nothing(&'static str),
+    /// It would change what is done, and that is not modelled.
+    Refused(&'static str),
+}
+
+/// A flag of IOR.
+struct Flag {
+    letter: char,
+    /// Its name in scripts.
+    name: &'static str,
+    argument: bool,
+    meaning: Meaning,
+}
+
+const fn switch(letter: char, name: &'static str, set: Set) -> Flag {
+    Flag {
+        letter,
+        name,
+        argument: false,
+        meaning: Meaning::Sets(set),
+    }
+}
+
+const fn value(letter: char, name: &'static str, set: Set) -> Flag {
+    Flag {
+        letter,
+        name,
+        argument: true,
+        meaning: Meaning::Sets(set),
+    }
+}
+
+const fn nothing(letter: char, name: &'static str, argument: bool, why: &'static str) -> Flag {
+    Flag {
+        letter,
+        name,
+        argument,
+        meaning: Meaning::Nothing(why),
+    }
+}
+
+const fn refused(letter: char, name: &'static str, argument: bool, why: &'static str) -> Flag {
+    Flag {
+        letter,
+        name,
+        argument,
+        meaning: Meaning::Refused(why),
+    }
+}
+
+const NO_CONTENT: &str = "data have no content here";
+const NO_CACHE: &str = "nodes have no page cache here";
+const OUTPUT: &str = "it is about IOR's output";
+const PATHS: &str = "files have numbers here";
+const HDF5_ONLY: &str = "it is for HDF5 only";
+
+/// All flags.
+const FLAGS: &[Flag] = &[
+    value('a', "api", |p, text| {
+        p.api = match text.to_ascii_uppercase().as_str() {
+            "POSIX" => IorApi::Posix,
+            "MPIIO" => IorApi::Mpiio,
+            _ => {
+                return Err(format!(
+                    "{text:?} is no interface that is modelled: expected POSIX or MPIIO"
+                ));
+            }
+        };
+        Ok(())
+    }),
+    nothing('A', "refNum", true, OUTPUT),
+    value('b', "blockSize", |p, text| size(text).map(|size| p.block_size = size)),
+    nothing('B', "useO_DIRECT", false, NO_CACHE),
+    switch('c', "collective", |p, on| flag(on).map(|on| p.collective = on)),
+    switch('C', "reorderTasks", |p, on| flag(on).map(|on| p.reorder_tasks = on)),
+    value('d', "interTestDelay", |p, text| {
+        seconds(text).map(|time| p.inter_test_delay = time)
+    }),
+    value('D', "deadlineForStonewalling", |p, text| {
+        seconds(text).map(|time| p.deadline_for_stonewalling = time)
+    }),
+    switch('e', "fsync", |p, on| flag(on).map(|on| p.fsync = on)),
+    nothing(
+        'E',
+        "useExistingTestFile",
+        false,
+        "to write anew and to write over is the same here",
+    ),
+    refused(
+        'f',
+        "scriptFile",
+        true,
+        "the tests of a script are a list: workload = [{ ior = \"...\" }, { ior = \"...\" }]",
+    ),
+    switch('F', "filePerProc", |p, on| flag(on).map(|on| p.file_per_proc = on)),
+    switch('g', "intraTestBarriers", |p, on| {
+        flag(on).map(|on| p.intra_test_barriers = on)
+    }),
+    nothing('G', "setTimeStampSignature", true, NO_CONTENT),
+    nothing('h', "showHelp", false, OUTPUT),
+    nothing('H', "showHints", false, OUTPUT),
+    value('i', "repetitions", |p, text| {
+        count(text).map(|count| p.repetitions = count)
+    }),
+    nothing('I', "individualDataSets", false, HDF5_ONLY),
+    nothing('j', "outlierThreshold", true, OUTPUT),
+    nothing('J', "setAlignment", true, HDF5_ONLY),
+    switch('k', "keepFile", |p, on| flag(on).map(|on| p.keep_file = on)),
+    nothing('K', "keepFileWithError", false, NO_CONTENT),
+    nothing('l', "dataPacketType", true, NO_CONTENT),
+    switch('m', "multiFile", |p, on| flag(on).map(|on| p.multi_file = on)),
+    nothing('M', "memoryPerNode", true, NO_CACHE),
+    nothing('n', "noFill", false, HDF5_ONLY),
+    value('N', "numTasks", |p, text| {
+        count(text).map(|count| p.num_tasks = Filled::new(count))
+    }),
+    nothing('o', "testFile", true, PATHS),
+    nothing('p', "preallocate", false, "space is reserved by each write here"),
+    refused('P', "useSharedFilePointer", false, "IOR does not implement it either"),
+    nothing('q', "quitOnError", false, NO_CONTENT),
+    value('Q', "taskPerNodeOffset", |p, text| {
+        count(text).map(|count| p.task_per_node_offset = count)
+    }),
+    switch('r', "readFile", |p, on| {
+        flag(on).map(|on| p.read_file = Filled::new(on))
+    }),
+    switch('R', "checkRead", |p, on| flag(on).map(|on| p.check_read = on)),
+    value('s', "segmentCount", |p, text| {
+        count(text).map(|count| p.segment_count = count)
+    }),
+    refused('S', "useStridedDatatype", false, "IOR does not implement it either"),
+    value('t', "transferSize", |p, text| {
+        size(text).map(|size| p.transfer_size = size)
+    }),
+    refused(
+        'T',
+        "maxTimeDuration",
+        true,
+        "it is not modelled: expected fewer repetitions, -i",
+    ),
+    nothing('u', "uniqueDir", false, PATHS),
+    nothing(
+        'U',
+        "hintsFileName",
+        true,
+        "hints are the keys cbNodes and cbBufferSize of the table ior",
+    ),
+    nothing('v', "verbose", false, OUTPUT),
+    nothing('V', "useFileView", false, "the offsets are the same with a view"),
+    switch('w', "writeFile", |p, on| {
+        flag(on).map(|on| p.write_file = Filled::new(on))
+    }),
+    switch('W', "checkWrite", |p, on| flag(on).map(|on| p.check_write = on)),
+    nothing('x', "singleXferAttempt", false, "transfers are never short here"),
+    value('X', "reorderTasksRandomSeed", |p, text| {
+        let seed = text.parse().map_err(|_| format!("{text:?} is no whole number"))?;
+        p.reorder_tasks_random_seed = seed;
+        Ok(())
+    }),
+    nothing('y', "dualMount", false, PATHS),
+    switch('Y', "fsyncPerWrite", |p, on| flag(on).map(|on| p.fsync_per_write = on)),
+    switch('z', "randomOffset", |p, on| flag(on).map(|on| p.random_offset = on)),
+    switch('Z', "reorderTasksRandom", |p, on| {
+        flag(on).map(|on| p.reorder_tasks_random = on)
+    }),
+];
+
+/// Names of scripts without a flag, and those that are flags under another name.
+const BY_NAME: &[(&str, Meaning)] = &[
+    (
+        "reorderTasksConstant",
+        Meaning::Sets(|p, on| flag(on).map(|on| p.reorder_tasks = on)),
+    ),
+    (
+        "stoneWallingWearOut",
+        Meaning::Refused("it is not modelled: with -D tasks stop at the deadline"),
+    ),
+    ("summaryFile", Meaning::Nothing(OUTPUT)),
+    ("summaryFormat", Meaning::Nothing(OUTPUT)),
+    ("storeFileOffset", Meaning::Nothing(NO_CONTENT)),
+];
+
+/// A command line, read.
+pub(super) struct CommandLine {
+    pub(super) params: IorParams,
+    /// What changes nothing here: the flag and why.
+    pub(super) without_effect: Vec<String>,
+}
+
+/// Reads the arguments of `ior`, with or without the command itself before them.
+///
+/// # Errors
+/// A flag that IOR does not have, an argument that is missing or wrong, or what is not modelled; the text says which.
+pub(super) fn parse(text: &str) -> Result<CommandLine, String> {
+    if text.len() > LONGEST {
+        return Err(format!("the command line is longer than {LONGEST} bytes"));
+    }
+    let words = words(text)?;
+    let mut words = words.iter().map(String::as_str).peekable();
+    if let Some(first) = words.peek()
+        && !first.starts_with('-')
+    {
+        let command = first.rsplit('/').next().unwrap_or(first);
+        if !matches!(command, "ior" | "IOR") {
+            return Err(format!(
+                "{first:?} is no flag: expected the flags of ior, such as -w -r -t 1m -b 16m"
+            ));
+        }
+        words.next();
+    }
+    let mut line = CommandLine {
+        params: IorParams::default(),
+        without_effect: Vec::new(),
+    };
+    while let Some(word) = words.next() {
+        if word.starts_with("--") {
+            return Err(unknown(word));
+        }
+        let Some(mut letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
+            return Err(format!("{word:?} is no flag, and the flag before it takes no argument"));
+        };
+        // Several switches in one word, the last of which may have its argument behind it.
+        while let Some(letter) = letters.chars().next() {
+            let rest = &letters[letter.len_utf8()..];
+            let at = format!("-{letter}");
+            let takes = letter == 'O' || find(letter).is_some_and(|flag| flag.argument);
+            let argument = match (takes, rest) {
+                (false, _) => "1",
+                (true, "") => words
+                    .next()
+                    .ok_or_else(|| format!("{at} has no argument, and ends the command line"))?,
+                (true, rest) => rest.strip_prefix('=').unwrap_or(rest),
+            };
+            if letter == 'O' {
+                directives(&mut line, argument)?;
+            } else {
+                let flag = find(letter).ok_or_else(|| unknown(&at))?;
+                apply(&mut line, &flag.meaning, &at, flag.name, argument)?;
+            }
+            letters = if takes { "" } else { rest };
+        }
+    }
+    Ok(line)
+}
+
+fn find(letter: char) -> Option<&'static Flag> {
+    FLAGS.iter().find(|flag| flag.letter == letter)
+}
+
+fn apply(line: &mut CommandLine, meaning: &Meaning, at: &str, name: &str, argument: &str) -> Result<(), String> {
+    match meaning {
+        Meaning::Sets(set) => set(&mut line.params, argument).map_err(|why| format!("{at} ({name}): {why}"))?,
+        Meaning::Nothing(why) => line.without_effect.push(format!("{at} ({name}: {why})")),
+        Meaning::Refused(why) => return Err(format!("{at} ({name}): {why}")),
+    }
+    Ok(())
+}
+
+/// `name=value,...` after -O.
+fn directives(line: &mut CommandLine, text: &str) -> Result<(), String> {
+    for directive in text.split(',') {
+        let (name, value) = directive
+            .split_once('=')
+            .ok_or_else(|| format!("-O {directive:?}: expected name=value"))?;
+        let name = name.trim();
+        let flags = FLAGS.iter().map(|flag| (flag.name, &flag.meaning));
+        let known = flags.chain(BY_NAME.iter().map(|(name, meaning)| (*name, meaning)));
+        let Some((name, meaning)) = known.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) else {
+            let names = FLAGS
+                .iter()
+                .map(|flag| flag.name)
+                .chain(BY_NAME.iter().map(|known| known.0));
+            return Err(format!("-O {name:?}: IOR has no such name{}", nearest(name, names)));
+        };
+        apply(line, meaning, "-O", name, value.trim())?;
+    }
+    Ok(())
+}
+
+/// That `word` is no flag.
+fn unknown(word: &str) -> String {
+    let letters: String = FLAGS.iter().map(|flag| flag.letter).collect();
+    // Whoever writes a long option means a name of a script.
+    let name = word.trim_start_matches('-');
+    let name = name.split('=').next().unwrap_or(name);
+    let of_name = FLAGS.iter().find(|flag| flag.name.eq_ignore_ascii_case(name));
+    let other_case = || {
+        let letter = name.chars().next().filter(|_| name.chars().count() == 1)?;
+        let other = if letter.is_uppercase() {
+            letter.to_ascii_lowercase()
+        } else {
+            letter.to_ascii_uppercase()
+        };
+        find(other)
+    };
+    let hint = match of_name.or_else(other_case) {
+        Some(flag) => format!("; did you mean -{} ({})?", flag.letter, flag.name),
+        None => match nearest_flag(name) {
+            Some(flag) => format!("; did you mean -{} ({})?", flag.letter, flag.name),
+            None => String::new(),
+        },
+    };
+    let shown: String = word.chars().take(40).collect();
+    format!("{shown:?} is no flag of ior: expected one of -{letters}{hint}")
+}
+
+fn nearest_flag(name: &str) -> Option<&'static Flag> {
+    let near = |flag: &&Flag| (strsim::jaro_winkler(&flag.name.to_lowercase(), &name.to_lowercase()) * 1e6) as u64;
+    let best = FLAGS.iter().filter(|_| name.len() <= 64).max_by_key(near)?;
+    (near(&best) >= 800_000).then_some(best)
+}
+
+fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let near = |known: &&str| (strsim::jaro_winkler(&known.to_lowercase(), &name.to_lowercase()) * 1e6) as u64;
+    match names.filter(|_| name.len() <= 64).max_by_key(near) {
+        Some(best) if near(&best) >= 800_000 => format!("; did you mean {best}?"),
+        _ => String::new(),
+    }
+}
+
+/// The words of a command line; quotes hold blanks together.
+fn words(text: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote: Option<char> = None;
+    for c in text.chars() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => word.get_or_insert_default().push(c),
+            None if c == '"' || c == '\'' => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            None if c.is_whitespace() => words.extend(word.take()),
+            None => word.get_or_insert_default().push(c),
+        }
+    }
+    if let Some(open) = quote {
+        return Err(format!("the quote {open} is not closed"));
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+/// A size of IOR: bytes, or with a suffix for a power of two.
+fn size(text: &str) -> Result<Bytes, String> {
+    let wrong = || format!("{text:?} is no size: expected a number with k, m, g, t (powers of two) or without");
+    let (digits, shift) = match text.char_indices().next_back() {
+        Some((at, 'k' | 'K')) => (&text[..at], 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 30),
+        Some((at, 't' | 'T')) => (&text[..at], 40),
+        _ => (text, 0),
+    };
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    let bytes = number.checked_mul(1 << shift).ok_or_else(wrong)?;
+    Ok(Bytes(bytes))
+}
+
+fn count(text: &str) -> Result<u32, String> {
+    text.parse()
+        .map_err(|_| format!("{text:?} is no number: expected 0 to {}", u32::MAX))
+}
+
+fn seconds(text: &str) -> Result<Time, String> {
+    let number: u32 = text
+        .parse()
+        .map_err(|_| format!("{text:?} is no number of whole seconds"))?;
+    Ok(Time::from_seconds(f64::from(number)))
+}
+
+fn flag(text: &str) -> Result<bool, String> {
+    match text {
+        "1" => Ok(true),
+        "0" => Ok(false),
+        _ => Err(format!("{text:?}: expected 0 or 1")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        parse(text).err().unwrap_or_else(|| panic!("{text} is right"))
+    }
+
+    #[test]
+    fn a_command_line_is_read_as_ior_reads_it() {
+        let line = parse("-w -r -t 1m -b 16m -s 4 -F").unwrap();
+        let expected = IorParams {
+            write_file: Filled::new(true),
+            read_file: Filled::new(true),
+            transfer_size: Bytes::mib(1),
+            block_size: Bytes::mib(16),
+            segment_count: 4,
+            file_per_proc: true,
+            ..IorParams::default()
+        };
+        assert_eq!(line.params, expected);
+        assert!(line.without_effect.is_empty());
+        // Switches in one word, arguments without a blank, the command before them, sizes in other letters.
+        for same in [
+            "ior -wrF -t1m -b16m -s4",
+            "/usr/bin/ior -F -w -r -t 1M -b 16M -s 4",
+            "-wrFs4 -t 1048576 -b=16384k",
+            "-O transferSize=1m,blocksize=16m,segmentCount=4,filePerProc=1,readFile=1,writeFile=1",
+        ] {
+            assert_eq!(parse(same).unwrap().params, expected, "{same}");
+        }
+        let line = parse("-a mpiio -c -C -Q 2 -Z -X -3 -d 5 -D 60 -e -Y -g -i 3 -m -k -W -R -z -N 8").unwrap();
+        let p = line.params;
+        assert_eq!((p.api, p.collective, p.reorder_tasks), (IorApi::Mpiio, true, true));
+        assert_eq!((p.task_per_node_offset, p.reorder_tasks_random_seed), (2, -3));
+        assert_eq!(p.inter_test_delay, Time::from_seconds(5.0));
+        assert_eq!(p.deadline_for_stonewalling, Time::from_seconds(60.0));
+        assert!(p.fsync && p.fsync_per_write && p.intra_test_barriers && p.multi_file && p.keep_file);
+        assert!(p.check_write && p.check_read && p.random_offset && p.reorder_tasks_random);
+        assert_eq!((p.repetitions, p.num_tasks.given()), (3, Some(&8)));
+    }
+
+    #[test]
+    fn flags_without_effect_are_named_with_the_reason() {
+        let line = parse("-w -o \"/lustre/my file\" -vv -B -l timestamp -O summaryFormat=json").unwrap();
+        assert_eq!(
+            line.without_effect,
+            [
+                "-o (testFile: files have numbers here)",
+                "-v (verbose: it is about IOR's output)",
+                "-v (verbose: it is about IOR's output)",
+                "-B (useO_DIRECT: nodes have no page cache here)",
+                "-l (dataPacketType: data have no content here)",
+                "-O (summaryFormat: it is about IOR's output)",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        assert!(error("-w -L").ends_with("did you mean -l (dataPacketType)?"));
+        assert!(error("-w -ö").starts_with("\"-ö\" is no flag of ior: expected one of -aAbB"));
+        assert!(error("--transferSize=1m").ends_with("did you mean -t (transferSize)?"));
+        assert!(error("--segments=4").ends_with("did you mean -s (segmentCount)?"));
+        assert!(error("-O blokSize=1m").ends_with("did you mean blockSize?"));
+        assert_eq!(error("-w -t"), "-t has no argument, and ends the command line");
+        assert!(error("-t 1q").starts_with("-t (transferSize): \"1q\" is no size"));
+        assert!(error("-t 99999999t").starts_with("-t (transferSize): \"99999999t\" is no size"));
+        assert!(error("-a HDF5").contains("expected POSIX or MPIIO"));
+        assert!(error("-f tests.ior").contains("workload = [{ ior"));
+        assert!(error("-w 4").contains("\"4\" is no flag, and the flag before it takes no argument"));
+        assert!(error("mdtest -n 4").starts_with("\"mdtest\" is no flag"));
+        assert!(error("-o \"file").contains("is not closed"));
+        assert!(error("-O wearout").contains("expected name=value"));
+        assert!(error("-O stoneWallingWearOut=1").contains("not modelled"));
+        assert!(error("-O filePerProc=yes").contains("expected 0 or 1"));
+        assert!(error("-d 1.5").contains("whole seconds"));
+        assert!(error(&"-w ".repeat(40_000)).contains("longer"));
+    }
+
+    /// Whatever is written, the answer is parameters or a text: 40,000 lines of flags, arguments and noise.
+    #[test]
+    fn random_command_lines_are_read_or_refused() {
+        let pieces = [
+            "-w",
+            "-r",
+            "-t",
+            "1m",
+            "-b",
+            "16m",
+            "-s",
+            "4",
+            "-",
+            "--",
+            "-F",
+            "-O",
+            "api=MPIIO",
+            "transferSize=",
+            "=",
+            ",",
+            "\"",
+            "'",
+            "-wrFt1k",
+            "99999999999999999999",
+            "-1",
+            "ö",
+            "-ö",
+            "\u{0}",
+            "18446744073709551615t",
+            "-a",
+            "posix",
+            "ior",
+            " ",
+            "-D",
+            "-Q",
+            "-X",
+            "-N",
+        ];
+        let mut draws = odonata_units::SplitMix64(17);
+        let (mut read, mut refused) = (0, 0);
+        for _ in 0..40_000 {
+            let count = draws.next_u64() % 9;
+            let line: Vec<&str> = (0..count)
+                .map(|_| pieces[(draws.next_u64() % pieces.len() as u64) as usize])
+                .collect();
+            let glue = if draws.next_u64().is_multiple_of(4) { "" } else { " " };
+            match parse(&line.join(glue)) {
+                Ok(_) => read += 1,
+                Err(why) => {
+                    assert!(!why.is_empty());
+                    refused += 1;
+                }
+            }
+        }
+        assert!(read > 1_000 && refused > 1_000, "{read} {refused}");
+    }
+}

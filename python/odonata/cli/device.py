@@ -1,0 +1,164 @@
+"""`odonata device`: storage devices alone."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from odonata.cli.answer import open_pipe, print_json, reported
+from odonata.cli.arguments import Json
+from odonata.errors import InputError
+from odonata.runner import LARGEST_SEED
+
+app = typer.Typer(
+    help="Storage devices alone: measure them, derive them from measurements.",
+    no_args_is_help=True,
+)
+
+
+class Pattern(StrEnum):
+    """In which order a file is accessed, and how."""
+
+    SEQUENTIAL_READ = "sequential-read"
+    SEQUENTIAL_WRITE = "sequential-write"
+    SEQUENTIAL_MIXED = "sequential-mixed"
+    RANDOM_READ = "random-read"
+    RANDOM_WRITE = "random-write"
+    RANDOM_MIXED = "random-mixed"
+
+
+class Model(StrEnum):
+    """Models of devices."""
+
+    RATE = "rate"
+    SSD = "ssd"
+    NVME = "nvme"
+    HDD = "hdd"
+
+
+@app.command("bench")
+def device_bench(
+    device: Annotated[str, typer.Argument(metavar="DEVICE", help="Preset, or file of a device (TOML).")],
+    pattern: Annotated[Pattern, typer.Option("--pattern", help="Order and direction of the accesses.")] = (
+        Pattern.SEQUENTIAL_READ
+    ),
+    file: Annotated[str, typer.Option("--file", metavar="SIZE", help="Size of the file.")] = "512 MiB",
+    record: Annotated[
+        str | None,
+        typer.Option(
+            "--record",
+            metavar="SIZE",
+            help="Size of an access. [default: 512 KiB in sequence, a page at random]",
+        ),
+    ] = None,
+    page: Annotated[
+        str, typer.Option("--page", metavar="SIZE", help="Random accesses begin at multiples of it.")
+    ] = "4 KiB",
+    queue_depth: Annotated[
+        int, typer.Option("--queue-depth", min=1, max=65536, metavar="N", help="Accesses outstanding.")
+    ] = 1,
+    accesses: Annotated[
+        int | None,
+        typer.Option(
+            "--accesses",
+            min=1,
+            max=10_000_000,
+            metavar="N",
+            help="Accesses in all. [default: as many as the file has records]",
+        ),
+    ] = None,
+    reads: Annotated[
+        float | None,
+        typer.Option(
+            "--reads", min=0.0, max=1.0, metavar="X", help="Share of reads, of mixed patterns. [default: 0.5]"
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Seed of all that is random.")
+    ] = 1,
+    as_json: Json = False,
+) -> None:
+    """Measure a storage device alone, under one pattern of accesses.
+
+    When one access ends, the next begins. After the last write caches are flushed, which counts. `odonata
+    device show` lists the presets.
+    """
+    from odonata import devices
+
+    with reported(as_json, writes=False):
+        if reads is not None and not pattern.endswith("mixed"):
+            raise InputError(
+                "only of a mixed pattern", key="--reads", value=str(reads), expected="--pattern random-mixed"
+            )
+        given: dict[str, Any] = {"record": record, "accesses": accesses, "reads": reads}
+        workload = {key: value for key, value in given.items() if value is not None}
+        workload |= {
+            "pattern": pattern.value,
+            "file": file,
+            "page": page,
+            "queue_depth": queue_depth,
+            "seed": seed,
+        }
+        report = devices.bench(device, workload)
+    with open_pipe():
+        if as_json:
+            print_json(report)
+        else:
+            devices.show_bench(report)
+
+
+@app.command("fit")
+def device_fit(
+    measurements: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MEASUREMENTS",
+            help="CSV file with the columns operation (read, write), pattern (sequential, random), record, "
+            "queue_depth (may be left out), and one of iops, bandwidth, latency.",
+        ),
+    ],
+    model: Annotated[Model, typer.Option("--model", help="Model whose parameters are derived.")],
+    page: Annotated[
+        str | None, typer.Option("--page", metavar="SIZE", help="Page of an SSD. [default: 4 KiB]")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Derive the parameters of a storage device from a few measurements.
+
+    Least squares of relative errors, of the rows with one access outstanding. Prints a file that `bench`
+    takes, with the residuals as comments. What the measurements cannot tell is refused by name.
+    """
+    from odonata import devices
+
+    with reported(as_json, writes=False):
+        if page is not None and model is not Model.SSD:
+            raise InputError("only an SSD has pages", key="--page", value=page, expected="--model ssd")
+        fitted = devices.fit(measurements, model.value, page)
+    with open_pipe():
+        if as_json:
+            print_json(fitted)
+        else:
+            devices.show_fit(fitted)
+
+
+@app.command("show")
+def device_show(
+    device: Annotated[
+        str | None,
+        typer.Argument(metavar="[PRESET]", help="A device that has a name. [default: their names]"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Print a device that has a name as a file, with the source of each number; or the names."""
+    from odonata import devices
+
+    with reported(as_json, writes=False):
+        text = None if device is None else devices.preset(device)
+    with open_pipe():
+        if as_json:
+            print_json(devices.presets() if text is None else {"name": device, "toml": text})
+        else:
+            print("\n".join(devices.presets()) if text is None else text.rstrip())

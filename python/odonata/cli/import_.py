@@ -1,0 +1,60 @@
+"""`odonata import`: configurations of other simulators as scenarios."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odonata.cli.answer import open_pipe, print_json, reported, say
+from odonata.cli.arguments import Json
+
+
+def import_(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Configuration of BookSim 2, or of CODES with its workload and allocation files.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Scenario to write. [default: standard output]"),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a scenario that is there.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make a scenario of a configuration of CODES, MFNetSim or BookSim (docs/imports.md).
+
+    Every key says where it is from. What has no counterpart is listed, in the scenario and on standard error.
+    """
+    from odonata.errors import InputError, input_errors
+    from odonata.imports import files as imports
+    from odonata.output_file import OutputFile
+
+    with reported(as_json, writes=out is not None):
+        if force and out is None:
+            raise InputError("there is nothing to replace", key="--force", expected="--out FILE")
+        target = None if out is None else OutputFile(out, key="--out", replace=force, inputs=files)
+        draft = imports.load(files)
+        text = draft.text()
+        from odonata import _core
+
+        with input_errors():
+            # What is written is a scenario, or nothing is.
+            look = _core.resolve if draft.jobs else _core.describe
+            look(text, str(out or "imported.toml"))
+        if target is not None:
+            target.write(text.encode())
+    for one in draft.left:
+        say(f"not taken over: {one}")
+    with open_pipe(out):
+        if as_json:
+            left = [{"key": one.key, "value": one.value, "reason": one.reason} for one in draft.left]
+            print_json({"scenario": text, "not_taken_over": left})
+        elif out is None:
+            print(text, end="")
+        else:
+            print(f"{out}: {len(draft.jobs)} jobs; {len(draft.left)} settings without a counterpart")

@@ -1,0 +1,125 @@
+"""`odonata init`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from odonata.cli.answer import open_pipe, reported
+from odonata.errors import InputError
+
+if TYPE_CHECKING:
+    from odonata.starter import Starter
+
+Answer = TypeVar("Answer")
+
+
+def init(
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="File to write.")] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            "--machine",
+            metavar="NAME",
+            help="A family of networks, such as torus, or a preset, such as theta.",
+        ),
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option("--preset", metavar="NAME", help="A preset: `odonata presets` lists them.")
+    ] = None,
+    jobs: Annotated[
+        list[str] | None,
+        typer.Option("--job", metavar="WORKLOAD[:RANKS]", help="A job, such as stencil:64; may be repeated."),
+    ] = None,
+    storage: Annotated[
+        bool | None,
+        typer.Option("--storage/--no-storage", help="Storage servers. [default: if a job does I/O]"),
+    ] = None,
+    sweep: Annotated[
+        bool, typer.Option("--sweep", help="Write a sweep over it too, to NAME-sweep.toml.")
+    ] = False,
+) -> None:
+    """Write a commented scenario to start from.
+
+    On a terminal, and without options, it asks what there shall be. The file has been checked, and runs in
+    seconds on machines that are not a preset. A file that is there is never replaced.
+    """
+    with reported(False):
+        from odonata import starter
+        from odonata.output_file import OutputFile
+
+        asked = machine is None and preset is None and not jobs and storage is None and not sweep
+        if asked and sys.stdin.isatty():
+            file, wanted, sweep = _ask(file)
+        else:
+            family = None
+            if machine is not None:
+                family, named = starter.parse_machine(machine)
+                if named is not None and preset is not None:
+                    raise InputError("two presets", key="--machine", value=machine, expected="one of them")
+                preset = preset or named
+            elif preset is None:
+                family = starter.DEFAULT_MACHINE
+            wanted = starter.Starter(family, preset, storage=storage)
+            if jobs:
+                wanted = _with(wanted, jobs=[starter.parse_job(text) for text in jobs])
+        target = file or Path("scenario.toml")
+        wanted = _with(wanted, name=target.stem)
+        beside = target.with_name(f"{target.stem}-sweep.toml")
+        outputs = []
+        for place, key in [(target, "FILE"), *([(beside, "--sweep")] if sweep else [])]:
+            if os.path.lexists(place):
+                raise InputError(
+                    "the file exists", key=key, value=str(place), expected="a name that is not taken"
+                )
+            outputs.append(OutputFile(place, key=key))
+        texts = [starter.scenario(wanted, str(target))]
+        if sweep:
+            texts.append(starter.sweep(wanted.jobs, target.name, str(beside)))
+        for output, text in zip(outputs, texts, strict=True):
+            output.write(text)
+    with open_pipe():
+        print(f"wrote {' and '.join(str(output.target) for output in outputs)}; next:")
+        print(f"  odonata check {target}")
+        print(f"  odonata sweep {beside}" if sweep else f"  odonata run {target}")
+
+
+def _with(wanted: Starter, **changes: object) -> Starter:
+    from dataclasses import replace
+
+    return replace(wanted, **changes)  # type: ignore[arg-type]
+
+
+def _ask(file: Path | None) -> tuple[Path, Starter, bool]:
+    """The questions, each of which is asked until it has an answer."""
+    from odonata import starter
+
+    if file is None:
+        file = Path(typer.prompt("File", default="scenario.toml", err=True))
+    typer.echo(f"Families: {', '.join(starter.families())}; presets: `odonata presets`", err=True)
+    family, preset = _until_right("Machine", starter.DEFAULT_MACHINE, starter.parse_machine)
+    if preset is not None and not starter.has_machine(preset):
+        family, _ = _until_right(f"{preset} has none; family", starter.DEFAULT_MACHINE, starter.parse_machine)
+    typer.echo(f"Workloads: {', '.join(starter.workloads())}", err=True)
+    jobs = _until_right(
+        "Jobs, as WORKLOAD or WORKLOAD:RANKS",
+        ",".join(starter.DEFAULT_JOBS),
+        lambda text: [starter.parse_job(part) for part in text.split(",")],
+    )
+    needed = any(job.workload in starter.WITH_STORAGE for job in jobs)
+    storage = needed or typer.confirm("Storage servers", default=False, err=True)
+    sweep = typer.confirm("A sweep over placements and seeds too", default=False, err=True)
+    return file, starter.Starter(family, preset, jobs, storage), sweep
+
+
+def _until_right(question: str, default: str, read: Callable[[str], Answer]) -> Answer:
+    while True:
+        try:
+            return read(typer.prompt(question, default=default, err=True))
+        except InputError as error:
+            typer.echo(str(error), err=True)

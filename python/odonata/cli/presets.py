@@ -1,0 +1,35 @@
+"""`odonata presets`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from odonata.cli.answer import open_pipe, print_json, reported
+from odonata.cli.arguments import Json
+
+
+def presets(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[PRESET]", help="Show this one. [default: a list of all]")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the presets that scenarios can start from, or show one with the source of each number.
+
+    Most are machines without jobs. The key `preset` of a scenario takes one; keys of the scenario replace its
+    keys one by one.
+    """
+    from odonata import preset_list
+
+    with reported(as_json, writes=False):
+        one = None if name is None else preset_list.preset(name)
+        every = preset_list.presets() if name is None else []
+    with open_pipe():
+        if as_json:
+            print_json(every if one is None else one)
+        elif one is None:
+            preset_list.show_list(every)
+        else:
+            preset_list.show(one)

@@ -1,0 +1,163 @@
+"""`odonata sweep`."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from odonata import runner
+from odonata.cli.answer import open_pipe, print_json, reported, say
+from odonata.cli.arguments import Json, Settings, result_folder
+from odonata.errors import COMPLETED, INTERRUPTED, RUN_FAILED
+
+
+def sweep(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="SWEEP|SCENARIO", help="Sweep file, or scenario file with --over (TOML)."),
+    ],
+    over: Annotated[
+        list[str] | None,
+        typer.Option("--over", metavar="KEY=A,B,C", help="Values of a key of the scenario; may be repeated."),
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", metavar="N", help="Seeds of every point: so many, or 1,5,9.")
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Folder of the sweep; what is in it is not run again. [default: results/FILE's name]",
+        ),
+    ] = None,
+    settings: Settings = None,
+    baselines: Annotated[
+        bool | None, typer.Option("--baselines/--no-baselines", help="Run every job alone too.")
+    ] = None,
+    processes: Annotated[
+        int | None,
+        typer.Option("--processes", "-j", min=1, metavar="N", help="Runs at the same time. [default: cores]"),
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep-tables", help="Keep all tables of every run.")] = False,
+    reuse: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--reuse", metavar="DIR", help="Another sweep, whose runs are not run again; may be repeated."
+        ),
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler."),
+    ] = None,
+    slurm: Annotated[
+        str | None,
+        typer.Option("--slurm", metavar="PARTITION", help="Run in jobs of Slurm, in this partition."),
+    ] = None,
+    slurm_workers: Annotated[
+        int | None,
+        typer.Option(
+            "--slurm-workers", min=1, metavar="N", help="Workers, a job of Slurm each. [default: 1]"
+        ),
+    ] = None,
+    slurm_time: Annotated[
+        str | None,
+        typer.Option("--slurm-time", metavar="HH:MM:SS", help="Wall time of each. [default: 01:00:00]"),
+    ] = None,
+    slurm_memory: Annotated[
+        str | None, typer.Option("--slurm-memory", metavar="SIZE", help="Memory of each. [default: 4 GB]")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Picture to write, PNG or SVG.")
+    ] = None,
+    measure: Annotated[
+        str, typer.Option("--measure", metavar="NAME", help="With --plot: a column of points.parquet.")
+    ] = "elapsed_ratio",
+    x: Annotated[
+        str | None,
+        typer.Option("--x", metavar="KEY", help="With --plot: the swept key along it. [default: the first]"),
+    ] = None,
+    as_json: Json = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Neither progress nor summary, only errors.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a picture that is there.")] = False,
+) -> None:
+    """Run a scenario at many points of its keys, with several seeds each.
+
+    The same command again goes on where it was stopped or killed, and runs nothing that has been run. A run
+    that fails is a row like others; the others go on.
+    """
+    from dataclasses import replace
+
+    from odonata.errors import InputError
+    from odonata.pictures import picture
+    from odonata.sweeps import page, run
+    from odonata.sweeps import picture as pictures
+    from odonata.sweeps import spec as specs
+    from odonata.sweeps.axes import over_option
+
+    with reported(as_json), runner.StopRequest() as stop:
+        spec = specs.load(file)
+        cluster = spec.slurm
+        given: dict[str, Any] = {
+            "workers": slurm_workers,
+            "time": slurm_time,
+            "memory": slurm_memory,
+            "partition": slurm,
+        }
+        given_set = {name: value for name, value in given.items() if value is not None}
+        if given_set and cluster is None and slurm is None:
+            raise InputError(
+                "only with --slurm", key=f"--slurm-{next(iter(given_set))}", expected="--slurm PARTITION"
+            )
+        if given_set:
+            cluster = replace(cluster or specs.Slurm(), **given_set)
+        spec = run.amended(
+            spec,
+            [over_option(text) for text in over or []],
+            {
+                "seeds": None if seeds is None else specs.seeds_option(seeds),
+                "baselines": baselines,
+                "processes": processes,
+                "keep": "tables" if keep else None,
+                "dask": dask,
+                "slurm": cluster if dask is None else None,
+            },
+        )
+        output = picture(plot, "--plot", replace=force, inputs=[file, spec.scenario])
+        if output is not None:
+            pictures.check(measure, x, [key for axis in spec.axes for key in axis.keys])
+        with contextlib.nullcontext() if quiet else page.SweepLine() as progress:
+            found = run.execute(
+                spec,
+                result_folder(out, file),
+                list(settings or []),
+                reuse=reuse or [],
+                stop=stop,
+                report=progress,
+            )
+        if output is not None:
+            from odonata.pictures import save
+
+            try:
+                save(found.plot(measure, x=x), output)
+            except Exception as error:
+                error.add_note(f"the sweep is in {found.path}, without a picture")
+                raise
+    with open_pipe(found.path):
+        if as_json:
+            print_json(found.description | {"results": str(found.path)})
+        elif not quiet:
+            page.show(found)
+    for text in page.failures(found):
+        say(text)
+    code = {"interrupted": INTERRUPTED, "failed": RUN_FAILED}.get(found.outcome, COMPLETED)
+    if code:
+        if found.outcome == "interrupted":
+            say(f"interrupted; the same command goes on: {found.path}")
+        raise typer.Exit(code)

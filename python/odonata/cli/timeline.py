@@ -1,0 +1,133 @@
+"""`odonata timeline`: what a run recorded one by one, as a trace for Perfetto."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from odonata.cli.answer import open_pipe, print_json, reported
+from odonata.cli.arguments import Force, Json
+from odonata.errors import TRACE_WRONG, InputError
+
+if TYPE_CHECKING:
+    from odonata.answers import TimelineAnswer
+
+#: Where the trace goes if nobody says, in the folder of the results.
+NAME = "timeline.pftrace"
+
+
+def timeline(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder that `odonata run` wrote.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help=f"File to write. Default: {NAME} in DIR."),
+    ] = None,
+    jobs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--jobs", metavar="JOB", help="Job whose ranks are shown; may be repeated. Default: all."
+        ),
+    ] = None,
+    ranks: Annotated[
+        str | None,
+        typer.Option(
+            "--ranks", metavar="RANKS", help="Ranks of the jobs: 0,5,8-15 or every:16. Default: all."
+        ),
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help='Simulated time, e.g. "1.5 ms".')
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="Simulated time. Default: the end.")
+    ] = None,
+    max_events: Annotated[
+        int,
+        typer.Option(
+            "--max-events",
+            min=1000,
+            metavar="N",
+            help="Most begins and ends of slices and values of counters; of more, every n-th rank is shown.",
+        ),
+    ] = 1_000_000,
+    check: Annotated[
+        bool, typer.Option("--check", help="Read the trace back and hold its totals against the tables.")
+    ] = False,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Write a trace of what ranks, storage servers and links did, for ui.perfetto.dev.
+
+    The run must have recorded it: `odonata run SCENARIO --set run.timeline={}`.
+    """
+    target = folder / NAME if out is None else out
+    different: list[str] = []
+    compared = 0
+    with reported(as_json):
+        from odonata.output_file import OutputFile
+        from odonata.results import Results, needed
+        from odonata.timeline.recorded import Recorded
+        from odonata.timeline.selection import Ranks, choose, seconds
+
+        results = Results.load(folder)
+        # First of all: nothing else helps then.
+        Recorded(results)
+        names = list(needed(results, "jobs", ["job"])["job"].to_pylist())
+        period = (
+            seconds(start, "--from") if start is not None else 0.0,
+            seconds(until, "--until") if until is not None else math.inf,
+        )
+        selection = choose(names, jobs, None if ranks is None else Ranks.read(ranks), period)
+        inputs = [folder / "run.json", *folder.glob("*.parquet")]
+        output = OutputFile(target, key="--out", replace=force, inputs=inputs)
+        if check and output.is_stream:
+            raise InputError(
+                "what is written cannot be read back", key="--check", value=str(target), expected="a file"
+            )
+
+        from odonata.timeline.write import write
+
+        answer = write(results, selection, output.opened, max_events) | {"file": str(target)}
+        if check:
+            from odonata.timeline.totals import compare
+
+            different, compared = compare(results, target)
+    with open_pipe():
+        if as_json:
+            print_json(answer)
+        else:
+            _show(answer)
+        if check:
+            _say_checked(different, compared, as_json)
+    if different:
+        raise typer.Exit(TRACE_WRONG)
+
+
+def _show(answer: TimelineAnswer) -> None:
+    from odonata.wording import size
+
+    size_text = "" if answer["bytes"] is None else f" ({size(answer['bytes'])})"
+    print(f"Timeline: {answer['file']}{size_text}")
+    shown = [f"{answer['ranks']:,} of {answer['ranks_recorded']:,} recorded ranks"]
+    shown += [
+        f"{count:,} {what}{'s' if count != 1 else ''}"
+        for what, count in (("storage server", answer["servers"]), ("link", answer["links"]))
+        if count
+    ]
+    print(f"  {', '.join(shown)}; {answer['messages']:,} messages as arrows; {answer['events']:,} events")
+    for what in answer["left_out"]:
+        print(f"  left out: {what}")
+    print("  Open it at https://ui.perfetto.dev; it is read in the browser and sent nowhere.")
+
+
+def _say_checked(different: list[str], compared: int, as_json: bool) -> None:
+    from odonata.cli.answer import say
+
+    for line in different[:20]:
+        say(f"differs: {line}")
+    if not compared:
+        say("nothing was compared: only a run that was recorded as a whole has the totals of its tables")
+    elif not as_json:
+        print(f"  {compared:,} totals compared with the tables, {len(different)} differ")

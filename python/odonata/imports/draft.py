@@ -1,0 +1,83 @@
+"""A scenario in the making: keys with comments, and what could not be taken over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Left:
+    """Something of a configuration that is not in the scenario, or not as it was."""
+
+    key: str
+    value: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.key} = {self.value}: {self.reason}" if self.value else f"{self.key}: {self.reason}"
+
+
+@dataclass
+class Draft:
+    """Tables of a scenario in their order; values are TOML already."""
+
+    name: str
+    #: What it is from, a line each.
+    sources: list[str]
+    preset: str | None = None
+    tables: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
+    #: Tables of jobs: keys and values.
+    jobs: list[list[tuple[str, str]]] = field(default_factory=list)
+    left: list[Left] = field(default_factory=list)
+
+    def put(self, table: str, key: str, value: str, comment: str = "") -> None:
+        """Adds a key to a table."""
+        self.tables.setdefault(table, []).append((key, value, comment))
+
+    def leave(self, key: str, value: object, reason: str) -> None:
+        """Notes what is not taken over."""
+        self.left.append(Left(key, "" if value is None else str(value), reason))
+
+    def text(self) -> str:
+        """The scenario."""
+        lines = [f"# {source}" for source in self.sources]
+        if self.left:
+            lines += ["#", "# Not taken over, or not as it was:"]
+            lines += [f"# - {one}" for one in self.left]
+        lines += ["", f'name = "{self.name}"']
+        if self.preset:
+            lines.append(f'preset = "{self.preset}"')
+        for table, rows in self.tables.items():
+            lines += ["", f"[{table}]"]
+            for key, value, comment in rows:
+                lines.append(f"{key} = {value}" + (f"  # {comment}" if comment else ""))
+        for job in self.jobs:
+            lines += ["", "[[jobs]]", *(f"{key} = {value}" for key, value in job)]
+        return "\n".join(lines) + "\n"
+
+
+def number(value: float) -> str:
+    """A number without needless digits.
+
+    >>> number(4.0), number(238.4185791015625)
+    ('4', '238.4185791015625')
+    """
+    return str(int(value)) if float(value).is_integer() else repr(float(value))
+
+
+def integers(values: list[int], width: int = 100) -> str:
+    """A list of whole numbers over several lines.
+
+    >>> print(integers([1, 2, 3]))
+    [1, 2, 3]
+    """
+    words = [str(value) for value in values]
+    if sum(len(word) + 2 for word in words) <= width:
+        return f"[{', '.join(words)}]"
+    lines, line = [], ""
+    for word in words:
+        if len(line) + len(word) + 2 > width:
+            lines.append(line.rstrip())
+            line = ""
+        line += f"{word}, "
+    return "[\n  " + "\n  ".join([*lines, line.rstrip()]) + "\n]"

@@ -1,0 +1,290 @@
+"""Plots of results by matplotlib, as figures for papers and notebooks.
+
+>>> import odonata
+>>> results = odonata.run("examples/uniform.toml", overrides={"run.time_limit": "20 us"})
+>>> figure = odonata.plot.latency_cdf(results)
+>>> figure.axes[0].get_ylabel()
+'share'
+
+Every function returns a figure, whose `axes` can be changed and which `savefig` writes. With `axes` it
+draws into those of a figure of yours. For pages with hover and filters: `Results.report`, `Sweep.report`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from odonata.errors import InputError
+from odonata.pictures import figure
+from odonata.results import Results, needed
+
+if TYPE_CHECKING:
+    from odonata.latency_load import LoadSweep
+    from odonata.sweeps.result import Sweep
+
+__all__ = ["latency_cdf", "link_map", "load_curve", "slowdown"]
+
+#: Metrics whose bars stand side by side, with their names in the legend. Tails of latencies grow tens of
+#: times as much, and are for a plot of their own.
+METRICS = {"elapsed": "time", "mpi": "time in MPI", "io": "time in I/O"}
+
+#: What a map of links shows.
+MEASURES = {
+    "busy": "share of the time transmitting, mean of the links",
+    "most": "share of the time transmitting, busiest link",
+    "saturation": "share of the time saturated, mean of the links",
+    "bytes": "bytes carried",
+}
+
+#: What a distribution of latencies is of.
+LATENCIES = {
+    "mpi": "latency of MPI messages",
+    "io": "latency of I/O messages",
+    "mpi-packets": "latency of packets of MPI messages",
+    "io-packets": "latency of packets of I/O messages",
+    "calls": "time of reads and writes",
+}
+
+
+def slowdown(
+    results: Results | Sweep | Sequence[Results],
+    metrics: Sequence[str] | None = None,
+    *,
+    confidence: float = 0.95,
+    axes: Any = None,
+) -> Any:
+    """Bars of what sharing the machine cost each job: time together / time alone.
+
+    Args:
+        results: A run with baselines; or several that differ in their seed only: bars are then means, with
+            confidence intervals by Student's t. Of a sweep it is `Sweep.plot`.
+        metrics: Metrics of the table `slowdown` (docs/results.md), such as "elapsed". Default: those of
+            `METRICS` that any job has.
+        confidence: Of the intervals.
+        axes: Axes to draw into.
+
+    Raises:
+        InputError: There is no run, or no such metric.
+        KeyError: A run had no baselines.
+        ImportError: matplotlib is not installed.
+    """
+    from odonata.slowdown import METRICS as KNOWN
+    from odonata.sweeps.result import Sweep
+    from odonata.sweeps.statistics import interval
+
+    if isinstance(results, Sweep):
+        return results.plot(f"{metrics[0]}_ratio" if metrics else "elapsed_ratio")
+    runs = [results] if isinstance(results, Results) else list(results)
+    if not runs:
+        raise InputError("no run", key="results", value="[]", expected="one run or more")
+    _refuse_unknown("metrics", metrics or [], [one.name for one in KNOWN])
+    found = [run.slowdown() for run in runs]
+    jobs = list(found[0])
+    shown = list(metrics or (name for name in METRICS if any(name in found[0][job] for job in jobs)))
+    if axes is None:
+        axes = figure(max(5.0, 1.5 + 1.2 * len(jobs)), 4.0).subplots()
+    width = 0.8 / max(1, len(shown))
+    for number, metric in enumerate(shown):
+        heights, errors = [], []
+        for job in jobs:
+            ratios = [one[job][metric].ratio for one in found if metric in one.get(job, {})]
+            told = interval([ratio for ratio in ratios if math.isfinite(ratio)], confidence)
+            heights.append(told.mean)
+            errors.append(0.0 if math.isnan(told.half_width) else told.half_width)
+        places = [place + (number - (len(shown) - 1) / 2) * width for place in range(len(jobs))]
+        bars = {"yerr": errors, "capsize": 3} if len(runs) > 1 else {}
+        axes.bar(places, heights, width, label=METRICS.get(metric, metric), **bars)
+    axes.axhline(1.0, color="grey", linewidth=0.8, linestyle=":")
+    axes.set_xticks(range(len(jobs)), [_plain(job) for job in jobs])
+    axes.set_ylabel("together / alone")
+    axes.grid(alpha=0.3, axis="y")
+    _title(axes, runs[0], f", {len(runs)} runs" if len(runs) > 1 else "")
+    if len(shown) > 1:
+        axes.legend(fontsize="small")
+    else:
+        axes.set_ylabel(
+            f"{METRICS.get(shown[0], shown[0])}, together / alone" if shown else "together / alone"
+        )
+    return axes.figure
+
+
+def latency_cdf(
+    results: Results,
+    of: str = "mpi",
+    *,
+    jobs: Sequence[str] | None = None,
+    alone: bool = True,
+    tail: bool = False,
+    axes: Any = None,
+) -> Any:
+    """The distribution of latency, job by job: which share takes at most so long.
+
+    Args:
+        results: A run.
+        of: What is measured: "mpi" or "io" (messages, from the send call to the last byte), "mpi-packets" or
+            "io-packets" (in the network), "calls" (reads and writes).
+        jobs: Only these.
+        alone: Show jobs alone too, dotted, if the run had baselines.
+        tail: Show which share takes longer instead, on a logarithmic scale.
+        axes: Axes to draw into.
+
+    Raises:
+        InputError: Nothing of it was measured, or there is no such job.
+        ImportError: matplotlib is not installed.
+    """
+    from odonata.report.latency import values
+    from odonata.report.quantiles import cumulative
+
+    _refuse_unknown("of", [of], list(LATENCIES))
+    names = needed(results, "jobs", ["job"])["job"].to_pylist()
+    _refuse_unknown("jobs", jobs or [], names)
+    found = values(results)
+    if not any(of in measured for measured in found.values()):
+        raise InputError(
+            "nothing of it was measured",
+            key="of",
+            value=of,
+            expected=" or ".join(sorted({name for measured in found.values() for name in measured})) or None,
+        )
+    if axes is None:
+        axes = figure(6.5, 4.2).subplots()
+    baselines = {job: values(run).get(job, {}) for job, run in results.baselines.items()} if alone else {}
+    colours = _colours()
+    for number, job in enumerate(names):
+        if jobs and job not in jobs:
+            continue
+        for measured, suffix, style in (
+            (found.get(job, {}), "", "-"),
+            (baselines.get(job, {}), ", alone", ":"),
+        ):
+            if of not in measured:
+                continue
+            xs, shares = cumulative(measured[of])
+            ys = [1 - share for share in shares[:-1]] if tail else shares
+            label = _plain(f"{job}{suffix}")
+            axes.plot(xs[: len(ys)], ys, style, color=colours[number % len(colours)], label=label)
+    # Some take no time at all: ranks of one node.
+    axes.set_xscale(
+        "log" if axes.dataLim.x0 > 0 else "symlog", **({} if axes.dataLim.x0 > 0 else {"linthresh": 1e-9})
+    )
+    if tail:
+        axes.set_yscale("log")
+    axes.set_xlabel(f"{LATENCIES[of]} [s]")
+    axes.set_ylabel("share that takes longer" if tail else "share")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+    _title(axes, results)
+    return axes.figure
+
+
+def link_map(results: Results, measure: str = "busy", *, axes: Any = None) -> Any:
+    """How loaded the links between groups are: rows send, columns receive, the diagonal are links within a
+    group.
+
+    Of a machine of one group it is a map of routers.
+
+    Args:
+        results: A run.
+        measure: "busy", "most" (of the busiest link), "saturation" or "bytes".
+        axes: Axes to draw into.
+
+    Raises:
+        InputError: There is no such measure, or the machine has no links between routers.
+        ImportError: matplotlib is not installed.
+    """
+    from odonata.report.contents import Contents
+    from odonata.report.network import group_sums
+
+    _refuse_unknown("measure", [measure], list(MEASURES))
+    contents = Contents(results)
+    names = "group"
+    if len(set(contents.groups)) == 1:
+        contents.groups = list(range(len(contents.groups)))
+        names = "router"
+    sums = group_sums(contents) if contents.simulated_s > 0 else {}
+    if not sums:
+        raise InputError("no links between routers", key="results", expected="a run on several routers")
+    groups = sorted({group for pair in sums for group in pair})
+    cells = [[sums[a, b][measure] if (a, b) in sums else math.nan for b in groups] for a in groups]
+    if axes is None:
+        axes = figure(5.6, 4.8).subplots()
+    image = axes.imshow(cells, interpolation="nearest", cmap="viridis", vmin=0.0)
+    axes.set_xlabel(f"to {names}")
+    axes.set_ylabel(f"from {names}")
+    axes.figure.colorbar(image, ax=axes, label=MEASURES[measure])
+    _title(axes, results)
+    return axes.figure
+
+
+def load_curve(sweep: LoadSweep | Mapping[str, Any]) -> Any:
+    """Latency and accepted load over offered load, by `odonata.load_sweep`.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    from odonata.load_curve import unit
+
+    report = sweep if isinstance(sweep, Mapping) else sweep.description
+    points = report["points"]
+    name = unit(points)
+    made = figure(7.0, 6.0)
+    upper, lower = made.subplots(2, 1, sharex=True, height_ratios=[2, 1])
+    stable = [point for point in points if not point["saturated"] and point[f"latency_{name}"]]
+    for key, label in (("mean", "mean"), ("p99", "99th percentile"), ("network_mean", "mean in the network")):
+        drawn = [(p["offered"], p[f"latency_{name}"][key]) for p in stable]
+        drawn = [(x, y) for x, y in drawn if y is not None]
+        upper.plot([x for x, _ in drawn], [y for _, y in drawn], marker="o", markersize=3, label=label)
+    high = report["saturation"]["first_saturated"]
+    for axes in (upper, lower):
+        axes.grid(alpha=0.3)
+        if high is not None:
+            axes.axvline(high, color="tab:red", linestyle=":", label="saturated")
+    upper.set_ylim(bottom=0)
+    upper.set_ylabel(f"latency [{name}]")
+    # A name is no formula.
+    upper.set_title(f"{report['name'] or 'sweep'}: {report['job']}", parse_math=False)
+    if points:
+        offered = [point["offered"] for point in points]
+        lower.plot(offered, [p["accepted"] for p in points], marker="o", markersize=3, label="accepted")
+        lower.plot([0, max(offered)], [0, max(offered)], color="grey", linewidth=0.8, label="offered")
+    lower.set_xlabel("offered load [fraction of the terminal link's bandwidth per sending rank]")
+    lower.set_ylabel("accepted")
+    for axes in (upper, lower):
+        axes.legend(loc="upper left", fontsize="small")
+    return made
+
+
+def _refuse_unknown(key: str, given: Sequence[str], known: Sequence[str]) -> None:
+    import difflib
+
+    for name in given:
+        if name not in known:
+            alike = difflib.get_close_matches(name, known, n=1)
+            raise InputError(
+                "there is no such one",
+                key=key,
+                value=repr(name),
+                expected=f"one of {', '.join(known)}",
+                hint=f"did you mean {alike[0]}?" if alike else None,
+            )
+
+
+def _plain(name: str) -> str:
+    """A name that is no formula."""
+    return name.replace("$", r"\$")
+
+
+def _title(axes: Any, results: Results, more: str = "") -> None:
+    name = results.run.get("scenario", {}).get("name")
+    if name:
+        axes.set_title(f"{name}{more}", parse_math=False)
+
+
+def _colours() -> list[str]:
+    """The colours that lines have by themselves."""
+    import matplotlib
+
+    found: list[str] = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]
+    return found

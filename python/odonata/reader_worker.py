@@ -1,0 +1,65 @@
+"""What every worker of `reader_process` does: bounds on its process, reading, and a file that is there last.
+
+`python reader_worker.py WORKER PATH FOLDER DONE MEMORY CPU`: a script with the functions `load`, which
+imports the package that reads, and `read(path, folder)`, which gives what goes to the file DONE in the
+folder; bytes of address space and seconds of CPU time that it may take. Nothing of Odonata is imported in
+this process.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import resource
+import sys
+from pathlib import Path
+from types import ModuleType
+
+
+def limit(what: int, most: int) -> None:
+    """Lowers a limit of this process, unless it is lower already."""
+    hard = resource.getrlimit(what)[1]
+    least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(what, (least, least))
+
+
+def script(path: str) -> ModuleType:
+    """The functions of the script at `path`."""
+    spec = importlib.util.spec_from_file_location("worker", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def main() -> int:
+    """What the process does."""
+    worker, path, folder, done = script(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), sys.argv[4]
+    memory, seconds = int(sys.argv[5]), int(sys.argv[6])
+    limit(resource.RLIMIT_CPU, seconds)
+    # The library complains there: the worker may look, and the parent does if this process crashes.
+    said = os.open(folder / "complaints", os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    os.dup2(said, 2)
+    # A core file of a crash would be as large as what is in memory.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    worker.load()
+    # Imported libraries take address space that says nothing about the file.
+    if sys.platform == "linux":
+        limit(resource.RLIMIT_AS, memory)
+    try:
+        found = worker.read(path, folder)
+    except MemoryError:
+        print("memory", flush=True)
+        return 1
+    written = folder / f"{done}.partial"
+    written.write_text(json.dumps(found), encoding="utf-8")
+    written.rename(folder / done)
+    # Neither closing the file nor ending the interpreter may undo what has succeeded.
+    sys.stdout.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,213 @@
+"""What a section of the report is made of: paragraphs, tables, charts and listings.
+
+Text is plain text throughout; the template escapes it. A chart is what plotly.js draws, a list of traces and
+a layout, with controls: each trace says in `when` for which choices it is shown. Further keys of ours are
+`colour` (a number in the palette), `scale` ("heat"), `yunit` and `logy`; `templates/report.js` knows them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from odonata import wording
+from odonata.wording import factor, rate, share, size
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table."""
+
+    text: str
+    #: What the column is sorted by; None: the text, or nothing to sort by.
+    value: float | None = None
+    #: From -1 (good) over 0 to 1 (bad): how strongly the cell is shaded.
+    shade: float = 0.0
+    #: What is said of it when the mouse is over it.
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table."""
+
+    title: str
+    #: Whether its cells are numbers, which stand flush right.
+    number: bool = True
+    #: What it means, in a sentence.
+    help: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose columns sort it."""
+
+    id: str
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    #: Whether a field above it chooses rows by their text.
+    search: bool = False
+    #: Whether it is folded up at first.
+    folded: bool = False
+    kind: str = "table"
+
+
+@dataclass(frozen=True)
+class Control:
+    """A choice above a chart."""
+
+    name: str
+    label: str
+    options: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart of plotly.js."""
+
+    id: str
+    title: str
+    #: What is to be seen in it, and what its units are.
+    caption: str
+    traces: Sequence[Mapping[str, Any]]
+    layout: Mapping[str, Any]
+    controls: Sequence[Control] = ()
+    height: int = 380
+    #: Whether its x axis is simulated time, which all such charts share.
+    time: bool = False
+    kind: str = "chart"
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chart that a script of ours draws from `data`: `machine` or `sweep`."""
+
+    id: str
+    title: str
+    caption: str
+    script: str
+    data: Mapping[str, Any]
+    controls: Sequence[Control] = ()
+    height: int = 620
+    kind: str = "drawing"
+
+
+@dataclass(frozen=True)
+class Text:
+    """Paragraphs, or the items of a list."""
+
+    lines: Sequence[str]
+    items: bool = False
+    kind: str = "text"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and values."""
+
+    pairs: Sequence[tuple[str, str]]
+    kind: str = "facts"
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Text of a file, which can be copied and saved."""
+
+    id: str
+    caption: str
+    text: str
+    file: str = ""
+    folded: bool = False
+    kind: str = "listing"
+
+
+Block = Table | Chart | Drawing | Text | Facts | Listing
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section, which the table of contents names."""
+
+    id: str
+    title: str
+    #: What it answers, in a sentence or two.
+    lead: str = ""
+    blocks: Sequence[Block] = field(default_factory=list)
+
+
+def duration(seconds: float | None) -> str:
+    """A time with a fitting unit, as charts write it.
+
+    >>> duration(1.4e-6), duration(0.0123)
+    ('1.4 µs', '12.3 ms')
+    """
+    return wording.duration(seconds).replace(" us", " µs")
+
+
+def name_cell(name: str) -> Cell:
+    """A cell with a name."""
+    return Cell(name)
+
+
+def time_cell(seconds: float | None) -> Cell:
+    """A cell with a time."""
+    return _cell(seconds, duration)
+
+
+def size_cell(count: float | None) -> Cell:
+    """A cell with a number of bytes; nothing where there are none."""
+    return Cell("-", 0.0) if count == 0 else _cell(count, size)
+
+
+def count_cell(count: float | None) -> Cell:
+    """A cell with a number of something."""
+    return Cell("0", 0.0) if count == 0 else _cell(count, rate)
+
+
+def rate_cell(value: float | None) -> Cell:
+    """A cell with bytes per second."""
+    return _cell(value, lambda number: f"{size(number)}/s")
+
+
+def share_cell(part: float | None, *, shaded: bool = False) -> Cell:
+    """A cell with a share; `shaded`, the larger the darker."""
+    if part is None or not math.isfinite(part):
+        return Cell("-")
+    return Cell(share(part, 1.0), part, min(1.0, part) if shaded else 0.0)
+
+
+def ratio_cell(ratio: float | None, title: str = "", *, larger_is_better: bool = False) -> Cell:
+    """A cell with together / alone, shaded by how much worse it is: full from a factor of 4 on."""
+    if ratio is None or not math.isfinite(ratio):
+        return Cell("-", title=title)
+    shade = max(-1.0, min(1.0, math.log(ratio, 4))) if ratio > 0 else 0.0
+    return Cell(factor(ratio), ratio, -shade if larger_is_better else shade, title)
+
+
+def _cell(value: float | None, words: Any) -> Cell:
+    if value is None or not math.isfinite(value):
+        return Cell("-")
+    return Cell(words(value), value)
+
+
+def axis(title: str, unit: str = "", *, log: bool = False, **more: Any) -> dict[str, Any]:
+    """An axis with a title and a unit: "s", "bytes", "bytes/s", "share" or none."""
+    made: dict[str, Any] = {"title": {"text": title}} | more
+    if log:
+        made |= {"type": "log", "exponentformat": "SI", "minexponent": 1}
+    if unit == "share":
+        made |= {"tickformat": "~%"}
+    elif unit in ("s", "bytes", "bytes/s"):
+        suffix = {"s": "s", "bytes": "B", "bytes/s": "B/s"}[unit]
+        made |= {"ticksuffix": suffix, "exponentformat": "SI", "minexponent": 1}
+    return made
+
+
+def plain(text: str) -> str:
+    """Text within a template of plotly.js, which takes some HTML and placeholders for its own."""
+    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("%{", "% {")):
+        text = text.replace(character, entity)
+    return text

@@ -1,0 +1,115 @@
+"""What the sections of a report are made from: the tables of one run, each looked up once."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow.compute as pc
+
+from odonata import blame, summary
+from odonata.results import Results, needed
+
+#: Jobs of which charts tell; of more, those that moved the most bytes.
+MOST_JOBS = 16
+
+
+class Contents:
+    """A run, and what several sections ask about it."""
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+        self.run: dict[str, Any] = results.run
+        self.simulated_s = float(self.run["simulated_s"])
+
+    @functools.cached_property
+    def summary(self) -> Mapping[str, Any]:
+        """What `odonata summary --json` says."""
+        return summary.collect(self.results)
+
+    @functools.cached_property
+    def jobs(self) -> list[dict[str, Any]]:
+        """The rows of the table jobs."""
+        return needed(self.results, "jobs", ["job"]).to_pylist()  # type: ignore[no-any-return]
+
+    @functools.cached_property
+    def names(self) -> list[str]:
+        """All jobs, in the order of the scenario."""
+        return [row["job"] for row in self.jobs]
+
+    @functools.cached_property
+    def shown(self) -> list[str]:
+        """The jobs of which charts tell, in the order of the scenario."""
+        if len(self.names) <= MOST_JOBS:
+            return self.names
+        moved = {
+            row["job"]: row["bytes_sent"] + row["bytes_written"] + row["bytes_read"] for row in self.jobs
+        }
+        most = set(sorted(self.names, key=lambda job: -moved[job])[:MOST_JOBS])
+        return [job for job in self.names if job in most]
+
+    def colour(self, job: str) -> int:
+        """Number of a job's colour; -1 for what is no job."""
+        return self.shown.index(job) if job in self.shown else -1
+
+    @functools.cached_property
+    def blames(self) -> bool:
+        """Whether waits were charged to jobs."""
+        return blame.measured(self.results)
+
+    @functools.cached_property
+    def findings(self) -> list[blame.Finding]:
+        """Every wait, added up; empty if it was not measured."""
+        return blame.totals(self.results) if self.blames else []
+
+    @functools.cached_property
+    def slowdowns(self) -> dict[str, dict[str, dict[str, float | None]]]:
+        """job -> metric -> alone, together, ratio; empty if there were no baselines."""
+        return self.summary["slowdown"] or {}
+
+    def rows(self, name: str, columns: list[str]) -> list[dict[str, Any]]:
+        """These columns of a table as rows; none if there is no such table."""
+        if name not in self.results.tables:
+            return []
+        return needed(self.results, name, columns).select(columns).to_pylist()  # type: ignore[no-any-return]
+
+    def chosen(self, name: str, columns: list[str], **values: str) -> list[dict[str, Any]]:
+        """The rows of a table whose columns have these `values`."""
+        if name not in self.results.tables:
+            return []
+        table = needed(self.results, name, [*columns, *values])
+        for column, value in values.items():
+            table = table.filter(pc.equal(table[column], value))
+        return table.select(columns).to_pylist()  # type: ignore[no-any-return]
+
+    @functools.cached_property
+    def links(self) -> list[dict[str, Any]]:
+        """The rows of the table links."""
+        columns = [
+            "link",
+            "name",
+            "class",
+            "source_kind",
+            "source",
+            "target_kind",
+            "target",
+            "bytes",
+            "packets",
+        ]
+        return self.rows("links", [*columns, "busy_s", "saturation_s"])
+
+    @functools.cached_property
+    def groups(self) -> list[int]:
+        """The group of every router."""
+        return [row["group"] for row in self.rows("routers", ["group"])]
+
+    @functools.cached_property
+    def interval_s(self) -> float | None:
+        """Length of the intervals of time series; None if there are no such."""
+        for table in ("series", "blame_series"):
+            starts = sorted({row["start_s"] for row in self.rows(table, ["start_s"])})
+            if len(starts) > 1:
+                return float(min(b - a for a, b in itertools.pairwise(starts)))
+        return None

@@ -1,0 +1,198 @@
+"""The jobs: what each did with its time, its iterations, and what it sent over time."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from odonata.report.blocks import (
+    Block,
+    Cell,
+    Chart,
+    Column,
+    Control,
+    Section,
+    Table,
+    axis,
+    duration,
+    plain,
+    rate_cell,
+    share_cell,
+    size_cell,
+    time_cell,
+)
+from odonata.report.contents import Contents
+
+
+def section(contents: Contents) -> Section:
+    """The section."""
+    charts = [_time_spent(contents), _iterations(contents), _traffic(contents)]
+    blocks: list[Block] = [table(contents), *(chart for chart in charts if chart is not None)]
+    return Section("jobs", "Jobs", "What each job did with its time, and what it moved.", blocks)
+
+
+def table(contents: Contents) -> Table:
+    """A row per job."""
+    rows = []
+    workloads = {row["job"]: row.get("workload", "") for row in contents.jobs}
+    for job in contents.summary["jobs"]:
+        finished = job["ranks_finished"] == job["ranks"]
+        ranks = f"{job['ranks']:,}" if finished else f"{job['ranks_finished']:,} of {job['ranks']:,}"
+        elapsed = ("" if finished else "> ") + duration(job["elapsed_s"])
+        rows.append(
+            [
+                Cell(job["job"], title=workloads[job["job"]]),
+                Cell(ranks, job["ranks"], title="" if finished else "ranks that ended"),
+                Cell(elapsed, job["elapsed_s"]),
+                *(share_cell(job[f"{part}_share"]) for part in ("compute", "mpi", "io")),
+                size_cell(job["bytes_written"]),
+                size_cell(job["bytes_read"]),
+                rate_cell(job["io_bandwidth_bytes_per_s"]),
+                *(time_cell(job[f"message_latency_{part}_s"]) for part in ("p50", "p99")),
+                *(time_cell(job[f"io_call_{part}_s"]) for part in ("p50", "p99")),
+            ]
+        )
+    columns = [
+        Column("job", number=False),
+        Column("ranks"),
+        Column("time", help="From the job's start to the end of its last rank."),
+        Column("compute", help="Share of a rank's time, mean over ranks."),
+        Column("in MPI", help="Share of a rank's time blocked in MPI calls, mean over ranks."),
+        Column("in I/O", help="Share of a rank's time blocked in I/O, mean over ranks."),
+        Column("written"),
+        Column("read"),
+        Column("I/O rate", help="Bytes over the time from the first request to the last acknowledgement."),
+        Column("message median", help="From the send call to the arrival of the last byte."),
+        Column("message p99"),
+        Column("I/O call median", help="Reads and writes, from request to acknowledgement."),
+        Column("I/O call p99"),
+    ]
+    return Table("jobs-table", "Jobs", columns, rows, search=len(rows) > 12)
+
+
+def _time_spent(contents: Contents) -> Chart:
+    jobs = [job for job in contents.summary["jobs"] if job["job"] in contents.shown]
+    parts = {"compute": "compute", "mpi": "blocked in MPI", "io": "blocked in I/O"}
+    shares = {part: [job[f"{part}_share"] or 0.0 for job in jobs] for part in parts}
+    shares["other"] = [max(0.0, 1.0 - sum(values)) for values in zip(*shares.values(), strict=True)]
+    traces = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": parts.get(part, "other"),
+            "y": [job["job"] for job in jobs],
+            "x": values,
+            "colour": ("gray" if part == "other" else number),
+            "hovertemplate": "%{y}: %{x:.1%} " + parts.get(part, "other") + "<extra></extra>",
+        }
+        for number, (part, values) in enumerate(shares.items())
+        if any(value > 1e-4 for value in values)
+    ]
+    return Chart(
+        "jobs-time",
+        "Where the time went",
+        "Share of a rank's time, mean over ranks. Other is what is neither computation nor blocked, such "
+        "as the "
+        "overhead of calls that do not block.",
+        traces,
+        {
+            "barmode": "stack",
+            "xaxis": axis("share of a rank's time", "share", range=[0, 1]),
+            "yaxis": {"autorange": "reversed", "type": "category", "automargin": True},
+            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
+        },
+        height=130 + 34 * max(2, len(jobs)),
+    )
+
+
+def _iterations(contents: Contents) -> Chart | None:
+    """How long each iteration took, from the end of the one before."""
+    ends: dict[str, list[tuple[int, float]]] = {}
+    for row in contents.rows("iterations", ["job", "iteration", "last_s"]):
+        ends.setdefault(row["job"], []).append((row["iteration"], row["last_s"]))
+    starts = {row["job"]: row["start_s"] for row in contents.jobs}
+    traces: list[dict[str, Any]] = []
+    for job in contents.shown:
+        ordered = sorted(ends.get(job, []))
+        if len(ordered) < 2:
+            continue
+        before = [starts[job], *(end for _, end in ordered[:-1])]
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers" if len(ordered) < 60 else "lines",
+                "name": job,
+                "x": [number for number, _ in ordered],
+                "y": [end - start for (_, end), start in zip(ordered, before, strict=True)],
+                "colour": contents.colour(job),
+                "hovertemplate": "iteration %{x}: %{y:.3~s}s<extra>" + plain(job) + "</extra>",
+            }
+        )
+    if not traces:
+        return None
+    times = [value for trace in traces for value in trace["y"] if value > 0]
+    times_axis = axis("time", "s", rangemode="tozero")
+    if times and max(times) > 20 * min(times):
+        times_axis = axis("time", "s", log=True, dtick="D2")
+    return Chart(
+        "jobs-iterations",
+        "Time per iteration",
+        "From when the last rank had ended the iteration before. Peaks are where a job was held up.",
+        traces,
+        {"xaxis": axis("iteration"), "yaxis": times_axis},
+    )
+
+
+def _traffic(contents: Contents) -> Chart | None:
+    """What was delivered to each job over time."""
+    interval_s = contents.interval_s
+    rows: list[dict[str, Any]] = contents.chosen(
+        "series", ["start_s", "job", "class", "bytes", "packets", "latency_mean_s"], kind="traffic"
+    )
+    if interval_s is None or not rows:
+        return None
+    starts = sorted({row["start_s"] for row in rows})
+    cells = {(row["job"], row["class"], row["start_s"]): row for row in rows}
+    units = {"bytes": "B/s", "latency": "s"}
+    traces = []
+    for job, (name, words) in itertools.product(contents.shown, (("mpi", "messages"), ("io", "I/O"))):
+        mine = [cells.get((job, name, start)) for start in starts]
+        if not any(mine):
+            continue
+        # There is no row where nothing was delivered.
+        lines: dict[str, list[float | None]] = {
+            "bytes": [row["bytes"] / interval_s if row else 0.0 for row in mine],
+            "latency": [row["latency_mean_s"] if row and row["packets"] else None for row in mine],
+        }
+        for show, values in lines.items():
+            traces.append(
+                {
+                    "type": "scatter",
+                    "mode": "lines",
+                    "name": f"{job}, {words}",
+                    "x": [start + interval_s / 2 for start in starts],
+                    "y": values,
+                    "colour": contents.colour(job),
+                    "line": {"dash": "solid" if name == "mpi" else "dot", "width": 1.6},
+                    "hovertemplate": f"at %{{x:.4~s}}s: %{{y:.3~s}}{units[show]}",
+                    "yunit": units[show],
+                    "when": {"show": show},
+                }
+            )
+    return Chart(
+        "jobs-traffic",
+        "Traffic over time",
+        f"What was delivered to each job, or the mean latency of its packets in the network; intervals of "
+        f"{duration(interval_s)}. Dragging chooses a time in all charts over time; a double click shows "
+        "all of it.",
+        traces,
+        {"xaxis": axis("simulated time", "s"), "yaxis": axis("", "s", rangemode="tozero")},
+        [
+            Control(
+                "show",
+                "Show",
+                [("bytes", "bytes delivered per second"), ("latency", "mean packet latency")],
+            )
+        ],
+        time=True,
+    )

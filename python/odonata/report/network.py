@@ -1,0 +1,236 @@
+"""The network: load and saturation of links by class, between groups, and over time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from odonata.report.blocks import (
+    Block,
+    Chart,
+    Column,
+    Control,
+    Section,
+    Table,
+    axis,
+    count_cell,
+    duration,
+    name_cell,
+    share_cell,
+    size_cell,
+    time_cell,
+)
+from odonata.report.contents import Contents
+from odonata.report.quantiles import GRID
+
+#: Classes in the order in which a packet meets them; "nic" are the links from nodes to their routers.
+CLASSES = {
+    "nic": "from nodes",
+    "terminal": "to nodes",
+    "local": "local",
+    "column": "column",
+    "global": "global",
+}
+
+
+def class_of(link: dict[str, Any]) -> str:
+    """Class of a link; that of a node is one of its own."""
+    return "nic" if link["source_kind"] == "node" else str(link["class"])
+
+
+def by_class(contents: Contents) -> dict[str, list[dict[str, Any]]]:
+    """The links of each class that there is."""
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in CLASSES}
+    for link in contents.links:
+        found.setdefault(class_of(link), []).append(link)
+    return {name: links for name, links in found.items() if links}
+
+
+def section(contents: Contents) -> Section | None:
+    """The section, if there are links."""
+    if not contents.links or contents.simulated_s <= 0:
+        return None
+    charts = [_load(contents), _between_groups(contents), _over_time(contents)]
+    blocks: list[Block] = [table(contents), *(chart for chart in charts if chart is not None)]
+    return Section(
+        "network",
+        "Links",
+        "How busy the links were, each direction of a cable for itself, and how long packets found the "
+        "buffers "
+        "behind them full.",
+        blocks,
+    )
+
+
+def table(contents: Contents) -> Table:
+    """A row per class."""
+    rows = []
+    for name, links in by_class(contents).items():
+        busy = sorted(link["busy_s"] / contents.simulated_s for link in links)
+        saturated = [link["saturation_s"] for link in links]
+        most = max(links, key=lambda link: link["busy_s"])
+        rows.append(
+            [
+                name_cell(CLASSES.get(name, name)),
+                count_cell(len(links)),
+                share_cell(sum(busy) / len(busy), shaded=True),
+                share_cell(busy[min(len(busy) - 1, int(0.99 * len(busy)))], shaded=True),
+                share_cell(busy[-1], shaded=True),
+                name_cell(most["name"] if most["busy_s"] else "-"),
+                count_cell(sum(value > 0 for value in saturated)),
+                time_cell(max(saturated)),
+                size_cell(sum(link["bytes"] for link in links)),
+            ]
+        )
+    columns = [
+        Column("class", number=False),
+        Column("links", help="Directions of cables."),
+        Column("busy, mean", help="Share of the simulated time in which a link transmits."),
+        Column("busy, p99", help="99 of 100 links are less busy."),
+        Column("busiest"),
+        Column("which", number=False, help="r3>n12: from router 3 to node 12."),
+        Column("saturated links", help="Links behind which a packet ever found the buffers full."),
+        Column("saturated, longest"),
+        Column("carried"),
+    ]
+    return Table("links-classes", "Links by class", columns, rows)
+
+
+def _load(contents: Contents) -> Chart:
+    """Sorted load of the links of each class."""
+    traces = []
+    simulated_s = contents.simulated_s
+    for number, (name, links) in enumerate(by_class(contents).items()):
+        for show, column, scale in (
+            ("busy", "busy_s", simulated_s),
+            ("saturation", "saturation_s", simulated_s),
+        ):
+            ordered = sorted((link[column] / scale for link in links), reverse=True)
+            # From the hottest link on: the interesting end of the grid is the fine one.
+            places = sorted({min(len(ordered) - 1, int((1 - part) * len(ordered))) for part in GRID} | {0})
+            traces.append(
+                {
+                    "type": "scatter",
+                    "mode": "lines",
+                    "name": CLASSES.get(name, name),
+                    "x": [(place + 1) / len(ordered) for place in places],
+                    "y": [ordered[place] for place in places],
+                    "colour": number,
+                    "line": {"width": 2, "shape": "hv"},
+                    "hovertemplate": "%{x:.2~%} of the links: %{y:.1%} of the time and more",
+                    "when": {"show": show},
+                }
+            )
+    return Chart(
+        "links-load",
+        "How many links are hot",
+        "The share of a class's links, the hottest first, that is busy (or saturated) for at least so much "
+        "of the "
+        "simulated time. A line that falls steeply on the left: few hot spots; a high plateau: the class "
+        "is full.",
+        traces,
+        {
+            "xaxis": axis("share of the links", "share", range=[0, 1]),
+            "yaxis": axis("share of the time", "share", rangemode="tozero"),
+        },
+        [Control("show", "Show", [("busy", "transmitting"), ("saturation", "saturated")])],
+    )
+
+
+def group_sums(contents: Contents) -> dict[tuple[int, int], dict[str, float]]:
+    """Links between routers, by the groups of their ends: how many, how busy, saturated, their bytes."""
+    groups = contents.groups
+    found: dict[tuple[int, int], dict[str, float]] = {}
+    for link in contents.links:
+        if link["source_kind"] != "router" or link["target_kind"] != "router":
+            continue
+        key = (groups[link["source"]], groups[link["target"]])
+        cell = found.setdefault(key, {"links": 0, "busy": 0.0, "most": 0.0, "saturation": 0.0, "bytes": 0})
+        busy = link["busy_s"] / contents.simulated_s
+        cell["links"] += 1
+        cell["busy"] += busy
+        cell["most"] = max(cell["most"], busy)
+        cell["saturation"] += link["saturation_s"] / contents.simulated_s
+        cell["bytes"] += link["bytes"]
+    for cell in found.values():
+        cell["busy"] /= cell["links"]
+        cell["saturation"] /= cell["links"]
+    return found
+
+
+def _between_groups(contents: Contents) -> Chart | None:
+    sums = group_sums(contents)
+    groups = sorted({group for pair in sums for group in pair})
+    if len(groups) < 2:
+        return None
+    shows = {
+        "busy": ("mean share of the time transmitting", "%{z:.1%} busy, mean of "),
+        "most": ("busiest link", "%{z:.1%} busy, the busiest of "),
+        "saturation": ("mean share of the time saturated", "%{z:.1%} saturated, mean of "),
+        "bytes": ("bytes carried", "%{z:.3~s}B over "),
+    }
+    traces = [
+        {
+            "type": "heatmap",
+            "x": groups,
+            "y": groups,
+            "z": [[sums[a, b][show] if (a, b) in sums else None for b in groups] for a in groups],
+            "customdata": [[sums[a, b]["links"] if (a, b) in sums else 0 for b in groups] for a in groups],
+            "hovertemplate": "group %{y} to group %{x}<br>" + words + "%{customdata} links<extra></extra>",
+            "scale": "heat",
+            "colorbar": {"thickness": 12, "tickformat": "~s" if show == "bytes" else "~%"},
+            "xgap": 1 if len(groups) <= 40 else 0,
+            "ygap": 1 if len(groups) <= 40 else 0,
+            "when": {"show": show},
+        }
+        for show, (_, words) in shows.items()
+    ]
+    return Chart(
+        "links-groups",
+        "From group to group",
+        "Rows send, columns receive; the diagonal are the links within a group. Blank: no cable.",
+        traces,
+        {
+            "xaxis": axis("to group", side="top", dtick=1 if len(groups) <= 40 else None),
+            "yaxis": axis("from group", autorange="reversed", dtick=1 if len(groups) <= 40 else None),
+            "square": True,
+            "margin": {"t": 64, "b": 10},
+        },
+        [Control("show", "Show", [(name, words) for name, (words, _) in shows.items()])],
+        height=560,
+    )
+
+
+def _over_time(contents: Contents) -> Chart | None:
+    interval_s = contents.interval_s
+    rows = contents.chosen("series", ["start_s", "class", "bytes", "busy_s"], kind="links")
+    if interval_s is None or not rows:
+        return None
+    counts = {name: len(links) for name, links in by_class(contents).items()}
+    traces = []
+    for name in CLASSES:
+        mine = [row for row in rows if row["class"] == name]
+        if mine:
+            traces.append(
+                {
+                    "type": "scatter",
+                    "mode": "lines",
+                    "name": CLASSES[name],
+                    "x": [row["start_s"] + interval_s / 2 for row in mine],
+                    "y": [row["busy_s"] / interval_s / counts[name] for row in mine],
+                    "colour": list(counts).index(name),
+                    "hovertemplate": f"at %{{x:.4~s}}s: %{{y:.1%}} busy<extra>{CLASSES[name]}</extra>",
+                }
+            )
+    return Chart(
+        "links-time",
+        "Links over time",
+        "Share of the time in which the routers' links of a class transmit, mean over links and intervals "
+        "of "
+        f"{duration(interval_s)}.",
+        traces,
+        {
+            "xaxis": axis("simulated time", "s"),
+            "yaxis": axis("busy", "share", rangemode="tozero"),
+        },
+        time=True,
+    )

@@ -1,0 +1,214 @@
+"""A sweep for people: a line of progress, a table of means with their intervals, sentences, what failed."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any, TextIO
+
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from odonata.progress import LOG_EVERY_S, LiveLine
+from odonata.sweeps.result import Sweep, leading
+from odonata.sweeps.scheduler import Progress
+from odonata.sweeps.values import text as value_text
+from odonata.terminal import console, explain, say, show_table, table
+from odonata.wording import duration, quantity, setting_size
+
+#: What is shown of each job: with baselines, and without.
+WITH_BASELINES = ("elapsed_ratio", "message_latency_p99_ratio", "io_ratio")
+WITHOUT = ("elapsed_s", "mpi_s", "io_s")
+
+_HEADINGS = {
+    "elapsed_ratio": "time",
+    "message_latency_p99_ratio": "message p99",
+    "io_ratio": "in I/O",
+    "elapsed_s": "time",
+    "mpi_s": "in MPI",
+    "io_s": "in I/O",
+}
+
+#: Rows of the table that are shown; more are in the files.
+MOST_ROWS = 60
+
+#: Failures that are listed.
+MOST_FAILED = 20
+
+
+def show(sweep: Sweep, stream: TextIO | None = None) -> None:
+    """Prints what a sweep has found."""
+    out = console(stream)
+    about = sweep.description
+    seeds = about["seeds"]
+    points = f"{about['points']} point{'s' if about['points'] != 1 else ''}"
+    explain(
+        out,
+        f"{about['name']}: {about['outcome']}, {points}"
+        f" with {'up to ' if _seeds_vary(sweep) else ''}{seeds} seed{'s' if seeds != 1 else ''} each, "
+        f"{about['runs']['executed']} runs in {duration(about['wall_s'])}, {about['runs']['reused']} reused",
+    )
+    rows, names = _rows(sweep)
+    if rows:
+        say(out, "")
+        keys, same = leading(sweep)
+        page = table(*keys, "job", *(_HEADINGS[name] for name in names), "seeds", left=len(keys) + 1)
+        for row in rows[:MOST_ROWS]:
+            page.add_row(*row)
+        show_table(out, page)
+        if len(rows) > MOST_ROWS:
+            say(out, f"... {len(rows) - MOST_ROWS} more rows in intervals.parquet")
+        say(out, "")
+        explain(out, *sentences(sweep))
+        explain(out, *(f"{', '.join(others)}: as {key}." for key, others in same.items()))
+        kind = "together / alone" if names[0].endswith("_ratio") else "as measured"
+        explain(
+            out,
+            f"{', '.join(_HEADINGS[name] for name in names)}: {kind}; mean over seeds ± half-width of the "
+            f"{100 * about['confidence']:g} % confidence interval.",
+        )
+    if sweep.path is not None:
+        say(out, f"Tables: {sweep.path}/points.parquet, {sweep.path}/intervals.parquet")
+
+
+def _seeds_vary(sweep: Sweep) -> bool:
+    points = sweep.table.select(["point", "seed"]).to_pylist()
+    counts: dict[int, set[int]] = {}
+    for row in points:
+        counts.setdefault(row["point"], set()).add(row["seed"])
+    return len({len(seeds) for seeds in counts.values()}) > 1
+
+
+def _rows(sweep: Sweep) -> tuple[list[list[str]], tuple[str, ...]]:
+    """Rows of the table of means, and which measures are its columns."""
+    found: dict[tuple[int, str], dict[str, dict[str, Any]]] = {}
+    for row in sweep.intervals(*WITH_BASELINES, *WITHOUT).to_pylist():
+        found.setdefault((row["point"], row["job"]), {})[row["measure"]] = row
+    with_baselines = any(name in measured for measured in found.values() for name in WITH_BASELINES)
+    names: tuple[str, ...] = WITH_BASELINES if with_baselines else WITHOUT
+    names = tuple(name for name in names if any(name in measured for measured in found.values()))
+    units = {one["key"]: one["unit"] for one in sweep.description["swept"]}
+    rows = []
+    shown, _ = leading(sweep)
+    for (_, job), measured in found.items():
+        first = next(iter(measured.values()))
+        keys = [_swept(first[key], units[key]) for key in shown]
+        cells = [_mean(measured.get(name)) for name in names]
+        rows.append([*keys, job, *cells, str(max(row["seeds"] for row in measured.values()))])
+    return rows, names
+
+
+def _swept(value: Any, unit: str) -> str:
+    """A value of a swept key.
+
+    >>> _swept(4e8, "bytes"), _swept(2e9, "bytes/s"), _swept(None, ""), _swept(0.25, "")
+    ('400 MB', '2 GB/s', '-', '0.25')
+    """
+    if value is None:
+        return "-"
+    if unit and isinstance(value, int | float):
+        if unit.startswith("bytes"):
+            return setting_size(value) + unit.removeprefix("bytes")
+        return quantity(value, unit)
+    return f"{value:g}" if isinstance(value, float) else value_text(value)
+
+
+def _mean(row: dict[str, Any] | None) -> str:
+    """Mean and half-width.
+
+    >>> _mean({"mean": 1.254, "half_width": 0.0312, "unit": ""}), _mean(None)
+    ('1.25x ±0.03', '-')
+    >>> _mean({"mean": 0.00125, "half_width": None, "unit": "s"})
+    '1.25 ms'
+    """
+    if row is None:
+        return "-"
+    width = row["half_width"]
+    if row["unit"]:
+        shown = quantity(row["mean"], row["unit"])
+        return shown if width is None else f"{shown} ±{quantity(width, row['unit'])}"
+    places = 2 if row["mean"] < 10 else 1
+    # As many places as it takes to see how wide it is.
+    if width and width < 0.5 * 10**-places:
+        places = min(4, math.ceil(-math.log10(width)))
+    return f"{row['mean']:.{places}f}x" + ("" if width is None else f" ±{width:.{places}f}")
+
+
+def sentences(sweep: Sweep) -> list[str]:
+    """Which point slows each job most, and whether the seeds tell it from the one that slows it least."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in sweep.intervals("elapsed_ratio").to_pylist():
+        found.setdefault(row["job"], []).append(row)
+    said = []
+    shown, _ = leading(sweep)
+    units = {one["key"]: one["unit"] for one in sweep.description["swept"]}
+    for job, rows in found.items():
+        most, least = max(rows, key=lambda row: row["mean"]), min(rows, key=lambda row: row["mean"])
+        if most["mean"] == least["mean"] or not sweep.swept:
+            said.append(f"- {job}: {_mean(most)} as long as alone.")
+            continue
+        where = [
+            ", ".join(f"{key} = {_swept(row[key], units[key])}" for key in shown) for row in (most, least)
+        ]
+        text = f"- {job} is slowed most at {where[0]} ({_mean(most)}), least at {where[1]} ({_mean(least)})"
+        if most["half_width"] is None or least["half_width"] is None:
+            text += "; how much of that is chance, more seeds would say"
+        elif most["low"] <= least["high"]:
+            text += "; their intervals overlap"
+        said.append(f"{text}.")
+    return said
+
+
+def failures(sweep: Sweep) -> list[str]:
+    """What did not end well, a line each."""
+    lines = []
+    for one in sweep.failed[:MOST_FAILED]:
+        values = ", ".join(
+            f"{key} = {value_text(value)}" for key, value in one["values"].items() if value is not None
+        )
+        alone = f", {one['alone']} alone" if one["alone"] else ""
+        attempts = f" ({one['attempts']} attempts)" if one["attempts"] > 1 else ""
+        where = f"point {one['point']}, seed {one['seed']}{alone}" + (f" ({values})" if values else "")
+        detail = f": {one['detail']}" if one["detail"] else ""
+        lines.append(f"{where}: {one['outcome']}{attempts}{detail}")
+    if len(sweep.failed) > MOST_FAILED:
+        lines.append(f"... and {len(sweep.failed) - MOST_FAILED} more, in sweep.json")
+    return lines
+
+
+def line(now: Progress) -> str:
+    """One line that says it all.
+
+    >>> line(Progress(50, 200, 120, 30, 1, {"a": 0.5}, 60.0, 180.0))
+    '50 of 200 points | 120 runs, 30 reused, 1 failed | 1 running | 3 min 00 s left'
+    """
+    parts = [f"{now.done} of {now.planned} points"]
+    counts = [f"{now.runs} runs"]
+    if now.reused:
+        counts.append(f"{now.reused} reused")
+    if now.failed:
+        counts.append(f"{now.failed} failed")
+    parts += [", ".join(counts), f"{len(now.running)} running"]
+    if now.left_s is not None:
+        parts.append(f"{duration(now.left_s)} left")
+    return " | ".join(parts)
+
+
+class SweepLine(LiveLine):
+    """Shows how far a sweep has come: a live line on a terminal, a line now and then elsewhere."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        super().__init__(stream)
+        self._logged_s = time.perf_counter()
+
+    def __call__(self, now: Progress) -> None:
+        """Shows `now`."""
+        if self._live is not None:
+            grid = Table.grid(padding=(0, 1))
+            grid.add_row(
+                ProgressBar(total=float(now.planned or 1), completed=float(now.done), width=20), line(now)
+            )
+            self._live.update(grid)
+        elif time.perf_counter() - self._logged_s >= LOG_EVERY_S:
+            self._log(line(now))
+            self._logged_s = time.perf_counter()

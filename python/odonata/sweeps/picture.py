@@ -1,0 +1,75 @@
+"""A sweep as a picture: a measure of every job over a swept key, with confidence intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from odonata.errors import InputError
+from odonata.sweeps.reader import Source, unknown
+from odonata.sweeps.result import leading
+from odonata.sweeps.table import job_columns, measure_names
+from odonata.sweeps.values import text as value_text
+
+if TYPE_CHECKING:
+    from odonata.sweeps.result import Sweep
+
+
+def check(measure: str, x: str | None, swept: list[str]) -> None:
+    """Raises `InputError` if there is nothing to draw; before anything is run."""
+    if measure not in measure_names():
+        raise unknown(Source(), "--measure", measure, measure_names(), "unknown measure")
+    if not swept:
+        raise InputError("nothing is swept", key="--plot", expected="a sweep with an axis")
+    if x is not None and x not in swept:
+        raise unknown(Source(), "--x", x, swept, "no swept key of that name:")
+
+
+def figure(sweep: Sweep, measure: str, x: str | None) -> Any:
+    """The figure, by matplotlib."""
+    from odonata.pictures import figure as empty
+
+    check(measure, x, sweep.swept)
+    x = x or sweep.swept[0]
+    across = sweep.table[x].to_pylist()
+    others = [key for key in leading(sweep)[0] if sweep.table[key].to_pylist() != across]
+    rows = sweep.intervals(measure).to_pylist()
+    made = empty(7.0, 4.5)
+    axes = made.subplots()
+    values = list(dict.fromkeys(row[x] for row in rows))
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    series: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        label = ", ".join([row["job"], *(f"{key} = {_label(row[key])}" for key in others)])
+        series.setdefault(label, []).append(row)
+    width = 0.8 / max(1, len(series))
+    for number, (label, members) in enumerate(series.items()):
+        heights = [row["mean"] for row in members]
+        errors = [row["half_width"] or 0.0 for row in members]
+        if numbers:
+            members = sorted(members, key=lambda row: row[x])
+            axes.errorbar(
+                [row[x] for row in members], [row["mean"] for row in members],
+                yerr=[row["half_width"] or 0.0 for row in members],
+                marker="o", markersize=4, capsize=3, label=label,
+            )  # fmt: skip
+        else:
+            places = [values.index(row[x]) + (number - (len(series) - 1) / 2) * width for row in members]
+            axes.bar(places, heights, width, yerr=errors, capsize=3, label=label)
+    if not numbers:
+        axes.set_xticks(range(len(values)), [_label(value) for value in values])
+    column = next(one for one in job_columns() if one.name == measure)
+    unit = {one["key"]: one["unit"] for one in sweep.description["swept"]}[x]
+    # Names are no formulas.
+    axes.set_xlabel(f"{x} [{unit}]" if unit else x, parse_math=False)
+    axes.set_ylabel(f"{measure} [{column.unit}]" if column.unit else measure, parse_math=False)
+    axes.set_title(str(sweep.description["name"]), parse_math=False)
+    if measure.endswith("_ratio"):
+        axes.axhline(1.0, color="grey", linewidth=0.8, linestyle=":")
+    axes.grid(alpha=0.3, axis="y")
+    if series:
+        axes.legend(fontsize="small")
+    return made
+
+
+def _label(value: Any) -> str:
+    return "-" if value is None else f"{value:g}" if isinstance(value, float) else value_text(value)

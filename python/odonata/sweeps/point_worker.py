@@ -1,0 +1,121 @@
+"""The process in which runs of a sweep go on, one after the other.
+
+It is started by `worker_process`, reads a JSON object per line from standard input (`Work.request`) and
+answers each with lines on what was its standard output: `progress` now and then, at last `done`. It ends when
+nobody asks or listens any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import IO, Any
+
+from odonata import runner
+from odonata.errors import InputError
+from odonata.sweeps import record
+
+#: Wall time between two reports, in seconds.
+REPORT_EVERY_S = 0.3
+
+
+def main() -> None:
+    """Carries out what standard input asks for, until there is no more."""
+    # What code of users prints must not be taken for an answer.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    try:
+        for line in sys.stdin:
+            request = json.loads(line)
+            _say(answers, {"done": carry_out(request, lambda share: _say(answers, {"progress": share}))})
+    except BrokenPipeError:
+        # Without a word about the pipe, which the interpreter would try to flush once more.
+        os._exit(1)
+
+
+def carry_out(request: dict[str, Any], tell: Any) -> dict[str, Any]:
+    """Runs what `request` says; what is kept of it."""
+    key = request["key"]
+    limit = _Limit(request["timeout_s"])
+    try:
+        with limit:
+            kept = _run(key, runner.Task(**request["task"]), request["folder"], limit.stop, tell)
+    except BrokenPipeError:
+        raise
+    except InputError as error:
+        kept = record.failure(key, "wrong-input", " ".join(str(error).split()))
+    except MemoryError as error:
+        kept = record.failure(key, "out-of-memory", str(error) or "there was not enough memory")
+    except OSError as error:
+        place = f" ({error.filename})" if error.filename else ""
+        kept = record.failure(key, "failed", f"{error.strerror or error}{place}")
+    if limit.over:
+        return record.failure(key, "timed-out", f"not at its end after {request['timeout_s']:g} s")
+    return kept
+
+
+def _run(
+    key: str, task: runner.Task, folder: str | None, stop: runner.StopRequest, tell: Any
+) -> dict[str, Any]:
+    from odonata.folder import ResultFolder
+    from odonata.results import Results
+    from odonata.tables import from_core
+
+    simulation = task.build(stop=stop)
+    said_s = 0.0
+
+    def report(now: runner.Progress) -> None:
+        nonlocal said_s
+        if now.wall_s - said_s >= REPORT_EVERY_S:
+            said_s = now.wall_s
+            tell(now.fraction)
+
+    runner.drive(simulation, report, stop)
+    run = runner.description(simulation)
+    if folder is not None and not stop.requested:
+        with ResultFolder(folder, replace=True) as made:
+            runner.write(simulation, made.path)
+            made.publish()
+    needed = ("jobs", "messages", "ranks")
+    kept = record.of_results(key, Results(run, {name: from_core(simulation, name) for name in needed}))
+    if folder is not None:
+        kept["folder"] = f"runs/{Path(folder).name}"
+    return kept
+
+
+class _Limit:
+    """Asks a run to stop when its wall time is over."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.stop = runner.StopRequest()
+        self.over = False
+        self._timer = None if seconds is None else threading.Timer(seconds, self._end)
+
+    def __enter__(self) -> None:
+        if self._timer is not None:
+            self._timer.daemon = True
+            self._timer.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _end(self) -> None:
+        self.over = True
+        self.stop.requested = True
+        # It may be busy with one event for long.
+        self.stop.interrupt.ask()
+
+
+def _say(answers: IO[str], answer: dict[str, Any]) -> None:
+    answers.write(json.dumps(answer) + "\n")
+    answers.flush()
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        main()

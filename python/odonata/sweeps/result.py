@@ -1,0 +1,216 @@
+"""What a sweep has found: a table of points, intervals, and what failed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from odonata import run_record
+from odonata.errors import NoResult
+from odonata.python_errors import speaks_python
+from odonata.sweeps import record
+from odonata.sweeps.store import INTERVALS, POINTS, SWEEP_FILE
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+KIND = "sweep"
+
+
+class Sweep:
+    """The results of a sweep: `description` (sweep.json) and tables, from memory or from its folder.
+
+    >>> import pyarrow as pa
+    >>> points = pa.table({"point": [0, 0], "job": ["milc", "milc"], "elapsed_s": [1.0, 3.0]})
+    >>> sweep = Sweep({"outcome": "completed", "failed": []}, points, points)
+    >>> sweep.outcome, sweep.table.num_rows
+    ('completed', 2)
+    """
+
+    def __init__(
+        self, description: dict[str, Any], points: pa.Table, intervals: pa.Table, path: Path | None = None
+    ) -> None:
+        #: The contents of sweep.json.
+        self.description = description
+        #: A row per point, seed and job.
+        self.table = points
+        #: The folder, if there is one.
+        self.path = path
+        self._intervals = intervals
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Sweep:
+        """Opens the folder that `odonata sweep` wrote.
+
+        Raises:
+            FileNotFoundError: It holds no sweep.json. It is an `InputError` too.
+            InputError: It is damaged.
+
+        >>> from odonata import Sweep
+        >>> Sweep.load("results/placement").outcome  # doctest: +SKIP
+        'completed'
+        """
+        from odonata import tables
+
+        path = Path(folder)
+        # `Path.is_file` raises for a name that no file can have.
+        if not os.path.isfile(path / SWEEP_FILE):
+            raise NoResult("not a sweep", file=str(path), expected=f"a folder that holds {SWEEP_FILE}")
+        description = run_record.read(path / SWEEP_FILE, record.SweepRecord)
+        found = [tables.read(tables.file_of(path, name)) for name in (POINTS, INTERVALS)]
+        return cls(description, found[0], found[1], path)
+
+    @property
+    def outcome(self) -> str:
+        """`completed`, `failed` if a run did not end well, or `interrupted`.
+
+        >>> import pyarrow as pa
+        >>> Sweep({"outcome": "failed"}, pa.table({}), pa.table({})).outcome
+        'failed'
+        """
+        return str(self.description["outcome"])
+
+    @property
+    def failed(self) -> list[dict[str, Any]]:
+        """The runs that did not end well: point, seed, job (if alone), outcome, detail.
+
+        >>> import pyarrow as pa
+        >>> Sweep({"outcome": "completed", "failed": []}, pa.table({}), pa.table({})).failed
+        []
+        """
+        found: list[dict[str, Any]] = self.description["failed"]
+        return found
+
+    @property
+    def swept(self) -> list[str]:
+        """The swept keys, which are columns of both tables.
+
+        >>> import pyarrow as pa
+        >>> Sweep({"swept": [{"key": "jobs.a.ranks"}]}, pa.table({}), pa.table({})).swept
+        ['jobs.a.ranks']
+        """
+        return [one["key"] for one in self.description["swept"]]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The table of points, as pandas.
+
+        Raises:
+            ImportError: pandas is not installed.
+
+        >>> import pyarrow as pa
+        >>> len(Sweep({}, pa.table({"point": [0]}), pa.table({})).to_pandas())
+        1
+        """
+        from odonata.frames import to_pandas
+
+        return to_pandas(self.table, "Sweep.to_pandas")
+
+    def to_polars(self) -> pl.DataFrame:
+        """The table of points, as polars.
+
+        Raises:
+            ImportError: polars is not installed.
+        """
+        from odonata.frames import to_polars
+
+        return to_polars(self.table, "Sweep.to_polars")
+
+    def intervals(self, *measures: str) -> pa.Table:
+        """Mean and confidence interval per point, job and measure; of these measures, or of all.
+
+        >>> import pyarrow as pa
+        >>> found = pa.table({"measure": ["elapsed_ratio", "mpi_s"], "mean": [1.2, 3.0]})
+        >>> Sweep({}, pa.table({}), found).intervals("mpi_s")["mean"].to_pylist()
+        [3.0]
+
+        Raises:
+            KeyError: There is no such measure.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        found = self._intervals
+        if not measures:
+            return found
+        there = set(found["measure"].to_pylist())
+        for name in measures:
+            if name not in there and name not in self.table.schema.names and there:
+                raise KeyError(f"no measure {name!r}; there are {', '.join(sorted(there))}")
+        return found.filter(pc.is_in(found["measure"], pa.array(measures)))
+
+    @speaks_python
+    def plot(self, measure: str = "elapsed_ratio", *, x: str | None = None) -> Any:
+        """A matplotlib figure: a measure of every job over a swept key, with its intervals.
+
+        Args:
+            measure: A column of the table.
+            x: A swept key. Default: the first one; the others distinguish lines.
+
+        Raises:
+            ImportError: matplotlib is not installed.
+            InputError: There is no such measure or key.
+
+        >>> from odonata import Sweep
+        >>> Sweep.load("results/placement").plot().savefig("slowdown.png")  # doctest: +SKIP
+        """
+        from odonata.sweeps import picture
+
+        return picture.figure(self, measure, x)
+
+    @speaks_python
+    def report(self, file: str | os.PathLike[str] | None = None, *, force: bool = False) -> str:
+        """One HTML page of the sweep, whose axes are chosen in the page (docs/report.md).
+
+        Args:
+            file: Where to write it too, whole or not at all.
+            force: Replace a file that is there.
+
+        Returns:
+            The page.
+
+        Raises:
+            InputError: `file` cannot be written, or is there already.
+        """
+        import tempfile
+
+        from odonata import tables
+        from odonata.output_file import OutputFile
+        from odonata.report import sources
+
+        output = None if file is None else OutputFile(file, key="file", replace=force)
+        with tempfile.TemporaryDirectory(prefix="odonata-") as scratch:
+            place = self.path
+            if place is None:
+                place = Path(scratch)
+                tables.write(self.table, place, POINTS)
+            page = sources.page([place])
+        if output is not None:
+            output.write(page)
+        return page
+
+    def _repr_html_(self) -> str:
+        from odonata.html_page import page_html
+        from odonata.sweeps import page
+
+        return page_html(lambda stream: page.show(self, stream))
+
+    def __repr__(self) -> str:
+        place = f", path={str(self.path)!r}" if self.path else ""
+        return f"Sweep(outcome={self.outcome!r}, points={self.description.get('points')}{place})"
+
+
+def leading(sweep: Sweep) -> tuple[list[str], dict[str, list[str]]]:
+    """The swept keys without those that have the value of an earlier one at every point; and those, by it."""
+    keys: dict[str, list[Any]] = {}
+    same: dict[str, list[str]] = {}
+    for key in sweep.swept:
+        values = sweep.table[key].to_pylist()
+        first = next((other for other, found in keys.items() if found == values), None)
+        if first is None:
+            keys[key] = values
+        else:
+            same.setdefault(first, []).append(key)
+    return list(keys), same

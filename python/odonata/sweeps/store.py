@@ -1,0 +1,145 @@
+"""The folder of a sweep: a journal of the runs that have ended, from which a sweep goes on.
+
+The journal is a line of JSON per run, appended when it ends, so that a process that is killed loses what was
+running and nothing else; a line that was not written to its end is cut off. By its keys (`work`) it is the
+cache of every later sweep in this folder too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from odonata import foreign
+from odonata.errors import InputError, check_text, is_mistake
+from odonata.json_types import Wrong, check
+from odonata.lock import hold
+from odonata.output_file import sync_folder
+from odonata.partial import LOCK
+from odonata.sweeps import record
+
+#: The file that makes a folder that of a sweep.
+JOURNAL_FILE = "journal.jsonl"
+#: What is written at the end of every call.
+SWEEP_FILE, POINTS, INTERVALS = "sweep.json", "points", "intervals"
+#: Tables of runs, if they are kept.
+RUNS = "runs"
+
+
+class Store:
+    """The folder, locked; `runs` are those that have ended, by key.
+
+    Raises `InputError` if it is something else, or another process works on it.
+    """
+
+    def __init__(self, target: str | os.PathLike[str], reuse: list[Path] | None = None) -> None:
+        check_text(target, "--out")
+        self.folder = Path(target)
+        self.runs: dict[str, dict[str, Any]] = {}
+        for other in reuse or []:
+            # `Path.is_file` raises for a name that no file can have.
+            if not os.path.isfile(other / JOURNAL_FILE):
+                raise InputError(
+                    "not a sweep",
+                    key="--reuse",
+                    value=str(other),
+                    expected=f"a folder that holds {JOURNAL_FILE}",
+                )
+            # Their tables are elsewhere.
+            self.runs |= {key: kept | {"folder": None} for key, kept in read(other / JOURNAL_FILE).items()}
+        self._refuse()
+        self._lock: int | None = None
+        self._journal: int | None = None
+        self._made: list[Path] = []
+
+    @property
+    def run_folder(self) -> Path:
+        """Where tables of runs are kept."""
+        return self.folder / RUNS
+
+    def __enter__(self) -> Self:
+        try:
+            for folder in reversed([self.folder, *self.folder.parents]):
+                if not folder.is_dir():
+                    folder.mkdir(exist_ok=True)
+                    self._made.append(folder)
+            self._lock = hold(self.folder / LOCK)
+        except OSError as error:
+            if not is_mistake(error):
+                raise
+            raise self._error(
+                f"the folder cannot be written: {error.strerror}", "a folder that can be"
+            ) from None
+        if self._lock is None:
+            raise self._error("another process works on this sweep", "one at a time")
+        place = self.folder / JOURNAL_FILE
+        if place.is_file():
+            self.runs |= read(place)
+        self._journal = os.open(place, os.O_RDWR | os.O_CREAT, 0o666)
+        # What a process that was killed has not written to its end.
+        text = foreign.read_bytes(place)
+        os.ftruncate(self._journal, text.rfind(b"\n") + 1)
+        os.lseek(self._journal, 0, os.SEEK_END)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._journal is not None:
+            os.fsync(self._journal)
+            empty = not os.fstat(self._journal).st_size
+            os.close(self._journal)
+            if empty and error is not None:
+                (self.folder / JOURNAL_FILE).unlink(missing_ok=True)
+        (self.folder / LOCK).unlink(missing_ok=True)
+        if self._lock is not None:
+            os.close(self._lock)
+        sync_folder(self.folder)
+        if error is not None:
+            for folder in reversed(self._made):
+                try:
+                    folder.rmdir()
+                except OSError:  # there is something in it
+                    break
+
+    def add(self, kept: dict[str, Any]) -> None:
+        """Keeps a run that has ended."""
+        assert self._journal is not None
+        self.runs[kept["key"]] = kept
+        line = json.dumps(kept, separators=(",", ":")).encode() + b"\n"
+        while line:
+            line = line[os.write(self._journal, line) :]
+
+    def _refuse(self) -> None:
+        try:
+            names = set(os.listdir(self.folder))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            if not is_mistake(error):
+                raise
+            raise self._error(f"the folder cannot be read: {error.strerror}", "a folder, or none") from None
+        if names - {LOCK} and JOURNAL_FILE not in names:
+            raise self._error("what is there is not a sweep", f"a folder that holds {JOURNAL_FILE}, or none")
+
+    def _error(self, problem: str, expected: str) -> InputError:
+        return InputError(problem, key="--out", value=str(self.folder), expected=expected)
+
+
+def read(journal: Path) -> dict[str, dict[str, Any]]:
+    """The results in a journal, by key; what is damaged, or ended for no reason of its own, runs again."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in foreign.read_bytes(journal).split(b"\n")[:-1]:
+        try:
+            kept = json.loads(line)
+            check(kept, record.KeptRun)
+        except (ValueError, RecursionError, Wrong):
+            continue
+        if record.is_result(kept):
+            found[kept["key"]] = kept
+        else:
+            found.pop(kept["key"], None)
+    return found

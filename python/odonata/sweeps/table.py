@@ -1,0 +1,251 @@
+"""The tables of a sweep: a row per point, seed and job; a row per point, job and measure with its interval.
+
+Swept keys are columns of their own, under the name that the user has written; the metadata of their fields
+say `odonata.swept` = `true`, and their unit.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from odonata import slowdown
+from odonata.sweeps import record
+from odonata.sweeps.statistics import interval
+from odonata.sweeps.values import column as values_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from odonata.sweeps.scheduler import Cell
+
+#: Metadata by which a column of a swept key is known.
+SWEPT = b"odonata.swept"
+
+POINTS_DOC = (
+    "One row per point of the sweep, seed and job. Null where a measure does not apply, or there is none."
+)
+INTERVALS_DOC = (
+    "One row per point of the sweep, job and measure: mean over the seeds, and its confidence interval."
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that every sweep has."""
+
+    name: str
+    kind: str
+    unit: str
+    doc: str
+    #: What `odonata report` takes it for: `name`, `axis`, `replication` or `metric`.
+    role: str = "name"
+
+
+#: What comes after the swept keys.
+_ENDING = (
+    Column("seed", "int64", "", "Seed of the run.", "replication"),
+    Column("outcome", "string", "", "How the run ended, as in run.json; or how its process did."),
+    Column("detail", "string", "", "The same in a sentence, if there is more to say."),
+    Column("baseline", "string", "", "How the job alone ended; null without baselines."),
+    Column("digest", "string", "", "Digest of the results: equal digests, equal results."),
+    Column("attempts", "int64", "", "How often the run was begun, as processes that die are started again."),
+    Column("run_simulated_s", "float64", "s", "Simulated time of the run."),
+    Column("run_wall_s", "float64", "s", "Wall time of the run."),
+    Column("run_cpu_s", "float64", "s", "Processor time of the run."),
+    Column("run_events", "int64", "", "Events of the run."),
+    Column(
+        "folder",
+        "string",
+        "",
+        'Results of the run with all tables, in the folder of the sweep (keep = "tables").',
+    ),
+    Column("job", "string", "", "Name of the job."),
+)
+
+_INTERVAL = (
+    Column("job", "string", "", "Name of the job."),
+    Column("measure", "string", "", "Name of the column of the table of points."),
+    Column("unit", "string", "", "Its unit; empty if it has none."),
+    Column("seeds", "int64", "", "Seeds for which there is a value."),
+    Column("mean", "float64", "", "Mean over the seeds."),
+    Column(
+        "half_width", "float64", "", "Half-width of the confidence interval of the mean; null of one seed."
+    ),
+    Column("low", "float64", "", "Lower end of the interval."),
+    Column("high", "float64", "", "Upper end of the interval."),
+    Column("deviation", "float64", "", "Standard deviation over the seeds."),
+    Column("least", "float64", "", "Smallest value."),
+    Column("largest", "float64", "", "Largest value."),
+)
+
+
+@functools.cache
+def job_columns() -> tuple[Column, ...]:
+    """The measures of a job: of the tables `jobs` and `slowdown`, each once."""
+    from odonata.results_reference import documentation
+
+    documented = {table["table"]: table["columns"] for table in documentation()}
+    found = [
+        Column(c["name"], c["type"], c["unit"], c["doc"], "name" if c["type"] == "string" else "metric")
+        for c in documented["jobs"]
+        if c["name"] != "job"
+    ]
+    names = {column.name for column in found}
+    for metric in slowdown.METRICS:
+        if metric.column not in names:
+            found.append(Column(metric.column, "float64", metric.unit, f"{metric.doc}.", "metric"))
+        finished = " (both finished)" if metric.whole else ""
+        found += [
+            Column(
+                f"{metric.name}_alone{metric.suffix}",
+                "float64",
+                metric.unit,
+                f"{metric.doc}; alone.",
+                "metric",
+            ),
+            Column(
+                f"{metric.name}_ratio", "float64", "", f"{metric.doc}: together / alone{finished}.", "metric"
+            ),
+        ]
+    return tuple(found)
+
+
+def measure_names() -> list[str]:
+    """The columns that are measures of a job, of which there are intervals."""
+    return [column.name for column in job_columns() if column.kind != "string"]
+
+
+def measures(cell: Cell, runs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The measures of every job of a cell; none of one whose run has no results."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in runs[cell.key]["jobs"]:
+        job = row["job"]
+        alone = runs.get(cell.alone.get(job, ""))
+        measured = dict(row)
+        if alone is not None and alone["jobs"] and record.is_good(alone):
+            given = cell.point.ends_with_others(job)
+            for metric in slowdown.METRICS:
+                compared = metric.compare(alone["jobs"][0], row, given_time=given)
+                measured[f"{metric.name}_alone{metric.suffix}"] = compared.alone
+                measured[f"{metric.name}_ratio"] = compared.ratio
+        found[job] = {name: _known(value) for name, value in measured.items()}
+    return found
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def points_table(keys: list[str], cells: Iterable[Cell], runs: Mapping[str, Mapping[str, Any]]) -> pa.Table:
+    """The table of the points that have ended: a row per job, also of those without results."""
+    rows = []
+    for cell in cells:
+        kept = runs[cell.key]
+        found = measures(cell, runs)
+        common = {
+            "point": cell.point.index,
+            "seed": cell.seed,
+            **{name: kept[name] for name in ("outcome", "detail", "digest", "attempts", "folder")},
+            **{f"run_{name}": kept[name] for name in ("simulated_s", "wall_s", "cpu_s", "events")},
+            **{f"swept {key}": cell.point.values.get(key) for key in keys},
+        }
+        for job in cell.point.jobs:
+            alone = runs.get(cell.alone.get(job, ""))
+            ended = None if alone is None else alone["outcome"]
+            rows.append(common | found.get(job, {}) | {"job": job, "baseline": ended})
+    columns = [Column("point", "int64", "", "Number of the point: equal numbers, equal values of all keys.")]
+    fields, arrays = _start(columns, keys, rows)
+    for column in (*_ENDING, *job_columns()):
+        fields.append(_field(column))
+        arrays.append(_array([row.get(column.name) for row in rows], fields[-1].type))
+    return _table(fields, arrays, POINTS_DOC)
+
+
+def intervals_table(points: pa.Table, keys: list[str], confidence: float) -> pa.Table:
+    """The table of intervals, from that of the points; runs that did not end well do not count."""
+    from odonata.results import GOOD_OUTCOMES
+
+    units = {column.name: column.unit for column in job_columns()}
+    groups: dict[tuple[int, str], list[dict[str, Any]]] = {}
+    for row in points.to_pylist():
+        groups.setdefault((row["point"], row["job"]), []).append(row)
+    rows = []
+    for (point, job), members in groups.items():
+        good = [row for row in members if row["outcome"] in GOOD_OUTCOMES]
+        for name in measure_names():
+            values = [float(row[name]) for row in good if row[name] is not None]
+            if not values:
+                continue
+            found = interval(values, confidence)
+            rows.append(
+                {f"swept {key}": members[0][key] for key in keys}
+                | {
+                    "point": point, "job": job, "measure": name, "unit": units[name], "seeds": found.number,
+                    "mean": found.mean, "half_width": _known(found.half_width), "low": _known(found.low),
+                    "high": _known(found.high), "deviation": _known(found.deviation),
+                    "least": min(values), "largest": max(values),
+                }
+            )  # fmt: skip
+    columns = [Column("point", "int64", "", "Number of the point.")]
+    fields, arrays = _start(columns, keys, rows)
+    # What the table of points has made of the values stays.
+    for number, key in enumerate(keys, len(columns)):
+        fields[number] = points.schema.field(key)
+        arrays[number] = _array([row[f"swept {key}"] for row in rows], fields[number].type)
+    for column in _INTERVAL:
+        fields.append(_field(column))
+        arrays.append(_array([row[column.name] for row in rows], fields[-1].type))
+    return _table(fields, arrays, INTERVALS_DOC)
+
+
+def swept_keys(table: pa.Table) -> list[str]:
+    """The columns of a table of a sweep that are swept keys."""
+    return [field.name for field in table.schema if (field.metadata or {}).get(SWEPT) == b"true"]
+
+
+def _start(columns: list[Column], keys: list[str], rows: list[dict[str, Any]]) -> tuple[list[Any], list[Any]]:
+    """Fields and arrays of the first columns and of the swept keys."""
+    import pyarrow as pa
+
+    fields, arrays = [], []
+    for column in columns:
+        fields.append(_field(column))
+        arrays.append(_array([row[column.name] for row in rows], fields[-1].type))
+    for key in keys:
+        values, unit = values_of([row[f"swept {key}"] for row in rows])
+        metadata = {SWEPT: b"true", b"role": b"axis", b"description": f"Swept: {key}.".encode()}
+        if unit:
+            metadata[b"unit"] = unit.encode()
+        array = pa.array(values) if values else pa.array([], pa.string())
+        fields.append(pa.field(key, array.type, metadata=metadata))
+        arrays.append(array)
+    return fields, arrays
+
+
+def _field(column: Column) -> pa.Field:
+    import pyarrow as pa
+
+    # Not as the core has them: any of them may have no value.
+    kind = {"string": pa.string(), "float64": pa.float64()}.get(column.kind, pa.int64())
+    metadata = {"description": column.doc, "role": column.role} | (
+        {"unit": column.unit} if column.unit else {}
+    )
+    return pa.field(column.name, kind, metadata=metadata)
+
+
+def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+    import pyarrow as pa
+
+    if pa.types.is_floating(kind):
+        values = [None if value is None else float(value) for value in values]
+    return pa.array(values, kind)
+
+
+def _table(fields: list[Any], arrays: list[Any], doc: str) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata={"description": doc}))

@@ -1,0 +1,71 @@
+"""Values of swept keys as columns: numbers in base units where all are quantities of one kind, else text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from odonata import toml_text
+
+_TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12, "min": 60.0, "h": 3600.0}
+_SIZE = {"B": 1.0} | {
+    f"{prefix}{infix}B": float(base**power)
+    for infix, base in (("", 1000), ("i", 1024))
+    for power, prefix in enumerate(("k" if base == 1000 else "K", "M", "G", "T", "P"), 1)
+}
+
+#: What a unit is in base units, and which one that is.
+UNITS: dict[str, tuple[float, str]] = (
+    {name: (factor, "s") for name, factor in _TIME.items()}
+    | {name: (factor, "bytes") for name, factor in _SIZE.items()}
+    | {f"{name}/s": (factor, "bytes/s") for name, factor in _SIZE.items()}
+)
+
+_QUANTITY = re.compile(r"\s*([+-]?\d[\d_]*\.?\d*(?:[eE][+-]?\d+)?)\s*([A-Za-z][A-Za-z/]*)\s*")
+
+
+def parse(text: str) -> tuple[float, str] | None:
+    """Number and unit of a quantity; None if it is none.
+
+    >>> parse("64 KiB"), parse("1.5us"), parse("random"), parse("3 apples")
+    ((64.0, 'KiB'), (1.5, 'us'), None, None)
+    """
+    found = _QUANTITY.fullmatch(text)
+    if found is None or found[2] not in UNITS:
+        return None
+    return float(found[1].replace("_", "")), found[2]
+
+
+def column(values: Sequence[Any]) -> tuple[list[Any], str]:
+    """The values of a key as a column has them, and their unit.
+
+    >>> column(["4 KiB", "1 MiB", None])
+    ([4096.0, 1048576.0, None], 'bytes')
+    >>> column([1, 2.5]), column(["random", 3]), column([{"stencil": {}}])
+    (([1, 2.5], ''), (['random', '3'], ''), (['{ stencil = {} }'], ''))
+    """
+    given = [value for value in values if value is not None]
+    if given and all(isinstance(value, str) for value in given):
+        quantities = [parse(value) for value in given]
+        units = {UNITS[one[1]][1] if one else None for one in quantities}
+        if len(units) == 1 and None not in units:
+            return [None if value is None else _base(value) for value in values], str(units.pop())
+        return list(values), ""
+    for kind in (bool, int, (int, float)):
+        if all(isinstance(value, kind) and isinstance(value, bool) == (kind is bool) for value in given):
+            return list(values), ""
+    return [None if value is None else text(value) for value in values], ""
+
+
+def _base(value: str) -> float:
+    found = parse(value)
+    assert found is not None
+    factor = UNITS[found[1]][0]
+    # 3 us is 3e-06, not 3 * 1e-06.
+    return found[0] * factor if factor >= 1 else found[0] / round(1 / factor)
+
+
+def text(value: Any) -> str:
+    """A value as people read it: what is no text, in TOML."""
+    return value if isinstance(value, str) else toml_text.value_text(value)

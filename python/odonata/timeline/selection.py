@@ -1,0 +1,140 @@
+"""What of a timeline is wanted: jobs, ranks and a period."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from odonata.errors import InputError
+
+#: Seconds of a unit.
+_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
+
+#: More ranks than any job has.
+_MOST_RANKS = 1 << 24
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is wanted: of which jobs (None: all), which ranks, from when until when in simulated seconds."""
+
+    jobs: frozenset[str] | None = None
+    ranks: Ranks | None = None
+    from_s: float = 0.0
+    until_s: float = math.inf
+
+    def has(self, job: str, rank: int) -> bool:
+        """Whether a rank is wanted."""
+        return (self.jobs is None or job in self.jobs) and (self.ranks is None or rank in self.ranks)
+
+
+@dataclass(frozen=True)
+class Ranks(Container[int]):
+    """Numbers of ranks: ranges, or every so-manieth.
+
+    >>> [rank for rank in range(20) if rank in Ranks.read("0,5,8-10")]
+    [0, 5, 8, 9, 10]
+    >>> [rank for rank in range(20) if rank in Ranks.read("every:8")]
+    [0, 8, 16]
+    """
+
+    ranges: tuple[range, ...] = ()
+    every: int | None = None
+
+    def __contains__(self, rank: object) -> bool:
+        if not isinstance(rank, int):
+            return False
+        if self.every is not None:
+            return rank % self.every == 0
+        return any(rank in one for one in self.ranges)
+
+    @classmethod
+    def of(cls, numbers: Iterable[int]) -> Ranks:
+        """These.
+
+        >>> 3 in Ranks.of([1, 3]), 2 in Ranks.of([1, 3])
+        (True, False)
+        """
+        return cls(tuple(range(number, number + 1) for number in numbers))
+
+    @classmethod
+    def read(cls, text: str, key: str = "--ranks") -> Ranks:
+        """Ranks as the command line has them, `0,5,8-15` or `every:16`; `InputError` if they are none."""
+
+        def wrong(problem: str) -> InputError:
+            return InputError(problem, key=key, value=_excerpt(text), expected="0,5,8-15 or every:16")
+
+        if every := re.fullmatch(r"\s*every:(\d{1,9})\s*", text, re.ASCII):
+            if not int(every[1]):
+                raise wrong("every 0th rank is none")
+            return cls(every=int(every[1]))
+        ranges = []
+        for part in text.split(","):
+            match = re.fullmatch(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?", part, re.ASCII)
+            if match is None:
+                raise wrong("no numbers of ranks")
+            first = int(match[1])
+            last = int(match[2]) if match[2] else first
+            if last < first or last >= _MOST_RANKS:
+                raise wrong("no range of ranks")
+            ranges.append(range(first, last + 1))
+        return cls(tuple(ranges))
+
+
+def seconds(text: str, key: str) -> float:
+    """Simulated time as it is written, with a unit; `InputError` if it is none.
+
+    >>> seconds("1.5 ms", "--from"), seconds("20us", "--from"), seconds("0", "--from")
+    (0.0015, 2e-05, 0.0)
+    """
+    match = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{0,15})?)\s*([a-z]{0,2})\s*", text, re.ASCII)
+    if match is not None:
+        value, unit = float(match[1]), match[2]
+        if unit in _UNITS:
+            # By division, as `20 us` is to be the nearest number to 0.00002.
+            return value / round(1 / _UNITS[unit])
+        if not unit and value == 0:
+            return 0.0
+    raise InputError(
+        "no time", key=key, value=_excerpt(text), expected='a number with a unit, such as "1.5 ms"'
+    )
+
+
+def choose(
+    names: Sequence[str],
+    jobs: Iterable[str] | None,
+    ranks: Ranks | None,
+    period: tuple[float, float],
+    keys: tuple[str, str] = ("--jobs", "--until"),
+) -> Selection:
+    """The selection of `jobs`, of those with `names`; `InputError` if there is no such job or period."""
+    chosen = None
+    if jobs is not None:
+        chosen = frozenset(jobs)
+        for job in sorted(chosen - set(names)):
+            near = get_close_matches(job[:200], [name[:200] for name in names], n=1)
+            raise InputError(
+                "there is no such job",
+                key=keys[0],
+                value=_excerpt(job),
+                expected="one of "
+                + ", ".join(map(_excerpt, names[:12]))
+                + (", ..." if len(names) > 12 else ""),
+                hint=f'did you mean "{near[0]}"?' if near else None,
+            )
+    from_s, until_s = period
+    if not until_s > from_s:
+        raise InputError(
+            "the period ends before it begins",
+            key=keys[1],
+            value=f"{until_s} s",
+            expected=f"more than {from_s} s",
+        )
+    return Selection(chosen, ranks, from_s, until_s)
+
+
+def _excerpt(text: str) -> str:
+    return text if len(text) <= 60 else text[:60] + "…"

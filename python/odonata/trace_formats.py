@@ -1,0 +1,111 @@
+"""Formats of traces that packages of Python read, beside those of the core.
+
+Formats with a reader of our own are registered in the core (`odonata-trace-format`), and a job runs them as
+they are. Of one whose only library is Python's, there is a `ConvertedFormat` here: `odonata trace info` and
+`lint` look into its files, and `convert` makes a program folder of them, which a job runs. Commands ask
+`at` first, and the core for all else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+
+@dataclass
+class Converted:
+    """What came of a conversion."""
+
+    ranks: int
+    operations: int
+    #: One line for people about what it is.
+    description: str = ""
+    #: What was not known or not converted, in sentences for people.
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class ConvertOptions:
+    """What a conversion may be told."""
+
+    incomplete: bool = False
+    #: The interface whose accesses are converted, of formats that hold several.
+    interface: str | None = None
+    #: Patterns of the names of files whose accesses are left out.
+    without: tuple[str, ...] = ()
+    #: How many ranks do what the only one of a trace does.
+    ranks: int | None = None
+
+
+class ConvertedFormat(Protocol):
+    """A format that a package of Python reads."""
+
+    #: Its name.
+    name: str
+    #: What a path of it is, for people.
+    files: str
+
+    def detect(self, path: Path) -> bool:
+        """Whether what is at `path` is meant to be of this format, by its name and first bytes."""
+        ...
+
+    def info(self, path: Path, *, incomplete: bool) -> dict[str, Any]:
+        """What is in it: as the core's formats, `name`, `nranks` and totals, and what else there is."""
+        ...
+
+    def show(self, report: dict[str, Any], stream: TextIO | None) -> None:
+        """Prints for people what `info` has said."""
+        ...
+
+    def lint(self, path: Path) -> list[dict[str, str]]:
+        """What is wrong with it: severity, check and text of each finding."""
+        ...
+
+    def convert(
+        self, path: Path, folder: Path, options: ConvertOptions, progress: Callable[[int, int, int], None]
+    ) -> Converted:
+        """Writes it as a program to the empty `folder`."""
+        ...
+
+
+def formats() -> tuple[ConvertedFormat, ...]:
+    """All of them, in the order in which they are tried."""
+    from odonata.chakra.format import ChakraTrace
+    from odonata.darshan_log.format import DarshanLog
+    from odonata.otf2_archive.format import Otf2Archive
+
+    return (DarshanLog(), ChakraTrace(), Otf2Archive())
+
+
+def at(path: Path) -> ConvertedFormat | None:
+    """The format of what is at `path`, if it is one of these."""
+    return next((format for format in formats() if format.detect(path)), None)
+
+
+def files() -> str:
+    """What a path of these formats is, for people."""
+    return ", or ".join(format.files for format in formats())
+
+
+def lint_as_program(format: ConvertedFormat, path: Path) -> list[dict[str, str]]:
+    """What is wrong with the program that a trace is converted to: messages and collectives that do not fit.
+
+    What stops the conversion is a finding too.
+    """
+    import json
+    import tempfile
+
+    from odonata import _core
+    from odonata.errors import InputError, input_errors
+
+    with tempfile.TemporaryDirectory(prefix="odonata-lint-") as folder:
+        try:
+            format.convert(path, Path(folder), ConvertOptions(), lambda done, ranks, operations: None)
+        except InputError as error:
+            where = "" if error.file in (None, str(path)) else f"{Path(str(error.file)).name}: "
+            return [{"severity": "error", "check": "replay", "text": f"{where}{error.message}"}]
+        with input_errors():
+            findings: list[dict[str, str]] = json.loads(_core.trace_lint(Path(folder)))
+    return findings

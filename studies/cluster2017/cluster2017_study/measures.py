@@ -1,0 +1,215 @@
+"""What the claims are about, a row per configuration: read from the folder of a sweep, kept as Parquet.
+
+Times are in seconds, of the simulated (scaled) machine. "Alone" is the same job on the same nodes without the
+other one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+import odonata
+
+PLACEMENTS = {"contiguous": "contiguous", "random-router": "random-router", "random": "random-node"}
+ROUTINGS = {"minimal": "minimal", "progressive-adaptive": "adaptive"}
+
+#: A message of the background traffic.
+PACKET = 1024
+
+#: Bytes of the checkpoint at scale 1, and of the whole one of the paper.
+SCALE_ONE = 31.25e9
+WHOLE = 1e12
+
+
+@dataclass(frozen=True)
+class Run:
+    """A checkpoint beside background traffic, and what both are alone."""
+
+    #: Nodes that write the checkpoint.
+    nodes: int
+    #: "contiguous", "random-router" or "random-node".
+    placement: str
+    #: "minimal" or "adaptive".
+    routing: str
+    #: "nearest" or "random".
+    buffers: str
+    #: Bytes of the whole checkpoint.
+    checkpoint_bytes: float
+    #: Size of a block.
+    block_bytes: float
+    #: From the first request to the last commit, beside the background traffic.
+    checkpoint_s: float
+    #: The same without it: to the last acknowledgement.
+    checkpoint_alone_s: float
+    #: When the first and the last rank had written.
+    first_rank_s: float
+    last_rank_s: float
+    #: Gaps between the ends of ranks that are longer than a twentieth of all the time between first and last.
+    steps: int
+    #: Buffers that took data, of how many, and what the busiest took.
+    buffers_used: int
+    buffers_all: int
+    busiest_bytes: float
+    #: Share of `checkpoint_s` in which the busiest device wrote.
+    device_busy: float
+    #: Packets of the background traffic, and their latency from the send call to the last byte.
+    packets: int
+    latency_min_s: float
+    latency_mean_s: float
+    latency_max_s: float
+    latency_mean_alone_s: float
+    latency_max_alone_s: float
+    #: What the run took, its two jobs alone not counted.
+    packet_hops: int
+    cpu_s: float
+    peak_rss_bytes: int
+
+    @property
+    def name(self) -> str:
+        """nodes-placement-routing-buffers."""
+        return f"{self.nodes}-{self.placement}-{self.routing}-{self.buffers}"
+
+    @property
+    def slowest_packet(self) -> float:
+        """Worst packet of the background traffic, with / without checkpoint."""
+        return self.latency_max_s / self.latency_max_alone_s
+
+
+@dataclass(frozen=True)
+class Completion:
+    """When a rank had written its part (figure 9)."""
+
+    nodes: int
+    placement: str
+    routing: str
+    buffers: str
+    rank: int
+    end_s: float
+
+
+def of_sweep(folder: Path) -> tuple[list[Run], list[Completion]]:
+    """Every point of a sweep that has ended well; ranks' ends for the smallest job under minimal routing."""
+    sweep = odonata.Sweep.load(folder)
+    by_point: dict[int, dict[str, dict[str, Any]]] = {}
+    for row in sweep.table.to_pylist():
+        if row["outcome"] == "completed" and row["baseline"] == "completed":
+            by_point.setdefault(row["point"], {})[row["job"]] = row
+    runs, completions = [], []
+    for jobs in by_point.values():
+        if jobs.keys() != {"checkpoint", "background"}:
+            continue
+        results = odonata.load(folder / jobs["checkpoint"]["folder"])
+        run, ends = of_results(results, jobs["checkpoint"], jobs["background"])
+        runs.append(run)
+        completions += [
+            Completion(run.nodes, run.placement, run.routing, run.buffers, rank, end)
+            for rank, end in enumerate(ends)
+        ]
+    smallest = min((run.nodes for run in runs), default=0)
+    kept = [one for one in completions if one.nodes == smallest and one.routing == "minimal"]
+    return runs, kept
+
+
+def of_results(
+    results: odonata.Results, checkpoint: dict[str, Any], background: dict[str, Any]
+) -> tuple[Run, list[float]]:
+    """A run and the ends of its ranks, from its tables and the rows of its jobs in the table of the sweep."""
+    scenario = results.run["scenario"]
+    job = next(one for one in scenario["jobs"] if one["name"] == "checkpoint")
+    ranks = results.table("ranks")
+    ends = sorted(ranks.filter(pc.equal(ranks["job"], "checkpoint"))["elapsed_s"].to_pylist())
+    latencies = packet_latencies(results)
+    servers = results.rows("servers")
+    busiest = max(servers, key=lambda row: row["bytes_written"])
+    run = Run(
+        nodes=checkpoint["ranks"],
+        placement=PLACEMENTS[job["placement"]],
+        routing=ROUTINGS[scenario["network"]["routing"]["algorithm"]],
+        buffers=scenario["storage"]["assignment"],
+        checkpoint_bytes=float(checkpoint["bytes_written"]),
+        block_bytes=size(scenario["storage"]["manager"]["block"]),
+        checkpoint_s=checkpoint["io_commit_s"],
+        checkpoint_alone_s=checkpoint["elapsed_alone_s"],
+        first_rank_s=ends[0],
+        last_rank_s=ends[-1],
+        steps=steps(ends),
+        buffers_used=sum(row["bytes_written"] > 0 for row in servers),
+        buffers_all=len(servers),
+        busiest_bytes=float(busiest["bytes_written"]),
+        device_busy=max(row["device_busy_s"] for row in servers) / checkpoint["io_commit_s"],
+        packets=len(latencies),
+        latency_min_s=pc.min(latencies).as_py(),
+        latency_mean_s=pc.mean(latencies).as_py(),
+        latency_max_s=pc.max(latencies).as_py(),
+        latency_mean_alone_s=background["message_latency_mean_alone_s"],
+        latency_max_alone_s=background["message_latency_max_alone_s"],
+        packet_hops=results.run["packet_hops"],
+        cpu_s=results.run["cpu_s"],
+        peak_rss_bytes=results.run["peak_rss_bytes"],
+    )
+    return run, ends
+
+
+def packet_latencies(results: odonata.Results) -> pa.ChunkedArray:
+    """Latency of every message of the background traffic, each of which is one packet.
+
+    Without those that tell its ranks that the checkpoint has ended.
+    """
+    table = results.table("messages")
+    sent = table.filter(pc.and_(pc.equal(table["job"], "background"), pc.equal(table["bytes"], PACKET)))
+    if not len(sent):
+        raise ValueError(f"{results.path}: messages were not recorded one by one (run.message_rows)")
+    return sent["latency_high_s"]
+
+
+def steps(ends: Sequence[float]) -> int:
+    """How often, in the sorted ends of ranks, nobody ends for a twentieth of the time from first to last."""
+    whole = ends[-1] - ends[0]
+    return sum(b - a > whole / 20 for a, b in itertools.pairwise(ends)) if whole > 0 else 0
+
+
+def size(text: str) -> float:
+    """Bytes of a size as a resolved scenario has it."""
+    value, unit = text.split()
+    return float(value) * {"B": 1, "kB": 1e3, "MB": 1e6, "KiB": 2**10, "MiB": 2**20}[unit]
+
+
+def seconds(text: str) -> float:
+    """Seconds of a time as a resolved scenario has it."""
+    value, unit = text.split()
+    return float(value) * {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
+
+
+def table(rows: Sequence[Run] | Sequence[Completion], kind: type) -> pa.Table:
+    """Rows as a table, a column per field."""
+    names = [field.name for field in fields(kind)]
+    plain = [asdict(row) for row in rows]
+    return pa.table({name: [row[name] for row in plain] for name in names})
+
+
+def write(folder: Path, runs: Sequence[Run], completions: Sequence[Completion], name: str) -> None:
+    """Keeps a sweep's rows as NAME.parquet and NAME-ranks.parquet."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table(ordered(runs), Run), folder / f"{name}.parquet")
+    pq.write_table(table(completions, Completion), folder / f"{name}-ranks.parquet")
+
+
+def read(folder: Path, name: str) -> tuple[list[Run], list[Completion]]:
+    """What `write` kept."""
+    runs = [Run(**row) for row in pq.read_table(folder / f"{name}.parquet").to_pylist()]
+    rows = pq.read_table(folder / f"{name}-ranks.parquet").to_pylist()
+    return runs, [Completion(**row) for row in rows]
+
+
+def ordered(runs: Iterable[Run]) -> list[Run]:
+    """In the order of the figures."""
+    placements = list(PLACEMENTS.values())
+    return sorted(runs, key=lambda r: (r.buffers, r.routing, r.nodes, placements.index(r.placement)))

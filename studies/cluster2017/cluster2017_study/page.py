@@ -1,0 +1,83 @@
+"""README.md: figures in the paper's form, a verdict per claim, why one does not hold, what runs took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from study_tools import verdicts
+from study_tools.claims import Claim, number
+from study_tools.table import Table
+
+from cluster2017_study import claims_background, claims_io, measures
+from cluster2017_study.measures import Run
+
+STUDY = Path(__file__).parents[1]
+TEMPLATE = STUDY / "page.md"
+PAGE = STUDY / "README.md"
+DATA = STUDY / "data"
+FIGURES = STUDY.parents[1] / "docs" / "figures"
+
+CLAIMS: list[Claim[Sequence[Run]]] = [*claims_background.CLAIMS, *claims_io.CLAIMS]
+
+#: Why a claim does not hold, or not everywhere: what was found by experiment.
+NOTES = STUDY / "notes.md"
+
+
+def notes() -> dict[str, str]:
+    """Why claims do not hold, by claim."""
+    return verdicts.notes(NOTES)
+
+
+def judge(runs: Sequence[Run]) -> list[verdicts.Judged]:
+    """All claims, held against these runs."""
+    return verdicts.judge(CLAIMS, runs)
+
+
+def text() -> str:
+    """The page, from what is stored."""
+    runs, _ = measures.read(DATA, "full")
+    scales, _ = measures.read(DATA, "scales")
+    quick, _ = measures.read(DATA, "quick")
+    judged, small = judge(runs), judge(quick)
+    agree = sum(a.verdict == b.verdict for a, b in zip(judged, small, strict=True))
+    return TEMPLATE.read_text(encoding="utf-8").format(
+        count=len(CLAIMS),
+        counts=verdicts.counts(judged),
+        table=verdicts.table(judged).markdown().strip(),
+        reasons=verdicts.reasons(judged, notes()).strip(),
+        rules=verdicts.rules(judged).strip(),
+        scales=scale_table(scales).markdown().strip(),
+        points=len(runs),
+        cpu_minutes=number(sum(run.cpu_s for run in runs) / 60, "min"),
+        hops=number(sum(run.packet_hops for run in runs) / 1e6, "M"),
+        longest=number(max(run.cpu_s for run in runs), "s"),
+        memory=number(max(run.peak_rss_bytes for run in runs) / 2**20, "MiB"),
+        quick_counts=verdicts.counts(small),
+        quick_agree=f"{agree} of {len(CLAIMS)}",
+    )
+
+
+def scale_table(runs: Sequence[Run]) -> Table:
+    """The configurations that were run at several scales."""
+    rows = [
+        [
+            run.name,
+            f"{measures.SCALE_ONE / run.checkpoint_bytes:.0f}",
+            number(1e3 * run.checkpoint_s, "ms"),
+            number(measures.WHOLE / run.checkpoint_bytes * run.checkpoint_s, "s"),
+            number(1e6 * run.latency_mean_s, "us"),
+            number(1e6 * run.latency_max_s, "us"),
+            number(run.slowest_packet, "x"),
+            number(run.latency_max_s / run.latency_mean_alone_s, "x"),
+            number(run.packet_hops / 1e6, "M"),
+            number(run.cpu_s, "s"),
+            number(run.peak_rss_bytes / 2**20, "MiB"),
+        ]
+        for run in sorted(runs, key=lambda run: (run.name, run.checkpoint_bytes))
+    ]
+    header = [
+        *("configuration", "scale", "checkpoint", "times 1 TB / size", "mean packet", "worst packet"),
+        *("worst, with / without", "worst / mean without", "packet-hops", "CPU", "memory"),
+    ]
+    return Table("", header, rows)

@@ -1,0 +1,56 @@
+"""Runs the study of IEEE Cluster 2017 (I/O against communication), and holds it against the paper's claims.
+
+    study.py quick      a fifth of the machine, 24 configurations: minutes
+    study.py full       all 60 configurations of figures 5 to 8
+    study.py scales     five of them with more and larger blocks
+    study.py page       README.md and its figures anew, from what --store has kept
+
+What has been run by the same build is not run again; after Ctrl-C the same command goes on. Results go to
+results/cluster2017/NAME, verdicts to claims.csv in there.
+
+Exit code: 0, whatever the verdicts are; 2 if the arguments are wrong; 3 if a run failed; 130 if it was
+interrupted.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cluster2017_study import figures, measures, page
+from study_tools import command, verdicts
+
+SWEEPS = ("quick", "full", "scales")
+
+
+def main() -> int:
+    arguments = command.parse(str(__doc__), SWEEPS, Path("results/cluster2017"))
+    if arguments.what == "page":
+        write_page()
+        return 0
+    found = command.sweep(arguments, page.STUDY)
+    folder = arguments.out / arguments.what
+    runs, completions = measures.of_sweep(folder)
+    if arguments.what == "scales":
+        print(page.scale_table(runs).text())
+    else:
+        judged = page.judge(runs)
+        print(verdicts.overview(judged).text())
+        verdicts.write_csv(folder / "claims.csv", judged)
+        figures.draw(folder / "figures", runs, completions)
+        print(f"written: {folder}/claims.csv, figures")
+    if arguments.store and found.outcome == "completed":
+        measures.write(page.DATA, runs, completions, arguments.what)
+        print(f"kept: {page.DATA}")
+    return command.end(found)
+
+
+def write_page() -> None:
+    """README.md and figures."""
+    runs, completions = measures.read(page.DATA, "full")
+    figures.draw(page.FIGURES, runs, completions)
+    page.PAGE.write_text(page.text(), encoding="utf-8")
+    print(f"written: {page.PAGE}")
+
+
+if __name__ == "__main__":
+    command.run(main)

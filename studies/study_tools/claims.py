@@ -1,0 +1,171 @@
+"""What a claim of a paper is, and how a verdict comes about.
+
+A claim says what it measures, and grades every number by a rule of its own. The verdict follows from the
+grades; nobody sets one by hand.
+
+    all numbers as claimed -> holds;   none, nor near -> does not hold;   else -> holds in part
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import Generic, TypeVar
+
+#: How far from a value that a paper reads off a figure ("around 750 ms") ours may be.
+NEAR = 0.2
+#: "Immune", "unaffected", "stable": relative difference.
+IMMUNE = 0.05
+
+#: What a claim is measured on: a sequence of runs, tables, ...
+Of = TypeVar("Of")
+
+
+class Grade(IntEnum):
+    """Whether one number is as claimed."""
+
+    NO = 0
+    PART = 1
+    YES = 2
+
+
+class Verdict(StrEnum):
+    """Whether a claim holds."""
+
+    HOLDS = "holds"
+    PART = "holds in part"
+    NOT = "does not hold"
+    UNKNOWN = "not computed"
+
+
+@dataclass(frozen=True)
+class Value:
+    """One number that a claim is held against."""
+
+    #: What it is, where a claim has several: "alone", "together".
+    quantity: str
+    #: Name of the case, or of what two cases have in common.
+    case: str
+    number: float
+    #: "ms", "us", "x" (a ratio), "%" (the number is a share), "ks" (a distance) or "" (a count).
+    unit: str
+    #: None: shown, and not judged.
+    grade: Grade | None = None
+
+    def text(self) -> str:
+        """The number with its unit."""
+        return number(self.number, self.unit)
+
+
+@dataclass(frozen=True)
+class Claim(Generic[Of]):
+    """A sentence of a paper, and how it is tested."""
+
+    key: str
+    #: Section or figure.
+    source: str
+    #: The sentence, shortened.
+    says: str
+    #: Its number.
+    number: str
+    #: What is graded, in words.
+    rule: str
+    measure: Callable[[Of], list[Value]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was measured says to a claim."""
+
+    values: list[Value]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the claim holds."""
+        return verdict(self.values)
+
+    def text(self) -> str:
+        """Each quantity with its range over the cases."""
+        return "; ".join(summaries(self.values))
+
+
+def answer(claim: Claim[Of], of: Of) -> Answer:
+    """What these cases say to a claim; where it is about other cases, nothing."""
+    return Answer(claim.measure(of))
+
+
+def verdict(values: Sequence[Value]) -> Verdict:
+    """The verdict on graded values."""
+    grades = [value.grade for value in values if value.grade is not None]
+    if not grades:
+        return Verdict.UNKNOWN
+    if all(grade == Grade.YES for grade in grades):
+        return Verdict.HOLDS
+    return Verdict.NOT if all(grade == Grade.NO for grade in grades) else Verdict.PART
+
+
+def share(values: Sequence[Value]) -> str:
+    """How many of the graded numbers are as claimed: "7 of 12"."""
+    grades = [value.grade for value in values if value.grade is not None]
+    return f"{sum(grade == Grade.YES for grade in grades)} of {len(grades)}"
+
+
+def summaries(values: Sequence[Value]) -> list[str]:
+    """Per quantity "name from to": the smallest and the largest number, once if they read alike."""
+    quantities: dict[str, list[Value]] = {}
+    for value in values:
+        quantities.setdefault(value.quantity, []).append(value)
+    texts = []
+    for name, members in quantities.items():
+        ends = dict.fromkeys(
+            member.text() for member in (min(members, key=_number), max(members, key=_number))
+        )
+        texts.append(f"{name} {' to '.join(ends)}".strip())
+    return texts
+
+
+def number(value: float, unit: str) -> str:
+    """A number as the tables show it.
+
+    >>> number(0.0123, "%"), number(1.5, "x"), number(750.3, "ms")
+    ('1.2 %', '1.50x', '750 ms')
+    """
+    if unit == "%":
+        return f"{100 * value:.1f} %" if abs(value) < 0.1 else f"{100 * value:.0f} %"
+    if unit == "x":
+        return f"{value:.2f}x" if abs(value) < 10 else f"{value:,.0f}x"
+    if unit == "ks":
+        return f"{value:.2f}"
+    if not unit:
+        return f"{value:,.0f}"
+    return f"{value:,.0f} {unit}" if abs(value) >= 100 else f"{value:.3g} {unit}"
+
+
+def _number(value: Value) -> float:
+    return value.number
+
+
+# Rules
+
+
+def yes(condition: bool) -> Grade:
+    """As claimed or not."""
+    return Grade.YES if condition else Grade.NO
+
+
+def near(value: float, target: float, tolerance: float = NEAR) -> Grade:
+    """As claimed if within `tolerance` of `target`, relative."""
+    return yes(abs(value / target - 1.0) <= tolerance)
+
+
+def unchanged(ratio: float, tolerance: float = IMMUNE) -> Grade:
+    """As claimed if a ratio is within `tolerance` of 1."""
+    return near(ratio, 1.0, tolerance)
+
+
+def between(value: float, low: float, high: float, part: float) -> Grade:
+    """As claimed from `low` to `high`, in part from `part` on."""
+    if low <= value <= high:
+        return Grade.YES
+    return Grade.PART if value >= part else Grade.NO

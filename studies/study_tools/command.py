@@ -1,0 +1,75 @@
+"""The command line of a study that is one or several sweeps: what it takes, how far it is, how it ends."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import odonata
+
+
+def parse(description: str, sweeps: Sequence[str], out: Path) -> argparse.Namespace:
+    """The arguments; `description` is the docstring of the script, `out` where its results go."""
+    first, _, rest = description.partition("\n\n")
+    parser = argparse.ArgumentParser(
+        description=first, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=[*sweeps, "page"])
+    parser.add_argument("--processes", "-j", type=int, metavar="N", help="runs side by side [cores]")
+    parser.add_argument(
+        "--reuse",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="DIR",
+        help="a sweep whose runs need not be run again",
+    )
+    parser.add_argument("--store", action="store_true", help="keep what was measured for the page")
+    parser.add_argument("--out", type=Path, default=out, metavar="DIR", help="[%(default)s]")
+    arguments = parser.parse_args()
+    if arguments.processes is not None and arguments.processes < 1:
+        parser.error("--processes: at least 1")
+    return arguments
+
+
+def sweep(arguments: argparse.Namespace, study: Path) -> odonata.Sweep:
+    """Runs the sweep that was asked for, of the study in this folder."""
+    found = odonata.sweep(
+        study / "sweeps" / f"{arguments.what}.toml",
+        arguments.out / arguments.what,
+        # A point is one run and its baselines, which go on side by side: a thread each.
+        overrides={"run.threads": 1},
+        processes=arguments.processes,
+        reuse=arguments.reuse,
+        progress=show,
+    )
+    print(file=sys.stderr)
+    return found
+
+
+def show(progress: Any) -> None:
+    """A line on how far it is, overwritten."""
+    left = "" if progress.left_s is None else f", {progress.left_s / 60:.0f} min left"
+    text = f"{progress.done} of {progress.planned} points, {progress.runs} runs{left}"
+    print(f"\r{text:<60}", end="", file=sys.stderr, flush=True)
+
+
+def end(found: odonata.Sweep) -> int:
+    """Says which runs failed; the exit code."""
+    for failure in found.failed:
+        print(f"FAILED {failure}")
+    return {"completed": 0, "failed": 3, "interrupted": 130}[found.outcome]
+
+
+def run(main: Callable[[], int]) -> None:
+    """Ends the process with what `main` returns, or with the code of how it was interrupted or misled."""
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except odonata.InputError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)

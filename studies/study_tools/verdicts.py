@@ -1,0 +1,109 @@
+"""Claims with their verdicts as text for the terminal, as Markdown and as CSV; a page from its template."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from study_tools.claims import Answer, Claim, Of, Verdict, answer, share
+from study_tools.table import Table
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim with what was measured."""
+
+    claim: Claim[Any]
+    answer: Answer
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether it holds."""
+        return self.answer.verdict
+
+
+def judge(claims: Sequence[Claim[Of]], of: Of) -> list[Judged]:
+    """All claims, held against what was measured."""
+    return [Judged(claim, answer(claim, of)) for claim in claims]
+
+
+def counts(judged: Sequence[Judged]) -> str:
+    """How many claims hold: "12 hold, 9 hold in part, 3 do not hold"."""
+    words = {
+        Verdict.HOLDS: "hold",
+        Verdict.PART: "hold in part",
+        Verdict.NOT: "do not hold",
+        Verdict.UNKNOWN: "were not computed",
+    }
+    found = {verdict: sum(one.verdict == verdict for one in judged) for verdict in Verdict}
+    return ", ".join(
+        f"{count} {words[verdict]}"
+        for verdict, count in found.items()
+        if count or verdict in list(Verdict)[:3]
+    )
+
+
+def overview(judged: Sequence[Judged]) -> Table:
+    """One line per claim, for a terminal."""
+    rows = [
+        [one.claim.key, one.claim.source, one.claim.number, one.verdict, share(one.answer.values)]
+        for one in judged
+    ]
+    return Table(f"Claims: {counts(judged)}", ["claim", "in", "paper", "verdict", "as claimed"], rows, left=4)
+
+
+def table(judged: Sequence[Judged]) -> Table:
+    """All claims with their numbers, for Markdown."""
+    rows = [
+        [
+            f"`{one.claim.key}`",
+            one.claim.says,
+            one.claim.source,
+            one.claim.number,
+            f"**{one.verdict}**",
+            share(one.answer.values),
+            one.answer.text(),
+        ]
+        for one in judged
+    ]
+    header = ["claim", "the paper says", "in", "number", "verdict", "cases as claimed", "ours"]
+    return Table("", header, rows, left=7)
+
+
+def reasons(judged: Sequence[Judged], notes: Mapping[str, str]) -> str:
+    """Of every claim that does not hold whole, why: a list in Markdown."""
+    wanting = [one for one in judged if one.verdict in (Verdict.PART, Verdict.NOT)]
+    lines = [
+        f"- **`{one.claim.key}`** ({one.verdict}). {notes.get(one.claim.key, 'Not explained.')}\n"
+        for one in wanting
+    ]
+    return "".join(lines) or "All claims hold.\n"
+
+
+def notes(file: Path) -> dict[str, str]:
+    """The paragraphs of a file in Markdown, each below a heading that names its claim."""
+    found = {}
+    for part in file.read_text(encoding="utf-8").split("\n## ")[1:]:
+        key, _, text = part.partition("\n")
+        found[key.strip()] = " ".join(text.split())
+    return found
+
+
+def rules(judged: Sequence[Judged]) -> str:
+    """What is graded, claim by claim: a list in Markdown."""
+    return "".join(f"- `{one.claim.key}`: {one.claim.rule}\n" for one in judged)
+
+
+def write_csv(file: Path, judged: Sequence[Judged]) -> None:
+    """Every number that was graded or shown, a row each."""
+    with file.open("w", newline="", encoding="utf-8") as opened:
+        writer = csv.writer(opened, lineterminator="\n")
+        writer.writerow(["claim", "source", "paper", "verdict", "quantity", "case", "value", "unit", "grade"])
+        for one in judged:
+            start = [one.claim.key, one.claim.source, one.claim.number, one.verdict]
+            for value in one.answer.values:
+                grade = value.grade.name.lower() if value.grade is not None else ""
+                writer.writerow([*start, value.quantity, value.case, value.number, value.unit, grade])

@@ -1,0 +1,299 @@
+"""What needs more than the grid of programs: BookSim, Blue Gene (figures 4 to 8), sizes, cost (17)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from study_tools.claims import Claim, Value, near, yes
+
+from tpds2016_study.bluegene import MACHINES, Time
+from tpds2016_study.bluegene_load import Load
+from tpds2016_study.claims_torus import shapes
+from tpds2016_study.cost import Cost
+from tpds2016_study.measures import Run
+
+BOOKSIM = Path(__file__).parents[2] / "booksim" / "validation.json"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that these claims are held against."""
+
+    runs: Sequence[Run] = ()
+    #: Those of more ranks.
+    larger: Sequence[Run] = ()
+    times: Sequence[Time] = ()
+    loads: Sequence[Load] = ()
+    costs: Sequence[Cost] = ()
+    #: Of studies/booksim: sweep -> differences of mean latency.
+    booksim: dict[str, dict[str, float]] | None = None
+
+
+def booksim(file: Path = BOOKSIM) -> dict[str, dict[str, float]]:
+    """What docs/validation.md is made of."""
+    sweeps: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["sweeps"]
+    return {name: sweep["figures"] for name, sweep in sweeps.items() if name.startswith("dragonfly")}
+
+
+def against_booksim(sweep: str, mean: float, largest: float) -> Callable[[Evidence], list[Value]]:
+    """Our differences from BookSim are no larger than the paper's."""
+
+    def values(evidence: Evidence) -> list[Value]:
+        figures = (evidence.booksim or {}).get(sweep)
+        if figures is None:
+            return []
+        ours, most = figures["mean_difference"], abs(figures["largest_difference"])
+        return [
+            Value("mean", sweep, ours, "%", yes(ours <= mean)),
+            Value("largest", sweep, most, "%", yes(most <= largest)),
+        ]
+
+    return values
+
+
+def saturates_lower(evidence: Evidence) -> list[Value]:
+    figures = evidence.booksim or {}
+    loads = [figures.get(f"dragonfly_{name}_baddragon", {}).get("last_stable") for name in ("min", "ugal")]
+    if None in loads:
+        return []
+    return [Value("adaptive / minimal", "worst case", loads[1] / loads[0], "x", yes(loads[1] > loads[0]))]
+
+
+def seconds(evidence: Evidence, machine: str, hops: int, pairs: str) -> dict[int, float]:
+    """Bytes -> half a round trip."""
+    return {
+        time.bytes: time.seconds
+        for time in evidence.times
+        if (time.machine, time.hops, time.pairs) == (machine, hops, pairs)
+    }
+
+
+def link_rate(evidence: Evidence) -> list[Value]:
+    """Of one pair: bytes between the two largest sizes over the time between them."""
+    values = []
+    for machine in MACHINES:
+        for hops in machine.distances:
+            found = seconds(evidence, machine.name, hops, "one pair")
+            if found:
+                small, large = sorted(found)[-2:]
+                rate = (large - small) / (found[large] - found[small])
+                case = f"{machine.name}, {hops} hops"
+                values.append(Value(machine.name, case, rate / 1e6, "MB/s", near(rate, machine.link, 0.05)))
+    return values
+
+
+def per_hop(evidence: Evidence) -> list[Value]:
+    """Of the smallest message: time between the longest and the shortest distance, per hop."""
+    values = []
+    for machine, published in zip(MACHINES, (66e-9, 40e-9), strict=True):
+        near_by, far = min(machine.distances), max(machine.distances)
+        ends = [seconds(evidence, machine.name, hops, "one pair") for hops in (near_by, far)]
+        if all(ends):
+            ours = (ends[1][min(ends[1])] - ends[0][min(ends[0])]) / (far - near_by)
+            values.append(Value(machine.name, f"{far} hops", 1e9 * ours, "ns", near(ours, published)))
+    return values
+
+
+def pairs_share_links(evidence: Evidence) -> list[Value]:
+    """All pairs over one pair, largest message: at one hop no link is shared, at more hops some are."""
+    values = []
+    for machine in MACHINES:
+        for hops in machine.distances:
+            one, many = (
+                seconds(evidence, machine.name, hops, pairs) for pairs in ("one pair, mesh", "all pairs")
+            )
+            if one and many:
+                size = max(one)
+                ratio = many[size] / one[size]
+                right = abs(ratio - 1.0) <= 0.01 if hops == 1 else ratio > 1.01
+                values.append(Value(f"{hops} hops", machine.name, ratio, "x", yes(right)))
+    return values
+
+
+def peak_share(pattern: str, low: float) -> Callable[[Evidence], list[Value]]:
+    """Share of the peak under each routing."""
+
+    def values(evidence: Evidence) -> list[Value]:
+        return [
+            Value(load.routing, load.pattern, load.share, "%", yes(load.share >= low))
+            for load in evidence.loads
+            if load.pattern == pattern
+        ]
+
+    return values
+
+
+#: Bytes that the paper's programs send.
+PUBLISHED = {"AMG": 10 * 2**30, "Multigrid": 326 * 2**30, "Crystal Router": 2 * 2**40}
+
+
+def router_dearest(evidence: Evidence) -> list[Value]:
+    """Packet-hops, in proportion to the bytes that the paper's programs send."""
+    values = []
+    machines = {(run.machine, run.shape, run.routing) for run in evidence.runs}
+    for machine in sorted(machines):
+        hops = {
+            run.program: run.packet_hops * PUBLISHED[run.program] / run.bytes
+            for run in evidence.runs
+            if (run.machine, run.shape, run.routing) == machine
+        }
+        if len(hops) == len(PUBLISHED):
+            ratio = hops.pop("Crystal Router") / max(hops.values())
+            case = machine[2] if machine[0] == "dragonfly" else machine[1]
+            values.append(Value("over the next", case, ratio, "x", yes(ratio > 1.0)))
+    return values
+
+
+def dragonfly_dearer(evidence: Evidence) -> list[Value]:
+    solids = [run for run in evidence.runs if run.program == "AMG" and run.machine == "3D"]
+    values = []
+    for run in evidence.runs:
+        if run.program == "AMG" and run.machine == "dragonfly":
+            cubes = [solid for solid in solids if solid.ranks == run.ranks]
+            if cubes:
+                base = min(cubes, key=lambda solid: solid.latency_s)
+                ratio = run.packet_hops / base.packet_hops
+                case = f"{run.ranks}, {run.routing}"
+                values.append(Value("packet-hops, dragonfly / 3D", case, ratio, "x", near(ratio, 4.0)))
+    return values
+
+
+def both_shapes(evidence: Evidence) -> list[Value]:
+    """At every size: the ratio grows with it."""
+    return shapes([*evidence.runs, *evidence.larger])
+
+
+def router_rollbacks(evidence: Evidence) -> list[Value]:
+    found = {cost.program: cost for cost in evidence.costs if cost.scheduler == "optimistic"}
+    if len(found) < 2:
+        return []
+    undone = {name: 1.0 - cost.efficiency for name, cost in found.items()}
+    return [
+        Value(name, "optimistic", share, "%", yes(share > undone["AMG"]) if name != "AMG" else None)
+        for name, share in undone.items()
+    ]
+
+
+def same_results(evidence: Evidence) -> list[Value]:
+    values = []
+    for program in {cost.program: None for cost in evidence.costs}:
+        digests = [cost.digest for cost in evidence.costs if cost.program == program]
+        values.append(Value("digests", program, len(set(digests)), "", yes(len(set(digests)) == 1)))
+    return values
+
+
+CLAIMS: list[Claim[Evidence]] = [
+    Claim(
+        "booksim-minimal",
+        "5.1, fig. 4",
+        "uniform traffic, minimal routing: 4.2 % from BookSim in the mean, 7 % at most",
+        "4.2 %, 7 %",
+        "studies/booksim: mean and largest difference of mean packet latency no larger than that",
+        against_booksim("dragonfly_min_uniform", 0.042, 0.07),
+    ),
+    Claim(
+        "booksim-adaptive",
+        "5.1, fig. 4",
+        "uniform traffic, adaptive routing: 3.0 % from BookSim in the mean, 7.8 % at most",
+        "3.0 %, 7.8 %",
+        "studies/booksim: likewise",
+        against_booksim("dragonfly_ugal_uniform", 0.03, 0.078),
+    ),
+    Claim(
+        "booksim-worst",
+        "5.1, fig. 5",
+        "worst-case traffic: adaptive routing has a better latency than minimal routing, which "
+        "congests the one global channel",
+        "better",
+        "studies/booksim: the last stable load of adaptive over that of minimal routing: more than 1",
+        saturates_lower,
+    ),
+    Claim(
+        "link-rate",
+        "5.2, figs. 6 to 8",
+        "374 MB/s (/P) and 1.8 GiB/s (/Q) of a link are available to a user, and the MPI "
+        "latency of up to 130 KB agrees with mpptest",
+        "374 MB/s, 1,933 MB/s",
+        "one pair: bytes over time between the two largest sizes, within 5 % of that, at every distance",
+        link_rate,
+    ),
+    Claim(
+        "per-hop",
+        "5.2, figs. 6 to 8",
+        "close latency agreement at 1, 8 and 11 hops; published: 66 ns per hop on /P (presets "
+        "are made of it), about 40 ns on /Q",
+        "66 ns, 40 ns",
+        "one pair, 4 B: time between the longest and the shortest distance per hop, within 20 % of that",
+        per_hop,
+    ),
+    Claim(
+        "bisection-pairs",
+        "5.2",
+        "the test measures bisection: pairs at a fixed number of hops share links, nearest neighbours do not",
+        "shared",
+        "130 KB, all pairs over one pair: within 1 % of 1 at one hop, more than 1.01 at more",
+        pairs_share_links,
+    ),
+    Claim(
+        "bisection-peak",
+        "(D. Chen et al., SC 2012)",
+        "Blue Gene/Q: over 85 % of peak for bisection pairings",
+        "> 85 %",
+        "every node exchanges 256 KiB with its farthest one: share of k m / (4 b), under each routing",
+        peak_share("farthest pairs", 0.85),
+    ),
+    Claim(
+        "all-to-all-peak",
+        "(D. Chen et al., SC 2012)",
+        "Blue Gene/Q: 85 to 95 % of peak for all-to-all traffic",
+        "85 %",
+        "all-to-all of 1 KiB blocks on 1,024 nodes: share of n k m / (8 b), under each routing",
+        peak_share("all to all", 0.85),
+    ),
+    Claim(
+        "amg-cube",
+        "6.2",
+        "AMG: 24 x 24 x 24 gives 4.6x better packet latency than 36 x 24 x 16",
+        "4.6x",
+        "mean packet latency of the ranks, long over cubic torus of as many nodes: within 20 % of 4.6",
+        both_shapes,
+    ),
+    Claim(
+        "router-dearest",
+        "7, fig. 17",
+        "Crystal Router consumes the most time on both networks, as it transfers most",
+        "most",
+        "packet-hops, in proportion to the bytes of the paper's programs: Crystal Router over "
+        "the larger of the two others more "
+        "than 1",
+        router_dearest,
+    ),
+    Claim(
+        "amg-dragonfly",
+        "7, fig. 17",
+        "AMG takes 30 minutes on the torus and 2 hours on the dragonfly, on 8 cores",
+        "4x",
+        "packet-hops of AMG on the dragonfly over those on the 3D torus: within 20 % of 4",
+        dragonfly_dearer,
+    ),
+    Claim(
+        "router-rollbacks",
+        "7",
+        "frequent synchronization of Crystal Router leads to a large number of rollbacks in optimistic mode",
+        "more",
+        "share of events that were taken back, two threads: more than of AMG",
+        router_rollbacks,
+    ),
+    Claim(
+        "same-results",
+        "7",
+        "simulations run on 1 to 64 cores (what they give does not depend on it)",
+        "same",
+        "digests over sequential, conservative and optimistic runs: one per program",
+        same_results,
+    ),
+]

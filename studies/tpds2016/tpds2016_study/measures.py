@@ -1,0 +1,195 @@
+"""What the claims on programs are about: a row per run, and the distributions that the paper draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import odonata
+
+PROGRAMS = {"amg": "AMG", "multigrid": "Multigrid", "crystal-router": "Crystal Router"}
+#: Names of the paper.
+ROUTINGS = {"minimal": "minimal", "valiant": "non-minimal", "ugal": "adaptive"}
+#: Points of a distribution that are kept.
+SHARES = np.linspace(0.0, 1.0, 101)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A program on a machine."""
+
+    program: str
+    ranks: int
+    #: "dragonfly", or "3D", "5D", ... of a torus.
+    machine: str
+    #: Sizes: "51 x 10 x 5" (groups, routers, nodes), "12 x 12 x 12".
+    shape: str
+    nodes: int
+    #: "minimal", "non-minimal", "adaptive"; of a torus "dimension order".
+    routing: str
+    #: Bytes that the ranks send.
+    bytes: float
+    #: Mean over ranks of what each one's packets had: routers visited less one (cables between
+    #: routers), latency.
+    hops: float
+    latency_s: float
+    #: Most time that a rank was blocked in MPI.
+    communication_s: float
+    #: Share of packets that took a non-minimal path.
+    nonminimal: float
+    #: Of the links from routers to routers in a group (local) and between groups (global), and from nodes to
+    #: routers (terminal): share whose buffers were ever full; time in which they were, mean over all links of
+    #: the class and over those that were full at all, and the longest.
+    terminal_busy: float
+    terminal_mean_s: float
+    local_busy: float
+    local_mean_s: float
+    local_mean_of_busy_s: float
+    local_longest_s: float
+    global_busy: float
+    global_mean_s: float
+    global_mean_of_busy_s: float
+    global_longest_s: float
+    #: What the run took.
+    packet_hops: int
+    events: int
+    cpu_s: float
+    peak_rss_bytes: int
+
+    @property
+    def name(self) -> str:
+        """program-ranks-machine-routing, or -shape of a torus."""
+        rest = self.routing if self.machine == "dragonfly" else self.shape.replace(" ", "")
+        return f"{self.program}-{self.ranks}-{self.machine}-{rest}"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a cumulative distribution: a share of the ranks or links has at most the value."""
+
+    #: Name of the run.
+    run: str
+    #: "hops", "latency", "communication" (of ranks), "terminal", "local", "global" (busy time of links).
+    what: str
+    share: float
+    value: float
+
+
+#: A run with its distributions, and several.
+One = tuple[Run, list[Point]]
+Measured = tuple[list[Run], list[Point]]
+
+
+def of_sweeps(folders: Iterable[Path]) -> Measured:
+    """Every run of these sweeps that has ended well."""
+    runs, points = [], []
+    for folder in folders:
+        for row in odonata.Sweep.load(folder).table.to_pylist():
+            if row["outcome"] == "completed":
+                run, found = of_results(odonata.load(folder / row["folder"]))
+                runs.append(run)
+                points += found
+    return runs, points
+
+
+def of_results(results: odonata.Results) -> One:
+    """A run with its distributions, from its tables."""
+    scenario, job = results.run["scenario"], results.rows("jobs")[0]
+    machine, shape = machine_of(scenario["machine"])
+    program = next(iter(scenario["jobs"][0]["workload"]))
+    ranks = columns(results, "ranks", ["hops_mean", "packet_latency_mean_s", "mpi_s", "packets_received"])
+    links = columns(results, "links", ["class", "source_kind", "target_kind", "saturation_s"])
+    full = {
+        "terminal": links["saturation_s"][links["source_kind"] == "node"],
+        "local": links["saturation_s"][links["class"] == "local"],
+        "global": links["saturation_s"][links["class"] == "global"],
+    }
+    heard = ranks["packets_received"] > 0
+    hops = ranks["hops_mean"][heard] - 1.0
+    latency = ranks["packet_latency_mean_s"][heard]
+    routing = (
+        "dimension order" if machine != "dragonfly" else ROUTINGS[scenario["network"]["routing"]["algorithm"]]
+    )
+    run = Run(
+        program=PROGRAMS[program],
+        ranks=job["ranks"],
+        machine=machine,
+        shape=shape,
+        nodes=results.run["nodes"],
+        routing=routing,
+        bytes=float(job["bytes_sent"]),
+        hops=float(hops.mean()),
+        latency_s=float(latency.mean()),
+        communication_s=job["mpi_max_s"],
+        nonminimal=job["mpi_packets_nonminimal"] / job["mpi_packets"],
+        terminal_busy=busy(full["terminal"]),
+        terminal_mean_s=mean(full["terminal"]),
+        local_busy=busy(full["local"]),
+        local_mean_s=mean(full["local"]),
+        local_mean_of_busy_s=mean(full["local"][full["local"] > 0]),
+        local_longest_s=longest(full["local"]),
+        global_busy=busy(full["global"]),
+        global_mean_s=mean(full["global"]),
+        global_mean_of_busy_s=mean(full["global"][full["global"] > 0]),
+        global_longest_s=longest(full["global"]),
+        packet_hops=results.run["packet_hops"],
+        events=results.run["events"],
+        cpu_s=results.run["cpu_s"],
+        peak_rss_bytes=results.run["peak_rss_bytes"],
+    )
+    drawn = {"hops": hops, "latency": latency, "communication": ranks["mpi_s"], **full}
+    return run, [
+        Point(run.name, what, float(share), float(value))
+        for what, values in drawn.items()
+        if len(values)
+        for share, value in zip(SHARES, np.quantile(values, SHARES), strict=True)
+    ]
+
+
+def machine_of(machine: dict[str, Any]) -> tuple[str, str]:
+    """Family and sizes."""
+    if machine.get("torus"):
+        dims = machine["torus"]["dims"]
+        return f"{len(dims)}D", " x ".join(map(str, dims))
+    sizes = machine["dragonfly"]
+    return "dragonfly", " x ".join(
+        str(sizes[key]) for key in ("groups", "routers_per_group", "nodes_per_router")
+    )
+
+
+def columns(results: odonata.Results, table: str, names: Sequence[str]) -> dict[str, Any]:
+    """Columns of a table as arrays."""
+    found = results.table(table)
+    return {name: found[name].to_numpy() for name in names}
+
+
+def busy(times: Any) -> float:
+    """Share of links whose buffers were ever full."""
+    return float((times > 0).mean()) if len(times) else 0.0
+
+
+def mean(times: Any) -> float:
+    return float(times.mean()) if len(times) else 0.0
+
+
+def longest(times: Any) -> float:
+    return float(times.max()) if len(times) else 0.0
+
+
+def write(folder: Path, name: str, rows: Sequence[Any]) -> None:
+    """Keeps rows of one kind as Parquet, a column per field."""
+    folder.mkdir(parents=True, exist_ok=True)
+    plain = [asdict(row) for row in rows]
+    table = {f.name: [row[f.name] for row in plain] for f in fields(rows[0])}
+    pq.write_table(pa.table(table), folder / f"{name}.parquet", compression="zstd")
+
+
+def read(folder: Path, name: str, kind: type) -> list[Any]:
+    """What `write` kept."""
+    return [kind(**row) for row in pq.read_table(folder / f"{name}.parquet").to_pylist()]

@@ -1,0 +1,171 @@
+"""README.md: figures, a verdict per claim, why one does not hold, what scaling changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from study_tools import verdicts
+from study_tools.claims import number
+from study_tools.table import Table
+
+from tpds2016_study import claims_dragonfly, claims_machines, claims_torus, measures
+from tpds2016_study.bluegene import Time
+from tpds2016_study.bluegene_load import Load
+from tpds2016_study.claims_machines import Evidence
+from tpds2016_study.cost import Cost
+from tpds2016_study.measures import Point, Run
+
+STUDY = Path(__file__).parents[1]
+TEMPLATE = STUDY / "page.md"
+PAGE = STUDY / "README.md"
+DATA = STUDY / "data"
+FIGURES = STUDY.parents[1] / "docs" / "figures"
+SWEEPS = {"programs": ("dragonfly", "torus"), "larger": ("larger-dragonfly", "larger-torus", "bytes")}
+
+
+def stored(name: str = "programs") -> list[Run]:
+    """Runs that are kept: those of the grid, or the larger ones."""
+    return measures.read(DATA, name, Run)
+
+
+def evidence(runs: Sequence[Run]) -> Evidence:
+    """What is kept of everything else, with these runs."""
+    return Evidence(
+        runs=runs,
+        larger=stored("larger"),
+        times=measures.read(DATA, "bluegene", Time),
+        loads=measures.read(DATA, "bluegene-load", Load),
+        costs=measures.read(DATA, "cost", Cost),
+        booksim=claims_machines.booksim(),
+    )
+
+
+def judge(found: Evidence) -> list[verdicts.Judged]:
+    """All claims, held against what was measured."""
+    return [
+        *verdicts.judge(claims_machines.CLAIMS, found),
+        *verdicts.judge(claims_dragonfly.CLAIMS, found.runs),
+        *verdicts.judge(claims_torus.CLAIMS, found.runs),
+    ]
+
+
+def text() -> str:
+    """The page, from what is stored."""
+    runs, larger = stored(), stored("larger")
+    found = evidence(runs)
+    judged = judge(found)
+    everything = [*runs, *larger]
+    return TEMPLATE.read_text(encoding="utf-8").format(
+        count=len(judged),
+        counts=verdicts.counts(judged),
+        table=verdicts.table(judged).markdown().strip(),
+        reasons=verdicts.reasons(judged, verdicts.notes(STUDY / "notes.md")).strip(),
+        rules=verdicts.rules(judged).strip(),
+        runs=run_table(runs).markdown().strip(),
+        larger=run_table(larger).markdown().strip(),
+        scales=scale_table(runs, larger).markdown().strip(),
+        costs=cost_table(found.costs).markdown().strip(),
+        cpu_minutes=number(sum(run.cpu_s for run in everything) / 60, "min"),
+        longest=number(max(run.cpu_s for run in everything), "s"),
+    )
+
+
+def run_table(runs: Sequence[Run]) -> Table:
+    """Every run with what the figures show of it."""
+    rows = [
+        [
+            run.name,
+            number(run.bytes / 1e9, "GB"),
+            f"{run.hops:.2f}",
+            number(1e6 * run.latency_s, "us"),
+            number(1e3 * run.communication_s, "ms"),
+            number(1e3 * run.terminal_mean_s, "ms"),
+            number(run.local_busy, "%"),
+            number(1e3 * run.local_mean_of_busy_s, "ms"),
+            number(1e3 * run.global_mean_s, "ms"),
+            number(run.packet_hops / 1e6, "M"),
+            number(run.cpu_s, "s"),
+        ]
+        for run in runs
+    ]
+    header = [
+        *("run", "sent", "cables", "packet latency", "longest time in MPI", "node links full"),
+        *("local links ever full", "for", "global links full", "packet-hops", "CPU"),
+    ]
+    return Table("", header, rows)
+
+
+#: What larger runs are compared for: (program, one machine or routing, the other, what).
+PAIRS = (
+    ("AMG", "minimal", "adaptive", "latency_s"),
+    ("AMG", "minimal", "adaptive", "communication_s"),
+    ("AMG", "minimal", "adaptive", "terminal_mean_s"),
+    ("AMG", "oblong", "cube", "latency_s"),
+    ("AMG", "oblong", "cube", "communication_s"),
+    ("Crystal Router", "cube", "5D", "latency_s"),
+    ("Crystal Router", "cube", "5D", "communication_s"),
+)
+
+
+def kind(run: Run) -> str:
+    """What a pair calls a run: its routing, or "cube", "oblong", "5D", ... of a torus."""
+    if run.machine == "dragonfly":
+        return run.routing
+    if run.machine != "3D":
+        return run.machine
+    return "cube" if len(set(run.shape.split(" x "))) == 1 else "oblong"
+
+
+def scale_table(runs: Sequence[Run], larger: Sequence[Run]) -> Table:
+    """Ratios of the same two machines at several sizes."""
+    rows = []
+    for program, one, other, measure in PAIRS:
+        found: dict[tuple[int, float], dict[str, Run]] = {}
+        for run in (*runs, *larger):
+            if run.program == program:
+                # Bytes to three digits: what is sent does not depend on the machine.
+                found.setdefault((run.ranks, float(f"{run.bytes:.3g}")), {})[kind(run)] = run
+        for (ranks, sent), members in sorted(found.items()):
+            if one in members and other in members:
+                ratio = getattr(members[one], measure) / getattr(members[other], measure)
+                what = measure.removesuffix("_s").replace("_", " ")
+                rows.append(
+                    [
+                        program,
+                        f"{what}, {one} / {other}",
+                        f"{ranks:,}",
+                        number(sent / 1e9, "GB"),
+                        number(ratio, "x"),
+                    ]
+                )
+    return Table("", ["program", "ratio", "ranks", "sent", "ours"], rows, left=2)
+
+
+def cost_table(costs: Sequence[Cost]) -> Table:
+    """Each program on each scheduler."""
+    rows = [
+        [
+            cost.program,
+            cost.scheduler,
+            str(cost.threads),
+            number(cost.wall_s, "s"),
+            number(cost.cpu_s, "s"),
+            number(cost.events / 1e6, "M"),
+            number(cost.events / cost.wall_s / 1e6, "M/s"),
+            number(cost.efficiency, "%"),
+            number(cost.waiting, "%"),
+            f"`{cost.digest[:8]}`",
+        ]
+        for cost in costs
+    ]
+    header = [
+        *("program", "scheduler", "threads", "wall", "CPU", "events", "events/s", "events for good"),
+        *("waiting", "digest"),
+    ]
+    return Table("", header, rows, left=2)
+
+
+def figure_data() -> tuple[list[Run], list[Point], list[Time]]:
+    """What figures are drawn of."""
+    return stored(), measures.read(DATA, "distributions", Point), measures.read(DATA, "bluegene", Time)

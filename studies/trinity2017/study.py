@@ -1,0 +1,57 @@
+"""Runs the study of Trinity's burst buffers under IOR, and holds it against the claims of its text.
+
+    study.py quick      23 groups, 230 buffers, up to 64 nodes: seconds
+    study.py phase2     the same up to 512 nodes: N-N and N-1 write
+    study.py merged     57 groups, 570 buffers: N-N write under three cablings
+    study.py page       README.md and its figure anew, from what --store has kept
+
+What has been run by the same build is not run again; after Ctrl-C the same command goes on. Results go to
+results/trinity2017/NAME.
+
+Exit code: 0, whatever the verdicts are; 2 if the arguments are wrong; 3 if a run failed; 130 if it was
+interrupted.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+# First: it puts what all studies share on the module path.
+from trinity2017_study import measures, page  # isort: skip
+
+import matplotlib
+from study_tools import command, verdicts
+
+#: The smaller runs of phase II, of which nothing is kept.
+QUICK = "quick"
+
+
+def main() -> int:
+    arguments = command.parse(str(__doc__), (QUICK, *page.SWEEPS), Path("results/trinity2017"))
+    if arguments.what == "page":
+        write_page()
+        return 0
+    found = command.sweep(arguments, page.STUDY)
+    folder = arguments.out / arguments.what
+    runs = measures.of_sweep(folder, "phase2" if arguments.what == QUICK else arguments.what)
+    print(page.run_table(runs).text())
+    judged = page.judge(runs)
+    print(verdicts.overview(judged).text())
+    verdicts.write_csv(folder / "claims.csv", judged)
+    if arguments.store and arguments.what != QUICK and found.outcome == "completed":
+        measures.write(page.DATA / f"{arguments.what}.parquet", runs)
+        print(f"kept: {page.DATA}")
+    return command.end(found)
+
+
+def write_page() -> None:
+    """README.md and its figure."""
+    # The same drawing is the same file.
+    with matplotlib.rc_context({"svg.hashsalt": "trinity2017"}):
+        page.figure(page.stored()).savefig(page.FIGURES / "trinity2017.svg", metadata={"Date": None})
+    page.PAGE.write_text(page.text(), encoding="utf-8")
+    print(f"written: {page.PAGE}")
+
+
+if __name__ == "__main__":
+    command.run(main)

@@ -1,0 +1,131 @@
+"""Section IV-B: what IOR writes to the buffers of phase II (figures 7, 8) and of the merged machine (10)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from study_tools.claims import Claim, Value, near, yes
+
+from trinity2017_study.measures import Run
+
+Runs = Sequence[Run]
+
+#: "The simulation error rate we got is less than 15 %".
+ERROR = 0.15
+#: What a node injects, bytes/s.
+NODE = 2.0e9
+
+
+def where(runs: Runs, **wanted: object) -> list[Run]:
+    """The runs with these values."""
+    return [run for run in runs if all(getattr(run, key) == value for key, value in wanted.items())]
+
+
+def two_per_node(runs: Runs) -> list[Value]:
+    return [
+        Value("", run.name, run.per_node / 1e9, "GB/s", near(run.per_node, NODE, ERROR))
+        for run in where(runs, machine="phase2", files="N-N")
+        if run.nodes <= 256
+    ]
+
+
+def local_links(runs: Runs) -> list[Value]:
+    values = []
+    for run in where(runs, machine="phase2", files="N-N"):
+        if 256 <= run.nodes <= 512:
+            values += [
+                Value("local", run.name, run.local_busy, "%", yes(run.local_busy > run.global_busy)),
+                Value("global", run.name, run.global_busy, "%"),
+                Value("per node", run.name, run.per_node / 1e9, "GB/s", yes(run.per_node < 0.95 * NODE)),
+            ]
+    return values
+
+
+def buffers_cap(runs: Runs) -> list[Value]:
+    return [
+        Value("", run.name, run.bandwidth / 1e9, "GB/s", near(run.bandwidth, 1200e9, ERROR))
+        for run in where(runs, machine="phase2", files="N-N")
+        if run.nodes > 512
+    ]
+
+
+def shared_as_separate(runs: Runs) -> list[Value]:
+    separate = {run.nodes: run for run in where(runs, machine="phase2", files="N-N")}
+    return [
+        Value("N-1 / N-N", run.name, ratio, "x", near(ratio, 1.0, ERROR))
+        for run in where(runs, machine="phase2", files="N-1")
+        if run.nodes in separate
+        for ratio in [run.bandwidth / separate[run.nodes].bandwidth]
+    ]
+
+
+def merged_per_node(runs: Runs) -> list[Value]:
+    return [
+        Value("", run.name, run.per_node / 1e9, "GB/s", near(run.per_node, NODE, ERROR))
+        for run in where(runs, machine="merged", files="N-N", arrangement="absolute")
+        if run.nodes <= 256
+    ]
+
+
+def cabling(runs: Runs) -> list[Value]:
+    merged = where(runs, machine="merged", files="N-N")
+    values = []
+    for nodes in sorted({run.nodes for run in merged}):
+        found = [run.bandwidth for run in where(merged, nodes=nodes)]
+        if len(found) > 1:
+            ratio = max(found) / min(found)
+            values.append(Value("best / worst", f"{nodes}", ratio, "x", yes(ratio >= 1.05)))
+    return values
+
+
+CLAIMS: list[Claim[Runs]] = [
+    Claim(
+        "two-per-node",
+        "IV-B.1, fig. 7",
+        "1 to 256 nodes: each compute node can keep 2.0 GB/s, limited by its injection rate",
+        "2.0 GB/s",
+        "phase II, N-N: bandwidth per node within 15 % of 2.0 GB/s, up to 256 nodes",
+        two_per_node,
+    ),
+    Claim(
+        "local-links",
+        "IV-B.1, fig. 7",
+        "256 to 512 nodes: the local links are the bottleneck, global links are not fully used",
+        "local",
+        "phase II, N-N, 256 and 512 nodes: busiest local link busier than the busiest global one; "
+        "per node below 95 % of 2.0 GB/s",
+        local_links,
+    ),
+    Claim(
+        "buffers-cap",
+        "IV-B.1, fig. 7",
+        "512 to 8,192 nodes: capped by the burst buffers, 230 of which reach 1,200 GB/s",
+        "1,200 GB/s",
+        "phase II, N-N, more than 512 nodes: bandwidth within 15 % of 1,200 GB/s",
+        buffers_cap,
+    ),
+    Claim(
+        "shared-file",
+        "IV-B.2, fig. 8, 11",
+        "accuracy of N-1 write simulation is similar to N-N write",
+        "similar",
+        "phase II: bandwidth, N-1 / N-N within 15 %, size by size",
+        shared_as_separate,
+    ),
+    Claim(
+        "merged-per-node",
+        "IV-B.2, fig. 10",
+        "after the merge the accuracy is fine (up to 2,048 nodes)",
+        "2.0 GB/s",
+        "merged, N-N, absolute: bandwidth per node within 15 % of 2.0 GB/s, up to 256 nodes",
+        merged_per_node,
+    ),
+    Claim(
+        "cabling",
+        "III-B.2",
+        "the three arrangements of global links make a difference",
+        "differ",
+        "merged, N-N: bandwidth under the best / worst arrangement at least 1.05, size by size",
+        cabling,
+    ),
+]

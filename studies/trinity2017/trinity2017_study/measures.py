@@ -1,0 +1,101 @@
+"""What the claims are about, a row per run of IOR: read from the folder of a sweep, kept as Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+import odonata
+
+FILES = {"per-rank": "N-N", "shared": "N-1"}
+
+
+@dataclass(frozen=True)
+class Run:
+    """An IOR run that writes."""
+
+    #: "phase2" or "merged".
+    machine: str
+    #: Cabling of the global links: "absolute", "relative" or "circulant".
+    arrangement: str
+    #: "N-N" or "N-1".
+    files: str
+    #: Compute nodes, and buffers of the machine.
+    nodes: int
+    buffers: int
+    #: Bytes written, from the first request to the last acknowledgement.
+    bytes: float
+    seconds: float
+    #: Largest share of that time in which a link within groups, one between groups, and a device was busy.
+    local_busy: float
+    global_busy: float
+    device_busy: float
+    #: What the run took.
+    packet_hops: int
+    cpu_s: float
+
+    @property
+    def name(self) -> str:
+        """machine-arrangement-files-nodes."""
+        return f"{self.machine}-{self.arrangement}-{self.files}-{self.nodes}"
+
+    @property
+    def bandwidth(self) -> float:
+        """In bytes/s."""
+        return self.bytes / self.seconds
+
+    @property
+    def per_node(self) -> float:
+        """In bytes/s and node."""
+        return self.bandwidth / self.nodes
+
+
+def of_sweep(folder: Path, machine: str) -> list[Run]:
+    """Every run of a sweep that has ended well."""
+    sweep = odonata.Sweep.load(folder)
+    rows = [row for row in sweep.table.to_pylist() if row["outcome"] == "completed"]
+    return [of_results(odonata.load(folder / row["folder"]), machine) for row in rows]
+
+
+def of_results(results: odonata.Results, machine: str) -> Run:
+    """A run, from its tables."""
+    scenario = results.run["scenario"]
+    job = results.rows("jobs")[0]
+    links, servers = results.table("links"), results.rows("servers")
+    seconds = job["io_completion_s"]
+
+    def busiest(*classes: str) -> float:
+        chosen = links.filter(pc.is_in(links["class"], pa.array(classes)))
+        return pc.max(chosen["busy_s"]).as_py() / seconds
+
+    return Run(
+        machine=machine,
+        arrangement=scenario["machine"]["dragonfly-2d"]["arrangement"],
+        files=FILES[scenario["jobs"][0]["workload"]["checkpoint"]["file"]],
+        nodes=job["nodes"],
+        buffers=len(servers),
+        bytes=float(job["bytes_written"]),
+        seconds=seconds,
+        local_busy=busiest("local", "column"),
+        global_busy=busiest("global"),
+        device_busy=max(row["device_busy_s"] for row in servers) / seconds,
+        packet_hops=results.run["packet_hops"],
+        cpu_s=results.run["cpu_s"],
+    )
+
+
+def write(file: Path, runs: Sequence[Run]) -> None:
+    """Keeps rows as Parquet, a column per field."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    plain = [asdict(run) for run in runs]
+    pq.write_table(pa.table({f.name: [row[f.name] for row in plain] for f in fields(Run)}), file)
+
+
+def read(file: Path) -> list[Run]:
+    """What `write` kept."""
+    return [Run(**row) for row in pq.read_table(file).to_pylist()]

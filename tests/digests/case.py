@@ -1,0 +1,57 @@
+"""What a digest is recorded of: a scenario, and the ways in which it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+#: The repository.
+ROOT = Path(__file__).parents[2]
+
+#: Who handles the events: arguments of `odonata.run`. All give the same digest.
+SCHEDULERS: dict[str, dict[str, Any]] = {
+    "sequential": {"scheduler": "sequential", "threads": 1},
+    "conservative": {"scheduler": "conservative", "threads": 2},
+    "optimistic": {"scheduler": "optimistic", "threads": 2},
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario, under a name that says what it is there for."""
+
+    #: Words from the general to the special, with slashes between them.
+    name: str
+    scenario: Mapping[str, Any] | Path
+    #: Settings that replace those of the scenario, by dotted key.
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    #: Into how many parts the machine is divided where there are several.
+    parts: int = 4
+    #: Who handles the events: names in `SCHEDULERS`.
+    schedulers: tuple[str, ...] = tuple(SCHEDULERS)
+    #: Takes seconds: left out of the quick check.
+    long: bool = False
+    #: Takes a minute or more: run only where it is asked for.
+    whole: bool = False
+
+    def settings(self, scheduler: str) -> dict[str, Any]:
+        """The settings that replace those of the scenario under a scheduler."""
+        parts = 1 if scheduler == "sequential" else self.parts
+        return {**self.overrides, "run.parts": parts}
+
+
+def merged(*tables: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables as one: what stands in a later one counts, key by key.
+
+    >>> merged({"a": {"b": 1, "c": 2}}, {"a": {"c": 3}})
+    {'a': {'b': 1, 'c': 3}}
+    """
+    result: dict[str, Any] = {}
+    for table in tables:
+        for key, value in table.items():
+            old = result.get(key)
+            both = isinstance(old, Mapping) and isinstance(value, Mapping)
+            result[key] = merged(old, value) if both else value
+    return result

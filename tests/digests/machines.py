@@ -1,0 +1,344 @@
+"""Every family of machines with every routing, router model and kind of flow control that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from case import ROOT, Case, merged
+
+Table = dict[str, Any]
+
+DRAGONFLY = {
+    "groups": 5,
+    "routers_per_group": 4,
+    "nodes_per_router": 2,
+    "global_ports_per_router": 2,
+    "arrangement": "circulant",
+}
+DRAGONFLY_2D = {
+    "groups": 4,
+    "rows": 2,
+    "columns": 3,
+    "column_cables": 2,
+    "nodes_per_router": 2,
+    "global_ports_per_router": 2,
+    "cables": 3,
+    "exceptions": [{"router": 1, "nodes": 0}, {"router": 5, "nodes": 3}],
+}
+DRAGONFLY_PLUS = {
+    "groups": 4,
+    "leaves_per_group": 3,
+    "spines_per_group": 2,
+    "nodes_per_leaf": 3,
+    "global_ports_per_spine": 3,
+}
+RING = ROOT / "crates/odonata-system/tests/machines/ring.txt"
+
+#: Name, table `machine`, nodes, routings.
+FAMILIES: list[tuple[str, Table, int, list[str]]] = [
+    (
+        "dragonfly",
+        {"dragonfly": DRAGONFLY},
+        40,
+        ["minimal", "valiant", "ugal", "progressive-adaptive", "up-down"],
+    ),
+    (
+        "dragonfly-2d",
+        {"dragonfly-2d": DRAGONFLY_2D},
+        44,
+        ["minimal", "valiant", "ugal", "progressive-adaptive", "up-down"],
+    ),
+    (
+        "dragonfly-plus",
+        {"dragonfly-plus": DRAGONFLY_PLUS},
+        36,
+        ["minimal", "valiant", "ugal", "progressive-adaptive", "up-down"],
+    ),
+    (
+        "torus",
+        {"torus": {"dims": [4, 3, 3], "nodes_per_router": 1}},
+        36,
+        ["dimension-order", "bubble", "minimal-adaptive", "valiant", "romm", "up-down"],
+    ),
+    (
+        "mesh",
+        {"mesh": {"dims": [4, 4], "nodes_per_router": 2}},
+        32,
+        ["dimension-order", "minimal-adaptive", "valiant", "romm", "up-down"],
+    ),
+    ("fat-tree", {"fat-tree": {"k": 3, "n": 3}}, 27, ["nearest-common-ancestor", "up-down"]),
+    (
+        "xgft",
+        {"fat-tree": {"down": [4, 3, 2], "up": [1, 2, 2], "parallel": [1, 2, 1]}},
+        24,
+        ["nearest-common-ancestor", "up-down"],
+    ),
+    (
+        "slim-fly",
+        {"slim-fly": {"q": 4, "nodes_per_router": 1}},
+        32,
+        ["minimal", "valiant", "ugal", "up-down"],
+    ),
+    (
+        "polarfly",
+        {"polarfly": {"q": 4, "nodes_per_router": 1}},
+        21,
+        ["minimal", "valiant", "ugal", "up-down"],
+    ),
+    (
+        "hyperx",
+        {"hyperx": {"dims": [3, 4], "cables": [1, 2], "nodes_per_router": 3}},
+        36,
+        ["minimal", "valiant", "ugal", "dal", "up-down"],
+    ),
+    ("graph", {"graph": {"file": str(RING), "nodes_per_router": 2}}, 10, ["up-down"]),
+]
+
+#: Router models, and what they need beside their name.
+ROUTERS: dict[str, Table] = {
+    "input-queued": {"router": "input-queued"},
+    "output-queued": {"router": "output-queued"},
+    "pipelined": {"router": "pipelined", "clock": "1 ns", "packet": "512 B"},
+}
+
+
+def traffic(nodes: int) -> list[Table]:
+    """Half of the nodes exchange halos and reduce, the others send at random."""
+    half = nodes // 2
+    stencil = {"dims": [half], "message": "3 KiB", "iterations": 2, "compute": "1 us"}
+    return [
+        {"name": "halo", "ranks": half, "placement": "random", "workload": {"stencil": stencil}},
+        {
+            "name": "noise",
+            "ranks": nodes - half,
+            "placement": "random-router",
+            "workload": {"uniform": {"load": 0.3, "messages": 30}},
+        },
+    ]
+
+
+def scenario(machine: Table, nodes: int, network: Table, **more: Any) -> Table:
+    """Halos beside noise on a machine."""
+    base = {"machine": machine, "network": {"packet": "1 KiB"}, "jobs": traffic(nodes)}
+    return merged(base, {"network": network}, more)
+
+
+def every_routing() -> Iterator[Case]:
+    """Family by routing by router model."""
+    for family, machine, nodes, algorithms in FAMILIES:
+        for algorithm in algorithms:
+            for router, keys in ROUTERS.items():
+                if algorithm == "bubble" and router != "input-queued":
+                    continue
+                network = {**keys, "routing": {"algorithm": algorithm}}
+                yield Case(f"machine/{family}/{algorithm}/{router}", scenario(machine, nodes, network))
+
+
+#: Settings of routing on a family: what to call them, the family, table `network.routing`.
+ROUTINGS: list[tuple[str, str, Table]] = [
+    ("by-router", "dragonfly", {"algorithm": "valiant", "via": "router"}),
+    ("by-router", "dragonfly", {"algorithm": "progressive-adaptive", "via": "router"}),
+    ("by-router", "dragonfly-2d", {"algorithm": "valiant", "via": "router"}),
+    ("by-router", "dragonfly-2d", {"algorithm": "progressive-adaptive", "via": "router"}),
+    ("own-ports", "dragonfly", {"algorithm": "progressive-adaptive", "divert": "own-global-ports"}),
+    ("codes-channels", "dragonfly", {"algorithm": "progressive-adaptive", "vc_rule": "codes"}),
+    (
+        "phase-channels",
+        "dragonfly",
+        {"algorithm": "ugal", "vc_rule": "phase", "deadlock_check": "warn", "vcs": 3},
+    ),
+    (
+        "weights",
+        "dragonfly",
+        {
+            "algorithm": "progressive-adaptive",
+            "bias": 1.5,
+            "threshold": "2 KiB",
+            "candidates": 4,
+            "comparison": "sum",
+            "weigh_hops": True,
+        },
+    ),
+    ("many-channels", "dragonfly", {"algorithm": "minimal", "vcs": {"terminal": 4, "local": 3, "global": 5}}),
+    ("lightest", "torus", {"algorithm": "minimal-adaptive", "selection": "lightest", "vcs": 4}),
+    ("random-port", "torus", {"algorithm": "minimal-adaptive", "selection": "random", "vcs": 4}),
+    ("d-mod-k", "xgft", {"algorithm": "nearest-common-ancestor", "up": "d-mod-k"}),
+    ("random-up", "xgft", {"algorithm": "nearest-common-ancestor", "up": "random"}),
+    ("adaptive-up", "xgft", {"algorithm": "nearest-common-ancestor", "up": "adaptive"}),
+    ("adaptive-up", "torus", {"algorithm": "up-down", "up": "adaptive"}),
+    *[
+        (knowledge, family, {"algorithm": "ugal", "knowledge": knowledge, "knowledge_interval": "150 ns"})
+        for knowledge in ("global", "piggyback")
+        for family in ("dragonfly", "dragonfly-2d", "dragonfly-plus")
+    ],
+]
+
+
+def settings_of_routing() -> Iterator[Case]:
+    """What `network.routing` has beside the algorithm, under all router models."""
+    machines = {name: (machine, nodes) for name, machine, nodes, _ in FAMILIES}
+    for name, family, routing in ROUTINGS:
+        for router, keys in ROUTERS.items():
+            machine, nodes = machines[family]
+            label = f"routing/{family}/{routing['algorithm']}/{name}/{router}"
+            yield Case(label, scenario(machine, nodes, {**keys, "routing": routing}))
+
+
+CLASSES = {
+    "traffic_classes": [
+        {"name": "latency", "share": 0.5},
+        {"name": "bulk", "share": 0.3},
+        {"name": "first", "share": 0.1, "priority": 1},
+    ]
+}
+
+
+def flow_control() -> Iterator[Case]:
+    """Switching, queues, traffic classes, congestion control, interfaces, links."""
+    adaptive: Table = {"routing": {"algorithm": "progressive-adaptive"}}
+    variants: dict[str, Table] = {
+        "fifo": {"input_queues": "fifo"},
+        "store-and-forward": {"switching": "store-and-forward"},
+        "store-and-forward-output-queued": {"switching": "store-and-forward", "router": "output-queued"},
+        "small-packets": {"packet": "128 B", "flit": "16 B"},
+        "large-packets": {"packet": "8 KiB", "flit": "64 B"},
+        "no-router-delay": {"router_delay": "1 ns"},
+        "tight-buffers": {
+            "links": {name: {"buffer": "1 KiB"} for name in ("terminal", "local", "global")},
+        },
+        "slow-credits": {
+            "links": {"local": {"credit_delay": "700 ns"}, "global": {"credit_delay": "1419 ps"}},
+        },
+        **{
+            f"{kind}-{router}": {
+                "router": router,
+                "congestion_control": {
+                    "kind": kind,
+                    "threshold": "2 KiB",
+                    "interval": "2 us",
+                    "recovery": "60 us",
+                },
+            }
+            for kind in ("ecn", "per-flow")
+            for router in ("input-queued", "output-queued")
+        },
+    }
+    for name, network in variants.items():
+        case = scenario({"dragonfly": DRAGONFLY}, 40, merged(adaptive, network))
+        yield Case(f"flow/{name}", case)
+    for queues in ("virtual-output", "fifo"):
+        case = scenario({"dragonfly": DRAGONFLY}, 40, merged(adaptive, CLASSES, {"input_queues": queues}))
+        case["jobs"][0]["traffic_class"] = {"mpi": "first"}
+        case["jobs"][1]["traffic_class"] = {"mpi": "bulk"}
+        yield Case(f"flow/classes-{queues}", case)
+    incast = {"targets": [3, 30], "bytes": "20 KiB", "load": 0.6, "messages": 8}
+    for kind in ("ecn", "per-flow"):
+        control = {"kind": kind, "threshold": "8 KiB", "interval": "2 us", "recovery": "60 us"}
+        case = scenario({"dragonfly": DRAGONFLY}, 40, {"congestion_control": control})
+        case["jobs"] = [{"ranks": 40, "placement": "random", "workload": {"incast": incast}}]
+        yield Case(f"flow/{kind}-incast", case)
+    nics: dict[str, Table] = {
+        "rate": {"rate": "2 GB/s"},
+        "queue": {"queue": 1},
+        "delay": {"message_delay": "3 us"},
+        "handoff": {"handoff": {"min": "0.5 ns", "max": "90 ns"}},
+    }
+    for name, nic in nics.items():
+        yield Case(f"flow/nic-{name}", scenario({"dragonfly": DRAGONFLY}, 40, adaptive, nic=nic))
+
+
+def arbitrations() -> Iterator[Case]:
+    """Which packet an output takes, in every router model."""
+    routers = {**ROUTERS, "fifo": {"router": "input-queued", "input_queues": "fifo"}}
+    for name, router in routers.items():
+        for arbitration in ("age", "first-come", "lowest-first"):
+            keys = merged(router, {"arbitration": arbitration, "routing": {"vcs": 4}})
+            yield Case(f"arbitration/{name}/{arbitration}", scenario({"mesh": {"dims": [6, 6]}}, 36, keys))
+
+
+def pipelines() -> Iterator[Case]:
+    """Stages, allocators and switching of pipelined routers."""
+    stages: dict[str, Table] = {
+        "stages": {"routing": 2, "vc_allocation": 2, "switch_allocation": 2, "crossbar": 3},
+        "output-first": {"allocator": "output-first", "iterations": 2},
+        "speedup": {"internal_speedup": 1.5, "input_speedup": 2},
+        "busy-when-full": {"busy_when_full": True},
+    }
+    link = {"bandwidth": "1 flit/cycle", "latency": "5 cycles", "credit_delay": "2 cycles"}
+    network: Table = {
+        **ROUTERS["pipelined"],
+        "flit": "32 B",
+        "links": {
+            "terminal": {**link, "buffer": "16 flits"},
+            "local": {**link, "buffer": "16 flits"},
+            "global": {**link, "bandwidth": "0.5 flits/cycle", "buffer": "20 flits"},
+        },
+    }
+    for switching in ("wormhole", "cut-through", "store-and-forward"):
+        for name, pipeline in {"plain": {}, **stages}.items():
+            for machine, algorithm, nodes in (
+                ({"torus": {"dims": [6, 6]}}, "minimal-adaptive", 36),
+                ({"dragonfly": DRAGONFLY}, "ugal", 40),
+            ):
+                keys = merged(network, {"switching": switching, "routing": {"algorithm": algorithm}})
+                keys = merged(keys, {"pipeline": pipeline} if pipeline else {})
+                case = scenario(machine, nodes, keys)
+                yield Case(f"pipeline/{switching}/{name}/{algorithm}", case)
+
+
+def cables() -> Iterator[Case]:
+    """Cables that carry nothing, or less; arrangements of global links."""
+    broken = {"failed_links": [{"routers": [0, 1]}], "torus": {"dims": [4, 3], "nodes_per_router": 2}}
+    slow = {
+        "degraded_links": [{"routers": [0, 1], "factor": 0.25}],
+        "torus": {"dims": [4, 3], "nodes_per_router": 2},
+    }
+    yield Case("cables/failed", scenario(broken, 24, {"routing": {"algorithm": "up-down"}}))
+    yield Case("cables/degraded", scenario(slow, 24, {"routing": {"algorithm": "minimal-adaptive"}}))
+    for arrangement in ("absolute", "relative", "circulant"):
+        for family, keys in (
+            ("dragonfly", DRAGONFLY),
+            ("dragonfly-2d", {**DRAGONFLY_2D, "bundle": 3}),
+            ("dragonfly-plus", {**DRAGONFLY_PLUS, "local_cables": 2}),
+        ):
+            nodes = {"dragonfly": 40, "dragonfly-2d": 44, "dragonfly-plus": 36}[family]
+            machine = {family: {**keys, "arrangement": arrangement}}
+            network = {"routing": {"algorithm": "progressive-adaptive"}}
+            yield Case(f"cables/{arrangement}/{family}", scenario(machine, nodes, network))
+
+
+PRESETS = [
+    "codes-compatible",
+    "mfnetsim",
+    "theta",
+    "edison",
+    "cori-like",
+    "trinity",
+    "bluegene-p",
+    "bluegene-q",
+    "frontier-like",
+]
+
+
+def presets() -> Iterator[Case]:
+    """A little traffic on every preset."""
+    stencil = {"dims": [4, 4, 4], "message": "20 KiB", "iterations": 1, "compute": "5 us"}
+    uniform = {"bytes": "2 KiB", "mean_interval": "2 us", "messages": 3}
+    for preset in PRESETS:
+        jobs = [
+            {"name": "halo", "ranks": 64, "placement": "random", "workload": {"stencil": stencil}},
+            {"name": "noise", "ranks": 400, "placement": "random", "workload": {"uniform": uniform}},
+        ]
+        yield Case(f"preset/{preset}", {"preset": preset, "jobs": jobs})
+
+
+def cases() -> Iterator[Case]:
+    """All cases of this file."""
+    yield from every_routing()
+    yield from settings_of_routing()
+    yield from flow_control()
+    yield from arbitrations()
+    yield from pipelines()
+    yield from cables()
+    yield from presets()

@@ -1,0 +1,239 @@
+"""Storage servers: which nodes they are, who uses which, what they do with a request, what is behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from case import Case, merged
+from workloads import on_dragonfly
+
+Table = dict[str, Any]
+
+#: A checkpoint, a training that reads, and accesses of all kinds (`rank_programs.files`).
+JOBS: list[Table] = [
+    {
+        "name": "saver",
+        "ranks": 20,
+        "placement": "random",
+        "workload": {"checkpoint": {"iterations": 2, "total": "800 kB", "interval": "4 us"}},
+    },
+    {
+        "name": "training",
+        "ranks": 16,
+        "placement": "random",
+        "workload": {
+            "cosmoflow": {"iterations": 2, "elements": 3000, "sample": "60 KiB", "compute": "5 us"},
+        },
+    },
+]
+
+BASE: Table = {
+    "nodes": {"per_group": 1},
+    "manager": {"block": "16 KiB", "memory": "64 KiB"},
+    "device": {
+        "capacity": "1 GB",
+        "rate": {"write": "2 GB/s", "read": "3 GB/s", "overhead": "3 us"},
+    },
+}
+
+VARIANTS: dict[str, Table] = {
+    "plain": {},
+    "last-nodes": {"nodes": {"per_group": 2, "position": "last"}},
+    "first-nodes": {"nodes": {"per_group": 2, "position": "first"}},
+    "random": {"assignment": "random"},
+    "round-robin": {"assignment": "round-robin"},
+    "small-memory": {"manager": {"memory": "16 KiB"}},
+    "small-blocks": {"manager": {"block": "3000 B", "memory": "1 MB"}},
+    "one-piece": {"manager": {"pieces_in_flight": 1, "control_message": "1 KiB"}},
+    "one-object": {"manager": {"object_per_file": False}},
+    "seeks": {"device": {"rate": {"seek": "40 us"}}},
+    "seek-window": {
+        "manager": {"object_per_file": False},
+        "device": {"rate": {"seek": "40 us", "seek_window": "64 KiB"}},
+    },
+    "drain": {"drain": {"bandwidth": "1 GB/s", "latency": "5 us"}},
+    "drain-above": {"drain": {"bandwidth": "1 GB/s", "latency": "5 us", "threshold": "100 kB"}},
+    "in-turn": {"manager": {"sharing": "round-robin"}},
+    "by-weight": {"manager": {"sharing": "weighted", "memory": "32 KiB"}},
+    "write-back": {"manager": {"acknowledge": "memory"}},
+    "extents": {
+        "manager": {"extents": True, "acknowledge": "memory"},
+        "drain": {"bandwidth": "1 GB/s", "latency": "5 us"},
+    },
+    # Writes wait until the drain has made room.
+    "nearly-full": {
+        "device": {"capacity": "100 kB"},
+        "drain": {"bandwidth": "0.5 GB/s", "latency": "1 us"},
+    },
+    "hash": {"layout": "hash"},
+    "random-files": {"layout": "random"},
+    "round-robin-files": {"layout": "round-robin"},
+    "striped": {"layout": {"striped": {"stripe": "7 KiB"}}},
+    "striped-over-two": {"layout": {"striped": {"stripe": "1000 B", "count": 2, "start": "round-robin"}}},
+    "striped-from-the-third": {"layout": {"striped": {"stripe": "20 KiB", "start": {"server": 2}}}},
+    "locks": {"layout": "hash", "locks": {"granularity": "64 KiB", "revocation": "2 us"}},
+    "write-behind": {"write_behind": "60 KiB"},
+    # Writes wait for ever.
+    "full": {"device": {"capacity": "90 kB"}},
+}
+
+#: Devices in place of the one with fixed rates: every model, a short queue, several with rules.
+DEVICES: dict[str, Table] = {
+    "ssd": {"device": {"preset": "intel-d3-s4510"}},
+    "ssd-one-at-a-time": {"device": {"ssd": {"channels": 2, "ways": 2}, "queue_depth": 1}},
+    "nvme": {"device": {"nvme": {"lanes": 2}}},
+    "hdd": {"device": {"preset": "seagate-st2000nx0253"}},
+    "by-size": {
+        "devices": [
+            {"name": "flash", "ssd": {}, "capacity": "1 GB"},
+            {"name": "disk", "hdd": {}},
+        ],
+        "rules": [{"device": "flash", "below": "20 kB"}, {"device": "disk"}],
+        "drain": {"bandwidth": "1 GB/s", "latency": "5 us"},
+    },
+}
+
+
+def _files() -> Iterator[Case]:
+    """Who writes to which file, and where in it."""
+    storage = merged(BASE, {"layout": {"striped": {"stripe": "16 KiB"}}, "locks": {"granularity": "4 KiB"}})
+    kinds: dict[str, Table] = {
+        "per-rank": {"file": "per-rank", "record": "15 kB"},
+        "segmented": {"record": "15 kB"},
+        "strided": {"offset": "strided", "record": "15 kB"},
+        "together": {"collective": {"aggregators": 3, "buffer": "100 kB"}},
+    }
+    for name, keys in kinds.items():
+        saver, training = merged(JOBS[0], {"workload": {"checkpoint": keys}}), JOBS[1]
+        yield Case(f"storage/files-{name}", on_dragonfly([saver, training], storage=storage))
+    shared = [{**job, "io": {"directory": "common", "write_behind": "30 kB"}} for job in JOBS]
+    yield Case("storage/files-common", on_dragonfly(shared, storage=storage))
+
+
+#: Calls that metadata servers answer, and faults that pass.
+METADATA: dict[str, Table] = {
+    "shared": {"metadata": {"threads": 2, "serial_directories": True}},
+    "spread": {"metadata": {"nodes": {"list": [3, 17, 40]}, "threads": 1, "distribution": "by-directory"}},
+    "faults": {
+        "metadata": {"nodes": {"per_group": 1}},
+        "faults": [
+            {"server": 0, "at": "300 us", "duration": "200 us", "kind": "stall"},
+            {"server": 9, "at": "200 us", "kind": {"slow": 3.5}},
+        ],
+    },
+}
+
+
+def _metadata() -> Iterator[Case]:
+    mdtest = {"name": "mdtest", "ranks": 12, "workload": {"mdtest": "-n 6 -z 1 -b 2 -w 3k -y -N 1"}}
+    for name, keys in METADATA.items():
+        yield Case(f"storage/metadata-{name}", on_dragonfly([*JOBS, mdtest], storage=merged(BASE, keys)))
+
+
+#: What a synchronisation of files waits for.
+SYNC: dict[str, Table] = {
+    "device": {"manager": {"acknowledge": "memory"}},
+    "disk-cache": {"device": {"hdd": {}}},
+    "below": {
+        "sync": "below",
+        "policy": {"drain": "job-end"},
+        "tiers": [{"name": "io", "nodes": {"list": [60, 61]}}],
+        "file_system": {
+            "object_servers": 3,
+            "bandwidth": "1 GB/s",
+            "layout": {"striped": {"stripe": "16 KiB"}},
+        },
+    },
+}
+
+
+def _sync() -> Iterator[Case]:
+    checkpoint = {**JOBS[0]["workload"]["checkpoint"], "fsync": True}
+    jobs = [
+        {**JOBS[0], "workload": {"checkpoint": checkpoint}},
+        {
+            "name": "ior",
+            "ranks": 4,
+            "workload": {"ior": "-w -r -e -t 16k -b 64k"},
+            "io": {"write_behind": "32 kB"},
+        },
+    ]
+    for name, keys in SYNC.items():
+        base = {key: value for key, value in BASE.items() if key != "device" or "device" not in keys}
+        yield Case(f"storage/sync-{name}", on_dragonfly(jobs, storage=merged(base, keys)))
+
+
+#: What is brought in before a job starts or while it reads, and taken out at its end; with metadata servers
+#: and faults that pass.
+STAGES: dict[str, Table] = {
+    "in-and-out": {"policy": {"drain": "job-end"}},
+    "read-ahead": {"policy": {"read": "cache", "read_ahead": "48 KiB"}},
+    "with-all": {
+        "sync": "below",
+        "layout": {"striped": {"stripe": "16 KiB"}},
+        "policy": {"keep": True, "drain": "above-watermark", "watermark": "100 kB"},
+        "metadata": {"nodes": {"list": [62]}, "threads": 1, "serial_directories": True},
+        "faults": [
+            {"server": 0, "at": "100 us", "duration": "200 us", "kind": "stall"},
+            {"server": 3, "at": "200 us", "kind": {"slow": 3.5}},
+        ],
+    },
+}
+
+
+def _stages() -> Iterator[Case]:
+    reader = {"iterations": 3, "elements": 3000, "sample": "60 KiB", "compute": "5 us"}
+    inputs = [{"bytes": "180 KiB", "per_rank": True}, {"file": 5, "bytes": "1 MB"}]
+    jobs = [
+        {**JOBS[0], "io": {"stage_out": True}},
+        {
+            "name": "reader",
+            "ranks": 12,
+            "placement": "random",
+            "io": {"stage_in": inputs},
+            "workload": {"cosmoflow": reader},
+        },
+        {
+            "name": "early",
+            "ranks": 5,
+            "start_after": "saver",
+            "io": {"stage_in": inputs[:1], "stage_wait": False, "stage_out": True},
+            "workload": {"ior": "-w -r -e -t 16k -b 64k"},
+        },
+    ]
+    below = SYNC["below"]
+    tiers = {key: below[key] for key in ("tiers", "file_system")}
+    for name, keys in STAGES.items():
+        yield Case(f"storage/stage-{name}", on_dragonfly(jobs, storage=merged(merged(BASE, tiers), keys)))
+
+
+def cases() -> Iterator[Case]:
+    """All cases of this file."""
+    for name, keys in DEVICES.items():
+        yield Case(f"storage/{name}", on_dragonfly(JOBS, storage={**BASE, "device": {}, **keys}))
+    for name, keys in VARIANTS.items():
+        yield Case(f"storage/{name}", on_dragonfly(JOBS, storage=merged(BASE, keys)))
+    yield from _files()
+    yield from _metadata()
+    yield from _sync()
+    yield from _stages()
+    routers = merged(BASE, {})
+    routers["nodes"] = {"routers": [3]}
+    yield Case("storage/routers", on_dragonfly(JOBS, storage=routers))
+    listed = merged(BASE, {"assignment": {"list": [client % 3 for client in range(69)]}})
+    listed["nodes"] = {"list": [0, 17, 40]}
+    yield Case("storage/listed", on_dragonfly(JOBS, storage=listed))
+    rates = {"rate": "3 GB/s", "rates": {"compute": "1 GB/s", "storage": "2 GB/s"}}
+    yield Case("storage/nic-rates", on_dragonfly(JOBS, storage=BASE, nic=rates))
+    for router in ("output-queued", "pipelined"):
+        network = {"router": router, **({"clock": "1 ns"} if router == "pipelined" else {})}
+        yield Case(f"storage/plain-{router}", on_dragonfly(JOBS, storage=BASE, network=network))
+    classes = {
+        "traffic_classes": [
+            {"name": "mpi", "share": 0.6},
+            {"name": "io", "share": 0.2},
+        ]
+    }
+    sorted_out = [{**job, "traffic_class": {"mpi": "mpi", "io": "io"}} for job in JOBS]
+    yield Case("storage/classes", on_dragonfly(sorted_out, storage=BASE, network=classes))

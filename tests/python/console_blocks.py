@@ -1,0 +1,299 @@
+"""Commands of a page with what they print: run and compared by tests, or written anew.
+
+A block ```` ```console ```` has commands after `$ ` and what each of them prints: answers where it
+succeeds, errors where it fails. The blocks of a page are run one after the other by bash, in a scratch folder
+that has what users have of the repository (`SHOWN`), after the blocks that are files, which have a title.
+
+A line `...` stands for any lines. What depends on the computer (`VARIES`) may differ. A command fails if and
+only if the first line shown starts with `error:`.
+
+`python tests/python/console_blocks.py PAGE...` writes the outputs anew: lines shown stay those shown, found
+again by the first one of each passage between `...`. `make docs` does so for all pages.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+#: What a clone of the repository shows users, and so may stand in a command.
+SHOWN = ("examples", "programs", "studies", "tests")
+
+#: What depends on the computer.
+VARIES = re.compile(
+    r"in [\d.]+ (?:ms|s|min) \([\d.]+ [kM] packet-hops per CPU-second\)"
+    r"|runs? in [\d.]+ (?:ms|s|min)"
+    # The last column of load-sweep.
+    r"|(?<= \d{4})  +[\d.]+ m?s$|(?<= \d{5})  +[\d.]+ m?s$|(?<=packets) +CPU$"
+)
+
+#: A line that is written anew is found again by one that is so much like it (`difflib`).
+ALIKE = 0.7
+
+#: Seconds after which a command counts as hung.
+PATIENCE_S = 120
+
+_BLOCK = re.compile(
+    r"^```(?P<language>\w*)[ ]*(?P<info>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of a page and the lines below it."""
+
+    text: str
+    lines: list[str]
+
+    @property
+    def fails(self) -> bool:
+        """Whether the page says that it ends with an error."""
+        return bool(self.lines) and self.lines[0].startswith("error:")
+
+
+def pages() -> list[Path]:
+    """All pages that have such blocks."""
+    found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [page for page in found if "\n```console\n" in page.read_text(encoding="utf-8")]
+
+
+def commands(block: str) -> list[Command]:
+    r"""The commands of a block.
+
+    >>> commands("$ echo a \\\n  b\na b\n$ true\n")
+    [Command(text='echo a \\\n  b', lines=['a b']), Command(text='true', lines=[])]
+    """
+    found: list[Command] = []
+    lines = iter(block.splitlines())
+    for line in lines:
+        if line.startswith("$ "):
+            text = line[2:]
+            while text.endswith("\\"):
+                text += "\n" + next(lines)
+            found.append(Command(text, []))
+        else:
+            found[-1].lines.append(line)
+    return found
+
+
+def passages(lines: list[str]) -> Iterator[list[str]]:
+    """What stands between lines `...`."""
+    passage: list[str] = []
+    for line in lines:
+        if line.strip() == "...":
+            yield passage
+            passage = []
+        else:
+            passage.append(line)
+    yield passage
+
+
+def _same(line: str) -> str:
+    return VARIES.sub("*", line).rstrip()
+
+
+def differences(shown: list[str], printed: list[str]) -> str | None:
+    """What of `shown` is not what was printed, or None.
+
+    >>> differences(["a", "...", "c"], ["a", "b", "c"])
+    >>> differences(["a", "...", "d"], ["a", "b", "c"])
+    "not printed: 'd'"
+    """
+    found = [_same(line) for line in printed]
+    parts = list(passages(shown))
+    place = 0
+    for number, passage in enumerate(parts):
+        wanted = [_same(line) for line in passage]
+        last = number == len(parts) - 1
+        if not wanted:
+            continue
+        starts = [place] if number == 0 else range(place, len(found) - len(wanted) + 1)
+        if last and number:
+            starts = [len(found) - len(wanted)]
+        at = next((start for start in starts if found[start : start + len(wanted)] == wanted), None)
+        if at is None:
+            missing = [line for line in wanted if line not in found[place:]]
+            return f"not printed: {missing[0]!r}" if missing else f"not printed in this order: {wanted!r}"
+        place = at + len(wanted)
+    if len(parts) == 1 and place < len(found):
+        return f"not shown: {found[place]!r}"
+    return None
+
+
+def renewed(shown: list[str], printed: list[str]) -> list[str]:
+    """The lines of what was printed that `shown` shows.
+
+    >>> renewed(["a", "...", "Table", "1  2", "..."], ["b", "Table", "3  4", "end"])
+    ['b', '...', 'Table', '3  4', '...']
+    """
+    if differences(shown, printed) is None:
+        return shown
+    # Times on the wall stay as they were, so that a change of a page is one of results.
+    before = {_same(line): line for line in shown}
+    printed = [before.get(_same(line), line) for line in printed]
+    parts = list(passages(shown))
+    if len(parts) == 1:
+        return printed
+    found: list[str] = []
+    place = 0
+    for number, passage in enumerate(parts):
+        if number:
+            found.append("...")
+        if not passage:
+            continue
+        if number == 0:
+            at = 0
+        elif number == len(parts) - 1:
+            at = len(printed) - len(passage)
+        else:
+            at = _found(passage[0], printed, place)
+        found += printed[at : at + len(passage)]
+        place = at + len(passage)
+    return found
+
+
+def _found(line: str, printed: list[str], start: int) -> int:
+    """Where `line` stands from `start` on, or what is most like it: columns may have other widths, say."""
+
+    def words(text: str) -> str:
+        return " ".join(_same(text).split())
+
+    likeness = {
+        at: difflib.SequenceMatcher(None, words(line), words(printed[at])).ratio()
+        for at in range(start, len(printed))
+    }
+    at = max(likeness, key=likeness.__getitem__, default=-1)
+    if likeness.get(at, 0.0) < ALIKE:
+        raise LookupError(line)
+    return at
+
+
+class Kept:
+    """What runs of examples printed and wrote: they depend on no page, and several pages show the same."""
+
+    RUN = re.compile(r"odonata run examples/[\w-]+\.toml -o (results/[\w-]+)( --baselines)?")
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.found: dict[str, tuple[Path, int, list[str]]] = {}
+
+    def again(self, command: str, place: Path) -> tuple[int, list[str]] | None:
+        """What `command` printed before; what it wrote is put into `place`."""
+        run = self.RUN.fullmatch(command)
+        if run is None or command not in self.found:
+            return None
+        results, code, printed = self.found[command]
+        shutil.copytree(results, place / run[1])
+        return code, printed
+
+    def keep(self, command: str, place: Path, code: int, printed: list[str]) -> None:
+        """Remembers a run that succeeded."""
+        run = self.RUN.fullmatch(command)
+        if run is not None and code == 0:
+            results = self.folder / str(len(self.found))
+            shutil.copytree(place / run[1], results)
+            self.found[command] = results, code, printed
+
+
+class Place:
+    """A scratch folder in which the commands of a page run."""
+
+    def __init__(self, folder: Path, kept: Kept | None = None) -> None:
+        self.folder = folder
+        self.kept = kept
+        for name in SHOWN:
+            (folder / name).symlink_to(ROOT / name)
+        programs = folder / ".bin"
+        programs.mkdir()
+        for name, what in {"odonata": "-m odonata", "python": ""}.items():
+            (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {what} "$@"\n')
+            (programs / name).chmod(0o755)
+        path = f"{programs}:{os.environ['PATH']}"
+        self.environment = os.environ | {
+            "COLUMNS": "110",
+            "MPLBACKEND": "Agg",
+            "NO_COLOR": "1",
+            "PATH": path,
+        }
+
+    def run(self, command: str) -> tuple[int, list[str]]:
+        """Exit code of a command and what it printed: answers where it succeeded, else errors too."""
+        if self.kept is not None and (again := self.kept.again(command, self.folder)):
+            return again
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        printed = done.stdout if done.returncode == 0 else done.stdout + done.stderr
+        lines = printed.rstrip("\n").split("\n") if printed else []
+        if self.kept is not None:
+            self.kept.keep(command, self.folder, done.returncode, lines)
+        return done.returncode, lines
+
+    def page(self, text: str) -> Iterator[tuple[re.Match[str], Command, int, list[str]]]:
+        """Goes through a page: for each command its block, itself, its exit code and what it printed."""
+        for block in _BLOCK.finditer(text):
+            title = re.search(r'title="([^"]+)"', block["info"])
+            if title is not None:
+                path = self.folder / title[1]
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(block["text"], encoding="utf-8")
+            elif block["language"] == "console":
+                for command in commands(block["text"]):
+                    yield block, command, *self.run(command.text)
+
+
+def mistakes(page: Path, folder: Path, kept: Kept | None = None) -> list[str]:
+    """What a page shows and a computer does not do."""
+    found = []
+    for _, command, code, printed in Place(folder, kept).page(page.read_text(encoding="utf-8")):
+        wrong = differences(command.lines, printed)
+        if (code != 0) != command.fails:
+            found.append(f"$ {command.text}\nends with exit code {code}:\n" + "\n".join(printed))
+        elif wrong is not None:
+            found.append(f"$ {command.text}\n{wrong}\n" + "\n".join(printed))
+    return found
+
+
+def renew(page: Path, kept: Kept | None = None) -> bool:
+    """Writes the outputs of a page anew; whether anything has changed."""
+    text = page.read_text(encoding="utf-8")
+    outputs: dict[tuple[int, int], list[str]] = {}
+    with tempfile.TemporaryDirectory(prefix="odonata-page-") as folder:
+        for block, command, _, printed in Place(Path(folder), kept).page(text):
+            try:
+                lines = renewed(command.lines, printed)
+            except LookupError:
+                sys.exit(
+                    f"{page}: $ {command.text}\nno longer prints what the page shows:\n" + "\n".join(printed)
+                )
+            outputs.setdefault(block.span("text"), []).extend([f"$ {command.text}", *lines])
+    for (start, end), lines in sorted(outputs.items(), reverse=True):
+        text = text[:start] + "".join(f"{line.rstrip()}\n" for line in lines) + text[end:]
+    changed = text != page.read_text(encoding="utf-8")
+    if changed:
+        page.write_text(text, encoding="utf-8")
+    return changed
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="odonata-kept-") as kept_folder:
+        runs = Kept(Path(kept_folder))
+        for each in [Path(argument).resolve() for argument in sys.argv[1:]] or pages():
+            print(f"{each}: {'written anew' if renew(each, runs) else 'as it was'}")

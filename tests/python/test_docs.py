@@ -1,0 +1,84 @@
+"""Pages show commands that run and print what is shown, options that exist, and links that lead somewhere."""
+
+import re
+import shlex
+
+import console_blocks
+import pytest
+import typer
+from conftest import ROOT
+
+from odonata.cli import app
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def name(page):
+    return str(page.relative_to(ROOT))
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    return console_blocks.Kept(tmp_path_factory.mktemp("kept"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", console_blocks.pages(), ids=name)
+def test_commands_of_a_page_print_what_it_shows(page, tmp_path, kept):
+    """If not: `make docs` writes what they print now. Look at the change."""
+    assert console_blocks.mistakes(page, tmp_path, kept) == []
+
+
+def test_a_page_that_shows_something_else_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```console\n$ echo one\ntwo\n$ false\n$ echo error: no\nerror: no\n```\n")
+    (tmp_path / "place").mkdir()
+    assert len(console_blocks.mistakes(page, tmp_path / "place")) == 3
+
+
+def test_outputs_are_written_anew_where_they_were_shown(tmp_path):
+    page = tmp_path / "page.md"
+    shown = "```console\n$ {command}\n...\nTable\n{row}\n...\n```\n"
+    command = r"printf 'a\nTable\n5 6\nb\n'"
+    page.write_text(shown.format(command=command, row="3 4"))
+    assert console_blocks.renew(page)
+    assert page.read_text() == shown.format(command=command, row="5 6")
+    assert not console_blocks.renew(page)
+
+
+def commands():
+    """Every call of `odonata` in a block or a line of code, without what stands behind a pipe or a remark."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        blocks = re.findall(r"^```(?:console|bash|)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        lines = [line for block in blocks for line in block.splitlines()]
+        for line in [*lines, *re.findall(r"`(odonata [^`]+)`", text)]:
+            found = re.search(r"(?:^|\$ |&& |/)(odonata .*)", line.partition(" #")[0])
+            if found and not re.search(r"DIR\.\.\.|\.\.\.`|KEY=", line):
+                yield name(page), re.split(r" \||&&|>", found[1])[0].strip()
+
+
+@pytest.mark.parametrize(("page", "command"), sorted(set(commands())))
+def test_a_command_has_the_options_that_a_page_gives_it(page, command):
+    at = typer.main.get_command(app)
+    words = shlex.split(command)[1:]
+    while words and hasattr(at, "commands"):
+        # `odonata --seed` and the like speak of an option of several commands.
+        if words[0] not in at.commands:
+            assert words[0].startswith("-") or words[0].isupper(), command
+            return
+        at = at.commands[words.pop(0)]
+    options = {flag for option in at.params for flag in (*option.opts, *option.secondary_opts)} | {
+        "--help",
+        "-h",
+    }
+    for word in words[: words.index("--") if "--" in words else None]:
+        if re.match(r"--?[a-z]", word):
+            assert word.partition("=")[0] in options, command
+
+
+def test_files_of_the_examples_stand_in_pages_once_each():
+    """Two blocks of one name on a page would be one file at last."""
+    for page in PAGES:
+        titles = re.findall(r'^```\w+ title="([^"]+)"', page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert len(titles) == len(set(titles)), page

@@ -1,0 +1,294 @@
+"""What a run takes of the memory: said before, refused where it cannot be, and too much ends in order."""
+
+import json
+import resource
+import subprocess
+import sys
+
+import pytest
+from conftest import ODONATA, SMALL
+
+import odonata
+
+MIB, GIB = 2**20, 2**30
+
+#: Sources that offer thirty times what their links carry, without end.
+OVERLOADED = """\
+name = "overloaded"
+
+[machine.dragonfly]
+groups = 5
+routers_per_group = 4
+nodes_per_router = 2
+global_ports_per_router = 2
+
+[run]
+message_rows = 0
+scheduler = "sequential"
+
+[[jobs]]
+name = "flood"
+ranks = 40
+workload = { uniform = { bytes = "4 KiB", mean_interval = "8 ns", stop = "10 s" } }
+"""
+
+
+def test_a_run_that_comes_to_its_memory_limit_keeps_what_it_measured(shell):
+    shell.write(OVERLOADED)
+    done = shell("run", "scenario.toml", "-o", "out", "--quiet", "--set", "run.memory_limit=260 MB")
+    assert done.code == 3, done.err
+    assert "out-of-memory" in done.err
+    run = json.loads((shell.folder / "out" / "run.json").read_text())
+    assert run["outcome"] == "out-of-memory"
+    assert "which run.memory_limit allows" in run["detail"]
+    assert "messages wait at NICs" in run["detail"]
+    assert "(job flood)" in run["detail"]
+    assert run["packets"] > 0
+    assert 100e6 < run["peak_rss_bytes"] < 260e6
+    assert (shell.folder / "out" / "jobs.parquet").is_file()
+    assert not [name for name in shell.files() if "partial" in name]
+
+
+def test_a_run_ends_before_its_address_space_does(shell):
+    shell.write(OVERLOADED)
+    command = [*ODONATA, "run", "scenario.toml", "-o", "out", "--quiet"]
+    done = subprocess.run(
+        command,
+        cwd=shell.folder,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE)),
+    )
+    assert done.returncode == 3, done.stderr
+    run = json.loads((shell.folder / "out" / "run.json").read_text())
+    assert run["outcome"] == "out-of-memory"
+    assert "ulimit -v" in run["detail"]
+    assert not [name for name in shell.files() if "partial" in name]
+
+
+#: The address space of a small test: what Python and its libraries map, and half a gigabyte.
+SPACE = 768 * MIB
+
+
+def test_a_baseline_that_takes_too_much_ends_under_a_name(shell):
+    quiet = '[[jobs]]\nname = "quiet"\nranks = 2\nworkload = { stencil = { dims = [2], iterations = 1 } }\n'
+    text = OVERLOADED.replace("ranks = 40", "ranks = 38").replace("[run]", "[run]\nblame = false") + quiet
+    shell.write(text)
+    settings = ("--baselines", "--set", "run.memory_limit=260 MB", "--processes", "1")
+    done = shell("run", "scenario.toml", "-o", "out", "--quiet", *settings)
+    assert done.code == 3, done.err
+    baselines = json.loads((shell.folder / "out" / "run.json").read_text())["baselines"]
+    assert baselines["flood"]["outcome"] == "out-of-memory"
+    assert baselines["quiet"]["outcome"] == "completed"
+    assert not [name for name in shell.files() if "partial" in name]
+
+
+def test_messages_that_wait_at_an_interface_have_a_bound_that_no_scheduler_changes(shell):
+    shell.write(OVERLOADED)
+    runs = []
+    for scheduler in ("sequential", "conservative", "optimistic"):
+        settings = ("--set", "nic.message_queue=500", "--scheduler", scheduler, "--threads", "2")
+        done = shell("run", "scenario.toml", "-o", scheduler, "--quiet", *settings)
+        assert done.code == 3, done.err
+        runs.append(json.loads((shell.folder / scheduler / "run.json").read_text()))
+    assert [run["outcome"] for run in runs] == ["queue-overflow"] * 3
+    assert len({run["digest"] for run in runs}) == 1
+    assert len({run["detail"] for run in runs}) == 1
+    assert "nic.message_queue allows, 500" in runs[0]["detail"]
+    assert "(job flood)" in runs[0]["detail"]
+
+
+#: Runs a command, and writes to a file how much memory it took at most. A process starts with the peak of the
+#: one that it was forked from, so that one must be small.
+MEASURED = """
+import pathlib, resource, subprocess, sys
+code = subprocess.run(sys.argv[2:]).returncode
+pathlib.Path(sys.argv[1]).write_text(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
+sys.exit(code)
+"""
+
+
+def check_in_little_memory(shell, *arguments):
+    """`odonata check` of the scenario: how it ended, and the most memory that it took."""
+    peak = shell.folder.parent / f"{shell.folder.name}.peak"
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, peak, *ODONATA, "check", "scenario.toml", "--json", *arguments],
+        cwd=shell.folder,
+        capture_output=True,
+        text=True,
+    )
+    return done.returncode, json.loads(done.stdout), done.stderr, int(peak.read_text()) * 1024
+
+
+MISTYPED = {
+    # 250 million ports instead of 7,000.
+    "machine.torus": SMALL.partition("[machine.dragonfly]")[0]
+    + "[machine.torus]\ndims = [600, 600, 100]\n[[jobs]]\nranks = 4\nworkload.stencil = { dims = [4] }\n",
+    "machine.fat-tree": SMALL.partition("[machine.dragonfly]")[0]
+    + "[machine.fat-tree]\nk = 64\nn = 4\n[[jobs]]\nranks = 4\nworkload.stencil = { dims = [4] }\n",
+    # A million ranks on each of 40 nodes.
+    "jobs.0.ranks": OVERLOADED.replace("ranks = 40", "ranks = 16_000_000\nranks_per_node = 1_000_000"),
+}
+
+
+@pytest.mark.parametrize("key", list(MISTYPED))
+def test_what_certainly_does_not_fit_is_refused_before_it_is_built(shell, key):
+    shell.write(MISTYPED[key])
+    code, answer, err, peak = check_in_little_memory(shell, "--set", "run.memory_limit=1 GiB")
+    assert code == 2
+    assert answer["error"]["key"] == key
+    assert "of memory would be needed" in answer["error"]["message"]
+    assert "1.0 GiB, which run.memory_limit allows" in answer["error"]["expected"]
+    assert "GiB for" in answer["error"]["hint"]
+    assert "error:" in err
+    assert peak < 500 * MIB
+    done = shell("run", "scenario.toml", "-o", "out", "--set", "run.memory_limit=1 GiB")
+    assert done.code == 2
+    assert shell.files() == ["scenario.toml"]
+
+
+def test_the_address_space_bounds_what_is_built(shell):
+    shell.write(MISTYPED["machine.torus"])
+    done = subprocess.run(
+        [*ODONATA, "check", "scenario.toml"],
+        cwd=shell.folder,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 * GIB, 2 * GIB)),
+    )
+    assert done.returncode == 2, done.stderr
+    assert "ulimit -v" in done.stderr
+
+
+def test_check_says_how_much_memory_a_run_takes(shell):
+    shell.write(SMALL)
+    memory = shell("check", "scenario.toml", "--json").json["memory"]
+    assert 80 * MIB < memory["bytes"] < 150 * MIB
+    assert memory["bytes"] == sum(item["bytes"] for item in memory["items"])
+    assert memory["available"] > memory["bytes"]
+    assert memory["bound"] in ("free", "control-group", "address-space")
+    text = shell("check", "scenario.toml").out
+    assert "memory: about 1" in text or "memory: about 9" in text or "memory: about 8" in text
+    limited = shell("check", "scenario.toml", "--json", "--set", "run.memory_limit=4 GiB").json["memory"]
+    assert (limited["available"], limited["bound"]) == (4 * GIB, "run.memory_limit")
+
+
+def test_a_run_that_will_hardly_fit_is_warned_of(shell):
+    shell.write(OVERLOADED)
+    settings = ("--set", "run.memory_limit=1 GiB", "--set", "jobs.0.workload.uniform.stop=200 ms")
+    [warning] = shell("check", "scenario.toml", "--json", *settings).json["warnings"]
+    assert warning["key"] == "jobs.0.workload"
+    assert "messages of flood that wait for their links" in warning["message"]
+
+
+def test_check_knows_how_fast_the_last_runs_were(tmp_path, monkeypatch):
+    from odonata import speed
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(speed, "place", lambda: tmp_path / "cache" / "odonata" / "speed.json")
+    scenario = "examples/uniform.toml"
+    before = odonata.check(scenario)["cost"]
+    assert before["runs"] == 0
+    assert before["cpu_s"] == pytest.approx(before["events"] / before["events_per_cpu_s"])
+
+    def run(rate, outcome="completed", cpu_s=2.0):
+        network = {"network": {"router": "input-queued"}}
+        speed.remember({"outcome": outcome, "events": rate * cpu_s, "cpu_s": cpu_s, "scenario": network})
+
+    # Short and failed runs tell nothing; the median of the last five counts.
+    run(1e9, cpu_s=0.001)
+    run(1e9, outcome="stalled")
+    assert odonata.check(scenario)["cost"] == before
+    for rate in (9e9, 1e6, 2e6, 3e6, 50e6, 4e6):
+        run(rate)
+    after = odonata.check(scenario)["cost"]
+    assert (after["runs"], after["events_per_cpu_s"]) == (5, 3e6)
+    assert after["cpu_s"] == pytest.approx(after["events"] / 3e6)
+    assert {key: after[key] for key in ("events", "packets")} == {
+        key: before[key] for key in ("events", "packets")
+    }
+    # What is no file of ours is as good as none.
+    (tmp_path / "cache" / "odonata" / "speed.json").write_text("[1, 2")
+    assert odonata.check(scenario)["cost"] == before
+    run(7e6)
+    assert odonata.check(scenario)["cost"]["runs"] == 1
+    # Where nothing can be written, nothing is.
+    monkeypatch.setattr(speed, "place", lambda: tmp_path / "cache" / "odonata" / "speed.json" / "no" / "file")
+    run(7e6)
+    assert odonata.check(scenario)["cost"] == before
+
+
+def test_pipelined_routers_cost_what_their_flits_do(shell):
+    text = OVERLOADED.replace('mean_interval = "8 ns", stop = "10 s"', "load = 0.1, messages = 20")
+    shell.write(text)
+    plain = shell("check", "scenario.toml", "--json").json["cost"]
+    shell.write(text + '[network]\nrouter = "pipelined"\nclock = "1 ns"\n')
+    flits = shell("check", "scenario.toml", "--json").json["cost"]
+    assert flits["packets"] == plain["packets"]
+    # 64 flits a packet, each an event at every router.
+    assert flits["events"] > 50 * plain["events"] / 2
+    assert (plain["router"], flits["router"]) == ("input-queued", "pipelined")
+
+
+def test_a_load_at_which_messages_pile_up_is_saturated(shell):
+    shell.write(OVERLOADED.replace('mean_interval = "8 ns", stop = "10 s"', "load = 0.5"))
+    settings = ("--set", "nic.message_queue=5", "--loads", "0.9", "--json", "--quiet")
+    done = shell("load-sweep", "scenario.toml", *settings)
+    (point,) = done.json["points"]
+    assert (point["saturated"], point["failed"]) == (True, False)
+    assert point["reason"] == "more messages wait at a NIC than nic.message_queue allows"
+
+
+#: Runs of a few seconds, with settings.
+RUNS = {
+    "small": (SMALL, ()),
+    "rows": (
+        OVERLOADED.replace("message_rows = 0", ""),
+        ("jobs.0.workload.uniform={load=0.3,messages=5000}",),
+    ),
+    "overloaded": (OVERLOADED, ("run.time_limit=200 us",)),
+    "torus": (
+        "[machine.torus]\ndims = [24, 24, 24]\n[run]\nmessage_rows = 0\n[[jobs]]\nranks = 13824\n"
+        "workload.uniform = { load = 0.1, messages = 2 }\n",
+        (),
+    ),
+    "parts": (
+        "[machine.torus]\ndims = [24, 24, 24]\n[run]\nmessage_rows = 0\n[[jobs]]\nranks = 13824\n"
+        "workload.uniform = { load = 0.1, messages = 2 }\n",
+        ("run.scheduler=conservative", "run.threads=2"),
+    ),
+    "stencil": (
+        OVERLOADED.partition("[run]")[0] + "[[jobs]]\nranks = 40_000\nranks_per_node = 1000\n"
+        'workload.stencil = { dims = [200, 200], iterations = 1, message = "1 KiB", compute = "1 us" }\n',
+        (),
+    ),
+    "pipelined": (
+        '[machine.torus]\ndims = [16, 16, 16]\n[network]\nrouter = "pipelined"\nclock = "1 ns"\n'
+        "[run]\nmessage_rows = 0\n[[jobs]]\nranks = 4096\n"
+        'workload.uniform = { bytes = "256 B", load = 0.1, messages = 2 }\n',
+        (),
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(RUNS))
+def test_the_memory_that_check_tells_is_that_of_the_run(shell, name):
+    text, settings = RUNS[name]
+    shell.write(text)
+    arguments = [part for setting in settings for part in ("--set", setting)]
+    told = shell("check", "scenario.toml", "--json", *arguments).json["memory"]["bytes"]
+    # Not what wait4 says: that of a child counts the process that started it, which may be larger.
+    measure = "; print(int(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1]))"
+    run = "import re, sys; from odonata.cli import app; app(sys.argv[1:], standalone_mode=False)"
+    done = subprocess.run(
+        [sys.executable, "-c", run + measure, "run", "scenario.toml", "-o", "out", "--quiet", *arguments],
+        cwd=shell.folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    taken = int(done.stdout.split()[-1]) / 1024
+    ratio = told / (taken * MIB)
+    assert 1 / 1.5 < ratio < 1.5, f"{told / MIB:.0f} MiB told, {taken:.0f} MiB taken"

@@ -1,0 +1,346 @@
+"""Reports in a browser: they open without an error and without a network, and do what is clicked."""
+
+import shutil
+import time
+
+import pytest
+from conftest import SMALL, Shell
+from test_report import SCENARIO, TROUBLE, sweep_table
+
+#: Where Debian and others have it; tests/browser/setup.sh installs it.
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium on this machine (tests/browser/setup.sh)"
+)
+
+#: Seconds within which the page of a large machine is open; and all of its charts are there at the latest.
+OPEN_S = 2.0
+PATIENCE_S = 120
+
+LARGE = """\
+name = "9,600 nodes"
+
+[machine.dragonfly-2d]
+groups = 25
+rows = 6
+columns = 16
+nodes_per_router = 4
+global_ports_per_router = 4
+cables = 12
+
+[storage]
+nodes = { per_group = 2 }
+device = { capacity = "1 TB" }
+
+[run]
+blame = true
+series_interval = "20 us"
+message_rows = 1000
+
+[[jobs]]
+name = "halo"
+ranks = 4096
+placement = "random"
+workload = { stencil = { dims = [16, 16, 16], message = "4 KiB", iterations = 2, compute = "20 us" } }
+
+[[jobs]]
+name = "saver"
+ranks = 512
+placement = "random"
+workload = { checkpoint = { iterations = 1, total = "50 MB", interval = "20 us" } }
+"""
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as running:
+        # Root, as in containers, has no sandbox.
+        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory):
+    shell = Shell(tmp_path_factory.mktemp("browser"))
+    shell.write(SCENARIO)
+    assert shell("run", "scenario.toml", "-o", "out", "-q", "--baselines").code == 0
+    assert shell("report", "out", "-o", "report.html").code == 0
+    return shell
+
+
+@pytest.fixture
+def opened(chromium, shell):
+    """Opens a page; what it says on the console, and what it asks the network for, fails the test."""
+    said, asked, contexts = [], [], []
+
+    def opened(name="report.html", **options):
+        context = chromium.new_context(viewport={"width": 1300, "height": 900}, **options)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.set_default_timeout(PATIENCE_S * 1000)
+        tab.on("console", lambda message: said.append(message.text))
+        tab.on("pageerror", lambda error: said.append(str(error)))
+        tab.on("dialog", lambda dialog: said.append(f"dialog: {dialog.message}"))
+        tab.on("request", lambda request: asked.append(request.url))
+        tab.goto((shell.folder / name).as_uri())
+        tab.wait_for_selector("html[data-ready]", state="attached")
+        return tab
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert said == []
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def await_truth(tab, expression):
+    """Waits for an expression to be true. (Playwright's own way evaluates text, which the page forbids.)"""
+    until = time.monotonic() + PATIENCE_S
+    while not tab.evaluate(expression):
+        assert time.monotonic() < until, expression
+        time.sleep(0.05)
+
+
+def names(tab, chart):
+    return tab.evaluate(f"document.getElementById('{chart}').data.map((trace) => trace.name)")
+
+
+def test_every_chart_is_drawn(opened):
+    tab = opened()
+    charts = tab.eval_on_selector_all(".plot", "plots => plots.map((plot) => [plot.id, plot.dataset.drawn])")
+    assert len(charts) >= 10
+    assert {drawn for _, drawn in charts} == {"yes"}
+    assert tab.locator(".plot .main-svg").count() >= len(charts)
+    assert tab.title() == "small · Odonata"
+
+
+def test_names_of_jobs_are_shown_as_they_are(opened):
+    tab = opened()
+    assert tab.locator("#jobs-table tbody th").all_inner_texts() == ["halo", "training", TROUBLE]
+    legend = tab.locator("#latency-distribution .legendtext").all_text_contents()
+    assert TROUBLE in legend
+
+
+def test_choices_change_the_charts(opened):
+    tab = opened()
+    before = names(tab, "latency-distribution")
+    tab.select_option("select[data-of=latency-distribution][name=measure]", "calls")
+    after = names(tab, "latency-distribution")
+    assert "halo" in before
+    assert "halo" not in after
+    tab.select_option("select[data-of=latency-distribution][name=view]", "tail")
+    axis = tab.evaluate("document.getElementById('latency-distribution').layout.yaxis.type")
+    assert axis == "log"
+
+
+def test_the_map_is_filtered_by_class_measure_and_job(opened):
+    tab = opened()
+    colours = (
+        "document.getElementById('machine-map').data.find((trace) => trace.marker?.cmin === 0).marker.color"
+    )
+    data = tab.evaluate("JSON.parse(document.getElementById('report-data').textContent)['machine-map'].data")
+    # Somebody who waited for somebody else.
+    victim, culprit = max(data["waits"], key=lambda row: (row[2] != row[3]) * row[4])[2:4]
+    shown = []
+    for choices in (
+        {},
+        {"class": "global"},
+        {"measure": "waits"},
+        {"measure": "waits", "victim": str(victim)},
+        {"measure": "waits", "victim": str(victim), "culprit": str(culprit)},
+    ):
+        for name in ("measure", "class", "victim", "culprit"):
+            value = choices.get(name, "busy" if name == "measure" else "")
+            tab.select_option(f"select[data-of=machine-map][name={name}]", value)
+        shown.append(tab.evaluate(colours))
+    classes = data["routers"]["busy"]
+    assert shown[0] == [max(values) for values in zip(*classes.values(), strict=True)]
+    assert shown[1] == classes["global"]
+    for values, fits in (
+        (shown[2], lambda of, held: True),
+        (shown[3], lambda of, held: of == victim),
+        (shown[4], lambda of, held: (of, held) == (victim, culprit)),
+    ):
+        waited = sum(row[4] for row in data["waits"] if fits(row[2], row[3]))
+        assert sum(values) == pytest.approx(waited)
+    assert sum(shown[2]) > sum(shown[3]) > sum(shown[4]) > 0
+
+
+def test_the_mouse_tells_about_a_router(opened):
+    tab = opened()
+    tab.locator("#machine-map").scroll_into_view_if_needed()
+    point = tab.evaluate(
+        """() => {
+            const plot = document.getElementById('machine-map');
+            const { x, y } = plot.data.find((one) => one.marker?.cmin === 0);
+            const box = plot.getBoundingClientRect(), { xaxis, yaxis, _size } = plot._fullLayout;
+            return [box.x + _size.l + xaxis.d2p(x[5]), box.y + _size.t + yaxis.d2p(y[5])];
+        }"""
+    )
+    tab.mouse.move(*point)
+    tab.wait_for_selector("#machine-map .hovertext")
+    said = tab.locator("#machine-map .hovertext").first.text_content()
+    assert "router 5" in said
+    assert "busy" in said
+
+
+def test_a_time_that_is_chosen_in_one_chart_is_shown_in_all(opened):
+    tab = opened()
+    tab.evaluate("Plotly.relayout('jobs-traffic', {'xaxis.range[0]': 1e-4, 'xaxis.range[1]': 3e-4})")
+    for chart in ("waits-time", "links-time", "storage-time"):
+        found = f"document.getElementById('{chart}').layout.xaxis.range.map(Number)"
+        await_truth(tab, f"{found}[1] < 3.001e-4")
+        assert tab.evaluate(found) == pytest.approx([1e-4, 3e-4])
+    # Another choice in another chart leaves the time as it is.
+    tab.select_option("select[data-of=waits-time][name=where]", "servers")
+    found = tab.evaluate("document.getElementById('waits-time').layout.xaxis.range.map(Number)")
+    assert found == pytest.approx([1e-4, 3e-4])
+
+
+def test_tables_are_sorted_and_searched_by_mouse_and_keys(opened):
+    tab = opened()
+    heading = tab.locator("#jobs-table th", has_text="time").first
+    cells = "#jobs-table tbody tr td:nth-child(3)"
+    values = "cells => cells.map((cell) => Number(cell.dataset.value))"
+    heading.locator("button").click()
+    assert heading.get_attribute("aria-sort") == "descending"
+    shown = tab.eval_on_selector_all(cells, values)
+    assert shown == sorted(shown, reverse=True)
+    heading.locator("button").focus()
+    tab.keyboard.press("Enter")
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert tab.eval_on_selector_all(cells, values) == sorted(shown)
+    tab.locator("details:has(#slowdown-all) summary").click()
+    tab.fill("input[data-rows=slowdown-all]", "io bandwidth")
+    rows = tab.locator("#slowdown-all tbody tr:visible")
+    assert rows.count() == 2
+    assert all("io bandwidth" in text for text in rows.all_inner_texts())
+
+
+def test_everything_is_reached_with_the_keyboard(opened):
+    tab = opened()
+    reached = set()
+    for _ in range(40):
+        tab.keyboard.press("Tab")
+        reached.add(tab.evaluate("document.activeElement.tagName + ' ' + document.activeElement.id"))
+    kinds = {one.split()[0] for one in reached}
+    assert {"A", "BUTTON", "SELECT", "SUMMARY"} <= kinds
+    assert "BUTTON theme" in reached
+    unnamed = "all => all.filter((one) => !one.labels?.length && !one.getAttribute('aria-label')).length"
+    assert tab.eval_on_selector_all("select, input", unnamed) == 0
+
+
+#: Contrast of text as WCAG counts it: of two colours, given as rgb().
+CONTRAST = """([ink, page]) => {
+    const light = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map(Number).map((part) => part / 255)
+        .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, part, place) => sum + part * [0.2126, 0.7152, 0.0722][place], 0);
+    const [a, b] = [light(ink), light(page)].sort((x, y) => y - x);
+    return (a + 0.05) / (b + 0.05);
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_have_contrast_in_both_schemes_and_the_switch_changes_them(opened, scheme):
+    tab = opened(color_scheme=scheme)
+    paper = "getComputedStyle(document.body).backgroundColor"
+
+    def check(is_dark):
+        assert (tab.evaluate(paper) == "rgb(255, 255, 255)") is not is_dark
+        font = tab.evaluate("document.getElementById('jobs-time').layout.font.color")
+        assert font == ("#e6e9ed" if is_dark else "#1b1f24")
+        for selector in (
+            "body",
+            "section:nth-of-type(2) .lead",
+            "figcaption",
+            "nav li:last-child a",
+            "summary",
+        ):
+            ink = tab.evaluate(f"getComputedStyle(document.querySelector('{selector}')).color")
+            assert tab.evaluate(CONTRAST, [ink, tab.evaluate(paper)]) >= 4.5, selector
+
+    check(scheme == "dark")
+    tab.click("#theme")
+    check(scheme != "dark")
+
+
+def test_on_paper_it_is_light_and_whole(opened, tmp_path):
+    tab = opened(color_scheme="dark")
+    tab.emulate_media(media="print", color_scheme="dark")
+    await_truth(tab, "document.getElementById('jobs-time').layout.font.color === '#000000'")
+    assert tab.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not tab.locator("nav").is_visible()
+    assert tab.evaluate("getComputedStyle(document.querySelector('.scroll')).maxHeight") == "none"
+    pdf = tab.pdf(format="A4")
+    assert pdf.startswith(b"%PDF")
+    assert len(pdf) > 20_000
+
+
+def test_the_scenario_is_copied_and_saved(opened, tmp_path):
+    tab = opened(permissions=["clipboard-read", "clipboard-write"])
+    tab.locator("details:has(#origin-scenario) summary").click()
+    tab.click("button[data-copy=origin-scenario]")
+    await_truth(tab, "document.querySelector('button[data-copy=origin-scenario]').textContent === 'Copied'")
+    with tab.expect_download() as download:
+        tab.click("button[data-save=origin-scenario]")
+    download.value.save_as(tmp_path / "saved.toml")
+    assert download.value.suggested_filename == "scenario.toml"
+    assert (tmp_path / "saved.toml").read_text() == SCENARIO
+
+
+def test_axes_of_a_sweep_are_chosen_in_the_page(opened, shell):
+    sweep_table(shell.folder)
+    assert shell("report", "sweep.parquet", "-o", "sweep.html").code == 0
+    tab = opened("sweep.html")
+
+    def points():
+        read = "data.map((one) => [one.name, one.x, one.y, one.error_y.array])"
+        return tab.evaluate(f"document.getElementById('sweep-chart').{read}")
+
+    # Three seeds: 0.1, 0.2 and 0.3 of which the mean is 0.2, and half an interval 4.303 * 0.1 / sqrt(3).
+    name, x, y, halves = points()[0]
+    assert (name, x) == ("milc", [0.1, 0.2])
+    assert y == pytest.approx([0.2, 0.4])
+    assert halves == pytest.approx([4.303 * 0.1 / 3**0.5, 4.303 * 0.2 / 3**0.5], rel=1e-3)
+    assert points()[1][0] == "io &lt;b&gt;"
+    tab.select_option("select[name=x]", "placement")
+    tab.select_option("select[name=by]", "jobs.a.load")
+    assert [one[0] for one in points()] == ["0.1", "0.2"]
+    assert points()[0][1] == ["random", "contiguous"]
+    # Means over jobs are no replications, and have no interval.
+    assert points()[0][3] == [None, None]
+
+
+def test_runs_are_compared_in_the_page(opened, shell):
+    shell.write(SMALL.replace("seed = 3", "seed = 4"), "other.toml")
+    assert shell("run", "other.toml", "-o", "other", "-q").code == 0
+    assert shell("report", "out", "other", "-o", "both.html").code == 0
+    shell.write(SMALL.replace('"saver"', '"other saver"'), "third.toml")
+    tab = opened("both.html")
+    assert names(tab, "jobs-compared") == ["out", "other"]
+    tab.select_option("select[data-of=waits-compared][name=run]", "other")
+    assert tab.locator("#runs tbody tr").count() == 2
+
+
+def test_a_machine_of_9600_nodes_opens_at_once(chromium, tmp_path):
+    shell = Shell(tmp_path)
+    shell.write(LARGE)
+    assert shell("run", "scenario.toml", "-o", "out", "-q").code == 0
+    assert shell("report", "out").code == 0
+    file = tmp_path / "out/report.html"
+    assert file.stat().st_size < 15e6
+    tab = chromium.new_page()
+    session = tab.context.new_cdp_session(tab)
+    # The time that the page takes of a processor, for tests share theirs with others.
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    tab.goto(file.as_uri(), wait_until="load")
+    metrics = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+    assert tab.locator("#verdict-title").is_visible()
+    tab.wait_for_selector("html[data-ready]", state="attached", timeout=PATIENCE_S * 1000)
+    tab.close()
+    assert 0 < metrics["TaskDuration"] < OPEN_S

@@ -1,0 +1,78 @@
+"""A test that is skipped without leave fails the gate."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import skips
+
+TESTS = """
+import pytest
+
+def test_that_runs():
+    pass
+
+@pytest.mark.skip(reason="no time")
+def test_that_does_not():
+    pass
+"""
+
+
+def run_pytest(folder, *options, **environment):
+    (folder / "conftest.py").write_text(
+        f"import sys\nsys.path.insert(0, {os.path.dirname(skips.__file__)!r})\n"
+        "from skips import pytest_collectreport, pytest_runtest_logreport, pytest_sessionfinish\n"
+    )
+    (folder / "test_it.py").write_text(TESTS)
+    clean = {key: value for key, value in os.environ.items() if key != "ODONATA_NO_SKIPS"}
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, folder],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=clean | environment,
+        cwd=folder,
+    )
+
+
+@pytest.mark.parametrize("options", [[], ["--numprocesses", "1"]])
+def test_a_skipped_test_fails_where_none_may_be_skipped(tmp_path, options):
+    assert run_pytest(tmp_path, *options).returncode == 0
+    done = run_pytest(tmp_path, *options, ODONATA_NO_SKIPS="1")
+    assert done.returncode == 1
+    assert "not in skips.toml: test_it.py::test_that_does_not: Skipped: no time" in done.stderr
+
+
+def test_a_module_that_is_skipped_counts_too(tmp_path):
+    (tmp_path / "test_other.py").write_text("import pytest\n\npytest.importorskip('no_such_module')\n")
+    done = run_pytest(tmp_path, "-k", "runs", ODONATA_NO_SKIPS="1")
+    assert done.returncode == 1
+    assert "not in skips.toml: test_other.py: " in done.stderr
+
+
+def test_what_is_on_the_list_may_be_skipped(tmp_path, monkeypatch):
+    listed = tmp_path / "skips.toml"
+    listed.write_text('[[skip]]\ntest = "a.py::test_*"\nreason = "it is slow"\n')
+    monkeypatch.setattr(skips, "ALLOWED", listed)
+    assert skips.unexpected(["a.py::test_one", "b.py::test_one"]) == ["b.py::test_one"]
+
+
+def test_an_ignored_rust_test_fails():
+    said = "running 2 tests\ntest one ... ok\ntest two::three ... ignored, takes a day\n"
+    done = subprocess.run(
+        [sys.executable, skips.__file__], input=said, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, said)
+    assert done.stderr == "ignored, and not in skips.toml: two::three\n"
+    said = said.replace("ignored, takes a day", "ok")
+    done = subprocess.run(
+        [sys.executable, skips.__file__], input=said, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
+
+
+def test_the_list_is_short_and_gives_a_reason_for_every_test():
+    entries = skips.tomllib.loads(skips.ALLOWED.read_text())["skip"]
+    assert len(entries) < 10
+    assert all(entry.keys() == {"test", "reason"} and len(entry["reason"]) > 10 for entry in entries)

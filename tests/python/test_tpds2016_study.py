@@ -1,0 +1,325 @@
+"""The study of IEEE TPDS 28(1): every claim is judged, and data that say otherwise turn its verdict."""
+
+import dataclasses
+import math
+import sys
+
+import pytest
+from conftest import ROOT
+
+STUDY = ROOT / "studies" / "tpds2016"
+sys.path.insert(0, str(STUDY))
+
+from tpds2016_study import (  # noqa: E402
+    bluegene,
+    bluegene_load,
+    claims_dragonfly,
+    claims_machines,
+    claims_torus,
+    cost,
+    figures,
+    measures,
+    page,
+)
+from tpds2016_study.bluegene import Time  # noqa: E402
+from tpds2016_study.bluegene_load import Load  # noqa: E402
+from tpds2016_study.claims_machines import Evidence  # noqa: E402
+from tpds2016_study.cost import Cost  # noqa: E402
+from tpds2016_study.measures import Run  # noqa: E402
+from tpds2016_study.page import verdicts  # noqa: E402
+
+import odonata  # noqa: E402
+from odonata.sweeps import points, spec  # noqa: E402
+
+Verdict = verdicts.Verdict
+PROGRAMS = {claim.key: claim for module in (claims_dragonfly, claims_torus) for claim in module.CLAIMS}
+MACHINES = {claim.key: claim for claim in claims_machines.CLAIMS}
+SHAPES = {"3D": "24 x 24 x 24", "5D": "8 x 8 x 6 x 6 x 6", "7D": "6 x 6 x 6 x 4 x 4 x 2 x 2"}
+SHAPES |= {"9D": "4 x 4 x 4 x 3 x 3 x 3 x 2 x 2 x 2"}
+BYTES = claims_machines.PUBLISHED
+
+
+def a_run(program, machine, routing, **changes):
+    """A run as the paper has it: every claim holds on all of them together."""
+    minimal = routing == "minimal"
+    # Of tori: the best first, as the paper has it of latency, hops and communication time.
+    order = {
+        "AMG": ("3D", "5D", "7D", "9D"),
+        "Multigrid": ("7D", "5D", "9D", "3D"),
+        "Crystal Router": ("5D", "7D", "9D", "3D"),
+    }[program]
+    place = order.index(machine) if machine in order else 0
+    hops = {"AMG": place, "Multigrid": 0, "Crystal Router": 0}[program]
+    if program != "AMG" and machine in ("3D", "5D"):
+        hops = 1
+    whole = {
+        "program": program,
+        "ranks": 13824,
+        "machine": machine,
+        "shape": SHAPES.get(machine, "129 x 16 x 8"),
+        "nodes": 13824,
+        "routing": routing,
+        "bytes": float(BYTES[program]),
+        "hops": 3.0 + hops
+        if machine in order
+        else {"minimal": 2.0, "non-minimal": 3.0, "adaptive": 2.8}[routing],
+        "latency_s": (1.0 + place if machine in order else 3.0 if minimal else 1.0) * 1e-6,
+        "communication_s": (
+            1.0 + place
+            if machine in order
+            else {"minimal": 3.0, "non-minimal": 1.0, "adaptive": 1.1}[routing]
+        )
+        * 1e-3,
+        "nonminimal": 0.0 if minimal else 0.8,
+        "terminal_busy": 0.5,
+        "terminal_mean_s": 2.0 if minimal else 1.0,
+        "local_busy": {"minimal": 0.20, "non-minimal": 0.34, "adaptive": 0.39}.get(routing, 0.1),
+        "local_mean_s": 1.0,
+        "local_mean_of_busy_s": 2.0 if minimal else 1.0,
+        "local_longest_s": 2.0,
+        "global_busy": 0.1,
+        "global_mean_s": 2.0 if minimal else 1.0,
+        "global_mean_of_busy_s": 1.0,
+        "global_longest_s": 1.0,
+        "packet_hops": (4 if machine == "dragonfly" else 1)
+        * (3 if program == "Crystal Router" else 1)
+        * 10**6,
+        "events": 1,
+        "cpu_s": 1.0,
+        "peak_rss_bytes": 1,
+    }
+    return Run(**(whole | changes))
+
+
+def the_runs():
+    programs = tuple(BYTES)
+    runs = [a_run(p, "dragonfly", r) for p in programs for r in ("minimal", "non-minimal", "adaptive")]
+    runs += [a_run(p, machine, "dimension order") for p in programs for machine in SHAPES]
+    return [*runs, a_run("AMG", "3D", "dimension order", shape="36 x 24 x 16", latency_s=4.6e-6)]
+
+
+def the_evidence():
+    """Closed forms of both machines; schedulers that agree."""
+    times = [
+        Time(machine.name, hops, pairs, size, base + hop * (hops - 1) + shared * size / machine.link)
+        for machine, base, hop in zip(bluegene.MACHINES, (0.5e-6, 0.5e-6), (66e-9, 40e-9), strict=True)
+        for hops in machine.distances
+        for pairs in ("one pair", "one pair, mesh", "all pairs")
+        for shared in [hops if pairs == "all pairs" else 1]
+        for size in bluegene.SIZES
+    ]
+    loads = [
+        Load(pattern, routing, 1.0, 0.9)
+        for pattern in ("farthest pairs", "all to all")
+        for routing in bluegene_load.ROUTINGS
+    ]
+    costs = [
+        Cost(program, scheduler, 1, 1.0, 1.0, 1, 0.9 if program == "AMG" else 0.5, 0.0, program)
+        for program in cost.PROGRAMS
+        for scheduler, _ in cost.SCHEDULERS
+    ]
+    good = {"mean_difference": 0.01, "largest_difference": -0.02}
+    booksim = {f"dragonfly_{name}_uniform": good for name in ("min", "ugal")}
+    booksim |= {
+        "dragonfly_min_baddragon": {"last_stable": 0.03},
+        "dragonfly_ugal_baddragon": {"last_stable": 0.2},
+    }
+    return Evidence(the_runs(), [], times, loads, costs, booksim)
+
+
+def verdict(key, found):
+    claim, of = (PROGRAMS[key], found.runs) if key in PROGRAMS else (MACHINES[key], found)
+    return verdicts.judge([claim], of)[0].verdict
+
+
+def runs(found, field, factor, **wanted):
+    """The same evidence; a field of the runs with these values is multiplied."""
+    changed = [
+        dataclasses.replace(run, **{field: getattr(run, field) * factor})
+        if all(getattr(run, key) == value for key, value in wanted.items())
+        else run
+        for run in found.runs
+    ]
+    return dataclasses.replace(found, runs=changed)
+
+
+def times(found, change):
+    return dataclasses.replace(
+        found, times=[dataclasses.replace(time, seconds=change(time)) for time in found.times]
+    )
+
+
+def loads(found):
+    return dataclasses.replace(found, loads=[dataclasses.replace(load, seconds=2.0) for load in found.loads])
+
+
+def booksim(found, sweep, **changes):
+    figures_of = {**found.booksim, sweep: found.booksim[sweep] | changes}
+    return dataclasses.replace(found, booksim=figures_of)
+
+
+def costs(found, **changes):
+    changed = [
+        dataclasses.replace(one, **changes) if one.scheduler == "optimistic" else one for one in found.costs
+    ]
+    return dataclasses.replace(found, costs=changed)
+
+
+#: Claim -> what turns its verdict from "holds" into another.
+PERTURBATIONS = {
+    "booksim-minimal": lambda e: booksim(e, "dragonfly_min_uniform", mean_difference=0.05),
+    "booksim-adaptive": lambda e: booksim(e, "dragonfly_ugal_uniform", largest_difference=-0.08),
+    "booksim-worst": lambda e: booksim(e, "dragonfly_ugal_baddragon", last_stable=0.03),
+    "link-rate": lambda e: times(e, lambda time: time.seconds / (2 if time.hops == 11 else 1)),
+    "per-hop": lambda e: times(e, lambda time: time.seconds * (1 if time.hops == 1 else 2)),
+    "bisection-pairs": lambda e: times(e, lambda time: 1.0),
+    "bisection-peak": loads,
+    "all-to-all-peak": loads,
+    "router-dearest": lambda e: runs(e, "bytes", 1000.0, program="Crystal Router"),
+    "amg-dragonfly": lambda e: runs(e, "packet_hops", 0.25, machine="dragonfly", routing="minimal"),
+    "router-rollbacks": lambda e: costs(e, efficiency=0.9),
+    "same-results": lambda e: costs(e, digest="another"),
+    "minimal-hops": lambda e: runs(e, "hops", 2.0, routing="minimal"),
+    "minimal-latency": lambda e: runs(e, "latency_s", 0.1, routing="minimal"),
+    "minimal-terminals": lambda e: runs(e, "terminal_mean_s", 0.1, routing="minimal"),
+    "adaptive-nonminimal": lambda e: runs(e, "nonminimal", 0.5, routing="adaptive", program="AMG"),
+    "nonminimal-time": lambda e: runs(e, "communication_s", 5.0, routing="non-minimal"),
+    "adaptive-overhead": lambda e: runs(e, "communication_s", 0.5, routing="adaptive"),
+    "routing-matters": lambda e: runs(e, "communication_s", 0.35, routing="minimal"),
+    "local-shares": lambda e: runs(e, "local_busy", 2.0, routing="minimal"),
+    "local-broader": lambda e: runs(e, "local_busy", 2.0, routing="minimal"),
+    "local-shorter": lambda e: runs(e, "local_mean_of_busy_s", 0.1, routing="minimal"),
+    "global-busy": lambda e: runs(e, "global_mean_s", 0.1, routing="minimal"),
+    "router-5d-latency": lambda e: runs(e, "latency_s", 0.1, machine="9D"),
+    "router-hops": lambda e: runs(e, "hops", 0.1, machine="3D"),
+    "router-5d-time": lambda e: runs(e, "communication_s", 10.0, machine="5D"),
+    "amg-3d-latency": lambda e: runs(e, "latency_s", 0.1, machine="5D"),
+    "amg-3d-hops": lambda e: runs(e, "hops", 0.1, machine="9D"),
+    "amg-3d-time": lambda e: runs(e, "communication_s", 0.1, machine="7D"),
+    "amg-cube": lambda e: runs(e, "latency_s", 2.0, shape="36 x 24 x 16"),
+    "multigrid-hops": lambda e: runs(e, "hops", 10.0, machine="7D"),
+    "multigrid-7d-latency": lambda e: runs(e, "latency_s", 0.1, machine="5D"),
+    "multigrid-3d-poor": lambda e: runs(e, "latency_s", 0.1, machine="3D"),
+    "multigrid-time": lambda e: runs(e, "communication_s", 0.1, machine="9D"),
+}
+
+
+def test_every_claim_has_a_perturbation_a_source_and_a_rule():
+    claims = PROGRAMS | MACHINES
+    assert PERTURBATIONS.keys() == claims.keys()
+    assert all(one.source and one.rule and one.number and one.says for one in claims.values())
+
+
+@pytest.mark.parametrize("key", PERTURBATIONS)
+def test_data_that_say_otherwise_turn_the_verdict(key):
+    assert verdict(key, the_evidence()) is Verdict.HOLDS
+    assert verdict(key, PERTURBATIONS[key](the_evidence())) is not Verdict.HOLDS
+
+
+@pytest.mark.parametrize("key", PERTURBATIONS)
+def test_without_runs_nothing_is_judged(key):
+    assert verdict(key, Evidence()) is Verdict.UNKNOWN
+
+
+# Inputs
+
+
+@pytest.mark.parametrize(
+    ("name", "runs_of_it"),
+    [("dragonfly", 9), ("torus", 15), ("larger-dragonfly", 2), ("larger-torus", 3), ("bytes", 2)],
+)
+def test_every_point_is_right_and_a_torus_shares_twenty_gb_per_node(name, runs_of_it):
+    base = STUDY / ("dragonfly.toml" if "dragonfly" in name else "torus.toml")
+    found = points.of(spec.load(STUDY / "sweeps" / f"{name}.toml"), base.read_text(encoding="utf-8"), [])
+    assert len(found) == runs_of_it
+    for point in found:
+        ranks, machine = point.scenario["jobs"][0]["ranks"], point.scenario["machine"]
+        if "dragonfly" in name:
+            assert (
+                math.prod(
+                    machine["dragonfly"][k] for k in ("groups", "routers_per_group", "nodes_per_router")
+                )
+                >= ranks
+            )
+        else:
+            dims = machine["torus"]["dims"]
+            assert math.prod(dims) in (1728, 5832, 13824)
+            number, unit = point.scenario["network"]["links"]["local"]["bandwidth"].split()
+            rate = float(number) * {"GB/s": 1.0, "MB/s": 1e-3}[unit]
+            assert rate * 2 * len(dims) == pytest.approx(20, rel=0.01)
+
+
+def test_partners_are_all_nodes_once_at_the_distance_asked_for():
+    for machine in bluegene.MACHINES:
+        for hops, distance in machine.distances.items():
+            pairs = bluegene.partners(machine.dims, distance)
+            assert sorted(node for pair in pairs for node in pair) == list(range(math.prod(machine.dims)))
+            for first, second in pairs:
+                ways = 0
+                for side in machine.dims:
+                    apart = (second - first) % side
+                    ways += min(apart, side - apart)
+                    first, second = first // side, second // side
+                assert ways == hops
+
+
+# The machines, small enough to run here
+
+
+def test_a_ping_pong_is_the_closed_form_of_its_path():
+    """One message of one flit over one cable of Blue Gene/P, an idle network:
+
+    send_delay + message_delay + 2 (4 B / b_terminal + d) + 4 B / b_local + d + 2 router_delay
+    + recv_overhead.
+    """
+    machine = bluegene.MACHINES[0]
+    found = bluegene.run(machine, 1, "one pair", bluegene.partners(machine.dims, (1, 0, 0))[:1])
+    expected = 300e-9 + 10e-9 + 2 * (4 / 2550e6 + 6e-9) + 4 / 374e6 + 6e-9 + 2 * 60e-9 + 200e-9
+    assert [time.bytes for time in found] == list(bluegene.SIZES)
+    assert found[0].seconds == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_row_is_what_the_tables_of_its_run_say():
+    """Two ranks on a torus of 2 x 2: one cable between them, and their messages."""
+    results = odonata.run(
+        {
+            "machine": {"torus": {"dims": [4, 4]}},
+            "run": {"threads": 1},
+            "jobs": [{"ranks": 8, "workload": {"amg": {"cycles": 1, "levels": 2}}}],
+        }
+    )
+    run, found = measures.of_results(results)
+    ranks = results.rows("ranks")
+    assert (run.program, run.machine, run.shape, run.routing) == ("AMG", "2D", "4 x 4", "dimension order")
+    assert run.bytes == sum(row["bytes_sent"] for row in ranks)
+    assert run.communication_s == max(row["mpi_s"] for row in ranks)
+    heard = [row for row in ranks if row["packets_received"]]
+    assert run.hops == pytest.approx(sum(row["hops_mean"] - 1 for row in heard) / len(heard))
+    values = {what: [p.value for p in found if p.what == what] for what in ("communication", "local")}
+    assert values["communication"][0] == min(row["mpi_s"] for row in ranks)
+    assert values["communication"][-1] == run.communication_s
+    assert all(series == sorted(series) for series in values.values())
+
+
+# The page
+
+
+def test_the_page_is_what_its_data_say():
+    """If not: `make study-tpds2016 WHAT=page`."""
+    assert page.PAGE.read_text(encoding="utf-8") == page.text()
+
+
+def test_every_claim_that_does_not_hold_is_explained():
+    judged = page.judge(page.evidence(page.stored()))
+    wanting = {one.claim.key for one in judged if one.verdict in (Verdict.PART, Verdict.NOT)}
+    assert verdicts.notes(STUDY / "notes.md").keys() == wanting
+
+
+def test_figures_have_what_the_runs_have(tmp_path):
+    names = figures.draw(tmp_path, *page.figure_data())
+    assert all((tmp_path / name).stat().st_size > 5000 for name in names)
+
+
+def test_kept_rows_come_back_as_they_were(tmp_path):
+    measures.write(tmp_path, "one", the_runs())
+    assert measures.read(tmp_path, "one", Run) == the_runs()

@@ -1,0 +1,156 @@
+"""The study of Trinity: every claim is judged, and data that say otherwise turn its verdict."""
+
+import dataclasses
+import sys
+
+import pytest
+from conftest import ROOT
+
+STUDY = ROOT / "studies" / "trinity2017"
+sys.path.insert(0, str(STUDY))
+
+from trinity2017_study import measures, page  # noqa: E402
+from trinity2017_study.measures import Run  # noqa: E402
+from trinity2017_study.page import verdicts  # noqa: E402
+
+import odonata  # noqa: E402
+from odonata.sweeps import points, spec  # noqa: E402
+
+Verdict = verdicts.Verdict
+CLAIMS = {claim.key: claim for claim in page.CLAIMS}
+
+
+def a_run(machine, arrangement, files, nodes):
+    """A run as the text has it: every claim holds on all of them together."""
+    slower = {"absolute": 1.0, "relative": 0.9, "circulant": 0.95}[arrangement]
+    rate = min(2.0e9 * nodes, 1200e9) * slower * (0.9 if 256 <= nodes <= 512 else 1.0)
+    whole = {
+        "machine": machine,
+        "arrangement": arrangement,
+        "files": files,
+        "nodes": nodes,
+        "buffers": 230,
+        "bytes": rate,
+        "seconds": 1.0,
+        "local_busy": 0.9,
+        "global_busy": 0.5,
+        "device_busy": 0.5,
+        "packet_hops": 1,
+        "cpu_s": 1.0,
+    }
+    return Run(**whole)
+
+
+def the_runs():
+    phase2 = [("phase2", "absolute", files) for files in ("N-N", "N-1")]
+    merged = [("merged", arrangement, "N-N") for arrangement in ("absolute", "relative", "circulant")]
+    return [a_run(*kind, nodes) for kind in phase2 + merged for nodes in (1, 16, 256, 512, 1024, 8192)]
+
+
+def slower(runs, factor, **wanted):
+    return [
+        dataclasses.replace(run, bytes=run.bytes * factor)
+        if all(getattr(run, key) == value for key, value in wanted.items())
+        else run
+        for run in runs
+    ]
+
+
+def verdict(key, runs):
+    return verdicts.judge([CLAIMS[key]], runs)[0].verdict
+
+
+#: Claim -> what turns its verdict from "holds" into another.
+PERTURBATIONS = {
+    "two-per-node": lambda runs: slower(runs, 0.5, machine="phase2"),
+    "local-links": lambda runs: [dataclasses.replace(run, global_busy=1.0) for run in runs],
+    "buffers-cap": lambda runs: slower(runs, 2.0, machine="phase2"),
+    "shared-file": lambda runs: slower(runs, 0.5, files="N-1"),
+    "merged-per-node": lambda runs: slower(runs, 0.5, machine="merged"),
+    "cabling": lambda runs: [run for run in runs if run.arrangement == "absolute"],
+}
+
+
+def test_every_claim_has_a_perturbation_a_source_and_a_rule():
+    assert PERTURBATIONS.keys() == CLAIMS.keys()
+    assert all(claim.source and claim.rule and claim.number and claim.says for claim in page.CLAIMS)
+
+
+@pytest.mark.parametrize("key", CLAIMS)
+def test_data_that_say_otherwise_turn_the_verdict(key):
+    assert verdict(key, the_runs()) is Verdict.HOLDS
+    assert verdict(key, PERTURBATIONS[key](the_runs())) is not Verdict.HOLDS
+
+
+@pytest.mark.parametrize("key", CLAIMS)
+def test_without_runs_nothing_is_judged(key):
+    assert verdict(key, []) is Verdict.UNKNOWN
+
+
+# From a sweep to verdicts
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """The runs of up to 64 nodes."""
+    folder = tmp_path_factory.mktemp("trinity") / "quick"
+    found = odonata.sweep(STUDY / "sweeps" / "quick.toml", folder, processes=1)
+    assert found.outcome == "completed"
+    return measures.of_sweep(folder, "phase2")
+
+
+def test_a_row_is_what_the_tables_of_its_run_say(quick):
+    asked = {(files, nodes) for files in ("N-N", "N-1") for nodes in (1, 16, 64)}
+    assert len(quick) == 6
+    assert {(run.files, run.nodes) for run in quick} == asked
+    for run in quick:
+        assert (run.buffers, run.arrangement) == (230, "absolute")
+        # A node injects 2.0 GB/s; what IOR writes takes that long at least.
+        assert run.bytes == {1: 32e6, 16: 512e6, 64: 1024e6}[run.nodes]
+        assert run.seconds >= run.bytes / (run.nodes * 2.0e9)
+        assert 0 < run.device_busy < 1
+        assert 0 < run.local_busy < 1
+
+
+def test_claims_on_few_nodes_hold_of_what_was_run_now(quick):
+    assert verdict("two-per-node", quick) is Verdict.HOLDS
+    assert verdict("shared-file", quick) is Verdict.HOLDS
+    assert verdict("two-per-node", slower(quick, 0.5)) is Verdict.NOT
+    assert verdict("shared-file", slower(quick, 0.5, files="N-1")) is Verdict.NOT
+    # Nobody has run what these are about.
+    assert verdict("buffers-cap", quick) is verdict("local-links", quick) is Verdict.UNKNOWN
+
+
+def test_what_is_run_now_is_what_the_page_says(quick):
+    kept = {run.name: run for run in page.stored() if run.machine == "phase2"}
+    for run in quick:
+        assert run.bandwidth == pytest.approx(kept[run.name].bandwidth, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("name", "runs", "groups"), [("quick", 6, 23), ("phase2", 10, 23), ("merged", 9, 57)]
+)
+def test_every_point_is_right_and_has_whole_transfers(name, runs, groups):
+    asked = spec.load(STUDY / "sweeps" / f"{name}.toml")
+    found = points.of(asked, (STUDY / "scenario.toml").read_text(encoding="utf-8"), [])
+    assert len(found) == runs
+    for point in found:
+        assert point.scenario["machine"]["dragonfly-2d"]["groups"] == groups
+        assert point.scenario["nic"]["rates"]["compute"] == "2 GB/s"
+
+
+def test_the_page_is_what_its_data_say():
+    """If not: `make study-trinity2017 WHAT=page`."""
+    assert page.PAGE.read_text(encoding="utf-8") == page.text()
+
+
+def test_every_claim_that_does_not_hold_is_explained():
+    wanting = {
+        one.claim.key for one in page.judge(page.stored()) if one.verdict in (Verdict.PART, Verdict.NOT)
+    }
+    assert verdicts.notes(STUDY / "notes.md").keys() == wanting
+
+
+def test_kept_rows_come_back_as_they_were(tmp_path):
+    measures.write(tmp_path / "one.parquet", the_runs())
+    assert measures.read(tmp_path / "one.parquet") == the_runs()

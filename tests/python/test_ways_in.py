@@ -1,0 +1,190 @@
+"""`odonata presets`, `odonata init`, and what is said to whoever runs a preset."""
+
+import json
+import os
+import pty
+import subprocess
+import tomllib
+
+import pytest
+from conftest import ODONATA, PATIENCE_S
+
+import odonata
+from odonata import _core, starter
+
+
+def told(text):
+    """What was printed, without its line breaks."""
+    return " ".join(text.split())
+
+
+def test_presets_are_listed_with_what_they_are(forked):
+    done = forked("presets")
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0].split() == ["preset", "machine", "nodes", "about"]
+    theta = next(line for line in lines if line.startswith("theta "))
+    # 9 groups x 6 rows x 16 columns x 4 nodes.
+    assert theta.split()[1:3] == ["dragonfly-2d", f"{9 * 6 * 16 * 4:,}"]
+    found = forked("presets", "--json").json
+    assert [one["name"] for one in found] == _core.preset_names()
+    assert next(one for one in found if one["name"] == "booksim")["machine"] is None
+
+
+@pytest.mark.parametrize("name", _core.preset_names())
+def test_a_preset_has_all_numbers_of_its_file_and_their_sources(forked, name):
+    found = forked("presets", name, "--json").json
+
+    def flat(table, path=""):
+        for key, value in table.items():
+            yield from flat(value, f"{path}{key}.") if isinstance(value, dict) else [(f"{path}{key}", value)]
+
+    shown = dict(flat({one["key"]: one["value"] for one in found["keys"]}))
+    assert shown == dict(flat(tomllib.loads(found["toml"])))
+    # Every comment of the file is the source of something, or at its head.
+    sources = " ".join(filter(None, (one["source"] for one in found["keys"])))
+    page = told(forked("presets", name).out)
+    for line in found["toml"].splitlines():
+        if line.startswith("#"):
+            words = told(line.removeprefix("#"))
+            assert words in told(sources) or words in told(found["description"]), words
+            assert all(word in page for word in words.split()), words
+
+
+def test_an_unknown_preset_names_the_nearest(forked):
+    done = forked("presets", "tehta", "--json")
+    assert (done.code, done.json["error"]["hint"]) == (2, "did you mean theta?")
+
+
+@pytest.mark.parametrize("command", ["run", "load-sweep", "sweep"])
+def test_whoever_runs_a_preset_is_told_what_it_is(forked, command):
+    done = forked(command, "theta")
+    assert done.code == 2
+    assert "theta is a preset, a set of keys to start from, without jobs" in done.err
+    assert "odonata init --preset theta" in done.err
+    assert forked.files() == []
+
+
+def test_a_file_of_a_presets_name_is_that_file(forked):
+    forked.write("[machine.torus]\ndims = [4]\n", "theta")
+    assert "there are no jobs" in forked("run", "theta").err
+
+
+def test_the_scenario_that_init_writes_runs(forked):
+    done = forked("init")
+    assert done.code == 0
+    assert "odonata check scenario.toml" in done.out
+    assert forked("check", "scenario.toml").code == 0
+    done = forked("run", "scenario.toml", "-o", "out", "--quiet")
+    assert (done.code, done.err) == (0, "")
+    assert {row["job"] for row in odonata.load(forked.folder / "out").rows("slowdown")} == {
+        "stencil",
+        "checkpoint",
+    }
+    assert all(len(line) <= 120 for line in (forked.folder / "scenario.toml").read_text().splitlines())
+
+
+def test_what_init_wrote_is_never_replaced(forked):
+    forked.write("mine", "scenario.toml")
+    for arguments in ([], ["--preset", "theta"]):
+        done = forked("init", *arguments)
+        assert (done.code, "the file exists" in done.err, "--force" in done.err) == (2, True, False)
+    forked.write("mine", "new-sweep.toml")
+    assert forked("init", "new.toml", "--sweep").code == 2
+    assert forked.files() == ["new-sweep.toml", "scenario.toml"]
+    assert (forked.folder / "scenario.toml").read_text() == "mine"
+
+
+def test_every_family_has_a_small_machine():
+    """A new family gets a row of `starter.MACHINES`; a graph is read from a file."""
+    properties = json.loads(_core.schema())["$defs"]["Machine"]["properties"]
+    kinds = {name for name, schema in properties.items() if "anyOf" in schema and name != "graph"}
+    assert set(starter.MACHINES) == kinds
+
+
+@pytest.mark.parametrize("family", starter.MACHINES)
+@pytest.mark.parametrize("jobs", [["--job", "stencil"], ["--storage"]], ids=["plain", "storage"])
+def test_init_writes_every_family(forked, family, jobs):
+    done = forked("init", "it.toml", "--machine", family, *jobs)
+    assert done.code == 0, done.err
+    report = odonata.check(forked.folder / "it.toml")
+    assert (report["servers"] > 0) == (jobs == ["--storage"])
+    assert report["name"] == "it"
+
+
+@pytest.mark.parametrize("workload", starter.workloads())
+def test_init_writes_every_workload(forked, workload):
+    done = forked("init", "it.toml", "--machine", "torus", "--job", f"{workload}")
+    assert done.code == 0, done.err
+    # What is commented out is right too.
+    lines = (forked.folder / "it.toml").read_text().splitlines()
+    jobs = next(number for number, line in enumerate(lines) if line == "[[jobs]]")
+    text = "\n".join(
+        line.removeprefix("# ") if number > jobs and " = " in line and line.startswith("# ") else line
+        for number, line in enumerate(lines)
+    )
+    odonata.check(forked.write(text, "all.toml"))
+
+
+@pytest.mark.parametrize("name", _core.preset_names())
+def test_init_starts_from_every_preset(forked, name):
+    machine = [] if starter.has_machine(name) else ["--machine", "torus"]
+    done = forked("init", "it.toml", "--preset", name, *machine)
+    assert done.code == 0, done.err
+    assert odonata.check(forked.folder / "it.toml")["jobs"]
+
+
+def test_the_sweep_that_init_writes_runs(forked):
+    assert forked("init", "small.toml", "--job", "stencil:8", "--job", "stencil:8", "--sweep").code == 0
+    done = forked("sweep", "small-sweep.toml", "--seeds", "2", "-o", "out", "--json")
+    assert done.code == 0, done.err
+    assert (done.json["points"], done.json["seeds"]) == (3, 2)
+    assert [one["key"] for one in done.json["swept"]] == [
+        "jobs.stencil.placement",
+        "jobs.stencil-2.placement",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key", "hint"),
+    [
+        (["--machine", "tours"], "--machine", "did you mean torus?"),
+        (["--job", "stencyl"], "--job", "did you mean stencil?"),
+        (["--job", "stencil:0"], "--job", None),
+        (["--preset", "theta", "--machine", "torus"], "--machine", None),
+        (["--preset", "theta", "--machine", "edison"], "--machine", None),
+        (["--preset", "booksim"], "--preset", None),
+        (["--preset", "tehta"], "--preset", "did you mean theta?"),
+        (["--job", "checkpoint", "--no-storage"], "--no-storage", None),
+        (["--job", "stencil:73"], "jobs.0.ranks", None),
+    ],
+)
+def test_what_init_cannot_write_is_an_error(forked, arguments, key, hint):
+    done = forked("init", *arguments)
+    assert done.code == 2
+    assert key in done.err
+    assert hint is None or hint in done.err
+    assert forked.files() == []
+
+
+def test_init_asks_on_a_terminal_until_it_understands(tmp_path):
+    """File, machine (wrong at first), jobs, storage, sweep."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*ODONATA, "init"],
+        cwd=tmp_path,
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.write(ours, b"\ntours\ntorus\nuniform:8,stencil\ny\ny\n")
+    out, err = process.communicate(timeout=PATIENCE_S)
+    os.close(ours)
+    os.close(theirs)
+    assert process.returncode == 0, err
+    assert "did you mean torus?" in err
+    assert "odonata sweep scenario-sweep.toml" in out
+    report = odonata.check(tmp_path / "scenario.toml")
+    assert [(job["name"], job["ranks"]) for job in report["jobs"]] == [("uniform", 8), ("stencil", 16)]
+    assert report["servers"] > 0

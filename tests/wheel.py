@@ -1,0 +1,100 @@
+"""Holds a wheel to what it is to be: `python tests/wheel.py dist/odonata-*.whl manylinux_2_28`.
+
+One file for every Python from 3.11 on, for the platform that its name says and no newer one, stripped. It
+installs into an empty virtual environment and runs the demo with the recorded result, unless it is for other
+processors. Exit code: 0, or 1 with what is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+
+ROOT = Path(__file__).parents[1]
+DEMO = "example/interference"
+
+
+def glibc(tag: str) -> tuple[int, int]:
+    """The version of glibc that a platform tag promises to do with.
+
+    >>> glibc("manylinux_2_28_x86_64")
+    (2, 28)
+    """
+    found = re.search(r"manylinux_(\d+)_(\d+)", tag)
+    if found is None:
+        sys.exit(f"{tag} is no manylinux tag")
+    return int(found[1]), int(found[2])
+
+
+def check_platform(wheel: Path, wanted: str) -> None:
+    """The name promises what was asked for, and auditwheel finds that it keeps it."""
+    tag = re.fullmatch(r"odonata-[\w.]+-cp311-abi3-([\w.]+)\.whl", wheel.name)
+    if tag is None or wanted not in tag[1]:
+        sys.exit(f"{wheel.name}: expected odonata-VERSION-cp311-abi3-{wanted}_MACHINE.whl")
+    audit = [sys.executable, "-m", "auditwheel", "show", str(wheel)]
+    said = subprocess.run(audit, capture_output=True, text=True, check=True).stdout
+    found = re.search(r'consistent with the\s+following platform tag: "(\w+)"', " ".join(said.split()))
+    if found is None or glibc(found[1]) > glibc(wanted):
+        sys.exit(f"{wheel.name}: auditwheel says\n{said}")
+    print(f"{wheel.name}: runs on {found[1]} and later")
+
+
+def check_stripped(wheel: Path) -> None:
+    """No symbols but those that Python asks for, nothing for debuggers."""
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".so")]
+        library = archive.read(name)
+    sections = {section.name for section in ELFFile(BytesIO(library)).iter_sections()}
+    left = {name for name in sections if name == ".symtab" or name.startswith(".debug")}
+    if left:
+        sys.exit(f"{wheel.name}: {name} has {', '.join(sorted(left))}")
+    size, packed = len(library) / 2**20, wheel.stat().st_size / 2**20
+    print(f"{wheel.name}: {packed:.1f} MiB, {name} {size:.1f} MiB")
+
+
+def check_demo(wheel: Path) -> None:
+    """It installs into an empty environment, and the demo gives there what it gives here."""
+    recorded = json.loads((ROOT / "tests/digests/expected.json").read_text())[DEMO]["digest"]
+    with tempfile.TemporaryDirectory(prefix="odonata-wheel-") as folder:
+        place = Path(folder)
+        venv.create(place / "venv", with_pip=True)
+        begun = time.monotonic()
+        pip = [place / "venv/bin/pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)]
+        subprocess.run(pip, check=True)
+        installed = time.monotonic() - begun
+        demo = [place / "venv/bin/odonata", "run", ROOT / "examples/interference.toml", "-o", "out", "--json"]
+        done = subprocess.run(demo, cwd=place, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            subprocess.run([place / "venv/bin/odonata", "report", "out"], cwd=place, check=True)
+    if done.returncode != 0:
+        sys.exit(f"{wheel.name}: the demo ends with exit code {done.returncode}:\n{done.stderr}")
+    digest = json.loads(done.stdout)["digest"]
+    if digest != recorded:
+        sys.exit(f"{wheel.name}: the demo has the digest {digest}, recorded is {recorded}")
+    print(f"{wheel.name}: installed in {installed:.1f} s, what it needs included; the demo has its digest")
+
+
+def main() -> None:
+    """Every check, in turn."""
+    wheel, wanted = Path(sys.argv[1]).resolve(), sys.argv[2]
+    check_platform(wheel, wanted)
+    check_stripped(wheel)
+    if wheel.stem.endswith(f"_{platform.machine()}"):
+        check_demo(wheel)
+    else:
+        print(f"{wheel.name}: not installed and not run, this computer is {platform.machine()}")
+
+
+if __name__ == "__main__":
+    main()
