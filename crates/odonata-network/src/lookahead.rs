@@ -240,6 +240,7 @@ mod tests {
         packet: [Time(7), Time(50), Time(900), Time(60)],
         credit: [Time(1), Time(30), Time(400), Time(20)],
         groups: None,
+        everywhere: None,
     };
 
     fn dragonfly() -> Topology {

@@ -452,7 +452,7 @@ fn threads_are_streams_with_times_of_their_own() {
         writer.call("Send", &[V::I(1), INT, V::I(0), V::I(0), V::H(2)]);
     }
     let (_folder, trace) = open(&writers);
-    let computed: Vec<(u8, u64)> = operations(&trace, 0)
+    let computed: Vec<(u16, u64)> = operations(&trace, 0)
         .filter_map(|op| match op.kind {
             OpKind::Compute { duration } => Some((op.stream, duration.0 / 1_000)),
             _ => None,

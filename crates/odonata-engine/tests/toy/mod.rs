@@ -15,7 +15,7 @@ mod params;
 
 use odonata_engine::random::Purpose;
 use odonata_engine::{
-    Context, Digest, List, Lp, Mode, Model, NIL, Partition, Pool, RangeStore, SendBuffer, Slot, Store, Stream, Time,
+    Context, Digest, List, Lp, Mode, Model, NIL, Partition, Pool, RangeStore, SendBuffer, Store, Stream, Time,
     WireFormat,
 };
 #[allow(unused_imports)]

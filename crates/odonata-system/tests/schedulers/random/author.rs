@@ -56,7 +56,11 @@ impl Author {
         }
         text += &self.storage_and_jobs(&machine, &network);
         // Drawn aside: the scenarios of all seeds stay as they are but for that.
-        Author(self.0).analytic(text)
+        let mut aside = Author {
+            stream: self.stream,
+            tiered: self.tiered,
+        };
+        aside.analytic(text)
     }
 
     /// Some scenarios have a network without packets, where nothing asks for any.
