@@ -179,6 +179,7 @@ impl Setup {
             },
             io_control_message: Bytes(128),
             locks: None,
+            client: None,
             sync: Default::default(),
             tiers: [].into(),
             metadata: None,
