@@ -66,7 +66,7 @@ impl RetryCounts {
     /// Adds what others did.
     pub fn absorb(&mut self, other: &RetryCounts) {
         self.timeouts += other.timeouts;
-        self.retries += other.timeouts;
+        self.retries += other.retries;
         self.rerouted += other.rerouted;
     }
 }
