@@ -339,7 +339,7 @@ impl Servers {
         let mut gone = vec![0_u64; jobs];
         for (_, job, losses) in self.losses() {
             if let Some(sum) = gone.get_mut(usize::from(job)) {
-                *sum += losses.lost + losses.dropped;
+                *sum += losses.lost() + losses.dropped;
             }
         }
         for (job, (stored, gone)) in stored.into_iter().zip(gone).enumerate() {

@@ -33,8 +33,10 @@ use crate::{NewRequest, Outage, Servers};
 /// What the failures of a server have cost a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Losses {
-    /// Bytes of acknowledged writes that were nowhere else.
-    pub lost: u64,
+    /// Bytes of acknowledged writes that were on its devices alone.
+    pub on_devices: u64,
+    /// Bytes of acknowledged writes that were in its memory alone.
+    pub in_memory: u64,
     /// Bytes that had come to a device for writes that were not acknowledged.
     pub dropped: u64,
     /// Requests that came to the server while it was away.
@@ -44,9 +46,15 @@ pub struct Losses {
 }
 
 impl Losses {
+    /// Bytes of acknowledged writes that were nowhere else.
+    pub fn lost(&self) -> u64 {
+        self.on_devices + self.in_memory
+    }
+
     /// Adds others.
     pub fn absorb(&mut self, other: &Losses) {
-        self.lost += other.lost;
+        self.on_devices += other.on_devices;
+        self.in_memory += other.in_memory;
         self.dropped += other.dropped;
         self.unheard += other.unheard;
         self.reads += other.reads;
@@ -253,7 +261,7 @@ impl Servers {
             } else if what.write && answered && !piece.down {
                 // It was never on a device, but somebody believes that it was.
                 count::<M>(&mut self.contents.committed, piece.owner, piece.bytes);
-                self.failures.edit::<M>(piece.server, piece.owner).lost += piece.bytes;
+                self.failures.edit::<M>(piece.server, piece.owner).in_memory += piece.bytes;
             }
         }
         if queued {
@@ -281,7 +289,7 @@ impl Servers {
                 Place::Reserved(_) | Place::Memory(_) => self.forget::<M>(server, object, range),
                 Place::Device(_) => {
                     self.shift::<M>(server, object, range, extent.owner, Place::Lost);
-                    self.failures.edit::<M>(server, extent.owner).lost += extent.bytes();
+                    self.failures.edit::<M>(server, extent.owner).on_devices += extent.bytes();
                 }
                 Place::Clean(_) | Place::Used(_) | Place::Filling(_) => {
                     self.shift::<M>(server, object, range, extent.owner, Place::Below);

@@ -168,7 +168,7 @@ fn lost_bytes_are_read_as_an_error_or_counted() {
         assert!(text.contains("lost_reads"), "{text}");
         let machine = run(LostReads::Below, outage);
         assert_eq!(machine.outcome(), HostOutcome::Completed);
-        assert_eq!((losses(&machine).lost, losses(&machine).reads), (3_000, 3_000));
+        assert_eq!((losses(&machine).lost(), losses(&machine).reads), (3_000, 3_000));
     }
 }
 
@@ -222,7 +222,7 @@ fn random_accesses_end_well_or_in_a_named_failure_whatever_fails() {
     }
     assert!(completed > 100, "{completed}");
     assert!(
-        sum.lost > 0 && sum.dropped > 0 && sum.unheard > 0 && sum.reads > 0,
+        sum.lost() > 0 && sum.dropped > 0 && sum.unheard > 0 && sum.reads > 0,
         "{sum:?}"
     );
 }

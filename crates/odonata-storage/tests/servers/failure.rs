@@ -49,7 +49,8 @@ fn what_was_acknowledged_is_lost_and_what_was_not_is_dropped() {
     rig.servers.audit().unwrap();
     assert_eq!(tokens(&rig), [1]);
     let expected = Losses {
-        lost: 5 * MB,
+        on_devices: 5 * MB,
+        in_memory: 0,
         dropped: 3 * MB,
         unheard: 2,
         reads: 0,
@@ -67,7 +68,7 @@ fn a_failure_counts_from_its_time_on_whenever_it_is_noticed() {
     rig.servers.fail_until(Time(ms(20).0 - 1));
     assert_eq!(losses(&rig), Losses::default());
     rig.servers.fail_until(ms(20));
-    assert_eq!(losses(&rig).lost, 5 * MB);
+    assert_eq!(losses(&rig).lost(), 5 * MB);
     rig.servers.audit().unwrap();
 }
 
@@ -80,7 +81,7 @@ fn what_is_acknowledged_in_memory_is_lost_with_it() {
     rig.run::<Plain>();
     rig.servers.audit().unwrap();
     assert_eq!(tokens(&rig), [1]);
-    assert_eq!((losses(&rig).lost, losses(&rig).dropped), (5 * MB, 0));
+    assert_eq!((losses(&rig).lost(), losses(&rig).dropped), (5 * MB, 0));
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn blocks_that_have_left_arrive_and_others_are_lost() {
         .sum();
     assert_eq!(below, rig.servers.metrics(0).bytes_drained);
     assert!(below >= MB && below < 4 * MB, "{below}");
-    assert_eq!(losses(&rig).lost, 4 * MB - below);
+    assert_eq!(losses(&rig).lost(), 4 * MB - below);
     assert!(!rig.servers.is_draining(0));
 }
 
@@ -117,7 +118,7 @@ fn what_is_written_through_is_below_and_what_goes_around_arrives() {
         rig.request(Time::from_ns(6_500_000), 0, transfer(true, 2, 4 * MB));
         rig.run::<Plain>();
         rig.servers.audit().unwrap();
-        assert_eq!(losses(&rig).lost, 0, "{write:?}");
+        assert_eq!(losses(&rig).lost(), 0, "{write:?}");
         let places: Vec<Place> = rig.servers.contents(0).map(|(_, extent)| extent.place).collect();
         assert!(
             places.iter().all(|&place| place == Place::Below),
@@ -149,7 +150,7 @@ fn a_read_of_lost_bytes_is_an_error_or_counted() {
     rig.servers.audit().unwrap();
     let rig = back(LostReads::Below);
     assert_eq!((tokens(&rig).len(), rig.lost.len()), (4, 0));
-    assert_eq!((losses(&rig).lost, losses(&rig).reads), (4 * MB, MB / 2));
+    assert_eq!((losses(&rig).lost(), losses(&rig).reads), (4 * MB, MB / 2));
     assert_eq!(rig.servers.used(0), MB);
     rig.servers.audit().unwrap();
 }
@@ -210,7 +211,7 @@ fn whatever_fails_every_byte_is_somewhere_or_lost() {
         }
     }
     assert!(
-        sum.lost > 0 && sum.dropped > 0 && sum.unheard > 0 && sum.reads > 0 && unanswered > 0,
+        sum.lost() > 0 && sum.dropped > 0 && sum.unheard > 0 && sum.reads > 0 && unanswered > 0,
         "{sum:?}"
     );
 }

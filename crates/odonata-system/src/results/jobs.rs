@@ -201,7 +201,7 @@ fn job_row(from: &Sources<'_>, j: usize) -> JobRow {
     let retries = from.hosts.retries.0.get(j).copied().unwrap_or_default();
     (row.io_timeouts, row.io_retries, row.io_rerouted_bytes) = (retries.timeouts, retries.retries, retries.rerouted);
     for (_, _, losses) in from.hosts.losses.iter().filter(|loss| usize::from(loss.1) == j) {
-        row.io_lost_bytes += losses.lost;
+        row.io_lost_bytes += losses.lost();
         row.io_dropped_bytes += losses.dropped;
         row.io_lost_reads_bytes += losses.reads;
     }

@@ -124,7 +124,7 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<ServerRow> {
             wait_device_s: ps(m.device_wait_ps),
             lock_revocations: locks.revocations,
             wait_lock_s: ps(locks.wait_ps),
-            lost_bytes: losses.lost,
+            lost_bytes: losses.lost(),
             dropped_bytes: losses.dropped,
             lost_reads_bytes: losses.reads,
             unheard_requests: losses.unheard,
