@@ -68,6 +68,7 @@ __all__ = [
     "CheckpointOffset",
     "CheckpointRestart",
     "ClassVcs",
+    "Client",
     "Clock",
     "CollectiveIo",
     "Collectives",
@@ -126,6 +127,7 @@ __all__ = [
     "Links",
     "ListedParts",
     "Locks",
+    "LostReads",
     "Machine",
     "Manager",
     "Matrix",
@@ -145,6 +147,7 @@ __all__ = [
     "NodeClass",
     "Nodes",
     "Nvme",
+    "OnFailure",
     "Optimism",
     "OptimumInterval",
     "Pairs",
@@ -4220,6 +4223,49 @@ the network; `nodes` stay empty.
 side burst buffers); `nodes` stay empty, and `policy` is that of the I/O nodes.
 """
 
+LostReads = Literal["error", "below"]
+"""What a read of lost bytes is.
+
+`error`: The run ends with the outcome `storage-failed`.
+
+`below`: They are read as bytes that nobody has written: from the tier below, or as input that was there
+before. They are counted.
+"""
+
+OnFailure = Literal["error", "re-route"]
+"""What a client does when a server has not answered any try.
+
+`error`: The run ends with the outcome `storage-failed`.
+
+`re-route`: The rank takes the server for failed from then on, and uses the one with the next number
+instead that it does not take for failed: for what it writes and what it reads.
+"""
+
+
+class Client(Table):
+    """What clients do where a storage server does not answer in time.
+
+    A request is sent up to `1 + retries` times; each waits for its answer for `timeout`, and the next
+    goes `backoff` after the first of them, twice as long after the second, and so on. So a server that is
+    away is known to be after `(1 + retries) timeout + (2^retries - 1) backoff`. Answers that come later
+    are ignored.
+    """
+
+    timeout: Time
+    """How long a request waits for all of its answer, more than 0 s."""
+
+    backoff: Time = "0 s"
+    """From the first timeout to the next try; it doubles with every one that follows."""
+
+    lost_reads: LostReads = "error"
+    """What a read of bytes is that were on a server that has failed, and have not been written since."""
+
+    on_failure: OnFailure = "error"
+    """What it does when all tries were in vain."""
+
+    retries: Annotated[int, Field(ge=0, le=30)] = 3
+    """How often it is sent again to the same server, at most 30."""
+
 
 class SeekCurve(Table):
     """How long seeks take, from three times that data sheets have; they grow from the first to the last."""
@@ -4407,15 +4453,20 @@ class FaultKindSlow(Table):
     slow: float
 
 
-FaultKind = Literal["stall"] | FaultKindSlow
+FaultKind = Literal["stall", "fail"] | FaultKindSlow
 """What a fault does.
 
 `stall`: It stands still: what is under way goes on afterwards.
+
+`fail`: A storage server of the first tier fails with all that it has: from then on it answers nothing,
+and what is in its memory and on its devices is lost, except what is on its way down. After the fault it
+is there again, empty. Needs `storage.client`, and makes servers know what they have
+(`storage.manager.extents`).
 """
 
 
 class Fault(Table):
-    """A fault that passes: of all devices of a storage server or of one of them, or of a metadata server."""
+    """A fault: of all devices of a storage server or of one of them, or of a metadata server."""
 
     server: Annotated[int, Field(ge=0)]
     """Number of the server, as in the tables `servers` and `metadata`."""
@@ -4430,7 +4481,7 @@ class Fault(Table):
     """Name of the device of a storage server. Default: all of them."""
 
     duration: Time | None = None
-    """How long. Default: to the end of the run, for what is slow."""
+    """How long. Default: to the end of the run, for what is slow or fails."""
 
 
 Sharing = Literal["fifo", "round-robin", "weighted"]
@@ -4807,6 +4858,9 @@ class Storage(Table):
     assignment: Assignment = "by-group"
     """Which server the ranks on a compute node use, where the layout of a file does not say it."""
 
+    client: Client | None = None
+    """What clients do where a server does not answer in time. Default: they wait."""
+
     device: Device = Field(default_factory=Device)
     """The device of each server."""
 
@@ -4819,9 +4873,9 @@ class Storage(Table):
     """
 
     faults: list[Fault] | None = None
-    """Faults that pass: devices and metadata servers that are slow or stand still for a while, e.g. `[{
-    server = 3, at = "1 s", duration = "500 ms", kind = { slow = 4.0 } }]`. Those of one device do not
-    overlap.
+    """Faults: devices and metadata servers that are slow or stand still for a while, storage servers that
+    fail, e.g. `[{ server = 3, at = "1 s", duration = "500 ms", kind = { slow = 4.0 } }, { server = 5, at
+    = "2 s", kind = "fail" }]`. Those of one device do not overlap.
     """
 
     file_system: FileSystem | None = None

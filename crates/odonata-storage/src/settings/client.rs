@@ -17,11 +17,11 @@ const MOST_RETRIES: u32 = 30;
 pub struct Client {
     /// How long a request waits for all of its answer, more than 0 s.
     pub timeout: Time,
-    /// How often it is sent again to the same server, at most 30. Default: 3.
+    /// How often it is sent again to the same server, at most 30.
     #[serde(default = "three")]
     #[schemars(range(max = 30))]
     pub retries: u32,
-    /// From the first timeout to the next try; it doubles with every one that follows. Default: "0 s".
+    /// From the first timeout to the next try; it doubles with every one that follows.
     #[serde(default)]
     pub backoff: Time,
     /// What it does when all tries were in vain.

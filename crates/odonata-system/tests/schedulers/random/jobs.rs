@@ -165,23 +165,28 @@ impl Author {
         let Some(storage) = text.split_once("[storage]\n").map(|(_, storage)| storage) else {
             return text;
         };
-        let bars = ["locks = {", "object_per_file = false"];
-        if bars.iter().any(|bar| storage.contains(bar)) || !self.chance(60) {
+        if !self.chance(60) {
             return text;
         }
+        let bars = ["locks = {", "object_per_file = false"];
+        let fails = !bars.iter().any(|bar| storage.contains(bar));
         let client = format!(
             "client = {{ timeout = {:?}, retries = {}, backoff = {:?}, on_failure = {:?}, lost_reads = {:?} }}\n",
-            self.one_of(&["15 us", "60 us", "300 us"]),
+            self.one_of(if fails {
+                &["15 us", "60 us", "300 us"]
+            } else {
+                &["100 us", "300 us"]
+            }),
             self.below(4),
             self.one_of(&["0 ns", "3 us"]),
-            self.one_of(&["re-route", "re-route", "re-route", "error"]),
+            if fails && self.chance(80) { "re-route" } else { "error" },
             self.one_of(&["below", "below", "below", "error"]),
         );
         let (first, second) = (
             self.one_of(&["0 ns", "4 us", "25 us"]),
             self.one_of(&["31 us", "90 us"]),
         );
-        let faults = match storage.contains("faults = [") {
+        let faults = match !fails || storage.contains("faults = [") {
             true => String::new(),
             false => format!(
                 "faults = [{{ server = 0, at = {first:?}, duration = \"6 us\", kind = \"fail\" }}, \
