@@ -43,7 +43,10 @@ fn agree(rows: &Rows) {
     assert_eq!(sum(|row| row.timeouts), job.io_timeouts);
     assert_eq!(sum(|row| row.retries), job.io_retries);
     assert_eq!(sum(|row| row.rerouted_bytes), job.io_rerouted_bytes);
-    assert_eq!(rows.io.iter().map(|row| row.timeouts).sum::<u64>(), job.io_timeouts);
+    // Calls that have not ended have no row.
+    let timeouts = rows.io.iter().map(|row| row.timeouts).sum::<u64>();
+    assert!(timeouts <= job.io_timeouts);
+    assert!(timeouts == job.io_timeouts || job.ranks_finished < job.ranks);
 }
 
 #[test]
