@@ -341,6 +341,26 @@ class StageSummary(TypedDict):
 
 
 @declared
+class LossSummary(TypedDict):
+    """What storage servers that failed, or did not answer in time, cost a job."""
+
+    job: str
+    """Name of the job."""
+    timeouts: Count
+    """Tries of its requests that were not answered in time."""
+    retries: Count
+    """Requests that were sent again to the same server."""
+    rerouted_bytes: Count
+    """Bytes of requests that went to another server."""
+    lost_bytes: Count
+    """Bytes of its acknowledged writes that were lost."""
+    dropped_bytes: Count
+    """Bytes on devices of writes that were not acknowledged, and written again."""
+    lost_reads_bytes: Count
+    """Bytes that it read as if nobody had written them: lost, or on a server that did not answer."""
+
+
+@declared
 class Summary(TypedDict):
     """What `odonata summary` answers."""
 
@@ -369,6 +389,7 @@ class Summary(TypedDict):
     """null if nothing was read or written, else how unevenly storage servers were used:"""
     after_jobs_s: Number
     """How long the run went on after its last job, while servers drained."""
+    losses: list[LossSummary]
     stages: list[StageSummary]
     ior: list[IorSummary]
     mdtest: list[MdtestSummary]

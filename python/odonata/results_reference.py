@@ -64,6 +64,11 @@ OUTCOMES = {
     ),
     "stalled": (3, "Nothing more can happen, yet ranks wait: for a message that is never sent, say."),
     "storage-full": (3, "A write waits for space that nothing will free, or is larger than its device."),
+    "storage-failed": (
+        3,
+        "A storage server did not answer any try of a client (storage.client), or a read asked for bytes "
+        "that were lost with a server that failed.",
+    ),
     "program-error": (
         3,
         "Ranks called different collectives, a message was longer than its receive, an operation asked for "

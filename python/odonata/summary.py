@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Finding,
         JobSummary,
         LinkSummary,
+        LossSummary,
         Ratio,
         ServerSkew,
         ServerSummary,
@@ -80,6 +81,7 @@ def collect(results: Results) -> Summary:
         "servers": _servers(results),
         "server_skew": _server_skew(results),
         "after_jobs_s": _after_jobs(results),
+        "losses": _losses(results),
         "stages": _stages(results),
         "ior": workload_summary.ior(results),
         "mdtest": workload_summary.mdtest(results),
@@ -180,6 +182,26 @@ def _server_skew(results: Results) -> ServerSkew | None:
         "used": pc.sum(pc.greater(rows["requests"], 0)).as_py(),
         "most_over_mean": max(moved) * len(moved) / whole,
     }
+
+
+def _losses(results: Results) -> list[LossSummary]:
+    """Jobs whose requests were not answered in time, or that lost something."""
+    rows = results.table("jobs").to_pylist()
+    losses: list[LossSummary] = [
+        {
+            "job": row["job"],
+            "timeouts": row["io_timeouts"],
+            "retries": row["io_retries"],
+            "rerouted_bytes": row["io_rerouted_bytes"],
+            "lost_bytes": row["io_lost_bytes"],
+            "dropped_bytes": row["io_dropped_bytes"],
+            "lost_reads_bytes": row["io_lost_reads_bytes"],
+        }
+        for row in rows
+        # Results of before know nothing of it.
+        if "io_timeouts" in row
+    ]
+    return [loss for loss in losses if any(value for key, value in loss.items() if key != "job")]
 
 
 def _stages(results: Results) -> list[StageSummary]:

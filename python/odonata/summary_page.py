@@ -39,7 +39,7 @@ def show(page: Mapping[str, Any], stream: TextIO | None = None, *, ending: bool 
     _section(out, "Latency", _latencies(page["jobs"]))
     _section(out, f"Hottest links (busiest {summary.TOP}, routers' side)", _links(page["links"]))
     _section(out, f"Busiest storage servers ({summary.TOP})", _servers(page["servers"]))
-    explain(out, *skewed(page))
+    explain(out, *skewed(page), *lost(page))
     _section(out, "Staged in and out", _stages(page["stages"]))
     explain(out, *draining(page))
     _ending(out, page)
@@ -187,6 +187,32 @@ def skewed(page: Mapping[str, Any]) -> list[str]:
         f"{skew['used']:,} of {skew['servers']:,} storage servers were used; the busiest moved "
         f"{factor(skew['most_over_mean'])[:-1]} times the mean of all."
     ]
+
+
+def lost(page: Mapping[str, Any]) -> list[str]:
+    """What servers that failed, or did not answer in time, cost jobs.
+
+    >>> counts = {"timeouts": 3, "retries": 2, "rerouted_bytes": 0, "lost_bytes": 2048, "lost_reads_bytes": 0}
+    >>> lines = lost({"losses": [{"job": "a", **counts}]})[0].split(". ")
+    >>> lines[0]
+    'a: 3 requests were not answered in time; 2 were sent again, 0 B went to other servers'
+    >>> lines[1]
+    '2 KiB that it had written were lost.'
+    >>> lost({"losses": []})
+    []
+    """
+    lines = []
+    for loss in page["losses"]:
+        line = (
+            f"{loss['job']}: {loss['timeouts']:,} requests were not answered in time; {loss['retries']:,} "
+            f"were sent again, {size(loss['rerouted_bytes'])} went to other servers."
+        )
+        if loss["lost_bytes"]:
+            line += f" {size(loss['lost_bytes'])} that it had written were lost."
+        if loss["lost_reads_bytes"]:
+            line += f" It read {size(loss['lost_reads_bytes'])} as if nobody had written them."
+        lines.append(line)
+    return lines
 
 
 def draining(page: Mapping[str, Any]) -> list[str]:

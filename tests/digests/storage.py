@@ -148,6 +148,36 @@ SYNC: dict[str, Table] = {
 }
 
 
+#: Clients that lose their patience, and servers that fail for good or for a while.
+FAILURES: dict[str, Table] = {
+    "error": {"client": {"on_failure": "error"}},
+    "re-route": {"client": {"on_failure": "re-route", "lost_reads": "below"}},
+    "drain": {
+        "client": {"on_failure": "re-route", "lost_reads": "below"},
+        "manager": {"acknowledge": "memory"},
+        "drain": {"bandwidth": "1 GB/s", "latency": "5 us"},
+        "layout": {"striped": {"stripe": "16 KiB"}},
+    },
+    "tiers": {
+        "client": {"on_failure": "re-route", "lost_reads": "below", "retries": 0},
+        "policy": {"write": "through", "read": "cache"},
+        "tiers": [{"name": "io", "nodes": {"list": [60, 61]}}],
+        "file_system": {"object_servers": 3, "bandwidth": "1 GB/s"},
+    },
+}
+
+
+def _failures() -> Iterator[Case]:
+    client = {"timeout": "900 us", "retries": 2, "backoff": "20 us"}
+    faults = [
+        {"server": 0, "at": "40 us", "duration": "30 us", "kind": "fail"},
+        {"server": 2, "at": "70 us", "kind": "fail"},
+    ]
+    base = merged(BASE, {"client": client, "faults": faults})
+    for name, keys in FAILURES.items():
+        yield Case(f"storage/failure-{name}", on_dragonfly(JOBS, storage=merged(base, keys)))
+
+
 def _sync() -> Iterator[Case]:
     checkpoint = {**JOBS[0]["workload"]["checkpoint"], "fsync": True}
     jobs = [
@@ -216,6 +246,7 @@ def cases() -> Iterator[Case]:
         yield Case(f"storage/{name}", on_dragonfly(JOBS, storage=merged(BASE, keys)))
     yield from _files()
     yield from _metadata()
+    yield from _failures()
     yield from _sync()
     yield from _stages()
     routers = merged(BASE, {})

@@ -61,6 +61,16 @@ pub enum HostEvent {
         /// Slot of the part that they belong to.
         operation: u32,
     },
+    /// The time for the answer to a try of a client is over.
+    IoTimeout {
+        /// Slot of the try.
+        operation: u32,
+    },
+    /// A client tries again.
+    IoRetry {
+        /// Slot of what it watches.
+        part: u32,
+    },
     /// A thread of `server` has done a call.
     MetadataDone {
         /// Metadata server.

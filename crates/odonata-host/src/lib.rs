@@ -72,6 +72,7 @@ pub use diagnosis::run_state::RunState;
 pub use event::HostEvent;
 pub use interrupt::Interrupt;
 pub use io::below::{Outside, StorageTier};
+pub use io::retry::RetryCounts;
 pub use io::stage::{StageFile, StageMeasured, StageTimes};
 pub use job::control::{CONTROL_BYTES, WaitingJob};
 pub use job::status::JobStatuses;
@@ -79,7 +80,7 @@ pub use measured::HostMeasured;
 pub use metrics::{IoOperation, IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
 pub use mpi::match_log::MatchRecord;
 pub use params::{BookParams, FileAccess, HostParams, Job, JobProgram, RecordParams};
-pub use payload::{ClientId, JobSignal, Payload, Requester, SplitU64};
+pub use payload::{ClientId, IoAccess, JobSignal, Payload, Requester, SplitU64};
 pub use plan::HostPlan;
 pub use timeline::{
     AccessRecord, CALLS, CallKind, CallRecord, Charge, Flow, RequestSpan, Step, StepRecord, TimelineMeasured,
@@ -176,6 +177,14 @@ impl Hosts {
             HostEvent::DrainDone { server } => self.drain_done(run, server),
             HostEvent::CachesWritten { sync, .. } => self.caches_written(run, sync),
             HostEvent::FromFileSystem { operation, .. } => self.file_system_data_arrived(run, operation),
+            HostEvent::IoTimeout { operation } => {
+                let late = self.is_without_effect(&event);
+                self.io_timeout(run, operation);
+                if late {
+                    return;
+                }
+            }
+            HostEvent::IoRetry { part } => self.try_part(run, part),
             HostEvent::MetadataDone { call, .. } => self.metadata_done(run, call),
         }
         self.note_effect::<C>(lp, ctx.now());

@@ -2,13 +2,14 @@
 //! their parts.
 
 use crate::Hosts;
+use crate::RetryCounts;
 use crate::StageMeasured;
 use crate::TimelineMeasured;
 use crate::metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
 use odonata_engine::{Digest, Time};
 use odonata_network::Histogram;
 use odonata_storage::{
-    DeviceMetrics, FaultMetrics, LockMetrics, MetadataMetrics, Metrics, Occupancy, RESOURCES, ServerCharge,
+    DeviceMetrics, FaultMetrics, LockMetrics, Losses, MetadataMetrics, Metrics, Occupancy, RESOURCES, ServerCharge,
     ServerWaitSeries, TierContents, TierMetrics,
 };
 use std::collections::BTreeMap;
@@ -40,6 +41,10 @@ pub struct HostMeasured {
     pub devices: Vec<(u32, u32, DeviceMetrics)>,
     /// What faults have cost: server, number of the device there; those alone that have had some.
     pub faults: Vec<(u32, u32, FaultMetrics)>,
+    /// What failures of storage servers have cost: server, job; of those alone that have cost something.
+    pub losses: Vec<(u32, u16, Losses)>,
+    /// What clients had to do over again, by job and by storage server; empty where they wait for ever.
+    pub retries: (Vec<RetryCounts>, Vec<RetryCounts>),
     /// What of them was in use: interval (counted from 0), server, sums over time; in order.
     pub occupancy: Vec<(u64, u32, Occupancy)>,
     /// What each tier of servers did for each job, and where its bytes are, by tier and job; empty where there is one tier.
@@ -85,6 +90,8 @@ impl Hosts {
             metadata: metadata.metrics().collect(),
             devices: servers.devices().collect(),
             faults: servers.faults().collect(),
+            losses: servers.losses().collect(),
+            retries: self.io.clients.retries.counts(),
             occupancy: servers.occupancy(now).collect(),
             tiers: servers.tiers(),
             stages: self.stages(),
@@ -129,6 +136,7 @@ impl HostMeasured {
         all.devices
             .sort_unstable_by_key(|&(server, device, _)| (server, device));
         all.faults.sort_unstable_by_key(|&(server, device, _)| (server, device));
+        all.losses.sort_unstable_by_key(|&(server, job, _)| (server, job));
         all.occupancy.sort_unstable_by_key(|&(bin, server, _)| (bin, server));
         all.blame
             .sort_unstable_by_key(|charge| (charge.server, charge.resource, charge.victim, charge.culprit));
@@ -155,6 +163,11 @@ impl HostMeasured {
         self.metadata.extend(next.metadata);
         self.devices.extend(next.devices);
         self.faults.extend(next.faults);
+        self.losses.extend(next.losses);
+        let sums = self.retries.0.iter_mut().chain(&mut self.retries.1);
+        for (sum, counts) in sums.zip(next.retries.0.iter().chain(&next.retries.1)) {
+            sum.absorb(counts);
+        }
         self.occupancy.extend(next.occupancy);
         for (name, (metrics, contents)) in next.tiers {
             let sum = self.tiers.entry(name).or_default();
@@ -290,6 +303,9 @@ impl HostMeasured {
                 digest.word(r.servers.into());
                 digest.word(r.first_byte.0);
             }
+            if r.timeouts > 0 {
+                digest.word(r.timeouts.into());
+            }
         }
         for m in &self.messages {
             let head = [
@@ -318,6 +334,12 @@ impl HostMeasured {
         }
         for fault in &self.faults {
             digest.text(&format!("{fault:?}"));
+        }
+        for loss in &self.losses {
+            digest.text(&format!("{loss:?}"));
+        }
+        for counts in self.retries.0.iter().chain(&self.retries.1) {
+            digest.text(&format!("{counts:?}"));
         }
         // All that matters of a server's only device is said above.
         for (_, _, metrics) in self.devices.iter().filter(|&&(_, device, _)| device > 0) {

@@ -160,6 +160,8 @@ pub struct IoRecord {
     pub first_byte: Time,
     /// Servers that took part.
     pub servers: u32,
+    /// Tries of its requests that were not answered in time.
+    pub timeouts: u32,
 }
 
 /// A message that has arrived.

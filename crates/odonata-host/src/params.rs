@@ -4,6 +4,7 @@ use crate::settings::Mpi;
 use crate::{StageFile, StorageTier, TimelineParams};
 use odonata_engine::Time;
 use odonata_network::settings::Nic;
+use odonata_storage::settings::Client;
 use odonata_storage::{FaultPeriod, FileLayout, FileName, Locks, MetadataParams, SyncDepth};
 use odonata_units::Bytes;
 use odonata_workload::collective::Rules;
@@ -23,6 +24,8 @@ pub struct HostParams {
     pub io_control_message: Bytes,
     /// Locks on ranges of files, if there are any.
     pub locks: Option<Locks>,
+    /// What clients do where a storage server does not answer in time; `None`: they wait.
+    pub client: Option<Client>,
     /// What the synchronisation of a file waits for.
     pub sync: SyncDepth,
     /// The tiers of storage servers, the first one that ranks use among them; empty where there is no other.

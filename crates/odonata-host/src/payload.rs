@@ -107,8 +107,8 @@ pub enum Payload {
         client: ClientId,
         /// Storage server.
         server: u32,
-        /// Whether it is a write.
-        write: bool,
+        /// What for.
+        access: IoAccess,
         /// The job that it is for.
         owner: u16,
         /// The client's name for the operation.
@@ -271,6 +271,21 @@ pub enum Payload {
 }
 
 const _: () = assert!(size_of::<Payload>() == 40 && align_of::<Payload>() == 4);
+
+/// What a client asks a server to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IoAccess {
+    /// To read.
+    Read,
+    /// To write.
+    Write,
+    /// To read what another server should have, which the client takes for failed.
+    ReadElsewhere,
+}
+
+impl IoAccess {
+    const ALL: [IoAccess; 3] = [IoAccess::Read, IoAccess::Write, IoAccess::ReadElsewhere];
+}
 
 /// What a control message between the ranks of jobs says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

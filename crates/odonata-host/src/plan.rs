@@ -4,6 +4,7 @@ use crate::io::Io;
 use crate::io::below::Errands;
 use crate::io::client::Clients;
 use crate::io::metadata::MetadataNodes;
+use crate::io::retry::Retries;
 use crate::io::server::StorageServers;
 use crate::io::stage::{RankStage, Stages};
 use crate::io::write_behind::WritesBehind;
@@ -27,6 +28,7 @@ use odonata_engine::partitioned::local_indices;
 use odonata_engine::random::Purpose;
 use odonata_engine::{List, Lp, NIL, RangeStore, Rows, SparseStore, Stream, Time};
 use odonata_storage::Servers;
+use odonata_storage::settings::OnFailure;
 use odonata_topology::Topology;
 use odonata_units::Bytes;
 use std::ops::Range;
@@ -211,7 +213,9 @@ impl HostPlan {
             .collect();
         let unreported = self.unreported(|job| job.tells_servers || !job.watchers.is_empty());
         let unstaged = self.unreported(|job| !job.stage_in.is_empty());
-        let some_have_no_effect = self.params.idle_wake_ups || self.jobs.iter().any(|job| !job.until.is_empty());
+        let some_have_no_effect = self.params.idle_wake_ups
+            || self.params.client.is_some()
+            || self.jobs.iter().any(|job| !job.until.is_empty());
         let program_words = |rank: u32| words(self.job_of(rank).program.memory());
         let remembers = (0..ranks).any(|rank| program_words(rank) > 0);
         let part = |part: usize| {
@@ -260,10 +264,22 @@ impl HostPlan {
                     log: MatchLog::new(self.params.records.matches, self.params.timeline.as_ref()),
                 },
                 io: Io {
-                    clients: Clients::new(match self.jobs.iter().any(|job| job.files.write_behind > Bytes::ZERO) {
-                        true => cells(&local, |_| WritesBehind::default()),
-                        false => SparseStore::default(),
-                    }),
+                    clients: Clients::new(
+                        match self.jobs.iter().any(|job| job.files.write_behind > Bytes::ZERO) {
+                            true => cells(&local, |_| WritesBehind::default()),
+                            false => SparseStore::default(),
+                        },
+                        Retries::new(
+                            match self.params.client {
+                                Some(client) if client.on_failure == OnFailure::ReRoute => {
+                                    cells(&local, |_| List::EMPTY)
+                                }
+                                _ => SparseStore::default(),
+                            },
+                            self.jobs.len(),
+                            self.params.client.map_or(0, |_| self.first_metadata),
+                        ),
+                    ),
                     servers: StorageServers::new(
                         servers(&server_lists[part][..storage_of(part)]),
                         server_lists[part][..storage_of(part)].into(),

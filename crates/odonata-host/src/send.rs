@@ -12,7 +12,7 @@ use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
 use crate::metrics::MessageRecord;
-use crate::payload::{ClientId, Payload, Requester};
+use crate::payload::{ClientId, IoAccess, Payload, Requester};
 use odonata_engine::{Lp, Mode, NIL, Pool, SparseStore, Stream, Time};
 use odonata_network::settings::Jitter;
 use odonata_network::{Message, Traffic};
@@ -221,7 +221,7 @@ impl Hosts {
             Payload::IoRequest {
                 client,
                 server,
-                write,
+                access,
                 owner,
                 operation,
                 object,
@@ -229,7 +229,8 @@ impl Hosts {
                 bytes,
             } => {
                 let what = NewRequest {
-                    write,
+                    write: access == IoAccess::Write,
+                    elsewhere: access == IoAccess::ReadElsewhere,
                     client: client.0,
                     token: u64::from(operation),
                     file: object.get(),
@@ -250,6 +251,7 @@ impl Hosts {
             } => {
                 let what = NewRequest {
                     write: false,
+                    elsewhere: false,
                     client: client.0,
                     token: u64::from(operation),
                     file: object.get(),
@@ -284,7 +286,7 @@ impl Hosts {
                 piece,
                 bytes,
             } => match client.requester() {
-                Requester::Rank(_) => self.pull_arrived(ctx, (server, operation), piece, bytes.get()),
+                Requester::Rank(rank) => self.pull_arrived(ctx, (server, rank), (operation, piece), bytes.get()),
                 Requester::Server(above) => self.pull_from_above(ctx, (above, server), owner, (piece, bytes.get())),
             },
             Payload::WriteData { piece, .. } => self.write_data_arrived(ctx, piece),

@@ -18,6 +18,7 @@ mod reference;
 mod rehearsal;
 mod rendezvous;
 mod requests;
+mod retries;
 mod sources;
 mod storage;
 mod streams;
@@ -148,6 +149,10 @@ struct Setup {
     servers: Vec<ServerParams>,
     server_nodes: Vec<u32>,
     metadata_nodes: Vec<u32>,
+    /// When servers are away.
+    outages: Vec<(u32, odonata_storage::Outage)>,
+    /// When all devices are slow.
+    slow: Vec<odonata_storage::FaultPeriod>,
     jobs: Vec<Job>,
 }
 
@@ -179,6 +184,7 @@ impl Setup {
             },
             io_control_message: Bytes(128),
             locks: None,
+            client: None,
             sync: Default::default(),
             tiers: [].into(),
             metadata: None,
@@ -207,6 +213,8 @@ impl Setup {
             servers: Vec::new(),
             server_nodes: Vec::new(),
             metadata_nodes: Vec::new(),
+            outages: Vec::new(),
+            slow: Vec::new(),
             jobs: Vec::new(),
         }
     }
@@ -316,8 +324,19 @@ impl Setup {
         let tiers = self.params.tiers.len().max(1);
         let servers = Servers::new(self.servers.clone())
             .unwrap()
+            .with_faults(|_, _| self.slow.clone())
             .shared_by(&vec![1.0; self.jobs.len()])
             .in_tiers(tiers, self.jobs.len());
+        let servers = match self.params.client {
+            Some(client) => {
+                let of = |server: u32| {
+                    let own = self.outages.iter().filter(|(failed, _)| *failed == server);
+                    own.map(|&(_, outage)| outage).collect()
+                };
+                servers.with_failures(of, self.jobs.len(), client.lost_reads)
+            }
+            None => servers,
+        };
         let topology = blueprint.routing().topology();
         let plan = HostPlan::new(self.params.clone(), self.jobs.clone(), &self.server_nodes, topology)
             .with_metadata_servers(&self.metadata_nodes, topology);

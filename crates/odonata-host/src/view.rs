@@ -93,6 +93,11 @@ impl Hosts {
         self.io.clients.live().into()
     }
 
+    /// Lets the storage servers fail that have by `now`, when the run ends.
+    pub fn fail_servers(&mut self, now: Time) {
+        self.io.servers.fail_until(now);
+    }
+
     /// Ends the servers' books at `now`, when a run ends in the middle of requests.
     pub fn close_books(&mut self, now: Time) {
         self.io.servers.close_books(now);

@@ -20,6 +20,8 @@ pub struct NewRequest {
     pub bytes: u64,
     /// The job that asks.
     pub owner: u16,
+    /// Whether another server should have it, which the client takes for failed.
+    pub elsewhere: bool,
 }
 
 impl NewRequest {
@@ -165,6 +167,18 @@ pub enum Action {
         bytes: u64,
         /// Space on the device in bytes.
         capacity: u64,
+    },
+    /// A read of bytes that a server has lost that has failed, which is an error here; the server has forgotten it. End the run in a
+    /// named failure.
+    Lost {
+        /// The server that refuses.
+        server: u32,
+        /// Who asked.
+        client: u32,
+        /// First byte of the request within the file.
+        offset: u64,
+        /// Length of the request in bytes.
+        bytes: u64,
     },
     /// A read of bytes that nobody has written, which is an error here; the server has forgotten it. End the run in a named
     /// failure.

@@ -236,6 +236,7 @@ impl Servers {
                     Place::Leaving(_) => &mut of.leaving,
                     Place::Clean(_) | Place::Used(_) | Place::Filling(_) => &mut of.clean,
                     Place::Below => &mut of.below,
+                    Place::Lost => continue,
                 };
                 *sum += extent.bytes();
             }
@@ -268,8 +269,11 @@ impl Servers {
             ..
         } = *self.pieces.get(slot);
         let tier = self.params[server as usize].tier;
-        if write && let Some(metrics) = self.ways.edit::<M>(tier, owner) {
-            metrics.first_left.get_or_insert(now);
+        if write {
+            self.pieces.edit::<M>(slot).down = true;
+            if let Some(metrics) = self.ways.edit::<M>(tier, owner) {
+                metrics.first_left.get_or_insert(now);
+            }
         }
         actions.push(Action::Below {
             server,
@@ -298,6 +302,8 @@ impl Servers {
 
     /// The piece in `slot`, given out with [`Action::Below`], is safe below, or has come from there.
     pub fn below_done<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        let dead = self.is_dead::<M>(now, slot);
+        self.pieces.edit::<M>(slot).down = false;
         let piece = *self.pieces.get(slot);
         let Piece {
             server, owner, bytes, ..
@@ -325,6 +331,13 @@ impl Servers {
         }
         match (piece.request, write) {
             (NIL, _) => self.drained_below::<M>(now, slot, actions),
+            (_, write) if dead => {
+                if write {
+                    self.metrics.edit::<M>(server).bytes_drained += bytes;
+                    self.store_around::<M>(&piece);
+                }
+                self.bury::<M>(slot);
+            }
             (_, true) => {
                 self.metrics.edit::<M>(server).bytes_drained += bytes;
                 match piece.missing {
@@ -391,7 +404,7 @@ impl Servers {
     }
 
     /// A piece that has passed the devices by is safe below.
-    fn store_around<M: Mode>(&mut self, piece: &Piece) {
+    pub(crate) fn store_around<M: Mode>(&mut self, piece: &Piece) {
         if self.is_indexed(piece.server) {
             let what = (piece.range(), piece.owner, Place::Below);
             self.put::<M>(piece.server, piece.object, what);
@@ -410,6 +423,8 @@ impl Servers {
     pub fn job_ended<M: Mode>(&mut self, now: Time, server: u32, job: u16, actions: &mut Actions) {
         let cell = server as usize * self.ways.jobs + usize::from(job);
         if cell < self.ways.ended.len() {
+            // Kept for one that is away: what comes of the job when it is back shall go down, too.
+            self.is_up::<M>(now, server);
             *self.ways.ended.edit::<M>(cell as u32) = true;
             self.ways.reserves.edit::<M>(server).ended = true;
             self.feed_below::<M>(now, server, actions);

@@ -255,6 +255,16 @@ impl Servers {
         self.settle::<M>(now, line(first, MEMORY), MEMORY, owner);
     }
 
+    /// `server` fails: what has been waited for there is charged to the job whose access was the last at its device.
+    pub(crate) fn settle_failure<M: Mode>(&mut self, now: Time, server: u32) {
+        for device in self.devices.of(server) {
+            let last = self.queues.get(device).last;
+            for cause in [SPACE, MEMORY, DEVICE] {
+                self.settle::<M>(now, line(device, cause), cause, last);
+            }
+        }
+    }
+
     /// `request` waits for `wait` from now on.
     pub(crate) fn set_wait<M: Mode>(&mut self, now: Time, request: u32, wait: Wait) {
         let cell = *self.requests.get(request);

@@ -9,13 +9,14 @@
 //! | clean | it is below as well, and its copy stays (`below.rs`) | taken until somebody needs it |
 //! | filling | it was read from below, and its copy comes | taken |
 //! | below | the drain is done with it | free |
+//! | lost | its server has failed (`failure.rs`) | free |
 //!
 //! A write to a range that has space on the same device takes no new space; on another device, it frees the old one. Of two
 //! writes to one range at once, the one that has reserved last decides on which device it is, and the one that commits last
 //! whose it is.
 //!
-//! **Conservation.** What a job has committed is in its extents, or was overwritten: [`Servers::audit`] compares the three to
-//! the byte, and the space in use with the extents that take it.
+//! **Conservation.** What a job has committed is in its extents, or was overwritten, or went with a server that has failed:
+//! [`Servers::audit`] compares them to the byte, and the space in use with the extents that take it.
 
 use std::ops::Range;
 
@@ -66,7 +67,7 @@ fn take<M: Mode>(spaces: &mut Store<Space>, first: u32, place: Place, bytes: u64
         Place::Device(_) => space.dirty += bytes,
         Place::Leaving(_) => space.leaving += bytes,
         Place::Clean(_) | Place::Used(_) => space.clean += bytes,
-        Place::Reserved(_) | Place::Memory(_) | Place::Filling(_) | Place::Below => {}
+        Place::Reserved(_) | Place::Memory(_) | Place::Filling(_) | Place::Below | Place::Lost => {}
     }
 }
 
@@ -79,7 +80,7 @@ fn release<M: Mode>(spaces: &mut Store<Space>, first: u32, old: Extent) {
         Place::Device(_) => space.dirty -= bytes,
         Place::Leaving(_) => space.leaving -= bytes,
         Place::Clean(_) | Place::Used(_) => space.clean -= bytes,
-        Place::Reserved(_) | Place::Memory(_) | Place::Filling(_) | Place::Below => {}
+        Place::Reserved(_) | Place::Memory(_) | Place::Filling(_) | Place::Below | Place::Lost => {}
     }
 }
 
@@ -131,6 +132,14 @@ impl Servers {
                 count::<M>(overwritten, old.owner, old.bytes());
             }
         });
+    }
+
+    /// Forgets what is known of a range.
+    pub(crate) fn forget<M: Mode>(&mut self, server: u32, object: u64, range: Range<u64>) {
+        let first = self.devices.of(server).start;
+        let spaces = &mut self.spaces;
+        let extents = &mut self.contents.extents;
+        extents.remove::<M>(server, object, range, |old| release::<M>(spaces, first, old));
     }
 
     /// Brings those parts of a range further that `which` has; how many bytes they have.
@@ -244,7 +253,7 @@ impl Servers {
         let keep = self.params[piece.server as usize]
             .next
             .is_some_and(|policy| policy.keep);
-        self.left::<M>(&piece, keep);
+        self.left::<M>(&piece, keep && !piece.dead);
     }
 
     /// The device that a read goes to: that which has most of the range, or else the one that the rules name. `None`: somebody
@@ -267,7 +276,8 @@ impl Servers {
             }
         }
         let unwritten = self.params[server as usize].manager.unwritten;
-        (unwritten == Unwritten::ExistsBelow || known == what.bytes).then_some(most.1)
+        // What is lost, or was elsewhere, may be read: `asks_for_lost` has been asked.
+        (unwritten == Unwritten::ExistsBelow || known == what.bytes || what.elsewhere).then_some(most.1)
     }
 
     /// Whether all of a read piece is in the memory of its server.
@@ -296,7 +306,7 @@ impl Servers {
         for server in (0..self.len()).filter(|&server| self.is_indexed(server)) {
             let devices = self.devices.of(server);
             let mut used = vec![0; devices.len()];
-            for (object, extent) in self.contents(server) {
+            for (object, extent) in self.contents(server).filter(|(_, extent)| extent.place != Place::Lost) {
                 if !extent.place.is_committed() {
                     return Err(format!(
                         "storage server {server}: bytes {} to {} of object {object} were never written to a device",
@@ -326,12 +336,19 @@ impl Servers {
                 }
             }
         }
-        for (job, stored) in stored.into_iter().enumerate() {
+        let mut gone = vec![0_u64; jobs];
+        for (_, job, losses) in self.losses() {
+            if let Some(sum) = gone.get_mut(usize::from(job)) {
+                *sum += losses.lost() + losses.dropped;
+            }
+        }
+        for (job, (stored, gone)) in stored.into_iter().zip(gone).enumerate() {
             let committed = *self.contents.committed.get(job as u32);
             let overwritten = *self.contents.overwritten.get(job as u32);
-            if committed != stored + overwritten {
+            if committed != stored + overwritten + gone {
                 return Err(format!(
-                    "storage: job {job} has committed {committed} B, of which {stored} B are stored and {overwritten} B overwritten"
+                    "storage: job {job} has committed {committed} B, of which {stored} B are stored, {overwritten} B overwritten \
+                     and {gone} B gone with servers that failed"
                 ));
             }
         }

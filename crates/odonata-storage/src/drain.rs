@@ -22,6 +22,7 @@ impl Servers {
     /// The block in transfer from `server` is safe, as announced by [`Action::DrainUntil`]: its space is
     /// free again.
     pub fn drain_done<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
+        self.is_up::<M>(now, server);
         let drain = self.drains.edit::<M>(server);
         let slot = drain.sending;
         debug_assert_ne!(slot, NIL, "server {server} is draining");
@@ -113,6 +114,7 @@ impl Servers {
         drain.fetching = NIL;
         drain.fetched = false;
         let sending = drain.sending;
+        self.pieces.edit::<M>(sending).down = true;
         let time = self.transfer_time(server, self.pieces.get(sending).bytes);
         actions.push(Action::DrainUntil { server, at: now + time });
     }

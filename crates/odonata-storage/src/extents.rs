@@ -32,6 +32,8 @@ pub enum Place {
     Filling(u8),
     /// Below alone.
     Below,
+    /// Nowhere any more: their server has failed.
+    Lost,
 }
 
 impl Place {
@@ -45,7 +47,7 @@ impl Place {
             | Place::Clean(device)
             | Place::Used(device)
             | Place::Filling(device) => Some(device),
-            Place::Below => None,
+            Place::Below | Place::Lost => None,
         }
     }
 
@@ -54,9 +56,9 @@ impl Place {
         matches!(self, Place::Clean(_) | Place::Used(_))
     }
 
-    /// Whether they have come to a device.
+    /// Whether they have come to a device, and are not lost.
     pub fn is_committed(self) -> bool {
-        !matches!(self, Place::Reserved(_) | Place::Memory(_))
+        !matches!(self, Place::Reserved(_) | Place::Memory(_) | Place::Lost)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Faults of devices and metadata servers that pass: a while in which they are slower, or stand still.
+//! Faults: a while in which devices and metadata servers are slower, or stand still, and storage servers that fail (`failure`).
 //!
 //! A device has a clock of its own, which runs at the rate of time, `1 / factor` as fast while it is slow, and not at all while
 //! it stands still:
@@ -12,13 +12,13 @@
 //! ```
 //!
 //! Accesses are served by that clock: one that takes `c` once its turn has come ends when the clock has gone on by `c`, whatever
-//! part of it had been done when the fault began. The models of devices know nothing of it. Nothing is lost.
+//! part of it had been done when the fault began. The models of devices know nothing of it. Nothing is lost where nothing fails.
 
 use odonata_units::{Problem, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A fault that passes: of all devices of a storage server or of one of them, or of a metadata server.
+/// A fault: of all devices of a storage server or of one of them, or of a metadata server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
@@ -28,7 +28,7 @@ pub struct Fault {
     pub device: Option<String>,
     /// When it begins, simulated time.
     pub at: Time,
-    /// How long. Default: to the end of the run, for what is slow.
+    /// How long. Default: to the end of the run, for what is slow or fails.
     pub duration: Option<Time>,
     /// What happens.
     pub kind: FaultKind,
@@ -42,6 +42,19 @@ pub enum FaultKind {
     Stall,
     /// Everything takes so many times as long, 1 to 1,000,000; to three decimals.
     Slow(f64),
+    /// A storage server of the first tier fails with all that it has: from then on it answers nothing, and what is in its memory
+    /// and on its devices is lost, except what is on its way down. After the fault it is there again, empty. Needs
+    /// `storage.client`, and makes servers know what they have (`storage.manager.extents`).
+    Fail,
+}
+
+/// A while in which a server is away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// When it fails.
+    pub from: Time,
+    /// When it is back, empty.
+    pub until: Time,
 }
 
 /// A while in which a clock goes slower.
@@ -86,10 +99,16 @@ impl Fault {
             from: self.at,
             until: until.min(Time::BEYOND),
             thousandths: match self.kind {
-                FaultKind::Stall => 0,
+                FaultKind::Stall | FaultKind::Fail => 0,
                 FaultKind::Slow(factor) => (factor * 1_000.0).round() as u64,
             },
         }
+    }
+
+    /// When its server is away, if it fails.
+    pub fn outage(&self) -> Option<Outage> {
+        let FaultPeriod { from, until, .. } = self.period();
+        (self.kind == FaultKind::Fail).then_some(Outage { from, until })
     }
 
     /// Whether both are of one device at the same time.

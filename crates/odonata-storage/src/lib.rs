@@ -62,7 +62,7 @@
 //!
 //! let mut now = Time::ZERO;
 //! let (mut todo, mut actions) = (Vec::new(), Actions::new());
-//! let write = NewRequest { write: true, client: 0, token: 7, file: 1, offset: 0, bytes: 2_500, owner: 0 };
+//! let write = NewRequest { write: true, client: 0, token: 7, file: 1, offset: 0, bytes: 2_500, owner: 0, elsewhere: false };
 //! servers.request::<Plain>(now, 0, write, &mut todo);
 //! let mut answered = None;
 //! while let Some(action) = todo.pop() {
@@ -88,7 +88,8 @@
 //!
 //! Devices are those of `odonata-device`. Read `params` for what can be set, `manager` for the life of a request, then
 //! `service` (the devices' queues), `sharing` (whose turn it is), `contents` and `extents` (what is where), `drain`, `below` (the
-//! tier below), `sync`, `blame` and `audit`; `faults` for what makes devices and metadata servers slow for a while.
+//! tier below), `sync`, `blame` and `audit`; `faults` for what makes devices and metadata servers slow for a while,
+//! and `failure` for servers that fail.
 
 mod action;
 mod audit;
@@ -98,6 +99,7 @@ mod contents;
 mod devices;
 mod drain;
 mod extents;
+mod failure;
 mod faults;
 mod layout;
 mod lock;
@@ -119,7 +121,8 @@ pub use audit::BlockedWrite;
 pub use below::{TierContents, TierMetrics};
 pub use blame::{DIRECTORY, LOCK, RESOURCES, SERVER_RESOURCES, ServerCharge, ServerWaitSeries, THREAD};
 pub use extents::{Extent, Extents, Place};
-pub use faults::{Fault, FaultKind, FaultMetrics, FaultPeriod};
+pub use failure::Losses;
+pub use faults::{Fault, FaultKind, FaultMetrics, FaultPeriod, Outage};
 pub use layout::{FileLayout, FileName, Layout, Part, Parts, Start, StripeCount, Striped, Striping};
 pub use lock::{ExtentLocks, LockCharge, LockMetrics, Locks};
 pub use manager::Servers;

@@ -5,6 +5,7 @@ use crate::below::Ways;
 use crate::blame::{Books, MEMORY, SPACE, line};
 use crate::contents::Contents;
 use crate::devices::Devices;
+use crate::failure::Failures;
 use crate::occupancy::OccupancySeries;
 use crate::request::{Piece, Request, Wait};
 use crate::server::{DeviceQueue, DrainStage, Memory, Space};
@@ -44,6 +45,7 @@ pub struct Servers {
     pub(crate) stages: Stages,
     pub(crate) occupancy: OccupancySeries,
     pub(crate) books: Books,
+    pub(crate) failures: Failures,
 }
 journalled!(Servers {
     requests,
@@ -62,7 +64,8 @@ journalled!(Servers {
     syncs,
     stages,
     occupancy,
-    books
+    books,
+    failures
 });
 
 impl Servers {
@@ -97,6 +100,7 @@ impl Servers {
             stages: Stages::off(),
             occupancy: OccupancySeries::off(),
             books: Books::off(),
+            failures: Failures::none(),
         })
     }
 
@@ -123,6 +127,9 @@ impl Servers {
     /// A write first reserves all its space, and waits for it behind every earlier write to the same
     /// device, whatever its size; a read starts at once. An empty request is answered at once.
     pub fn request<M: Mode>(&mut self, now: Time, server: u32, what: NewRequest, actions: &mut Actions) {
+        if !self.hears::<M>(now, server, what.owner) {
+            return;
+        }
         let NewRequest {
             write,
             client,
@@ -147,6 +154,15 @@ impl Servers {
                 owner: what.owner,
                 bytes,
                 capacity,
+            });
+            return;
+        }
+        if !write && self.asks_for_lost::<M>(server, &what) {
+            actions.push(Action::Lost {
+                server,
+                client,
+                offset: what.offset,
+                bytes,
             });
             return;
         }
@@ -188,6 +204,10 @@ impl Servers {
     /// The piece in `slot`, asked for with [`Action::Pull`], has arrived from its client with `bytes`
     /// bytes, which must be as many as were asked for.
     pub fn piece_arrived<M: Mode>(&mut self, now: Time, slot: u32, bytes: u64, actions: &mut Actions) {
+        if self.is_dead::<M>(now, slot) {
+            self.bury::<M>(slot);
+            return;
+        }
         let request = self.pieces.get(slot).request;
         debug_assert_eq!(
             self.pieces.get(slot).bytes,
@@ -217,6 +237,10 @@ impl Servers {
 
     /// The piece in `slot`, handed out with [`Action::Push`], has been delivered to its client.
     pub fn piece_sent<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        if self.is_dead::<M>(now, slot) {
+            self.bury::<M>(slot);
+            return;
+        }
         let piece = *self.pieces.get(slot);
         debug_assert!(!self.requests.get(piece.request).what.write, "only reads push");
         self.metrics.edit::<M>(piece.server).bytes_read += piece.bytes;

@@ -25,6 +25,8 @@ pub(crate) struct Request {
     pub(crate) stages: bool,
     /// Whether it was answered: nobody waits for the rest.
     pub(crate) answered: bool,
+    /// Whether its server has failed since.
+    pub(crate) dead: bool,
     pub(crate) arrived: Time,
     /// Pieces that wait for memory, and for the device.
     pub(crate) at_memory: u32,
@@ -54,7 +56,7 @@ pub(crate) enum Wait {
 impl Request {
     /// What it waits for now that it has its space.
     pub(crate) fn waits_for(&self) -> Wait {
-        if self.answered || (self.in_service > 0 && !self.write_back) {
+        if self.answered || self.dead || (self.in_service > 0 && !self.write_back) {
             Wait::Nothing
         } else if self.at_device > 0 && !self.write_back {
             Wait::Device
@@ -77,6 +79,7 @@ impl Request {
             write_back: false,
             stages: false,
             answered: false,
+            dead: false,
             arrived: now,
             at_memory: 0,
             at_device: 0,
@@ -109,6 +112,10 @@ pub(crate) struct Piece {
     pub(crate) kind: PieceKind,
     /// Of a write-through: how many of device and tier below do not have it yet.
     pub(crate) missing: u8,
+    /// Whether it is on its way down.
+    pub(crate) down: bool,
+    /// Whether its server has failed since.
+    pub(crate) dead: bool,
     next: u32,
 }
 
@@ -155,6 +162,8 @@ impl Piece {
                 PieceKind::Request
             },
             missing: 0,
+            down: false,
+            dead: false,
             next: NIL,
         }
     }

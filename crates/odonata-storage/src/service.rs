@@ -13,6 +13,7 @@ use odonata_units::Time;
 impl Servers {
     /// The turn of the piece in `slot` has come at its device, as announced by [`Action::DeviceBegins`].
     pub fn device_begins<M: Mode>(&mut self, now: Time, slot: u32) {
+        self.is_dead::<M>(now, slot);
         let Piece {
             request,
             device,
@@ -39,6 +40,7 @@ impl Servers {
 
     /// The access of the piece in `slot` has ended, as announced by [`Action::DeviceDone`].
     pub fn device_done<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        let dead = self.is_dead::<M>(now, slot);
         let Piece {
             request,
             server,
@@ -61,6 +63,12 @@ impl Servers {
         }
         let service = now - since;
         metrics.service_ps += u128::from(service.0);
+        if dead {
+            self.bury::<M>(slot);
+            self.serve::<M>(now, device, actions);
+            self.note_occupancy::<M>(now, server);
+            return;
+        }
 
         let kind = self.pieces.get(slot).kind;
         if request == NIL {

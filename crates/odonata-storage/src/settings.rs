@@ -1,8 +1,10 @@
 //! The settings of storage servers: the keys of the table `storage`, as they are written and as they are resolved.
 
+mod client;
 mod device;
 mod tier;
 
+pub use client::{Client, LostReads, OnFailure};
 pub use device::{Device, MOST_DEVICES};
 pub use tier::{DrainPolicy, Eviction, FileSystem, MOST_TIERS, Policy, ReadPolicy, Tier, WritePolicy};
 
@@ -12,7 +14,7 @@ use schemars::JsonSchema;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{Fault, FaultPeriod, Layout, Locks, Metadata, ServerParams};
+use crate::{Fault, FaultKind, FaultPeriod, Layout, Locks, Metadata, Outage, ServerParams};
 
 /// Storage servers (burst buffers) on nodes of the machine. Their nodes are never given to jobs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -47,10 +49,14 @@ pub struct Storage {
     /// { device = "hdd" }]`. What is written by a request goes to one device.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
-    /// Faults that pass: devices and metadata servers that are slow or stand still for a while, e.g. `[{ server = 3, at =
-    /// "1 s", duration = "500 ms", kind = { slow = 4.0 } }]`. Those of one device do not overlap.
+    /// Faults: devices and metadata servers that are slow or stand still for a while, storage servers that fail, e.g. `[{ server =
+    /// 3, at = "1 s", duration = "500 ms", kind = { slow = 4.0 } }, { server = 5, at = "2 s", kind = "fail" }]`. Those of one
+    /// device do not overlap.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
+    /// What clients do where a server does not answer in time. Default: they wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<Client>,
     /// How a server empties itself into the file system behind. Default: what is written stays, and a full device
     /// makes writes wait.
     pub drain: Option<Drain>,
@@ -293,6 +299,8 @@ impl Storage {
         self.manager.check("storage.manager")?;
         self.locks.map_or(Ok(()), |locks| locks.check())?;
         self.metadata.as_ref().map_or(Ok(()), Metadata::check)?;
+        self.client.map_or(Ok(()), |client| client.check())?;
+        self.check_failures()?;
         device::resolve("storage", &mut self.device, &mut self.devices, &self.rules)?;
         let capacity = Bytes(self.all_devices().iter().map(|device| device.capacity.0).sum());
         let last = self.tiers.is_empty() && self.file_system.is_none();
@@ -403,6 +411,35 @@ impl Storage {
         }
     }
 
+    /// Whether a server fails.
+    pub fn has_failures(&self) -> bool {
+        self.faults.iter().any(|fault| fault.kind == FaultKind::Fail)
+    }
+
+    /// Checks what servers that fail ask of the others and of clients; they know what they have lost.
+    fn check_failures(&mut self) -> Result<(), Problem> {
+        let goes_elsewhere = self
+            .client
+            .is_some_and(|client| client.on_failure == OnFailure::ReRoute);
+        if !self.has_failures() && !goes_elsewhere {
+            return Ok(());
+        }
+        if self.client.is_none() {
+            let problem = "not given, where a server fails: its clients would wait for ever";
+            return Err(Problem::new("storage.client", problem, "e.g. { timeout = \"1 s\" }"));
+        }
+        if self.locks.is_some() {
+            let problem = "locks of servers that fail, or that clients leave for others";
+            return Err(Problem::new("storage.locks", problem, "no such table"));
+        }
+        if !self.manager.object_per_file {
+            let problem = "files that are one object, where servers fail: nobody knows which bytes of which are lost";
+            return Err(Problem::new("storage.manager.object_per_file", problem, "true"));
+        }
+        self.manager.extents = true;
+        Ok(())
+    }
+
     /// Checks the faults of a machine with so many storage servers, `first` of them in the first tier, and metadata servers.
     ///
     /// # Errors
@@ -427,6 +464,22 @@ impl Storage {
                     ),
                 };
                 return Err(Problem::new(key("server"), problem, expected));
+            }
+            if fault.kind == FaultKind::Fail && fault.server >= first {
+                let problem = format!("server {} is none of the first tier of storage servers", fault.server);
+                return Err(Problem::new(
+                    key("server"),
+                    problem,
+                    format!("0 to {} for what fails", first - 1),
+                ));
+            }
+            if fault.kind == FaultKind::Fail && fault.device.is_some() {
+                let problem = "a server fails with all of its devices";
+                return Err(Problem::new(
+                    key("device"),
+                    problem,
+                    "no such key beside kind = \"fail\"",
+                ));
             }
             if let Some(device) = &fault.device
                 && (fault.server >= first || !names.contains(&device.as_str()))
@@ -453,7 +506,16 @@ impl Storage {
             .get(device as usize)
             .and_then(|device| device.name.as_deref());
         let of = |fault: &&Fault| fault.server == server && fault.device.as_deref().is_none_or(|own| Some(own) == name);
-        self.faults.iter().filter(of).map(Fault::period).collect()
+        let passing = self.faults.iter().filter(|fault| fault.kind != FaultKind::Fail);
+        passing.filter(of).map(Fault::period).collect()
+    }
+
+    /// When storage server `server` is away, in order.
+    pub fn outages_of(&self, server: u32) -> Vec<Outage> {
+        let own = self.faults.iter().filter(|fault| fault.server == server);
+        let mut outages: Vec<Outage> = own.filter_map(Fault::outage).collect();
+        outages.sort_by_key(|outage| outage.from);
+        outages
     }
 
     /// The parameters of a server of tier `tier`, server `number` of the machine, in a run with `seed`; resolved.

@@ -141,6 +141,9 @@ impl Servers {
 
     /// Brings what `what` says, a read, from below to the devices of `server`, and answers when it is there.
     pub fn stage_in<M: Mode>(&mut self, now: Time, server: u32, what: NewRequest, actions: &mut Actions) {
+        if !self.hears::<M>(now, server, what.owner) {
+            return;
+        }
         if what.bytes == 0 || !self.caches(server) {
             if let Some(metrics) = self.stages.edit::<M>(what.owner) {
                 metrics.left += what.bytes;
@@ -224,6 +227,16 @@ impl Servers {
             }
             self.requests.free::<M>(request);
         }
+    }
+
+    /// Forgets what is on its way to `server`; the pieces that wait for it.
+    pub(crate) fn forget_coming<M: Mode>(&mut self, server: u32) -> Vec<u32> {
+        if self.stages.coming.is_empty() {
+            return Vec::new();
+        }
+        let readers = self.stages.coming.get(server).readers.iter(&self.pieces).collect();
+        *self.stages.coming.edit::<M>(server) = Coming::default();
+        readers
     }
 
     /// Asks the tier below for a piece of a stage.

@@ -52,6 +52,8 @@ struct Sync {
     /// Writes that were acknowledged before it, since the beginning.
     number: u64,
     phase: Phase,
+    /// Whether its server has failed since.
+    dead: bool,
     next: u32,
 }
 odonata_engine::slots!(Sync);
@@ -97,6 +99,9 @@ impl Syncs {
 impl Servers {
     /// A synchronisation arrives at `server`.
     pub fn sync<M: Mode>(&mut self, now: Time, server: u32, what: SyncRequest, actions: &mut Actions) {
+        if !self.hears::<M>(now, server, what.owner) {
+            return;
+        }
         let cell = *self.syncs.servers.get(server);
         let before = cell.uncommitted.iter(&self.requests);
         let writes = before
@@ -107,6 +112,7 @@ impl Servers {
             server,
             number: cell.writes,
             phase: Phase::Writes(writes as u32),
+            dead: false,
             next: NIL,
         });
         let mut open = cell.open;
@@ -119,12 +125,38 @@ impl Servers {
 
     /// The caches that synchronisation `slot` waits for are written out, as announced by [`Action::CachesWritten`].
     pub fn caches_written<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
-        self.drain_for_sync::<M>(now, slot, actions);
+        if !self.sync_died::<M>(now, slot) {
+            self.drain_for_sync::<M>(now, slot, actions);
+        }
     }
 
     /// The tier below has answered synchronisation `slot`, which was given out with [`Action::SyncBelow`].
-    pub fn synced_below<M: Mode>(&mut self, slot: u32, actions: &mut Actions) {
-        self.end_sync::<M>(slot, actions);
+    pub fn synced_below<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        if !self.sync_died::<M>(now, slot) {
+            self.end_sync::<M>(slot, actions);
+        }
+    }
+
+    /// Whether the server of synchronisation `slot` has failed meanwhile; forgets it then.
+    fn sync_died<M: Mode>(&mut self, now: Time, slot: u32) -> bool {
+        self.is_up::<M>(now, self.syncs.cells.get(slot).server);
+        let dead = self.syncs.cells.get(slot).dead;
+        if dead {
+            self.syncs.cells.free::<M>(slot);
+        }
+        dead
+    }
+
+    /// `server` has failed: nobody gets an answer.
+    pub(crate) fn end_syncs<M: Mode>(&mut self, server: u32) {
+        for slot in self.syncs.open(server) {
+            match self.syncs.cells.get(slot).phase {
+                Phase::Elsewhere => self.syncs.cells.edit::<M>(slot).dead = true,
+                Phase::Writes(_) | Phase::Drain { .. } => self.syncs.cells.free::<M>(slot),
+            }
+        }
+        let cell = self.syncs.servers.edit::<M>(server);
+        (cell.open, cell.uncommitted) = (List::EMPTY, List::EMPTY);
     }
 
     /// Write `request` is acknowledged, and not all of it is on a device.
@@ -273,6 +305,7 @@ impl Servers {
             offset: 0,
             bytes: 0,
             owner: what.owner,
+            elsewhere: false,
         };
         actions.push(request.response(server));
     }

@@ -150,7 +150,10 @@ impl Plan {
             hosts,
             servers,
             tiers: 1 + placement.tiers.len(),
-            storage: scenario.storage.clone().filter(|storage| !storage.faults.is_empty()),
+            storage: scenario
+                .storage
+                .clone()
+                .filter(|storage| !storage.faults.is_empty() || storage.client.is_some()),
             link_period,
         })
     }
@@ -195,6 +198,17 @@ impl Plan {
             let servers = (servers.with_faults(faults).shared_by(&self.weights))
                 .in_tiers(self.tiers, self.weights.len())
                 .staging_out(&self.stage_out);
+            let servers = match self
+                .storage
+                .as_ref()
+                .and_then(|storage| storage.client.map(|client| (storage, client)))
+            {
+                Some((storage, client)) => {
+                    let outages = |server: u32| storage.outages_of(numbers[server as usize]);
+                    servers.with_failures(outages, self.weights.len(), client.lost_reads)
+                }
+                None => servers,
+            };
             let servers = match self.series {
                 Some(interval) => servers.with_occupancy(interval, self.servers.len() as u32),
                 None => servers,
@@ -375,6 +389,7 @@ fn host_params(scenario: &Resolved, placement: &Placement) -> HostParams {
         nic: scenario.nic.clone(),
         io_control_message: storage.map_or(Bytes(0), |storage| storage.manager.control_message),
         locks: storage.and_then(|storage| storage.locks),
+        client: storage.and_then(|storage| storage.client),
         sync: storage.map_or(Default::default(), |storage| storage.sync),
         tiers: tiers(scenario, placement),
         metadata: storage
@@ -382,7 +397,8 @@ fn host_params(scenario: &Resolved, placement: &Placement) -> HostParams {
             .map(Metadata::params),
         metadata_faults: storage.map_or(Vec::new(), |storage| {
             let faults = storage.faults.iter();
-            faults.map(|fault| (fault.server, fault.period())).collect()
+            let passing = faults.filter(|fault| fault.outage().is_none());
+            passing.map(|fault| (fault.server, fault.period())).collect()
         }),
         books: (*scenario.run.blame).then_some(BookParams {
             jobs: scenario.jobs.len() as u16,

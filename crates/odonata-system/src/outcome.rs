@@ -30,6 +30,8 @@ pub enum Outcome {
     Stalled,
     /// A write waits for space that nothing will free.
     StorageFull,
+    /// A storage server has failed: it has not answered a client, or has lost what is read.
+    StorageFailed,
     /// Ranks of a job called different collectives, a message was longer than its receive, an operation asked for
     /// something that does not exist, or a program left receives, messages or requests behind at its end.
     ProgramError,
@@ -49,6 +51,7 @@ impl Outcome {
             Outcome::QueueOverflow => "queue-overflow",
             Outcome::Stalled => "stalled",
             Outcome::StorageFull => "storage-full",
+            Outcome::StorageFailed => "storage-failed",
             Outcome::ProgramError => "program-error",
             Outcome::ConservationViolated => "conservation-violated",
         }
@@ -77,6 +80,10 @@ pub(crate) fn explain_failure(parts: &[Machine]) -> (Outcome, Option<String>) {
             kind: FailureKind::WriteExceedsDevice,
             ..
         } => Outcome::StorageFull,
+        HostOutcome::Failed {
+            kind: FailureKind::ServerFailed,
+            ..
+        } => Outcome::StorageFailed,
         HostOutcome::Failed { .. } => Outcome::ProgramError,
     };
     (outcome, detail)

@@ -3,6 +3,7 @@
 //! A mistake is refused when the scenario is read; these are said, by `odonata check` and before a run, and nothing else
 //! happens.
 
+mod failures;
 mod ior;
 mod storage;
 
@@ -33,6 +34,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<Warning> {
     warnings.extend(ior::warnings(scenario));
     warnings.extend(absent_links(scenario));
     warnings.extend(storage::warnings(scenario));
+    warnings.extend(failures::warnings(scenario));
     let silent = resolved.network.router == RouterModel::Pipelined && resolved.jobs.len() > 1;
     if silent && !scenario.document.has("run.blame") {
         warnings.push(Warning {

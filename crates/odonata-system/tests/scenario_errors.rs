@@ -559,6 +559,71 @@ fn layouts_and_files_that_cannot_be_are_refused_at_their_keys() {
             "a server has one device",
         ),
         (
+            format!("{storage}faults = [{{ server = 0, at = \"1 s\", kind = \"fail\" }}]\n{JOB}"),
+            "storage.client",
+            "its clients would wait for ever",
+            "timeout",
+        ),
+        (
+            format!(
+                "{storage}client = {{ timeout = \"1 s\" }}\nlocks = {{}}\n\
+                 faults = [{{ server = 0, at = \"1 s\", kind = \"fail\" }}]\n{JOB}"
+            ),
+            "storage.locks",
+            "locks of servers that fail",
+            "no such table",
+        ),
+        (
+            format!(
+                "{storage}client = {{ timeout = \"1 s\", on_failure = \"re-route\" }}\nmanager = {{ object_per_file = false }}\n{JOB}"
+            ),
+            "storage.manager.object_per_file",
+            "nobody knows which bytes",
+            "true",
+        ),
+        (
+            format!(
+                "{storage}client = {{ timeout = \"1 s\" }}\n\
+                 faults = [{{ server = 0, device = \"x\", at = \"1 s\", kind = \"fail\" }}]\n{JOB}"
+            ),
+            "storage.faults.0.device",
+            "fails with all of its devices",
+            "no such key",
+        ),
+        (
+            format!(
+                "{storage}metadata = {{}}\nclient = {{ timeout = \"1 s\" }}\n\
+                 faults = [{{ server = 8, at = \"1 s\", kind = \"fail\" }}]\n{JOB}"
+            ),
+            "storage.faults.0.server",
+            "server 8 is none of the first tier",
+            "0 to 7",
+        ),
+        (
+            format!("{storage}client = {{ retries = 1 }}\n{JOB}"),
+            "storage.client",
+            "timeout",
+            "",
+        ),
+        (
+            format!("{storage}client = {{ timeout = \"0 s\" }}\n{JOB}"),
+            "storage.client.timeout",
+            "no time for an answer",
+            "more than 0 s",
+        ),
+        (
+            format!("{storage}client = {{ timeout = \"1 s\", retries = 31 }}\n{JOB}"),
+            "storage.client.retries",
+            "31 retries",
+            "at most 30",
+        ),
+        (
+            format!("{storage}client = {{ timeout = \"1 s\", on_failure = \"reroute\" }}\n{JOB}"),
+            "storage.client.on_failure",
+            "unknown name \"reroute\"",
+            "re-route",
+        ),
+        (
             format!("{storage}assignment = \"nearst\"\n{JOB}"),
             "storage.assignment",
             "unknown name \"nearst\"",

@@ -66,6 +66,7 @@ fn conserved(rows: &Rows) {
     for row in &rows.tiers {
         let places = [
             row.overwritten_bytes,
+            row.lost_bytes,
             row.alone_bytes,
             row.leaving_bytes,
             row.clean_bytes,

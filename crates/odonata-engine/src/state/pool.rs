@@ -122,8 +122,13 @@ impl<T: Slot> Pool<T> {
         self.free.get(0).live
     }
 
-    /// The slots in use, by number. Takes time and memory in proportion to all slots.
+    /// What is in the slots in use, by number. Takes time and memory in proportion to all slots.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.slots().into_iter().map(|slot| self.slots.get(slot))
+    }
+
+    /// The slots in use, by number. Takes time and memory in proportion to all slots.
+    pub fn slots(&self) -> Vec<u32> {
         let free = self.free.get(0);
         let mut taken = vec![true; free.untouched as usize];
         let mut at = free.head;
@@ -131,10 +136,10 @@ impl<T: Slot> Pool<T> {
             taken[at as usize] = false;
             at = self.slots.get(at).next();
         }
-        self.slots
-            .iter()
+        (0..)
             .zip(taken)
             .filter_map(|(slot, taken)| taken.then_some(slot))
+            .collect()
     }
 
     /// Bytes that are copied to a place of twice the size when the pool grows next, if that is after `soon` slots or fewer.

@@ -152,6 +152,33 @@ impl Hosts {
                 );
                 (FailureKind::UnwrittenRead, text)
             }
+            Failure::NoAnswer {
+                rank,
+                server,
+                call,
+                since,
+            } => {
+                let text = format!(
+                    "{}: storage server {server} has not answered any try of a {} called at {:.9} s (storage.client)",
+                    self.layout.name(rank),
+                    call.name(),
+                    since.seconds()
+                );
+                (FailureKind::ServerFailed, text)
+            }
+            Failure::Lost {
+                rank,
+                server,
+                offset,
+                bytes,
+            } => {
+                let text = format!(
+                    "{}: a read of {bytes} B from byte {offset} on, some of which was on a server that has failed, asked of storage \
+                     server {server} (storage.client.lost_reads = \"error\")",
+                    self.layout.name(rank)
+                );
+                (FailureKind::ServerFailed, text)
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::diagnosis::describe::describe_operation;
+use crate::io::client::Call;
 use crate::mpi::sequence::of_collective;
 use crate::payload::{ClientId, Requester};
 use crate::rank::activity::Phase;
@@ -87,6 +88,19 @@ pub(crate) enum Failure {
         offset: u64,
         bytes: u64,
     },
+    /// No try of what it has called at this time was answered.
+    NoAnswer {
+        rank: u32,
+        server: u32,
+        call: Call,
+        since: Time,
+    },
+    Lost {
+        rank: u32,
+        server: u32,
+        offset: u64,
+        bytes: u64,
+    },
 }
 
 impl Failure {
@@ -101,7 +115,9 @@ impl Failure {
             | Failure::Endless { rank, .. }
             | Failure::NoServer { rank, .. }
             | Failure::Impossible { rank, .. }
-            | Failure::Unwritten { rank, .. } => rank,
+            | Failure::Unwritten { rank, .. }
+            | Failure::NoAnswer { rank, .. }
+            | Failure::Lost { rank, .. } => rank,
         }
     }
 }
@@ -126,6 +142,8 @@ pub enum FailureKind {
     WriteExceedsDevice,
     /// A read of bytes that nobody has written, where that is an error.
     UnwrittenRead,
+    /// A storage server has not answered, or has lost what is read.
+    ServerFailed,
 }
 
 /// A rank that waits for something that does not come.

@@ -14,7 +14,7 @@ use odonata_units::{Bandwidth, Bytes, mix64};
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
-use crate::payload::{Payload, Requester, SplitU64};
+use crate::payload::{IoAccess, Payload, Requester, SplitU64};
 use crate::send::{SendRequest, traffic_of};
 
 /// A tier of storage servers, as its clients know it.
@@ -145,7 +145,7 @@ impl Hosts {
             let request = Payload::IoRequest {
                 client: Requester::Server(server).into(),
                 server: tier.first + part.server,
-                write,
+                access: if write { IoAccess::Write } else { IoAccess::Read },
                 owner,
                 operation,
                 object: SplitU64::from(object_on(&tier.layout, object, part.server)),
@@ -344,7 +344,7 @@ impl Hosts {
         self.io.below.errands.free::<C>(errand);
         let now = ctx.now();
         self.serve(ctx, |servers, actions| match sync {
-            true => servers.synced_below::<C>(slot, actions),
+            true => servers.synced_below::<C>(now, slot, actions),
             false => servers.below_done::<C>(now, slot, actions),
         });
     }

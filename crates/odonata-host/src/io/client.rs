@@ -3,15 +3,16 @@
 //! A call is a request to every server that has a part of its range ([`FileLayout::parts`](odonata_storage::FileLayout)), all
 //! at once, and ends with the last of them. Of a write, the node answers every pull with the piece at once and without a copy; a
 //! part ends with the server's response. A part of a read ends when the response and all data are there: under adaptive
-//! routing the response may come first.
+//! routing the response may come first. What a client does where no answer comes is in `retry`.
 
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::diagnosis::outcome::Failure;
 use crate::io::below::object_on;
+use crate::io::retry::{Retries, Share};
 use crate::io::write_behind::WritesBehind;
 use crate::metrics::{IoOperation, IoRecord};
-use crate::payload::{ClientId, Payload, Requester, SplitU64};
+use crate::payload::{ClientId, IoAccess, Payload, Requester, SplitU64};
 use crate::rank::activity::Activity;
 use crate::send::{SendRequest, traffic_of};
 use odonata_engine::{Mode, NIL, Pool, SparseStore, Time};
@@ -27,6 +28,18 @@ pub(crate) enum Call {
     StageIn,
     /// What a metadata server answers; closing and syncing a file waits for what the rank has written before that.
     Metadata(MetadataCall),
+}
+
+impl Call {
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Call::Read => "read",
+            Call::Write => "write",
+            Call::StageIn => "stage-in",
+            Call::Metadata(call) => call.name(),
+        }
+    }
 }
 
 /// A call under way.
@@ -49,16 +62,23 @@ pub(crate) struct FileTransfer {
     /// Its parts, and those that have not ended.
     pub(crate) parts: u32,
     open: u32,
+    /// Tries that were in vain.
+    pub(crate) timeouts: u32,
     next: u32,
 }
 
-/// The part of a call that one server has.
+/// The part of a call that one server has, or a try of it.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct PartTransfer {
+    /// The call; [`NIL`] of a try that nobody waits for any more.
     transfer: u32,
     /// Bytes of a read that have not arrived.
     missing: u64,
     responded: bool,
+    /// What it is a try of, or [`NIL`].
+    watched: u32,
+    /// Whether its timer will mention it.
+    timed: bool,
     next: u32,
 }
 
@@ -82,6 +102,7 @@ impl FileTransfer {
             server: NIL,
             parts: 0,
             open: 0,
+            timeouts: 0,
             next: NIL,
         }
     }
@@ -96,29 +117,47 @@ pub(crate) struct Clients {
     parts: Pool<PartTransfer>,
     /// What ranks have written behind; no cells where no job may.
     pub(crate) behind: SparseStore<WritesBehind>,
+    pub(crate) retries: Retries,
 }
 odonata_engine::journalled!(Clients {
     transfers,
     parts,
-    behind
+    behind,
+    retries
 });
 
 impl Clients {
-    pub(crate) fn new(behind: SparseStore<WritesBehind>) -> Self {
+    pub(crate) fn new(behind: SparseStore<WritesBehind>, retries: Retries) -> Self {
         Clients {
             transfers: Pool::new(),
             parts: Pool::new(),
             behind,
+            retries,
         }
     }
 
-    /// The call that part `slot` belongs to, whose first data may have gone now.
-    fn data_went<M: Mode>(&mut self, slot: u32, now: Time) -> FileTransfer {
+    /// Data of part `slot` have gone now, which may be the first of its call.
+    fn data_went<M: Mode>(&mut self, slot: u32, now: Time) {
         let transfer = self.parts.get(slot).transfer;
-        if self.transfers.get(transfer).first_byte == Time::NEVER {
+        if transfer != NIL && self.transfers.get(transfer).first_byte == Time::NEVER {
             self.transfers.edit::<M>(transfer).first_byte = now;
         }
-        *self.transfers.get(transfer)
+    }
+
+    /// Whether nobody waits for try `slot`.
+    pub(crate) fn has_ended(&self, slot: u32) -> bool {
+        self.parts.get(slot).transfer == NIL
+    }
+
+    /// The time of try `slot` is over: it is given up if it has not ended; what it was a try of.
+    pub(crate) fn time_is_over<M: Mode>(&mut self, slot: u32) -> Option<u32> {
+        if self.has_ended(slot) {
+            self.parts.free::<M>(slot);
+            return None;
+        }
+        let part = self.parts.edit::<M>(slot);
+        (part.transfer, part.timed) = (NIL, false);
+        Some(part.watched)
     }
 
     /// Frees part `slot` if it has ended; its call, if that has ended with it.
@@ -127,12 +166,22 @@ impl Clients {
             transfer,
             missing,
             responded,
+            watched,
+            timed,
             ..
         } = *self.parts.get(slot);
         if !responded || missing > 0 {
             return None;
         }
-        self.parts.free::<M>(slot);
+        match timed {
+            true => self.parts.edit::<M>(slot).transfer = NIL,
+            false => self.parts.free::<M>(slot),
+        }
+        if transfer == NIL {
+            // Too late.
+            return None;
+        }
+        self.retries.end::<M>(watched);
         let cell = self.transfers.edit::<M>(transfer);
         cell.open -= 1;
         (cell.open == 0).then_some(transfer)
@@ -145,7 +194,7 @@ impl Clients {
 
     /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
-        self.transfers.memory() + self.parts.memory() + self.behind.memory()
+        self.transfers.memory() + self.parts.memory() + self.behind.memory() + self.retries.footprint()
     }
 }
 
@@ -182,7 +231,6 @@ impl Hosts {
     /// Asks the servers that have parts of `transfer`.
     pub(crate) fn send_parts<C: HostContext>(&mut self, ctx: &mut C, transfer: u32) {
         let FileTransfer {
-            call,
             rank,
             file,
             offset,
@@ -202,42 +250,77 @@ impl Hosts {
                 let cell = self.io.clients.transfers.edit::<C>(transfer);
                 (cell.server, cell.parts, cell.open) = (first, count, count);
             }
-            let operation = self.io.clients.parts.allocate::<C>(PartTransfer {
-                transfer,
-                missing: if call == Call::Read { part.bytes } else { 0 },
-                responded: false,
-                next: NIL,
-            });
             let object = match tiered {
                 true => object_on(&files.layout, name, part.server),
                 false => name,
             };
-            let (client, server, owner) = (Requester::Rank(rank).into(), part.server, place.job);
-            let [object, offset, bytes] = [object, part.offset, part.bytes].map(SplitU64::from);
-            let request = match call {
-                Call::StageIn => Payload::IoStage {
-                    client,
-                    server,
-                    owner,
-                    operation,
-                    object,
-                    offset,
-                    bytes,
-                },
-                _ => Payload::IoRequest {
-                    client,
-                    server,
-                    write: call == Call::Write,
-                    owner,
-                    operation,
-                    object,
-                    offset,
-                    bytes,
-                },
+            let share = Share {
+                server: part.server,
+                object,
+                offset: part.offset,
+                bytes: part.bytes,
             };
-            let control = self.params.io_control_message.0;
-            self.send_to_server(ctx, rank, part.server, control, request);
+            self.ask(ctx, transfer, share);
         }
+    }
+
+    /// Asks the server of `share`, for which the layout has another one if it is `elsewhere`, for what `transfer` is about; what that
+    /// is called between the two.
+    pub(crate) fn send_request<C: HostContext>(
+        &mut self,
+        ctx: &mut C,
+        transfer: u32,
+        watched: u32,
+        share: Share,
+        elsewhere: bool,
+    ) -> u32 {
+        let FileTransfer { call, rank, .. } = *self.io.clients.transfers.get(transfer);
+        let operation = self.io.clients.parts.allocate::<C>(PartTransfer {
+            transfer,
+            missing: if call == Call::Read { share.bytes } else { 0 },
+            responded: false,
+            watched,
+            timed: watched != NIL,
+            next: NIL,
+        });
+        let (client, owner) = (Requester::Rank(rank).into(), self.layout.place(rank).job);
+        let server = share.server;
+        let [object, offset, bytes] = [share.object, share.offset, share.bytes].map(SplitU64::from);
+        let request = match call {
+            Call::StageIn => Payload::IoStage {
+                client,
+                server,
+                owner,
+                operation,
+                object,
+                offset,
+                bytes,
+            },
+            Call::Metadata(_) => Payload::IoSync {
+                client,
+                server,
+                owner,
+                operation,
+                object,
+                below: self.params.sync == SyncDepth::Below,
+            },
+            Call::Read | Call::Write => Payload::IoRequest {
+                client,
+                server,
+                access: match (call == Call::Write, elsewhere) {
+                    (true, _) => IoAccess::Write,
+                    (false, false) => IoAccess::Read,
+                    (false, true) => IoAccess::ReadElsewhere,
+                },
+                owner,
+                operation,
+                object,
+                offset,
+                bytes,
+            },
+        };
+        self.send_to_server(ctx, rank, server, self.params.io_control_message.0, request);
+        operation
     }
 
     /// Synchronises the file of `transfer` at all servers that may have something of it.
@@ -249,31 +332,22 @@ impl Hosts {
         let servers = files.layout.servers_of(file, place.server);
         let cell = self.io.clients.transfers.edit::<C>(transfer);
         (cell.parts, cell.open, cell.server) = (servers.len() as u32, servers.len() as u32, NIL);
-        let control = self.params.io_control_message.0;
         for server in servers {
-            let operation = self.io.clients.parts.allocate::<C>(PartTransfer {
-                transfer,
-                missing: 0,
-                responded: false,
-                next: NIL,
-            });
             let object = match tiered {
                 true => object_on(&files.layout, name, server),
                 false => name,
-            };
-            let sync = Payload::IoSync {
-                client: Requester::Rank(rank).into(),
-                server,
-                owner: place.job,
-                operation,
-                object: SplitU64::from(object),
-                below: self.params.sync == SyncDepth::Below,
             };
             let cell = self.io.clients.transfers.edit::<C>(transfer);
             if cell.server == NIL {
                 cell.server = server;
             }
-            self.send_to_server(ctx, rank, server, control, sync);
+            let share = Share {
+                server,
+                object,
+                offset: 0,
+                bytes: 0,
+            };
+            self.ask(ctx, transfer, share);
         }
     }
 
@@ -303,11 +377,11 @@ impl Hosts {
     pub(crate) fn pull_arrived<C: HostContext>(
         &mut self,
         ctx: &mut C,
-        (server, operation): (u32, u32),
-        piece: u32,
+        (server, rank): (u32, u32),
+        (operation, piece): (u32, u32),
         bytes: u64,
     ) {
-        let rank = self.io.clients.data_went::<C>(operation, ctx.now()).rank;
+        self.io.clients.data_went::<C>(operation, ctx.now());
         let data = Payload::WriteData {
             client: Requester::Rank(rank).into(),
             server,
@@ -378,6 +452,7 @@ impl Hosts {
             offset: transfer.offset,
             first_byte: transfer.first_byte.min(end),
             servers: transfer.parts,
+            timeouts: transfer.timeouts,
         });
         if write && self.layout.job_of(rank).files.write_behind > Bytes::ZERO {
             self.end_write_behind(ctx, slot);

@@ -229,6 +229,7 @@ impl Hosts {
             start,
             server,
             parts,
+            timeouts,
             ..
         } = *self.io.clients.transfers.get(transfer);
         self.io.clients.transfers.free::<C>(transfer);
@@ -250,6 +251,7 @@ impl Hosts {
                 offset,
                 first_byte: end,
                 servers: parts.max(1),
+                timeouts,
             });
         }
         self.complete(ctx, request);

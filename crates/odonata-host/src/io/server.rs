@@ -14,7 +14,7 @@ use crate::payload::{ClientId, Payload, Requester, SplitU64};
 use crate::send::{SendRequest, traffic_of};
 use odonata_engine::Time;
 use odonata_storage::{
-    Action, Actions, BlockedWrite, DeviceMetrics, ExtentLocks, FaultMetrics, LOCK, LockMetrics, Locks, Metrics,
+    Action, Actions, BlockedWrite, DeviceMetrics, ExtentLocks, FaultMetrics, LOCK, LockMetrics, Locks, Losses, Metrics,
     NewRequest, Occupancy, ServerCharge, ServerWaitSeries, Servers, SyncRequest, TierContents, TierMetrics,
 };
 use std::collections::BTreeMap;
@@ -62,6 +62,17 @@ impl StorageServers {
     pub(crate) fn metrics(&self) -> impl Iterator<Item = (u32, Metrics)> {
         let servers = (0..).zip(self.numbers.iter());
         servers.map(|(local, &server)| (server, self.servers.metrics(local)))
+    }
+
+    /// What failures have cost: server, job.
+    pub(crate) fn losses(&self) -> impl Iterator<Item = (u32, u16, Losses)> {
+        let losses = self.servers.losses();
+        losses.map(|(local, job, losses)| (self.numbers[local as usize], job, losses))
+    }
+
+    /// Lets those fail that have by `now`, the end of the run.
+    pub(crate) fn fail_until(&mut self, now: Time) {
+        self.servers.fail_until(now);
     }
 
     /// What was measured of the locks of each server; nothing where there are none.
@@ -299,6 +310,20 @@ impl Hosts {
                         capacity,
                     },
                 );
+            }
+            Action::Lost {
+                server,
+                client,
+                offset,
+                bytes,
+            } => {
+                let failure = Failure::Lost {
+                    rank: client,
+                    server: number(server),
+                    offset,
+                    bytes,
+                };
+                self.fail(ctx, failure);
             }
             Action::Unwritten {
                 server,

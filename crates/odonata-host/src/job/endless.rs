@@ -20,9 +20,13 @@ impl Hosts {
         self.layout.jobs.iter().any(|job| !job.until.is_empty())
     }
 
-    /// Whether `event` is that of a source which has been told to stop, and does nothing.
+    /// Whether `event` does nothing: that of a source which has been told to stop, or the end of a time in which the answer came.
     pub fn is_without_effect(&self, event: &HostEvent) -> bool {
-        matches!(*event, HostEvent::Generate { rank } if self.sources.is_stopped(rank))
+        match *event {
+            HostEvent::Generate { rank } => self.sources.is_stopped(rank),
+            HostEvent::IoTimeout { operation } => self.io.clients.has_ended(operation),
+            _ => false,
+        }
     }
 
     /// Whether `event` can do more than let a source send that has no end of its own: of the hosts, and not about a
@@ -33,7 +37,9 @@ impl Hosts {
             HostEvent::LocalSent { message } | HostEvent::LocalArrived { message } => {
                 Hosts::is_progress_message(&self.transport.local(message).payload)
             }
-            HostEvent::Start { .. }
+            HostEvent::IoTimeout { operation } => !self.io.clients.has_ended(operation),
+            HostEvent::IoRetry { .. }
+            | HostEvent::Start { .. }
             | HostEvent::Resume { .. }
             | HostEvent::DeviceBegins { .. }
             | HostEvent::DeviceDone { .. }

@@ -2,7 +2,7 @@
 //!
 //! The bytes come from outside: what is no payload is none, whatever it is.
 
-use super::{ClientId, JobSignal, Payload, SplitU64};
+use super::{ClientId, IoAccess, JobSignal, Payload, SplitU64};
 use odonata_engine::WireFormat;
 use odonata_storage::MetadataCall;
 
@@ -85,6 +85,15 @@ impl Field for JobSignal {
     }
 }
 
+impl Field for IoAccess {
+    fn put(self, bytes: &mut Vec<u8>) {
+        bytes.push(self as u8);
+    }
+    fn get(bytes: &mut &[u8]) -> Option<Self> {
+        IoAccess::ALL.get(usize::from(u8::get(bytes)?)).copied()
+    }
+}
+
 impl Field for MetadataCall {
     fn put(self, bytes: &mut Vec<u8>) {
         bytes.push(self as u8);
@@ -122,7 +131,7 @@ wire! {
     3 Cts { from, to, outgoing, incoming }
     4 RendezvousData { from, to, incoming, request }
     5 Synthetic { from, to }
-    6 IoRequest { client, server, write, owner, operation, object, offset, bytes }
+    6 IoRequest { client, server, access, owner, operation, object, offset, bytes }
     7 Pull { server, client, owner, operation, piece, bytes }
     8 WriteData { client, server, owner, piece }
     9 ReadData { server, client, owner, operation, piece }
@@ -218,10 +227,10 @@ mod tests {
             },
             Payload::JobEnded { from, server, owner },
         ];
-        all.extend([false, true].map(|write| Payload::IoRequest {
+        all.extend(IoAccess::ALL.map(|access| Payload::IoRequest {
             client,
             server,
-            write,
+            access,
             owner,
             operation: 10,
             object: SplitU64::from(1 << 40),

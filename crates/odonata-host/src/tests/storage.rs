@@ -5,14 +5,14 @@ use super::*;
 use odonata_engine::RollbackCheck;
 use odonata_storage::{Drain, FileLayout, Layout, Locks, Start, StripeCount, Striped};
 
-fn write(bytes: u64) -> OpKind {
+pub(super) fn write(bytes: u64) -> OpKind {
     OpKind::Write {
         file: 5,
         offset: 0,
         bytes,
     }
 }
-fn read(bytes: u64) -> OpKind {
+pub(super) fn read(bytes: u64) -> OpKind {
     OpKind::Read {
         file: 5,
         offset: 0,
@@ -418,7 +418,7 @@ fn writes_return_before_they_are_acknowledged_as_far_as_they_may() {
 }
 
 /// Random accesses of many ranks to few files, with everything that a client and a server can do with them.
-fn random_files(seed: u64) -> Setup {
+pub(super) fn random_files(seed: u64) -> Setup {
     let mut random = Stream::new(seed, 1, Purpose::Host);
     let mut setup = Setup::new();
     for server in 0..3 {

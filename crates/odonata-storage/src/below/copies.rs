@@ -179,6 +179,26 @@ impl Servers {
         freed
     }
 
+    /// Forgets which ranges on `device` are clean.
+    pub(crate) fn forget_clean_ranges<M: Mode>(&mut self, device: u32) {
+        let mut list: List = self.spaces.get(device).ranges;
+        if list.is_empty() {
+            return;
+        }
+        while !list.is_empty() {
+            self.pop_range::<M>(&mut list);
+        }
+        self.spaces.edit::<M>(device).ranges = list;
+    }
+
+    /// A block that was to leave has not left.
+    pub(crate) fn stays<M: Mode>(&mut self, piece: &Piece) {
+        let own = self.own_number(piece);
+        self.change::<M>(piece, |place| {
+            (place == Place::Leaving(own)).then_some(Place::Device(own))
+        });
+    }
+
     fn pop_range<M: Mode>(&mut self, list: &mut List) {
         if let Some(slot) = list.pop(&self.ways.ranges) {
             self.ways.ranges.free::<M>(slot);

@@ -19,6 +19,7 @@ fn access(write: bool, client: u32, offset: u64, bytes: u64) -> NewRequest {
         offset,
         bytes,
         owner: 0,
+        elsewhere: false,
     }
 }
 

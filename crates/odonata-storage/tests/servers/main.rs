@@ -5,6 +5,7 @@ mod blame;
 mod closed_forms;
 mod contents;
 mod devices;
+mod failure;
 mod random_operations;
 mod rig;
 mod sharing;

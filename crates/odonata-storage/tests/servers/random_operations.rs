@@ -1,7 +1,7 @@
 //! Random inputs: what must always hold, and that every input can be taken back.
 
 use crate::rig::{MB, Network, Rig, drain, ms, transfer};
-use crate::tiers;
+use crate::{failure, tiers};
 use odonata_device::{DeviceModel, Hdd, Nvme, Rate, Rules, Ssd};
 use odonata_engine::saved::{from_bytes, to_bytes};
 use odonata_engine::{Journalled, Plain, Savepoint, Speculative};
@@ -20,7 +20,7 @@ fn erratic(seed: u64) -> Network {
 }
 
 /// Servers of different sizes with little of everything, and requests that fight for it.
-fn scene(seed: u64) -> Rig {
+pub(crate) fn scene(seed: u64) -> Rig {
     let mut stream = Stream::new(seed, 0, Purpose::Arrival);
     let params = (0..SERVERS).map(|i| {
         let space = |stream: &mut Stream| Bytes(u64::from(8 + stream.below(20)) * MB);
@@ -151,8 +151,13 @@ fn every_request_is_answered_once_in_full_refused_or_named_as_blocked() {
     assert!(errors > 0, "no scene read what nobody had written");
 }
 
-/// Servers with a way down of their own, and servers in tiers.
-const SCENES: [fn(u64) -> Rig; 2] = [scene, tiers::scene];
+/// Servers with a way down of their own, and servers in tiers; the same with such as fail.
+const SCENES: [fn(u64) -> Rig; 4] = [
+    scene,
+    tiers::scene,
+    |seed| failure::scene(scene, seed),
+    |seed| failure::scene(tiers::scene, seed),
+];
 
 #[test]
 fn every_input_can_be_undone_and_redone() {

@@ -2,7 +2,8 @@
 
 use odonata_device::{DeviceModel, Rate};
 use odonata_engine::{Digest, Journalled, Mode, Savepoint, Speculative};
-use odonata_storage::{Action, Actions, Drain, NewRequest, ServerParams, Servers, SyncRequest};
+use odonata_storage::settings::LostReads;
+use odonata_storage::{Action, Actions, Drain, NewRequest, Outage, ServerParams, Servers, SyncRequest};
 use odonata_units::{Bandwidth, Bytes, Time};
 use std::collections::BTreeMap;
 
@@ -47,6 +48,8 @@ pub(crate) struct Rig {
     pub(crate) impossible: Vec<u64>,
     /// Tokens of reads of what nobody has written.
     pub(crate) unwritten: Vec<u64>,
+    /// Reads of lost bytes: (offset, bytes).
+    pub(crate) lost: Vec<(u64, u64)>,
     /// What was asked of the tier below: (when, whether it writes, object, offset, bytes).
     pub(crate) below: Vec<(Time, bool, u64, u64, u64)>,
     /// Pieces pulled or pushed and not yet arrived, by token, now.
@@ -76,12 +79,19 @@ impl Rig {
             answers: Vec::new(),
             impossible: Vec::new(),
             unwritten: Vec::new(),
+            lost: Vec::new(),
             below: Vec::new(),
             outstanding: BTreeMap::new(),
             most_outstanding: 0,
             moved: BTreeMap::new(),
             tokens: BTreeMap::new(),
         }
+    }
+
+    /// The same with servers that fail.
+    pub(crate) fn failing(mut self, of: impl Fn(u32) -> Vec<Outage>, lost_reads: LostReads) -> Rig {
+        self.servers = self.servers.with_failures(of, 8, lost_reads);
+        self
     }
 
     fn schedule(&mut self, at: Time, event: Event) {
@@ -128,7 +138,7 @@ impl Rig {
             Event::StageIn(server, what) => servers.stage_in::<M>(now, server, what, actions),
             Event::Sync(server, what) => servers.sync::<M>(now, server, what, actions),
             Event::CachesWritten(slot) => servers.caches_written::<M>(now, slot, actions),
-            Event::SyncedBelow(slot) => servers.synced_below::<M>(slot, actions),
+            Event::SyncedBelow(slot) => servers.synced_below::<M>(now, slot, actions),
         }
     }
 
@@ -203,6 +213,7 @@ impl Rig {
             Action::Respond { token, bytes, .. } => self.answers.push((self.now, token, bytes)),
             Action::Impossible { token, .. } => self.impossible.push(token),
             Action::Unwritten { token, .. } => self.unwritten.push(token),
+            Action::Lost { offset, bytes, .. } => self.lost.push((offset, bytes)),
         }
     }
 
@@ -319,6 +330,7 @@ pub(crate) fn transfer(write: bool, token: u64, bytes: u64) -> NewRequest {
         offset: 0,
         bytes,
         owner: 0,
+        elsewhere: false,
     }
 }
 

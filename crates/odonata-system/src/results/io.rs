@@ -26,6 +26,8 @@ row! {
         bytes: u64,
         /// Storage servers that took part.
         servers: u64,
+        /// Tries of its requests that were not answered in time (storage.client).
+        timeouts: u64,
         /// When it was requested, simulated time.
         #[unit = "s"]
         start_s: f64,
@@ -90,6 +92,7 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<IoRow> {
         offset_bytes: if is_metadata(&r) { 0 } else { r.offset },
         bytes: r.bytes,
         servers: u64::from(r.servers),
+        timeouts: u64::from(r.timeouts),
         start_s: r.start.seconds(),
         first_byte_s: r.first_byte.seconds(),
         end_s: r.end.seconds(),

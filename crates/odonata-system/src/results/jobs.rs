@@ -124,6 +124,22 @@ row! {
         /// From request to acknowledgement, summed over reads and writes.
         #[unit = "s"]
         io_calls_s: f64,
+        /// Tries of its requests that storage servers did not answer in time (storage.client).
+        io_timeouts: u64,
+        /// Requests that were sent again to the same server.
+        io_retries: u64,
+        /// Bytes of requests that went to another server than the layout's.
+        #[unit = "bytes"]
+        io_rerouted_bytes: u64,
+        /// Bytes of its acknowledged writes that were lost with servers that failed (storage.faults).
+        #[unit = "bytes"]
+        io_lost_bytes: u64,
+        /// Bytes on devices of servers that failed before they had acknowledged the write: they were written again.
+        #[unit = "bytes"]
+        io_dropped_bytes: u64,
+        /// Bytes that it read as if nobody had written them, as they were lost, or on a server that did not answer.
+        #[unit = "bytes"]
+        io_lost_reads_bytes: u64,
         /// Calls that metadata servers have answered (storage.metadata).
         metadata_calls: u64,
         /// From call to answer, summed over these.
@@ -181,6 +197,13 @@ fn job_row(from: &Sources<'_>, j: usize) -> JobRow {
         latency_ps += m.latency_ps;
         latency_max = latency_max.max(m.latency_max);
         received += m.recvs;
+    }
+    let retries = from.hosts.retries.0.get(j).copied().unwrap_or_default();
+    (row.io_timeouts, row.io_retries, row.io_rerouted_bytes) = (retries.timeouts, retries.retries, retries.rerouted);
+    for (_, _, losses) in from.hosts.losses.iter().filter(|loss| usize::from(loss.1) == j) {
+        row.io_lost_bytes += losses.lost();
+        row.io_dropped_bytes += losses.dropped;
+        row.io_lost_reads_bytes += losses.reads;
     }
     let n = f64::from((*job.ranks).max(1));
     for sum in [

@@ -2,7 +2,7 @@
 
 use super::row::row;
 use super::sources::Sources;
-use odonata_storage::LockMetrics;
+use odonata_storage::{LockMetrics, Losses};
 
 row! {
     /// One row per storage server.
@@ -53,6 +53,25 @@ row! {
         /// Time that requests waited for locks, summed.
         #[unit = "s"]
         wait_lock_s: f64,
+        /// Bytes of acknowledged writes that it has lost, as it failed (storage.faults) before they were anywhere else.
+        #[unit = "bytes"]
+        lost_bytes: u64,
+        /// Bytes on its devices of writes that it had not acknowledged when it failed: their clients write them again.
+        #[unit = "bytes"]
+        dropped_bytes: u64,
+        /// Bytes of reads, lost or on a server that did not answer, that were read here as if nobody had written them
+        /// (storage.client.lost_reads = "below").
+        #[unit = "bytes"]
+        lost_reads_bytes: u64,
+        /// Requests that came to it while it was away.
+        unheard_requests: u64,
+        /// Tries of requests to it that were not answered in time (storage.client).
+        timeouts: u64,
+        /// Requests that were sent to it again.
+        retries: u64,
+        /// Bytes of requests that the layout has here, and that went to another server.
+        #[unit = "bytes"]
+        rerouted_bytes: u64,
         /// Most memory in use.
         #[unit = "bytes"]
         peak_memory_bytes: u64,
@@ -69,7 +88,15 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<ServerRow> {
     for &(server, _, device) in &from.hosts.devices {
         commit_ps[server as usize] += device.commit_ps;
     }
+    let mut losses = vec![Losses::default(); all.len()];
+    for (server, _, some) in &from.hosts.losses {
+        losses[*server as usize].absorb(some);
+    }
     let row = |(server, &node): (usize, &u32)| {
+        let (losses, retries) = (
+            losses[server],
+            from.hosts.retries.1.get(server).copied().unwrap_or_default(),
+        );
         let (_, m) = from.hosts.servers[server];
         let locks = from
             .hosts
@@ -97,6 +124,13 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<ServerRow> {
             wait_device_s: ps(m.device_wait_ps),
             lock_revocations: locks.revocations,
             wait_lock_s: ps(locks.wait_ps),
+            lost_bytes: losses.lost(),
+            dropped_bytes: losses.dropped,
+            lost_reads_bytes: losses.reads,
+            unheard_requests: losses.unheard,
+            timeouts: retries.timeouts,
+            retries: retries.retries,
+            rerouted_bytes: retries.rerouted,
             peak_memory_bytes: m.peak_memory,
             peak_used_bytes: m.peak_used,
         }

@@ -22,6 +22,9 @@ row! {
         /// Of both, bytes that were written anew.
         #[unit = "bytes"]
         overwritten_bytes: u64,
+        /// Of both, bytes that went with servers that failed: lost, or dropped and written again elsewhere.
+        #[unit = "bytes"]
+        lost_bytes: u64,
         /// On a device of the tier, and not below.
         #[unit = "bytes"]
         alone_bytes: u64,
@@ -70,6 +73,9 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<TierRow> {
         }
         let tier = usize::from(level);
         let passes_on = tier > 0 && storage.tiers.get(tier - 1).is_some_and(|tier| tier.forwards());
+        // Servers of the first tier alone fail.
+        let losses = from.hosts.losses.iter().filter(|loss| level == 0 && loss.1 == job);
+        let gone: u64 = losses.map(|(_, _, losses)| losses.on_devices + losses.dropped).sum();
         let seconds = |time: Option<odonata_engine::Time>| time.map_or(-1.0, |time| time.seconds());
         rows.push(TierRow {
             tier: storage.tier_name(tier).to_owned(),
@@ -81,9 +87,10 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<TierRow> {
                 true => 0,
                 false => {
                     let stored = contents.bytes() - contents.arriving;
-                    (metrics.received + metrics.inputs).saturating_sub(stored)
+                    (metrics.received + metrics.inputs).saturating_sub(stored + gone)
                 }
             },
+            lost_bytes: gone,
             alone_bytes: contents.alone,
             leaving_bytes: contents.leaving,
             clean_bytes: contents.clean,

@@ -88,6 +88,9 @@ impl Simulation {
                 Some((outcome, together(details)))
             }
         };
+        for part in &mut parts {
+            part.hosts.fail_servers(now);
+        }
         if ending.is_some() && *self.scenario.run.blame {
             for part in &mut parts {
                 part.fabric.close_books(now);

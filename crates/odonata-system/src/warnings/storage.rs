@@ -3,6 +3,7 @@
 use super::Warning;
 use crate::scenario::Scenario;
 use crate::scenario::resolved::{FileLayout, Job, Workload};
+use odonata_storage::Part;
 use odonata_units::mix64;
 use odonata_workload::skeletons::Skeleton;
 use odonata_workload::{Cursor, OpKind, Program, Seen};
@@ -121,21 +122,17 @@ fn apart(scenario: &Scenario) -> Option<Warning> {
 
 /// Ranks that use each server.
 #[derive(Default)]
-struct Users {
+pub(super) struct Users {
     ranks: u64,
-    of_server: BTreeMap<u32, u64>,
+    pub(super) of_server: BTreeMap<u32, u64>,
     /// Whether a layout says where files are, and not only who asks.
     by_file: bool,
     /// Whether some ranks were left out.
-    sampled: bool,
+    pub(super) sampled: bool,
 }
 
 fn skew(scenario: &Scenario, servers: usize) -> Option<Warning> {
-    let mut users = Users::default();
-    for (job, place) in scenario.resolved.jobs.iter().zip(&scenario.placement.jobs) {
-        let layout = scenario.resolved.layout_of_files(job, servers as u32);
-        users.add(job, &place.servers, layout);
-    }
+    let users = Users::of(scenario);
     let (used, servers) = (users.of_server.len(), servers as u64);
     let (&server, &most) = users
         .of_server
@@ -166,6 +163,18 @@ fn skew(scenario: &Scenario, servers: usize) -> Option<Warning> {
 }
 
 impl Users {
+    /// The users of the servers of `scenario`.
+    pub(super) fn of(scenario: &Scenario) -> Users {
+        let mut users = Users::default();
+        for (job, place) in scenario.resolved.jobs.iter().zip(&scenario.placement.jobs) {
+            let layout = scenario
+                .resolved
+                .layout_of_files(job, scenario.placement.servers.len() as u32);
+            users.add(job, &place.servers, layout);
+        }
+        users
+    }
+
     /// Adds the ranks of `job`, which has these servers of its own.
     fn add(&mut self, job: &Job, home: &[u32], layout: FileLayout) {
         if matches!(*job.workload, Workload::Synthetic(_)) {
@@ -203,7 +212,13 @@ impl Users {
 
 /// The servers that `rank` uses among its first operations.
 fn servers_of(program: &dyn Program, rank: u32, home: &[u32], layout: FileLayout) -> BTreeSet<u32> {
-    let mut servers = BTreeSet::new();
+    let requests = requests_of(program, rank, home, layout);
+    requests.into_iter().map(|(_, part)| part.server).collect()
+}
+
+/// What `rank` asks servers for among its first operations: whether it writes, what each has of it.
+pub(super) fn requests_of(program: &dyn Program, rank: u32, home: &[u32], layout: FileLayout) -> Vec<(bool, Part)> {
+    let mut requests = Vec::new();
     let (mut cursor, mut memory) = (Cursor::default(), vec![0; program.memory()]);
     for _ in 0..OPERATIONS {
         let mut seen = Seen {
@@ -225,10 +240,11 @@ fn servers_of(program: &dyn Program, rank: u32, home: &[u32], layout: FileLayout
         } = op.kind
         {
             let own = home.get(rank as usize).copied().unwrap_or(0);
-            servers.extend(layout.parts(file, (offset, bytes), own).map(|part| part.server));
+            let write = matches!(op.kind, OpKind::Write { .. } | OpKind::Iwrite { .. });
+            requests.extend(layout.parts(file, (offset, bytes), own).map(|part| (write, part)));
         }
     }
-    servers
+    requests
 }
 
 #[cfg(test)]

@@ -60,7 +60,8 @@ impl Author {
             stream: self.stream,
             tiered: self.tiered,
         };
-        aside.analytic(text)
+        let text = aside.analytic(text);
+        aside.failing(text)
     }
 
     /// Some scenarios have a network without packets, where nothing asks for any.

@@ -160,6 +160,43 @@ impl Author {
         (text, servers)
     }
 
+    /// In some scenarios servers fail, where nothing speaks against it, and in others clients only lose their patience.
+    pub(super) fn failing(&mut self, text: String) -> String {
+        let Some(storage) = text.split_once("[storage]\n").map(|(_, storage)| storage) else {
+            return text;
+        };
+        if !self.chance(60) {
+            return text;
+        }
+        let bars = ["locks = {", "object_per_file = false"];
+        let fails = !bars.iter().any(|bar| storage.contains(bar));
+        let client = format!(
+            "client = {{ timeout = {:?}, retries = {}, backoff = {:?}, on_failure = {:?}, lost_reads = {:?} }}\n",
+            self.one_of(if fails {
+                &["15 us", "60 us", "300 us"]
+            } else {
+                &["100 us", "300 us"]
+            }),
+            self.below(4),
+            self.one_of(&["0 ns", "3 us"]),
+            if fails && self.chance(80) { "re-route" } else { "error" },
+            self.one_of(&["below", "below", "below", "error"]),
+        );
+        let (first, second) = (
+            self.one_of(&["0 ns", "4 us", "25 us"]),
+            self.one_of(&["31 us", "90 us"]),
+        );
+        let faults = match !fails || storage.contains("faults = [") {
+            true => String::new(),
+            false => format!(
+                "faults = [{{ server = 0, at = {first:?}, duration = \"6 us\", kind = \"fail\" }}, \
+                 {{ server = {}, at = {second:?}, kind = \"fail\" }}]\n",
+                self.below(2)
+            ),
+        };
+        text.replacen("[storage]\n", &format!("[storage]\n{client}{faults}"), 1)
+    }
+
     fn policy(&mut self, table: &str) -> String {
         let drain = self.one_of(&["immediately", "immediately", "above-watermark", "job-end"]);
         let watermark = match drain {

@@ -1,0 +1,244 @@
+//! Clients of servers that do not answer: when they try again, when they give up, where they go.
+
+use super::storage::{random_files, read, write};
+use super::*;
+use odonata_engine::RollbackCheck;
+use odonata_storage::settings::{Client, LostReads, OnFailure};
+use odonata_storage::{FaultPeriod, Losses, Outage};
+
+fn client(retries: u32, on_failure: OnFailure) -> Client {
+    Client {
+        timeout: Time::from_ns(50_001),
+        retries,
+        backoff: Time(7_000_003),
+        on_failure,
+        lost_reads: LostReads::Below,
+    }
+}
+
+/// `(1 + k) T + (2^k - 1) b`: all tries, and the waits between them.
+fn in_vain(client: Client) -> Time {
+    client.timeout.times(1 + u64::from(client.retries)) + client.backoff.times((1 << client.retries) - 1)
+}
+
+fn away(from: Time) -> Outage {
+    Outage {
+        from,
+        until: Time::BEYOND,
+    }
+}
+
+/// Two servers that know what they have, and a rank that uses the first of them.
+fn setup(kinds: Vec<OpKind>, client: Client) -> Setup {
+    let mut setup = Setup::new().server(40, 1 << 40).server(56, 1 << 40);
+    for server in &mut setup.servers {
+        server.manager.extents = true;
+    }
+    setup.params.client = Some(client);
+    setup.script(vec![sequence(kinds)], &[0])
+}
+
+fn losses(machine: &TestMachine) -> Losses {
+    let mut sum = Losses::default();
+    machine
+        .hosts
+        .servers()
+        .losses()
+        .for_each(|(_, _, losses)| sum.absorb(&losses));
+    sum
+}
+
+#[test]
+fn a_call_to_a_server_that_is_away_ends_after_all_timeouts_and_waits() {
+    for retries in 0..6 {
+        let client = client(retries, OnFailure::Error);
+        let mut setup = setup(vec![compute(123), write(1_000)], client);
+        setup.outages = vec![(0, away(Time::ZERO))];
+        let machine = setup.run();
+        let HostOutcome::Failed { kind, text } = machine.outcome() else {
+            panic!("{:?}", machine.outcome());
+        };
+        assert_eq!(kind, FailureKind::ServerFailed);
+        assert!(
+            text.contains("server 0 has not answered any try of a write called at 0.000000123 s"),
+            "{text}"
+        );
+        let (at, _) = machine.hosts.first_failure().unwrap();
+        assert_eq!(at, Time::from_ns(123) + in_vain(client), "{retries} retries");
+        let (jobs, servers) = machine.hosts.io.clients.retries.counts();
+        let tries = u64::from(retries);
+        assert_eq!(
+            (jobs[0].timeouts, jobs[0].retries, jobs[0].rerouted),
+            (tries + 1, tries, 0)
+        );
+        assert_eq!((servers[0], servers[1]), (jobs[0], Default::default()));
+        assert_eq!(losses(&machine).unheard, tries + 1);
+    }
+}
+
+#[test]
+fn a_rank_goes_to_the_next_server_and_remembers_it() {
+    let client = client(2, OnFailure::ReRoute);
+    // The same of a rank whose own server the other one is.
+    let alone = |second: OpKind| {
+        let mut setup = setup(vec![write(3_000), second], client);
+        setup.jobs[0].servers = vec![1];
+        setup.complete().hosts.io_records().to_vec()
+    };
+    for second in [write(3_000), read(3_000)] {
+        let mut setup = setup(vec![write(3_000), second], client);
+        setup.outages = vec![(0, away(Time::ZERO))];
+        let machine = setup.complete();
+        let (rows, alone) = (machine.hosts.io_records(), alone(second));
+        assert_eq!(
+            rows[0].end - rows[0].start,
+            in_vain(client) + (alone[0].end - alone[0].start)
+        );
+        assert_eq!(
+            rows[1].end - rows[1].start,
+            alone[1].end - alone[1].start,
+            "it knows now"
+        );
+        assert_eq!((rows[0].timeouts, rows[1].timeouts), (3, 0));
+        let (jobs, servers) = machine.hosts.io.clients.retries.counts();
+        assert_eq!((jobs[0].timeouts, jobs[0].retries, jobs[0].rerouted), (3, 2, 6_000));
+        assert_eq!(servers[1], Default::default());
+        assert_eq!(losses(&machine).reads, 0, "it reads what it has written there");
+    }
+}
+
+#[test]
+fn late_answers_are_ignored_and_what_was_asked_twice_is_written_twice() {
+    let us = |n: u64| Time::from_ns(1_000 * n);
+    let mut patient = client(1, OnFailure::Error);
+    (patient.timeout, patient.backoff) = (us(50), us(60));
+    let mut setup = setup(vec![write(1_000), read(1_000)], patient);
+    let alone = setup.complete().hosts.io_records()[0].end;
+    // The answer to the first try comes after 100 us, between timeout and second try.
+    setup.slow = vec![FaultPeriod {
+        from: Time::ZERO,
+        until: us(100),
+        thousandths: 0,
+    }];
+    let machine = setup.complete();
+    let rows = machine.hosts.io_records();
+    assert_eq!((rows[0].timeouts, rows[1].timeouts), (1, 0));
+    assert_eq!(rows[0].end, us(110) + alone);
+    assert_eq!(machine.hosts.servers().metrics(0).bytes_written, 2_000);
+    assert_eq!(machine.hosts.metrics(0, 0).bytes_written, 1_000);
+    // The second try is under way when the first is answered, and takes its turn behind it.
+    setup.params.client.as_mut().unwrap().backoff = us(45);
+    let machine = setup.complete();
+    let row = machine.hosts.io_records()[0];
+    assert!(
+        row.timeouts == 1 && row.end > us(95) + alone && row.end < us(145),
+        "{row:?}"
+    );
+}
+
+#[test]
+fn who_finds_no_server_fails() {
+    let mut setup = setup(vec![write(1_000)], client(0, OnFailure::ReRoute));
+    setup.outages = vec![(0, away(Time::ZERO)), (1, away(Time::ZERO))];
+    let machine = setup.run();
+    let (at, _) = machine.hosts.first_failure().unwrap();
+    assert_eq!(at, setup.params.client.unwrap().timeout.times(2));
+}
+
+#[test]
+fn lost_bytes_are_read_as_an_error_or_counted() {
+    let run = |lost_reads, outage| {
+        let client = Client {
+            lost_reads,
+            ..client(1, OnFailure::ReRoute)
+        };
+        let mut setup = setup(vec![write(3_000), compute(500_000), read(3_000)], client);
+        setup.outages = vec![(0, outage)];
+        setup.run()
+    };
+    let for_good = away(Time::from_ns(400_000));
+    // Back before it is asked: it knows what it has lost itself.
+    let until = Time::from_ns(450_000);
+    for outage in [for_good, Outage { until, ..for_good }] {
+        let machine = run(LostReads::Error, outage);
+        let HostOutcome::Failed { kind, text } = machine.outcome() else {
+            panic!("{:?}", machine.outcome());
+        };
+        assert_eq!(kind, FailureKind::ServerFailed);
+        assert!(text.contains("lost_reads"), "{text}");
+        let machine = run(LostReads::Below, outage);
+        assert_eq!(machine.outcome(), HostOutcome::Completed);
+        assert_eq!((losses(&machine).lost(), losses(&machine).reads), (3_000, 3_000));
+    }
+}
+
+/// Random accesses to servers of which two fail, one of them twice.
+fn random_failures(seed: u64) -> Setup {
+    let mut random = Stream::new(seed, 2, Purpose::Host);
+    let mut setup = random_files(seed);
+    setup.params.locks = None;
+    for server in &mut setup.servers {
+        server.manager.extents = true;
+    }
+    setup.params.client = Some(Client {
+        timeout: Time::from_ns([12_000, 20_000, 60_000][random.below(3) as usize]),
+        retries: random.below(3),
+        backoff: Time::from_ns(u64::from(random.below(2)) * 3_000),
+        on_failure: OnFailure::ReRoute,
+        lost_reads: LostReads::Below,
+    });
+    let mut at = |least: u32| Time::from_ns(u64::from(least + random.below(25_000)));
+    let (first, second, third) = (at(0), at(30_000), at(0));
+    setup.outages = vec![
+        (0, away(first)),
+        (
+            1,
+            Outage {
+                from: third,
+                until: third + Time::from_ns(15_000),
+            },
+        ),
+        (1, away(second + Time::from_ns(15_000))),
+    ];
+    setup
+}
+
+#[test]
+fn random_accesses_end_well_or_in_a_named_failure_whatever_fails() {
+    let (mut completed, mut sum) = (0, Losses::default());
+    for seed in 0..200 {
+        let mut machine = random_failures(seed).run();
+        machine.hosts.fail_servers(Time::LONGEST);
+        sum.absorb(&losses(&machine));
+        match machine.outcome() {
+            HostOutcome::Completed => {
+                completed += 1;
+                let audit = machine.hosts.audit();
+                audit.unwrap_or_else(|text| panic!("seed {seed}: {text}"));
+            }
+            HostOutcome::Failed { kind, .. } => assert_eq!(kind, FailureKind::ServerFailed, "seed {seed}"),
+            other => panic!("seed {seed}: {other:?}"),
+        }
+    }
+    assert!(completed > 100, "{completed}");
+    assert!(
+        sum.lost() > 0 && sum.dropped > 0 && sum.unheard > 0 && sum.reads > 0,
+        "{sum:?}"
+    );
+}
+
+#[test]
+fn every_event_with_failures_can_be_taken_back_and_redone() {
+    for seed in 0..12 {
+        let setup = random_failures(seed);
+        let mut harness = RollbackCheck::new(setup.build());
+        harness
+            .run(u64::MAX)
+            .unwrap_or_else(|text| panic!("seed {seed}: {text}"));
+        let machine = setup.run();
+        // The harness goes on where a run is halted.
+        if machine.outcome() == HostOutcome::Completed {
+            assert_eq!(digest(harness.model()), digest(&machine), "seed {seed}");
+        }
+    }
+}

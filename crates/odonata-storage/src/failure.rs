@@ -1,0 +1,327 @@
+//! Servers that fail: from a time on a server answers nothing, for good or until it is back, empty.
+//!
+//! | what a server has when it fails | what becomes of it |
+//! |---|---|
+//! | requests, and what comes for them later | nobody answers; the clients try again (`storage.client`) |
+//! | bytes on a device alone, of writes that it has acknowledged | lost |
+//! | bytes in memory, of writes that it has acknowledged | lost |
+//! | bytes of writes that it has not acknowledged | dropped: their clients write them again |
+//! | blocks on their way down | arrive: they have left |
+//! | what is below as well | is below |
+//! | accesses that a device was handed | end, for nobody |
+//!
+//! **When.** Faults are known beforehand, so that a failure needs no event of its own: every input of a server is behind
+//! [`is_up`](Servers::is_up), which lets it fail as of the time at which it has. Between that time and the input nothing has
+//! happened to it.
+//!
+//! **What is under way.** Pieces, requests and synchronisations that somebody will still mention (a message, a device) are *dead*:
+//! their slots are freed when that has happened. Whoever asks for data gets them in any case, clients answer every pull.
+//!
+//! **Conservation.** What a job has committed is stored, overwritten, lost or dropped ([`Servers::audit`]).
+
+use std::collections::BTreeSet;
+
+use odonata_engine::{List, Mode, NIL, Store, journalled};
+use odonata_units::Time;
+
+use crate::contents::{count, range_of};
+use crate::extents::Place;
+use crate::request::{Piece, PieceKind, Request, Wait};
+use crate::settings::LostReads;
+use crate::{NewRequest, Outage, Servers};
+
+/// What the failures of a server have cost a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Losses {
+    /// Bytes of acknowledged writes that were on its devices alone.
+    pub on_devices: u64,
+    /// Bytes of acknowledged writes that were in its memory alone.
+    pub in_memory: u64,
+    /// Bytes that had come to a device for writes that were not acknowledged.
+    pub dropped: u64,
+    /// Requests that came to the server while it was away.
+    pub unheard: u64,
+    /// Bytes of reads, lost or of a server that was away, that were taken for such as nobody had written.
+    pub reads: u64,
+}
+
+impl Losses {
+    /// Bytes of acknowledged writes that were nowhere else.
+    pub fn lost(&self) -> u64 {
+        self.on_devices + self.in_memory
+    }
+
+    /// Adds others.
+    pub fn absorb(&mut self, other: &Losses) {
+        self.on_devices += other.on_devices;
+        self.in_memory += other.in_memory;
+        self.dropped += other.dropped;
+        self.unheard += other.unheard;
+        self.reads += other.reads;
+    }
+}
+
+/// When servers fail and what that has cost; empty where none does.
+#[derive(Debug)]
+pub(crate) struct Failures {
+    /// Per server, in order.
+    outages: Vec<Vec<Outage>>,
+    /// How many of them have begun.
+    begun: Store<u32>,
+    jobs: usize,
+    /// Per server and job.
+    losses: Store<Losses>,
+    lost_reads: LostReads,
+}
+journalled!(Failures { begun, losses });
+
+impl Failures {
+    pub(crate) fn none() -> Failures {
+        Failures {
+            outages: Vec::new(),
+            begun: Store::new(),
+            jobs: 0,
+            losses: Store::new(),
+            lost_reads: LostReads::default(),
+        }
+    }
+
+    /// The next failure of `server` that has not begun.
+    fn next(&self, server: u32) -> Option<Outage> {
+        let outages = &self.outages[server as usize];
+        outages.get(*self.begun.get(server) as usize).copied()
+    }
+
+    fn edit<M: Mode>(&mut self, server: u32, owner: u16) -> &mut Losses {
+        // Speculation can reach what cannot be: a job beyond the last is the last.
+        let owner = usize::from(owner).min(self.jobs - 1);
+        self.losses.edit::<M>((server as usize * self.jobs + owner) as u32)
+    }
+}
+
+impl Servers {
+    /// With servers that fail when `of` says, and clients that go elsewhere, for `jobs` jobs, at least one.
+    pub fn with_failures(mut self, of: impl Fn(u32) -> Vec<Outage>, jobs: usize, lost_reads: LostReads) -> Self {
+        let outages: Vec<_> = (0..self.len()).map(of).collect();
+        self.failures = Failures {
+            begun: Store::filled(outages.len(), 0),
+            losses: Store::filled(outages.len() * jobs.max(1), Losses::default()),
+            outages,
+            jobs: jobs.max(1),
+            lost_reads,
+        };
+        self
+    }
+
+    /// What failures have cost: server, job; where they have cost something.
+    pub fn losses(&self) -> impl Iterator<Item = (u32, u16, Losses)> + '_ {
+        let jobs = self.failures.jobs.max(1);
+        let cells = self.failures.losses.iter().enumerate();
+        let named = cells.map(move |(cell, &losses)| ((cell / jobs) as u32, (cell % jobs) as u16, losses));
+        named.filter(|(_, _, losses)| *losses != Losses::default())
+    }
+
+    /// Lets those servers fail that have by `now`, which is the end of the run.
+    pub fn fail_until(&mut self, now: Time) {
+        for server in 0..self.len() {
+            self.is_up::<odonata_engine::Plain>(now, server);
+        }
+    }
+
+    /// Whether `server` is there, which fails now if it has by `now`.
+    pub(crate) fn is_up<M: Mode>(&mut self, now: Time, server: u32) -> bool {
+        if self.failures.begun.is_empty() {
+            return true;
+        }
+        while let Some(outage) = self.failures.next(server).filter(|outage| outage.from <= now) {
+            *self.failures.begun.edit::<M>(server) += 1;
+            self.fail::<M>(outage.from, server);
+        }
+        let last = self.failures.begun.get(server).checked_sub(1);
+        last.is_none_or(|last| self.failures.outages[server as usize][last as usize].until <= now)
+    }
+
+    /// Whether `server` hears a request of `owner`; counts those that it does not.
+    pub(crate) fn hears<M: Mode>(&mut self, now: Time, server: u32, owner: u16) -> bool {
+        let up = self.is_up::<M>(now, server);
+        if !up {
+            self.failures.edit::<M>(server, owner).unheard += 1;
+        }
+        up
+    }
+
+    /// Whether the server of piece `slot` has failed since it was made.
+    pub(crate) fn is_dead<M: Mode>(&mut self, now: Time, slot: u32) -> bool {
+        self.is_up::<M>(now, self.pieces.get(slot).server);
+        self.pieces.get(slot).dead
+    }
+
+    /// Somebody has mentioned dead piece `slot`: frees it if nobody else will, and its request with the last one.
+    pub(crate) fn bury<M: Mode>(&mut self, slot: u32) {
+        let Piece {
+            request,
+            bytes,
+            missing,
+            ..
+        } = *self.pieces.get(slot);
+        if missing > 1 {
+            self.pieces.edit::<M>(slot).missing = missing - 1;
+            return;
+        }
+        self.pieces.free::<M>(slot);
+        if request != NIL {
+            let cell = self.requests.edit::<M>(request);
+            cell.done += bytes;
+            if cell.done == cell.issued {
+                self.requests.free::<M>(request);
+            }
+        }
+    }
+
+    /// `server` fails at `at`.
+    fn fail<M: Mode>(&mut self, at: Time, server: u32) {
+        self.settle_failure::<M>(at, server);
+        let queued = self.empty_queues::<M>(server);
+        // Of writes that were not acknowledged, and have their space: they begin anew.
+        let mut unanswered = Vec::new();
+        for slot in self.requests.slots() {
+            let Request {
+                what,
+                server: own,
+                device,
+                issued,
+                answered,
+                dead,
+                ..
+            } = *self.requests.get(slot);
+            if own != server || dead {
+                continue;
+            }
+            self.set_wait::<M>(at, slot, Wait::Nothing);
+            if issued == 0 {
+                self.requests.free::<M>(slot);
+                continue;
+            }
+            self.requests.edit::<M>(slot).dead = true;
+            if what.write && !answered && !self.passes_by(server) {
+                unanswered.push((what, device));
+            }
+        }
+        for slot in self.pieces.slots() {
+            let piece = *self.pieces.get(slot);
+            if piece.server == server && !piece.dead {
+                self.pieces.edit::<M>(slot).dead = true;
+                self.piece_dies::<M>(slot, queued.contains(&slot));
+            }
+        }
+        for (what, device) in unanswered {
+            self.drop_unanswered::<M>(server, &what, device);
+        }
+        self.lose_contents::<M>(server);
+        self.end_syncs::<M>(server);
+        self.note_occupancy::<M>(at, server);
+    }
+
+    /// Empties all lists of `server`; the pieces that were in some, and are mentioned by them alone.
+    fn empty_queues<M: Mode>(&mut self, server: u32) -> BTreeSet<u32> {
+        let memory = *self.memories.get(server);
+        let mut queued: BTreeSet<u32> = memory.queue.iter(&self.pieces).collect();
+        *self.memories.edit::<M>(server) = Default::default();
+        for device in self.devices.of(server) {
+            queued.extend(self.queues.get(device).queue.iter(&self.pieces));
+            let queue = self.queues.edit::<M>(device);
+            (queue.queue, queue.queued) = (List::EMPTY, 0);
+            self.spaces.edit::<M>(device).reservations = List::EMPTY;
+            self.forget_clean_ranges::<M>(device);
+        }
+        queued.extend(self.forget_coming::<M>(server));
+        let drain = self.drains.edit::<M>(server);
+        queued.extend(Some(drain.fetching).filter(|_| drain.fetched));
+        (drain.fetching, drain.fetched) = (NIL, false);
+        if self.ways.reserves.len() > server as usize {
+            let reserve = self.ways.reserves.edit::<M>(server);
+            (reserve.fetching, reserve.filling) = (0, 0);
+        }
+        queued
+    }
+
+    /// Piece `slot`, which is dead, is `queued`, or somebody will mention it.
+    fn piece_dies<M: Mode>(&mut self, slot: u32, queued: bool) {
+        let piece = *self.pieces.get(slot);
+        if piece.request == NIL {
+            if piece.kind == PieceKind::Drain && !piece.down {
+                // It has not left: it is lost with what else is on the device.
+                self.stays::<M>(&piece);
+            }
+        } else {
+            let Request { what, answered, .. } = *self.requests.get(piece.request);
+            let is_below = piece.missing == 1 && !piece.down;
+            if is_below {
+                self.store_around::<M>(&piece);
+            } else if what.write && answered && !piece.down {
+                // It was never on a device, but somebody believes that it was.
+                count::<M>(&mut self.contents.committed, piece.owner, piece.bytes);
+                self.failures.edit::<M>(piece.server, piece.owner).in_memory += piece.bytes;
+            }
+        }
+        if queued {
+            self.bury::<M>(slot);
+        }
+    }
+
+    /// Forgets what has come to `device` of `what`, a write that was not acknowledged.
+    fn drop_unanswered<M: Mode>(&mut self, server: u32, what: &NewRequest, device: u32) {
+        let own = (device - self.devices.of(server).start) as u8;
+        let found = self.contents.extents.find(server, what.file, range_of(what));
+        let dropped: Vec<_> = found.filter(|extent| extent.place == Place::Device(own)).collect();
+        for extent in dropped {
+            self.forget::<M>(server, what.file, extent.start..extent.end);
+            self.failures.edit::<M>(server, extent.owner).dropped += extent.bytes();
+        }
+    }
+
+    /// What `server` has on its devices is gone.
+    fn lose_contents<M: Mode>(&mut self, server: u32) {
+        let all: Vec<_> = self.contents(server).collect();
+        for (object, extent) in all {
+            let range = extent.start..extent.end;
+            match extent.place {
+                Place::Reserved(_) | Place::Memory(_) => self.forget::<M>(server, object, range),
+                Place::Device(_) => {
+                    self.shift::<M>(server, object, range, extent.owner, Place::Lost);
+                    self.failures.edit::<M>(server, extent.owner).on_devices += extent.bytes();
+                }
+                Place::Clean(_) | Place::Used(_) | Place::Filling(_) => {
+                    self.shift::<M>(server, object, range, extent.owner, Place::Below);
+                }
+                Place::Leaving(_) | Place::Below | Place::Lost => {}
+            }
+        }
+    }
+
+    /// Whether `what`, a read that `server` has `known` bytes of, asks for lost bytes where that is an error; counts those that are
+    /// taken for others.
+    pub(crate) fn asks_for_lost<M: Mode>(&mut self, server: u32, what: &NewRequest) -> bool {
+        if self.failures.jobs == 0 || !self.is_indexed(server) {
+            return false;
+        }
+        let (mut known, mut lost) = (0, 0);
+        for extent in self.contents.extents.find(server, what.file, range_of(what)) {
+            let sum = if extent.place == Place::Lost {
+                &mut lost
+            } else {
+                &mut known
+            };
+            *sum += extent.bytes();
+        }
+        if what.elsewhere {
+            // Nobody here knows what the other server had.
+            lost = what.bytes - known;
+        }
+        if lost == 0 || self.failures.lost_reads == LostReads::Error {
+            return lost > 0;
+        }
+        self.failures.edit::<M>(server, what.owner).reads += lost;
+        false
+    }
+}

@@ -1,0 +1,217 @@
+//! Servers that fail: what is lost, what is not, and that all of it adds up.
+
+use crate::random_operations;
+use crate::rig::{MB, Rig, delay, drain, ms, plain_device, transfer};
+use crate::tiers;
+use odonata_engine::Plain;
+use odonata_storage::settings::{Acknowledge, LostReads, Policy, WritePolicy};
+use odonata_storage::{Losses, NewRequest, Outage, Place, ServerParams};
+use odonata_units::Time;
+
+fn indexed() -> ServerParams {
+    let mut params = plain_device(100 * MB, 100 * MB);
+    params.manager.extents = true;
+    params.manager.pieces_in_flight = 1;
+    params
+}
+
+fn outage(from: u64, until: u64) -> Outage {
+    Outage {
+        from: ms(from),
+        until: ms(until),
+    }
+}
+
+/// A server that fails at `from` and is back at `until`, in a network that takes no time. Its device takes 1 ms per MB.
+fn failing(params: ServerParams, from: u64, until: u64, lost_reads: LostReads) -> Rig {
+    Rig::new(vec![params], delay(Time::ZERO)).failing(|_| vec![outage(from, until)], lost_reads)
+}
+
+fn losses(rig: &Rig) -> Losses {
+    let mut sum = Losses::default();
+    rig.servers.losses().for_each(|(_, _, losses)| sum.absorb(&losses));
+    sum
+}
+
+fn tokens(rig: &Rig) -> Vec<u64> {
+    rig.answers.iter().map(|&(_, token, _)| token).collect()
+}
+
+#[test]
+fn what_was_acknowledged_is_lost_and_what_was_not_is_dropped() {
+    let mut rig = failing(indexed(), 20, 1_000, LostReads::Error);
+    rig.request(ms(0), 0, transfer(true, 1, 5 * MB));
+    // Three of its pieces are on the device at 20 ms, the fourth is being written.
+    rig.request(Time::from_ns(16_500_000), 0, transfer(true, 2, 6 * MB));
+    rig.request(ms(30), 0, transfer(true, 3, MB));
+    rig.request(ms(40), 0, transfer(false, 1, MB));
+    rig.run::<Plain>();
+    rig.servers.audit().unwrap();
+    assert_eq!(tokens(&rig), [1]);
+    let expected = Losses {
+        on_devices: 5 * MB,
+        in_memory: 0,
+        dropped: 3 * MB,
+        unheard: 2,
+        reads: 0,
+    };
+    assert_eq!(losses(&rig), expected);
+    assert_eq!((rig.servers.used(0), rig.servers.memory_in_use(0)), (0, 0));
+}
+
+#[test]
+fn a_failure_counts_from_its_time_on_whenever_it_is_noticed() {
+    let mut rig = failing(indexed(), 20, 1_000, LostReads::Error);
+    rig.request(ms(0), 0, transfer(true, 1, 5 * MB));
+    rig.run::<Plain>();
+    assert_eq!(losses(&rig), Losses::default(), "nothing has come to it since");
+    rig.servers.fail_until(Time(ms(20).0 - 1));
+    assert_eq!(losses(&rig), Losses::default());
+    rig.servers.fail_until(ms(20));
+    assert_eq!(losses(&rig).lost(), 5 * MB);
+    rig.servers.audit().unwrap();
+}
+
+#[test]
+fn what_is_acknowledged_in_memory_is_lost_with_it() {
+    let mut params = indexed();
+    params.manager.acknowledge = Acknowledge::Memory;
+    let mut rig = failing(params, 2, 1_000, LostReads::Error);
+    rig.request(ms(0), 0, transfer(true, 1, 5 * MB));
+    rig.run::<Plain>();
+    rig.servers.audit().unwrap();
+    assert_eq!(tokens(&rig), [1]);
+    assert_eq!((losses(&rig).lost(), losses(&rig).dropped), (5 * MB, 0));
+}
+
+#[test]
+fn blocks_that_have_left_arrive_and_others_are_lost() {
+    let mut params = indexed();
+    params.drain = Some(drain(ms(10), 0));
+    // On the device by 4 ms; the first block is on its way from 5 ms (one read takes 1 ms and its turn) on.
+    let mut rig = failing(params, 12, 1_000, LostReads::Error);
+    rig.request(ms(0), 0, transfer(true, 1, 4 * MB));
+    rig.run::<Plain>();
+    rig.servers.audit().unwrap();
+    let below: u64 = rig
+        .servers
+        .contents(0)
+        .filter(|(_, extent)| extent.place == Place::Below)
+        .map(|(_, extent)| extent.bytes())
+        .sum();
+    assert_eq!(below, rig.servers.metrics(0).bytes_drained);
+    assert!(below >= MB && below < 4 * MB, "{below}");
+    assert_eq!(losses(&rig).lost(), 4 * MB - below);
+    assert!(!rig.servers.is_draining(0));
+}
+
+#[test]
+fn what_is_written_through_is_below_and_what_goes_around_arrives() {
+    for write in [WritePolicy::Through, WritePolicy::Around] {
+        let mut params = indexed();
+        params.next = Some(Policy {
+            write,
+            ..Policy::default()
+        });
+        let mut rig = failing(params, 7, 1_000, LostReads::Error);
+        rig.request(ms(0), 0, transfer(true, 1, 3 * MB));
+        rig.request(Time::from_ns(6_500_000), 0, transfer(true, 2, 4 * MB));
+        rig.run::<Plain>();
+        rig.servers.audit().unwrap();
+        assert_eq!(losses(&rig).lost(), 0, "{write:?}");
+        let places: Vec<Place> = rig.servers.contents(0).map(|(_, extent)| extent.place).collect();
+        assert!(
+            places.iter().all(|&place| place == Place::Below),
+            "{write:?}: {places:?}"
+        );
+        assert!(tokens(&rig).contains(&1), "{write:?}");
+    }
+}
+
+/// Back at 100 ms, empty: 4 MB of the file are lost, of which 1 MB is written anew.
+fn back(lost_reads: LostReads) -> Rig {
+    let mut rig = failing(indexed(), 20, 100, lost_reads);
+    rig.request(ms(0), 0, transfer(true, 1, 4 * MB));
+    rig.request(ms(110), 0, transfer(true, 1, MB));
+    rig.request(ms(150), 0, transfer(false, 1, MB));
+    let rest = NewRequest {
+        offset: MB / 2,
+        ..transfer(false, 1, MB)
+    };
+    rig.request(ms(200), 0, rest);
+    rig.run::<Plain>();
+    rig
+}
+
+#[test]
+fn a_read_of_lost_bytes_is_an_error_or_counted() {
+    let rig = back(LostReads::Error);
+    assert_eq!((tokens(&rig), &rig.lost), (vec![1, 1, 1], &vec![(MB / 2, MB)]));
+    rig.servers.audit().unwrap();
+    let rig = back(LostReads::Below);
+    assert_eq!((tokens(&rig).len(), rig.lost.len()), (4, 0));
+    assert_eq!((losses(&rig).lost(), losses(&rig).reads), (4 * MB, MB / 2));
+    assert_eq!(rig.servers.used(0), MB);
+    rig.servers.audit().unwrap();
+}
+
+#[test]
+fn a_read_of_what_another_server_had_is_one_of_lost_bytes_unless_all_is_here() {
+    let run = |lost_reads| {
+        let mut rig = Rig::new(vec![indexed()], delay(Time::ZERO)).failing(|_| Vec::new(), lost_reads);
+        rig.request(ms(0), 0, transfer(true, 1, 2 * MB));
+        for (at, bytes) in [(50, 2 * MB), (60, 3 * MB)] {
+            let elsewhere = NewRequest {
+                elsewhere: true,
+                ..transfer(false, 1, bytes)
+            };
+            rig.request(ms(at), 0, elsewhere);
+        }
+        rig.run::<Plain>();
+        (rig.answers.len(), rig.lost.len(), losses(&rig).reads)
+    };
+    assert_eq!(run(LostReads::Error), (2, 1, 0));
+    assert_eq!(run(LostReads::Below), (3, 0, MB));
+}
+
+/// The scenes of random operations, with servers that fail and come back, once or twice.
+pub(crate) fn scene(of: fn(u64) -> Rig, seed: u64) -> Rig {
+    let rig = of(seed);
+    let indexed: Vec<bool> = (0..rig.servers.len())
+        .map(|server| rig.servers.params(server).manager.extents)
+        .collect();
+    let outages = move |server: u32| match (indexed[server as usize], (u64::from(server) + seed) % 4) {
+        (false, _) | (_, 0) => Vec::new(),
+        (true, 1) => vec![outage(100 + seed, 1_000_000)],
+        (true, 2) => vec![outage(90 + 3 * seed, 91 + 4 * seed)],
+        (true, _) => vec![outage(50, 51), outage(150 + seed, 250)],
+    };
+    rig.failing(outages, [LostReads::Below, LostReads::Error][seed as usize % 2])
+}
+
+#[test]
+fn whatever_fails_every_byte_is_somewhere_or_lost() {
+    let (mut sum, mut unanswered) = (Losses::default(), 0);
+    for of in [random_operations::scene, tiers::scene] {
+        for seed in 0..60 {
+            let mut rig = scene(of, seed);
+            rig.run::<Plain>();
+            let mut answered = tokens(&rig);
+            answered.sort_unstable();
+            let answers = answered.len();
+            answered.dedup();
+            assert_eq!(answered.len(), answers, "seed {seed}: answered twice");
+            if rig.servers.blocked_writes().next().is_none() {
+                rig.servers
+                    .audit()
+                    .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            }
+            sum.absorb(&losses(&rig));
+            unanswered += rig.lost.len();
+        }
+    }
+    assert!(
+        sum.lost() > 0 && sum.dropped > 0 && sum.unheard > 0 && sum.reads > 0 && unanswered > 0,
+        "{sum:?}"
+    );
+}
