@@ -175,6 +175,10 @@ def trace_merge(
 
     Raises:
         InputError: One of them cannot be read, or they are not of one job; or `out` cannot be written.
+
+    >>> import odonata
+    >>> odonata.trace_merge("halo-8", "halo.darshan", "halo.program")["from_log"]  # doctest: +SKIP
+    24
     """
     from odonata import trace_merging
 
