@@ -3,9 +3,9 @@
 use odonata_units::Time;
 
 use super::super::{CheckpointFile, barrier, fsync};
+use super::CheckpointRestartParams;
 use super::failures::Failures;
 use super::state::{TAG_BITS, TELL_STEPS, TOLD, View, reports, slot, stage, verdict};
-use super::CheckpointRestartParams;
 use crate::program::Seen;
 use crate::{Comm, Cursor, Op, OpKind, Program, Source, Tag};
 
