@@ -98,6 +98,7 @@ def trace_convert(
     compute_scale: float = ...,
     progress: Callable[[int, int, int], None] | None = ...,
     incomplete: bool = ...,
+    call_time: bool = ...,
 ) -> tuple[int, int]: ...
 def job_convert(
     text: str,

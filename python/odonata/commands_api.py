@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         DeviceBench,
         DeviceFit,
         Imported,
+        MergedTraces,
         ProgramCheck,
         ProgramRecord,
         TraceFinding,
@@ -144,6 +145,57 @@ def trace_convert(
     if written.notes:
         answer["notes"] = list(written.notes)
     return answer
+
+
+@speaks_python
+def trace_merge(
+    trace: PathLike,
+    log: PathLike,
+    out: PathLike,
+    *,
+    offset: float = 0.0,
+    trace_files: bool = True,
+    incomplete: bool = False,
+    interface: Literal["posix", "mpi-io"] | None = None,
+    without: Sequence[str] = (),
+    force: bool = False,
+) -> MergedTraces:
+    """Merges an MPI trace and a log of file access of one job into a program in files, which jobs replay.
+
+    Args:
+        trace: An MPI trace (DUMPI, OTF2), or a program in files.
+        log: A Darshan log, or a program in files that does nothing but access files.
+        out: Folder to write, NAME.program by custom.
+        offset: When the clock of the log begins on that of the trace, in seconds.
+        trace_files: Whether what the trace does to files is kept.
+        incomplete: Read what there is of files that are not whole.
+        interface: Of a Darshan log, as of `trace_convert`.
+        without: Of a Darshan log, as of `trace_convert`.
+        force: Replace a program that is there.
+
+    Raises:
+        InputError: One of them cannot be read, or they are not of one job; or `out` cannot be written.
+
+    >>> import odonata
+    >>> odonata.trace_merge("halo-8", "halo.darshan", "halo.program")["from_log"]  # doctest: +SKIP
+    24
+    """
+    from odonata import trace_merging
+
+    if not -1e6 <= offset <= 1e6:
+        raise InputError("out of range", key="offset", value=str(offset), expected="-1e6 to 1e6 seconds")
+    merged = trace_merging.merge(
+        Path(trace),
+        Path(log),
+        Path(out),
+        offset_s=offset,
+        trace_files=trace_files,
+        force=force,
+        incomplete=incomplete,
+        interface=interface,
+        without=without,
+    )
+    return trace_merging.answer(out, merged)
 
 
 @speaks_python

@@ -24,7 +24,8 @@ MOST_AFTER = 4
 #: Largest number in a row.
 LARGEST = (1 << 63) - 1
 
-_COLUMNS = {
+#: The columns of operations, and their types.
+COLUMNS = {
     "rank": pa.uint32(),
     "stream": pa.uint16(),
     "after": pa.list_(pa.uint32()),
@@ -37,12 +38,17 @@ _COLUMNS = {
     "count": pa.uint64(),
     "root": pa.uint32(),
     "counts": pa.uint32(),
+    "new_comm": pa.uint32(),
+    "directory": pa.uint32(),
+    "file": pa.uint64(),
+    "offset": pa.uint64(),
     "duration_ps": pa.uint64(),
     "recv_peer": pa.int64(),
     "recv_tag": pa.int64(),
     "recv_bytes": pa.uint64(),
+    "iteration": pa.uint32(),
 }
-_NOTHING = dict.fromkeys(_COLUMNS)
+_NOTHING = dict.fromkeys(COLUMNS)
 
 
 class ProgramTables:
@@ -61,7 +67,7 @@ class ProgramTables:
         self._rows: list[dict[str, Any]] = []
         self._lists: list[tuple[int, int, int | None, list[int] | None, list[int] | None]] = []
         self._list_of_rank = 0
-        self._schema = pa.schema(list(_COLUMNS.items()))
+        self._schema = pa.schema(list(COLUMNS.items()))
         self._file: pq.ParquetWriter | None = None
         self._comms: list[tuple[int, list[int]]] = []
 

@@ -4630,7 +4630,7 @@ class Nodes(Table):
     """Node numbers, counted over the machine, instead of the keys above; server s is the s-th of them."""
 
     per_group: Annotated[int, Field(ge=0)] | None = None
-    """Servers in every group; server s of group g is number per_group x g + s. Default: 2."""
+    """Servers in every group; server s of group g is number per_group x g + s. Default, with `position`: 2."""
 
     position: Position | None = None
     """Whether these are the first or the last nodes of the group. Default: "first"."""
@@ -4839,7 +4839,8 @@ class Tier(Table):
 
     nodes: Nodes = Field(default_factory=Nodes)
     """Which nodes its servers are on; these are never given to jobs. Default: the service nodes of the
-    machine if it has some, else the first two nodes of every group.
+    machine if it has some, else so many, spread evenly over the machine, that there is one for 32 compute
+    nodes.
     """
 
     policy: Policy = Field(default_factory=Policy)
@@ -4855,8 +4856,10 @@ class Storage(Table):
     architecture: Architecture | None = None
     """Where the buffers are that jobs use: the same machine with its buffers elsewhere."""
 
-    assignment: Assignment = "by-group"
-    """Which server the ranks on a compute node use, where the layout of a file does not say it."""
+    assignment: Assignment | None = None
+    """Which server the ranks on a compute node use, where the layout of a file does not say it. Default:
+    "by-group", and "round-robin" if `nodes` is left out.
+    """
 
     client: Client | None = None
     """What clients do where a server does not answer in time. Default: they wait."""
@@ -4894,7 +4897,9 @@ class Storage(Table):
     """Metadata servers. Default: none, opening, creating and removing files takes no time."""
 
     nodes: Nodes = Field(default_factory=Nodes)
-    """Which nodes are servers. Default: the first two of every group."""
+    """Which nodes are servers. Default: so many, spread evenly over the machine, that none has more than 32
+    compute nodes.
+    """
 
     policy: Policy | None = None
     """What a server does with the tier below it, `tiers` or `file_system`."""

@@ -205,6 +205,28 @@ class Converted(TypedDict):
 
 
 @declared
+class MergedTraces(TypedDict):
+    """What `odonata trace merge` answers."""
+
+    program: str
+    """The program folder that was written."""
+    ranks: Count
+    """Its ranks."""
+    operations: Count
+    """Their operations, computation included."""
+    from_trace: Count
+    """Operations of the MPI trace, computation apart."""
+    from_log: Count
+    """Operations of the log of file access, computation apart."""
+    log_s: Number
+    """Time in operations of the log, over all ranks, in seconds."""
+    overlap_s: Number
+    """How much of it the ranks were in calls of the MPI trace too."""
+    notes: NotRequired[list[str]]
+    """What is not known or not converted; absent if nothing is to be said."""
+
+
+@declared
 class Repeated(TypedDict):
     """What `odonata trace repeat` answers."""
 
@@ -498,6 +520,7 @@ TOOL_COMMANDS = {
     "trace-info": "trace info",
     "trace-lint": "trace lint",
     "trace-convert": "trace convert",
+    "trace-merge": "trace merge",
     "trace-repeat": "trace repeat",
     "device-bench": "device bench",
     "device-fit": "device fit",
@@ -512,6 +535,7 @@ TOOL_ANSWERS: dict[str, Any] = {
     "trace-info": TraceInfo,
     "trace-lint": list[TraceFinding],
     "trace-convert": Converted,
+    "trace-merge": MergedTraces,
     "trace-repeat": Repeated,
     "device-bench": DeviceBench,
     "device-fit": DeviceFit,

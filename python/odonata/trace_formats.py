@@ -37,6 +37,9 @@ class ConvertOptions:
     without: tuple[str, ...] = ()
     #: How many ranks do what the only one of a trace does.
     ranks: int | None = None
+    #: Whether time in calls counts as computation too, where it was recorded: operations then stand on the
+    #: clock of the recording.
+    call_time: bool = False
 
 
 class ConvertedFormat(Protocol):

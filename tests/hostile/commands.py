@@ -162,6 +162,8 @@ COMMANDS: tuple[str, ...] = (
     "trace repeat trace --times=NUMBER -o made",
     "trace repeat trace -n 2 -o OUT",
     "trace convert NAME made",
+    "trace merge NAME NAME made",
+    "trace merge trace NAME made --offset=NUMBER",
     "trace convert trace OUT",
     "trace convert trace made --repeat=NUMBER",
     "trace convert trace made --compute-scale=NUMBER",
@@ -296,6 +298,8 @@ def _target(words: list[str]) -> str | None:
             return _plain(words[words.index(option) + 1])
     if words[:2] == ["trace", "convert"] and len(words) > 3:
         return _plain(words[3])
+    if words[:2] == ["trace", "merge"] and len(words) > 4:
+        return _plain(words[4])
     if words[:2] == ["workload", "format"] and "--write" in words:
         return words[2]
     if words[:1] == ["run"] and "-o" not in words:

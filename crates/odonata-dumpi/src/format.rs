@@ -24,6 +24,7 @@ fn files(path: &Path, options: &ReadOptions) -> Result<TraceFiles, TraceError> {
         false => Incomplete::Refused,
     });
     Ok(TraceFiles {
+        call_time: options.call_time,
         cancellation: options.cancellation.clone(),
         ..files
     })

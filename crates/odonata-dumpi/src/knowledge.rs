@@ -55,6 +55,8 @@ pub(super) struct Knowledge {
     pub(super) groups: Arc<[Group]>,
     /// Compute time is multiplied by this.
     pub(super) scale: f64,
+    /// Whether time in calls counts as computation too.
+    pub(super) call_time: bool,
 }
 
 impl Knowledge {

@@ -21,6 +21,8 @@ pub struct TraceFiles {
     pub meta: BTreeMap<String, String>,
     /// What becomes of files that are not whole.
     pub incomplete: Incomplete,
+    /// Whether time in calls counts as computation too.
+    pub call_time: bool,
     /// Ends whatever reads them.
     pub cancellation: Cancellation,
 }

@@ -126,6 +126,7 @@ impl Trace {
     }
 
     fn assemble(files: TraceFiles, mut surveys: Vec<Survey>, scale: f64) -> Trace {
+        let call_time = files.call_time;
         let creations: Vec<Creations> = surveys
             .iter_mut()
             .map(|survey| std::mem::take(&mut survey.creations))
@@ -183,6 +184,7 @@ impl Trace {
                     loose: BTreeSet::new(),
                     groups: groups.clone(),
                     scale,
+                    call_time,
                 },
                 recent: Recent::default(),
             })

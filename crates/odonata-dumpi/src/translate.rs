@@ -211,6 +211,8 @@ pub(super) struct Translator<'a> {
     pub(super) out: &'a mut Output,
     /// Position among the threads.
     thread: usize,
+    /// How long the thread was in the call, in ns.
+    inside: u64,
 }
 
 /// What a call is to somebody who measures the time between calls.
@@ -254,6 +256,7 @@ impl<'a> Translator<'a> {
             knowledge,
             out,
             thread: 0,
+            inside: 0,
         }
     }
 
@@ -278,6 +281,15 @@ impl<'a> Translator<'a> {
             l::COMM_DUP..=l::COMM_SPAWN_MULTIPLE => self.communicator(record),
             _ => self.state.types.note(self.sizes, record),
         }
+        if self.counts_calls() {
+            let thread = &mut self.state.threads[self.thread];
+            thread.debt = thread.debt.saturating_add(self.inside);
+        }
+    }
+
+    /// Whether time in calls counts as computation too.
+    fn counts_calls(&self) -> bool {
+        self.knowledge.is_some_and(|knowledge| knowledge.call_time)
     }
 
     /// Whether a call moves elements of which it is not known how large they are.
@@ -312,15 +324,17 @@ impl<'a> Translator<'a> {
             });
             self.state.threads.len() - 1
         });
+        let clock = self.counts_calls();
         let thread = &mut self.state.threads[self.thread];
         let sort = sort(record);
         if let Some(span) = record.wall {
             // From one poll to the next, the program waits.
-            let waited = thread.polling && sort != Sort::Other;
+            let waited = thread.polling && sort != Sort::Other && !clock;
             if !waited {
                 let gap = span.start.saturating_sub(thread.stop).max(0);
                 thread.debt = thread.debt.saturating_add(gap as u64);
             }
+            self.inside = span.stop.saturating_sub(span.start.max(thread.stop)).max(0) as u64;
             thread.stop = thread.stop.max(span.stop);
         }
         match sort {

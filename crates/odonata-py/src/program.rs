@@ -58,10 +58,11 @@ fn made_by() -> String {
 }
 
 /// Writes the trace or program at `path` as a program to `folder`, which has no such files, `repeat` times one after the
-/// other, its computation times `compute_scale`; a trace that is not whole only with `incomplete`. Raises `InputError`, or
-/// `OSError` where it cannot be written.
+/// other, its computation times `compute_scale`; a trace that is not whole only with `incomplete`. With `call_time`, time in
+/// calls counts as computation too. Raises `InputError`, or `OSError` where it cannot be written.
 #[pyfunction]
-#[pyo3(signature = (path, folder, repeat=1, compute_scale=1.0, progress=None, incomplete=false))]
+#[pyo3(signature = (path, folder, repeat=1, compute_scale=1.0, progress=None, incomplete=false, call_time=false))]
+#[allow(clippy::too_many_arguments, reason = "they are named in Python")]
 fn trace_convert(
     py: Python<'_>,
     path: PathBuf,
@@ -70,6 +71,7 @@ fn trace_convert(
     compute_scale: f64,
     progress: Option<Py<PyAny>>,
     incomplete: bool,
+    call_time: bool,
 ) -> PyResult<(u32, u64)> {
     if !(0.0..=1e6).contains(&compute_scale) {
         let problem = format!("its times of computation are to be multiplied by {compute_scale}");
@@ -78,6 +80,7 @@ fn trace_convert(
     let opened = trace::with_trace(py, &path, incomplete, |format, options| {
         let options = ReadOptions {
             compute_scale,
+            call_time,
             ..options.clone()
         };
         format.open(&path, &options)

@@ -9,7 +9,7 @@ pub use device::{Device, MOST_DEVICES};
 pub use tier::{DrainPolicy, Eviction, FileSystem, MOST_TIERS, Policy, ReadPolicy, Tier, WritePolicy};
 
 use odonata_device::{Rate, Rule};
-use odonata_units::{Bandwidth, Bytes, Problem, Time};
+use odonata_units::{Bandwidth, Bytes, Filled, Problem, Time};
 use schemars::JsonSchema;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
@@ -20,11 +20,12 @@ use crate::{Fault, FaultKind, FaultPeriod, Layout, Locks, Metadata, Outage, Serv
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Storage {
-    /// Which nodes are servers. Default: the first two of every group.
+    /// Which nodes are servers. Default: so many, spread evenly over the machine, that none has more than 32 compute nodes.
     #[schemars(extend("default" = { "per_group": null, "position": null, "routers": null, "list": null }))]
     pub nodes: Nodes,
-    /// Which server the ranks on a compute node use, where the layout of a file does not say it.
-    pub assignment: Assignment,
+    /// Which server the ranks on a compute node use, where the layout of a file does not say it. Default: "by-group", and
+    /// "round-robin" if `nodes` is left out.
+    pub assignment: Filled<Assignment>,
     /// Which servers a file is on; jobs may have their own (`jobs.io.layout`).
     pub layout: Layout,
     /// Locks on ranges of files. Default: none, whoever writes what.
@@ -85,7 +86,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Nodes {
-    /// Servers in every group; server s of group g is number per_group x g + s. Default: 2.
+    /// Servers in every group; server s of group g is number per_group x g + s. Default, with `position`: 2.
     pub per_group: Option<u32>,
     /// Whether these are the first or the last nodes of the group. Default: "first".
     pub position: Option<Position>,
@@ -364,7 +365,7 @@ impl Storage {
                     self.spare = (empty != Nodes::default()).then_some(empty);
                     self.nodes.class = Some(NodeClass::Compute);
                 }
-                self.assignment = Assignment::default();
+                self.assignment = Filled::EMPTY;
             }
             Architecture::StorageSide => {
                 if self.tiers.is_empty() {
@@ -374,7 +375,7 @@ impl Storage {
                 let tier = self.tiers.remove(0);
                 let empty = std::mem::replace(&mut self.nodes, tier.nodes);
                 self.spare = (empty != Nodes::default()).then_some(empty);
-                self.assignment = tier.assignment;
+                self.assignment = tier.assignment.into();
                 self.manager = tier.manager;
                 (self.device, self.devices, self.rules) = match tier.device {
                     None if tier.devices.is_empty() => (

@@ -172,7 +172,7 @@ fn a_schedule_that_waits_for_what_never_comes_fails_by_name() {
 
 #[test]
 fn storage_and_messages_have_one_digest_on_every_scheduler() {
-    let jobs = "[storage]\n[[jobs]]\nname = \"io\"\nranks = 12\nplacement = \"random\"\n\
+    let jobs = "[storage]\nnodes = { per_group = 2 }\n[[jobs]]\nname = \"io\"\nranks = 12\nplacement = \"random\"\n\
                 workload.checkpoint = { iterations = 2, total = \"36 MiB\", interval = \"20 us\" }\n\
                 [[jobs]]\nname = \"halo\"\nranks = 12\nplacement = \"random\"\n\
                 workload.stencil = { dims = [4, 3], message = \"20 KiB\", iterations = 5, compute = \"1 us\" }\n";

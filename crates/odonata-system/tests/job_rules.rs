@@ -8,8 +8,8 @@ use std::time::Duration;
 /// 32 nodes; line 7 is the first of `jobs`.
 fn with(jobs: &str) -> String {
     format!(
-        "[machine.dragonfly]\ngroups = 4\nrouters_per_group = 4\nnodes_per_router = 2\nglobal_ports_per_router = 1\n\
-         [storage]\n{jobs}"
+        "[machine]\ndragonfly = {{ groups = 4, routers_per_group = 4, nodes_per_router = 2, global_ports_per_router = 1 }}\n\n\n\
+         [storage]\nnodes = {{ per_group = 2 }}\n{jobs}"
     )
 }
 

@@ -213,7 +213,11 @@ fn a_metadata_server_that_stands_still_makes_who_opens_wait() {
 fn what_is_wrong_in_a_command_line_is_named_at_its_key() {
     let error = load(&mdtest(4, "-n 10 -Q")).err().unwrap();
     assert_eq!(error.key, "jobs.0.workload.mdtest");
-    assert!(error.message.contains("-Q is no flag of mdtest"), "{}", error.message);
+    assert!(
+        error.message.contains("\"-Q\" is no flag of mdtest"),
+        "{}",
+        error.message
+    );
     let error = load(&mdtest(4, "-F")).err().unwrap();
     assert_eq!(error.key, "jobs.0.workload.mdtest.items");
     let error = load("metadata = {}\nfaults = [{ server = 2, at = \"1 s\", kind = { slow = 2.0 } }]\n")

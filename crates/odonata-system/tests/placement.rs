@@ -183,6 +183,55 @@ fn servers_are_assigned_as_asked() {
     assert_eq!(servers(&format!("{{ list = {list:?} }}")), list);
 }
 
+#[test]
+fn servers_that_nobody_has_named_have_32_compute_nodes_at_most_whatever_the_shape_of_the_machine() {
+    let machines = [
+        "[machine.torus]\ndims = [256]\n",
+        "[machine.torus]\ndims = [16, 4, 4]\n",
+        "[machine.dragonfly]\ngroups = 2\nrouters_per_group = 16\nnodes_per_router = 8\nglobal_ports_per_router = 1\n",
+        "[machine.dragonfly]\ngroups = 16\nrouters_per_group = 4\nnodes_per_router = 4\nglobal_ports_per_router = 4\n",
+    ];
+    for machine in machines {
+        let text = format!("{machine}[storage]\n{}", job("a", 248, ""));
+        let loaded = scenario::load(&text, "s.toml", &[], None, "").unwrap_or_else(|error| panic!("{error}"));
+        let placement = loaded.placement;
+        // 256 nodes and 33 for each server: as far apart as they can be.
+        assert_eq!(placement.servers, [0, 32, 64, 96, 128, 160, 192, 224], "{machine}");
+        let mut clients = [0; 8];
+        for &server in &placement.jobs[0].servers {
+            clients[server as usize] += 1;
+        }
+        assert_eq!(clients, [31; 8], "{machine}");
+    }
+    // One at least.
+    let small = place(&format!("[storage]\nnodes = {{}}\n{}", job("a", 62, "")));
+    assert_eq!(small.servers, [0, 32]);
+    let text = format!("[machine.torus]\ndims = [4]\n[storage]\n{}", job("a", 3, ""));
+    let loaded = scenario::load(&text, "s.toml", &[], None, "").unwrap();
+    assert_eq!(loaded.placement.servers, [0]);
+}
+
+#[test]
+fn servers_that_nobody_has_named_are_on_nodes_that_nobody_else_has() {
+    let storage = "[storage]\nmetadata = { nodes = { list = [0] } }\n[[storage.tiers]]\nname = \"io\"\nnodes = { list = [1, 33] }\n\
+                   device = {}\n[[storage.tiers]]\nname = \"disk\"\ndevice = {}\n";
+    let placement = place(&format!("{storage}{}", job("a", 57, "")));
+    assert_eq!(placement.servers, [2, 32]);
+    assert_eq!(placement.tiers[1].servers, [3, 34]);
+    assert_eq!(
+        (placement.tiers[0].servers.as_slice(), placement.metadata.as_slice()),
+        (&[1, 33][..], &[0][..])
+    );
+    let job = &placement.jobs[0];
+    assert_eq!(job.servers[..4], [0, 1, 0, 1]);
+    // What is said of nodes goes by groups, as ever.
+    let named = place(&format!(
+        "[storage]\nnodes = {{ per_group = 1 }}\n{}",
+        crate::job("a", 56, "")
+    ));
+    assert_eq!(named.jobs[0].servers[..8], [0, 0, 0, 0, 0, 0, 0, 1]);
+}
+
 /// On a line of routers with a server at both ends: the halves go to their ends, and the middle is shared evenly.
 #[test]
 fn the_nearest_server_is_the_fewest_cables_away_and_ties_are_shared_evenly() {

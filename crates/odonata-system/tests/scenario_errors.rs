@@ -242,18 +242,18 @@ fn a_node_that_does_not_exist_is_refused_with_the_range() {
     ));
     assert_eq!(at(&error), (Some(8), "jobs.0.placement.nodes.0", Some("64")));
     says(&error, "0 to 63", "");
-    let clients = "[storage]\n[[jobs]]\nranks = 1\nplacement.clients = [48]\nworkload = { milc = {} }\n";
+    let clients = "[storage]\n[[jobs]]\nranks = 1\nplacement.clients = [62]\nworkload = { milc = {} }\n";
     let error = self::error(&with(clients));
-    assert_eq!(at(&error), (Some(9), "jobs.0.placement.clients.0", Some("48")));
-    says(&error, "0 to 47", "");
+    assert_eq!(at(&error), (Some(9), "jobs.0.placement.clients.0", Some("62")));
+    says(&error, "0 to 61", "");
 }
 
 #[test]
 fn a_storage_server_is_not_given_to_a_job() {
     let error = error(&with(
-        "[storage]\n[[jobs]]\nranks = 1\nplacement.nodes = [1]\nworkload = { milc = {} }\n",
+        "[storage]\n[[jobs]]\nranks = 1\nplacement.nodes = [32]\nworkload = { milc = {} }\n",
     ));
-    assert_eq!(at(&error), (Some(9), "jobs.0.placement.nodes.0", Some("1")));
+    assert_eq!(at(&error), (Some(9), "jobs.0.placement.nodes.0", Some("32")));
     says(&error, "compute nodes", "");
 }
 

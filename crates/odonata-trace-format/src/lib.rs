@@ -44,6 +44,9 @@ pub struct ReadOptions {
     pub compute_scale: f64,
     /// Whether files that are not whole are read as far as they go, instead of being an error.
     pub incomplete: bool,
+    /// Whether time in calls counts as computation too, where it was recorded: computation before an operation is then the
+    /// time from the start of the one before, so that operations stand on the clock of the recording.
+    pub call_time: bool,
     /// Ends the reading, with an error.
     pub cancellation: Cancellation,
 }
@@ -53,6 +56,7 @@ impl Default for ReadOptions {
         ReadOptions {
             compute_scale: 1.0,
             incomplete: false,
+            call_time: false,
             cancellation: Cancellation::default(),
         }
     }

@@ -34,6 +34,7 @@ mod boxes;
 pub mod checkpoint;
 pub mod checkpoint_restart;
 pub mod collective;
+mod command_line;
 pub mod compute;
 pub mod cosmoflow;
 pub mod crystal_router;

@@ -12,7 +12,8 @@ from odonata.cli.arguments import Force, Json, Settings
 from odonata.errors import TRACE_WRONG, InputError
 
 app = typer.Typer(
-    help="Traces (DUMPI, Chakra, OTF2, Darshan) and programs in files: look into, check, repeat, convert.",
+    help="Traces (DUMPI, Chakra, OTF2, Darshan) and programs in files: look into, check, repeat, convert, "
+    "merge.",
     no_args_is_help=True,
 )
 
@@ -184,6 +185,86 @@ def trace_convert(
             print_json({**answer, "notes": list(written.notes)} if written.notes else answer)
         else:
             print(f"{out}: {written.ranks} ranks, {written.operations} operations")
+
+
+@app.command("merge")
+def trace_merge(
+    trace: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TRACE", help="MPI trace (DUMPI, OTF2), or a program in files: the messages of the job."
+        ),
+    ],
+    log: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LOG",
+            help="Darshan log of the same job, or a program that does nothing but access files.",
+        ),
+    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write, NAME.program by custom.")],
+    offset: Annotated[
+        float,
+        typer.Option(
+            "--offset",
+            min=-1e6,
+            max=1e6,
+            metavar="SECONDS",
+            help="When the clock of the log begins on that of the trace.",
+        ),
+    ] = 0.0,
+    without_files: Annotated[
+        bool,
+        typer.Option(
+            "--without-files", help="Leave out what the trace does to files, where the log has it too."
+        ),
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a program that is there.")] = False,
+    incomplete: Incomplete = False,
+    interface: Annotated[
+        str | None,
+        typer.Option("--interface", metavar="NAME", help="Of a Darshan log, as of convert."),
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option("--without", metavar="PATTERN", help="Of a Darshan log, as of convert."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Merge an MPI trace and a log of file access of one job into a program in files.
+
+    Operations of each rank are in the order in which they began, on the clocks of both, and the rank computes
+    for as long as it was in none of them. What a trace does not say is listed on standard error.
+    """
+    from odonata import trace_merging as merging
+    from odonata.wording import duration
+
+    with reported(as_json):
+        merged = merging.merge(
+            trace,
+            log,
+            out,
+            offset_s=offset,
+            trace_files=not without_files,
+            force=force,
+            incomplete=incomplete,
+            interface=interface,
+            without=without or [],
+        )
+    for text in [*merged.cleared, *merged.notes]:
+        say(text)
+    with open_pipe(out):
+        if as_json:
+            print_json(merging.answer(out, merged))
+        else:
+            print(
+                f"{out}: {merged.ranks} ranks, {merged.operations} operations, "
+                f"{merged.from_trace} of them of {trace.name} and {merged.from_log} of {log.name}"
+            )
+            print(
+                f"of {duration(merged.log_s)} in operations of {log.name}, over all ranks, "
+                f"{duration(merged.overlap_s)} were in calls of {trace.name} too"
+            )
 
 
 @app.command("repeat")

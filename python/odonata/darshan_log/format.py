@@ -139,7 +139,7 @@ class DarshanLog:
             )
         log = reader.read(path, incomplete=options.incomplete)
         found = accesses.of(log, interface, _left_out(log.names, options.without))
-        ranks, operations = program.write(log, found, folder, progress)
+        ranks, operations = program.write(log, found, folder, progress, call_time=options.call_time)
         notes = [f"not known: {text}" for text in found.unknown]
         notes += [f"contradiction: {text}" for text in found.contradictions[:MOST_SENTENCES]]
         if len(found.contradictions) > MOST_SENTENCES:

@@ -29,9 +29,17 @@ _NAMES = pa.array([*KINDS, "compute"])
 
 
 def write(
-    log: Log, found: Accesses, folder: Path, progress: Callable[[int, int, int], None]
+    log: Log,
+    found: Accesses,
+    folder: Path,
+    progress: Callable[[int, int, int], None],
+    *,
+    call_time: bool = False,
 ) -> tuple[int, int]:
-    """Writes the program to the empty `folder`; ranks and operations."""
+    """Writes the program to the empty `folder`; ranks and operations.
+
+    With `call_time`, time in accesses counts as computation too.
+    """
     (folder / "origin.json").write_text(json.dumps(origin(log, found), indent=1) + "\n", encoding="utf-8")
     program = {
         "format": "odonata-program",
@@ -41,7 +49,7 @@ def write(
         "made_by": f"odonata trace convert, PyDarshan {log.pydarshan}",
     }
     (folder / "program.json").write_text(json.dumps(program, indent=1) + "\n", encoding="utf-8")
-    operations = _operations(log, found, folder / "operations.parquet", progress)
+    operations = _operations(log, found, folder / "operations.parquet", progress, call_time=call_time)
     comms = {"comm": pa.array([], pa.uint32()), "members": pa.array([], pa.list_(pa.uint32()))}
     pq.write_table(pa.table(comms), folder / "communicators.parquet")
     lists = pa.array([], pa.list_(pa.uint64()))
@@ -87,7 +95,14 @@ def origin(log: Log, found: Accesses) -> dict[str, Any]:
     }
 
 
-def _operations(log: Log, found: Accesses, path: Path, progress: Callable[[int, int, int], None]) -> int:
+def _operations(
+    log: Log,
+    found: Accesses,
+    path: Path,
+    progress: Callable[[int, int, int], None],
+    *,
+    call_time: bool,
+) -> int:
     """Writes the operations: accesses, and computation for as long as there were none."""
     begins = np.searchsorted(found.rank, np.arange(found.ranks + 1))
     end_s = float(log.job["run_time"])
@@ -120,7 +135,7 @@ def _operations(log: Log, found: Accesses, path: Path, progress: Callable[[int, 
 
         for rank in range(found.ranks):
             part = slice(int(begins[rank]), int(begins[rank + 1]))
-            rows = _of_rank(found, part, end_s)
+            rows = _of_rank(found, part, end_s, call_time=call_time)
             number = len(rows["kind"])
             rows["rank"] = np.full(number, rank)
             for name, values in columns.items():
@@ -133,9 +148,10 @@ def _operations(log: Log, found: Accesses, path: Path, progress: Callable[[int, 
     return written
 
 
-def _of_rank(found: Accesses, part: slice, end_s: float) -> dict[str, Any]:
+def _of_rank(found: Accesses, part: slice, end_s: float, *, call_time: bool) -> dict[str, Any]:
     """The operations of one rank, with the computation between them."""
-    start, end = found.start_s[part], found.end_s[part]
+    start = found.start_s[part]
+    end = start if call_time else found.end_s[part]
     busy = np.maximum.accumulate(end) if len(end) else end
     before = np.concatenate(([0.0], busy[:-1])) if len(busy) else busy
     gaps = np.maximum(start - before, 0.0)

@@ -163,7 +163,7 @@ class Otf2Archive:
             if given:
                 raise InputError("an OTF2 archive has no choice of it", key=key, expected="no such option")
         archive = reader.read(path, incomplete=options.incomplete)
-        ranks, operations, notes = program.write(archive, folder, progress)
+        ranks, operations, notes = program.write(archive, folder, progress, call_time=options.call_time)
         return Converted(ranks, operations, f"OTF2 archive {archive.path.name}", _left_out(archive) + notes)
 
 

@@ -55,9 +55,12 @@ _TESTS = ("MPI_Test", "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status")
 
 
 def write(
-    archive: Archive, folder: Path, progress: Callable[[int, int, int], None]
+    archive: Archive, folder: Path, progress: Callable[[int, int, int], None], *, call_time: bool = False
 ) -> tuple[int, int, list[str]]:
-    """Writes the program to the empty `folder`; ranks, operations, and what is left out or assumed."""
+    """Writes the program to the empty `folder`; ranks, operations, and what is left out or assumed.
+
+    With `call_time`, time in calls counts as computation too.
+    """
     where = calls.layout(archive)
     ranks = calls.by_rank(archive, where)
     listed = calls.listed(archive, where, ranks)
@@ -72,7 +75,7 @@ def write(
             elif number:
                 tables.communicator(number, where.groups[ref])
         for rank, events in enumerate(ranks):
-            maker = _Maker(archive, where, listed, tables, rank, events)
+            maker = _Maker(archive, where, listed, tables, rank, events, call_time=call_time)
             maker.run()
             notes += maker.notes
             progress(rank + 1, where.ranks, tables.operations)
@@ -105,7 +108,10 @@ class _Maker:
         tables: ProgramTables,
         rank: int,
         events: list[Event],
+        *,
+        call_time: bool,
     ) -> None:
+        self.call_time = call_time
         self.archive, self.where, self.listed, self.tables = archive, where, listed, tables
         self.rank, self.events = rank, events
         self.fates = calls.requests(events)
@@ -138,7 +144,7 @@ class _Maker:
         if kind == "Enter":
             if thread.depth == 0:
                 thread.region = self.archive.regions[event["region"]]
-                if thread.polling and thread.region.startswith(_TESTS):
+                if thread.polling and thread.region.startswith(_TESTS) and not self.call_time:
                     thread.end = max(thread.end, time)
                 self._compute(stream, thread, time)
             thread.depth += 1
@@ -149,7 +155,8 @@ class _Maker:
             thread.depth -= 1
             if thread.depth == 0:
                 self._call(stream, thread)
-                thread.end = max(thread.end, time)
+                if not self.call_time:
+                    thread.end = max(thread.end, time)
         elif thread.depth:
             thread.records.append((place, event))
         else:

@@ -463,6 +463,37 @@ fn threads_are_streams_with_times_of_their_own() {
 }
 
 #[test]
+fn with_the_time_in_calls_operations_stand_on_the_clock_of_the_recording() {
+    let mut writers = ranks(1);
+    let writer = &mut writers[0];
+    let mut starts = Vec::new();
+    for at in [0, 1_000, 4_000] {
+        writer.now = at;
+        starts.push(at);
+        writer.call("Send", &[V::I(1), INT, V::I(0), V::I(0), V::H(2)]);
+        // Polls without success count as the rest of the time does.
+        writer.now = at + 500;
+        for _ in 0..2 {
+            writer.call("Test", &[V::I(4), V::I(0), V::Status(vec![])]);
+        }
+    }
+    let folder = Folder::trace(&writers);
+    let mut files = TraceFiles::find(&folder.0).unwrap();
+    files.call_time = true;
+    for chunk in [1, 2, 1_000] {
+        let trace = Trace::with_chunks(files.clone(), 1.0, chunk).unwrap();
+        let (mut now, mut found) = (0, Vec::new());
+        for op in operations(&trace, 0) {
+            match op.kind {
+                OpKind::Compute { duration } => now += duration.0 / 1_000,
+                _ => found.push(now),
+            }
+        }
+        assert_eq!(found, starts, "{chunk}");
+    }
+}
+
+#[test]
 fn wherever_chunks_end_the_operations_are_the_same() {
     let mut writers = ranks(2);
     for (rank, writer) in (0..).zip(&mut writers) {

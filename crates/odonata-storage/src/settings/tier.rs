@@ -25,7 +25,7 @@ pub struct Tier {
     /// What tables call it.
     pub name: String,
     /// Which nodes its servers are on; these are never given to jobs. Default: the service nodes of the machine if it has some,
-    /// else the first two nodes of every group.
+    /// else so many, spread evenly over the machine, that there is one for 32 compute nodes.
     #[schemars(extend("default" = { "per_group": null, "position": null, "routers": null, "list": null, "class": null }))]
     pub nodes: Nodes,
     /// Which server of the tier each server of the tier above uses, where the layout does not say it. Default: "round-robin".

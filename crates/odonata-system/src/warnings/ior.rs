@@ -1,15 +1,15 @@
-//! IOR that measures something else than was asked for: flags on its command line that mean nothing to a simulation, tasks that
-//! read where nobody wrote.
+//! IOR and mdtest that measure something else than was asked for: flags on their command lines that mean nothing to a simulation,
+//! tasks that read where nobody wrote.
 
 use std::collections::BTreeSet;
 
-use odonata_workload::skeletons::{Ior, Skeleton};
+use odonata_workload::skeletons::{Ior, Mdtest, Skeleton};
 
 use super::Warning;
 use crate::scenario::Scenario;
 use crate::scenario::resolved::{FileLayout, Job, Workload};
 
-/// What there is to say of the command lines of IOR in `scenario`.
+/// What there is to say of the command lines of IOR and mdtest in `scenario`.
 pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
     // The jobs of an array have one entry.
     let entries: BTreeSet<u32> = scenario.resolved.jobs.iter().map(|job| job.entry).collect();
@@ -20,14 +20,16 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
             Some(Workload::Phases(list)) => list.len(),
             _ => 0,
         };
-        let of_phase = (0..phases).map({
-            let at = at.clone();
-            move |phase| format!("{at}.{phase}.ior")
-        });
-        of_phase.chain([format!("{at}.ior")]).collect::<Vec<_>>()
+        let of_phase = (0..phases).map(|phase| format!("{at}.{phase}"));
+        of_phase.chain([at.clone()]).collect::<Vec<_>>()
     });
-    let flags = keys.filter_map(|key| {
-        let flags = Ior::flags_without_effect(scenario.document.text_at(&key)?);
+    let lines = keys.flat_map(|at| [(format!("{at}.ior"), true), (format!("{at}.mdtest"), false)]);
+    let flags = lines.filter_map(|(key, is_ior)| {
+        let line = scenario.document.text_at(&key)?;
+        let flags = match is_ior {
+            true => Ior::flags_without_effect(line),
+            false => Mdtest::flags_without_effect(line),
+        };
         (!flags.is_empty()).then(|| Warning {
             key,
             message: format!("changes nothing in a simulation: {}", flags.join(", ")),
@@ -91,6 +93,9 @@ mod tests {
         assert_eq!(found, [("jobs.0.workload.ior".to_string(), told.to_string())]);
         let found = said("workload = [{ ior = \"-w\" }, { ior = \"-r -B\" }]");
         assert_eq!((found.len(), found[0].0.as_str()), (1, "jobs.0.workload.1.ior"));
+        let found = said("workload = { mdtest = \"-n 3 -d /scratch/m\" }");
+        let told = "changes nothing in a simulation: -d (directory: files have numbers here)";
+        assert_eq!(found, [("jobs.0.workload.mdtest".to_string(), told.to_string())]);
         assert_eq!(said("workload = { ior = \"-w -t 1m -b 4m\" }"), []);
         assert_eq!(said("workload = { ior = { writeFile = true } }"), []);
         let found = said("workload = { ior = \"-w -r -C\" }");

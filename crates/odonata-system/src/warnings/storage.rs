@@ -1,9 +1,10 @@
-//! Storage that is probably not meant: servers that most ranks crowd on, or that follow from the machine's shape by default.
+//! Storage that is probably not meant: servers that most ranks crowd on, or whose number nobody has said.
 
 use super::Warning;
 use crate::scenario::Scenario;
 use crate::scenario::resolved::{FileLayout, Job, Workload};
 use odonata_storage::Part;
+use odonata_storage::settings::Architecture;
 use odonata_units::mix64;
 use odonata_workload::skeletons::Skeleton;
 use odonata_workload::{Cursor, OpKind, Program, Seen};
@@ -23,14 +24,19 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
         return Vec::new();
     }
     let mut warnings = Vec::new();
-    if !scenario.document.has("storage.nodes") {
-        let groups = scenario.resolved.layout.groups_with_nodes().count();
+    let compute_side =
+        (scenario.resolved.storage.as_ref()).is_some_and(|storage| storage.architecture == Architecture::ComputeSide);
+    if compute_side && !scenario.document.has("storage.nodes") {
+        let clients = scenario
+            .resolved
+            .layout
+            .compute_nodes(scenario.resolved.storage.as_ref());
         warnings.push(Warning {
             key: "storage.nodes".into(),
             message: format!(
-                "not written: the first {} nodes of each of {groups} groups are storage servers, {servers} in all, \
-                 because the machine has that shape",
-                servers / groups.max(1)
+                "not written: {servers} storage servers, one for every 32 compute nodes, spread evenly over the machine; \
+                 there are {} compute nodes",
+                clients.len()
             ),
             expected: "storage.nodes, which says how many and which".into(),
         });
@@ -278,14 +284,14 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_follow_from_the_shape_of_the_machine_are_told() {
+    fn servers_that_nobody_has_said_are_told() {
         let text = |storage: &str| format!("{MACHINE}{storage}{}", job("a", 4, "placement = \"random\""));
         let found = said(&text("[storage]\n"));
         assert_eq!(found[0].key, "storage.nodes");
         assert_eq!(
             found[0].message,
-            "not written: the first 2 nodes of each of 9 groups are storage servers, 18 in all, because the machine has \
-             that shape"
+            "not written: 5 storage servers, one for every 32 compute nodes, spread evenly over the machine; there are 139 \
+             compute nodes"
         );
         assert_eq!(said(&text("[storage]\nnodes = { per_group = 2 }\n")), []);
     }

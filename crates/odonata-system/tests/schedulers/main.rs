@@ -117,6 +117,7 @@ placement = "random"
 start_after = "main"
 workload = { cosmoflow = { iterations = 1, elements = 3000, sample = "40 KiB", compute = "5 us" } }
 [storage]
+nodes = { per_group = 2 }
 "#;
 
 fn results(text: &str, overrides: &[&str]) -> Results {

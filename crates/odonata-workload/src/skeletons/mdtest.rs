@@ -132,7 +132,7 @@ impl<'de> Deserialize<'de> for Mdtest {
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Mdtest, E> {
-                flags::parse(text).map(Mdtest).map_err(E::custom)
+                flags::parse(text).map(|line| Mdtest(line.params)).map_err(E::custom)
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Mdtest, A::Error> {
@@ -150,6 +150,13 @@ impl JsonSchema for Mdtest {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let table = generator.subschema_for::<MdtestParams>();
         json_schema!({ "anyOf": [{ "type": "string", "description": "The command line of mdtest." }, table] })
+    }
+}
+
+impl Mdtest {
+    /// What changes nothing of the command line `text`: each flag, with why; nothing of one that is wrong.
+    pub fn flags_without_effect(text: &str) -> Vec<String> {
+        flags::parse(text).map_or_else(|_| Vec::new(), |line| line.without_effect)
     }
 }
 

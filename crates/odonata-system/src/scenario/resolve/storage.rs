@@ -10,6 +10,9 @@ use crate::scenario::error::Problem;
 use crate::scenario::layout::Layout;
 use crate::scenario::resolved::{Job, JobFiles, Resolved, Workload};
 
+/// Compute nodes of a server where the scenario does not say which nodes are servers.
+const COMPUTE_NODES_OF_A_SERVER: usize = 32;
+
 /// Fills in and checks the servers of a machine.
 pub(super) fn storage(storage: &mut Storage, layout: &Layout) -> Result<(), Problem> {
     storage.arrange()?;
@@ -17,6 +20,12 @@ pub(super) fn storage(storage: &mut Storage, layout: &Layout) -> Result<(), Prob
     if on_io_nodes && storage.nodes == Nodes::default() && layout.service_nodes() > 0 {
         storage.nodes.class = Some(NodeClass::Service);
     }
+    for tier in &mut storage.tiers {
+        if tier.nodes == Nodes::default() && layout.service_nodes() > 0 {
+            tier.nodes.class = Some(NodeClass::Service);
+        }
+    }
+    default_servers(storage, layout)?;
     nodes("storage.nodes", &mut storage.nodes, layout)?;
     if let Some(spare) = &mut storage.spare {
         nodes("storage.nodes", spare, layout)?;
@@ -26,7 +35,7 @@ pub(super) fn storage(storage: &mut Storage, layout: &Layout) -> Result<(), Prob
             let problem = "servers of jobs on service nodes";
             return Err(Problem::new("storage.nodes.class", problem, "compute"));
         }
-        Some(NodeClass::Compute) if storage.assignment != Assignment::default() => {
+        Some(NodeClass::Compute) if *storage.assignment != Assignment::default() => {
             let problem = "an assignment, of nodes that have servers of their own";
             return Err(Problem::new("storage.assignment", problem, "none"));
         }
@@ -40,9 +49,6 @@ pub(super) fn storage(storage: &mut Storage, layout: &Layout) -> Result<(), Prob
     taken.extend(first.into_iter().map(|node| (node, "storage.nodes".to_owned())));
     for (number, tier) in storage.tiers.iter_mut().enumerate() {
         let key = format!("storage.tiers.{number}.nodes");
-        if tier.nodes == Nodes::default() && layout.service_nodes() > 0 {
-            tier.nodes.class = Some(NodeClass::Service);
-        }
         nodes(&key, &mut tier.nodes, layout)?;
         if tier.nodes.class == Some(NodeClass::Compute) {
             let problem = "a lower tier on the nodes of jobs";
@@ -82,7 +88,7 @@ pub(super) fn storage(storage: &mut Storage, layout: &Layout) -> Result<(), Prob
         ));
     }
     let servers = layout.tiers(storage)[0].len() as u32;
-    if let Assignment::List(list) = &storage.assignment {
+    if let Assignment::List(list) = &*storage.assignment {
         let key = "storage.assignment.list";
         if list.len() as u64 != u64::from(compute) {
             let problem = format!("{} entries for {compute} compute nodes", list.len());
@@ -113,6 +119,45 @@ pub(super) fn storage(storage: &mut Storage, layout: &Layout) -> Result<(), Prob
         .map_or(0, |metadata| layout.servers(&metadata.nodes).len() as u32);
     let all = layout.tiers(storage).iter().map(|tier| tier.len() as u32).sum();
     storage.check_faults((servers, all), metadata)
+}
+
+/// Says where servers are of which the scenario does not: one for every 32 compute nodes, at least one, spread evenly over the
+/// nodes that nobody else has. Whatever groups the machine has, no server has many times the ranks of another.
+fn default_servers(storage: &mut Storage, layout: &Layout) -> Result<(), Problem> {
+    let unsaid = Nodes::default();
+    storage.assignment.fill(match storage.nodes == unsaid {
+        true => Assignment::RoundRobin,
+        false => Assignment::default(),
+    });
+    if storage.nodes != unsaid && storage.tiers.iter().all(|tier| tier.nodes != unsaid) {
+        return Ok(());
+    }
+    let mut taken = BTreeSet::new();
+    let first = std::iter::once(("storage.nodes".to_owned(), &mut storage.nodes));
+    let tiers = storage.tiers.iter_mut().enumerate();
+    let tiers = tiers.map(|(number, tier)| (format!("storage.tiers.{number}.nodes"), &mut tier.nodes));
+    let metadata = storage.metadata.iter_mut();
+    let metadata = metadata.map(|metadata| ("storage.metadata.nodes".to_owned(), &mut metadata.nodes));
+    for (key, named) in first
+        .chain(tiers)
+        .chain(metadata)
+        .filter(|(_, named)| **named != unsaid)
+    {
+        nodes(&key, named, layout)?;
+        taken.extend(layout.servers(named));
+    }
+    let of_tiers = storage.tiers.iter_mut().map(|tier| &mut tier.nodes);
+    for named in std::iter::once(&mut storage.nodes).chain(of_tiers) {
+        if *named == unsaid {
+            let free = (0..layout.nodes()).filter(|node| !taken.contains(node) && !layout.is_service(*node));
+            let free: Vec<u32> = free.collect();
+            let servers = free.len().div_ceil(COMPUTE_NODES_OF_A_SERVER + 1);
+            let list: Vec<u32> = (0..servers).map(|server| free[server * free.len() / servers]).collect();
+            taken.extend(&list);
+            named.list = Some(list);
+        }
+    }
+    Ok(())
 }
 
 fn no_service_node(key: &str, list: &[u32], layout: &Layout) -> Result<(), Problem> {

@@ -1,6 +1,8 @@
 //! The program of one or several ranks, executed on a clock by hand: one operation after the other, barriers and messages at once.
 
 use super::*;
+use crate::program::Seen;
+use crate::{Cursor, OpKind};
 use std::collections::VecDeque;
 
 const DELTA: f64 = 2.0;

@@ -1,71 +1,12 @@
-//! IOR's command line: its short flags, with their names in IOR's scripts, read as `getopt` reads them.
+//! IOR's command line: its short flags, with their names in IOR's scripts.
 //!
 //! Flags and meanings are those of IOR 3 and 4 (github.com/hpc/ior, `doc/USER_GUIDE`). Sizes have the suffixes k, m, g, t, which are powers
 //! of two. `-O name=value,...` sets by name, as in a script of IOR.
 
-use odonata_units::{Bytes, Filled, Time};
+use odonata_units::{Filled, Time};
 
+use super::super::command_line::{CommandLine, Flag, Grammar, Meaning, count, nothing, refused, size, switch, value};
 use super::{IorApi, IorParams};
-
-/// Longest command line, in bytes.
-const LONGEST: usize = 1 << 16;
-
-type Set = fn(&mut IorParams, &str) -> Result<(), String>;
-
-/// What a flag does here.
-enum Meaning {
-    /// It sets something.
-    Sets(Set),
-    /// It changes nothing that a simulation has, for this reason.
-    Nothing(&'static str),
-    /// It would change what is done, and that is not modelled.
-    Refused(&'static str),
-}
-
-/// A flag of IOR.
-struct Flag {
-    letter: char,
-    /// Its name in scripts.
-    name: &'static str,
-    argument: bool,
-    meaning: Meaning,
-}
-
-const fn switch(letter: char, name: &'static str, set: Set) -> Flag {
-    Flag {
-        letter,
-        name,
-        argument: false,
-        meaning: Meaning::Sets(set),
-    }
-}
-
-const fn value(letter: char, name: &'static str, set: Set) -> Flag {
-    Flag {
-        letter,
-        name,
-        argument: true,
-        meaning: Meaning::Sets(set),
-    }
-}
-
-const fn nothing(letter: char, name: &'static str, argument: bool, why: &'static str) -> Flag {
-    Flag {
-        letter,
-        name,
-        argument,
-        meaning: Meaning::Nothing(why),
-    }
-}
-
-const fn refused(letter: char, name: &'static str, argument: bool, why: &'static str) -> Flag {
-    Flag {
-        letter,
-        name,
-        argument,
-        meaning: Meaning::Refused(why),
-    }
-}
 
 const NO_CONTENT: &str = "data have no content here";
 const NO_CACHE: &str = "nodes have no page cache here";
@@ -74,7 +15,7 @@ const PATHS: &str = "files have numbers here";
 const HDF5_ONLY: &str = "it is for HDF5 only";
 
 /// All flags.
-const FLAGS: &[Flag] = &[
+const FLAGS: &[Flag<IorParams>] = &[
     value('a', "api", |p, text| {
         p.api = match text.to_ascii_uppercase().as_str() {
             "POSIX" => IorApi::Posix,
@@ -185,7 +126,7 @@ const FLAGS: &[Flag] = &[
 ];
 
 /// Names of scripts without a flag, and those that are flags under another name.
-const BY_NAME: &[(&str, Meaning)] = &[
+const BY_NAME: &[(&str, Meaning<IorParams>)] = &[
     (
         "reorderTasksConstant",
         Meaning::Sets(|p, on| flag(on).map(|on| p.reorder_tasks = on)),
@@ -199,186 +140,19 @@ const BY_NAME: &[(&str, Meaning)] = &[
     ("storeFileOffset", Meaning::Nothing(NO_CONTENT)),
 ];
 
-/// A command line, read.
-pub(super) struct CommandLine {
-    pub(super) params: IorParams,
-    /// What changes nothing here: the flag and why.
-    pub(super) without_effect: Vec<String>,
-}
+const GRAMMAR: Grammar<IorParams> = Grammar {
+    command: "ior",
+    example: "-w -r -t 1m -b 16m",
+    flags: FLAGS,
+    directives: Some(('O', BY_NAME)),
+};
 
 /// Reads the arguments of `ior`, with or without the command itself before them.
 ///
 /// # Errors
-/// A flag that IOR does not have, an argument that is missing or wrong, or what is not modelled; the text says which.
-pub(super) fn parse(text: &str) -> Result<CommandLine, String> {
-    if text.len() > LONGEST {
-        return Err(format!("the command line is longer than {LONGEST} bytes"));
-    }
-    let words = words(text)?;
-    let mut words = words.iter().map(String::as_str).peekable();
-    if let Some(first) = words.peek()
-        && !first.starts_with('-')
-    {
-        let command = first.rsplit('/').next().unwrap_or(first);
-        if !matches!(command, "ior" | "IOR") {
-            return Err(format!(
-                "{first:?} is no flag: expected the flags of ior, such as -w -r -t 1m -b 16m"
-            ));
-        }
-        words.next();
-    }
-    let mut line = CommandLine {
-        params: IorParams::default(),
-        without_effect: Vec::new(),
-    };
-    while let Some(word) = words.next() {
-        if word.starts_with("--") {
-            return Err(unknown(word));
-        }
-        let Some(mut letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
-            return Err(format!("{word:?} is no flag, and the flag before it takes no argument"));
-        };
-        // Several switches in one word, the last of which may have its argument behind it.
-        while let Some(letter) = letters.chars().next() {
-            let rest = &letters[letter.len_utf8()..];
-            let at = format!("-{letter}");
-            let takes = letter == 'O' || find(letter).is_some_and(|flag| flag.argument);
-            let argument = match (takes, rest) {
-                (false, _) => "1",
-                (true, "") => words
-                    .next()
-                    .ok_or_else(|| format!("{at} has no argument, and ends the command line"))?,
-                (true, rest) => rest.strip_prefix('=').unwrap_or(rest),
-            };
-            if letter == 'O' {
-                directives(&mut line, argument)?;
-            } else {
-                let flag = find(letter).ok_or_else(|| unknown(&at))?;
-                apply(&mut line, &flag.meaning, &at, flag.name, argument)?;
-            }
-            letters = if takes { "" } else { rest };
-        }
-    }
-    Ok(line)
-}
-
-fn find(letter: char) -> Option<&'static Flag> {
-    FLAGS.iter().find(|flag| flag.letter == letter)
-}
-
-fn apply(line: &mut CommandLine, meaning: &Meaning, at: &str, name: &str, argument: &str) -> Result<(), String> {
-    match meaning {
-        Meaning::Sets(set) => set(&mut line.params, argument).map_err(|why| format!("{at} ({name}): {why}"))?,
-        Meaning::Nothing(why) => line.without_effect.push(format!("{at} ({name}: {why})")),
-        Meaning::Refused(why) => return Err(format!("{at} ({name}): {why}")),
-    }
-    Ok(())
-}
-
-/// `name=value,...` after -O.
-fn directives(line: &mut CommandLine, text: &str) -> Result<(), String> {
-    for directive in text.split(',') {
-        let (name, value) = directive
-            .split_once('=')
-            .ok_or_else(|| format!("-O {directive:?}: expected name=value"))?;
-        let name = name.trim();
-        let flags = FLAGS.iter().map(|flag| (flag.name, &flag.meaning));
-        let known = flags.chain(BY_NAME.iter().map(|(name, meaning)| (*name, meaning)));
-        let Some((name, meaning)) = known.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) else {
-            let names = FLAGS
-                .iter()
-                .map(|flag| flag.name)
-                .chain(BY_NAME.iter().map(|known| known.0));
-            return Err(format!("-O {name:?}: IOR has no such name{}", nearest(name, names)));
-        };
-        apply(line, meaning, "-O", name, value.trim())?;
-    }
-    Ok(())
-}
-
-/// That `word` is no flag.
-fn unknown(word: &str) -> String {
-    let letters: String = FLAGS.iter().map(|flag| flag.letter).collect();
-    // Whoever writes a long option means a name of a script.
-    let name = word.trim_start_matches('-');
-    let name = name.split('=').next().unwrap_or(name);
-    let of_name = FLAGS.iter().find(|flag| flag.name.eq_ignore_ascii_case(name));
-    let other_case = || {
-        let letter = name.chars().next().filter(|_| name.chars().count() == 1)?;
-        let other = if letter.is_uppercase() {
-            letter.to_ascii_lowercase()
-        } else {
-            letter.to_ascii_uppercase()
-        };
-        find(other)
-    };
-    let hint = match of_name.or_else(other_case) {
-        Some(flag) => format!("; did you mean -{} ({})?", flag.letter, flag.name),
-        None => match nearest_flag(name) {
-            Some(flag) => format!("; did you mean -{} ({})?", flag.letter, flag.name),
-            None => String::new(),
-        },
-    };
-    let shown: String = word.chars().take(40).collect();
-    format!("{shown:?} is no flag of ior: expected one of -{letters}{hint}")
-}
-
-fn nearest_flag(name: &str) -> Option<&'static Flag> {
-    let near = |flag: &&Flag| (strsim::jaro_winkler(&flag.name.to_lowercase(), &name.to_lowercase()) * 1e6) as u64;
-    let best = FLAGS.iter().filter(|_| name.len() <= 64).max_by_key(near)?;
-    (near(&best) >= 800_000).then_some(best)
-}
-
-fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
-    let near = |known: &&str| (strsim::jaro_winkler(&known.to_lowercase(), &name.to_lowercase()) * 1e6) as u64;
-    match names.filter(|_| name.len() <= 64).max_by_key(near) {
-        Some(best) if near(&best) >= 800_000 => format!("; did you mean {best}?"),
-        _ => String::new(),
-    }
-}
-
-/// The words of a command line; quotes hold blanks together.
-fn words(text: &str) -> Result<Vec<String>, String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote: Option<char> = None;
-    for c in text.chars() {
-        match quote {
-            Some(open) if c == open => quote = None,
-            Some(_) => word.get_or_insert_default().push(c),
-            None if c == '"' || c == '\'' => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            None if c.is_whitespace() => words.extend(word.take()),
-            None => word.get_or_insert_default().push(c),
-        }
-    }
-    if let Some(open) = quote {
-        return Err(format!("the quote {open} is not closed"));
-    }
-    words.extend(word);
-    Ok(words)
-}
-
-/// A size of IOR: bytes, or with a suffix for a power of two.
-fn size(text: &str) -> Result<Bytes, String> {
-    let wrong = || format!("{text:?} is no size: expected a number with k, m, g, t (powers of two) or without");
-    let (digits, shift) = match text.char_indices().next_back() {
-        Some((at, 'k' | 'K')) => (&text[..at], 10),
-        Some((at, 'm' | 'M')) => (&text[..at], 20),
-        Some((at, 'g' | 'G')) => (&text[..at], 30),
-        Some((at, 't' | 'T')) => (&text[..at], 40),
-        _ => (text, 0),
-    };
-    let number: u64 = digits.parse().map_err(|_| wrong())?;
-    let bytes = number.checked_mul(1 << shift).ok_or_else(wrong)?;
-    Ok(Bytes(bytes))
-}
-
-fn count(text: &str) -> Result<u32, String> {
-    text.parse()
-        .map_err(|_| format!("{text:?} is no number: expected 0 to {}", u32::MAX))
+/// See [`Grammar::parse`].
+pub(super) fn parse(text: &str) -> Result<CommandLine<IorParams>, String> {
+    GRAMMAR.parse(text)
 }
 
 fn seconds(text: &str) -> Result<Time, String> {
@@ -399,6 +173,7 @@ fn flag(text: &str) -> Result<bool, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use odonata_units::Bytes;
 
     fn error(text: &str) -> String {
         parse(text).err().unwrap_or_else(|| panic!("{text} is right"))

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::program::operations;
-use crate::{Collective, Source};
+use crate::{Collective, Op, OpKind, Source};
 
 fn program(line: &str, ranks: u32, tasks_per_node: u32) -> IorProgram {
     let mut ior = Ior(flags::parse(line).unwrap().params);

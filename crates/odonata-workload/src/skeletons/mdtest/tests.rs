@@ -1,7 +1,10 @@
-use super::flags::parse;
 use super::*;
 use crate::operations;
 use std::collections::{BTreeMap, BTreeSet};
+
+fn parse(line: &str) -> Result<MdtestParams, String> {
+    flags::parse(line).map(|line| line.params)
+}
 
 fn program(ranks: u32, line: &str) -> MdtestProgram {
     let params = parse(line).unwrap_or_else(|text| panic!("{line}: {text}"));
@@ -169,6 +172,14 @@ fn a_command_line_is_read_as_mdtest_reads_it() {
             ..MdtestParams::default()
         }
     );
+    let quoted = flags::parse("-n 3 -d '/my dir' -v").unwrap();
+    assert_eq!(
+        quoted.without_effect,
+        [
+            "-d (directory: files have numbers here)",
+            "-v (verbosity: it is about mdtest's output)"
+        ]
+    );
     for same in [
         "-FuCTn100 -z=2 -b3",
         "/opt/mdtest -n 100 -Fu -CT -z2 -b 3 -d /lustre/x -v -V 3",
@@ -180,10 +191,12 @@ fn a_command_line_is_read_as_mdtest_reads_it() {
 #[test]
 fn what_is_wrong_is_named() {
     for (line, told) in [
-        ("-n 10 -q", "-q is no flag of mdtest: expected one of -ab"),
-        ("-n 10 -FQ", "-Q of \"-FQ\" is no flag of mdtest"),
+        ("-n 10 -q", "\"-q\" is no flag of mdtest: expected one of -ab"),
+        ("-n 10 -FQ", "\"-Q\" in \"-FQ\" is no flag of mdtest"),
         ("-n 10 -A", "did you mean -a (API for I/O)?"),
-        ("--files", "-- of \"--files\" is no flag of mdtest"),
+        ("--files", "\"--files\" is no flag of mdtest"),
+        ("--files", "did you mean -F (files only)?"),
+        ("-n 10 -d \"/my dir", "the quote \" is not closed"),
         ("-n", "-n has no argument, and ends the command line"),
         ("-n many", "-n (items per task): \"many\" is no number"),
         ("-n 10 -w 3q", "-w (bytes to write): \"3q\" is no size"),

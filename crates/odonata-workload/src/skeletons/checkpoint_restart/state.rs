@@ -1,0 +1,132 @@
+//! Where a rank of a job that may fail is, and what it knows: the words of its cursor and of its memory, by name.
+
+use odonata_units::Time;
+
+use crate::OpKind;
+
+/// What rank 0 reports: number, and what its value is.
+pub mod reports {
+    /// The interval is known: the interval in seconds.
+    pub const INTERVAL: u32 = 0;
+    /// A checkpoint is complete: how long it took, in seconds.
+    pub const CHECKPOINT: u32 = 1;
+    /// A failure: the work that was lost, in seconds.
+    pub const FAILURE: u32 = 2;
+    /// A failure while a checkpoint was written: how long that had taken, in seconds.
+    pub const LOST_CHECKPOINT: u32 = 3;
+    /// A restart is complete: how long it took, in seconds.
+    pub const RESTART: u32 = 4;
+    /// A failure while the job restarted: how long that had taken, in seconds.
+    pub const LOST_RESTART: u32 = 5;
+    /// The job begins: its work in seconds.
+    pub const BEGIN: u32 = 6;
+    /// The solution: its work in seconds.
+    pub const SOLUTION: u32 = 7;
+}
+
+/// Where a rank is, `words[0]`.
+pub(super) mod stage {
+    pub(in super::super) const BEGIN: u32 = 0;
+    pub(in super::super) const PLAN: u32 = 1;
+    pub(in super::super) const COMPUTE: u32 = 2;
+    pub(in super::super) const WRITE: u32 = 3;
+    pub(in super::super) const PLAN_RESTART: u32 = 4;
+    pub(in super::super) const RESTART: u32 = 5;
+    pub(in super::super) const READ: u32 = 6;
+    pub(in super::super) const END: u32 = 7;
+}
+
+/// What rank 0 has decided, the first word of what it tells.
+pub(super) mod verdict {
+    pub(in super::super) const GO_ON: u64 = 0;
+    pub(in super::super) const FAILS: u64 = 1;
+}
+
+/// The words of memory.
+pub(super) mod slot {
+    /// Work in the last complete checkpoint, ps.
+    pub(in super::super) const SAFE: usize = 0;
+    /// Work that is done, ps.
+    pub(in super::super) const DONE: usize = 1;
+    /// The interval, ps; rank 0 alone knows it. 0: not yet.
+    pub(in super::super) const INTERVAL: usize = 2;
+    /// When the next failure is, ps.
+    pub(in super::super) const FAILURE: usize = 3;
+    /// When the stage began, ps.
+    pub(in super::super) const SINCE: usize = 4;
+    /// Failures so far.
+    pub(in super::super) const FAILURES: usize = 5;
+    /// The last complete checkpoint, from 1; 0: none.
+    pub(in super::super) const COMPLETE: usize = 6;
+    /// Reports that rank 0 has still to bring, two at most: for each its number, from 1, and the bits of its value.
+    pub(in super::super) const REPORTS: usize = 7;
+    /// What rank 0 tells: verdict, duration and next failure in two words each.
+    pub(in super::super) const TOLD: usize = 11;
+    pub(in super::super) const COUNT: usize = TOLD + super::TOLD as usize;
+}
+
+/// Words that rank 0 tells of a plan; of a commit it is the first alone.
+pub(super) const TOLD: u32 = 5;
+/// Bits of a word that a tag carries.
+pub(super) const TAG_BITS: u32 = 31;
+/// Steps of telling one word: to receive it, and a child each.
+pub(super) const TELL_STEPS: u32 = 40;
+
+/// A rank's place in its program, and what it sees there.
+pub(super) struct View<'a> {
+    pub(super) words: &'a mut [u32; 5],
+    pub(super) memory: &'a mut [u64],
+    pub(super) now: Option<Time>,
+    pub(super) answer: u32,
+    pub(super) failure: Option<String>,
+}
+
+impl View<'_> {
+    /// The clock, 0 without one.
+    pub(super) fn now(&self) -> u64 {
+        self.now.map_or(0, |now| now.0)
+    }
+
+    /// Since the stage began.
+    pub(super) fn since(&self) -> Time {
+        Time(self.now().saturating_sub(self.memory[slot::SINCE]))
+    }
+
+    pub(super) fn go_to(&mut self, stage: u32) {
+        self.words[0] = stage;
+        self.words[1] = 0;
+        self.memory[slot::SINCE] = self.now();
+    }
+
+    pub(super) fn told_duration(&self) -> Time {
+        Time(self.memory[slot::TOLD + 1] << TAG_BITS | self.memory[slot::TOLD + 2])
+    }
+
+    /// Takes to heart when the next failure is.
+    pub(super) fn hear(&mut self) {
+        self.memory[slot::FAILURE] = self.memory[slot::TOLD + 3] << TAG_BITS | self.memory[slot::TOLD + 4];
+    }
+
+    /// Rank 0 brings this report next, or behind the one that it has still to bring.
+    pub(super) fn report(&mut self, report: u32, value: f64) {
+        let first = self.memory[slot::REPORTS] == 0;
+        let at = slot::REPORTS + if first { 0 } else { 2 };
+        self.memory[at] = u64::from(report) + 1;
+        self.memory[at + 1] = value.to_bits();
+    }
+
+    /// The first report that rank 0 has still to bring.
+    pub(super) fn next_report(&mut self) -> Option<OpKind> {
+        let [report, value, next, its_value] = self.memory[slot::REPORTS..slot::TOLD] else {
+            return None;
+        };
+        self.memory[slot::REPORTS..slot::TOLD].copy_from_slice(&[next, its_value, 0, 0]);
+        let report = (report as u32).checked_sub(1)?;
+        let value = f64::from_bits(value);
+        Some(OpKind::Report {
+            report,
+            index: 0,
+            value,
+        })
+    }
+}

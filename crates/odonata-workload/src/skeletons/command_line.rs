@@ -1,0 +1,277 @@
+//! Command lines of benchmarks: words, quotes that hold blanks together, and short flags as `getopt` reads them: several switches
+//! may stand in one word, the last of which may have its argument behind it, with or without `=`.
+//!
+//! A benchmark says its flags in a [`Grammar`]. What of a command line changes nothing here is kept with the reason, what is not
+//! modelled or unknown is an error that names it. Input is hostile: a line has a longest length, and what is quoted from it too.
+
+use odonata_units::Bytes;
+
+/// Longest command line, in bytes.
+const LONGEST: usize = 1 << 16;
+/// Most of a word that an error repeats, in characters.
+const SHOWN: usize = 40;
+/// From this likeness on (Jaro-Winkler) a name is taken for a misspelt one.
+const NEAR: f64 = 0.8;
+
+/// Sets something of the parameters `P` to an argument; a switch is handed "1".
+pub(super) type Set<P> = fn(&mut P, &str) -> Result<(), String>;
+
+/// What a flag does here.
+pub(super) enum Meaning<P> {
+    /// It sets something.
+    Sets(Set<P>),
+    /// It changes nothing that a simulation has, for this reason.
+    Nothing(&'static str),
+    /// It would change what is done, and that is not modelled, for this reason.
+    Refused(&'static str),
+}
+
+/// A flag of a benchmark.
+pub(super) struct Flag<P> {
+    letter: char,
+    /// What the benchmark calls it.
+    name: &'static str,
+    argument: bool,
+    meaning: Meaning<P>,
+}
+
+pub(super) const fn switch<P>(letter: char, name: &'static str, set: Set<P>) -> Flag<P> {
+    Flag {
+        letter,
+        name,
+        argument: false,
+        meaning: Meaning::Sets(set),
+    }
+}
+
+pub(super) const fn value<P>(letter: char, name: &'static str, set: Set<P>) -> Flag<P> {
+    Flag {
+        letter,
+        name,
+        argument: true,
+        meaning: Meaning::Sets(set),
+    }
+}
+
+pub(super) const fn nothing<P>(letter: char, name: &'static str, argument: bool, why: &'static str) -> Flag<P> {
+    Flag {
+        letter,
+        name,
+        argument,
+        meaning: Meaning::Nothing(why),
+    }
+}
+
+pub(super) const fn refused<P>(letter: char, name: &'static str, argument: bool, why: &'static str) -> Flag<P> {
+    Flag {
+        letter,
+        name,
+        argument,
+        meaning: Meaning::Refused(why),
+    }
+}
+
+/// The command line of a benchmark.
+pub(super) struct Grammar<P: 'static> {
+    /// What may stand before the flags, as the last part of a path.
+    pub(super) command: &'static str,
+    /// Flags that it might have, for people.
+    pub(super) example: &'static str,
+    pub(super) flags: &'static [Flag<P>],
+    /// The flag after which names of flags are set, `name=value,...`, and names that are no flags.
+    pub(super) directives: Option<(char, &'static [(&'static str, Meaning<P>)])>,
+}
+
+/// A command line, read.
+#[derive(Debug)]
+pub(super) struct CommandLine<P> {
+    pub(super) params: P,
+    /// What changes nothing here: the flag and why.
+    pub(super) without_effect: Vec<String>,
+}
+
+impl<P: Default> Grammar<P> {
+    /// Reads the arguments, with or without the command itself before them.
+    ///
+    /// # Errors
+    /// A flag that the benchmark does not have, an argument that is missing or wrong, or what is not modelled; the text says which.
+    pub(super) fn parse(&self, text: &str) -> Result<CommandLine<P>, String> {
+        if text.len() > LONGEST {
+            return Err(format!("the command line is longer than {LONGEST} bytes"));
+        }
+        let words = words(text)?;
+        let mut words = words.iter().map(String::as_str).peekable();
+        if let Some(first) = words.next_if(|first| !first.starts_with('-')) {
+            let command = first.rsplit('/').next().unwrap_or(first);
+            if !command.eq_ignore_ascii_case(self.command) {
+                let expected = format!("expected the flags of {}, such as {}", self.command, self.example);
+                return Err(format!("{:?} is no flag: {expected}", shown(first)));
+            }
+        }
+        let mut line = CommandLine {
+            params: P::default(),
+            without_effect: Vec::new(),
+        };
+        while let Some(word) = words.next() {
+            if word.starts_with("--") {
+                return Err(self.unknown(word, None));
+            }
+            let Some(mut letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
+                let problem = "is no flag, and the flag before it takes no argument";
+                return Err(format!("{:?} {problem}", shown(word)));
+            };
+            while let Some(letter) = letters.chars().next() {
+                let rest = &letters[letter.len_utf8()..];
+                let at = format!("-{letter}");
+                let names = self.directives.filter(|(flag, _)| *flag == letter);
+                let flag = self.flags.iter().find(|flag| flag.letter == letter);
+                let takes = names.is_some() || flag.is_some_and(|flag| flag.argument);
+                let argument = match (takes, rest) {
+                    (false, _) => "1",
+                    (true, "") => words
+                        .next()
+                        .ok_or_else(|| format!("{at} has no argument, and ends the command line"))?,
+                    (true, rest) => rest.strip_prefix('=').unwrap_or(rest),
+                };
+                match (names, flag) {
+                    (Some((_, names)), _) => self.directives(&mut line, names, &at, argument)?,
+                    (None, Some(flag)) => line.apply(&flag.meaning, &at, flag.name, argument)?,
+                    (None, None) => return Err(self.unknown(word, Some(letter))),
+                }
+                letters = if takes { "" } else { rest };
+            }
+        }
+        Ok(line)
+    }
+
+    /// `name=value,...`
+    fn directives(
+        &self,
+        line: &mut CommandLine<P>,
+        names: &'static [(&'static str, Meaning<P>)],
+        at: &str,
+        text: &str,
+    ) -> Result<(), String> {
+        let known = || {
+            let flags = self.flags.iter().map(|flag| (flag.name, &flag.meaning));
+            flags.chain(names.iter().map(|(name, meaning)| (*name, meaning)))
+        };
+        for directive in text.split(',') {
+            let (name, value) = directive
+                .split_once('=')
+                .ok_or_else(|| format!("{at} {:?}: expected name=value", shown(directive)))?;
+            let name = name.trim();
+            let Some((name, meaning)) = known().find(|(known, _)| known.eq_ignore_ascii_case(name)) else {
+                let hint = match nearest(name, known().map(|(known, _)| known)) {
+                    Some(near) => format!("; did you mean {near}?"),
+                    None => String::new(),
+                };
+                let command = self.command;
+                return Err(format!("{at} {:?}: {command} has no such name{hint}", shown(name)));
+            };
+            line.apply(meaning, at, name, value.trim())?;
+        }
+        Ok(())
+    }
+
+    /// That `letter` of `word`, or the whole of a long option, is no flag.
+    fn unknown(&self, word: &str, letter: Option<char>) -> String {
+        let letters: String = self.flags.iter().map(|flag| flag.letter).collect();
+        // Whoever writes a long option means a name.
+        let long = word.trim_start_matches('-');
+        let long = long.split('=').next().unwrap_or(long);
+        let found = match letter {
+            Some(letter) => (self.flags.iter()).find(|flag| flag.letter.to_lowercase().eq(letter.to_lowercase())),
+            None => {
+                let name = nearest(long, self.flags.iter().map(|flag| flag.name));
+                name.and_then(|name| self.flags.iter().find(|flag| flag.name == name))
+            }
+        };
+        let hint = match found {
+            Some(flag) => format!("; did you mean -{} ({})?", flag.letter, flag.name),
+            None => String::new(),
+        };
+        let what = match letter {
+            None => format!("{:?}", shown(word)),
+            Some(letter) if word.chars().count() > 2 => format!("\"-{letter}\" in {:?}", shown(word)),
+            Some(letter) => format!("\"-{letter}\""),
+        };
+        let command = self.command;
+        format!("{what} is no flag of {command}: expected one of -{letters}{hint}")
+    }
+}
+
+impl<P> CommandLine<P> {
+    fn apply(&mut self, meaning: &Meaning<P>, at: &str, name: &str, argument: &str) -> Result<(), String> {
+        match meaning {
+            Meaning::Sets(set) => set(&mut self.params, argument).map_err(|why| format!("{at} ({name}): {why}"))?,
+            Meaning::Nothing(why) => self.without_effect.push(format!("{at} ({name}: {why})")),
+            Meaning::Refused(why) => return Err(format!("{at} ({name}): {why}")),
+        }
+        Ok(())
+    }
+}
+
+/// The name that is most like `name`, if it is near enough.
+fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if name.len() > 64 {
+        return None;
+    }
+    let name = name.to_lowercase();
+    let like = |known: &str| strsim::jaro_winkler(&known.to_lowercase(), &name);
+    let near = names
+        .map(|known| (like(known), known))
+        .filter(|(like, _)| *like >= NEAR);
+    near.max_by(|one, other| one.0.total_cmp(&other.0))
+        .map(|(_, known)| known)
+}
+
+/// As much of a word as an error repeats.
+fn shown(word: &str) -> String {
+    word.chars().take(SHOWN).collect()
+}
+
+/// The words of a command line; quotes hold blanks together.
+fn words(text: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote: Option<char> = None;
+    for c in text.chars() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => word.get_or_insert_default().push(c),
+            None if c == '"' || c == '\'' => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            None if c.is_whitespace() => words.extend(word.take()),
+            None => word.get_or_insert_default().push(c),
+        }
+    }
+    if let Some(open) = quote {
+        return Err(format!("the quote {open} is not closed"));
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+/// A size: bytes, or with a suffix for a power of two.
+pub(super) fn size(text: &str) -> Result<Bytes, String> {
+    let expected = "expected a number with k, m, g, t (powers of two) or without";
+    let wrong = || format!("{:?} is no size: {expected}", shown(text));
+    let (digits, shift) = match text.char_indices().next_back() {
+        Some((at, 'k' | 'K')) => (&text[..at], 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 30),
+        Some((at, 't' | 'T')) => (&text[..at], 40),
+        _ => (text, 0),
+    };
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    number.checked_mul(1 << shift).map(Bytes).ok_or_else(wrong)
+}
+
+/// A number of things.
+pub(super) fn count(text: &str) -> Result<u32, String> {
+    text.parse()
+        .map_err(|_| format!("{:?} is no number: expected 0 to {}", shown(text), u32::MAX))
+}

@@ -1,0 +1,335 @@
+//! What the tasks of IOR do, operation by operation: a pure function of rank and cursor, but for the deadline of `-D`, which looks
+//! at the clock.
+
+use odonata_units::{SplitMix64, Time};
+
+use super::super::{barrier, fsync};
+use super::IorParams;
+use super::collective::CollectiveCall;
+use crate::permutation::Permutation;
+use crate::program::{Seen, check_length};
+use crate::{Cursor, Op, OpKind, Program};
+
+/// What a task does with the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It writes.
+    Write,
+    /// It reads what was written, to compare.
+    Check,
+    /// It reads.
+    Read,
+}
+
+impl Access {
+    const ALL: [Access; 3] = [Access::Write, Access::Check, Access::Read];
+}
+
+/// Times of an access that a task reports.
+pub const TIMERS: u32 = 6;
+/// The one after the transfers, whose value is the bytes that the task has moved.
+pub const TRANSFERRED: u32 = 3;
+
+/// The report that a task brings at `timer` of its writes or its reads.
+pub const fn report_of(write: bool, timer: u32) -> u32 {
+    timer + if write { 0 } else { TIMERS }
+}
+
+/// Steps of an access.
+const STEPS: u32 = 15;
+
+/// The ranks of IOR.
+#[derive(Clone, Debug)]
+pub struct IorProgram {
+    pub(super) ranks: u32,
+    pub(super) params: IorParams,
+}
+
+impl IorProgram {
+    /// The program on `ranks` ranks, of parameters that are resolved.
+    ///
+    /// # Errors
+    /// There are no ranks, or too many transfers to number the operations.
+    pub fn new(ranks: u32, params: IorParams) -> Result<Self, String> {
+        if ranks == 0 {
+            return Err("the job has no ranks".into());
+        }
+        let program = IorProgram { ranks, params };
+        let transfers = program.transfers();
+        let each = match program.collective() {
+            true => program.call(Access::Write, 0, 0).most_operations(),
+            false => 2,
+        };
+        let access = transfers.saturating_mul(each).saturating_add(STEPS.into());
+        check_length(program.params.repetitions, access.saturating_mul(3).saturating_add(1))?;
+        Ok(program)
+    }
+
+    /// Transfers of a task.
+    fn transfers(&self) -> u64 {
+        self.params.block_size.0 / self.params.transfer_size.0 * u64::from(self.params.segment_count)
+    }
+
+    /// Whether tasks of one file access it together.
+    fn collective(&self) -> bool {
+        self.params.collective && !self.params.file_per_proc
+    }
+
+    fn does(&self, access: Access) -> bool {
+        match access {
+            Access::Write => *self.params.write_file,
+            Access::Check => self.params.check_write,
+            Access::Read => *self.params.read_file || self.params.check_read,
+        }
+    }
+
+    /// By how many tasks what `rank` reads is from its own.
+    fn shift(&self, rank: u32, access: Access, repetition: u32) -> u32 {
+        let IorParams {
+            reorder_tasks,
+            reorder_tasks_random,
+            reorder_tasks_random_seed: seed,
+            task_per_node_offset: nodes,
+            ..
+        } = self.params;
+        let per_node = u64::from(*self.params.tasks_per_node);
+        let ranks = u64::from(self.ranks);
+        let shift = match access {
+            Access::Write => 0,
+            Access::Check if reorder_tasks => 2 * per_node % ranks,
+            Access::Read if reorder_tasks => u64::from(nodes) * per_node % ranks,
+            Access::Read if reorder_tasks_random => {
+                let of_job = ranks.div_ceil(per_node);
+                let least = (u64::from(nodes).min(of_job - 1) * per_node).min(ranks - 1);
+                let again = if seed < 0 { u64::from(repetition) } else { 0 };
+                let mut draws = SplitMix64::named(seed.unsigned_abs(), [again, rank.into()]);
+                least + ((u128::from(draws.next_u64()) * u128::from(ranks - least)) >> 64) as u64
+            }
+            Access::Check | Access::Read => 0,
+        };
+        shift as u32
+    }
+
+    /// The file that `rank` opens.
+    fn file(&self, rank: u32, access: Access, repetition: u32) -> u64 {
+        let number = if self.params.multi_file {
+            u64::from(repetition)
+        } else {
+            0
+        };
+        match self.params.file_per_proc {
+            false => number,
+            true => {
+                let owner = (u64::from(rank) + u64::from(self.shift(rank, access, repetition))) % u64::from(self.ranks);
+                number * u64::from(self.ranks) + owner
+            }
+        }
+    }
+
+    /// Where transfer `index` of `rank` is.
+    fn offset(&self, rank: u32, access: Access, repetition: u32, index: u64) -> u64 {
+        let (transfer, block) = (self.params.transfer_size.0, self.params.block_size.0);
+        let all = self.transfers();
+        let ranks = u64::from(self.ranks);
+        if self.params.random_offset {
+            // As with IOR, all tasks have the same order in files of their own, and writes and reads have different ones.
+            let names = [u64::from(repetition), u64::from(access == Access::Read)];
+            let place = match self.params.file_per_proc {
+                true => Permutation::new(all, *self.params.random_seed, names).at(index),
+                false => {
+                    let of_file = Permutation::new(all * ranks, *self.params.random_seed, names);
+                    of_file.at(u64::from(rank) * all + index)
+                }
+            };
+            return place * transfer;
+        }
+        let per_block = block / transfer;
+        let (segment, within) = (index / per_block, index % per_block * transfer);
+        match self.params.file_per_proc {
+            true => segment * block + within,
+            false => {
+                let pretended = (u64::from(rank) + u64::from(self.shift(rank, access, repetition))) % ranks;
+                (segment * ranks + pretended) * block + within
+            }
+        }
+    }
+
+    /// Collective transfer number `index`.
+    fn call(&self, access: Access, repetition: u32, index: u64) -> CollectiveCall {
+        let (transfer, block) = (self.params.transfer_size.0, self.params.block_size.0);
+        let per_block = block / transfer;
+        CollectiveCall {
+            ranks: self.ranks,
+            aggregators: *self.params.cb_nodes,
+            buffer: self.params.cb_buffer_size.0,
+            write: access == Access::Write,
+            file: self.file(0, Access::Write, repetition),
+            base: index / per_block * u64::from(self.ranks) * block + index % per_block * transfer,
+            stride: block,
+            bytes: transfer,
+            shift: self.shift(0, access, repetition),
+        }
+    }
+
+    /// Transfer number `words[2]` of `rank`; `None` after the last.
+    fn transfer(&self, rank: u32, access: Access, words: &mut [u32; 5], wall: bool) -> Option<OpKind> {
+        let [repetition, _, index, round, step] = words;
+        let write = access == Access::Write;
+        let all = self.transfers();
+        if self.collective() {
+            while u64::from(*index) < all {
+                let call = self.call(access, *repetition, u64::from(*index));
+                if let Some(op) = call.next(rank, round, step) {
+                    return Some(op);
+                }
+                *index += 1;
+            }
+            return None;
+        }
+        let file = self.file(rank, access, *repetition);
+        // After a write, its fsync.
+        if *step == 1 {
+            *step = 0;
+            return Some(fsync(file));
+        }
+        if u64::from(*index) >= all || wall {
+            return None;
+        }
+        let offset = self.offset(rank, access, *repetition, u64::from(*index));
+        let bytes = self.params.transfer_size.0;
+        *index += 1;
+        *step = u32::from(write && self.params.fsync_per_write);
+        Some(match write {
+            true => OpKind::Write { file, offset, bytes },
+            false => OpKind::Read { file, offset, bytes },
+        })
+    }
+
+    /// The operation at step `at` of an access, if it has one; the transfers are one step.
+    fn step(&self, rank: u32, access: Access, at: u32, words: &mut [u32; 5]) -> Option<OpKind> {
+        let p = &self.params;
+        let report = |timer: u32, value: f64| {
+            (access != Access::Check).then_some(OpKind::Report {
+                report: report_of(access == Access::Write, timer),
+                index: 0,
+                value,
+            })
+        };
+        let file = self.file(rank, access, words[0]);
+        match at {
+            0 => (access != Access::Check && p.inter_test_delay > Time::ZERO).then_some(OpKind::Compute {
+                duration: p.inter_test_delay,
+            }),
+            1 | 14 => Some(barrier()),
+            2 => report(0, 0.0),
+            3 => Some(OpKind::Open { file }),
+            4 => report(1, 0.0),
+            5 | 10 => p.intra_test_barriers.then(barrier),
+            6 => report(2, 0.0),
+            // 7 are the transfers.
+            8 => (access == Access::Write && p.fsync).then_some(fsync(file)),
+            9 => {
+                let moved = u64::from(words[2]) * p.transfer_size.0;
+                words[2] = 0;
+                report(TRANSFERRED, moved as f64)
+            }
+            11 => report(4, 0.0),
+            12 => Some(OpKind::Close { file }),
+            _ => report(5, 0.0),
+        }
+    }
+
+    /// The next operation of `rank`, whose transfers began at `started` by the clock `now`.
+    fn find(&self, rank: u32, words: &mut [u32; 5], now: Option<Time>, started: &mut u64) -> Option<OpKind> {
+        loop {
+            if words[0] >= self.params.repetitions {
+                return None;
+            }
+            let stage = words[1] as usize;
+            let (access, at) = (stage / STEPS as usize, (stage % STEPS as usize) as u32);
+            let Some(&access) = Access::ALL.get(access) else {
+                let iteration = words[0];
+                (words[0], words[1]) = (words[0] + 1, 0);
+                return Some(OpKind::Mark { iteration });
+            };
+            if !self.does(access) {
+                words[1] += STEPS;
+                continue;
+            }
+            if at == 7 {
+                let now = now.map_or(0, |now| now.0);
+                if words[2] == 0 && words[4] == 0 {
+                    *started = now;
+                }
+                let deadline = self.params.deadline_for_stonewalling.0;
+                let wall = deadline > 0 && now.saturating_sub(*started) > deadline;
+                if let Some(op) = self.transfer(rank, access, words, wall) {
+                    return Some(op);
+                }
+                words[1] += 1;
+                continue;
+            }
+            words[1] += 1;
+            if let Some(op) = self.step(rank, access, at, words) {
+                return Some(op);
+            }
+        }
+    }
+}
+
+impl Program for IorProgram {
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
+        if rank >= self.ranks {
+            return None;
+        }
+        cursor.advance(|words| self.find(rank, words, None, &mut 0))
+    }
+
+    fn memory(&self) -> usize {
+        usize::from(self.params.deadline_for_stonewalling > Time::ZERO)
+    }
+
+    fn next_with(&self, rank: u32, cursor: &mut Cursor, seen: &mut Seen) -> Option<Op> {
+        let Some(started) = seen.memory.first_mut() else {
+            return self.next(rank, cursor);
+        };
+        if rank >= self.ranks {
+            return None;
+        }
+        let now = seen.now;
+        cursor.advance(|words| self.find(rank, words, now, started))
+    }
+
+    fn clock(&self) -> Option<String> {
+        (self.memory() > 0).then(|| "deadlineForStonewalling of IOR".into())
+    }
+
+    fn describe(&self) -> String {
+        let IorParams {
+            transfer_size,
+            block_size,
+            segment_count,
+            file_per_proc,
+            repetitions,
+            ..
+        } = self.params;
+        let files = if file_per_proc {
+            "a file per task"
+        } else {
+            "a shared file"
+        };
+        let does = [(Access::Write, "writes"), (Access::Read, "reads")];
+        let does: Vec<&str> = (does.into_iter().filter(|(access, _)| self.does(*access)))
+            .map(|(_, word)| word)
+            .collect();
+        format!(
+            "IOR, {} ranks, {files}, {repetitions} times {} of {segment_count} x {block_size} in transfers of {transfer_size}",
+            self.ranks,
+            does.join(" and ")
+        )
+    }
+}
