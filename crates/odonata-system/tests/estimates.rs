@@ -112,6 +112,71 @@ fn events_of_pipelined_routers_are_those_of_flits_and_cycles() {
     }
 }
 
+/// Messages, collectives and files on machines whose routers handle packets: what `check` says holds within half.
+#[test]
+fn events_of_messages_and_files_are_within_half_of_those_of_the_run() {
+    let storage = |more: &str| {
+        format!(
+            "{DRAGONFLY}[storage]\nnodes = {{ list = [0, 16, 32, 48] }}\nassignment = \"round-robin\"\n{more}\
+             device = {{ capacity = \"100 GB\", rate = {{ write = \"2 GB/s\", read = \"2 GB/s\", overhead = \"20 us\" }} }}\n"
+        )
+    };
+    let job = |machine: &str, ranks: u32, workload: &str| {
+        format!("{machine}[[jobs]]\nranks = {ranks}\nplacement = \"random\"\nworkload.{workload}\n")
+    };
+    let cases = [
+        (
+            "stencil",
+            job(
+                DRAGONFLY,
+                64,
+                "stencil = { dims = [4, 4, 4], iterations = 5, message = \"16 KiB\" }",
+            ),
+        ),
+        (
+            "alltoall on a torus",
+            job(
+                "[machine.torus]\ndims = [4, 4, 4]\n",
+                64,
+                "alltoall = { bytes = \"16 KiB\", iterations = 1 }",
+            ),
+        ),
+        (
+            "uniform traffic on a fat tree",
+            job(
+                "[machine.fat-tree]\nk = 4\nn = 3\n",
+                64,
+                "uniform = { load = 0.3, messages = 100, bytes = \"4 KiB\" }",
+            ),
+        ),
+        (
+            "checkpoint",
+            job(
+                &storage(""),
+                32,
+                "checkpoint = { iterations = 2, total = \"32 MB\", interval = \"1 ms\" }",
+            ),
+        ),
+        (
+            "mdtest",
+            job(
+                &storage("metadata = { nodes = { list = [63] }, threads = 4 }\n"),
+                24,
+                "mdtest = \"-n 50 -F -C -T -r\"",
+            ),
+        ),
+        ("ior", job(&storage(""), 16, "ior = \"-w -r -t 1m -b 4m -s 2 -F\"")),
+    ];
+    for (name, text) in cases {
+        let _alone = ALONE.lock().unwrap_or_else(|broken| broken.into_inner());
+        let expected = check(&load(name, &text)).unwrap().cost.unwrap().events;
+        let mut run = Simulation::new(load(name, &text)).unwrap();
+        while !run.advance(Duration::from_secs(60)).finished {}
+        let counted = run.finish(false).progress().events as f64;
+        assert_close(name, "events", expected, counted, 1.5);
+    }
+}
+
 #[test]
 fn what_a_run_takes_before_its_first_event_follows_from_sizes() {
     let torus = "[machine.torus]\ndims = [16, 16, 16]\n";

@@ -43,6 +43,10 @@ pub(super) struct Walk<'a> {
     packet: u64,
     /// Size of a piece of I/O, bytes.
     block: u64,
+    /// Tiers of servers below the first, to which what is written goes on over the network.
+    tiers_below: f64,
+    /// Whether there are metadata servers, which calls for files ask.
+    metadata: bool,
     /// Largest message that is sent without asking.
     eager: u64,
     /// Time per byte of messages on a rank's share of its terminal link, seconds.
@@ -91,6 +95,11 @@ impl<'a> Walk<'a> {
                 .storage
                 .as_ref()
                 .map_or(1 << 20, |storage| storage.manager.block.0),
+            tiers_below: scenario
+                .storage
+                .as_ref()
+                .map_or(0.0, |storage| storage.tiers.len() as f64),
+            metadata: (scenario.storage.as_ref()).is_some_and(|storage| storage.metadata.is_some()),
             eager: mpi.eager_threshold.map_or(u64::MAX, |bytes| bytes.0),
             per_byte_s: f64::from(job.ranks_per_node) / links.terminal.bandwidth.0,
             message_s: (software + wires).seconds() + routers,
@@ -162,10 +171,13 @@ impl<'a> Walk<'a> {
                 | OpKind::WaitAll { .. }
                 | OpKind::WaitAny { .. }
                 | OpKind::WaitSome { .. } => self.answer(),
-                OpKind::Read { bytes, .. }
-                | OpKind::Write { bytes, .. }
-                | OpKind::Iread { bytes, .. }
-                | OpKind::Iwrite { bytes, .. } => self.access(bytes),
+                OpKind::Read { bytes, .. } | OpKind::Iread { bytes, .. } => self.access(bytes, 0.0),
+                OpKind::Write { bytes, .. } | OpKind::Iwrite { bytes, .. } => self.access(bytes, self.tiers_below),
+                OpKind::Open { .. } | OpKind::Close { .. } | OpKind::Metadata { .. } if self.metadata => {
+                    self.io_packets += 2.0;
+                    self.flits += 2.0 * self.flits_of(CONTROL_BYTES);
+                    self.sends_s += 2.0 * self.message_s;
+                }
                 OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => {
                     self.collective(program, rank, &collective, rules, &mut budget);
                 }
@@ -215,13 +227,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn access(&mut self, bytes: u64) {
+    /// Adds a read or a write, whose data go on to so many tiers below.
+    fn access(&mut self, bytes: u64, below: f64) {
         self.accesses += 1.0;
         self.io_bytes += bytes as f64;
         // A request, an answer, and a control message for every piece.
         let control = 2.0 + bytes.div_ceil(self.block) as f64;
-        self.io_packets += control + bytes.div_ceil(self.packet) as f64;
-        self.flits += control * self.flits_of(CONTROL_BYTES) + self.flits_of(bytes);
+        self.io_packets += (1.0 + below) * (control + bytes.div_ceil(self.packet) as f64);
+        self.flits += (1.0 + below) * (control * self.flits_of(CONTROL_BYTES) + self.flits_of(bytes));
         self.sends_s += bytes as f64 * self.per_byte_s + 2.0 * self.message_s;
     }
 
