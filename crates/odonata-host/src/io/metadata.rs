@@ -11,6 +11,7 @@ use crate::event::HostEvent;
 use crate::io::client::{Call, FileTransfer};
 use crate::metrics::{IoOperation, IoRecord};
 use crate::mpi::request::RequestKind;
+use crate::lost::Of;
 use crate::params::{BookParams, HostParams};
 use crate::payload::{ClientId, Payload, Requester, SplitU64};
 use odonata_engine::{NIL, Time};
@@ -185,6 +186,7 @@ impl Hosts {
     /// A call has arrived at `server`.
     pub(crate) fn metadata_request_arrived<C: HostContext>(&mut self, ctx: &mut C, server: u32, what: MetadataRequest) {
         let local = self.layout.server(server).local;
+        self.ranks.lost.note::<C>(Of::Metadata(what.client, what.token));
         let begun = self.io.metadata.servers.request::<C>(ctx.now(), local, what);
         self.metadata_begun(ctx, begun);
     }
@@ -208,6 +210,8 @@ impl Hosts {
             owner,
             ..
         } = what;
+        self.ranks.lost.continues(Of::Metadata(rank, operation), ctx.now());
+        self.ranks.lost.forget::<C>(Of::Metadata(rank, operation));
         let answer = Payload::MetadataResponse {
             server,
             rank,

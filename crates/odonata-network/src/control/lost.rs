@@ -1,0 +1,217 @@
+//! Lost time of messages: for whom each of their packets has waited on its way ([`odonata_blame::lost`]).
+//!
+//! The [ledger](super::blame) adds up the waits of all packets of a traffic. Here every message has what was lost before it was
+//! sent (its host says so) and what it waits at its NIC; a packet takes that along when it starts, and adds what it waits at
+//! routers. What the packet has that completes a message is what the message has lost when it arrives.
+//!
+//! A packet that goes to another part is named by its message's source and number and by its creation. What it has lost goes
+//! there ahead of it, as updates, and is put together with what it loses there when it leaves or arrives.
+
+use super::blame::{CREDIT, INPUT, LINK};
+use crate::boundary::RemoteLoss;
+use crate::features::Uses;
+use crate::message::{Message, Traffic};
+use crate::packet::Packet;
+use odonata_blame::lost::{Key, Kind, Loss, Stamp, Stamps, add};
+use odonata_blame::{Cause, Histories, Hold, Place};
+use odonata_engine::{GrowableStore, Mode, Time};
+
+/// Who waits: a packet at a router, a message at its NIC; by its slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Waiter {
+    Packet(u32),
+    Message(u32),
+}
+
+impl Waiter {
+    fn key(self) -> Key {
+        match self {
+            Waiter::Packet(slot) => (u64::from(slot), 0),
+            Waiter::Message(slot) => (u64::from(slot), 1),
+        }
+    }
+}
+
+/// The name of a packet in all parts.
+fn name<P>(packet: &Packet, message: &Message<P>) -> RemoteLoss {
+    RemoteLoss {
+        source: message.source,
+        number: message.number,
+        created: packet.created,
+        culprit: 0,
+        kind: 0,
+        time: Time::ZERO,
+    }
+}
+
+impl RemoteLoss {
+    fn key(&self) -> Key {
+        let message = u64::from(self.source) << 32 | u64::from(self.number);
+        (message, 1 << 63 | self.created.0)
+    }
+}
+
+fn kind_of(cause: Cause) -> Kind {
+    match cause {
+        LINK => Kind::Link,
+        CREDIT | INPUT => Kind::Buffer,
+        _ => unreachable!("there is no other cause"),
+    }
+}
+
+/// What packets and messages of a part have lost; empty where that is not kept.
+#[derive(Debug)]
+pub(crate) struct LostTime {
+    /// Who had which link, or stood in front in which buffer; by the lines of the ledger.
+    histories: Histories,
+    stamps: Stamps,
+    packets: GrowableStore<Place>,
+    messages: GrowableStore<Place>,
+}
+odonata_engine::journalled!(LostTime {
+    histories,
+    stamps,
+    packets,
+    messages
+});
+
+impl LostTime {
+    /// Of a part with so many lines in its ledger; with none, nothing is kept.
+    pub(crate) fn new(lines: usize) -> LostTime {
+        LostTime {
+            histories: Histories::new(lines),
+            stamps: Stamps::new(4 * lines),
+            packets: GrowableStore::new(),
+            messages: GrowableStore::new(),
+        }
+    }
+
+    /// Whether it is kept, asked where features are not known.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.stamps.is_on()
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_on<U: Uses>(&self) -> bool {
+        U::LOST && self.is_kept()
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        let places = self.packets.memory() + self.messages.memory();
+        self.histories.memory() + self.stamps.memory() + places
+    }
+
+    fn place<M: Mode>(&mut self, who: Waiter) -> &mut Place {
+        match who {
+            Waiter::Packet(slot) => self.packets.edit::<M>(slot as usize),
+            Waiter::Message(slot) => self.messages.edit::<M>(slot as usize),
+        }
+    }
+
+    /// `who` waits at `line` from `since` on, for whoever has the resource.
+    pub(super) fn join<M: Mode>(&mut self, line: u32, who: Waiter, since: Time, hold: Option<Hold>) {
+        let held = hold.filter(|hold| hold.free_at > since);
+        let held = held.map(|hold| (hold.free_at, hold.holder, hold.cause));
+        let place = self.histories.join::<M>(line, since, held);
+        *self.place::<M>(who) = place;
+    }
+
+    /// The resource of `line`, which was free since `free_at`, goes to another; `lacked`: those who wait have lacked
+    /// something in between, and had it from this one.
+    pub(super) fn pass<M: Mode>(
+        &mut self,
+        line: u32,
+        (free_at, now): (Time, Time),
+        next: Hold,
+        lacked: Option<(Traffic, Cause)>,
+    ) {
+        self.histories.held::<M>(line, (free_at, now), lacked);
+        if let Some(lacked) = lacked {
+            self.histories.settle::<M>(line, lacked);
+        }
+        self.histories
+            .held::<M>(line, (now, next.free_at), Some((next.holder, next.cause)));
+    }
+
+    /// Whoever has the resource of `line` has had it without a break.
+    pub(super) fn held_until<M: Mode>(&mut self, line: u32, now: Time, by: (Traffic, Cause)) {
+        self.histories.held_until::<M>(line, now, Some(by));
+    }
+
+    /// `who` does not wait at `line` any more; what it has waited is lost. Since `idle` nobody had the resource, and `who`
+    /// lacked something.
+    pub(super) fn leave<M: Mode>(
+        &mut self,
+        line: u32,
+        who: Waiter,
+        (now, idle): (Time, Time),
+        lacked: (Traffic, Cause),
+    ) {
+        let place = std::mem::take(self.place::<M>(who));
+        if !place.is_taken() {
+            return;
+        }
+        let mut losses = self.losses(who);
+        let mut lose = |culprit, cause, time| {
+            let kind = kind_of(cause);
+            add(&mut losses, Loss { culprit, kind, time });
+        };
+        self.histories.leave::<M>(line, place, now, lacked, &mut lose);
+        lose(lacked.0, lacked.1, now.saturating_sub(idle.max(place.since)));
+        self.set_losses::<M>(who, losses);
+    }
+
+    /// What `who` has lost so far.
+    pub(crate) fn losses(&self, who: Waiter) -> Vec<Loss> {
+        self.stamps.get(who.key()).map_or_else(Vec::new, |stamp| stamp.losses)
+    }
+
+    /// Sets what `who` has lost so far.
+    pub(crate) fn set_losses<M: Mode>(&mut self, who: Waiter, losses: Vec<Loss>) {
+        if losses.is_empty() {
+            self.stamps.forget::<M>(who.key());
+            return;
+        }
+        let stamp = Stamp {
+            losses,
+            ..Stamp::default()
+        };
+        self.stamps.set::<M>(who.key(), &stamp);
+    }
+
+    /// `packet` starts: it takes along what its message has lost.
+    pub(crate) fn start<M: Mode>(&mut self, packet: u32, message: u32) {
+        let losses = self.losses(Waiter::Message(message));
+        self.set_losses::<M>(Waiter::Packet(packet), losses);
+    }
+
+    /// All that the packet in slot `slot` has lost, here and in other parts; it is not kept any more.
+    pub(crate) fn take<M: Mode, P>(&mut self, slot: u32, packet: &Packet, message: &Message<P>) -> Vec<Loss> {
+        let mut losses = self.losses(Waiter::Packet(slot));
+        self.set_losses::<M>(Waiter::Packet(slot), Vec::new());
+        if let Some(before) = self.stamps.take::<M>(name(packet, message).key()) {
+            before.losses.into_iter().for_each(|loss| add(&mut losses, loss));
+        }
+        losses
+    }
+
+    /// The same, as what goes to another part.
+    pub(crate) fn export<M: Mode, P>(&mut self, slot: u32, packet: &Packet, message: &Message<P>) -> Vec<RemoteLoss> {
+        let losses = self.take::<M, P>(slot, packet, message);
+        let remote = |loss: Loss| RemoteLoss {
+            culprit: loss.culprit,
+            kind: loss.kind as u8,
+            time: loss.time,
+            ..name(packet, message)
+        };
+        losses.into_iter().map(remote).collect()
+    }
+
+    /// A packet that comes from another part has lost this.
+    pub(crate) fn import<M: Mode>(&mut self, remote: RemoteLoss) {
+        if let Some(kind) = Kind::of(remote.kind) {
+            let RemoteLoss { culprit, time, .. } = remote;
+            self.stamps.lose::<M>(remote.key(), Loss { culprit, kind, time });
+        }
+    }
+}
