@@ -176,7 +176,7 @@ impl Histories {
         }
     }
 
-    /// Somebody leaves `line` at `until`: says for whom he has waited how long. Spans of which that is not known count as
+    /// Somebody leaves `line` at `until`: says for whom he has waited from when to when. Spans of which that is not known count as
     /// those of `unknown`.
     pub fn leave<M: Mode>(
         &mut self,
@@ -184,7 +184,7 @@ impl Histories {
         place: Place,
         until: Time,
         unknown: (Owner, Cause),
-        mut each: impl FnMut(Owner, Cause, Time),
+        mut each: impl FnMut((Owner, Cause), (Time, Time)),
     ) {
         let mut at = place.span;
         while at != NIL {
@@ -196,10 +196,10 @@ impl Histories {
                 next,
                 ..
             } = *self.spans.get(at);
-            let time = to.min(until).saturating_sub(from.max(place.since));
-            let (holder, cause) = if holder == UNKNOWN { unknown } else { (holder, cause) };
-            if time > Time::ZERO {
-                each(holder, cause, time);
+            let (from, to) = (from.max(place.since), to.min(until));
+            let by = if holder == UNKNOWN { unknown } else { (holder, cause) };
+            if to > from {
+                each(by, (from, to));
             }
             at = next;
         }
@@ -240,7 +240,9 @@ mod tests {
 
     fn shares(histories: &mut Histories, place: Place, until: Time) -> Vec<(Owner, Time)> {
         let mut shares = Vec::new();
-        histories.leave::<Plain>(0, place, until, (99, 0), |owner, _, time| shares.push((owner, time)));
+        histories.leave::<Plain>(0, place, until, (99, 0), |(owner, _), (from, to)| {
+            shares.push((owner, to - from))
+        });
         shares
     }
 

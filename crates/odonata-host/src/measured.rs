@@ -129,7 +129,9 @@ impl Hosts {
     /// Says which rank's does not.
     pub(crate) fn audit_lost_time(&self) -> Result<(), String> {
         for (rank, stamp) in self.lost_until(Time::ZERO) {
-            stamp.audit().map_err(|text| format!("{}: {text}", self.layout.name(rank)))?;
+            stamp
+                .audit()
+                .map_err(|text| format!("{}: {text}", self.layout.name(rank)))?;
             let start = self.records.metrics(rank).start.unwrap_or(Time::ZERO);
             if stamp.undisturbed < start {
                 let (early, name) = ((start - stamp.undisturbed).0, self.layout.name(rank));

@@ -251,7 +251,11 @@ impl HostPlan {
             let source = |rank| Source::new(stream(rank, Purpose::Destination), stream(rank, Purpose::Arrival));
             let metrics = cells(&local, |_| RankMetrics::default());
             Hosts {
-                ranks: Ranks::new(cells(&local, |_| Rank::new()), ProgramMemory::new(first_word, words), LostTime::new(self.params.lost_time, local.1.len())),
+                ranks: Ranks::new(
+                    cells(&local, |_| Rank::new()),
+                    ProgramMemory::new(first_word, words),
+                    LostTime::new(self.params.lost_time, local.1.len()),
+                ),
                 mpi: Mpi {
                     matching: Matching::new(cells(&local, |_| Queues::default())),
                     requests: Requests::new(cells(&local, |_| List::EMPTY)),

@@ -17,7 +17,9 @@ mod remote;
 mod wire;
 
 pub(crate) use reassembly::Reassembly;
-pub use remote::{RemoteCredit, RemoteEvent, RemoteFlit, RemoteLoad, RemoteLoss, RemoteNotification, RemotePacket, RemoteUpdate};
+pub use remote::{
+    RemoteCredit, RemoteEvent, RemoteFlit, RemoteLoad, RemoteLoss, RemoteNotification, RemotePacket, RemoteUpdate,
+};
 
 use crate::control::{Notification, Waiter};
 use crate::fabric::Shared;

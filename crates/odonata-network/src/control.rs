@@ -8,5 +8,5 @@ mod rate_limits;
 
 pub(crate) use blame::BlameLedger;
 pub(crate) use class_scheduler::ClassScheduler;
-pub(crate) use lost::{LostTime, Waiter};
 pub(crate) use congestion::{Congestion, Departure, HOLD, Notification};
+pub(crate) use lost::{LostTime, Waiter};

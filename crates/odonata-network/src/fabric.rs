@@ -21,9 +21,8 @@ pub(crate) use setup::{Setup, has_fifos};
 pub(crate) use shared::Shared;
 
 use crate::analytic::Analytic;
-use crate::control::Waiter;
-use odonata_blame::lost::Loss;
 use crate::boundary::{RemoteEvent, RemoteUpdate};
+use crate::control::Waiter;
 use crate::features::{AnyUse, Blamed, Everything, Handler, HandlerContext, Lean, Variant};
 use crate::nic::Nics;
 use crate::router::input_queued::InputQueued;
@@ -32,6 +31,7 @@ use crate::router::pipelined::Pipelined;
 use crate::settings::RouterModel;
 use crate::statistics::{LinkPeriod, Sampling};
 use crate::{FabricContext, FabricEvent, Message, Notice, Payload};
+use odonata_blame::lost::Loss;
 use odonata_engine::{Context, Mode, SendBuffer, Time};
 use odonata_topology::Peer;
 use std::ops::Range;
@@ -201,10 +201,7 @@ impl<P: Payload> Fabric<P> {
 
     /// Message `slot`, which was submitted now, has lost this before it was sent.
     pub fn set_losses<M: Mode>(&mut self, slot: u32, losses: Vec<Loss>) {
-        self.shared
-            .flow
-            .lost
-            .set_losses::<M>(Waiter::Message(slot), losses);
+        self.shared.flow.lost.set_losses::<M>(Waiter::Message(slot), losses);
     }
 
     /// What message `slot` has lost until it was sent, or until it arrived: culprits are traffics. Nothing unless

@@ -55,7 +55,12 @@ fn bit(vc: u8) -> u32 {
 }
 
 impl Flow {
-    pub(crate) fn new(links: Links, (blame, lost): (BlameLedger, LostTime), flits: bool, first_wake_up_id: u32) -> Self {
+    pub(crate) fn new(
+        links: Links,
+        (blame, lost): (BlameLedger, LostTime),
+        flits: bool,
+        first_wake_up_id: u32,
+    ) -> Self {
         Flow {
             ports: Store::from_vec((0..links.len()).map(|link| OutPort::idle(links.own(link))).collect()),
             vcs: Store::filled(links.vcs() as usize, OutVc::IDLE),

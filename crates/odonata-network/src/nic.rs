@@ -114,7 +114,9 @@ impl Nics {
         shared.stats.handed_over::<C, _>(&m, shared.setup.params.packet);
         if shared.flow.is_blamed::<C>() {
             let link = shared.flow.links.ports + nic;
-            shared.flow.join_output::<C>(link, (Waiter::Message(message), m.traffic), ctx.now());
+            shared
+                .flow
+                .join_output::<C>(link, (Waiter::Message(message), m.traffic), ctx.now());
         }
         let lane = self.lane(nic, shared.setup.params.classes.of(m.traffic));
         let limit = match shared.congestion.is_on::<C>() && !shared.congestion.limits.is_empty(lane) {

@@ -212,15 +212,21 @@ impl Books {
         }
         let what = request.what;
         let losses = &mut self.losses;
-        (self.histories).leave::<M>(line, request.place, now, (what.owner, cause), |culprit, resource, time| {
-            losses.push(RequestLoss {
-                client: what.client,
-                token: what.token,
-                culprit,
-                resource,
-                time,
-            });
-        });
+        (self.histories).leave::<M>(
+            line,
+            request.place,
+            now,
+            (what.owner, cause),
+            |(culprit, resource), (from, to)| {
+                losses.push(RequestLoss {
+                    client: what.client,
+                    token: what.token,
+                    culprit,
+                    resource,
+                    time: to - from,
+                });
+            },
+        );
     }
 }
 

@@ -191,8 +191,9 @@ impl Hosts {
 
     fn carry_out<C: HostContext>(&mut self, ctx: &mut C, action: Action) {
         let control = self.params.io_control_message.0;
-        if let Action::Pull { client, token, .. } | Action::Push { client, token, .. } | Action::Respond { client, token, .. } =
-            action
+        if let Action::Pull { client, token, .. }
+        | Action::Push { client, token, .. }
+        | Action::Respond { client, token, .. } = action
         {
             (self.ranks.lost).works_for(ServerRequest { client, token }, ctx.now());
         }

@@ -187,19 +187,13 @@ impl Flow {
     }
 
     /// `packet` of `owner` gives up waiting for virtual channel `vc` of router port `link`, which is idle.
-    pub(crate) fn leave_output<M: Uses>(
-        &mut self,
-        link: u32,
-        vc: u8,
-        (packet, owner): (u32, Traffic),
-        now: Time,
-    ) {
+    pub(crate) fn leave_output<M: Uses>(&mut self, link: u32, vc: u8, (packet, owner): (u32, Traffic), now: Time) {
         let free_at = self.port(link).free_at;
         let lacked = self.taker(link, vc, false).lacked;
         self.blame.ledger.leave_held::<M>(link, (free_at, now), owner, lacked);
         if self.lost.is_on::<M>() {
-            self.lost
-                .leave::<M>(link, Waiter::Packet(packet), (now, free_at), lacked);
+            let who = (Waiter::Packet(packet), owner);
+            self.lost.leave::<M>(link, who, (now, free_at), lacked);
         }
     }
 
@@ -224,7 +218,11 @@ impl Flow {
     ) {
         let OutPort { free_at, waiting, .. } = *self.port(port);
         self.edit_port::<M>(port).holder = owner;
+        let who = (Waiter::Packet(packet), owner);
         if waiting == 0 && waited.is_none() {
+            if self.lost.is_on::<M>() {
+                self.lost.take_link::<M>(port, who, until);
+            }
             return;
         }
         let next = Hold {
@@ -238,8 +236,9 @@ impl Flow {
             let lacked = taker.map(|taker| taker.lacked);
             self.lost.pass::<M>(port, (free_at, now), next, lacked);
             if let Some(lacked) = lacked {
-                self.lost.leave::<M>(port, Waiter::Packet(packet), (now, now), lacked);
+                self.lost.leave::<M>(port, who, (now, now), lacked);
             }
+            self.lost.take_link::<M>(port, who, until);
         }
     }
 
@@ -266,7 +265,8 @@ impl Flow {
         if self.lost.is_on::<M>() {
             let who = Waiter::Message(message);
             self.lost.pass::<M>(link, (free_at, now), next, Some(taker.lacked));
-            self.lost.leave::<M>(link, who, (now, now), taker.lacked);
+            self.lost.leave::<M>(link, (who, owner), (now, now), taker.lacked);
+            self.lost.take_link::<M>(link, (who, owner), until);
             if !last {
                 self.lost.join::<M>(link, who, until, None);
             }
@@ -295,7 +295,8 @@ impl Flow {
         if self.lost.is_on::<M>() {
             let by = (head, INPUT);
             self.lost.held_until::<M>(line, now, by);
-            self.lost.leave::<M>(line, Waiter::Packet(packet), (now, now), by);
+            self.lost
+                .leave::<M>(line, (Waiter::Packet(packet), owner), (now, now), by);
         }
     }
 

@@ -4,6 +4,9 @@
 //! sent (its host says so) and what it waits at its NIC; a packet takes that along when it starts, and adds what it waits at
 //! routers. What the packet has that completes a message is what the message has lost when it arrives.
 //!
+//! A packet that waits behind one of its own traffic waits for the others that held up that one: a long message's packets
+//! follow each other, and what the first have lost to others the last have, too.
+//!
 //! A packet that goes to another part is named by its message's source and number and by its creation. What it has lost goes
 //! there ahead of it, as updates, and is put together with what it loses there when it leaves or arrives.
 
@@ -12,7 +15,7 @@ use crate::boundary::RemoteLoss;
 use crate::features::Uses;
 use crate::message::{Message, Traffic};
 use crate::packet::Packet;
-use odonata_blame::lost::{Key, Kind, Loss, Stamp, Stamps, add};
+use odonata_blame::lost::{Key, Kind, Loss, Stamp, Stamps, add, scale, total};
 use odonata_blame::{Cause, Histories, Hold, Place};
 use odonata_engine::{GrowableStore, Mode, Time};
 
@@ -56,6 +59,65 @@ fn kind_of(cause: Cause) -> Kind {
         LINK => Kind::Link,
         CREDIT | INPUT => Kind::Buffer,
         _ => unreachable!("there is no other cause"),
+    }
+}
+
+/// The last packet of `owner` on link `line`: until when it had that, and what it had lost to others.
+fn line_key(line: u32, owner: Traffic) -> Key {
+    (u64::from(line), 2 + u64::from(owner))
+}
+
+/// Those of `losses` that are not by the fault of `owner`.
+fn others(mut losses: Vec<Loss>, owner: Traffic) -> Vec<Loss> {
+    losses.retain(|loss| loss.culprit != owner);
+    losses
+}
+
+/// A wait that is over.
+struct Wait {
+    owner: Traffic,
+    since: Time,
+    now: Time,
+    /// Who had what was waited for, and from when to when.
+    spans: Vec<((Traffic, Cause), (Time, Time))>,
+}
+
+impl Wait {
+    /// Adds to `losses` those of the wait after `from`.
+    fn add_after(&self, from: Time, losses: &mut Vec<Loss>) {
+        for &((culprit, cause), (begin, end)) in &self.spans {
+            let time = end.saturating_sub(begin.max(from));
+            let kind = kind_of(cause);
+            add(losses, Loss { culprit, kind, time });
+        }
+    }
+
+    /// What is lost with this wait, of `losses` before it. If a packet of the same owner has had the link meanwhile, `own`
+    /// says until when and what it had lost to others: without these it would have gone earlier, and this one after it.
+    fn add_to(&self, mut losses: Vec<Loss>, own: Option<Stamp>) -> Vec<Loss> {
+        let before = losses.clone();
+        self.add_after(self.since, &mut losses);
+        let Some(own) = own.filter(|own| own.at > self.since && own.at <= self.now) else {
+            return losses;
+        };
+        let all = total(&losses);
+        let most = total(&others(before, self.owner)) + (self.now - self.since);
+        let mut by_others = own.losses;
+        self.add_after(own.at, &mut by_others);
+        let mut by_others = others(by_others, self.owner);
+        scale(&mut by_others, most.min(all));
+        // All else is its owner's own doing.
+        let rest = all - total(&by_others);
+        losses.retain(|loss| loss.culprit == self.owner);
+        scale(&mut losses, rest);
+        let missing = Loss {
+            culprit: self.owner,
+            kind: Kind::Link,
+            time: rest - total(&losses),
+        };
+        add(&mut losses, missing);
+        by_others.into_iter().for_each(|loss| add(&mut losses, loss));
+        losses
     }
 }
 
@@ -138,12 +200,12 @@ impl LostTime {
         self.histories.held_until::<M>(line, now, Some(by));
     }
 
-    /// `who` does not wait at `line` any more; what it has waited is lost. Since `idle` nobody had the resource, and `who`
-    /// lacked something.
+    /// `who` of `owner` does not wait at `line` any more; what it has waited is lost. Since `idle` nobody had the resource, and
+    /// `who` lacked something.
     pub(super) fn leave<M: Mode>(
         &mut self,
         line: u32,
-        who: Waiter,
+        (who, owner): (Waiter, Traffic),
         (now, idle): (Time, Time),
         lacked: (Traffic, Cause),
     ) {
@@ -151,14 +213,31 @@ impl LostTime {
         if !place.is_taken() {
             return;
         }
-        let mut losses = self.losses(who);
-        let mut lose = |culprit, cause, time| {
-            let kind = kind_of(cause);
-            add(&mut losses, Loss { culprit, kind, time });
+        let mut wait = Wait {
+            owner,
+            since: place.since,
+            now,
+            spans: Vec::new(),
         };
-        self.histories.leave::<M>(line, place, now, lacked, &mut lose);
-        lose(lacked.0, lacked.1, now.saturating_sub(idle.max(place.since)));
+        self.histories
+            .leave::<M>(line, place, now, lacked, |by, span| wait.spans.push((by, span)));
+        let idle = idle.max(place.since);
+        if idle < now {
+            wait.spans.push((lacked, (idle, now)));
+        }
+        let own = self.stamps.get(line_key(line, owner));
+        let losses = wait.add_to(self.losses(who), own);
         self.set_losses::<M>(who, losses);
+    }
+
+    /// `who` of `owner` takes the link `line` until `until`.
+    pub(super) fn take_link<M: Mode>(&mut self, line: u32, (who, owner): (Waiter, Traffic), until: Time) {
+        let stamp = Stamp {
+            at: until,
+            undisturbed: until,
+            losses: others(self.losses(who), owner),
+        };
+        self.stamps.set::<M>(line_key(line, owner), &stamp);
     }
 
     /// What `who` has lost so far.

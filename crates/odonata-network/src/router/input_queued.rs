@@ -211,7 +211,9 @@ impl InputQueued {
             self.buffers.edit::<C>(p.buffer).requested = true;
         }
         if shared.flow.is_blamed::<C>() {
-            shared.flow.join_output::<C>(port, (Waiter::Packet(packet), p.traffic), now);
+            shared
+                .flow
+                .join_output::<C>(port, (Waiter::Packet(packet), p.traffic), now);
         }
         shared.packets.edit::<C>(packet).terms = terms;
         let line = &mut shared.flow.edit_vc::<C>(at).queue;

@@ -373,7 +373,11 @@ fn lost_time_is_the_same_everywhere_and_changes_nothing_else() {
         let mut rows = kept.rows().clone();
         let lost = std::mem::take(&mut rows.lost_time);
         assert_eq!(format!("{rows:?}"), tables(&plain));
-        let to_others: f64 = lost.iter().filter(|row| row.victim != row.culprit).map(|row| row.lost_s).sum();
+        let to_others: f64 = lost
+            .iter()
+            .filter(|row| row.victim != row.culprit)
+            .map(|row| row.lost_s)
+            .sum();
         assert!(to_others > 0.0, "{lost:?}");
     }
 }
