@@ -27,6 +27,7 @@ _WHAT = {
     "memory": "at servers' memory",
     "space": "at servers' space",
     "device": "at servers' devices",
+    "metadata": "at metadata servers",
 }
 
 _TRAFFIC = {"mpi": "messages", "io": "I/O"}
@@ -40,7 +41,7 @@ class Part:
     culprit: str
     #: mpi or io: what of it.
     culprit_class: str
-    #: What was waited for: link, buffer, memory, space or device.
+    #: What was waited for: link, buffer, memory, space, device or metadata.
     kind: str
     #: How much later the job ended for it.
     lost_s: float

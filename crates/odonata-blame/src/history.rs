@@ -8,7 +8,7 @@
 //! A history goes back to when the first of those who wait now joined: each waiter keeps a [`Place`] there until it leaves.
 
 use crate::{Cause, Owner};
-use odonata_engine::{Mode, NIL, Pool, Store, Time};
+use odonata_engine::{GrowableStore, Mode, NIL, Pool, Time};
 
 /// The holder of a span of whom it is not known yet whose it is.
 const UNKNOWN: Owner = Owner::MAX;
@@ -28,7 +28,7 @@ struct Span {
 odonata_engine::slots!(Span);
 
 /// The spans of a line, oldest first; none while nobody waits.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct History {
     head: u32,
     tail: u32,
@@ -36,12 +36,16 @@ struct History {
     unknown: u32,
 }
 
-const NOTHING: History = History {
-    head: NIL,
-    tail: NIL,
-    waiters: 0,
-    unknown: 0,
-};
+impl Default for History {
+    fn default() -> History {
+        History {
+            head: NIL,
+            tail: NIL,
+            waiters: 0,
+            unknown: 0,
+        }
+    }
+}
 
 /// Since when somebody waits, and where in the history of the line that is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -73,50 +77,56 @@ impl Default for Place {
 /// The histories of many lines.
 #[derive(Debug)]
 pub struct Histories {
-    lines: Store<History>,
+    kept: bool,
+    lines: GrowableStore<History>,
     spans: Pool<Span>,
 }
 odonata_engine::journalled!(Histories { lines, spans });
 
 impl Histories {
-    /// Of so many lines; of none, nothing is kept.
-    pub fn new(lines: usize) -> Histories {
+    /// Of as many lines as there turn out to be, if they are kept.
+    pub fn new(kept: bool) -> Histories {
         Histories {
-            lines: Store::filled(lines, NOTHING),
+            kept,
+            lines: GrowableStore::new(),
             spans: Pool::new(),
         }
+    }
+
+    fn edit<M: Mode>(&mut self, line: u32) -> &mut History {
+        self.lines.edit::<M>(line as usize)
     }
 
     /// Whether histories are kept.
     #[inline]
     pub fn is_on(&self) -> bool {
-        !self.lines.is_empty()
+        self.kept
     }
 
     /// Somebody waits in `line` from `since` on. If he is the first, `held` is who has the resource, and until when.
     pub fn join<M: Mode>(&mut self, line: u32, since: Time, held: Option<(Time, Owner, Cause)>) -> Place {
-        if self.lines.get(line).waiters == 0 {
+        if self.lines.get(line as usize).waiters == 0 {
             let (until, holder, cause) = held.unwrap_or((since, UNKNOWN - 1, 0));
-            self.lines.edit::<M>(line).waiters = 1;
+            self.edit::<M>(line).waiters = 1;
             self.append::<M>(line, (since, until.max(since)), holder, cause);
         } else {
-            self.lines.edit::<M>(line).waiters += 1;
+            self.edit::<M>(line).waiters += 1;
         }
-        let span = self.lines.get(line).tail;
+        let span = self.lines.get(line as usize).tail;
         self.spans.edit::<M>(span).places += 1;
         Place { since, span }
     }
 
     /// Until when it is known who had `line`, if somebody waits there.
     pub fn known_until(&self, line: u32) -> Option<Time> {
-        let History { tail, .. } = *self.lines.get(line);
+        let History { tail, .. } = self.lines.get(line as usize);
         (tail != NIL).then(|| self.spans.get(tail).to)
     }
 
     /// `holder` has `line` in a span that comes after all that are known; without one, somebody of whom it is told
     /// [later](Self::settle).
     pub fn held<M: Mode>(&mut self, line: u32, (from, to): (Time, Time), by: Option<(Owner, Cause)>) {
-        if self.lines.get(line).waiters > 0 && to > from {
+        if self.lines.get(line as usize).waiters > 0 && to > from {
             let (holder, cause) = by.unwrap_or((UNKNOWN, 0));
             self.append::<M>(line, (from, to), holder, cause);
         }
@@ -130,7 +140,7 @@ impl Histories {
     }
 
     fn append<M: Mode>(&mut self, line: u32, (from, to): (Time, Time), holder: Owner, cause: Cause) {
-        let tail = self.lines.get(line).tail;
+        let tail = self.lines.get(line as usize).tail;
         if tail != NIL {
             let last = self.spans.get(tail);
             if (last.holder, last.cause, last.to) == (holder, cause, from) {
@@ -149,7 +159,7 @@ impl Histories {
         if tail != NIL {
             self.spans.edit::<M>(tail).next = slot;
         }
-        let history = self.lines.edit::<M>(line);
+        let history = self.edit::<M>(line);
         history.tail = slot;
         history.unknown += u32::from(holder == UNKNOWN);
         if history.head == NIL {
@@ -159,11 +169,11 @@ impl Histories {
 
     /// Who has had `line` in the spans of which that was not known.
     pub fn settle<M: Mode>(&mut self, line: u32, by: (Owner, Cause)) {
-        let History { head, unknown, .. } = *self.lines.get(line);
+        let History { head, unknown, .. } = self.lines.get(line as usize);
         if unknown == 0 {
             return;
         }
-        self.lines.edit::<M>(line).unknown = 0;
+        self.edit::<M>(line).unknown = 0;
         let (mut at, mut left) = (head, unknown);
         while left > 0 {
             let span = *self.spans.get(at);
@@ -204,7 +214,7 @@ impl Histories {
             at = next;
         }
         self.spans.edit::<M>(place.span).places -= 1;
-        let mut history = *self.lines.get(line);
+        let mut history = self.lines.get(line as usize);
         history.waiters -= 1;
         while history.head != NIL {
             let Span {
@@ -220,7 +230,7 @@ impl Histories {
         if history.head == NIL {
             history.tail = NIL;
         }
-        *self.lines.edit::<M>(line) = history;
+        *self.edit::<M>(line) = history;
     }
 
     /// Bytes of memory held.
@@ -248,7 +258,7 @@ mod tests {
 
     #[test]
     fn each_waiter_has_waited_for_those_who_held_the_resource_since_it_came() {
-        let mut histories = Histories::new(1);
+        let mut histories = Histories::new(true);
         let first = histories.join::<Plain>(0, us(2), Some((us(4), 1, 0)));
         histories.held::<Plain>(0, (us(4), us(6)), Some((1, 0)));
         let second = histories.join::<Plain>(0, us(5), None);
@@ -260,7 +270,7 @@ mod tests {
 
     #[test]
     fn what_is_settled_later_counts_for_all_who_waited_then() {
-        let mut histories = Histories::new(1);
+        let mut histories = Histories::new(true);
         let first = histories.join::<Plain>(0, us(1), None);
         histories.held_until::<Plain>(0, us(3), None);
         let second = histories.join::<Plain>(0, us(3), None);
@@ -273,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_history_is_no_longer_than_the_oldest_wait() {
-        let mut histories = Histories::new(1);
+        let mut histories = Histories::new(true);
         let mut last = histories.join::<Plain>(0, us(0), None);
         for n in 1..1_000 {
             histories.held_until::<Plain>(0, us(n), Some(((n % 2) as Owner, 0)));

@@ -124,7 +124,7 @@ impl Books {
             service: Store::new(),
             written: Store::new(),
             extents: Pool::new(),
-            histories: Histories::new(0),
+            histories: Histories::new(false),
             losses: Vec::new(),
         }
     }
@@ -262,7 +262,7 @@ impl Servers {
             service: Store::filled(usize::from(jobs), 0),
             written: Store::filled(n, List::EMPTY),
             extents: Pool::new(),
-            histories: Histories::new(0),
+            histories: Histories::new(false),
             losses: Vec::new(),
         };
         self
@@ -271,7 +271,7 @@ impl Servers {
     /// Keeps in mind whom each single request waits for, where books are kept.
     pub fn with_losses(mut self) -> Self {
         if self.books.is_on() {
-            self.books.histories = Histories::new(self.devices.len() as usize * RESOURCES.len());
+            self.books.histories = Histories::new(true);
         }
         self
     }

@@ -16,8 +16,8 @@ use crate::params::{BookParams, HostParams};
 use crate::payload::{ClientId, Payload, Requester, SplitU64};
 use odonata_engine::{NIL, Time};
 use odonata_storage::{
-    Begun, DIRECTORY, MetadataCall, MetadataMetrics, MetadataName, MetadataRequest, MetadataServers, ServerCharge,
-    ServerWaitSeries, THREAD,
+    Begun, DIRECTORY, MetadataCall, MetadataMetrics, MetadataName, MetadataRequest, MetadataServers, RequestLoss,
+    ServerCharge, ServerWaitSeries, THREAD,
 };
 use odonata_workload::FileCall;
 use std::sync::Arc;
@@ -57,7 +57,16 @@ impl MetadataNodes {
             Some(BookParams { jobs, interval }) => servers.with_blame(jobs, interval),
             None => servers,
         };
+        let servers = match params.lost_time {
+            true => servers.with_losses(),
+            false => servers,
+        };
         MetadataNodes { servers, numbers }
+    }
+
+    /// What calls have waited for whom in the event that is handled.
+    pub(crate) fn take_losses(&mut self) -> Vec<RequestLoss> {
+        self.servers.take_losses()
     }
 
     /// What was measured at each server.

@@ -9,7 +9,7 @@ use crate::diagnosis::outcome::Failure;
 use crate::event::HostEvent;
 use crate::io::below::Outside;
 use crate::io::lock::holder_of;
-use crate::lost::ServerRequest;
+use crate::lost::{Of, ServerRequest};
 use crate::params::BookParams;
 use crate::payload::{ClientId, Payload, Requester, SplitU64};
 use crate::send::{SendRequest, traffic_of};
@@ -378,7 +378,9 @@ impl Hosts {
         if self.ranks.lost.is_on() {
             let losses = self.io.servers.servers.take_losses();
             let before = self.ranks.lost.current.clone();
-            self.ranks.lost.waited::<C>(now, &losses);
+            self.ranks.lost.waited::<C>(now, Of::Server, &losses);
+            let losses = self.io.metadata.take_losses();
+            self.ranks.lost.waited::<C>(now, Of::Metadata, &losses);
             self.ranks.lost.is_now(before);
         }
     }

@@ -35,9 +35,9 @@ impl LostTime {
     }
 
     /// Requests there have waited until `now`.
-    pub(crate) fn waited<M: Mode>(&mut self, now: Time, losses: &[RequestLoss]) {
+    pub(crate) fn waited<M: Mode>(&mut self, now: Time, of: impl Fn(u32, u32) -> Of, losses: &[RequestLoss]) {
         for loss in losses {
-            let of = Of::Server(loss.client, loss.token as u32);
+            let of = of(loss.client, loss.token as u32);
             let Some(stamp) = self.stamp(of) else { continue };
             let mut losses = stamp.losses;
             add(

@@ -141,7 +141,7 @@ impl LostTime {
     /// Of a part with so many lines in its ledger; with none, nothing is kept.
     pub(crate) fn new(lines: usize) -> LostTime {
         LostTime {
-            histories: Histories::new(lines),
+            histories: Histories::new(lines > 0),
             stamps: Stamps::new(4 * lines),
             packets: GrowableStore::new(),
             messages: GrowableStore::new(),
