@@ -157,6 +157,10 @@ impl<P: Payload> Shared<P> {
             next_waiting: NIL,
             ..packet
         });
+        if self.flow.lost.is_kept() {
+            let (copy, message) = (self.packets.get(packet), self.messages.get(message));
+            self.flow.lost.arrives::<M, P>(packet, copy, message);
+        }
         FabricEvent::Arrive { packet }
     }
 

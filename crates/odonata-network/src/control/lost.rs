@@ -36,19 +36,24 @@ impl Waiter {
 }
 
 /// The name of a packet in all parts.
-fn name<P>(packet: &Packet, message: &Message<P>) -> RemoteLoss {
-    RemoteLoss {
-        source: message.source,
-        number: message.number,
-        created: packet.created,
-        culprit: 0,
-        kind: 0,
-        time: Time::ZERO,
-    }
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+struct Name {
+    source: u32,
+    /// Counted from 1.
+    number: u32,
+    created: Time,
 }
 
-impl RemoteLoss {
-    fn key(&self) -> Key {
+impl Name {
+    fn of<P>(packet: &Packet, message: &Message<P>) -> Name {
+        Name {
+            source: message.source,
+            number: message.number,
+            created: packet.created,
+        }
+    }
+
+    fn key(self) -> Key {
         let message = u64::from(self.source) << 32 | u64::from(self.number);
         (message, 1 << 63 | self.created.0)
     }
@@ -129,12 +134,15 @@ pub(crate) struct LostTime {
     stamps: Stamps,
     packets: GrowableStore<Place>,
     messages: GrowableStore<Place>,
+    /// Of packets that have come from other parts, whose losses there are not yet put together with those here.
+    names: GrowableStore<Name>,
 }
 odonata_engine::journalled!(LostTime {
     histories,
     stamps,
     packets,
-    messages
+    messages,
+    names
 });
 
 impl LostTime {
@@ -145,6 +153,7 @@ impl LostTime {
             stamps: Stamps::new(4 * lines),
             packets: GrowableStore::new(),
             messages: GrowableStore::new(),
+            names: GrowableStore::new(),
         }
     }
 
@@ -159,7 +168,7 @@ impl LostTime {
     }
 
     pub(crate) fn memory(&self) -> usize {
-        let places = self.packets.memory() + self.messages.memory();
+        let places = self.packets.memory() + self.messages.memory() + self.names.memory();
         self.histories.memory() + self.stamps.memory() + places
     }
 
@@ -226,7 +235,7 @@ impl LostTime {
             wait.spans.push((lacked, (idle, now)));
         }
         let own = self.stamps.get(line_key(line, owner));
-        let losses = wait.add_to(self.losses(who), own);
+        let losses = wait.add_to(self.all_losses::<M>(who), own);
         self.set_losses::<M>(who, losses);
     }
 
@@ -235,14 +244,29 @@ impl LostTime {
         let stamp = Stamp {
             at: until,
             undisturbed: until,
-            losses: others(self.losses(who), owner),
+            losses: others(self.all_losses::<M>(who), owner),
         };
         self.stamps.set::<M>(line_key(line, owner), &stamp);
     }
 
-    /// What `who` has lost so far.
+    /// What `who` has lost so far; of a packet, in this part.
     pub(crate) fn losses(&self, who: Waiter) -> Vec<Loss> {
         self.stamps.get(who.key()).map_or_else(Vec::new, |stamp| stamp.losses)
+    }
+
+    /// What `who` has lost so far, in all parts.
+    fn all_losses<M: Mode>(&mut self, who: Waiter) -> Vec<Loss> {
+        let mut losses = self.losses(who);
+        if let Waiter::Packet(slot) = who {
+            let name = self.names.get(slot as usize);
+            if name != Name::default() {
+                *self.names.edit::<M>(slot as usize) = Name::default();
+                let before = self.stamps.take::<M>(name.key()).unwrap_or_default();
+                before.losses.into_iter().for_each(|loss| add(&mut losses, loss));
+                self.set_losses::<M>(who, losses.clone());
+            }
+        }
+        losses
     }
 
     /// Sets what `who` has lost so far.
@@ -264,33 +288,53 @@ impl LostTime {
         self.set_losses::<M>(Waiter::Packet(packet), losses);
     }
 
-    /// All that the packet in slot `slot` has lost, here and in other parts; it is not kept any more.
-    pub(crate) fn take<M: Mode, P>(&mut self, slot: u32, packet: &Packet, message: &Message<P>) -> Vec<Loss> {
-        let mut losses = self.losses(Waiter::Packet(slot));
+    /// All that the packet in slot `slot` has lost; it is not kept any more.
+    pub(crate) fn take<M: Mode>(&mut self, slot: u32) -> Vec<Loss> {
+        let losses = self.all_losses::<M>(Waiter::Packet(slot));
         self.set_losses::<M>(Waiter::Packet(slot), Vec::new());
-        if let Some(before) = self.stamps.take::<M>(name(packet, message).key()) {
-            before.losses.into_iter().for_each(|loss| add(&mut losses, loss));
-        }
         losses
     }
 
     /// The same, as what goes to another part.
     pub(crate) fn export<M: Mode, P>(&mut self, slot: u32, packet: &Packet, message: &Message<P>) -> Vec<RemoteLoss> {
-        let losses = self.take::<M, P>(slot, packet, message);
+        let Name {
+            source,
+            number,
+            created,
+        } = Name::of(packet, message);
         let remote = |loss: Loss| RemoteLoss {
+            source,
+            number,
+            created,
             culprit: loss.culprit,
             kind: loss.kind as u8,
             time: loss.time,
-            ..name(packet, message)
         };
-        losses.into_iter().map(remote).collect()
+        self.take::<M>(slot).into_iter().map(remote).collect()
     }
 
-    /// A packet that comes from another part has lost this.
+    /// `packet` of `message` comes from another part, into slot `slot`.
+    pub(crate) fn arrives<M: Mode, P>(&mut self, slot: u32, packet: &Packet, message: &Message<P>) {
+        *self.names.edit::<M>(slot as usize) = Name::of(packet, message);
+    }
+
+    /// It has lost this there.
     pub(crate) fn import<M: Mode>(&mut self, remote: RemoteLoss) {
-        if let Some(kind) = Kind::of(remote.kind) {
-            let RemoteLoss { culprit, time, .. } = remote;
-            self.stamps.lose::<M>(remote.key(), Loss { culprit, kind, time });
+        let RemoteLoss {
+            source,
+            number,
+            created,
+            culprit,
+            kind,
+            time,
+        } = remote;
+        let name = Name {
+            source,
+            number,
+            created,
+        };
+        if let Some(kind) = Kind::of(kind) {
+            self.stamps.lose::<M>(name.key(), Loss { culprit, kind, time });
         }
     }
 }

@@ -92,10 +92,7 @@ impl<P: Payload> Shared<P> {
         let p = *self.packets.get(packet);
         self.packets.free::<C>(packet);
         let lost = self.flow.lost.is_on::<C>();
-        let losses = lost.then(|| {
-            let message = self.messages.get(p.message);
-            self.flow.lost.take::<C, P>(packet, &p, message)
-        });
+        let losses = lost.then(|| self.flow.lost.take::<C>(packet));
         let message = self.messages.edit::<C>(p.message);
         self.stats.delivered::<C>(&p, message.created, arrival);
         message.undelivered -= u64::from(p.bytes);
