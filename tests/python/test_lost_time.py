@@ -1,4 +1,4 @@
-"""How much later jobs ended because of what they waited for: the table lost_time in words, and beside the truth."""
+"""How much later jobs ended because of what they waited for: in words, and beside the truth."""
 
 import math
 import os

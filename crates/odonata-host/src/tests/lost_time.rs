@@ -4,7 +4,8 @@
 use super::*;
 use odonata_blame::lost::{Kind, Loss, total};
 use odonata_engine::RollbackCheck;
-use odonata_workload::Collective;
+use odonata_storage::{METADATA_CALLS, MetadataParams};
+use odonata_workload::{Collective, FileCall};
 
 const BYTES: u64 = 8_000;
 /// So much later than others, in ns, a message is sent that is to wait for theirs.
@@ -232,6 +233,46 @@ fn a_straggler_at_a_storage_server_holds_up_all_who_wait_for_it() {
         assert_eq!(others, delay, "rank {rank}: {stamp:?}");
         assert!(names.contains(&(3, Kind::Device)), "{names:?}");
         assert_eq!(stamp.undisturbed, end(&alone, rank));
+    }
+}
+
+/// One call stands behind another job's for the only thread, or for a directory that both change.
+#[test]
+fn a_metadata_call_has_lost_what_it_waits_for_a_thread_or_a_directory() {
+    for serial_directories in [false, true] {
+        let run = |noise: bool| {
+            let mut setup = setup().server(40, 1 << 40);
+            setup.metadata_nodes = vec![50];
+            setup.params.metadata = Some(MetadataParams {
+                threads: if serial_directories { 2 } else { 1 },
+                by_directory: false,
+                serial_directories,
+                costs: [Time::from_ns(50_000); METADATA_CALLS],
+            });
+            setup.params.books = Some(BookParams {
+                jobs: 2,
+                interval: None,
+            });
+            let create = OpKind::Metadata {
+                call: FileCall::Create,
+                directory: 0,
+                file: 5,
+            };
+            let setup = setup.script(vec![sequence([compute(10_000), create])], &[20]);
+            let mut setup = match noise {
+                true => setup.script(vec![sequence([create])], &[0]),
+                false => setup,
+            };
+            let shared = setup.jobs[0].files;
+            setup.jobs.iter_mut().for_each(|job| job.files = shared);
+            setup.complete()
+        };
+        let (alone, both) = (run(false), run(true));
+        let delay = end(&both, 0) - end(&alone, 0);
+        assert!(delay > Time::ZERO, "the calls meet");
+        let stamp = lost(&both, 0, 0);
+        assert_eq!(to_others(&stamp, 0), (delay, vec![(3, Kind::Metadata)]));
+        assert_eq!(stamp.undisturbed, end(&alone, 0));
     }
 }
 
