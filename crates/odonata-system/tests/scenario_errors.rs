@@ -42,11 +42,15 @@ fn an_unknown_key_is_shown_with_its_neighbours_and_the_nearest() {
     let error = error(&with(&format!("[network]\n  pakcet = \"4 KiB\"\n{JOB}")));
     assert_eq!(at(&error), (Some(7), "network.pakcet", Some("\"pakcet\"")));
     assert_eq!(error.column, Some(3));
-    says(&error, "one of packet, flit, switching", "did you mean \"packet\"?");
+    says(
+        &error,
+        "one of fidelity, analytic, packet, flit, switching",
+        "did you mean \"packet\"?",
+    );
     assert_eq!(
         error.to_string(),
-        "scenario.toml:7:3: network.pakcet: unknown key \"pakcet\"; expected one of packet, flit, switching, router, \
-         input_queues, arbitration, router_delay, pipeline, links, routing, traffic_classes, congestion_control, clock; did you mean \"packet\"?"
+        "scenario.toml:7:3: network.pakcet: unknown key \"pakcet\"; expected one of fidelity, analytic, packet, flit, \
+         switching, router, input_queues, arbitration, router_delay, pipeline, links, routing, traffic_classes, congestion_control, clock; did you mean \"packet\"?"
     );
 }
 
@@ -360,7 +364,11 @@ fn an_override_of_an_unknown_key_says_that_it_is_one() {
         (error.key.as_str(), error.value.as_deref()),
         ("network.pakcet", Some("\"pakcet\""))
     );
-    says(&error, "one of packet, flit", "did you mean \"packet\"?");
+    says(
+        &error,
+        "one of fidelity, analytic, packet, flit",
+        "did you mean \"packet\"?",
+    );
     assert!(
         error
             .to_string()

@@ -248,6 +248,7 @@ fn a_job_stages_in_before_it_starts_and_out_when_it_has_ended() {
                   workload = [{ ior = \"-r -t 1000000 -b 8000000\" }, { checkpoint = { iterations = 1, total = \"16 MB\", interval = \"0 s\" } }]\n";
     let slow = "storage.file_system.bandwidth=\"50 MB/s\"";
     let keeps = [
+        "run.blame=true",
         "storage.policy.drain=\"above-watermark\"",
         "storage.policy.watermark=\"10 GB\"",
         slow,
@@ -304,6 +305,7 @@ fn what_cannot_be_is_refused_by_its_key() {
         (
             &[
                 "jobs.0.io={ stage_in = [{ bytes = \"1 MB\" }] }",
+                "storage.manager.extents=true",
                 "storage.manager.unwritten=\"error\"",
             ],
             "jobs.0.io.stage_in",

@@ -164,9 +164,9 @@ fn what_is_of_no_known_format_is_named_with_what_is_there_and_what_could_be() {
         seen(&folder.0),
         "a folder of 2 files, the first of them plain, is of no format that is known"
     );
-    let schedule = folder.file("allreduce.GOAL", "");
-    let said = "a GOAL schedule (LogGOPSim), a format that is not read yet";
-    assert_eq!(seen(&schedule), said);
+    let trace = folder.file("ranks.PRV", "");
+    let said = "a Paraver trace (Extrae), a format that is not read yet";
+    assert_eq!(seen(&trace), said);
     assert_eq!(seen(&folder.0), format!("a folder with {said}"));
     assert!(
         seen(&folder.file("rank.0.et", "")).starts_with("a Chakra execution trace (MLCommons), which is converted")

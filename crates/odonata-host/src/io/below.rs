@@ -303,13 +303,12 @@ impl Hosts {
         let owner = self.layout.place(rank).job;
         let takes_out = self.layout.job(owner).stage_out;
         let (from, control) = (rank, self.params.io_control_message.0);
-        for tier in 0..self.params.tiers.len() {
+        // The last tier has nobody below it.
+        for tier in 0..self.params.tiers.len().saturating_sub(1) {
             let StorageTier {
                 first, servers, told, ..
             } = self.params.tiers[tier];
-            // An object server has nobody below it.
-            let told = told || (takes_out && self.params.tiers[tier].outside.is_none());
-            for server in (first..first + servers).filter(|_| told) {
+            for server in (first..first + servers).filter(|_| told || takes_out) {
                 let news = Payload::JobEnded { from, server, owner };
                 self.send_to_server(ctx, rank, server, control, news);
             }
