@@ -63,7 +63,8 @@ def test_the_prediction_stands_beside_the_baseline(together):
     found = summary.collect(loaded)["lost_time"]
     assert [lost["job"] for lost in found] == [row["job"] for row in loaded.rows("jobs")]
     for lost in found:
-        assert f"- {lost['words']}" in page
+        # Lines may be wrapped.
+        assert f"- {lost['words']}" in " ".join(page.split())
         assert lost["alone_s"] == loaded.baselines[lost["job"]].rows("jobs")[0]["elapsed_s"]
         assert math.isclose(lost["lost_s"], sum(part["lost_s"] for part in lost["parts"]), rel_tol=1e-12)
         # A job alone loses nothing to others.
