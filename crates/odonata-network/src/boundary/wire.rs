@@ -310,7 +310,7 @@ mod tests {
         ]
     }
 
-    fn remote_updates() -> [RemoteUpdate; 2] {
+    fn remote_updates() -> [RemoteUpdate; 3] {
         [
             RemoteUpdate::Credit(RemoteCredit {
                 link: 5,
