@@ -128,6 +128,37 @@ class ServerSummary(TypedDict):
     """Time that requests waited for space, summed."""
 
 
+class LostPart(TypedDict):
+    """What a job lost to another, or to itself."""
+
+    culprit: Annotated[str, Field(description="The job that held what was waited for.")]
+    culprit_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
+    kind: Annotated[str, Field(description="link, buffer, memory, space, device or metadata.")]
+    lost_s: Annotated[Number, Field(description="How much later the job ended for it.")]
+
+
+@declared
+class LostTime(TypedDict):
+    """How much later a job ended because of what it waited for."""
+
+    job: str
+    """The job."""
+    lost_s: Number
+    """How much later it ended."""
+    others_s: Number
+    """Of that, what others did."""
+    elapsed_s: Number
+    """How long it took."""
+    predicted_s: Number
+    """How long it would, about, take alone: elapsed_s - others_s."""
+    alone_s: Number | None
+    """How long it took alone; null unless the run has that baseline."""
+    parts: list[LostPart]
+    """By culprit and kind, the largest first; they add up to lost_s."""
+    words: str
+    """The same as a sentence."""
+
+
 @declared
 class ServerSkew(TypedDict):
     """How unevenly storage servers were used."""
@@ -398,6 +429,8 @@ class Summary(TypedDict):
     blame: list[Finding] | None
     """null if the run did not measure blame; else what is worth saying, the largest share first, what
     traffic did to itself last:"""
+    lost_time: list[LostTime] | None
+    """null unless run.lost_time:"""
     slowdown: dict[str, dict[str, Ratio]] | None
     """null if the run had no baselines; else the metrics of the table slowdown:"""
     failed_baselines: dict[str, Annotated[str, Field(description="How it ended.")]]

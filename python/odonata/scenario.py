@@ -4166,6 +4166,11 @@ class Run(Table):
     io_rows: Annotated[int, Field(ge=0)] = 1000000
     """Most I/O operations that are recorded one by one; if there are more, histograms take over."""
 
+    lost_time: bool = False
+    """Whether it is found out how much later each job ends because of what it waited for, by whose fault:
+    waits are carried along what depends on them (table lost_time). Needs `blame`.
+    """
+
     memory_limit: Bytes | None = None
     """Most memory that a process of the run may take, e.g. "8 GiB". A scenario that certainly needs more is
     refused; a run that comes to take more ends as `out-of-memory`, with what it has measured. Default:

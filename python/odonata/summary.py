@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow.compute as pc
 
-from odonata import blame, slowdown, workload_summary
+from odonata import blame, lost_time, slowdown, workload_summary
 from odonata.results import Results, needed, offers
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         JobSummary,
         LinkSummary,
         LossSummary,
+        LostTime,
         Ratio,
         ServerSkew,
         ServerSummary,
@@ -88,6 +89,7 @@ def collect(results: Results) -> Summary:
         "checkpoint_restart": workload_summary.checkpoint_restart(results),
         "training": workload_summary.training(results),
         "blame": _blame(results),
+        "lost_time": _lost_time(results),
         "slowdown": _slowdowns(results),
         "failed_baselines": results.failed_baselines,
         "single_job": bool(run.get("scenario", {}).get("run", {}).get("baselines"))
@@ -240,6 +242,11 @@ def _blame(results: Results) -> list[Finding] | None:
     if found is None:
         return None
     return [cast("Finding", finding.as_dict()) for finding in found]
+
+
+def _lost_time(results: Results) -> list[LostTime] | None:
+    found = lost_time.of_jobs(results)
+    return None if found is None else [cast("LostTime", lost.as_dict()) for lost in found]
 
 
 def _slowdowns(results: Results) -> dict[str, dict[str, Ratio]] | None:

@@ -36,6 +36,7 @@ def show(page: Mapping[str, Any], stream: TextIO | None = None, *, ending: bool 
         _section(out, "Alone and together (x: together / alone)", _slowdowns(page["slowdown"]))
     explain(out, *_missing(page))
     _findings(out, page["blame"])
+    _lost_time(out, page["lost_time"])
     _section(out, "Latency", _latencies(page["jobs"]))
     _section(out, f"Hottest links (busiest {summary.TOP}, routers' side)", _links(page["links"]))
     _section(out, f"Busiest storage servers ({summary.TOP})", _servers(page["servers"]))
@@ -117,6 +118,11 @@ def _findings(out: Console, findings: list[dict[str, Any]] | None) -> None:
         explain(out, f"- {blame.own_words(own)}")
     if not findings:
         explain(out, "Nobody waited for anybody for as much as 1 % of the time.")
+
+
+def _lost_time(out: Console, jobs: list[dict[str, Any]] | None) -> None:
+    if jobs:
+        explain(out, "", "What jobs lost by waiting", *(f"- {job['words']}" for job in jobs))
 
 
 def _latencies(jobs: list[dict[str, Any]]) -> Table:

@@ -41,10 +41,13 @@
 
 mod claim;
 mod held;
+mod history;
 mod line;
+pub mod lost;
 mod series;
 
 pub use held::{Hold, Taker};
+pub use history::{Histories, Place};
 pub use series::SeriesCharge;
 
 use claim::Claim;

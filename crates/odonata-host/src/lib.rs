@@ -49,6 +49,7 @@ mod interrupt;
 mod io;
 mod job;
 mod layout;
+mod lost;
 mod measured;
 mod metrics;
 mod mpi;
@@ -88,12 +89,14 @@ pub use timeline::{
 };
 pub use view::JobView;
 
-use context::RunContext;
+use context::{HostContext, RunContext};
 use diagnosis::outcome::Failure;
 use io::Io;
 use job::control::JobControl;
 use layout::Layout;
+use lost::Of;
 use mpi::Mpi;
+use odonata_blame::lost::Stamp;
 use odonata_engine::{Lp, Rows, Time};
 use odonata_network::Notice;
 use rank::Ranks;
@@ -149,6 +152,7 @@ impl Hosts {
     /// Handles an event of the hosts at its LP.
     pub fn handle<C: MachineContext>(&mut self, ctx: &mut C, fabric: &mut Fabric, lp: Lp, event: HostEvent) {
         let run = &mut RunContext::new(ctx, fabric);
+        self.ranks.lost.begins(run.now());
         match event {
             HostEvent::Generate { rank } => {
                 debug_assert_eq!(self.layout.place(rank).lp, lp);
@@ -161,6 +165,7 @@ impl Hosts {
             HostEvent::Resume { activity } => self.resume(run, activity),
             HostEvent::LocalSent { message } => {
                 let payload = self.transport.local(message).payload;
+                self.ranks.lost.continues(Of::Local(message), run.now());
                 self.sent(run, payload);
             }
             HostEvent::LocalArrived { message } => {
@@ -170,6 +175,8 @@ impl Hosts {
                     payload,
                     ..
                 } = self.transport.take_local::<C>(message);
+                self.ranks.lost.continues(Of::Local(message), run.now());
+                self.ranks.lost.forget::<C>(Of::Local(message));
                 self.arrived(run, payload, bytes, created);
             }
             HostEvent::DeviceBegins { piece, .. } => self.device_begins(run, piece),
@@ -187,23 +194,35 @@ impl Hosts {
             HostEvent::IoRetry { part } => self.try_part(run, part),
             HostEvent::MetadataDone { call, .. } => self.metadata_done(run, call),
         }
+        self.note_server_losses::<C>(ctx.now());
         self.note_effect::<C>(lp, ctx.now());
+    }
+
+    /// What is handled now is due to message `slot` of the fabric.
+    #[inline]
+    fn hear(&mut self, now: Time, fabric: &Fabric, slot: u32) {
+        if self.ranks.lost.is_on() {
+            self.ranks.lost.is_now(Stamp::new(now, fabric.losses(slot)));
+        }
     }
 
     /// Takes note of what the fabric says about a message.
     pub fn notice<C: MachineContext>(&mut self, ctx: &mut C, fabric: &mut Fabric, notice: Notice) {
         match notice {
             Notice::Sent { message } => {
+                self.hear(ctx.now(), fabric, message);
                 let payload = fabric.message(message).content;
                 fabric.told_sent::<C>(message);
                 self.sent(&mut RunContext::new(ctx, fabric), payload);
             }
             Notice::Arrived { message: slot } => {
+                self.hear(ctx.now(), fabric, slot);
                 let message = *fabric.message(slot);
                 fabric.release::<C>(slot);
                 let run = &mut RunContext::new(ctx, fabric);
                 self.arrived(run, message.content, message.bytes, message.created);
             }
         }
+        self.note_server_losses::<C>(ctx.now());
     }
 }

@@ -5,7 +5,9 @@ use crate::Hosts;
 use crate::RetryCounts;
 use crate::StageMeasured;
 use crate::TimelineMeasured;
+use crate::lost::Of;
 use crate::metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
+use odonata_blame::lost::Stamp;
 use odonata_engine::{Digest, Time};
 use odonata_network::Histogram;
 use odonata_storage::{
@@ -55,6 +57,9 @@ pub struct HostMeasured {
     pub blame: Vec<ServerCharge>,
     /// The same over time: start of interval, tier, resource, victim, culprit.
     waits: BTreeMap<(Time, u8, u8, u16, u16), Time>,
+    /// What ranks have lost until they ended, or until now, in order of ranks; empty unless that is asked for, and no part of
+    /// the digest.
+    pub lost: Vec<(u32, Stamp)>,
     /// Time in which devices served requests, per job, in ps.
     pub device_time_ps: Vec<u128>,
     /// When the last byte of a write of each job came to a device; `None` where none has.
@@ -99,6 +104,7 @@ impl Hosts {
             waits: (servers.blame_series().chain(metadata.blame_series()))
                 .map(|wait| (name(&wait), wait.time))
                 .collect(),
+            lost: self.lost_until(now),
             device_time_ps: jobs.clone().map(|job| servers.device_time_ps(job)).collect(),
             last_commit: jobs.clone().map(|job| servers.last_commit(job)).collect(),
             first_rank: jobs.clone().map(|job| self.job(job).first_rank).collect(),
@@ -110,6 +116,38 @@ impl Hosts {
 }
 
 impl Hosts {
+    /// What the ranks that have started here have lost when they end, or until `now`.
+    fn lost_until(&self, now: Time) -> Vec<(u32, Stamp)> {
+        let lost = &self.ranks.lost;
+        if !lost.is_on() {
+            return Vec::new();
+        }
+        let of_rank = |(rank, metrics): (u32, &RankMetrics)| {
+            let stamp = lost.stamp(Of::Rank(rank))?;
+            let end = if metrics.finished { metrics.end } else { now };
+            Some((rank, stamp.later(end)))
+        };
+        self.records.all_metrics().filter_map(of_rank).collect()
+    }
+
+    /// Checks that what each rank has lost adds up to the time by which it was late, which is no longer than it ran.
+    ///
+    /// # Errors
+    /// Says which rank's does not.
+    pub(crate) fn audit_lost_time(&self) -> Result<(), String> {
+        for (rank, stamp) in self.lost_until(Time::ZERO) {
+            stamp
+                .audit()
+                .map_err(|text| format!("{}: {text}", self.layout.name(rank)))?;
+            let start = self.records.metrics(rank).start.unwrap_or(Time::ZERO);
+            if stamp.undisturbed < start {
+                let (early, name) = ((start - stamp.undisturbed).0, self.layout.name(rank));
+                return Err(format!("{name}: lost time: {early} ps more than it ran"));
+            }
+        }
+        Ok(())
+    }
+
     /// What each job staged here.
     fn stages(&self) -> BTreeMap<u16, StageMeasured> {
         let metrics = self.io.servers.servers().stage_metrics();
@@ -130,6 +168,7 @@ impl HostMeasured {
             sum
         })?;
         all.ranks.sort_unstable_by_key(|&(rank, _)| rank);
+        all.lost.sort_unstable_by_key(|&(rank, _)| rank);
         all.servers.sort_unstable_by_key(|&(server, _)| server);
         all.locks.sort_unstable_by_key(|&(server, _)| server);
         all.metadata.sort_unstable_by_key(|&(server, _)| server);
@@ -180,6 +219,7 @@ impl HostMeasured {
             sum.metrics.absorb(&stage.metrics);
         }
         self.blame.extend(next.blame);
+        self.lost.extend(next.lost);
         for (name, time) in next.waits {
             let sum = self.waits.entry(name).or_insert(Time::ZERO);
             *sum = Time(sum.0.wrapping_add(time.0));

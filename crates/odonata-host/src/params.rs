@@ -36,6 +36,8 @@ pub struct HostParams {
     pub metadata_faults: Vec<(u32, FaultPeriod)>,
     /// Books of who waited for whom for locks and metadata, if they are kept.
     pub books: Option<BookParams>,
+    /// Whether ranks say what they have lost; needs the fabric's and the servers' books.
+    pub lost_time: bool,
     /// What is recorded one by one.
     pub records: RecordParams,
     /// What is recorded one by one for a timeline, if anything.

@@ -10,6 +10,7 @@ use crate::io::stage::{RankStage, Stages};
 use crate::io::write_behind::WritesBehind;
 use crate::job::control::{Awaited, JobControl, reports};
 use crate::layout::{JobPlan, Layout, RankPlace, ServerPlace};
+use crate::lost::LostTime;
 use crate::mpi::Mpi;
 use crate::mpi::match_log::MatchLog;
 use crate::mpi::matching::{Matching, Queues};
@@ -254,7 +255,11 @@ impl HostPlan {
             let source = |rank| Source::new(stream(rank, Purpose::Destination), stream(rank, Purpose::Arrival));
             let metrics = cells(&local, |_| RankMetrics::default());
             Hosts {
-                ranks: Ranks::new(cells(&local, |_| Rank::new()), ProgramMemory::new(first_word, words)),
+                ranks: Ranks::new(
+                    cells(&local, |_| Rank::new()),
+                    ProgramMemory::new(first_word, words),
+                    LostTime::new(self.params.lost_time, local.1.len()),
+                ),
                 mpi: Mpi {
                     matching: Matching::new(cells(&local, |_| Queues::default())),
                     requests: Requests::new(cells(&local, |_| List::EMPTY)),

@@ -7,6 +7,7 @@ pub(crate) mod memory;
 pub(crate) mod zero_time_guard;
 
 use crate::layout::Layout;
+use crate::lost::LostTime;
 use activity::{Activity, Phase};
 use memory::ProgramMemory;
 use odonata_engine::{List, Mode, NIL, Pool, SparseStore};
@@ -79,19 +80,23 @@ pub(crate) struct Ranks {
     ranks: SparseStore<Rank>,
     activities: Pool<Activity>,
     memory: ProgramMemory,
+    /// What they, and all that they wait for, have lost.
+    pub(crate) lost: LostTime,
 }
 odonata_engine::journalled!(Ranks {
     ranks,
     activities,
-    memory
+    memory,
+    lost
 });
 
 impl Ranks {
-    pub(crate) fn new(ranks: SparseStore<Rank>, memory: ProgramMemory) -> Self {
+    pub(crate) fn new(ranks: SparseStore<Rank>, memory: ProgramMemory, lost: LostTime) -> Self {
         Ranks {
             ranks,
             activities: Pool::new(),
             memory,
+            lost,
         }
     }
 
@@ -261,6 +266,6 @@ impl Ranks {
 
     /// Bytes of memory held, without the memory of programs.
     pub(crate) fn footprint(&self) -> usize {
-        self.ranks.memory() + self.activities.memory()
+        self.ranks.memory() + self.activities.memory() + self.lost.footprint()
     }
 }

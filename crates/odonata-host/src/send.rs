@@ -11,6 +11,7 @@
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
+use crate::lost::Of;
 use crate::metrics::MessageRecord;
 use crate::payload::{ClientId, IoAccess, Payload, Requester};
 use odonata_engine::{Lp, Mode, NIL, Pool, SparseStore, Stream, Time};
@@ -144,7 +145,7 @@ impl Hosts {
             let at = ready + nic.message_delay + handoff;
             let mut message = Message::new(source.node, target.node, bytes, traffic, created, payload);
             (message.notify_sent, message.notify_arrived) = (notify_sent, notify_arrived);
-            ctx.submit(at.max(soon), message);
+            ctx.submit(at.max(soon), message, self.ranks.lost.current.losses.clone());
             return;
         }
         let sent = ready.max(soon);
@@ -160,6 +161,7 @@ impl Hosts {
             payload,
             next: NIL,
         });
+        self.ranks.lost.note::<C>(Of::Local(message));
         if notify_sent {
             ctx.schedule(source.lp, sent, HostEvent::LocalSent { message });
         }

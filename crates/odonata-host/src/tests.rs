@@ -6,6 +6,7 @@ mod communicators;
 mod deadlocks;
 mod jobs;
 mod leftovers;
+mod lost_time;
 mod matching;
 mod messages;
 mod metadata;
@@ -190,6 +191,7 @@ impl Setup {
             metadata: None,
             metadata_faults: Vec::new(),
             books: None,
+            lost_time: false,
             records: RecordParams {
                 messages: 1_000_000,
                 io: 1_000_000,
@@ -303,7 +305,8 @@ impl Setup {
             congestion: odonata_network::CongestionControl::default(),
             traffics: 2 * self.jobs.len() as u16,
             series: None,
-            blame: false,
+            blame: self.params.lost_time,
+            lost_time: self.params.lost_time,
             seed: 3,
         }
     }
@@ -336,6 +339,10 @@ impl Setup {
                 servers.with_failures(of, self.jobs.len(), client.lost_reads)
             }
             None => servers,
+        };
+        let servers = match self.params.lost_time {
+            true => servers.with_blame(self.jobs.len() as u16, None).with_losses(),
+            false => servers,
         };
         let topology = blueprint.routing().topology();
         let plan = HostPlan::new(self.params.clone(), self.jobs.clone(), &self.server_nodes, topology)

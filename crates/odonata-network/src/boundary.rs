@@ -17,9 +17,11 @@ mod remote;
 mod wire;
 
 pub(crate) use reassembly::Reassembly;
-pub use remote::{RemoteCredit, RemoteEvent, RemoteFlit, RemoteLoad, RemoteNotification, RemotePacket, RemoteUpdate};
+pub use remote::{
+    RemoteCredit, RemoteEvent, RemoteFlit, RemoteLoad, RemoteLoss, RemoteNotification, RemotePacket, RemoteUpdate,
+};
 
-use crate::control::Notification;
+use crate::control::{Notification, Waiter};
 use crate::fabric::Shared;
 use crate::features::{AnyUse, HandlerContext};
 use crate::flow::Upstream;
@@ -77,6 +79,14 @@ impl<P: Payload> Shared<P> {
         self.packets.free::<M>(packet);
         let slot = copy.message;
         let mut message = *self.messages.get(slot);
+        if self.flow.lost.is_kept() {
+            for loss in self.flow.lost.export::<M, P>(packet, &copy, &message) {
+                self.boundary
+                    .send_buffer
+                    .updates
+                    .push((to, at, RemoteUpdate::Loss(loss)));
+            }
+        }
         if self.flow.links.holds(message.target) {
             message.home = slot;
         } else {
@@ -84,6 +94,7 @@ impl<P: Payload> Shared<P> {
             kept.undelivered -= u64::from(copy.bytes);
             if kept.undelivered == 0 {
                 self.messages.free::<M>(slot);
+                self.forget_losses::<M>(slot);
             }
         }
         let remote = RemotePacket { packet: copy, message };
@@ -91,6 +102,14 @@ impl<P: Payload> Shared<P> {
             .send_buffer
             .events
             .push((to, at, RemoteEvent::Packet(remote)));
+    }
+
+    /// Nobody asks what the message in `slot` has lost any more.
+    #[inline]
+    pub(crate) fn forget_losses<M: Mode>(&mut self, slot: u32) {
+        if self.flow.lost.is_kept() {
+            self.flow.lost.set_losses::<M>(Waiter::Message(slot), Vec::new());
+        }
     }
 
     /// Takes in what comes from another part; the event that lets it arrive.
@@ -138,6 +157,10 @@ impl<P: Payload> Shared<P> {
             next_waiting: NIL,
             ..packet
         });
+        if self.flow.lost.is_kept() {
+            let (copy, message) = (self.packets.get(packet), self.messages.get(message));
+            self.flow.lost.arrives::<M, P>(packet, copy, message);
+        }
         FabricEvent::Arrive { packet }
     }
 

@@ -22,6 +22,7 @@ pub(crate) use shared::Shared;
 
 use crate::analytic::Analytic;
 use crate::boundary::{RemoteEvent, RemoteUpdate};
+use crate::control::Waiter;
 use crate::features::{AnyUse, Blamed, Everything, Handler, HandlerContext, Lean, Variant};
 use crate::nic::Nics;
 use crate::router::input_queued::InputQueued;
@@ -30,6 +31,7 @@ use crate::router::pipelined::Pipelined;
 use crate::settings::RouterModel;
 use crate::statistics::{LinkPeriod, Sampling};
 use crate::{FabricContext, FabricEvent, Message, Notice, Payload};
+use odonata_blame::lost::Loss;
 use odonata_engine::{Context, Mode, SendBuffer, Time};
 use odonata_topology::Peer;
 use std::ops::Range;
@@ -152,6 +154,7 @@ impl<P: Payload> Fabric<P> {
     pub fn submit<C: FabricContext>(&mut self, ctx: &mut C, at: Time, message: Message<P>) -> u32 {
         let lp = self.process_of(message.source);
         let slot = self.shared.messages.allocate::<C>(Message { queued: at, ..message });
+        self.shared.forget_losses::<C>(slot);
         ctx.send(lp, at, FabricEvent::Submit { message: slot }.into());
         slot
     }
@@ -164,6 +167,7 @@ impl<P: Payload> Fabric<P> {
             queued: ctx.now(),
             ..message
         });
+        self.shared.forget_losses::<C>(slot);
         with_features!(self.variant, ctx, |ctx| self.enqueue(&mut ctx, slot));
     }
 
@@ -192,6 +196,21 @@ impl<P: Payload> Fabric<P> {
     /// Frees a message that has arrived.
     pub fn release<M: Mode>(&mut self, slot: u32) {
         self.shared.messages.free::<M>(slot);
+        self.shared.forget_losses::<M>(slot);
+    }
+
+    /// Message `slot`, which was submitted now, has lost this before it was sent.
+    pub fn set_losses<M: Mode>(&mut self, slot: u32, losses: Vec<Loss>) {
+        self.shared.flow.lost.set_losses::<M>(Waiter::Message(slot), losses);
+    }
+
+    /// What message `slot` has lost until it was sent, or until it arrived: culprits are traffics. Nothing unless
+    /// [`NetworkParams::lost_time`](crate::NetworkParams::lost_time) is set.
+    pub fn losses(&self, slot: u32) -> Vec<Loss> {
+        match self.shared.flow.lost.is_kept() {
+            true => self.shared.flow.lost.losses(Waiter::Message(slot)),
+            false => Vec::new(),
+        }
     }
 
     /// What the events handled since it was last emptied have for other parts.
@@ -218,6 +237,7 @@ impl<P: Payload> Fabric<P> {
                     }
                 }
             }
+            RemoteUpdate::Loss(loss) => shared.flow.lost.import::<C>(loss),
             RemoteUpdate::Load(load) => {
                 (shared.remote).record::<AnyUse<C>>(load.port, due, load.value, ctx.handled_before())
             }

@@ -4,13 +4,14 @@
 //! of its instructions. So the handlers are compiled for three sets of features, of which a fabric chooses the smallest that has
 //! all that its scenario uses:
 //!
-//! | variant | blame | control | extras |
-//! |---|---|---|---|
-//! | [`Lean`] | | | |
-//! | [`Blamed`] | x | | |
-//! | [`Everything`] | x | x | x |
+//! | variant | blame | lost time | control | extras |
+//! |---|---|---|---|---|
+//! | [`Lean`] | | | | |
+//! | [`Blamed`] | x | | | |
+//! | [`Everything`] | x | x | x | x |
 //!
 //! - *blame*: waits are charged to whoever is waited for;
+//! - *lost time*: messages say what they have lost on their way;
 //! - *control*: several traffic classes, or congestion control;
 //! - *extras*: time series, sampling periods, FIFOs at inputs, what routers tell each other of their ports, bounds on the rate of
 //!   NICs.
@@ -26,6 +27,7 @@ use std::marker::PhantomData;
 /// A set of features, see the [module](self).
 pub(crate) trait Features {
     const BLAME: bool;
+    const LOST: bool;
     const CONTROL: bool;
     const EXTRAS: bool;
 }
@@ -35,6 +37,7 @@ pub(crate) struct Lean;
 
 impl Features for Lean {
     const BLAME: bool = false;
+    const LOST: bool = false;
     const CONTROL: bool = false;
     const EXTRAS: bool = false;
 }
@@ -44,6 +47,7 @@ pub(crate) struct Blamed;
 
 impl Features for Blamed {
     const BLAME: bool = true;
+    const LOST: bool = false;
     const CONTROL: bool = false;
     const EXTRAS: bool = false;
 }
@@ -53,6 +57,7 @@ pub(crate) struct Everything;
 
 impl Features for Everything {
     const BLAME: bool = true;
+    const LOST: bool = true;
     const CONTROL: bool = true;
     const EXTRAS: bool = true;
 }
@@ -74,7 +79,8 @@ impl<P> Fabric<P> {
             || shared.remote.is_on::<Plain>()
             || self.input_queued.has_fifos::<Plain>()
             || shared.setup.params.limits_nics();
-        match (control || extras, shared.flow.is_blamed::<Plain>()) {
+        let lost = shared.flow.lost.is_kept();
+        match (control || extras || lost, shared.flow.is_blamed::<Plain>()) {
             (true, _) => Variant::Everything,
             (false, true) => Variant::Blamed,
             (false, false) => Variant::Lean,
@@ -85,6 +91,7 @@ impl<P> Fabric<P> {
 /// How state is edited, and what may be used.
 pub(crate) trait Uses: Mode {
     const BLAME: bool;
+    const LOST: bool;
     const CONTROL: bool;
     const EXTRAS: bool;
 }
@@ -93,6 +100,7 @@ macro_rules! uses {
     ($([$($generics:tt)*] $type:ty: $features:ty;)+) => {
         $(impl<$($generics)*> Uses for $type {
             const BLAME: bool = <$features>::BLAME;
+            const LOST: bool = <$features>::LOST;
             const CONTROL: bool = <$features>::CONTROL;
             const EXTRAS: bool = <$features>::EXTRAS;
         })+

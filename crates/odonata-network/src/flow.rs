@@ -16,7 +16,7 @@ pub(crate) use port::{OutPort, OutVc};
 pub(crate) use vc_ranges::VcRanges;
 
 use crate::FabricEvent;
-use crate::control::BlameLedger;
+use crate::control::{BlameLedger, LostTime};
 use crate::features::{HandlerContext, Uses};
 use credits::{Credit, CreditsInFlight};
 use odonata_engine::{Pool, Store, Time};
@@ -34,6 +34,7 @@ pub(crate) struct Flow {
     /// Credits of single flits, where routers are pipelined.
     flits: FlitCredits,
     pub(crate) blame: BlameLedger,
+    pub(crate) lost: LostTime,
     /// What is added to the number of a link for the id of its wake-ups.
     first_wake_up_id: u32,
 }
@@ -43,7 +44,8 @@ odonata_engine::journalled!(Flow {
     in_flight,
     credits,
     flits,
-    blame
+    blame,
+    lost
 });
 
 /// The bit of virtual channel `vc`, if it has one.
@@ -53,7 +55,12 @@ fn bit(vc: u8) -> u32 {
 }
 
 impl Flow {
-    pub(crate) fn new(links: Links, blame: BlameLedger, flits: bool, first_wake_up_id: u32) -> Self {
+    pub(crate) fn new(
+        links: Links,
+        (blame, lost): (BlameLedger, LostTime),
+        flits: bool,
+        first_wake_up_id: u32,
+    ) -> Self {
         Flow {
             ports: Store::from_vec((0..links.len()).map(|link| OutPort::idle(links.own(link))).collect()),
             vcs: Store::filled(links.vcs() as usize, OutVc::IDLE),
@@ -62,6 +69,7 @@ impl Flow {
             links,
             credits: Pool::new(),
             blame,
+            lost,
             first_wake_up_id,
         }
     }
@@ -123,6 +131,7 @@ impl Flow {
             + self.credits.memory()
             + self.flits.memory()
             + self.blame.memory()
+            + self.lost.memory()
     }
 
     /// Bytes of each link while no credit is on its way, and of each virtual channel.

@@ -61,7 +61,9 @@ mod stall;
 mod statistics;
 
 pub use analytic::LogGp;
-pub use boundary::{RemoteCredit, RemoteEvent, RemoteFlit, RemoteLoad, RemoteNotification, RemotePacket, RemoteUpdate};
+pub use boundary::{
+    RemoteCredit, RemoteEvent, RemoteFlit, RemoteLoad, RemoteLoss, RemoteNotification, RemotePacket, RemoteUpdate,
+};
 pub use context::FabricContext;
 pub use control::blame::{LinkCharge, PLACES, RESOURCES, WaitSeries};
 pub use event::{FabricEvent, Notice};

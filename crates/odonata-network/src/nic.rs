@@ -18,6 +18,7 @@ mod throttle;
 
 pub use overflow::{HALT_QUEUE, Overflow};
 
+use crate::control::Waiter;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::router::pipelined::Pipelined;
@@ -113,7 +114,9 @@ impl Nics {
         shared.stats.handed_over::<C, _>(&m, shared.setup.params.packet);
         if shared.flow.is_blamed::<C>() {
             let link = shared.flow.links.ports + nic;
-            shared.flow.join_output::<C>(link, m.traffic, ctx.now());
+            shared
+                .flow
+                .join_output::<C>(link, (Waiter::Message(message), m.traffic), ctx.now());
         }
         let lane = self.lane(nic, shared.setup.params.classes.of(m.traffic));
         let limit = match shared.congestion.is_on::<C>() && !shared.congestion.limits.is_empty(lane) {
@@ -244,7 +247,7 @@ impl Nics {
             let owner = shared.messages.get(message).traffic;
             shared
                 .flow
-                .hold_nic::<C>((number, class), owner, (now, free_at), (last, limited));
+                .hold_nic::<C>((number, class), (message, owner), (now, free_at), (last, limited));
         }
         shared.flow.set_awaits_credit::<C>(number, false);
         shared.flow.edit_port::<C>(number).free_at = free_at;
@@ -287,6 +290,9 @@ impl Nics {
             (&link, buffer),
             class,
         );
+        if shared.flow.lost.is_on::<C>() {
+            shared.flow.lost.start::<C>(packet, message);
+        }
         ctx.send(
             link.far_lp,
             head_out + link.latency + shared.setup.delay_before_routing,

@@ -177,6 +177,8 @@ pub struct RunParams {
     pub series: Option<Time>,
     /// Whether every wait of a packet is charged to whoever it waited for.
     pub blame: bool,
+    /// Whether messages say what they have lost on their way ([`NetworkParams::lost_time`]).
+    pub lost_time: bool,
     /// Seed of the routing's random choices.
     pub seed: u64,
 }
@@ -226,6 +228,8 @@ pub struct NetworkParams {
     pub series: Option<Time>,
     /// Whether every wait of a packet is charged to whoever it waited for.
     pub blame: bool,
+    /// Whether messages say what they have lost on their way; only where waits are charged.
+    pub lost_time: bool,
     /// Seed of the routing's random choices.
     pub seed: u64,
     /// How messages go, where they do not go in packets.
@@ -254,6 +258,7 @@ impl NetworkParams {
             traffics,
             series,
             blame,
+            lost_time,
             seed,
         } = run;
         NetworkParams {
@@ -277,6 +282,7 @@ impl NetworkParams {
             traffics,
             series,
             blame,
+            lost_time,
             seed,
             analytic: (network.fidelity == Fidelity::Analytic).then(|| LogGp {
                 latency: *network.analytic.latency,

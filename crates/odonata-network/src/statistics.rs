@@ -319,6 +319,7 @@ mod tests {
             traffics: 3,
             series: Some(Time(10)),
             blame: false,
+            lost_time: false,
             seed: 0,
         };
         let params = NetworkParams::new(&Network::default(), &Nic::default(), run);

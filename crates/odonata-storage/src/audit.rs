@@ -114,6 +114,15 @@ impl Servers {
         self.pieces.get(slot).bytes
     }
 
+    /// The request that the piece in `slot` belongs to, if it is of one: its client, and that one's name for it.
+    pub fn request_of_piece(&self, slot: u32) -> Option<(u32, u64)> {
+        let request = self.pieces.get(slot).request;
+        (request != NIL).then(|| {
+            let what = &self.requests.get(request).what;
+            (what.client, what.token)
+        })
+    }
+
     /// Requests open at all servers.
     pub fn open_requests(&self) -> u32 {
         self.requests.live()

@@ -13,8 +13,8 @@
 //! job that wrote its first byte.
 
 use crate::Servers;
-use crate::request::Wait;
-use odonata_blame::{Cause, Ledger};
+use crate::request::{Request, Wait};
+use odonata_blame::{Cause, Histories, Ledger, Place};
 use odonata_engine::{List, Mode, NIL, Pool, Store, Time};
 
 /// Space on the device.
@@ -69,6 +69,21 @@ pub struct ServerWaitSeries {
     pub time: Time,
 }
 
+/// What one request has waited for another job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestLoss {
+    /// Who has made the request.
+    pub client: u32,
+    /// Its name for it.
+    pub token: u64,
+    /// Whose request had what it waited for.
+    pub culprit: u16,
+    /// What that was: an index into [`SERVER_RESOURCES`].
+    pub resource: u8,
+    /// How long.
+    pub time: Time,
+}
+
 /// Bytes in the order of writing, all of one job.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Extent {
@@ -89,12 +104,17 @@ pub(crate) struct Books {
     /// What has been written and not drained, oldest first, per device.
     written: Store<List>,
     extents: Pool<Extent>,
+    /// Who had what, by the lines of the ledger; empty where nobody asks whom a single request has waited for.
+    histories: Histories,
+    /// What requests have waited; empty between inputs.
+    losses: Vec<RequestLoss>,
 }
 odonata_engine::journalled!(Books {
     ledger,
     service,
     written,
-    extents
+    extents,
+    histories
 });
 
 impl Books {
@@ -104,6 +124,8 @@ impl Books {
             service: Store::new(),
             written: Store::new(),
             extents: Pool::new(),
+            histories: Histories::new(false),
+            losses: Vec::new(),
         }
     }
 
@@ -167,6 +189,47 @@ impl Books {
     }
 }
 
+impl Books {
+    /// Until `until`, somebody has had what those in `line` wait for; if it is not known who, it is settled later.
+    fn held_until<M: Mode>(&mut self, line: u32, until: Time, by: Option<(u16, Cause)>) {
+        if self.histories.is_on() {
+            self.histories.held_until::<M>(line, until, by);
+        }
+    }
+
+    /// It was `owner` who had it.
+    fn settle<M: Mode>(&mut self, now: Time, line: u32, cause: Cause, owner: u16) {
+        self.ledger.settle::<M>(line, now, owner, cause);
+        if self.histories.is_on() {
+            self.histories.settle::<M>(line, (owner, cause));
+        }
+    }
+
+    /// `request` does not wait in `line` any more. What nobody is known to have held was held up by itself.
+    fn lose<M: Mode>(&mut self, now: Time, (line, cause): (u32, Cause), request: &Request) {
+        if !request.place.is_taken() {
+            return;
+        }
+        let what = request.what;
+        let losses = &mut self.losses;
+        (self.histories).leave::<M>(
+            line,
+            request.place,
+            now,
+            (what.owner, cause),
+            |(culprit, resource), (from, to)| {
+                losses.push(RequestLoss {
+                    client: what.client,
+                    token: what.token,
+                    culprit,
+                    resource,
+                    time: to - from,
+                });
+            },
+        );
+    }
+}
+
 /// The line of those who wait for `cause` at a device; for memory, at the first of a server.
 pub(crate) fn line(device: u32, cause: Cause) -> u32 {
     device * RESOURCES.len() as u32 + u32::from(cause)
@@ -199,8 +262,23 @@ impl Servers {
             service: Store::filled(usize::from(jobs), 0),
             written: Store::filled(n, List::EMPTY),
             extents: Pool::new(),
+            histories: Histories::new(false),
+            losses: Vec::new(),
         };
         self
+    }
+
+    /// Keeps in mind whom each single request waits for, where books are kept.
+    pub fn with_losses(mut self) -> Self {
+        if self.books.is_on() {
+            self.books.histories = Histories::new(true);
+        }
+        self
+    }
+
+    /// What requests have waited for whom in the input that was handled last, where that is kept in mind.
+    pub fn take_losses(&mut self) -> Vec<RequestLoss> {
+        std::mem::take(&mut self.books.losses)
     }
 
     /// The line of those who wait for `cause` at `device` of `server`.
@@ -219,8 +297,10 @@ impl Servers {
         if cause == DEVICE && (queue.serving == 0 || queue.handed == 1) {
             let holder = queue.last;
             self.books.ledger.charge::<M>(line, now, holder, DEVICE);
+            self.books.held_until::<M>(line, now, Some((holder, DEVICE)));
         } else {
             self.books.ledger.defer::<M>(line, now);
+            self.books.held_until::<M>(line, now, None);
         }
     }
 
@@ -234,7 +314,7 @@ impl Servers {
     /// An access of `owner` has ended at `device`.
     pub(crate) fn settle_device<M: Mode>(&mut self, now: Time, device: u32, owner: u16) {
         if self.books.is_on() && self.devices.params(device).queue_depth > 1 {
-            self.books.ledger.settle::<M>(line(device, DEVICE), now, owner, DEVICE);
+            self.books.settle::<M>(now, line(device, DEVICE), DEVICE, owner);
         }
     }
 
@@ -242,7 +322,7 @@ impl Servers {
     fn settle<M: Mode>(&mut self, now: Time, line: u32, cause: Cause, owner: u16) {
         if self.books.is_on() {
             self.book::<M>(now, line);
-            self.books.ledger.settle::<M>(line, now, owner, cause);
+            self.books.settle::<M>(now, line, cause, owner);
         }
     }
 
@@ -271,18 +351,24 @@ impl Servers {
         if !self.books.is_on() || cell.wait == wait {
             return;
         }
-        let (place, owner) = ((cell.server, cell.device), cell.what.owner);
+        let (at, owner) = ((cell.server, cell.device), cell.what.owner);
         if let Some(cause) = cause_of(cell.wait) {
-            let line = self.line_of(place, cause);
+            let line = self.line_of(at, cause);
             self.book::<M>(now, line);
             self.books.ledger.leave::<M>(line, now, owner);
+            self.books.lose::<M>(now, (line, cause), &cell);
         }
+        let mut place = Place::NONE;
         if let Some(cause) = cause_of(wait) {
-            let line = self.line_of(place, cause);
+            let line = self.line_of(at, cause);
             self.book::<M>(now, line);
             self.books.ledger.join::<M>(line, now, owner);
+            if self.books.histories.is_on() {
+                place = self.books.histories.join::<M>(line, now, None);
+            }
         }
-        self.requests.edit::<M>(request).wait = wait;
+        let cell = self.requests.edit::<M>(request);
+        (cell.wait, cell.place) = (wait, place);
     }
 
     /// Finds out anew what `request`, which has its space, waits for.

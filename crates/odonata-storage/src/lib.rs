@@ -119,7 +119,7 @@ mod sync;
 pub use action::{Action, Actions, NewRequest};
 pub use audit::BlockedWrite;
 pub use below::{TierContents, TierMetrics};
-pub use blame::{DIRECTORY, LOCK, RESOURCES, SERVER_RESOURCES, ServerCharge, ServerWaitSeries, THREAD};
+pub use blame::{DIRECTORY, LOCK, RESOURCES, RequestLoss, SERVER_RESOURCES, ServerCharge, ServerWaitSeries, THREAD};
 pub use extents::{Extent, Extents, Place};
 pub use failure::Losses;
 pub use faults::{Fault, FaultKind, FaultMetrics, FaultPeriod, Outage};

@@ -22,7 +22,8 @@ pub use settings::{Distribution, Metadata, MetadataParams};
 
 use crate::FaultPeriod;
 use crate::faults::FaultClock;
-use blame::Books;
+use blame::{Books, DIRECTORY, THREAD};
+use odonata_blame::Place;
 use odonata_engine::{List, Mode, NIL, Pool, Store, journalled};
 use odonata_units::{Time, mix64};
 use serde::{Deserialize, Serialize};
@@ -169,6 +170,8 @@ struct Call {
     since: Time,
     /// The directory that it changes, where such calls are served one after the other, or [`NIL`].
     directory: u32,
+    /// Where it waits, where it is asked whom it has waited for.
+    place: Place,
     next: u32,
 }
 
@@ -268,6 +271,7 @@ impl MetadataServers {
             arrived: now,
             since: now,
             directory: NIL,
+            place: Place::NONE,
             next: NIL,
         });
         let serial = self.params.is_some_and(|params| params.serial_directories);
@@ -293,6 +297,7 @@ impl MetadataServers {
         metrics.busy_ps += u128::from((now - since).0);
         metrics.longest = metrics.longest.max(now - arrived);
         self.books.frees_thread::<M>(now, server, what.owner);
+        self.books.frees::<M>(now, server, (what.owner, THREAD));
         let threads = self.threads.edit::<M>(server);
         threads.busy -= 1;
         let mut queue = threads.queue;
@@ -302,6 +307,8 @@ impl MetadataServers {
             self.threads.edit::<M>(server).queue = queue;
             let owner = self.calls.get(first).what.owner;
             self.books.has_thread::<M>(now, server, owner);
+            let call = *self.calls.get(first);
+            self.books.leaves::<M>(now, (server, THREAD), &call);
             self.threads.edit::<M>(server).waiting -= 1;
             self.begin::<M>(now, first)
         });
@@ -381,6 +388,8 @@ impl MetadataServers {
         let mut directory = *self.directories.get(place);
         directory.waiting.push::<M, _>(&mut self.calls, slot);
         self.books.directory_waits::<M>(now, &mut directory, what.owner, true);
+        let at = self.books.joins::<M>(now, self.line_of(place));
+        self.calls.edit::<M>(slot).place = at;
         *self.directories.edit::<M>(place) = directory;
         self.waits::<M>(server);
         false
@@ -390,6 +399,8 @@ impl MetadataServers {
     fn frees_directory<M: Mode>(&mut self, now: Time, place: u32, (server, owner): (u32, u16)) -> Option<u32> {
         let mut directory = *self.directories.get(place);
         self.books.frees_directory::<M>(now, server, &mut directory, owner);
+        let line = self.line_of(place);
+        self.books.frees::<M>(now, line, (owner, DIRECTORY));
         let Some(slot) = directory.waiting.pop(&self.calls) else {
             self.books.forget::<M>(directory.waiters);
             let index = Self::bucket(server, directory.key);
@@ -400,13 +411,15 @@ impl MetadataServers {
             self.directories.free::<M>(place);
             return None;
         };
-        let Call { what, since, .. } = *self.calls.get(slot);
+        let waited = *self.calls.get(slot);
+        let Call { what, since, .. } = waited;
         self.books.directory_waits::<M>(now, &mut directory, what.owner, false);
+        self.books.leaves::<M>(now, (line, DIRECTORY), &waited);
         *self.directories.edit::<M>(place) = directory;
         self.metrics.edit::<M>(server).directory_wait_ps += u128::from((now - since).0);
         self.threads.edit::<M>(server).waiting -= 1;
         let call = self.calls.edit::<M>(slot);
-        (call.directory, call.since) = (place, now);
+        (call.directory, call.since, call.place) = (place, now, Place::NONE);
         Some(slot)
     }
 
@@ -421,6 +434,7 @@ impl MetadataServers {
         queue.push::<M, _>(&mut self.calls, slot);
         self.threads.edit::<M>(server).queue = queue;
         self.books.wants_thread::<M>(now, server, what.owner);
+        self.calls.edit::<M>(slot).place = self.books.joins::<M>(now, server);
         self.waits::<M>(server);
         None
     }

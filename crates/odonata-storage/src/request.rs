@@ -1,6 +1,7 @@
 //! Requests that are open and pieces in transit: the cells of the two pools.
 
 use crate::NewRequest;
+use odonata_blame::Place;
 use odonata_engine::NIL;
 use odonata_units::Time;
 
@@ -37,6 +38,8 @@ pub(crate) struct Request {
     pub(crate) number: u64,
     /// What it waits for as a whole; only where waits are booked.
     pub(crate) wait: Wait,
+    /// Since when, where it is asked whom this one has waited for.
+    pub(crate) place: Place,
     next: u32,
 }
 
@@ -86,6 +89,7 @@ impl Request {
             in_service: 0,
             number: 0,
             wait: Wait::Nothing,
+            place: Place::NONE,
             next: NIL,
         }
     }

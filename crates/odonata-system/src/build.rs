@@ -77,6 +77,8 @@ pub struct Plan {
     stage_out: Vec<bool>,
     /// Number of jobs and interval of the time series, where waits are booked.
     books: Option<(u16, Option<Time>)>,
+    /// Whether it is asked whom each request has waited for.
+    lost_time: bool,
     /// In which intervals of the time series links are counted one by one.
     /// The settings of the servers, if there are faults.
     storage: Option<Storage>,
@@ -143,6 +145,7 @@ impl Plan {
         let books = *scenario.run.blame;
         Ok(Plan {
             books: books.then_some((scenario.jobs.len() as u16, scenario.run.series_interval)),
+            lost_time: scenario.run.lost_time,
             series: scenario.run.series_interval,
             weights: scenario.jobs.iter().map(|job| job.io_weight).collect(),
             stage_out: scenario.jobs.iter().map(|job| job.io.stage_out).collect(),
@@ -213,9 +216,13 @@ impl Plan {
                 Some(interval) => servers.with_occupancy(interval, self.servers.len() as u32),
                 None => servers,
             };
-            match self.books {
+            let servers = match self.books {
                 Some((jobs, interval)) => servers.with_blame(jobs, interval),
                 None => servers,
+            };
+            match self.lost_time {
+                true => servers.with_losses(),
+                false => servers,
             }
         };
         let hosts = self.hosts.parts(routers, servers);
@@ -268,6 +275,7 @@ pub(crate) fn network(scenario: &Resolved) -> Result<NetworkParams, String> {
         traffics: 2 * scenario.jobs.len() as u16,
         series: scenario.run.series_interval,
         blame: *scenario.run.blame,
+        lost_time: scenario.run.lost_time,
         seed: scenario.seed,
     };
     Ok(NetworkParams {
@@ -400,6 +408,7 @@ fn host_params(scenario: &Resolved, placement: &Placement) -> HostParams {
             let passing = faults.filter(|fault| fault.outage().is_none());
             passing.map(|fault| (fault.server, fault.period())).collect()
         }),
+        lost_time: scenario.run.lost_time,
         books: (*scenario.run.blame).then_some(BookParams {
             jobs: scenario.jobs.len() as u16,
             interval: scenario.run.series_interval,

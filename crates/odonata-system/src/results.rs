@@ -19,6 +19,7 @@ mod jobs;
 mod link_series;
 mod links;
 mod logs;
+mod lost_time;
 mod mdtest;
 mod messages;
 mod metadata;
@@ -49,6 +50,7 @@ pub use jobs::JobRow;
 pub use link_series::LinkSeriesRow;
 pub use links::LinkRow;
 pub use logs::LogRow;
+pub use lost_time::LostTimeRow;
 pub use mdtest::MdtestRow;
 pub use messages::MessageRow;
 pub use metadata::MetadataRow;
@@ -128,6 +130,7 @@ tables! {
     link_series: LinkSeriesRow = link_series::rows,
     blame: BlameRow = blame::rows,
     blame_series: BlameSeriesRow = blame::series_rows,
+    lost_time: LostTimeRow = lost_time::rows,
 }
 
 /// The tables that are there only if `run.timeline` is.

@@ -1044,3 +1044,34 @@ fn a_traffic_matrix_that_cannot_be_read_is_told_with_its_line() {
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// As blame is, and where there is none.
+#[test]
+fn lost_time_is_refused_where_waits_are_not_charged() {
+    for (more, message, expected) in [
+        (
+            "[run]\nlost_time = true\n[network]\nrouter = \"pipelined\"\nclock = \"1 ns\"\n",
+            "waits in pipelined routers",
+            "false",
+        ),
+        (
+            "[run]\nlost_time = true\nblame = true\n[network]\nfidelity = \"analytic\"\n",
+            "the analytic model",
+            "false",
+        ),
+        (
+            "[run]\nlost_time = true\nblame = false\n",
+            "run.blame charges to jobs, which is off",
+            "run.blame = true",
+        ),
+        // There is one job only.
+        ("[run]\nlost_time = true\n", "which is off", "run.blame = true"),
+    ] {
+        let error = error(&with(&format!("{more}{JOB}")));
+        assert_eq!(at(&error), (Some(7), "run.lost_time", Some("true")), "{error}");
+        assert!(error.message.contains(message), "{error}");
+        says(&error, expected, "");
+    }
+    let text = with(&format!("[run]\nlost_time = true\nblame = true\n{JOB}"));
+    assert!(scenario::load(&text, "scenario.toml", &[], None, "").is_ok());
+}

@@ -306,6 +306,7 @@ impl Hosts {
     /// # Errors
     /// Says what is left, and where.
     pub fn audit(&self) -> Result<(), String> {
+        self.audit_lost_time()?;
         let (matching, requests) = (&self.mpi.matching, &self.mpi.requests);
         // Persistent requests that were not freed stand for nothing.
         let mut kept = 0;

@@ -11,6 +11,7 @@ use crate::diagnosis::outcome::Failure;
 use crate::io::below::object_on;
 use crate::io::retry::{Retries, Share};
 use crate::io::write_behind::WritesBehind;
+use crate::lost::Of;
 use crate::metrics::{IoOperation, IoRecord};
 use crate::payload::{ClientId, IoAccess, Payload, Requester, SplitU64};
 use crate::rank::activity::Activity;
@@ -406,9 +407,12 @@ impl Hosts {
 
     /// Ends part `operation`, and its call, if everything is there.
     fn end_part<C: HostContext>(&mut self, ctx: &mut C, operation: u32) {
+        let transfer = self.io.clients.parts.get(operation).transfer;
+        self.ranks.lost.needs_current::<C>(Of::Transfer(transfer));
         let Some(slot) = self.io.clients.end_part::<C>(operation) else {
             return;
         };
+        self.ranks.lost.takes::<C>(Of::Transfer(slot));
         let transfer = *self.io.clients.transfers.get(slot);
         match transfer.call {
             Call::Metadata(_) => {

@@ -9,14 +9,15 @@ use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
 use crate::io::client::{Call, FileTransfer};
+use crate::lost::Of;
 use crate::metrics::{IoOperation, IoRecord};
 use crate::mpi::request::RequestKind;
 use crate::params::{BookParams, HostParams};
 use crate::payload::{ClientId, Payload, Requester, SplitU64};
 use odonata_engine::{NIL, Time};
 use odonata_storage::{
-    Begun, DIRECTORY, MetadataCall, MetadataMetrics, MetadataName, MetadataRequest, MetadataServers, ServerCharge,
-    ServerWaitSeries, THREAD,
+    Begun, DIRECTORY, MetadataCall, MetadataMetrics, MetadataName, MetadataRequest, MetadataServers, RequestLoss,
+    ServerCharge, ServerWaitSeries, THREAD,
 };
 use odonata_workload::FileCall;
 use std::sync::Arc;
@@ -56,7 +57,16 @@ impl MetadataNodes {
             Some(BookParams { jobs, interval }) => servers.with_blame(jobs, interval),
             None => servers,
         };
+        let servers = match params.lost_time {
+            true => servers.with_losses(),
+            false => servers,
+        };
         MetadataNodes { servers, numbers }
+    }
+
+    /// What calls have waited for whom in the event that is handled.
+    pub(crate) fn take_losses(&mut self) -> Vec<RequestLoss> {
+        self.servers.take_losses()
     }
 
     /// What was measured at each server.
@@ -185,6 +195,7 @@ impl Hosts {
     /// A call has arrived at `server`.
     pub(crate) fn metadata_request_arrived<C: HostContext>(&mut self, ctx: &mut C, server: u32, what: MetadataRequest) {
         let local = self.layout.server(server).local;
+        self.ranks.lost.note::<C>(Of::Metadata(what.client, what.token));
         let begun = self.io.metadata.servers.request::<C>(ctx.now(), local, what);
         self.metadata_begun(ctx, begun);
     }
@@ -208,6 +219,8 @@ impl Hosts {
             owner,
             ..
         } = what;
+        self.ranks.lost.continues(Of::Metadata(rank, operation), ctx.now());
+        self.ranks.lost.forget::<C>(Of::Metadata(rank, operation));
         let answer = Payload::MetadataResponse {
             server,
             rank,

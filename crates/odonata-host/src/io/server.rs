@@ -9,10 +9,11 @@ use crate::diagnosis::outcome::Failure;
 use crate::event::HostEvent;
 use crate::io::below::Outside;
 use crate::io::lock::holder_of;
+use crate::lost::{Of, ServerRequest};
 use crate::params::BookParams;
 use crate::payload::{ClientId, Payload, Requester, SplitU64};
 use crate::send::{SendRequest, traffic_of};
-use odonata_engine::Time;
+use odonata_engine::{Mode, Time};
 use odonata_storage::{
     Action, Actions, BlockedWrite, DeviceMetrics, ExtentLocks, FaultMetrics, LOCK, LockMetrics, Locks, Losses, Metrics,
     NewRequest, Occupancy, ServerCharge, ServerWaitSeries, Servers, SyncRequest, TierContents, TierMetrics,
@@ -184,6 +185,7 @@ impl Hosts {
     pub(crate) fn serve<C: HostContext>(&mut self, ctx: &mut C, input: impl FnOnce(&mut Servers, &mut Actions)) {
         let mut actions = std::mem::take(&mut self.io.servers.actions);
         input(&mut self.io.servers.servers, &mut actions);
+        self.note_server_losses::<C>(ctx.now());
         let mut ended = Vec::new();
         for action in actions.drain(..) {
             if let Action::Respond { token, .. } = action {
@@ -200,6 +202,12 @@ impl Hosts {
 
     fn carry_out<C: HostContext>(&mut self, ctx: &mut C, action: Action) {
         let control = self.params.io_control_message.0;
+        if let Action::Pull { client, token, .. }
+        | Action::Push { client, token, .. }
+        | Action::Respond { client, token, .. } = action
+        {
+            (self.ranks.lost).works_for(ServerRequest { client, token }, ctx.now());
+        }
         let number = |local: u32| self.io.servers.numbers[local as usize];
         match action {
             Action::Pull {
@@ -377,6 +385,8 @@ impl Hosts {
 
     /// The request of a client has arrived at `server`.
     pub(crate) fn io_request_arrived<C: HostContext>(&mut self, ctx: &mut C, server: u32, what: NewRequest) {
+        let (client, token) = (what.client, what.token);
+        self.ranks.lost.asks::<C>(ServerRequest { client, token });
         // Between tiers nobody shares: each server has what is its own.
         let of_a_rank = matches!(ClientId(what.client).requester(), Requester::Rank(_));
         if of_a_rank && what.bytes > 0 && self.io.servers.locks.settings().is_some() {
@@ -387,8 +397,23 @@ impl Hosts {
         self.serve(ctx, |servers, actions| servers.request::<C>(now, server, what, actions));
     }
 
+    /// Requests have waited at the servers: takes note of what they have lost by that.
+    #[inline]
+    pub(crate) fn note_server_losses<C: Mode>(&mut self, now: Time) {
+        if self.ranks.lost.is_on() {
+            let losses = self.io.servers.servers.take_losses();
+            let before = self.ranks.lost.current.clone();
+            self.ranks.lost.waited::<C>(now, Of::Server, &losses);
+            let losses = self.io.metadata.take_losses();
+            self.ranks.lost.waited::<C>(now, Of::Metadata, &losses);
+            self.ranks.lost.is_now(before);
+        }
+    }
+
     /// A client synchronises a file at `server`.
     pub(crate) fn sync_arrived<C: HostContext>(&mut self, ctx: &mut C, server: u32, what: SyncRequest) {
+        let (client, token) = (what.client, what.token);
+        self.ranks.lost.asks::<C>(ServerRequest { client, token });
         let (now, server) = (ctx.now(), self.layout.server(server).local);
         self.serve(ctx, |servers, actions| servers.sync::<C>(now, server, what, actions));
     }
@@ -404,6 +429,11 @@ impl Hosts {
         let now = ctx.now();
         // Of what goes to a file system outside, the message has other bytes than the piece.
         let bytes = self.io.servers.servers.piece_bytes(piece);
+        if self.ranks.lost.is_on() {
+            let request = self.io.servers.servers.request_of_piece(piece);
+            let request = request.map(|(client, token)| ServerRequest { client, token });
+            self.ranks.lost.piece_arrives::<C>(request);
+        }
         self.serve(ctx, |servers, actions| {
             servers.piece_arrived::<C>(now, piece, bytes, actions)
         });

@@ -16,6 +16,7 @@ use odonata_storage::{NewRequest, StageMetrics};
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::io::client::{Call, FileTransfer};
+use crate::lost::ServerRequest;
 use crate::payload::JobSignal;
 
 /// A file that is brought.
@@ -183,6 +184,8 @@ impl Hosts {
 
     /// A request to bring something from below arrives at `server`.
     pub(crate) fn stage_request_arrived<C: HostContext>(&mut self, ctx: &mut C, server: u32, what: NewRequest) {
+        let (client, token) = (what.client, what.token);
+        self.ranks.lost.asks::<C>(ServerRequest { client, token });
         let (now, server) = (ctx.now(), self.layout.server(server).local);
         self.serve(ctx, |servers, actions| {
             servers.stage_in::<C>(now, server, what, actions)

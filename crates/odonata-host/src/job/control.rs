@@ -133,6 +133,7 @@ impl Hosts {
     /// The same, when its input files are there.
     pub(crate) fn start_program<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
         self.records.edit_metrics::<C>(rank).start = Some(ctx.now());
+        self.ranks.lost.start_rank::<C>(rank, ctx.now());
         match self.layout.job_of(rank).program {
             JobProgram::Program(_) => self.advance(ctx, rank),
             JobProgram::Synthetic { .. } => self.start_source(ctx, rank),

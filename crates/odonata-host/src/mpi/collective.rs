@@ -156,6 +156,7 @@ impl Hosts {
             }
         };
         let now = ctx.now();
+        self.ranks.lost.begin_step::<C>(slot, now);
         let mut busy = Time::ZERO;
         // One for us: a message that is there already must not end the step before it is sent.
         self.ranks.edit_activity::<C>(slot).pending = 1;
@@ -178,6 +179,7 @@ impl Hosts {
                 None => break,
             }
         }
+        self.ranks.lost.occupy::<C>(slot, now + busy);
         let activity = self.ranks.edit_activity::<C>(slot);
         activity.busy_until = now + busy;
         activity.pending -= 1;

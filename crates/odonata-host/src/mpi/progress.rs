@@ -123,6 +123,7 @@ impl Hosts {
         if self.may_progress(rank) {
             self.work(ctx, work);
         } else {
+            self.ranks.lost.defer_work::<C>(work);
             self.mpi.deferred.defer::<C>(rank, work);
         }
     }
@@ -135,10 +136,12 @@ impl Hosts {
     }
 
     fn work<C: HostContext>(&mut self, ctx: &mut C, work: ProtocolWork) {
+        let before = self.ranks.lost.do_work::<C>(work);
         match work {
             ProtocolWork::SendCts { incoming } => self.send_cts(ctx, incoming),
             ProtocolWork::SendData { outgoing } => self.send_data(ctx, outgoing),
             ProtocolWork::CollectiveStep { activity } => self.settle(ctx, activity),
         }
+        self.ranks.lost.is_now(before);
     }
 }

@@ -4,6 +4,7 @@ use crate::Hosts;
 use crate::context::HostContext;
 use crate::diagnosis::outcome::{Failure, InvalidOperation};
 use crate::io::metadata::metadata_call;
+use crate::lost::Of;
 use crate::metrics::IterationRecord;
 use crate::mpi::point_to_point::{SendMode, request_kind};
 use crate::mpi::progress::is_mpi_call;
@@ -26,6 +27,7 @@ impl Hosts {
         activity.busy_until = now;
         let (op, rank) = (activity.op, activity.rank);
         self.mpi.log.steps.set_now(now);
+        self.ranks.lost.begin_step::<C>(slot, now);
         if self.params.mpi.progress == Progress::InCalls && is_mpi_call(&op.kind) {
             self.catch_up(ctx, rank);
         }
@@ -36,6 +38,7 @@ impl Hosts {
                 return;
             }
         };
+        self.ranks.lost.occupy::<C>(slot, now + busy);
         let activity = self.ranks.edit_activity::<C>(slot);
         activity.busy_until = now + busy;
         activity.pending -= 1;
@@ -303,6 +306,7 @@ impl Hosts {
             busy_until: now,
             ..Activity::new(rank, op)
         });
+        self.ranks.lost.note::<C>(Of::Operation(slot));
         self.start_collective::<C>(slot, collective)?;
         self.count_background::<C>(rank, collective.comm(), true)?;
         if !self.next_step(ctx, slot) {

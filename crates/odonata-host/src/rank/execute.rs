@@ -126,8 +126,10 @@ impl Hosts {
         let activity = self.ranks.edit_activity::<C>(slot);
         activity.since = now;
         let rank = activity.rank;
+        let kind = activity.op.kind;
+        self.ranks.lost.call::<C>(slot, rank, now);
         if !matches!(
-            activity.op.kind,
+            kind,
             OpKind::Compute { .. } | OpKind::Elapsed(_) | OpKind::Mark { .. } | OpKind::Report { .. }
         ) {
             let delay = self.transport.draw::<C>(rank, self.params.mpi.call_jitter);
@@ -192,7 +194,10 @@ impl Hosts {
                 return;
             }
             let receives = std::mem::take(&mut activity.receives);
-            let end = now.max(activity.busy_until) + recv_overhead.times(receives.into());
+            let there = now.max(activity.busy_until);
+            self.ranks.lost.end_step::<C>(slot, there);
+            let activity = self.ranks.edit_activity::<C>(slot);
+            let end = there + recv_overhead.times(receives.into());
             if end > now {
                 activity.phase = Phase::Busy;
                 self.resume_at(ctx, slot, end);
@@ -209,6 +214,8 @@ impl Hosts {
     pub(crate) fn retire<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
         let activity = *self.ranks.activity(slot);
         let rank = activity.rank;
+        let goes_on = (!activity.background).then_some(rank);
+        self.ranks.lost.retire::<C>(slot, goes_on, ctx.now());
         if activity.background {
             self.ranks.end_background::<C>(slot);
             self.end_background(ctx, &activity);

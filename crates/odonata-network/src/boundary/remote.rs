@@ -7,6 +7,7 @@ use crate::control::Notification;
 use crate::message::Message;
 use crate::packet::Packet;
 use crate::routing::Header;
+use odonata_engine::Time;
 
 /// What goes to a router of another part and causes an event there.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,6 +84,8 @@ pub enum RemoteUpdate {
     Credit(RemoteCredit),
     /// What a router publishes of one of its ports.
     Load(RemoteLoad),
+    /// What a packet has lost that comes at that time.
+    Loss(RemoteLoss),
 }
 
 /// Buffer space for the sender of a link.
@@ -94,6 +97,20 @@ pub struct RemoteCredit {
     /// Whose packet held the space.
     pub(crate) owner: Traffic,
     pub(crate) vc: u8,
+}
+
+/// Lost time of a packet that goes to another part, by one culprit in one kind of wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RemoteLoss {
+    /// The node that sends the packet's message.
+    pub(crate) source: u32,
+    /// The number of the message there.
+    pub(crate) number: u32,
+    /// When the packet was created, which tells those of a message apart.
+    pub(crate) created: Time,
+    pub(crate) culprit: Traffic,
+    pub(crate) kind: u8,
+    pub(crate) time: Time,
 }
 
 /// What is published of a global port, for the remote congestion table.

@@ -1,7 +1,7 @@
 //! Remote messages as bytes: a byte that says which one it is, then its fields, little-endian.
 
 use super::remote::{
-    RemoteCredit, RemoteEvent, RemoteFlit, RemoteLoad, RemoteNotification, RemotePacket, RemoteUpdate,
+    RemoteCredit, RemoteEvent, RemoteFlit, RemoteLoad, RemoteLoss, RemoteNotification, RemotePacket, RemoteUpdate,
 };
 use crate::message::{Message, Payload};
 use crate::packet::{Packet, VcTerms};
@@ -15,6 +15,7 @@ const MESSAGE: u8 = 3;
 
 const CREDIT: u8 = 0;
 const LOAD: u8 = 1;
+const LOSS: u8 = 2;
 
 /// Reads the fields of a value from the front of some bytes.
 struct Fields<'a>(&'a [u8]);
@@ -80,6 +81,22 @@ impl WireFormat for RemoteUpdate {
                 bytes.extend_from_slice(&port.to_le_bytes());
                 bytes.extend_from_slice(&value.to_le_bytes());
             }
+            RemoteUpdate::Loss(RemoteLoss {
+                source,
+                number,
+                created,
+                culprit,
+                kind,
+                time,
+            }) => {
+                bytes.push(LOSS);
+                bytes.extend_from_slice(&source.to_le_bytes());
+                bytes.extend_from_slice(&number.to_le_bytes());
+                bytes.extend_from_slice(&created.0.to_le_bytes());
+                bytes.extend_from_slice(&culprit.to_le_bytes());
+                bytes.push(kind);
+                bytes.extend_from_slice(&time.0.to_le_bytes());
+            }
         }
     }
 
@@ -95,6 +112,14 @@ impl WireFormat for RemoteUpdate {
             LOAD => RemoteUpdate::Load(RemoteLoad {
                 port: f.word()?,
                 value: f.word()?,
+            }),
+            LOSS => RemoteUpdate::Loss(RemoteLoss {
+                source: f.word()?,
+                number: f.word()?,
+                created: f.time()?,
+                culprit: f.short()?,
+                kind: f.byte()?,
+                time: f.time()?,
             }),
             _ => return None,
         };
@@ -285,7 +310,7 @@ mod tests {
         ]
     }
 
-    fn remote_updates() -> [RemoteUpdate; 2] {
+    fn remote_updates() -> [RemoteUpdate; 3] {
         [
             RemoteUpdate::Credit(RemoteCredit {
                 link: 5,
@@ -296,6 +321,14 @@ mod tests {
             RemoteUpdate::Load(RemoteLoad {
                 port: 77,
                 value: 0x1234_5678,
+            }),
+            RemoteUpdate::Loss(RemoteLoss {
+                source: 5,
+                number: 6,
+                created: Time(7),
+                culprit: 8,
+                kind: 2,
+                time: Time(9),
             }),
         ]
     }

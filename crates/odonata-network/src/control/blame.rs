@@ -15,6 +15,7 @@
 //! room; not while its own packets are on the link. While congestion control holds it back, that is its own traffic's doing:
 //! it is charged to itself, as [`CREDIT`].
 
+use super::lost::Waiter;
 use crate::fabric::has_fifos;
 use crate::features::Uses;
 use crate::flow::{Flow, Links, OutPort};
@@ -25,11 +26,11 @@ use odonata_engine::{Store, Time};
 use odonata_topology::LinkClass;
 
 /// The link was busy.
-const LINK: Cause = 0;
+pub(super) const LINK: Cause = 0;
 /// The buffer behind the link was full.
-const CREDIT: Cause = 1;
+pub(super) const CREDIT: Cause = 1;
 /// A packet in front in the same FIFO.
-const INPUT: Cause = 2;
+pub(super) const INPUT: Cause = 2;
 
 /// Names of what is waited for, by number.
 pub const RESOURCES: [&str; 3] = ["link", "credit", "input"];
@@ -139,6 +140,11 @@ impl BlameLedger {
         U::BLAME && self.outputs > 0
     }
 
+    /// Lines of the ledger.
+    pub(crate) fn lines(&self) -> usize {
+        self.outputs as usize + self.heads.len()
+    }
+
     pub(crate) fn ledger(&self) -> &Ledger {
         &self.ledger
     }
@@ -170,18 +176,25 @@ impl OutPort {
 }
 
 impl Flow {
-    /// A packet of `owner` begins to wait for `link`; at a NIC, a message.
+    /// `who`, of `owner`, begins to wait for `link`: a packet; at a NIC, a message.
     #[inline]
-    pub(crate) fn join_output<M: Uses>(&mut self, link: u32, owner: Traffic, now: Time) {
+    pub(crate) fn join_output<M: Uses>(&mut self, link: u32, (who, owner): (Waiter, Traffic), now: Time) {
         let hold = self.port(link).hold();
         self.blame.ledger.join_held::<M>(link, now, owner, hold);
+        if self.lost.is_on::<M>() {
+            self.lost.join::<M>(link, who, now, Some(hold));
+        }
     }
 
-    /// A packet of `owner` gives up waiting for virtual channel `vc` of router port `link`, which is idle.
-    pub(crate) fn leave_output<M: Uses>(&mut self, link: u32, vc: u8, owner: Traffic, now: Time) {
+    /// `packet` of `owner` gives up waiting for virtual channel `vc` of router port `link`, which is idle.
+    pub(crate) fn leave_output<M: Uses>(&mut self, link: u32, vc: u8, (packet, owner): (u32, Traffic), now: Time) {
         let free_at = self.port(link).free_at;
         let lacked = self.taker(link, vc, false).lacked;
         self.blame.ledger.leave_held::<M>(link, (free_at, now), owner, lacked);
+        if self.lost.is_on::<M>() {
+            let who = (Waiter::Packet(packet), owner);
+            self.lost.leave::<M>(link, who, (now, free_at), lacked);
+        }
     }
 
     /// A waiter takes `link` now that virtual channel `vc` has room.
@@ -193,19 +206,23 @@ impl Flow {
         }
     }
 
-    /// A packet of `owner` takes router port `port` from `now` to `until`. If it has waited there, it was for
+    /// `packet` of `owner` takes router port `port` from `now` to `until`. If it has waited there, it was for
     /// virtual channel `waited`. To be called before the port's state changes.
     #[inline]
     pub(crate) fn hold_port<M: Uses>(
         &mut self,
         port: u32,
-        owner: Traffic,
+        (packet, owner): (u32, Traffic),
         (now, until): (Time, Time),
         waited: Option<u8>,
     ) {
         let OutPort { free_at, waiting, .. } = *self.port(port);
         self.edit_port::<M>(port).holder = owner;
+        let who = (Waiter::Packet(packet), owner);
         if waiting == 0 && waited.is_none() {
+            if self.lost.is_on::<M>() {
+                self.lost.take_link::<M>(port, who, until);
+            }
             return;
         }
         let next = Hold {
@@ -215,14 +232,22 @@ impl Flow {
         };
         let taker = waited.map(|vc| self.taker(port, vc, false));
         self.blame.ledger.pass::<M>(port, (free_at, now), next, taker);
+        if self.lost.is_on::<M>() {
+            let lacked = taker.map(|taker| taker.lacked);
+            self.lost.pass::<M>(port, (free_at, now), next, lacked);
+            if let Some(lacked) = lacked {
+                self.lost.leave::<M>(port, who, (now, now), lacked);
+            }
+            self.lost.take_link::<M>(port, who, until);
+        }
     }
 
-    /// The same at NIC `link` for a packet of a message on virtual channel `vc`, which waits again when the packet is out
+    /// The same at NIC `link` for a packet of `message` on virtual channel `vc`, which waits again when the packet is out
     /// unless it was the `last`. If its flow is `limited`, what it lacked is held by itself.
     pub(crate) fn hold_nic<M: Uses>(
         &mut self,
         (link, vc): (u32, u8),
-        owner: Traffic,
+        (message, owner): (u32, Traffic),
         (now, until): (Time, Time),
         (last, limited): (bool, bool),
     ) {
@@ -237,23 +262,42 @@ impl Flow {
             taker.lacked.0 = owner;
         }
         self.blame.ledger.pass::<M>(link, (free_at, now), next, Some(taker));
+        if self.lost.is_on::<M>() {
+            let who = Waiter::Message(message);
+            self.lost.pass::<M>(link, (free_at, now), next, Some(taker.lacked));
+            self.lost.leave::<M>(link, (who, owner), (now, now), taker.lacked);
+            self.lost.take_link::<M>(link, (who, owner), until);
+            if !last {
+                self.lost.join::<M>(link, who, until, None);
+            }
+        }
         self.edit_port::<M>(link).holder = owner;
     }
 
-    /// A packet of `owner` comes to wait in FIFO `buffer`.
-    pub(crate) fn join_input<M: Uses>(&mut self, buffer: u32, owner: Traffic, now: Time) {
+    /// `packet` of `owner` comes to wait in FIFO `buffer`.
+    pub(crate) fn join_input<M: Uses>(&mut self, buffer: u32, (packet, owner): (u32, Traffic), now: Time) {
         let line = self.blame.outputs + buffer;
         let head = *self.blame.heads.get(buffer);
         self.blame.ledger.charge::<M>(line, now, head, INPUT);
         self.blame.ledger.join::<M>(line, now, owner);
+        if self.lost.is_on::<M>() {
+            self.lost.held_until::<M>(line, now, (head, INPUT));
+            self.lost.join::<M>(line, Waiter::Packet(packet), now, None);
+        }
     }
 
     /// It has come to the front.
-    pub(crate) fn leave_input<M: Uses>(&mut self, buffer: u32, owner: Traffic, now: Time) {
+    pub(crate) fn leave_input<M: Uses>(&mut self, buffer: u32, (packet, owner): (u32, Traffic), now: Time) {
         let line = self.blame.outputs + buffer;
         let head = *self.blame.heads.get(buffer);
         self.blame.ledger.charge::<M>(line, now, head, INPUT);
         self.blame.ledger.leave::<M>(line, now, owner);
+        if self.lost.is_on::<M>() {
+            let by = (head, INPUT);
+            self.lost.held_until::<M>(line, now, by);
+            self.lost
+                .leave::<M>(line, (Waiter::Packet(packet), owner), (now, now), by);
+        }
     }
 
     /// The packet in front of FIFO `buffer` is one of `owner` from now on.

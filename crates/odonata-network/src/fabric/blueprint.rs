@@ -4,7 +4,7 @@ use super::{Fabric, Setup, Shared, has_fifos};
 use crate::Payload;
 use crate::analytic::Analytic;
 use crate::boundary::Boundary;
-use crate::control::{BlameLedger, ClassScheduler, Congestion};
+use crate::control::{BlameLedger, ClassScheduler, Congestion, LostTime};
 use crate::features::Variant;
 use crate::flow::{Flow, Links, VcNumbers, VcRanges};
 use crate::nic::Nics;
@@ -104,6 +104,7 @@ impl Blueprint {
             true => BlameLedger::new(&links, &params),
             false => BlameLedger::off(),
         };
+        let lost = LostTime::new(if params.lost_time { blame.lines() } else { 0 });
         let first_wake_up_id = match has_fifos(&params) && heads_first(&params) {
             true => PORTS_LAST,
             false => 0,
@@ -125,7 +126,12 @@ impl Blueprint {
                 congestion: Congestion::new(&params, nodes.len()),
                 boundary: Boundary::new(nodes.len() as u32, divided),
                 stats: Statistics::new(&params, n_links as usize, nodes),
-                flow: Flow::new(links, blame, params.router == RouterModel::Pipelined, first_wake_up_id),
+                flow: Flow::new(
+                    links,
+                    (blame, lost),
+                    params.router == RouterModel::Pipelined,
+                    first_wake_up_id,
+                ),
                 setup: Setup::new(params, routers, vcs),
             },
             variant: Variant::Everything,

@@ -1,6 +1,6 @@
 //! Link traversal: a packet that has its output and the buffer space behind it leaves, packet by packet.
 
-use crate::control::Departure;
+use crate::control::{Departure, Waiter};
 use crate::fabric::Shared;
 use crate::features::HandlerContext;
 use crate::message::EXPECTED;
@@ -44,7 +44,7 @@ impl<P: Payload> Shared<P> {
         // matter how often a port is looked at.
         let free_at = tail_out.max(Time(now.0 + 1));
         if self.flow.is_blamed::<C>() {
-            self.flow.hold_port::<C>(port, owner, (now, free_at), waited);
+            self.flow.hold_port::<C>(port, (packet, owner), (now, free_at), waited);
         }
         let since = (self.flow).occupy::<C>((port, link.first_vc), vc, flits, input, free_at);
         let sent = Transmission {
@@ -91,10 +91,15 @@ impl<P: Payload> Shared<P> {
     pub(crate) fn deliver<C: HandlerContext>(&mut self, ctx: &mut C, packet: u32, arrival: Time) {
         let p = *self.packets.get(packet);
         self.packets.free::<C>(packet);
+        let lost = self.flow.lost.is_on::<C>();
+        let losses = lost.then(|| self.flow.lost.take::<C>(packet));
         let message = self.messages.edit::<C>(p.message);
         self.stats.delivered::<C>(&p, message.created, arrival);
         message.undelivered -= u64::from(p.bytes);
         if message.undelivered == 0 {
+            if let Some(losses) = losses.filter(|_| message.notify_arrived) {
+                self.flow.lost.set_losses::<C>(Waiter::Message(p.message), losses);
+            }
             if message.home == EXPECTED {
                 self.boundary.reassembly.remove::<C>(&mut self.messages, p.message);
             }

@@ -14,6 +14,7 @@
 
 use super::WholePackets;
 use super::arbiter::{Arbiter, input_port};
+use crate::control::Waiter;
 use crate::fabric::{Setup, Shared, has_fifos};
 use crate::features::{HandlerContext, Uses};
 use crate::flow::{Links, OutPort};
@@ -119,7 +120,7 @@ impl InputQueued {
         shared.count_hop::<C>(packet);
         if shared.flow.is_blamed::<C>() {
             let owner = shared.packets.get(packet).traffic;
-            shared.flow.join_input::<C>(buffer, owner, ctx.now());
+            shared.flow.join_input::<C>(buffer, (packet, owner), ctx.now());
         }
         self.push_input::<C>(shared, packet, buffer);
         if input.fifo.is_empty() {
@@ -155,7 +156,7 @@ impl InputQueued {
         }
         if shared.flow.is_blamed::<C>() {
             let owner = shared.packets.get(input.fifo.head).traffic;
-            shared.flow.leave_input::<C>(buffer, owner, ctx.now());
+            (shared.flow).leave_input::<C>(buffer, (input.fifo.head, owner), ctx.now());
         }
         self.request(ctx, shared, router, (input.fifo.head, 0), true);
     }
@@ -210,7 +211,9 @@ impl InputQueued {
             self.buffers.edit::<C>(p.buffer).requested = true;
         }
         if shared.flow.is_blamed::<C>() {
-            shared.flow.join_output::<C>(port, p.traffic, now);
+            shared
+                .flow
+                .join_output::<C>(port, (Waiter::Packet(packet), p.traffic), now);
         }
         shared.packets.edit::<C>(packet).terms = terms;
         let line = &mut shared.flow.edit_vc::<C>(at).queue;
@@ -431,7 +434,7 @@ impl InputQueued {
                 shared.flow.end_wait::<C>(port, (vc, line.is_empty()), flits);
                 if shared.flow.is_blamed::<C>() {
                     let vc = (at - link.first_vc) as u8;
-                    shared.flow.leave_output::<C>(port, vc, p.traffic, now);
+                    shared.flow.leave_output::<C>(port, vc, (packet, p.traffic), now);
                 }
                 let router = shared.flow.links.sender(port);
                 self.request(ctx, shared, router, (packet, 0), self.has_fifos::<C>());

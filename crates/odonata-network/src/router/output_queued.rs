@@ -12,6 +12,7 @@
 use super::WholePackets;
 use super::arbiter::{Arbiter, age};
 use crate::Payload;
+use crate::control::Waiter;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::params::NetworkParams;
@@ -58,7 +59,7 @@ impl OutputQueued {
         let Some(vc) = room else {
             if shared.flow.is_blamed::<C>() {
                 let owner = shared.packets.get(packet).traffic;
-                shared.flow.join_output::<C>(port, owner, now);
+                shared.flow.join_output::<C>(port, (Waiter::Packet(packet), owner), now);
             }
             let overflow = &mut shared.flow.edit_vc::<C>(at).overflow;
             let served = self.arbiter.own_order(&shared.packets, *overflow);
@@ -75,7 +76,7 @@ impl OutputQueued {
         } else {
             if shared.flow.is_blamed::<C>() {
                 let owner = shared.packets.get(packet).traffic;
-                shared.flow.join_output::<C>(port, owner, now);
+                shared.flow.join_output::<C>(port, (Waiter::Packet(packet), owner), now);
             }
             self.enqueue::<C>(shared, packet, port, vc);
             let free_at = shared.flow.port(port).free_at;

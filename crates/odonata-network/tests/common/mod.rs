@@ -103,6 +103,7 @@ impl Net {
                 traffics: 1,
                 series: None,
                 blame: true,
+                lost_time: false,
                 seed: 1,
             },
         }

@@ -5,8 +5,9 @@
 //! | a thread | all threads of its server are busy | the call that ends next there |
 //! | its directory | another call changes the directory, or waits to | the call that ends next in that directory |
 
-use super::{Directory, MetadataServers};
-use odonata_blame::{Cause, Ledger, Owner};
+use super::{Call, Directory, MetadataServers};
+use crate::RequestLoss;
+use odonata_blame::{Cause, Histories, Ledger, Owner, Place};
 use odonata_engine::{List, Mode, NIL, Plain, Pool};
 use odonata_units::Time;
 
@@ -34,14 +35,25 @@ odonata_engine::slots!(Waiters);
 pub(super) struct Books {
     pub(super) ledger: Ledger,
     waiters: Pool<Waiters>,
+    /// Who had a thread or a directory last: a line for the threads of each server, then one for each directory. Empty
+    /// where nobody asks whom a single call has waited for.
+    histories: Histories,
+    /// What calls have waited; empty between inputs.
+    losses: Vec<RequestLoss>,
 }
-odonata_engine::journalled!(Books { ledger, waiters });
+odonata_engine::journalled!(Books {
+    ledger,
+    waiters,
+    histories
+});
 
 impl Books {
     pub(super) fn off() -> Books {
         Books {
             ledger: Ledger::off(),
             waiters: Pool::new(),
+            histories: Histories::new(false),
+            losses: Vec::new(),
         }
     }
 
@@ -50,6 +62,8 @@ impl Books {
         Books {
             ledger: Ledger::new(lines, 1, jobs, RESOURCES as u8, interval),
             waiters: Pool::new(),
+            histories: Histories::new(false),
+            losses: Vec::new(),
         }
     }
 
@@ -83,6 +97,41 @@ impl Books {
             self.ledger.defer::<M>(line, now);
             self.ledger.settle::<M>(line, now, owner, THREAD);
         }
+    }
+
+    /// A call begins to wait in `line` of the histories; its place there.
+    pub(super) fn joins<M: Mode>(&mut self, now: Time, line: u32) -> Place {
+        if !self.histories.is_on() {
+            return Place::NONE;
+        }
+        self.histories.held_until::<M>(line, now, None);
+        self.histories.join::<M>(line, now, None)
+    }
+
+    /// Until `now`, `owner` has had what those in `line` wait for, or was one of those who had.
+    pub(super) fn frees<M: Mode>(&mut self, now: Time, line: u32, by: (Owner, Cause)) {
+        if self.histories.is_on() {
+            self.histories.held_until::<M>(line, now, None);
+            self.histories.settle::<M>(line, by);
+        }
+    }
+
+    /// `call` does not wait in `line` any more.
+    pub(super) fn leaves<M: Mode>(&mut self, now: Time, (line, cause): (u32, Cause), call: &Call) {
+        if !call.place.is_taken() {
+            return;
+        }
+        let (what, losses) = (call.what, &mut self.losses);
+        let unknown = (what.owner, cause);
+        (self.histories).leave::<M>(line, call.place, now, unknown, |(culprit, cause), (from, to)| {
+            losses.push(RequestLoss {
+                client: what.client,
+                token: what.token.into(),
+                culprit,
+                resource: crate::THREAD + cause,
+                time: to - from,
+            });
+        });
     }
 
     /// Adds up what the calls that wait for `directory` have waited until `now`.
@@ -180,6 +229,22 @@ impl MetadataServers {
             books: Books::new(self.len(), jobs, interval),
             ..self
         }
+    }
+
+    /// Keeps in mind whom each single call waits for, where books are kept.
+    pub fn with_losses(mut self) -> Self {
+        self.books.histories = Histories::new(self.books.is_on());
+        self
+    }
+
+    /// What calls have waited for whom in the input that was handled last, where that is kept in mind.
+    pub fn take_losses(&mut self) -> Vec<RequestLoss> {
+        std::mem::take(&mut self.books.losses)
+    }
+
+    /// The line of `directory` in the histories.
+    pub(super) fn line_of(&self, directory: u32) -> u32 {
+        self.len() + directory
     }
 
     /// Who waited for whom at which server, in order of server, resource, victim, culprit; empty unless books are kept.

@@ -347,6 +347,12 @@ fn traffic(scenario: &Resolved, vcs: VirtualChannels, estimate: &Estimate, sprea
         let links = (extent.all_ports() + extent.nodes) as f64;
         // Of the pairs of kinds that could meet at a link a few do.
         need.add("who waited for whom", "run.blame", bytes(links * kinds.min(8.0), 48));
+        if scenario.run.lost_time {
+            let ranks: f64 = scenario.jobs.iter().map(|job| f64::from(*job.ranks)).sum();
+            // A stamp with a few losses for each of these, for the operations, requests and messages of each rank.
+            let stamps = links * kinds.min(8.0) + 8.0 * ranks;
+            need.add("what was lost to whom", "run.lost_time", bytes(stamps, 160));
+        }
     }
     need
 }

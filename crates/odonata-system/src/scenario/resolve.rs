@@ -79,6 +79,7 @@ pub(super) fn resolve(
         return Err(error);
     }
     resolved.run.blame.fill(resolved.jobs.len() > 1 && !pipelined);
+    rules::lost_time(&resolved)?;
     Ok(resolved)
 }
 

@@ -39,6 +39,9 @@ pub struct Run {
     /// Whether every wait of a packet or I/O request is charged to the job it waited for (tables blame and
     /// blame_series). Default: true where there is more than one job.
     pub blame: Filled<bool>,
+    /// Whether it is found out how much later each job ends because of what it waited for, by whose fault: waits are carried
+    /// along what depends on them (table lost_time). Needs `blame`.
+    pub lost_time: bool,
     /// Whether each job also runs alone, on the nodes and servers that it has beside the others; the table slowdown
     /// holds the one against the other. With a single job there is nothing to compare, and nothing more is run. Alone,
     /// a job with `start_after` starts at its `start`, and traffic with `until` sends for as long as it did in the run.
@@ -69,6 +72,7 @@ impl Default for Run {
             series_interval: None,
             timeline: None,
             blame: Filled::EMPTY,
+            lost_time: false,
             baselines: false,
             scheduler: Scheduler::default(),
             threads: Threads::default(),

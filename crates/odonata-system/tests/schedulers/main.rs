@@ -353,3 +353,32 @@ fn thousands_of_rollbacks_make_no_difference() {
         assert!(figure("peak_journal_bytes") > 1_000.0, "{figures}");
     }
 }
+
+/// What jobs have lost is carried along messages from part to part, and undone with them; nothing else is different for it.
+#[test]
+fn lost_time_is_the_same_everywhere_and_changes_nothing_else() {
+    let ways: [(&str, &[&str]); 3] = [
+        (MIX, &[]),
+        (MIX, &["network.router=\"output-queued\"", "mpi.progress=\"in-calls\""]),
+        (RULES, &["network.input_queues=\"fifo\""]),
+    ];
+    for (text, more) in ways {
+        let with = [more, &["run.lost_time=true"]].concat();
+        assert_equal_everywhere(text, &with, &Outcome::Completed);
+        let text = format!("{text}\n{MACHINE}");
+        let (kept, plain) = (
+            results(&text, &[&with[..], &ONE_QUEUE].concat()),
+            results(&text, &[more, &ONE_QUEUE].concat()),
+        );
+        assert_eq!(kept.digest(), plain.digest());
+        let mut rows = kept.rows().clone();
+        let lost = std::mem::take(&mut rows.lost_time);
+        assert_eq!(format!("{rows:?}"), tables(&plain));
+        let to_others: f64 = lost
+            .iter()
+            .filter(|row| row.victim != row.culprit)
+            .map(|row| row.lost_s)
+            .sum();
+        assert!(to_others > 0.0, "{lost:?}");
+    }
+}

@@ -3,6 +3,7 @@
 use super::{RequestCell, RequestKind, Requests, State};
 use crate::Hosts;
 use crate::context::HostContext;
+use crate::lost::Of;
 use crate::mpi::match_log::{MatchLog, MatchRecord};
 use crate::rank::Ranks;
 use crate::rank::activity::{Activity, Phase};
@@ -33,6 +34,7 @@ impl Requests {
             state,
             ..
         } = *self.cells.get(slot);
+        ranks.lost.wait::<M>(waiter, slot);
         if plan == NIL {
             self.unlink::<M>(slot);
             self.cells.free::<M>(slot);
@@ -184,6 +186,7 @@ impl Requests {
         }
         if number == NIL {
             ranks.edit_activity::<M>(waiter).book(kind);
+            ranks.lost.wait::<M>(waiter, slot);
             self.cells.free::<M>(slot);
         } else if matches!(
             ranks.activity(waiter).op.kind,
@@ -225,10 +228,13 @@ impl Hosts {
             return;
         }
         self.mpi.log.steps.set_now(ctx.now());
+        self.ranks.lost.note::<C>(Of::Request(slot));
         let requests = &mut self.mpi.requests;
         let waiter = requests.complete::<C>(&mut self.ranks, &mut self.mpi.log, slot);
         if let Some(waiter) = waiter {
+            let before = self.ranks.lost.current.clone();
             self.settle(ctx, waiter);
+            self.ranks.lost.is_now(before);
         }
     }
 }

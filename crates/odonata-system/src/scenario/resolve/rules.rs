@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use odonata_network::settings::{Fidelity, RouterModel};
 use odonata_units::OneOrMany;
 
 use crate::scenario::error::{Problem, nearest, quoted};
 use crate::scenario::job::{Job, OtherJobs};
+use crate::scenario::resolved::Resolved;
 use crate::scenario::timeline::Timeline;
 
 /// Most pairs of jobs of which one waits for the other: two arrays of a thousand.
@@ -196,6 +198,25 @@ fn no_cycle(jobs: &[Job]) -> Result<(), Problem> {
             }
             path.push((other, 0));
         }
+    }
+    Ok(())
+}
+
+/// Lost time is found from waits that are charged to jobs, one by one.
+pub(super) fn lost_time(resolved: &Resolved) -> Result<(), Problem> {
+    if !resolved.run.lost_time {
+        return Ok(());
+    }
+    let refused = |problem: &str| Err(Problem::new("run.lost_time", problem, "false"));
+    if resolved.network.router == RouterModel::Pipelined {
+        return refused("waits in pipelined routers are not charged to jobs");
+    }
+    if resolved.network.fidelity == Fidelity::Analytic {
+        return refused("messages that go by the analytic model wait for nobody on their way");
+    }
+    if !*resolved.run.blame {
+        let problem = "lost time is found from the waits that run.blame charges to jobs, which is off";
+        return Err(Problem::new("run.lost_time", problem, "false, or run.blame = true"));
     }
     Ok(())
 }

@@ -61,7 +61,17 @@ impl Author {
             tiered: self.tiered,
         };
         let text = aside.analytic(text);
-        aside.failing(text)
+        let text = aside.failing(text);
+        aside.lost_time(text)
+    }
+
+    /// Some of those in which waits are charged ask for what is lost by them.
+    fn lost_time(&mut self, text: String) -> String {
+        let refused = !text.contains("blame = true") || text.contains("fidelity = \"analytic\"");
+        if refused || !self.chance(40) {
+            return text;
+        }
+        text.replacen("blame = true\n", "blame = true\nlost_time = true\n", 1)
     }
 
     /// Some scenarios have a network without packets, where nothing asks for any.

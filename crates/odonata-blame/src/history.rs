@@ -1,0 +1,296 @@
+//! Who had the resource of a line when: what one waiter, and not all of an owner together, has waited for.
+//!
+//! ```text
+//!  line     0 us     4 us   6 us            11 us
+//!  spans    | job B  | B    | job C          |         one that waits from 2 us to 11 us has waited 4 us for B, 5 us for C
+//! ```
+//!
+//! A history goes back to when the first of those who wait now joined: each waiter keeps a [`Place`] there until it leaves.
+
+use crate::{Cause, Owner};
+use odonata_engine::{GrowableStore, Mode, NIL, Pool, Time};
+
+/// The holder of a span of whom it is not known yet whose it is.
+const UNKNOWN: Owner = Owner::MAX;
+
+/// A time during which somebody had a resource.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Span {
+    from: Time,
+    to: Time,
+    /// Waiters whose place it is.
+    places: u32,
+    next: u32,
+    holder: Owner,
+    cause: Cause,
+}
+
+odonata_engine::slots!(Span);
+
+/// The spans of a line, oldest first; none while nobody waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+struct History {
+    head: u32,
+    tail: u32,
+    waiters: u32,
+    unknown: u32,
+}
+
+impl Default for History {
+    fn default() -> History {
+        History {
+            head: NIL,
+            tail: NIL,
+            waiters: 0,
+            unknown: 0,
+        }
+    }
+}
+
+/// Since when somebody waits, and where in the history of the line that is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Place {
+    /// The beginning of the wait.
+    pub since: Time,
+    span: u32,
+}
+
+impl Place {
+    /// Of somebody who does not wait.
+    pub const NONE: Place = Place {
+        since: Time::ZERO,
+        span: NIL,
+    };
+
+    /// Whether it is that of somebody who waits.
+    pub fn is_taken(self) -> bool {
+        self.span != NIL
+    }
+}
+
+impl Default for Place {
+    fn default() -> Place {
+        Place::NONE
+    }
+}
+
+/// The histories of many lines.
+#[derive(Debug)]
+pub struct Histories {
+    kept: bool,
+    lines: GrowableStore<History>,
+    spans: Pool<Span>,
+}
+odonata_engine::journalled!(Histories { lines, spans });
+
+impl Histories {
+    /// Of as many lines as there turn out to be, if they are kept.
+    pub fn new(kept: bool) -> Histories {
+        Histories {
+            kept,
+            lines: GrowableStore::new(),
+            spans: Pool::new(),
+        }
+    }
+
+    fn edit<M: Mode>(&mut self, line: u32) -> &mut History {
+        self.lines.edit::<M>(line as usize)
+    }
+
+    /// Whether histories are kept.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.kept
+    }
+
+    /// Somebody waits in `line` from `since` on. If he is the first, `held` is who has the resource, and until when.
+    pub fn join<M: Mode>(&mut self, line: u32, since: Time, held: Option<(Time, Owner, Cause)>) -> Place {
+        if self.lines.get(line as usize).waiters == 0 {
+            let (until, holder, cause) = held.unwrap_or((since, UNKNOWN - 1, 0));
+            self.edit::<M>(line).waiters = 1;
+            self.append::<M>(line, (since, until.max(since)), holder, cause);
+        } else {
+            self.edit::<M>(line).waiters += 1;
+        }
+        let span = self.lines.get(line as usize).tail;
+        self.spans.edit::<M>(span).places += 1;
+        Place { since, span }
+    }
+
+    /// Until when it is known who had `line`, if somebody waits there.
+    pub fn known_until(&self, line: u32) -> Option<Time> {
+        let History { tail, .. } = self.lines.get(line as usize);
+        (tail != NIL).then(|| self.spans.get(tail).to)
+    }
+
+    /// `holder` has `line` in a span that comes after all that are known; without one, somebody of whom it is told
+    /// [later](Self::settle).
+    pub fn held<M: Mode>(&mut self, line: u32, (from, to): (Time, Time), by: Option<(Owner, Cause)>) {
+        if self.lines.get(line as usize).waiters > 0 && to > from {
+            let (holder, cause) = by.unwrap_or((UNKNOWN, 0));
+            self.append::<M>(line, (from, to), holder, cause);
+        }
+    }
+
+    /// The same of a line that is held without a gap.
+    pub fn held_until<M: Mode>(&mut self, line: u32, to: Time, by: Option<(Owner, Cause)>) {
+        if let Some(from) = self.known_until(line) {
+            self.held::<M>(line, (from, to), by);
+        }
+    }
+
+    fn append<M: Mode>(&mut self, line: u32, (from, to): (Time, Time), holder: Owner, cause: Cause) {
+        let tail = self.lines.get(line as usize).tail;
+        if tail != NIL {
+            let last = self.spans.get(tail);
+            if (last.holder, last.cause, last.to) == (holder, cause, from) {
+                self.spans.edit::<M>(tail).to = to;
+                return;
+            }
+        }
+        let slot = self.spans.allocate::<M>(Span {
+            from,
+            to,
+            places: 0,
+            next: NIL,
+            holder,
+            cause,
+        });
+        if tail != NIL {
+            self.spans.edit::<M>(tail).next = slot;
+        }
+        let history = self.edit::<M>(line);
+        history.tail = slot;
+        history.unknown += u32::from(holder == UNKNOWN);
+        if history.head == NIL {
+            history.head = slot;
+        }
+    }
+
+    /// Who has had `line` in the spans of which that was not known.
+    pub fn settle<M: Mode>(&mut self, line: u32, by: (Owner, Cause)) {
+        let History { head, unknown, .. } = self.lines.get(line as usize);
+        if unknown == 0 {
+            return;
+        }
+        self.edit::<M>(line).unknown = 0;
+        let (mut at, mut left) = (head, unknown);
+        while left > 0 {
+            let span = *self.spans.get(at);
+            if span.holder == UNKNOWN {
+                let cell = self.spans.edit::<M>(at);
+                (cell.holder, cell.cause) = by;
+                left -= 1;
+            }
+            at = span.next;
+        }
+    }
+
+    /// Somebody leaves `line` at `until`: says for whom he has waited from when to when. Spans of which that is not known count as
+    /// those of `unknown`.
+    pub fn leave<M: Mode>(
+        &mut self,
+        line: u32,
+        place: Place,
+        until: Time,
+        unknown: (Owner, Cause),
+        mut each: impl FnMut((Owner, Cause), (Time, Time)),
+    ) {
+        let mut at = place.span;
+        while at != NIL {
+            let Span {
+                from,
+                to,
+                holder,
+                cause,
+                next,
+                ..
+            } = *self.spans.get(at);
+            let (from, to) = (from.max(place.since), to.min(until));
+            let by = if holder == UNKNOWN { unknown } else { (holder, cause) };
+            if to > from {
+                each(by, (from, to));
+            }
+            at = next;
+        }
+        self.spans.edit::<M>(place.span).places -= 1;
+        let mut history = self.lines.get(line as usize);
+        history.waiters -= 1;
+        while history.head != NIL {
+            let Span {
+                places, next, holder, ..
+            } = *self.spans.get(history.head);
+            if places > 0 || (history.waiters > 0 && next == NIL) {
+                break;
+            }
+            self.spans.free::<M>(history.head);
+            history.unknown -= u32::from(holder == UNKNOWN);
+            history.head = next;
+        }
+        if history.head == NIL {
+            history.tail = NIL;
+        }
+        *self.edit::<M>(line) = history;
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        self.lines.memory() + self.spans.memory()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use odonata_engine::Plain;
+
+    const fn us(n: u64) -> Time {
+        Time::from_ns(1_000 * n)
+    }
+
+    fn shares(histories: &mut Histories, place: Place, until: Time) -> Vec<(Owner, Time)> {
+        let mut shares = Vec::new();
+        histories.leave::<Plain>(0, place, until, (99, 0), |(owner, _), (from, to)| {
+            shares.push((owner, to - from))
+        });
+        shares
+    }
+
+    #[test]
+    fn each_waiter_has_waited_for_those_who_held_the_resource_since_it_came() {
+        let mut histories = Histories::new(true);
+        let first = histories.join::<Plain>(0, us(2), Some((us(4), 1, 0)));
+        histories.held::<Plain>(0, (us(4), us(6)), Some((1, 0)));
+        let second = histories.join::<Plain>(0, us(5), None);
+        histories.held::<Plain>(0, (us(6), us(11)), Some((2, 0)));
+        assert_eq!(shares(&mut histories, first, us(11)), [(1, us(4)), (2, us(5))]);
+        assert_eq!(shares(&mut histories, second, us(8)), [(1, us(1)), (2, us(2))]);
+        assert_eq!((histories.known_until(0), histories.spans.live()), (None, 0));
+    }
+
+    #[test]
+    fn what_is_settled_later_counts_for_all_who_waited_then() {
+        let mut histories = Histories::new(true);
+        let first = histories.join::<Plain>(0, us(1), None);
+        histories.held_until::<Plain>(0, us(3), None);
+        let second = histories.join::<Plain>(0, us(3), None);
+        histories.held_until::<Plain>(0, us(7), None);
+        histories.settle::<Plain>(0, (5, 0));
+        histories.held_until::<Plain>(0, us(8), None);
+        assert_eq!(shares(&mut histories, second, us(8)), [(5, us(4)), (99, us(1))]);
+        assert_eq!(shares(&mut histories, first, us(8)), [(5, us(6)), (99, us(1))]);
+    }
+
+    #[test]
+    fn a_history_is_no_longer_than_the_oldest_wait() {
+        let mut histories = Histories::new(true);
+        let mut last = histories.join::<Plain>(0, us(0), None);
+        for n in 1..1_000 {
+            histories.held_until::<Plain>(0, us(n), Some(((n % 2) as Owner, 0)));
+            let next = histories.join::<Plain>(0, us(n), None);
+            assert_eq!(shares(&mut histories, last, us(n)), [((n % 2) as Owner, us(1))]);
+            last = next;
+        }
+        assert!(histories.spans.live() <= 2, "{} spans", histories.spans.live());
+    }
+}

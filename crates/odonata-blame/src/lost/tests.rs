@@ -1,0 +1,88 @@
+use super::*;
+use odonata_engine::Plain;
+
+const fn s(n: u64) -> Time {
+    Time::from_ns(1_000_000_000 * n)
+}
+
+fn by(culprit: Owner, seconds: u64) -> Loss {
+    Loss {
+        culprit,
+        kind: Kind::Link,
+        time: s(seconds),
+    }
+}
+
+#[test]
+fn own_lateness_absorbs_the_delay_of_another() {
+    // A message comes at 10 s, 4 s of which were lost; its receiver was at work until 9 s anyway.
+    let mut receive = Stamp::start(s(9));
+    receive.join(&Stamp::new(s(10), vec![by(1, 4)]));
+    assert_eq!((receive.lost(), receive.losses.clone()), (s(1), vec![by(1, 1)]));
+    // Had it worked until 11 s, nothing would be lost.
+    let mut late = Stamp::start(s(11));
+    late.join(&Stamp::new(s(10), vec![by(1, 4)]));
+    assert_eq!((late.lost(), late.losses.len()), (Time::ZERO, 0));
+}
+
+#[test]
+fn of_two_culprits_the_later_one_counts_for_what_the_other_leaves() {
+    let mut both = Stamp::new(s(12), vec![by(1, 5)]);
+    both.join(&Stamp::new(s(15), vec![by(2, 10)]));
+    // Undisturbed: at 7 s and at 5 s.
+    assert_eq!((both.undisturbed, both.losses), (s(7), vec![by(2, 8)]));
+}
+
+#[test]
+fn a_join_does_not_depend_on_the_order() {
+    let stamps = [
+        Stamp::new(s(12), vec![by(1, 5)]),
+        Stamp::new(s(15), vec![by(2, 10), by(3, 1)]),
+        Stamp::start(s(6)),
+    ];
+    let joined = |order: [usize; 3]| {
+        let mut all = stamps[order[0]].clone();
+        order[1..].iter().for_each(|&i| all.join(&stamps[i]));
+        all.audit().unwrap();
+        (all.at, all.undisturbed, all.lost())
+    };
+    let first = joined([0, 1, 2]);
+    for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        assert_eq!(joined(order), first, "{order:?}");
+    }
+}
+
+#[test]
+fn scaled_losses_add_up_to_the_picosecond() {
+    for sum in 0..=1_000 {
+        let mut losses: Vec<Loss> = (0..7)
+            .map(|culprit| Loss {
+                culprit,
+                kind: Kind::Buffer,
+                time: Time(1 + 97 * u64::from(culprit) % 211),
+            })
+            .collect();
+        let whole = total(&losses);
+        scale(&mut losses, Time(sum));
+        assert_eq!(total(&losses), whole.min(Time(sum)));
+    }
+}
+
+#[test]
+fn stamps_come_back_as_they_were_kept() {
+    let mut stamps = Stamps::new(1);
+    let of = |n: u64| Stamp::new(s(20 + n), vec![by(1, n % 3 + 1), by(4, 2)]);
+    for n in 0..500 {
+        stamps.set::<Plain>((n, n % 7), &of(n));
+    }
+    for n in (0..500).step_by(2) {
+        assert_eq!(stamps.take::<Plain>((n, n % 7)), Some(of(n)));
+        assert_eq!(stamps.get((n, n % 7)), None);
+    }
+    stamps.lose::<Plain>((1, 1), by(2, 5));
+    assert_eq!(stamps.get((1, 1)).unwrap().losses, [by(1, 2), by(2, 5), by(4, 2)]);
+    for n in (1..500).step_by(2) {
+        stamps.forget::<Plain>((n, n % 7));
+    }
+    assert_eq!((stamps.live(), stamps.entries.live()), (0, 0));
+}

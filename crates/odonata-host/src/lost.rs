@@ -1,0 +1,176 @@
+//! Lost time: how much later ranks come to where they are because something was waited for, by whose fault
+//! ([`odonata_blame::lost`]).
+//!
+//! Whatever happens at a host has a [`Stamp`]: when it happened, when it would have happened without waits, and to whom the
+//! difference is due. While an event is handled, one stamp is [current](LostTime::current): that of the message that has
+//! arrived, of the operation that goes on, of the request that a server works on. Whatever is sent then takes it along, and
+//! whatever completes then has it:
+//!
+//! | stamp of | is |
+//! |---|---|
+//! | a rank | that of the operation that ended last |
+//! | an operation | that of its rank when it began, joined with all requests that it has waited for and with its own end |
+//! | a request | that of the message, or of the departure, that completed it |
+//! | a message | that of what sent it, and what its last packet has lost on its way |
+//! | a message by rendezvous | the receive and the RTS are joined at the match; the CTS takes that along, and the data |
+//! | a request at a server | that of its message, what it waits there, and each of its pieces that arrives |
+//!
+//! Culprits are traffics: number `2 job` is the job's MPI, the next one its I/O.
+
+mod mpi;
+mod storage;
+
+pub(crate) use storage::ServerRequest;
+
+use odonata_blame::lost::{Key, Stamp, Stamps};
+use odonata_engine::{Mode, Time};
+
+/// What has a stamp.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Of {
+    /// A rank, since its last operation.
+    Rank(u32),
+    /// An operation, since its last step.
+    Operation(u32),
+    /// An operation, with all that it has waited for in the step under way.
+    Step(u32),
+    /// A request.
+    Request(u32),
+    /// A message that waits for its receive or for a predecessor: receiver, sender, context, number.
+    Envelope(u32, u32, u32, u32),
+    /// A message within a node.
+    Local(u32),
+    /// A matched RTS that is not answered yet.
+    Incoming(u32),
+    /// Data that a CTS has asked for.
+    Outgoing(u32),
+    /// A call of a file system, at the client.
+    Transfer(u32),
+    /// A request at a storage server: client, and its name for the request.
+    Server(u32, u32),
+    /// A call at a metadata server, in the same way.
+    Metadata(u32, u32),
+}
+
+impl Of {
+    fn key(self) -> Key {
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        match self {
+            Of::Rank(n) => (pair(0, n), 0),
+            Of::Operation(n) => (pair(1, n), 0),
+            Of::Step(n) => (pair(2, n), 0),
+            Of::Request(n) => (pair(3, n), 0),
+            Of::Local(n) => (pair(4, n), 0),
+            Of::Incoming(n) => (pair(5, n), 0),
+            Of::Outgoing(n) => (pair(6, n), 0),
+            Of::Transfer(n) => (pair(7, n), 0),
+            Of::Server(client, token) => (pair(8, token), pair(client, 0)),
+            Of::Metadata(client, token) => (pair(9, token), pair(client, 0)),
+            // The first bit tells it from all of the above.
+            Of::Envelope(to, from, context, sequence) => (pair(1 << 31 | from, to), pair(context, sequence)),
+        }
+    }
+}
+
+/// The stamps of the hosts of a part; none where lost time is not kept.
+#[derive(Debug)]
+pub(crate) struct LostTime {
+    stamps: Stamps,
+    /// Of what is being handled; without meaning between events.
+    pub(crate) current: Stamp,
+}
+odonata_engine::journalled!(LostTime { stamps });
+
+impl LostTime {
+    /// Of a part with so many ranks.
+    pub(crate) fn new(kept: bool, ranks: usize) -> LostTime {
+        LostTime {
+            stamps: Stamps::new(if kept { 8 * ranks + 1 } else { 0 }),
+            current: Stamp::default(),
+        }
+    }
+
+    /// Whether it is kept.
+    #[inline(always)]
+    pub(crate) fn is_on(&self) -> bool {
+        self.stamps.is_on()
+    }
+
+    /// What is handled now has this stamp.
+    pub(crate) fn is_now(&mut self, stamp: Stamp) {
+        self.current = stamp;
+    }
+
+    /// An event of which nothing is known is handled: nothing is lost in it.
+    #[inline]
+    pub(crate) fn begins(&mut self, now: Time) {
+        if self.is_on() {
+            self.current = Stamp::start(now);
+        }
+    }
+
+    /// What is handled belongs to `of`.
+    #[inline]
+    pub(crate) fn continues(&mut self, of: Of, now: Time) {
+        if self.is_on()
+            && let Some(stamp) = self.stamps.get(of.key())
+        {
+            self.current = stamp.later(now);
+        }
+    }
+
+    /// `of` has happened now, by what is handled.
+    #[inline]
+    pub(crate) fn note<M: Mode>(&mut self, of: Of) {
+        if self.is_on() {
+            self.stamps.set::<M>(of.key(), &self.current);
+        }
+    }
+
+    /// `of` needs what is handled, too.
+    #[inline]
+    pub(crate) fn needs_current<M: Mode>(&mut self, of: Of) {
+        if self.is_on() {
+            let mut stamp = self.stamps.get(of.key()).unwrap_or_default();
+            stamp.join(&self.current);
+            self.stamps.set::<M>(of.key(), &stamp);
+        }
+    }
+
+    /// `of` needs `other`, which is not asked for again.
+    fn needs<M: Mode>(&mut self, of: Of, other: Of) {
+        if let Some(other) = self.stamps.take::<M>(other.key()) {
+            let mut stamp = self.stamps.get(of.key()).unwrap_or_default();
+            stamp.join(&other);
+            self.stamps.set::<M>(of.key(), &stamp);
+        }
+    }
+
+    /// What is handled needs `of`, which is not asked for again.
+    #[inline]
+    pub(crate) fn takes<M: Mode>(&mut self, of: Of) {
+        if self.is_on()
+            && let Some(stamp) = self.stamps.take::<M>(of.key())
+        {
+            self.current.join(&stamp);
+        }
+    }
+
+    /// The stamp of `of`.
+    pub(crate) fn stamp(&self, of: Of) -> Option<Stamp> {
+        self.stamps.get(of.key())
+    }
+
+    /// Nobody asks for `of` any more.
+    #[inline]
+    pub(crate) fn forget<M: Mode>(&mut self, of: Of) {
+        if self.is_on() {
+            self.stamps.forget::<M>(of.key());
+        }
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn footprint(&self) -> usize {
+        self.stamps.memory()
+    }
+}

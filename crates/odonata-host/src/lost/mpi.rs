@@ -1,0 +1,136 @@
+//! Lost time of operations, of what they wait for, and of messages that wait to be matched.
+
+use super::{LostTime, Of};
+use crate::mpi::matching::Envelope;
+use crate::mpi::progress::ProtocolWork;
+use odonata_blame::lost::Stamp;
+use odonata_engine::{Mode, NIL, Time};
+
+impl Of {
+    /// Message `envelope` for `rank`, while it waits there.
+    pub(crate) fn envelope(rank: u32, envelope: &Envelope) -> Of {
+        Of::Envelope(rank, envelope.source, envelope.context, envelope.sequence)
+    }
+
+    /// What the library of a rank has still to do; of a collective, its operation knows.
+    fn work(work: ProtocolWork) -> Option<Of> {
+        match work {
+            ProtocolWork::SendCts { incoming } => Some(Of::Incoming(incoming)),
+            ProtocolWork::SendData { outgoing } => Some(Of::Outgoing(outgoing)),
+            ProtocolWork::CollectiveStep { .. } => None,
+        }
+    }
+}
+
+impl LostTime {
+    /// The program of `rank` starts: what was lost before does not count.
+    pub(crate) fn start_rank<M: Mode>(&mut self, rank: u32, now: Time) {
+        self.begins(now);
+        self.note::<M>(Of::Rank(rank));
+    }
+
+    /// Operation `slot` of `rank` is called.
+    #[inline]
+    pub(crate) fn call<M: Mode>(&mut self, slot: u32, rank: u32, now: Time) {
+        if self.is_on() {
+            self.begins(now);
+            self.continues(Of::Rank(rank), now);
+            self.note::<M>(Of::Operation(slot));
+        }
+    }
+
+    /// Operation `slot` begins a step.
+    #[inline]
+    pub(crate) fn begin_step<M: Mode>(&mut self, slot: u32, now: Time) {
+        if self.is_on() {
+            self.continues(Of::Operation(slot), now);
+            self.note::<M>(Of::Step(slot));
+        }
+    }
+
+    /// That step occupies its stream until `busy_until`, whatever it waits for.
+    #[inline]
+    pub(crate) fn occupy<M: Mode>(&mut self, slot: u32, busy_until: Time) {
+        if self.is_on()
+            && let Some(own) = self.stamp(Of::Operation(slot))
+        {
+            let before = std::mem::replace(&mut self.current, own.later(busy_until));
+            self.needs_current::<M>(Of::Step(slot));
+            self.current = before;
+        }
+    }
+
+    /// All that the step of operation `slot` has waited for is there.
+    #[inline]
+    pub(crate) fn end_step<M: Mode>(&mut self, slot: u32, now: Time) {
+        if self.is_on()
+            && let Some(stamp) = self.stamp(Of::Step(slot))
+        {
+            self.is_now(stamp.later(now));
+            self.note::<M>(Of::Operation(slot));
+        }
+    }
+
+    /// Operation `slot` is complete; in the foreground, its `rank` goes on from there.
+    #[inline]
+    pub(crate) fn retire<M: Mode>(&mut self, slot: u32, rank: Option<u32>, now: Time) {
+        if self.is_on() {
+            self.continues(Of::Operation(slot), now);
+            self.forget::<M>(Of::Operation(slot));
+            self.forget::<M>(Of::Step(slot));
+            if let Some(rank) = rank {
+                self.note::<M>(Of::Rank(rank));
+            }
+        }
+    }
+
+    /// Operation `waiter` has waited for `request`.
+    #[inline]
+    pub(crate) fn wait<M: Mode>(&mut self, waiter: u32, request: u32) {
+        if self.is_on() {
+            self.needs::<M>(Of::Step(waiter), Of::Request(request));
+        }
+    }
+
+    /// A receive for `request` and a message that has been there before it have met. Of a rendezvous both are needed for its
+    /// data; other data are there, and complete the request when they came. Returns the stamp to go on with.
+    pub(crate) fn meets_earlier<M: Mode>(&mut self, rank: u32, message: &Envelope) -> Stamp {
+        let before = self.current.clone();
+        if let Some(arrival) = self.is_on().then(|| self.stamp(Of::envelope(rank, message))).flatten() {
+            self.forget::<M>(Of::envelope(rank, message));
+            match message.rendezvous {
+                NIL => self.current = arrival,
+                _ => self.current.join(&arrival),
+            }
+        }
+        before
+    }
+
+    /// A message that arrives and a receive for `request` that was posted before have met. Returns the stamp to go on with.
+    pub(crate) fn meets_later<M: Mode>(&mut self, request: u32, message: &Envelope) -> Stamp {
+        let before = self.current.clone();
+        if message.rendezvous != NIL && request != NIL {
+            self.takes::<M>(Of::Request(request));
+        }
+        before
+    }
+
+    /// `work` waits for the next call of its rank.
+    #[inline]
+    pub(crate) fn defer_work<M: Mode>(&mut self, work: ProtocolWork) {
+        if let Some(of) = Of::work(work) {
+            self.note::<M>(of);
+        }
+    }
+
+    /// `work` is done. Returns the stamp to go on with.
+    pub(crate) fn do_work<M: Mode>(&mut self, work: ProtocolWork) -> Stamp {
+        let before = self.current.clone();
+        match (Of::work(work), work) {
+            (Some(of), _) => self.takes::<M>(of),
+            (None, ProtocolWork::CollectiveStep { activity }) => self.needs_current::<M>(Of::Step(activity)),
+            (None, _) => {}
+        }
+        before
+    }
+}

@@ -1,0 +1,322 @@
+//! Lost time in closed cases: each rank ends without others when it ends in a run without them, and who made the difference is
+//! told to the picosecond.
+
+use super::*;
+use odonata_blame::lost::{Kind, Loss, total};
+use odonata_engine::RollbackCheck;
+use odonata_storage::{METADATA_CALLS, MetadataParams};
+use odonata_workload::{Collective, FileCall};
+
+const BYTES: u64 = 8_000;
+/// So much later than others, in ns, a message is sent that is to wait for theirs.
+const LATER: u64 = 200;
+
+fn setup() -> Setup {
+    let mut setup = Setup::new();
+    setup.params.lost_time = true;
+    setup
+}
+
+/// What `rank` of `job` has lost.
+fn lost(machine: &TestMachine, job: u16, rank: u32) -> Stamp {
+    let number = machine.hosts.job(job).first_rank + rank;
+    let measured = HostMeasured::join([machine.hosts.measured(Time::ZERO)]).unwrap();
+    let (_, stamp) = measured.lost.into_iter().find(|&(rank, _)| rank == number).unwrap();
+    stamp.audit().unwrap();
+    assert_eq!(stamp.at, machine.hosts.metrics(job, rank).end);
+    stamp
+}
+
+/// Of it, what is the fault of others, and the traffics of these with the kinds.
+fn to_others(stamp: &Stamp, job: u16) -> (Time, Vec<(u16, Kind)>) {
+    let others: Vec<Loss> = (stamp.losses.iter().copied())
+        .filter(|loss| loss.culprit / 2 != job)
+        .collect();
+    let names = others.iter().map(|loss| (loss.culprit, loss.kind)).collect();
+    (total(&others), names)
+}
+
+fn end(machine: &TestMachine, rank: u32) -> Time {
+    machine.hosts.metrics(0, rank).end
+}
+
+/// `ranks` on `nodes`, beside jobs that send one message each: when, from where, to where.
+fn beside(ranks: &[Vec<Op>], nodes: &[u32], others: &[(u64, u32, u32)]) -> Setup {
+    beside_in(setup(), ranks, nodes, others)
+}
+
+fn beside_in(setup: Setup, ranks: &[Vec<Op>], nodes: &[u32], others: &[(u64, u32, u32)]) -> Setup {
+    let first = setup.script(ranks.to_vec(), nodes);
+    others.iter().fold(first, |setup, &(at, from, to)| {
+        let noise = vec![
+            sequence([compute(at), send(1, 0, BYTES)]),
+            sequence([recv(0, 0, BYTES)]),
+        ];
+        setup.script(noise, &[from, to])
+    })
+}
+
+/// Its first messages of one packet, from nodes of one router, meet at the link to the node of the second.
+fn pair() -> Vec<Vec<Op>> {
+    vec![
+        sequence([compute(LATER), send(1, 0, BYTES)]),
+        sequence([recv(0, 0, BYTES)]),
+    ]
+}
+
+#[test]
+fn on_one_link_one_of_two_jobs_waits_for_the_other_exactly_as_long_as_it_is_late() {
+    let (alone, both) = (
+        beside(&pair(), &[1, 8], &[]).complete(),
+        beside(&pair(), &[1, 8], &[(0, 0, 8)]).complete(),
+    );
+    let delay = end(&both, 1) - end(&alone, 1);
+    assert!(delay > Time::ZERO, "the messages meet");
+    let stamp = lost(&both, 0, 1);
+    assert_eq!(to_others(&stamp, 0), (delay, vec![(2, Kind::Link)]));
+    assert_eq!((stamp.lost(), stamp.undisturbed), (delay, end(&alone, 1)));
+    // The one that went first has lost nothing, and alone nobody has.
+    assert_eq!(lost(&both, 1, 1).losses, []);
+    assert_eq!(lost(&alone, 0, 1).losses, []);
+}
+
+/// A long message waits for its own packets, too; without others it waits for these alone.
+#[test]
+fn what_a_message_of_many_packets_has_lost_leads_to_the_same_undisturbed_end_with_others_and_without() {
+    let long = 6 * PACKET;
+    let ranks = vec![
+        sequence([compute(LATER), send(1, 0, long)]),
+        sequence([recv(0, 0, long)]),
+    ];
+    let (alone, both) = (
+        beside(&ranks, &[1, 8], &[]).complete(),
+        beside(&ranks, &[1, 8], &[(24_500, 0, 8), (26_000, 3, 8)]).complete(),
+    );
+    assert!(end(&both, 1) > end(&alone, 1));
+    let (stamp, own) = (lost(&both, 0, 1), lost(&alone, 0, 1));
+    assert_eq!(stamp.undisturbed, own.undisturbed);
+    assert!(own.losses.iter().all(|loss| loss.culprit == 0) && own.lost() > Time::ZERO);
+    let (others, _) = to_others(&stamp, 0);
+    assert_eq!(others, end(&both, 1) - end(&alone, 1), "{stamp:?}");
+}
+
+#[test]
+fn slack_takes_up_a_delay_as_far_as_it_goes() {
+    let run = |work: u64, others: &[(u64, u32, u32)]| {
+        let receiver = sequence([compute(work), recv(0, 0, BYTES)]);
+        let ranks = vec![sequence([compute(LATER), send(1, 0, BYTES)]), receiver];
+        beside(&ranks, &[1, 8], others).complete()
+    };
+    let noise = [(0, 0, 8)];
+    let (came, late) = (end(&run(0, &[]), 1), end(&run(0, &noise), 1));
+    // So much work that the message is there in time, late as it is; and half of what it is late.
+    let plenty = late.0 / 1_000 + 1;
+    assert_eq!(lost(&run(plenty, &noise), 0, 1).losses, []);
+    let some = (came.0 + late.0) / 2 / 1_000;
+    let stamp = lost(&run(some, &noise), 0, 1);
+    let expected = late - Time::from_ns(some);
+    assert_eq!(to_others(&stamp, 0), (expected, vec![(2, Kind::Link)]));
+    assert_eq!(stamp.undisturbed, end(&run(some, &[]), 1));
+}
+
+#[test]
+fn a_delay_travels_over_four_ranks() {
+    for threshold in [None, Some(Bytes(100))] {
+        let ranks = vec![
+            sequence([compute(LATER), send(1, 0, BYTES)]),
+            sequence([recv(0, 0, BYTES), compute(500), send(2, 0, BYTES)]),
+            sequence([recv(1, 0, BYTES), compute(700), send(3, 0, BYTES)]),
+            sequence([recv(2, 0, BYTES)]),
+        ];
+        let run = |others: &[(u64, u32, u32)]| {
+            let mut setup = setup();
+            setup.params.mpi.eager_threshold = threshold;
+            beside_in(setup, &ranks, &[1, 8, 24, 40], others).complete()
+        };
+        // The noise is ready to go 8 us after its call, about when the data go by rendezvous.
+        let at = match threshold {
+            None => 0,
+            Some(_) => end(&run(&[]), 0).0 / 1_000 - 9_000,
+        };
+        let alone = run(&[]);
+        let near = (0..=6_000).step_by(250).map(|later| (at + later, 0, 8));
+        let both = near
+            .map(|noise| run(&[noise]))
+            .find(|both| end(both, 3) > end(&alone, 3));
+        let both = both.expect("one of them meets a message");
+        let delay = end(&both, 3) - end(&alone, 3);
+        let stamp = lost(&both, 0, 3);
+        assert_eq!(to_others(&stamp, 0).0, delay, "{threshold:?} {stamp:?}");
+        assert_eq!(stamp.undisturbed, end(&alone, 3));
+    }
+}
+
+/// Messages from two sides, each of which is held up by another job; the receiver waits for both.
+#[test]
+fn of_two_culprits_the_one_counts_whose_message_comes_later() {
+    let ranks = vec![
+        sequence([compute(LATER), send(2, 0, BYTES)]),
+        sequence([compute(3_000 + LATER), send(2, 1, BYTES)]),
+        sequence([irecv(0, 0, BYTES, 0), irecv(1, 1, BYTES, 1), wait_all(2)]),
+    ];
+    let nodes = [1, 17, 33];
+    let run = |others: &[(u64, u32, u32)]| beside(&ranks, &nodes, others).complete();
+    let alone = run(&[]);
+    let both = run(&[(0, 0, 32), (3_000, 16, 32)]);
+    assert!(end(&both, 2) > end(&alone, 2));
+    let stamp = lost(&both, 0, 2);
+    let (others, names) = to_others(&stamp, 0);
+    assert_eq!((stamp.lost(), end(&both, 2) - others), (others, end(&alone, 2)));
+    assert!(names.iter().all(|&(culprit, _)| culprit == 4), "{stamp:?}");
+    assert_eq!(stamp.undisturbed, end(&alone, 2));
+}
+
+#[test]
+fn a_receive_of_anybody_has_lost_what_the_message_has_that_it_takes() {
+    let any = OpKind::Recv {
+        from: Source::Any,
+        tag: Tag::Any,
+        bytes: BYTES,
+        comm: Comm::WORLD,
+    };
+    let ranks = vec![
+        sequence([compute(LATER), send(2, 0, BYTES)]),
+        sequence([compute(100_000), send(2, 1, BYTES)]),
+        sequence([any, any]),
+    ];
+    let run = |others: &[(u64, u32, u32)]| beside(&ranks, &[1, 17, 8], others).complete();
+    let (alone, both) = (run(&[]), run(&[(0, 0, 8)]));
+    // The delay of the first is over when the second comes.
+    assert_eq!((end(&both, 2), lost(&both, 0, 2).losses), (end(&alone, 2), vec![]));
+    let one = vec![sequence([compute(LATER), send(1, 0, BYTES)]), sequence([any])];
+    let (alone, both) = (
+        beside(&one, &[1, 8], &[]).complete(),
+        beside(&one, &[1, 8], &[(0, 0, 8)]).complete(),
+    );
+    let delay = end(&both, 1) - end(&alone, 1);
+    assert_eq!(to_others(&lost(&both, 0, 1), 0), (delay, vec![(2, Kind::Link)]));
+}
+
+/// One rank writes before an all-reduce, and another job's piece is on the device before its own: all ranks are as late.
+#[test]
+fn a_straggler_at_a_storage_server_holds_up_all_who_wait_for_it() {
+    let write = OpKind::Write {
+        file: 5,
+        offset: 0,
+        bytes: 900,
+    };
+    let sum = OpKind::Collective(Collective::Allreduce {
+        comm: Comm::WORLD,
+        bytes: 8,
+        count: 1,
+    });
+    let ranks: Vec<Vec<Op>> = (0..4)
+        .map(|rank| match rank {
+            0 => sequence([compute(300), write, sum]),
+            _ => sequence([sum]),
+        })
+        .collect();
+    let run = |noise: bool| {
+        let setup = setup().server(40, 1 << 40).script(ranks.clone(), &[0, 10, 20, 30]);
+        let setup = match noise {
+            true => setup.script(vec![sequence([write])], &[2]),
+            false => setup,
+        };
+        setup.complete()
+    };
+    let (alone, both) = (run(false), run(true));
+    for rank in 0..4 {
+        let delay = end(&both, rank) - end(&alone, rank);
+        assert!(delay > Time::ZERO, "rank {rank} is late");
+        let stamp = lost(&both, 0, rank);
+        let (others, names) = to_others(&stamp, 0);
+        assert_eq!(others, delay, "rank {rank}: {stamp:?}");
+        assert!(names.contains(&(3, Kind::Device)), "{names:?}");
+        assert_eq!(stamp.undisturbed, end(&alone, rank));
+    }
+}
+
+/// One call stands behind another job's for the only thread, or for a directory that both change.
+#[test]
+fn a_metadata_call_has_lost_what_it_waits_for_a_thread_or_a_directory() {
+    for serial_directories in [false, true] {
+        let run = |noise: bool| {
+            let mut setup = setup().server(40, 1 << 40);
+            setup.metadata_nodes = vec![50];
+            setup.params.metadata = Some(MetadataParams {
+                threads: if serial_directories { 2 } else { 1 },
+                by_directory: false,
+                serial_directories,
+                costs: [Time::from_ns(50_000); METADATA_CALLS],
+            });
+            setup.params.books = Some(BookParams {
+                jobs: 2,
+                interval: None,
+            });
+            let create = OpKind::Metadata {
+                call: FileCall::Create,
+                directory: 0,
+                file: 5,
+            };
+            let setup = setup.script(vec![sequence([compute(10_000), create])], &[20]);
+            let mut setup = match noise {
+                true => setup.script(vec![sequence([create])], &[0]),
+                false => setup,
+            };
+            let shared = setup.jobs[0].files;
+            setup.jobs.iter_mut().for_each(|job| job.files = shared);
+            setup.complete()
+        };
+        let (alone, both) = (run(false), run(true));
+        let delay = end(&both, 0) - end(&alone, 0);
+        assert!(delay > Time::ZERO, "the calls meet");
+        let stamp = lost(&both, 0, 0);
+        assert_eq!(to_others(&stamp, 0), (delay, vec![(3, Kind::Metadata)]));
+        assert_eq!(stamp.undisturbed, end(&alone, 0));
+    }
+}
+
+/// Nothing else changes, and what is undone was never there.
+#[test]
+fn results_are_the_same_with_lost_time_and_all_of_it_is_journalled() {
+    let ranks: Vec<Vec<Op>> = (0..6)
+        .map(|rank: u32| {
+            let (right, left) = ((rank + 1) % 6, (rank + 5) % 6);
+            sequence([
+                irecv(left, 0, 3 * PACKET, 0),
+                isend(right, 0, 3 * PACKET, 1),
+                compute(200 * u64::from(rank)),
+                wait_all(2),
+                OpKind::Collective(Collective::Barrier { comm: Comm::WORLD }),
+            ])
+        })
+        .collect();
+    for threshold in [None, Some(Bytes(1_000))] {
+        let of = |lost_time| {
+            let mut setup = Setup::new();
+            setup.params.lost_time = lost_time;
+            setup.params.mpi.eager_threshold = threshold;
+            setup.params.mpi.progress = Progress::InCalls;
+            beside_in(setup, &ranks, &[0, 9, 18, 27, 36, 45], &[(0, 1, 8), (100, 2, 8)])
+        };
+        let (with, without) = (of(true).complete(), of(false).complete());
+        for rank in 0..6 {
+            assert_eq!(with.hosts.metrics(0, rank), without.hosts.metrics(0, rank));
+        }
+        assert!(
+            HostMeasured::join([without.hosts.measured(Time::ZERO)])
+                .unwrap()
+                .lost
+                .is_empty()
+        );
+        let mut check = RollbackCheck::new(of(true).build());
+        check.run(u64::MAX).unwrap();
+        let again = HostMeasured::join([check.model().hosts.measured(Time::ZERO)])
+            .unwrap()
+            .lost;
+        assert_eq!(
+            again,
+            HostMeasured::join([with.hosts.measured(Time::ZERO)]).unwrap().lost
+        );
+    }
+}

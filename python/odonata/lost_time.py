@@ -1,0 +1,132 @@
+"""How much later each job ended because of what it waited for: the table `lost_time`, in words.
+
+The time that a job lost to others, taken from its own, predicts how long it takes alone; where the run has
+baselines, the truth stands beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from odonata.results import needed, offers
+from odonata.wording import duration
+
+if TYPE_CHECKING:
+    from odonata.results import Results
+
+#: Name of the table.
+NAME = "lost_time"
+
+#: Columns of the table that are added up.
+_COLUMNS = ("victim", "culprit", "culprit_class", "kind", "lost_s")
+
+_WHAT = {
+    "link": "on links",
+    "buffer": "behind full buffers",
+    "memory": "at servers' memory",
+    "space": "at servers' space",
+    "device": "at servers' devices",
+    "metadata": "at metadata servers",
+}
+
+_TRAFFIC = {"mpi": "messages", "io": "I/O"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a job lost to another, or to itself."""
+
+    #: The job that held what was waited for.
+    culprit: str
+    #: mpi or io: what of it.
+    culprit_class: str
+    #: What was waited for: link, buffer, memory, space, device or metadata.
+    kind: str
+    #: How much later the job ended for it.
+    lost_s: float
+
+
+@dataclass(frozen=True)
+class Lost:
+    """What a job lost in all."""
+
+    job: str
+    #: How much later it ended.
+    lost_s: float
+    #: Of that, what others did.
+    others_s: float
+    #: How long it took.
+    elapsed_s: float
+    #: How long it took alone, if the run has that baseline.
+    alone_s: float | None
+    #: By culprit and kind, the largest first; they add up.
+    parts: tuple[Part, ...]
+
+    @property
+    def predicted_s(self) -> float:
+        """How long it would, about, take alone."""
+        return self.elapsed_s - self.others_s
+
+    def words(self) -> str:
+        """What it lost, as a sentence."""
+        if not self.parts:
+            return f"{self.job} lost nothing"
+        others = [
+            f"{duration(part.lost_s)} to {part.culprit}'s {_TRAFFIC.get(part.culprit_class, '')} "
+            f"{_WHAT.get(part.kind, part.kind)}"
+            for part in self.parts
+            if part.culprit != self.job
+        ]
+        own_s = sum(part.lost_s for part in self.parts if part.culprit == self.job)
+        shares = [*others, *([f"{duration(own_s)} to itself"] if own_s > 0 else [])]
+        text = f"{self.job} lost {duration(self.lost_s)}: {', '.join(shares)}"
+        if self.others_s > 0 or self.alone_s is not None:
+            text += f"; alone it would take {duration(self.predicted_s)}"
+        if self.alone_s is not None:
+            text += f" (it does take {duration(self.alone_s)})"
+        return text
+
+    def as_dict(self) -> dict[str, Any]:
+        """All parts, for machines."""
+        return asdict(self) | {"predicted_s": self.predicted_s, "words": self.words()}
+
+
+def measured(results: Results) -> bool:
+    """Whether the run found out what jobs lost."""
+    run = results.run.get("scenario", {}).get("run", {})
+    return bool(run.get("lost_time")) and offers(results, NAME)
+
+
+def of_jobs(results: Results) -> list[Lost] | None:
+    """What each job lost, in the order of the jobs; None if the run did not find out."""
+    if not measured(results):
+        return None
+    parts: dict[str, list[Part]] = {}
+    for row in needed(results, NAME, _COLUMNS).to_pylist():
+        if row["lost_s"] > 0:
+            part = Part(row["culprit"], row["culprit_class"], row["kind"], row["lost_s"])
+            parts.setdefault(row["victim"], []).append(part)
+    alone = _alone(results)
+    return [
+        _lost(row["job"], row["elapsed_s"], alone.get(row["job"]), parts.get(row["job"], []))
+        for row in needed(results, "jobs", ("job", "elapsed_s")).to_pylist()
+    ]
+
+
+def _lost(job: str, elapsed_s: float, alone_s: float | None, parts: list[Part]) -> Lost:
+    parts = sorted(parts, key=lambda part: -part.lost_s)
+    others_s = sum(part.lost_s for part in parts if part.culprit != job)
+    return Lost(job, sum(part.lost_s for part in parts), others_s, elapsed_s, alone_s, tuple(parts))
+
+
+def _alone(results: Results) -> dict[str, float]:
+    """How long each job takes alone that has a baseline which came to its end."""
+    if not results.run.get("baselines"):
+        return {}
+    times = {}
+    for job, baseline in results.baselines.items():
+        for row in needed(baseline, "jobs", ("job", "elapsed_s")).to_pylist():
+            if row["job"] == job and job not in results.failed_baselines:
+                times[job] = row["elapsed_s"]
+    return times

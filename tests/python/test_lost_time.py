@@ -1,0 +1,82 @@
+"""How much later jobs ended because of what they waited for: in words, and beside the truth."""
+
+import math
+import os
+import subprocess
+
+import pyarrow as pa
+import pytest
+from conftest import ODONATA, SMALL
+
+import odonata
+from odonata import Results, lost_time, summary
+
+COLUMNS = ("victim", "culprit", "culprit_class", "kind", "lost_s")
+
+ROWS = [
+    ("milc", "checkpoint", "io", "device", 31.0),
+    ("milc", "halo", "mpi", "link", 6.0),
+    ("milc", "milc", "mpi", "link", 2.0),
+    ("milc", "milc", "io", "device", 1.0),
+    ("milc", "halo", "mpi", "buffer", 0.0),
+    ("halo", "halo", "mpi", "link", 0.5),
+]
+
+
+def results(asked=True):
+    table = pa.table({name: [row[i] for row in ROWS] for i, name in enumerate(COLUMNS)})
+    jobs = pa.table({"job": ["milc", "halo", "checkpoint"], "elapsed_s": [100.0, 90.0, 80.0]})
+    run = {"outcome": "completed", "scenario": {"run": {"lost_time": asked}}}
+    return Results(run, {"jobs": jobs, "lost_time": table})
+
+
+def test_a_sentence_says_what_was_lost_to_whom_and_adds_up():
+    milc, halo, checkpoint = lost_time.of_jobs(results())
+    assert milc.words() == (
+        "milc lost 40 s: 31 s to checkpoint's I/O at servers' devices, 6 s to halo's messages on links, "
+        "3 s to itself; alone it would take 63 s"
+    )
+    assert (milc.lost_s, milc.others_s, milc.predicted_s) == (40.0, 37.0, 63.0)
+    assert sum(part.lost_s for part in milc.parts) == milc.lost_s
+    assert halo.words() == "halo lost 500 ms: 500 ms to itself"
+    assert checkpoint.words() == "checkpoint lost nothing"
+
+
+def test_without_lost_time_nothing_is_said():
+    assert lost_time.of_jobs(results(asked=False)) is None
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lost_time")
+    (folder / "scenario.toml").write_text(SMALL, encoding="utf-8")
+    command = [*ODONATA, "run", "scenario.toml", "-o", "out", "--baselines", "--set", "run.lost_time=true"]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, env=os.environ | {"COLUMNS": "300"}
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout, odonata.load(folder / "out")
+
+
+def test_the_prediction_stands_beside_the_baseline(together):
+    page, loaded = together
+    found = summary.collect(loaded)["lost_time"]
+    assert [lost["job"] for lost in found] == [row["job"] for row in loaded.rows("jobs")]
+    for lost in found:
+        # Lines may be wrapped.
+        assert f"- {lost['words']}" in " ".join(page.split())
+        assert lost["alone_s"] == loaded.baselines[lost["job"]].rows("jobs")[0]["elapsed_s"]
+        assert math.isclose(lost["lost_s"], sum(part["lost_s"] for part in lost["parts"]), rel_tol=1e-12)
+        # A job alone loses nothing to others.
+        alone = lost_time.of_jobs(loaded.baselines[lost["job"]])
+        assert alone is None or all(one.others_s == 0 for one in alone)
+
+
+def test_what_jobs_lost_explains_most_of_what_the_others_cost_them(together):
+    """The prediction is nearer to the truth than the run is, for the job that is held up most."""
+    _, loaded = together
+    found = summary.collect(loaded)["lost_time"]
+    worst = max(found, key=lambda lost: lost["elapsed_s"] - lost["alone_s"])
+    late = worst["elapsed_s"] - worst["alone_s"]
+    assert late > 0
+    assert abs(worst["predicted_s"] - worst["alone_s"]) < 0.5 * late
