@@ -95,6 +95,26 @@ workload = { uniform = { bytes = "4 KiB", mean_interval = "2 us", messages = 100
 """
 )
 
+#: Sources that offer thirty times what their links carry, without end.
+OVERLOADED = """\
+name = "overloaded"
+
+[machine.dragonfly]
+groups = 5
+routers_per_group = 4
+nodes_per_router = 2
+global_ports_per_router = 2
+
+[run]
+message_rows = 0
+scheduler = "sequential"
+
+[[jobs]]
+name = "flood"
+ranks = 40
+workload = { uniform = { bytes = "4 KiB", mean_interval = "8 ns", stop = "10 s" } }
+"""
+
 
 @dataclass(frozen=True)
 class Transcript:

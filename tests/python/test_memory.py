@@ -6,31 +6,11 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ODONATA, SMALL
+from conftest import ODONATA, OVERLOADED, SMALL
 
 import odonata
 
 MIB, GIB = 2**20, 2**30
-
-#: Sources that offer thirty times what their links carry, without end.
-OVERLOADED = """\
-name = "overloaded"
-
-[machine.dragonfly]
-groups = 5
-routers_per_group = 4
-nodes_per_router = 2
-global_ports_per_router = 2
-
-[run]
-message_rows = 0
-scheduler = "sequential"
-
-[[jobs]]
-name = "flood"
-ranks = 40
-workload = { uniform = { bytes = "4 KiB", mean_interval = "8 ns", stop = "10 s" } }
-"""
 
 
 def test_a_run_that_comes_to_its_memory_limit_keeps_what_it_measured(shell):

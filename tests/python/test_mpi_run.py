@@ -5,7 +5,7 @@ import signal
 import time
 
 import pytest
-from conftest import ENDLESS, PATIENCE_S, SMALL
+from conftest import ENDLESS, OVERLOADED, PATIENCE_S, SMALL
 from mpi_library import Underway, run
 
 pytestmark = pytest.mark.slow
@@ -60,6 +60,18 @@ def test_wrong_input_is_said_once_and_nothing_is_written(mpi, shell, text, optio
     assert done.err.count("error: ") == 1
     assert said in done.err
     assert shell.files() == before
+
+
+def test_processes_that_come_to_their_memory_limit_keep_what_was_measured(mpi, shell):
+    shell.write(OVERLOADED.replace('"sequential"', '"conservative"'))
+    done = run(mpi, shell, 2, "--quiet", "--set", "run.memory_limit=300 MB")
+    assert done.code == 3, done.err
+    assert done.err.count("out-of-memory") == 1
+    result = json.loads((shell.folder / "out" / "run.json").read_text())
+    assert result["outcome"] == "out-of-memory"
+    assert "which run.memory_limit allows" in result["detail"]
+    assert result["packets"] > 0
+    assert not [name for name in shell.files() if "partial" in name]
 
 
 def test_existing_result_is_refused_once(mpi, shell):
