@@ -100,7 +100,7 @@ fn blocks_that_have_left_arrive_and_others_are_lost() {
         .map(|(_, extent)| extent.bytes())
         .sum();
     assert_eq!(below, rig.servers.metrics(0).bytes_drained);
-    assert!(below >= MB && below < 4 * MB, "{below}");
+    assert!((MB..4 * MB).contains(&below), "{below}");
     assert_eq!(losses(&rig).lost(), 4 * MB - below);
     assert!(!rig.servers.is_draining(0));
 }
