@@ -214,11 +214,11 @@ __all__ = [
 ]
 
 
+
 class AssignmentList(Table):
     """A server number for every compute node of the machine (counted with servers left out), in order."""
 
     list: builtins.list[Annotated[int, Field(ge=0)]]
-
 
 Assignment = Literal["by-group", "nearest", "random", "round-robin"] | AssignmentList
 """Which server the ranks on a compute node use.
@@ -240,7 +240,6 @@ class StartServer(Table):
 
     server: Annotated[int, Field(ge=0)]
 
-
 Start = Literal["hash", "random", "round-robin"] | StartServer
 """Where a file begins.
 
@@ -251,12 +250,7 @@ Start = Literal["hash", "random", "round-robin"] | StartServer
 `round-robin`: File number f of a directory begins on server f mod servers.
 """
 
-Bytes = Annotated[
-    str,
-    StringConstraints(
-        pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(B|kB|KiB|MB|MiB|GB|GiB|TB|TiB|PB|PiB|flits?)\s*$"
-    ),
-]
+Bytes = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(B|kB|KiB|MB|MiB|GB|GiB|TB|TiB|PB|PiB|flits?)\s*$")]
 """A size: a number and one of B, kB, MB, GB, TB, PB (powers of 1,000) or KiB, MiB, GiB, TiB, PiB (powers of
 1,024); or flits of network.flit.
 """
@@ -279,7 +273,6 @@ class LayoutStriped(Table):
     """In stripes on several servers, e.g. { striped = { stripe = "1 MiB", count = 4 } }."""
 
     striped: Striped
-
 
 Layout = Literal["assigned", "hash", "random", "round-robin"] | LayoutStriped
 """Which servers a file is on.
@@ -382,7 +375,6 @@ class PlacementTable(Table):
     slot: Annotated[int, Field(ge=0)] | None = None
     """The rows of the file that count: those with this slot. Default: 0."""
 
-
 Placement = Literal["contiguous", "random", "random-router", "random-group"] | PlacementTable
 """Which nodes a job gets.
 
@@ -395,10 +387,7 @@ Placement = Literal["contiguous", "random", "random-router", "random-group"] | P
 `random-group`: Random groups; all free compute nodes of a group, in order, before those of the next.
 """
 
-Time = Annotated[
-    str,
-    StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(ps|ns|[uµμ]s|ms|s|cycles?)\s*$"),
-]
+Time = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(ps|ns|[uµμ]s|ms|s|cycles?)\s*$")]
 """A time: a number and one of ps, ns, us (or µs), ms, s; with network.clock also cycles."""
 
 
@@ -461,7 +450,6 @@ class CollectiveIo(Table):
     buffer: Bytes = "16 MiB"
     """Buffer of each, at least 1 B: what it collects and writes at once."""
 
-
 CheckpointFile = Literal["shared", "per-rank"]
 """Who writes to which file.
 
@@ -522,7 +510,6 @@ class Checkpoint(Table):
 
     total: Bytes = "50 GB"
     """Size of one checkpoint of the whole job, e.g. "50 GB"; every rank writes the same share, rounded down."""
-
 
 CosmoflowIo = Literal["read", "write"]
 """Which way the data of a CosmoFlow step go.
@@ -713,7 +700,6 @@ class CrystalRouter(Table):
     rounds: Annotated[int, Field(ge=0)] = 60
     """Rounds in which it is sent. The trace's matrix does not tell how many."""
 
-
 Barrier = Literal["auto", "dissemination", "recursive-doubling", "double-ring", "tree"]
 """The algorithm of barriers.
 
@@ -744,17 +730,7 @@ class BarrierWorkload(Table):
     overlap: bool = False
     """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
 
-
-Broadcast = Literal[
-    "auto",
-    "binomial",
-    "scatter-recursive-doubling",
-    "scatter-ring",
-    "linear",
-    "chain",
-    "binary",
-    "split-binary",
-]
+Broadcast = Literal["auto", "binomial", "scatter-recursive-doubling", "scatter-ring", "linear", "chain", "binary", "split-binary"]
 """The algorithm of broadcasts.
 
 `auto`: As the library chooses.
@@ -797,10 +773,7 @@ class BroadcastWorkload(Table):
     root: Annotated[int, Field(ge=0)] = 0
     """The rank that has the data."""
 
-
-Reduce = Literal[
-    "auto", "binomial", "reduce-scatter-gather", "linear", "chain", "binary", "segmented-binomial"
-]
+Reduce = Literal["auto", "binomial", "reduce-scatter-gather", "linear", "chain", "binary", "segmented-binomial"]
 """The algorithm of reductions to one rank.
 
 `auto`: As the library chooses.
@@ -845,10 +818,7 @@ class ReduceWorkload(Table):
     root: Annotated[int, Field(ge=0)] = 0
     """The rank that gets the result."""
 
-
-Allreduce = Literal[
-    "auto", "recursive-doubling", "reduce-scatter-allgather", "ring", "segmented-ring", "reduce-broadcast"
-]
+Allreduce = Literal["auto", "recursive-doubling", "reduce-scatter-allgather", "ring", "segmented-ring", "reduce-broadcast"]
 """The algorithm of all-reduces.
 
 `auto`: As the library chooses.
@@ -888,7 +858,6 @@ class AllreduceWorkload(Table):
     overlap: bool = False
     """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
 
-
 Gather = Literal["auto", "binomial", "linear", "linear-sync"]
 """The algorithm of gathers.
 
@@ -923,7 +892,6 @@ class GatherWorkload(Table):
     root: Annotated[int, Field(ge=0)] = 0
     """The rank that gets the data."""
 
-
 Scatter = Literal["auto", "binomial", "linear"]
 """The algorithm of scatters.
 
@@ -955,7 +923,6 @@ class ScatterWorkload(Table):
 
     root: Annotated[int, Field(ge=0)] = 0
     """The rank that has the data."""
-
 
 Allgather = Literal["auto", "recursive-doubling", "bruck", "ring", "neighbor-exchange"]
 """The algorithm of all-gathers.
@@ -990,10 +957,7 @@ class AllgatherWorkload(Table):
     overlap: bool = False
     """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
 
-
-ReduceScatter = Literal[
-    "auto", "recursive-halving", "pairwise", "ring", "recursive-doubling", "reduce-then-scatter"
-]
+ReduceScatter = Literal["auto", "recursive-halving", "pairwise", "ring", "recursive-doubling", "reduce-then-scatter"]
 """The algorithm of reduce-scatters.
 
 `auto`: As the library chooses.
@@ -1035,7 +999,6 @@ class ReduceScatterWorkload(Table):
 
     overlap: bool = False
     """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
-
 
 Scan = Literal["auto", "recursive-doubling", "linear"]
 """The algorithm of scans, inclusive and exclusive.
@@ -1095,7 +1058,6 @@ class ExscanWorkload(Table):
     overlap: bool = False
     """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
 
-
 Alltoall = Literal["auto", "bruck", "pairwise", "pairwise-exchange", "linear", "scattered"]
 """The algorithm of all-to-alls of equal blocks.
 
@@ -1146,7 +1108,6 @@ class ComputeWorkload(Table):
     time: Time = "1 ms"
     """How long, each time."""
 
-
 Pairs = Literal["0-1", "neighbours", "halves"]
 """Which ranks play with each other.
 
@@ -1175,7 +1136,6 @@ class PingPong(Table):
 
     pairs: Pairs = "0-1"
     """Which ranks play with each other; one that is left over has nothing to do."""
-
 
 IorApi = Literal["POSIX", "MPIIO"]
 """The interface that IOR uses.
@@ -1276,7 +1236,6 @@ class IorParameters(Table):
     """Whether it writes (-w). Default: if neither it nor readFile, checkWrite and checkRead are given, both
     write and read.
     """
-
 
 Ior = str | IorParameters
 
@@ -1383,7 +1342,6 @@ class DataLoader(Table):
     steps: Annotated[int, Field(ge=0)] | None = None
     """Steps of an epoch. Default, and at most: as many as there are whole batches for all ranks."""
 
-
 MdtestTest = Literal["create", "stat", "read", "remove"]
 """What mdtest does with its items.
 
@@ -1448,7 +1406,6 @@ class MdtestParameters(Table):
 
     write_bytes: Bytes = "0 B"
     """What is written to each file that is created (-w)."""
-
 
 Mdtest = str | MdtestParameters
 
@@ -1662,7 +1619,6 @@ class Permutation(Table):
     """The target of each rank. Default: drawn from the seed, uniformly from the cyclic permutations, or from
     all where ranks may send to themselves.
     """
-
 
 Reach = Literal["faces", "box"]
 """Which ranks of a grid are neighbours.
@@ -2455,7 +2411,6 @@ class Shift(Table):
     run's `time_limit`; none with `messages` or `until`.
     """
 
-
 GridStep = Literal["neighbour", "diagonal", "tornado", "next", "transpose", "complement-reverse"]
 """Where a rank at a router with coordinates c of a grid with extents k sends.
 
@@ -2767,14 +2722,10 @@ class Workload(Choice):
     diagonal.
     """
 
-    fill_boundary: FillBoundary | None = Field(
-        default=None, validation_alias="fill-boundary", serialization_alias="fill-boundary"
-    )
+    fill_boundary: FillBoundary | None = Field(default=None, validation_alias="fill-boundary", serialization_alias="fill-boundary")
     """FillBoundary: exchange of ghost cells of boxes with 26 neighbours."""
 
-    crystal_router: CrystalRouter | None = Field(
-        default=None, validation_alias="crystal-router", serialization_alias="crystal-router"
-    )
+    crystal_router: CrystalRouter | None = Field(default=None, validation_alias="crystal-router", serialization_alias="crystal-router")
     """Crystal router: many-to-many messages by recursive halving."""
 
     barrier: BarrierWorkload | None = None
@@ -2798,9 +2749,7 @@ class Workload(Choice):
     allgather: AllgatherWorkload | None = None
     """All-gathers, one after the other."""
 
-    reduce_scatter: ReduceScatterWorkload | None = Field(
-        default=None, validation_alias="reduce-scatter", serialization_alias="reduce-scatter"
-    )
+    reduce_scatter: ReduceScatterWorkload | None = Field(default=None, validation_alias="reduce-scatter", serialization_alias="reduce-scatter")
     """Reduce-scatters of equal blocks, one after the other."""
 
     scan: ScanWorkload | None = None
@@ -2815,22 +2764,16 @@ class Workload(Choice):
     compute: ComputeWorkload | None = None
     """Computation alone."""
 
-    ping_pong: PingPong | None = Field(
-        default=None, validation_alias="ping-pong", serialization_alias="ping-pong"
-    )
+    ping_pong: PingPong | None = Field(default=None, validation_alias="ping-pong", serialization_alias="ping-pong")
     """Ping-pong between pairs of ranks."""
 
     ior: Ior | None = None
     """IOR, the benchmark of parallel I/O: its command line, or a table with the names of its parameters."""
 
-    checkpoint_restart: CheckpointRestart | None = Field(
-        default=None, validation_alias="checkpoint-restart", serialization_alias="checkpoint-restart"
-    )
+    checkpoint_restart: CheckpointRestart | None = Field(default=None, validation_alias="checkpoint-restart", serialization_alias="checkpoint-restart")
     """Checkpoints and restarts of a job that fails at random, up to its solution."""
 
-    data_loader: DataLoader | None = Field(
-        default=None, validation_alias="data-loader", serialization_alias="data-loader"
-    )
+    data_loader: DataLoader | None = Field(default=None, validation_alias="data-loader", serialization_alias="data-loader")
     """Training that reads samples ahead: shuffled, with several readers, beside computation and all-reduce."""
 
     mdtest: Mdtest | None = None
@@ -2839,9 +2782,7 @@ class Workload(Choice):
     uniform: Uniform | None = None
     """Synthetic traffic: to all other ranks alike."""
 
-    next_group: NextGroup | None = Field(
-        default=None, validation_alias="next-group", serialization_alias="next-group"
-    )
+    next_group: NextGroup | None = Field(default=None, validation_alias="next-group", serialization_alias="next-group")
     """Synthetic traffic: to all ranks of the next group, the worst case of minimal routing on a dragonfly."""
 
     permutation: Permutation | None = None
@@ -2850,17 +2791,13 @@ class Workload(Choice):
     neighbours: Neighbours | None = None
     """Synthetic traffic: to the neighbours on a grid of 1 to 4 dimensions."""
 
-    hot_spot: HotSpot | None = Field(
-        default=None, validation_alias="hot-spot", serialization_alias="hot-spot"
-    )
+    hot_spot: HotSpot | None = Field(default=None, validation_alias="hot-spot", serialization_alias="hot-spot")
     """Synthetic traffic: a share of it to few ranks, the rest to all others alike."""
 
     incast: Incast | None = None
     """Synthetic traffic: all to one rank, or to few."""
 
-    all_to_all: AllToAll | None = Field(
-        default=None, validation_alias="all-to-all", serialization_alias="all-to-all"
-    )
+    all_to_all: AllToAll | None = Field(default=None, validation_alias="all-to-all", serialization_alias="all-to-all")
     """Synthetic traffic: each rank to all others in turn."""
 
     tornado: Tornado | None = None
@@ -2869,22 +2806,16 @@ class Workload(Choice):
     transpose: Transpose | None = None
     """Synthetic traffic: rows and columns of a square swapped."""
 
-    bit_complement: BitComplement | None = Field(
-        default=None, validation_alias="bit-complement", serialization_alias="bit-complement"
-    )
+    bit_complement: BitComplement | None = Field(default=None, validation_alias="bit-complement", serialization_alias="bit-complement")
     """Synthetic traffic: to the rank with all bits inverted."""
 
-    bit_reverse: BitReverse | None = Field(
-        default=None, validation_alias="bit-reverse", serialization_alias="bit-reverse"
-    )
+    bit_reverse: BitReverse | None = Field(default=None, validation_alias="bit-reverse", serialization_alias="bit-reverse")
     """Synthetic traffic: to the rank with the bits in reverse order."""
 
     shuffle: Shuffle | None = None
     """Synthetic traffic: to the rank with the bits rotated left by one."""
 
-    bit_rotation: BitRotation | None = Field(
-        default=None, validation_alias="bit-rotation", serialization_alias="bit-rotation"
-    )
+    bit_rotation: BitRotation | None = Field(default=None, validation_alias="bit-rotation", serialization_alias="bit-rotation")
     """Synthetic traffic: to the rank with the bits rotated right by one."""
 
     asymmetric: Asymmetric | None = None
@@ -2896,17 +2827,13 @@ class Workload(Choice):
     grid: Grid | None = None
     """Synthetic traffic: to the same place at another router of a grid: neighbour, diagonal, transpose, ..."""
 
-    badperm_yarc: BadpermYarc | None = Field(
-        default=None, validation_alias="badperm-yarc", serialization_alias="badperm-yarc"
-    )
+    badperm_yarc: BadpermYarc | None = Field(default=None, validation_alias="badperm-yarc", serialization_alias="badperm-yarc")
     """Synthetic traffic: from the rows of a square to its columns, bad for a flattened butterfly."""
 
     matrix: Matrix | None = None
     """Synthetic traffic: by a matrix of weights in a file."""
 
-    worst_case: WorstCase | None = Field(
-        default=None, validation_alias="worst-case", serialization_alias="worst-case"
-    )
+    worst_case: WorstCase | None = Field(default=None, validation_alias="worst-case", serialization_alias="worst-case")
     """Synthetic traffic: what is worst for minimal routing on this machine."""
 
 
@@ -3013,7 +2940,6 @@ class DegradedLink(Table):
     index: Annotated[int, Field(ge=0)] | None = None
     """Which cable between them, from 0, in the order of the first router's ports. Default: all of them."""
 
-
 Arrangement = Literal["absolute", "relative", "circulant"]
 """How the global ports of a dragonfly's groups are assigned to the other groups.
 
@@ -3027,6 +2953,7 @@ The rule of the MFNetSim runs.
 """
 
 Cables = Literal["all"] | Annotated[int, Field(ge=1)]
+
 
 
 class Dragonfly(Table):
@@ -3275,24 +3202,18 @@ class Machine(Table):
     two groups by at least one cable.
     """
 
-    dragonfly_2d: Dragonfly2d | None = Field(
-        default=None, validation_alias="dragonfly-2d", serialization_alias="dragonfly-2d"
-    )
+    dragonfly_2d: Dragonfly2d | None = Field(default=None, validation_alias="dragonfly-2d", serialization_alias="dragonfly-2d")
     """A dragonfly with two-dimensional groups: the routers of a group form a grid, and those of a row and
     those of a column are all linked with each other. Cray XC.
     """
 
-    dragonfly_plus: DragonflyPlus | None = Field(
-        default=None, validation_alias="dragonfly-plus", serialization_alias="dragonfly-plus"
-    )
+    dragonfly_plus: DragonflyPlus | None = Field(default=None, validation_alias="dragonfly-plus", serialization_alias="dragonfly-plus")
     """A dragonfly+, or megafly: leaf and spine routers in every group."""
 
     failed_links: list[FailedLink] | None = None
     """Cables between routers that carry nothing. Default: none."""
 
-    fat_tree: FatTree | None = Field(
-        default=None, validation_alias="fat-tree", serialization_alias="fat-tree"
-    )
+    fat_tree: FatTree | None = Field(default=None, validation_alias="fat-tree", serialization_alias="fat-tree")
     """A fat tree: an extended generalised fat tree, or a k-ary n-tree."""
 
     graph: Graph | None = None
@@ -3314,9 +3235,7 @@ class Machine(Table):
     that forward I/O to a file system outside: neither jobs nor storage servers get them. Default: none.
     """
 
-    slim_fly: SlimFly | None = Field(
-        default=None, validation_alias="slim-fly", serialization_alias="slim-fly"
-    )
+    slim_fly: SlimFly | None = Field(default=None, validation_alias="slim-fly", serialization_alias="slim-fly")
     """A Slim Fly: a graph of diameter two."""
 
     torus: Torus | None = None
@@ -3331,7 +3250,6 @@ class Jitter(Table):
 
     max: Time
     """Greatest delay, not less than `min`, e.g. "1 ns"."""
-
 
 Alltoallv = Literal["auto", "pairwise", "pairwise-exchange", "linear", "scattered"]
 """The algorithm of all-to-alls of listed sizes.
@@ -3434,16 +3352,10 @@ class Collectives(Table):
     1. "auto" posts 32.
     """
 
-
 EagerThreshold = Literal["none"] | Bytes
 
 
-Bandwidth = Annotated[
-    str,
-    StringConstraints(
-        pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(B/s|kB/s|KiB/s|MB/s|MiB/s|GB/s|GiB/s|TB/s|TiB/s|Mbit/s|Gbit/s|Tbit/s|flits?/cycle)\s*$"
-    ),
-]
+Bandwidth = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(B/s|kB/s|KiB/s|MB/s|MiB/s|GB/s|GiB/s|TB/s|TiB/s|Mbit/s|Gbit/s|Tbit/s|flits?/cycle)\s*$")]
 """A bandwidth: a number and a size per second (B/s, kB/s, MiB/s, GB/s, GiB/s, ...), or Mbit/s, Gbit/s,
 Tbit/s; with network.clock also flits/cycle.
 """
@@ -3457,9 +3369,7 @@ sends it when it is wanted, goes on with a non-blocking collective.
 `in-calls`: While the rank is inside an MPI call, or when it enters the next one.
 """
 
-PerByte = Annotated[
-    str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(ps/B|ns/B|[uµμ]s/B)\s*$")
-]
+PerByte = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(ps/B|ns/B|[uµμ]s/B)\s*$")]
 """A time per byte: a number and one of ps/B, ns/B, us/B."""
 
 
@@ -3532,7 +3442,6 @@ class Analytic(Table):
     schedules only.
     """
 
-
 Arbitration = Literal["round-robin", "age", "first-come", "lowest-first"]
 """Which of several packets an output takes, whatever the router model.
 
@@ -3548,12 +3457,7 @@ The simulator CODES does so.
 `lowest-first`: That of the lowest port and virtual channel: others may wait for ever.
 """
 
-Clock = Annotated[
-    str,
-    StringConstraints(
-        pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(ps|ns|[uµμ]s|ms|s|Hz|kHz|MHz|GHz)\s*$"
-    ),
-]
+Clock = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(ps|ns|[uµμ]s|ms|s|Hz|kHz|MHz|GHz)\s*$")]
 """The length of a cycle: a time, or a number and one of Hz, kHz, MHz, GHz."""
 
 CongestionKind = Literal["none", "ecn", "per-flow"]
@@ -3592,7 +3496,6 @@ class CongestionControl(Table):
     """ECN: a port marks a packet if more than this waits behind it. Per flow: what may wait for the link to
     a node without anybody being slowed down. Default: 8 packets; per flow: 4 packets.
     """
-
 
 Fidelity = Literal["packet", "analytic"]
 """How a fabric carries messages.
@@ -3649,7 +3552,6 @@ class Links(Table):
     terminal: Link = Field(default_factory=Link)
     """Between a node and its router. Defaults: bandwidth "16 GiB/s", latency "30 ns", buffer "32 KiB"."""
 
-
 Allocator = Literal["input-first", "output-first"]
 """Which side of a separable allocator chooses first.
 
@@ -3694,7 +3596,6 @@ class Pipeline(Table):
     vc_allocation: Annotated[int, Field(ge=1, le=100)] = 1
     """Cycles of virtual-channel allocation."""
 
-
 RouterModel = Literal["input-queued", "output-queued", "pipelined"]
 """Where packets wait inside a router.
 
@@ -3707,19 +3608,7 @@ RouterModel = Literal["input-queued", "output-queued", "pipelined"]
 to jobs (`run.blame`).
 """
 
-Algorithm = Literal[
-    "minimal",
-    "valiant",
-    "progressive-adaptive",
-    "ugal",
-    "romm",
-    "dimension-order",
-    "bubble",
-    "minimal-adaptive",
-    "nearest-common-ancestor",
-    "dal",
-    "up-down",
-]
+Algorithm = Literal["minimal", "valiant", "progressive-adaptive", "ugal", "romm", "dimension-order", "bubble", "minimal-adaptive", "nearest-common-ancestor", "dal", "up-down"]
 """The routing algorithm. Each family of machines has some of them.
 
 `minimal`: Always a shortest path.
@@ -3833,9 +3722,7 @@ class ClassVcs(Table):
     column: Annotated[int, Field(ge=1, le=16)] | None = None
     """The second kind between routers of a group. Default: as many as the algorithm needs."""
 
-    global_: Annotated[int, Field(ge=1, le=16)] | None = Field(
-        default=None, validation_alias="global", serialization_alias="global"
-    )
+    global_: Annotated[int, Field(ge=1, le=16)] | None = Field(default=None, validation_alias="global", serialization_alias="global")
     """Between groups. Default: as many as the algorithm needs."""
 
     local: Annotated[int, Field(ge=1, le=16)] | None = None
@@ -3843,7 +3730,6 @@ class ClassVcs(Table):
 
     terminal: Annotated[int, Field(ge=1, le=16)] | None = None
     """Between a node and its router. Default: as many as the algorithm needs."""
-
 
 Via = Literal["group", "router"]
 """What a non-minimal path goes through.
@@ -3940,7 +3826,6 @@ class Routing(Table):
     """Adaptive routing: whether the load of a path counts times the hops of the path. Default: false; UGAL:
     true.
     """
-
 
 Switching = Literal["cut-through", "store-and-forward", "wormhole"]
 """How a packet crosses a router.
@@ -4067,10 +3952,7 @@ class Nic(Table):
     class that is left out has `rate`.
     """
 
-
-WallTime = Annotated[
-    str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(s|min|h)\s*$")
-]
+WallTime = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(s|min|h)\s*$")]
 """A time on the wall: a number and one of s, min, h."""
 
 
@@ -4091,7 +3973,6 @@ class ListedParts(Table):
 
     first_routers: list[Annotated[int, Field(ge=0)]]
     """The first router of each part, rising from 0; a part ends where the next one begins."""
-
 
 Scheduler = Literal["auto", "sequential", "conservative", "optimistic"]
 """Who handles the events. Results are the same with all.
@@ -4214,7 +4095,6 @@ class Run(Table):
     """What ranks, storage servers and links do one by one, for `odonata timeline`; `{}` records all ranks
     for the whole run. Default: nothing is recorded.
     """
-
 
 Architecture = Literal["compute-side", "node-local", "storage-side"]
 """Where the buffers are that jobs use.
@@ -4457,7 +4337,6 @@ class FaultKindSlow(Table):
 
     slow: float
 
-
 FaultKind = Literal["stall", "fail"] | FaultKindSlow
 """What a fault does.
 
@@ -4487,7 +4366,6 @@ class Fault(Table):
 
     duration: Time | None = None
     """How long. Default: to the end of the run, for what is slow or fails."""
-
 
 Sharing = Literal["fifo", "round-robin", "weighted"]
 """Who is next where jobs wait for a server: for space, for memory, for a device.
@@ -4539,7 +4417,6 @@ class Locks(Table):
 
     revocation: Time = "0 s"
     """What a node needs to give a lock back, e.g. to write its cache, beside the messages there and back."""
-
 
 Acknowledge = Literal["device", "memory"]
 """When a write is acknowledged. It is committed when its last byte is on a device, in any case.
@@ -4594,7 +4471,6 @@ class Manager(Table):
 
     unwritten: Unwritten = "exists-below"
     """What a read of bytes is that nobody has written. `"error"` needs `extents`."""
-
 
 Distribution = Literal["by-file", "by-directory"]
 """Which metadata server has a file.
@@ -4696,7 +4572,6 @@ class Metadata(Table):
     unlink: Time = "220 us"
     """To remove it."""
 
-
 DrainPolicy = Literal["immediately", "above-watermark", "job-end"]
 """When what was written goes down to the next tier.
 
@@ -4774,7 +4649,6 @@ class Policy(Table):
     write: WritePolicy = "back"
     """Where a write goes, and when it is acknowledged."""
 
-
 FileKind = Literal["input", "output", "checkpoint", "scratch"]
 """What a file is for.
 
@@ -4799,7 +4673,6 @@ class Rule(Table):
 
     files: list[FileKind] | None = None
     """Files of these kinds; servers of scenarios know no kinds yet. Default: of any kind."""
-
 
 SyncDepth = Literal["device", "below"]
 """What the synchronisation of a file (`fsync`) waits for.

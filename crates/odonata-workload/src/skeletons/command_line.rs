@@ -71,6 +71,9 @@ pub(super) const fn refused<P>(letter: char, name: &'static str, argument: bool,
     }
 }
 
+/// What is set by name, and what each name means.
+type Names<P> = &'static [(&'static str, Meaning<P>)];
+
 /// The command line of a benchmark.
 pub(super) struct Grammar<P: 'static> {
     /// What may stand before the flags, as the last part of a path.
@@ -79,7 +82,7 @@ pub(super) struct Grammar<P: 'static> {
     pub(super) example: &'static str,
     pub(super) flags: &'static [Flag<P>],
     /// The flag after which names of flags are set, `name=value,...`, and names that are no flags.
-    pub(super) directives: Option<(char, &'static [(&'static str, Meaning<P>)])>,
+    pub(super) directives: Option<(char, Names<P>)>,
 }
 
 /// A command line, read.
