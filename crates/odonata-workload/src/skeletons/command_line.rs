@@ -148,13 +148,7 @@ impl<P: Default> Grammar<P> {
     }
 
     /// `name=value,...`
-    fn directives(
-        &self,
-        line: &mut CommandLine<P>,
-        names: &'static [(&'static str, Meaning<P>)],
-        at: &str,
-        text: &str,
-    ) -> Result<(), String> {
+    fn directives(&self, line: &mut CommandLine<P>, names: Names<P>, at: &str, text: &str) -> Result<(), String> {
         let known = || {
             let flags = self.flags.iter().map(|flag| (flag.name, &flag.meaning));
             flags.chain(names.iter().map(|(name, meaning)| (*name, meaning)))
