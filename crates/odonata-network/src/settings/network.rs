@@ -11,7 +11,7 @@ use super::{Algorithm, Analytic, Clock, CongestionControl, Fidelity, Links, Pipe
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Network {
-    /// How messages are carried: "packet", from router to router, or "analytic", by the LogGP model without contention.
+    /// How messages are carried: "packet" (default), from router to router, or "analytic", by the LogGP model without contention.
     #[serde(skip_serializing_if = "Fidelity::is_packet")]
     pub fidelity: Fidelity,
     /// The parameters of the analytic form.
