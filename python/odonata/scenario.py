@@ -3874,8 +3874,8 @@ class Network(Table):
     """Congestion control between the ends of the network; not with pipelined routers."""
 
     fidelity: Fidelity | None = None
-    """How messages are carried: "packet", from router to router, or "analytic", by the LogGP model without
-    contention.
+    """How messages are carried: "packet" (default), from router to router, or "analytic", by the LogGP model
+    without contention.
     """
 
     flit: Bytes = "32 B"

@@ -220,6 +220,6 @@ mod tests {
         let text = format!("{:?}", table.batch.column_by_name("name").unwrap());
         assert!(text.contains("r0>r1"), "{text}");
         let none: Table = Table::new::<IoRow>(&[]).unwrap();
-        assert_eq!((none.batch.num_rows(), none.batch.num_columns()), (0, 11));
+        assert_eq!((none.batch.num_rows(), none.batch.num_columns()), (0, 12));
     }
 }

@@ -431,9 +431,11 @@ fn arrays_that_clash_or_cannot_be_are_refused() {
     let error = self::error(&stencil("a", 1, "count = 9\nstagger = \"4000000 s\""));
     says(&error, 11, "jobs.0.stagger", "starts up to", "");
     // 16 nodes are left: 32 less 4 servers per group; the ninth pair does not fit.
-    let storage = "nodes = { per_group = 4 }\n";
-    let error = self::error(&format!("{storage}{}", stencil("a", 1, "count = 9")));
-    says(&error, 10, "jobs.0.ranks", "at most 0", "job \"a-8\"");
+    let crowded = with(&stencil("a", 1, "count = 9")).replace("per_group = 2", "per_group = 4");
+    let error = scenario::load(&crowded, "scenario.toml", &[], None, "")
+        .err()
+        .expect("too many");
+    says(&error, 9, "jobs.0.ranks", "at most 0", "job \"a-8\"");
 }
 
 #[test]
