@@ -31,6 +31,7 @@ class What(StrEnum):
     trace_lint = "trace-lint"
     trace_convert = "trace-convert"
     trace_repeat = "trace-repeat"
+    trace_merge = "trace-merge"
     device_bench = "device-bench"
     device_fit = "device-fit"
     devices = "devices"
