@@ -52,6 +52,15 @@ _JOBS = (
     *(f"mpi_packet_latency_{measure}_s" for measure in ("p50", "p99")),
 )
 _LINKS = ("source_kind", "name", "class", "busy_s", "saturation_s", "bytes", "packets")
+_LOSSES = (
+    "io_timeouts",
+    "io_retries",
+    "io_rerouted_bytes",
+    "io_lost_bytes",
+    "io_dropped_bytes",
+    "io_lost_reads_bytes",
+)
+
 _SERVERS = (
     "server",
     "node",
@@ -188,7 +197,9 @@ def _server_skew(results: Results) -> ServerSkew | None:
 
 def _losses(results: Results) -> list[LossSummary]:
     """Jobs whose requests were not answered in time, or that lost something."""
-    rows = results.table("jobs").to_pylist()
+    # Results of before know nothing of it.
+    if not set(_LOSSES) & set(results.table("jobs").schema.names):
+        return []
     losses: list[LossSummary] = [
         {
             "job": row["job"],
@@ -199,9 +210,7 @@ def _losses(results: Results) -> list[LossSummary]:
             "dropped_bytes": row["io_dropped_bytes"],
             "lost_reads_bytes": row["io_lost_reads_bytes"],
         }
-        for row in rows
-        # Results of before know nothing of it.
-        if "io_timeouts" in row
+        for row in needed(results, "jobs", ("job", *_LOSSES)).to_pylist()
     ]
     return [loss for loss in losses if any(value for key, value in loss.items() if key != "job")]
 
