@@ -432,9 +432,9 @@ fn arrays_that_clash_or_cannot_be_are_refused() {
     says(&error, 11, "jobs.0.stagger", "starts up to", "");
     // 16 nodes are left: 32 less 4 servers per group; the ninth pair does not fit.
     let crowded = with(&stencil("a", 1, "count = 9")).replace("per_group = 2", "per_group = 4");
-    let error = scenario::load(&crowded, "scenario.toml", &[], None, "")
-        .err()
-        .expect("too many");
+    let Err(error) = scenario::load(&crowded, "scenario.toml", &[], None, "") else {
+        panic!("nine pairs were placed on 16 nodes");
+    };
     says(&error, 9, "jobs.0.ranks", "at most 0", "job \"a-8\"");
 }
 
