@@ -10,6 +10,7 @@ from pathlib import Path
 from conftest import PATIENCE_S, SMALL, Shell
 
 import odonata
+from odonata.checkpoint import Checkpoints
 
 
 def lasting(sweeps: int, steps: int) -> str:
@@ -51,6 +52,13 @@ def snapshots(shell: Shell, process: int = 0) -> list[Path]:
     except FileNotFoundError:  # the run moved a folder away between its listing and a look into it
         return []
     return [path for path in files if path.parent.name.isdecimal()]
+
+
+def newest_snapshot(shell: Shell) -> Path:
+    """The folder of the newest whole snapshot; the one before may be there too if the run was killed just then."""
+    saved = Checkpoints(place(shell) / "checkpoint/run", None).latest()
+    assert saved is not None
+    return saved.folder
 
 
 def await_snapshot(shell: Shell, process: subprocess.Popen[str]) -> None:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from conftest import PATIENCE_S, SMALL, ForkedShell, Shell
-from long_runs import LONG, await_snapshot, place
+from long_runs import LONG, await_snapshot, newest_snapshot, place
 from test_resume import start
 
 import odonata
@@ -325,7 +325,7 @@ def killed(unfinished):
 
 
 def test_whatever_progress_json_has_become_the_run_can_be_resumed(killed, server):
-    (file,) = place(killed).glob("checkpoint/run/[0-9]*/progress.json")
+    file = newest_snapshot(killed) / "progress.json"
     progress = json.loads(file.read_text())
     assert set(progress) == {"simulated_s", "fraction"}
     contents = [b"", b"{}", b"[]", b"\xff", b"null", b"[" * 100_000]

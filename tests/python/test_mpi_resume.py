@@ -8,7 +8,16 @@ import signal
 import time
 
 import pytest
-from long_runs import LONG_SHARED, LONGER, await_fate, await_snapshot, place, snapshots, unbroken
+from long_runs import (
+    LONG_SHARED,
+    LONGER,
+    await_fate,
+    await_snapshot,
+    newest_snapshot,
+    place,
+    snapshots,
+    unbroken,
+)
 from mpi_library import Underway, run
 
 import odonata
@@ -34,8 +43,7 @@ def killed(mpi, shell, processes, *options):
 
 
 def files_of_the_newest(shell):
-    newest = max(snapshots(shell), key=lambda path: int(path.parent.name)).parent
-    return sorted(path.name for path in newest.glob("*.snapshot"))
+    return sorted(path.name for path in newest_snapshot(shell).glob("*.snapshot"))
 
 
 def digest(shell):
@@ -101,7 +109,7 @@ def test_a_run_of_one_process_is_not_resumed_by_several(mpi, shell):
 
 def test_a_snapshot_that_one_process_lacks_is_refused(mpi, shell, whole):
     killed(mpi, shell, 2)
-    (file,) = snapshots(shell, process=1)
+    file = newest_snapshot(shell) / "1.snapshot"
     content = file.read_bytes()
     changed = bytearray(content)
     changed[len(changed) // 2] ^= 4

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from conftest import ODONATA, SMALL
-from long_runs import LONG, LONGER, await_fate, await_snapshot, place, snapshots
+from long_runs import LONG, LONGER, await_fate, await_snapshot, newest_snapshot, place, snapshots
 
 import odonata
 from odonata import InputError, RunSuspended, runner
@@ -116,7 +116,7 @@ def test_another_scenario_seed_or_setting_is_refused_by_name(shell):
 
 def test_a_damaged_snapshot_is_refused_and_stays(shell, whole):
     killed(shell)
-    (file,) = snapshots(shell)
+    file = newest_snapshot(shell) / "0.snapshot"
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 4
     file.write_bytes(content)
