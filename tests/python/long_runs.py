@@ -55,7 +55,7 @@ def snapshots(shell: Shell, process: int = 0) -> list[Path]:
 
 
 def newest_snapshot(shell: Shell) -> Path:
-    """The folder of the newest whole snapshot; the one before may be there too if the run was killed just then."""
+    """The folder of the newest whole snapshot; of a run just killed, the one before may be there too."""
     saved = Checkpoints(place(shell) / "checkpoint/run", None).latest()
     assert saved is not None
     return saved.folder
