@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from conftest import ENDLESS, ODONATA, ROOT, SMALL
+from processor_time import await_work
 
 import odonata
 from odonata import baselines, runner
@@ -378,7 +379,7 @@ def test_ctrl_c_keeps_the_run_and_says_which_baselines_are_missing(shell):
     with start_and_wait_for(shell, "--baselines", "--processes", "2") as process:
         while not children(process):
             time.sleep(0.02)
-        time.sleep(0.5)
+        await_work(process, 0.3)
         workers = children(process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
@@ -421,7 +422,7 @@ def test_ctrl_c_says_that_traffic_which_others_stop_was_not_run(shell):
     with start_and_wait_for(shell, "--baselines", "--processes", "2") as process:
         while not children(process):
             time.sleep(0.02)
-        time.sleep(0.5)
+        await_work(process, 0.3)
         workers = children(process)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
@@ -439,7 +440,7 @@ def test_baselines_of_a_killed_run_end_by_themselves(shell):
     with start_and_wait_for(shell, "--baselines", "--processes", "2") as process:
         while not children(process):
             time.sleep(0.02)
-        time.sleep(1)
+        await_work(process, 0.6)
         workers = children(process)
         process.kill()
         process.communicate(timeout=60)

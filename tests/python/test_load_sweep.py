@@ -5,10 +5,10 @@ import json
 import os
 import signal
 import subprocess
-import time
 
 import pytest
 from conftest import ODONATA, PATIENCE_S
+from processor_time import await_work
 
 from odonata import load_request
 
@@ -188,7 +188,8 @@ def test_ctrl_c_keeps_the_loads_that_have_ended(shell):
     running = subprocess.Popen(
         [*command, *endless], cwd=shell.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    time.sleep(4)
+    # It is past its start, and in the midst of its loads.
+    await_work(running, 4)
     os.kill(running.pid, signal.SIGINT)
     out, _ = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 130

@@ -19,6 +19,7 @@ from long_runs import (
     unbroken,
 )
 from mpi_library import Underway, run
+from processor_time import await_work
 
 import odonata
 
@@ -147,7 +148,7 @@ def test_sigterm_of_one_process_saves_the_run_and_stops_all(mpi, shell, whole, p
     while not (place(shell) / "about.json").exists():
         assert underway.mpirun.poll() is None, underway.end()
         time.sleep(0.01)
-    time.sleep(0.5)
+    await_work(underway.mpirun, 0.5, underway.pid(process))
     underway.send(signal.SIGTERM, process)
     code, said = underway.end()
     assert code == 130, said

@@ -7,6 +7,7 @@ import time
 import pytest
 from conftest import ENDLESS, OVERLOADED, PATIENCE_S, SMALL
 from mpi_library import Underway, run
+from processor_time import await_work
 
 pytestmark = pytest.mark.slow
 
@@ -93,7 +94,8 @@ def underway(mpi, shell):
         assert started.mpirun.poll() is None, started.end()
         assert time.monotonic() < deadline, shell.files()
         time.sleep(0.05)
-    time.sleep(1)
+    for process in range(2):
+        await_work(started.mpirun, 0.5, started.pid(process))
     return started
 
 

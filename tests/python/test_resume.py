@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from conftest import ODONATA, SMALL
 from long_runs import LONG, LONGER, await_fate, await_snapshot, newest_snapshot, place, snapshots
+from processor_time import await_work
 
 import odonata
 from odonata import InputError, RunSuspended, runner
@@ -158,7 +159,7 @@ def test_sigterm_saves_a_run_and_stops_it(shell, whole):
         while not place(shell).exists():
             assert process.poll() is None
             time.sleep(0.01)
-        time.sleep(0.5)
+        await_work(process, 0.5)
         process.terminate()
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -201,7 +202,7 @@ def test_without_an_interval_nothing_is_saved(shell):
         while not list(shell.folder.glob(".out.*.partial")):
             assert process.poll() is None
             time.sleep(0.01)
-        time.sleep(0.5)
+        await_work(process, 0.5)
         assert not place(shell).exists()
         assert not list(shell.folder.rglob("*.snapshot"))
         process.kill()

@@ -1,17 +1,16 @@
 """`odonata run`: the folder, the summary, the exit codes."""
 
 import json
-import os
 import re
 import resource
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from conftest import ENDLESS, ODONATA, SMALL
+from processor_time import await_work
 
 CONTRACT = {
     "outcome": str,
@@ -175,12 +174,6 @@ def test_a_run_that_passes_the_end_of_simulated_time_is_a_named_failure_with_res
     assert "simulated time ends at 4611686" in shell("summary", "out").out
 
 
-def processor_time(pid: int) -> float:
-    """Seconds of a core that a process has had, however busy the machine is: proc_pid_stat(5)."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_keeps_what_it_measured(shell, number):
     shell.write(ENDLESS)
@@ -194,10 +187,7 @@ def test_an_interrupted_run_keeps_what_it_measured(shell, number):
         while not list(shell.folder.glob(".out.*.partial")):  # the run has begun
             assert process.poll() is None
             time.sleep(0.02)
-        begun = processor_time(process.pid)
-        while processor_time(process.pid) < begun + 0.5:
-            assert process.poll() is None
-            time.sleep(0.02)
+        await_work(process, 0.5)
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130

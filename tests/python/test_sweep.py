@@ -293,7 +293,7 @@ def test_a_run_that_dies_is_a_row_and_the_others_go_on(shell, ending, outcome, a
     scenario = TINY.replace("workload = { stencil", 'python = "good.py:program"\n#')
     sweep_file(
         shell,
-        'attempts = 2\ntimeout = "3 s"\n[grid]\njobs.halo.python = ["good.py:program", "bad.py:program"]\n',
+        'attempts = 2\ntimeout = "10 s"\n[grid]\njobs.halo.python = ["good.py:program", "bad.py:program"]\n',
         scenario,
     )
     done = shell("sweep", "sweep.toml", "-o", "out", "-j", "2", "--json")
@@ -508,6 +508,8 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(shell):
     sweep_file(shell, "seeds = 40\n[grid]\njobs.halo.ranks = [2, 4]\n")
     running = start(shell, "--json")
     wait_for(shell, 5, running)
+    # It hands out nothing while its workers are looked for.
+    os.kill(running.pid, signal.SIGSTOP)
     killed = 0
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -518,6 +520,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(shell):
         if b"odonata.sweeps.point_worker" in words and parent and int(parent[1]) == running.pid:
             os.kill(int(folder.name), signal.SIGKILL)
             killed += 1
+    os.kill(running.pid, signal.SIGCONT)
     out, err = running.communicate(timeout=PATIENCE_S)
     assert killed > 0
     assert running.returncode == 0, err
@@ -526,7 +529,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(shell):
 
 
 def test_two_sweeps_do_not_work_in_one_folder(shell):
-    sweep_file(shell, "seeds = 200\n")
+    sweep_file(shell, "seeds = 2000\n")
     running = start(shell)
     wait_for(shell, 2, running)
     second = shell("sweep", "sweep.toml", "-o", "out")

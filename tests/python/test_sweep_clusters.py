@@ -107,7 +107,8 @@ def test_a_run_that_dies_takes_no_dask_worker_along(shell, dask):
 
 def test_slurm_runs_the_points_and_jobs_that_are_killed_cost_nothing_but_time(shell, tmp_path_factory):
     pytest.importorskip("dask_jobqueue")
-    sweep_file(shell, SWEEP)
+    # So many that both jobs are there long before the end.
+    sweep_file(shell, SWEEP.replace("seeds = 20", "seeds = 40"))
     options = ("--slurm-workers", "2", "--slurm-memory", "500 MB", "--slurm-time", "00:10:00")
     with Slurm(tmp_path_factory.mktemp("slurm")) as slurm:
         # Slurm is asked before anything waits for it.
@@ -118,8 +119,11 @@ def test_slurm_runs_the_points_and_jobs_that_are_killed_cost_nothing_but_time(sh
         assert shell.files() == ["scenario.toml", "sweep.toml"]
         running = start(shell, "--slurm", "test", *options, environment=slurm.environment)
         wait_for(shell, 20, running)
-        jobs = re.findall(r"^(\d+) test RUNNING", slurm("squeue", "-h", "-o", "%i %P %T"), re.M)
-        assert len(jobs) == 2
+        jobs = []
+        while len(jobs) < 2:
+            assert running.poll() is None, running.communicate()
+            jobs = re.findall(r"^(\d+) test RUNNING", slurm("squeue", "-h", "-o", "%i %P %T"), re.M)
+            time.sleep(0.05)
         # Both: others have to follow.
         slurm("scancel", "--full", "--signal=KILL", *jobs)
         check_whole(shell, running)
