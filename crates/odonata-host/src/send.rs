@@ -13,6 +13,7 @@ use crate::context::HostContext;
 use crate::event::HostEvent;
 use crate::lost::Of;
 use crate::metrics::MessageRecord;
+use crate::mpi::matching::Envelope;
 use crate::payload::{ClientId, IoAccess, Payload, Requester};
 use odonata_engine::{Lp, Mode, NIL, Pool, SparseStore, Stream, Time};
 use odonata_network::settings::Jitter;
@@ -206,7 +207,19 @@ impl Hosts {
                 context,
                 sequence,
                 ..
-            } => self.eager_arrived(ctx, (from, to), tag, context, sequence, bytes),
+            } => {
+                let source = from - self.layout.job_of(to).first_rank;
+                let message = Envelope {
+                    source,
+                    tag,
+                    context,
+                    sequence,
+                    bytes,
+                    rendezvous: NIL,
+                    next: NIL,
+                };
+                self.message_arrived(ctx, to, message);
+            }
             Payload::Rts {
                 from,
                 to,
@@ -215,7 +228,19 @@ impl Hosts {
                 sequence,
                 outgoing,
                 bytes,
-            } => self.rts_arrived(ctx, (from, to), tag, context, sequence, outgoing, bytes.get()),
+            } => {
+                let (source, bytes) = (from - self.layout.job_of(to).first_rank, bytes.get());
+                let message = Envelope {
+                    source,
+                    tag,
+                    context,
+                    sequence,
+                    bytes,
+                    rendezvous: outgoing,
+                    next: NIL,
+                };
+                self.message_arrived(ctx, to, message);
+            }
             Payload::Cts {
                 to, outgoing, incoming, ..
             } => self.cts_arrived(ctx, to, outgoing, incoming),

@@ -215,26 +215,31 @@ struct Entry<T: 'static> {
     name: Name,
     /// What it is on this family.
     algorithm: T,
-    /// The keys of `network.routing` that it takes.
-    keys: &'static [Key],
+    /// The keys of `network.routing` that it takes, in groups.
+    keys: &'static [&'static [Key]],
 }
 
-const fn entry<T>(name: Name, algorithm: T, keys: &'static [Key]) -> Entry<T> {
+const fn entry<T>(name: Name, algorithm: T, keys: &'static [&'static [Key]]) -> Entry<T> {
     Entry { name, algorithm, keys }
 }
 
 /// The algorithms of a family, its default first.
 type Table<T> = &'static [Entry<T>];
 
-/// The keys of an algorithm that holds the lightest of several paths, by its own ports, against a minimal one.
-const COMPARING: &[Key] = &[
-    Key::Candidates,
-    Key::Threshold,
-    Key::Bias,
-    Key::Comparison,
-    Key::WeighHops,
+/// How the loads of two paths are held against each other.
+const WEIGHING: &[Key] = &[Key::Threshold, Key::Bias, Key::Comparison, Key::WeighHops];
+
+/// What a router knows of the loads of others.
+const KNOWLEDGE: &[Key] = &[
     Key::Knowledge,
+    Key::KnowledgeInterval,
+    Key::KnowledgeDelay,
+    Key::CongestionFactor,
+    Key::CongestionThreshold,
 ];
+
+/// The keys of an algorithm that holds the lightest of several paths, by its own ports, against a minimal one.
+const COMPARING: &[&[Key]] = &[&[Key::Candidates], WEIGHING, &[Key::Knowledge]];
 
 /// Registers routings: `documentation, module: Variant(Type) = [Family: TABLE_OF_ALGORITHMS, ...];`.
 macro_rules! routings {
@@ -344,11 +349,11 @@ macro_rules! routings {
 
         /// The algorithms of a family, its default first, and the keys of `network.routing` that each takes. Up*/down* is the
         /// last: every family has it.
-        pub fn algorithms(family: FamilyName) -> Vec<(Name, &'static [Key])> {
+        pub fn algorithms(family: FamilyName) -> Vec<(Name, Vec<Key>)> {
             let mut all = match family {
                 $($(FamilyName::$family => named($module::$table),)+)*
             };
-            all.push((Name::UpDown, &[Key::Up, Key::Candidates]));
+            all.push((Name::UpDown, vec![Key::Up, Key::Candidates]));
             all
         }
     };
@@ -394,8 +399,8 @@ fn candidates(settings: &Settings) -> u32 {
     settings.candidates.unwrap_or(1)
 }
 
-fn named<T>(table: Table<T>) -> Vec<(Name, &'static [Key])> {
-    table.iter().map(|entry| (entry.name, entry.keys)).collect()
+fn named<T>(table: Table<T>) -> Vec<(Name, Vec<Key>)> {
+    table.iter().map(|entry| (entry.name, entry.keys.concat())).collect()
 }
 
 /// # Errors

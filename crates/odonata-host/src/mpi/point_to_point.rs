@@ -211,25 +211,8 @@ impl Hosts {
         mpi.send_delay + mpi.send_per_byte.time_for(Bytes(bytes))
     }
 
-    /// A message with its data has arrived.
-    pub(crate) fn eager_arrived<C: HostContext>(
-        &mut self,
-        ctx: &mut C,
-        (from, to): (u32, u32),
-        tag: u32,
-        context: u32,
-        sequence: u32,
-        bytes: u64,
-    ) {
-        let message = Envelope {
-            source: from - self.layout.job_of(to).first_rank,
-            tag,
-            context,
-            sequence,
-            bytes,
-            rendezvous: NIL,
-            next: NIL,
-        };
+    /// A message with its data, or the request to take one by rendezvous, has arrived at a rank.
+    pub(crate) fn message_arrived<C: HostContext>(&mut self, ctx: &mut C, to: u32, message: Envelope) {
         self.accept(ctx, to, message);
         self.advance(ctx, to);
     }

@@ -171,31 +171,6 @@ impl Hosts {
         self.send(ctx, request);
     }
 
-    /// A rank is asked to take a message.
-    #[allow(clippy::too_many_arguments)]
-    pub(crate) fn rts_arrived<C: HostContext>(
-        &mut self,
-        ctx: &mut C,
-        (from, to): (u32, u32),
-        tag: u32,
-        context: u32,
-        sequence: u32,
-        outgoing: u32,
-        bytes: u64,
-    ) {
-        let message = Envelope {
-            source: from - self.layout.job_of(to).first_rank,
-            tag,
-            context,
-            sequence,
-            bytes,
-            rendezvous: outgoing,
-            next: NIL,
-        };
-        self.accept(ctx, to, message);
-        self.advance(ctx, to);
-    }
-
     /// A receive of `rank` and the RTS `message` have met; `request` completes with the data.
     pub(crate) fn rendezvous_matched<C: HostContext>(
         &mut self,

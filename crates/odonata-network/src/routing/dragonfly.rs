@@ -27,7 +27,8 @@
 //! | PAR by router | source, source after diverting there, to via, from via, destination | 5/2 |
 
 use super::{
-    Choice, Decision, FamilyRouting, Header, Key, NOWHERE, Name, Path, Settings, Table, VirtualChannels, entry,
+    Choice, Decision, FamilyRouting, Header, KNOWLEDGE, Key, NOWHERE, Name, Path, Settings, Table, VirtualChannels,
+    WEIGHING, entry,
 };
 use odonata_topology::{Dragonfly, Gateway, LinkClass, Peer, Topology};
 use schemars::JsonSchema;
@@ -88,39 +89,17 @@ const MOVED: u16 = 1;
 
 /// The algorithms, by name, and the keys that each takes.
 pub(super) const ALGORITHMS: Table<Algorithm> = &[
-    entry(Name::Minimal, Algorithm::Minimal, &[Key::VcRule]),
-    entry(Name::Valiant, Algorithm::Valiant, &[Key::Via, Key::VcRule]),
+    entry(Name::Minimal, Algorithm::Minimal, &[&[Key::VcRule]]),
+    entry(Name::Valiant, Algorithm::Valiant, &[&[Key::Via, Key::VcRule]]),
     entry(
         Name::Ugal,
         Algorithm::Ugal,
-        &[
-            Key::Via,
-            Key::Candidates,
-            Key::Threshold,
-            Key::Bias,
-            Key::Comparison,
-            Key::WeighHops,
-            Key::Knowledge,
-            Key::KnowledgeInterval,
-            Key::KnowledgeDelay,
-            Key::CongestionFactor,
-            Key::CongestionThreshold,
-            Key::VcRule,
-        ],
+        &[&[Key::Via, Key::Candidates], WEIGHING, KNOWLEDGE, &[Key::VcRule]],
     ),
     entry(
         Name::ProgressiveAdaptive,
         Algorithm::ProgressiveAdaptive,
-        &[
-            Key::Via,
-            Key::Candidates,
-            Key::Threshold,
-            Key::Bias,
-            Key::Comparison,
-            Key::WeighHops,
-            Key::Divert,
-            Key::VcRule,
-        ],
+        &[&[Key::Via, Key::Candidates], WEIGHING, &[Key::Divert, Key::VcRule]],
     ),
 ];
 

@@ -21,8 +21,8 @@
 //! level 0.
 
 use super::{
-    Algorithm, Choice, Decision, FamilyRouting, Header, Intermediate, Key, NOWHERE, Name, Path, Settings, Table,
-    VirtualChannels, dragonfly::Levels, entry,
+    Algorithm, Choice, Decision, FamilyRouting, Header, Intermediate, KNOWLEDGE, Key, NOWHERE, Name, Path, Settings,
+    Table, VirtualChannels, WEIGHING, dragonfly::Levels, entry,
 };
 use odonata_topology::{Dragonfly2d, Gateway, LinkClass, Topology};
 
@@ -48,35 +48,16 @@ const HOPS_INSIDE: (u32, u32) = (3, 5);
 /// The algorithms, by name, and the keys that each takes.
 pub(super) const ALGORITHMS: Table<Algorithm> = &[
     entry(Name::Minimal, Algorithm::Minimal, &[]),
-    entry(Name::Valiant, Algorithm::Valiant, &[Key::Via]),
+    entry(Name::Valiant, Algorithm::Valiant, &[&[Key::Via]]),
     entry(
         Name::Ugal,
         Algorithm::Ugal,
-        &[
-            Key::Via,
-            Key::Candidates,
-            Key::Threshold,
-            Key::Bias,
-            Key::Comparison,
-            Key::WeighHops,
-            Key::Knowledge,
-            Key::KnowledgeInterval,
-            Key::KnowledgeDelay,
-            Key::CongestionFactor,
-            Key::CongestionThreshold,
-        ],
+        &[&[Key::Via, Key::Candidates], WEIGHING, KNOWLEDGE],
     ),
     entry(
         Name::ProgressiveAdaptive,
         Algorithm::ProgressiveAdaptive,
-        &[
-            Key::Via,
-            Key::Candidates,
-            Key::Threshold,
-            Key::Bias,
-            Key::Comparison,
-            Key::WeighHops,
-        ],
+        &[&[Key::Via, Key::Candidates], WEIGHING],
     ),
 ];
 

@@ -15,7 +15,8 @@
 //! classes.
 
 use super::{
-    Choice, Decision, FamilyRouting, Header, Key, NOWHERE, Name, Path, Settings, Table, VirtualChannels, entry,
+    Choice, Decision, FamilyRouting, Header, KNOWLEDGE, Key, NOWHERE, Name, Path, Settings, Table, VirtualChannels,
+    WEIGHING, entry,
 };
 use odonata_topology::{DragonflyPlus, Gateway, LinkClass, Topology};
 
@@ -47,29 +48,12 @@ pub(super) const ALGORITHMS: Table<DragonflyPlusAlgorithm> = &[
     entry(
         Name::Ugal,
         DragonflyPlusAlgorithm::Ugal,
-        &[
-            Key::Candidates,
-            Key::Threshold,
-            Key::Bias,
-            Key::Comparison,
-            Key::WeighHops,
-            Key::Knowledge,
-            Key::KnowledgeInterval,
-            Key::KnowledgeDelay,
-            Key::CongestionFactor,
-            Key::CongestionThreshold,
-        ],
+        &[&[Key::Candidates], WEIGHING, KNOWLEDGE],
     ),
     entry(
         Name::ProgressiveAdaptive,
         DragonflyPlusAlgorithm::ProgressiveAdaptive,
-        &[
-            Key::Candidates,
-            Key::Threshold,
-            Key::Bias,
-            Key::Comparison,
-            Key::WeighHops,
-        ],
+        &[&[Key::Candidates], WEIGHING],
     ),
 ];
 

@@ -43,7 +43,7 @@ impl Up {
 }
 
 /// The algorithm; how the way up is chosen is its key.
-pub(super) const ALGORITHMS: Table<()> = &[entry(Name::NearestCommonAncestor, (), &[Key::Up, Key::Candidates])];
+pub(super) const ALGORITHMS: Table<()> = &[entry(Name::NearestCommonAncestor, (), &[&[Key::Up, Key::Candidates]])];
 
 /// A routing algorithm on a fat tree.
 #[derive(Debug)]

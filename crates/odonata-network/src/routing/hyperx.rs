@@ -17,8 +17,8 @@
 //! Of parallel cables a random one is taken; adaptive algorithms take the lightest.
 
 use super::{
-    COMPARING, Choice, Decision, FamilyRouting, Header, Key, NOWHERE, Name, Path, Settings, Table, VirtualChannels,
-    entry,
+    COMPARING, Choice, Decision, FamilyRouting, Header, NOWHERE, Name, Path, Settings, Table, VirtualChannels,
+    WEIGHING, entry,
 };
 use odonata_topology::{HyperX, Topology};
 
@@ -43,11 +43,7 @@ pub(super) const ALGORITHMS: Table<HyperXAlgorithm> = &[
     entry(Name::Minimal, HyperXAlgorithm::Minimal, &[]),
     entry(Name::Valiant, HyperXAlgorithm::Valiant, &[]),
     entry(Name::Ugal, HyperXAlgorithm::Ugal, COMPARING),
-    entry(
-        Name::Dal,
-        HyperXAlgorithm::Dal,
-        &[Key::Threshold, Key::Bias, Key::Comparison, Key::WeighHops],
-    ),
+    entry(Name::Dal, HyperXAlgorithm::Dal, &[WEIGHING]),
 ];
 
 /// A routing algorithm on a HyperX. [`Header::notes`]: of UGAL, whether it is decided; of DAL, a bit for each dimension in

@@ -65,7 +65,7 @@ pub(super) const ALGORITHMS: Table<TorusAlgorithm> = &[
     entry(
         Name::MinimalAdaptive,
         TorusAlgorithm::MinimalAdaptive,
-        &[Key::Selection],
+        &[&[Key::Selection]],
     ),
     entry(Name::Valiant, TorusAlgorithm::Valiant, &[]),
     entry(Name::Romm, TorusAlgorithm::Romm, &[]),
@@ -77,7 +77,7 @@ pub(super) const ALGORITHMS_OF_A_MESH: Table<TorusAlgorithm> = &[
     entry(
         Name::MinimalAdaptive,
         TorusAlgorithm::MinimalAdaptive,
-        &[Key::Selection],
+        &[&[Key::Selection]],
     ),
     entry(Name::Valiant, TorusAlgorithm::Valiant, &[]),
     entry(Name::Romm, TorusAlgorithm::Romm, &[]),
