@@ -79,7 +79,10 @@ impl HyperXRouting {
     /// The next port by dimension order towards another router.
     #[inline]
     fn minimal(&self, router: u32, to: u32, choice: &mut impl Choice) -> u32 {
-        let (here, goal) = (self.hyperx.coordinates(router), self.hyperx.coordinates(to));
+        let (here, goal) = (
+            self.hyperx.grid().coordinates(router),
+            self.hyperx.grid().coordinates(to),
+        );
         let dimension = (0..here.len()).find(|&d| here[d] != goal[d]).unwrap_or(0);
         self.cable(router, dimension as u32, goal[dimension], choice)
     }
@@ -93,7 +96,12 @@ impl HyperXRouting {
     }
 
     fn distance(&self, a: u32, b: u32) -> u32 {
-        let pairs = self.hyperx.coordinates(a).iter().zip(self.hyperx.coordinates(b));
+        let pairs = self
+            .hyperx
+            .grid()
+            .coordinates(a)
+            .iter()
+            .zip(self.hyperx.grid().coordinates(b));
         pairs.filter(|(x, y)| x != y).count() as u32
     }
 
@@ -138,12 +146,15 @@ impl HyperXRouting {
             (header.via, header.via_reached, header.level) = (NOWHERE, false, 0);
         }
         if header.level != ESCAPED {
-            let (here, goal) = (self.hyperx.coordinates(router), self.hyperx.coordinates(home));
+            let (here, goal) = (
+                self.hyperx.grid().coordinates(router),
+                self.hyperx.grid().coordinates(home),
+            );
             let mut direct = None;
             let mut may_deroute = 0;
             for dimension in (0..here.len()).filter(|&d| here[d] != goal[d]) {
                 let derouted = header.notes & 1 << dimension != 0;
-                may_deroute += u32::from(!derouted && self.hyperx.extent(dimension as u32) > 2);
+                may_deroute += u32::from(!derouted && self.hyperx.grid().extent(dimension as u32) > 2);
                 let port = self.cable(router, dimension as u32, goal[dimension], choice);
                 if choice.room(port, 1) {
                     direct = match direct {
@@ -197,13 +208,13 @@ impl HyperXRouting {
             return None;
         }
         let n = if count > 1 { choice.pick(count) } else { 0 };
-        let open = |&d: &usize| here[d] != goal[d] && notes & 1 << d == 0 && self.hyperx.extent(d as u32) > 2;
+        let open = |&d: &usize| here[d] != goal[d] && notes & 1 << d == 0 && self.hyperx.grid().extent(d as u32) > 2;
         let dimension = (0..here.len()).filter(open).nth(n as usize)?;
         let (low, high) = (
             here[dimension].min(goal[dimension]),
             here[dimension].max(goal[dimension]),
         );
-        let mut to = choice.pick(self.hyperx.extent(dimension as u32) - 2);
+        let mut to = choice.pick(self.hyperx.grid().extent(dimension as u32) - 2);
         to += u32::from(to >= low);
         to += u32::from(to >= high);
         Some((self.cable(router, dimension as u32, to, choice), dimension))

@@ -132,7 +132,7 @@ impl TorusRouting {
     /// The next port by dimension order towards router `to`, another one.
     #[inline]
     fn dimension_order(&self, router: u32, to: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
-        let (here, goal) = (self.torus.coordinates(router), self.torus.coordinates(to));
+        let (here, goal) = (self.torus.grid().coordinates(router), self.torus.grid().coordinates(to));
         let dimension = (0..here.len()).find(|&d| here[d] != goal[d]).unwrap_or(0);
         let (from, to) = (here[dimension], goal[dimension]);
         let entering = header.notes != dimension as u16 + 1;
@@ -153,10 +153,10 @@ impl TorusRouting {
 
     /// A random router of the box between two routers, these included; all of them are as likely.
     fn between(&self, from: u32, to: u32, choice: &mut impl Choice) -> u32 {
-        let (from, to) = (self.torus.coordinates(from), self.torus.coordinates(to));
+        let (from, to) = (self.torus.grid().coordinates(from), self.torus.grid().coordinates(to));
         let (mut router, mut stride) = (0, 1);
         for (dimension, (&here, &goal)) in from.iter().zip(to).enumerate() {
-            let extent = self.torus.extent(dimension as u32);
+            let extent = self.torus.grid().extent(dimension as u32);
             let mut place = here;
             if here != goal {
                 let shorter = self.shorter(dimension as u32, here, goal);
@@ -187,7 +187,7 @@ impl TorusRouting {
         if !self.torus.shape().wrap {
             return Some(to > from);
         }
-        let extent = self.torus.extent(dimension);
+        let extent = self.torus.grid().extent(dimension);
         let up = if to > from { to - from } else { extent - (from - to) };
         let down = extent - up;
         (up != down).then_some(up < down)
@@ -216,7 +216,10 @@ impl TorusRouting {
     /// Calls `see` with the ports on shortest paths from `router` to another one, of two directions as long with minus.
     #[inline]
     fn minimal_ports(&self, router: u32, home: u32, mut see: impl FnMut(u32)) {
-        let (here, goal) = (self.torus.coordinates(router), self.torus.coordinates(home));
+        let (here, goal) = (
+            self.torus.grid().coordinates(router),
+            self.torus.grid().coordinates(home),
+        );
         for dimension in (0..here.len()).filter(|&d| here[d] != goal[d]) {
             let plus = self.shorter(dimension as u32, here[dimension], goal[dimension]);
             see(self.torus.port(router, dimension as u32, plus == Some(true)));

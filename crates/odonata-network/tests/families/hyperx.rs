@@ -25,7 +25,7 @@ fn hyperx_packets_arrive_within_one_or_two_cables_per_dimension() {
         (vec![5], vec![2]),
     ] {
         let x = hyperx(&extents, &cables);
-        let dimensions = x.dimensions();
+        let dimensions = x.grid().dimensions();
         assert_shortest(&on_hyperx(x.clone(), HyperXAlgorithm::Minimal));
         for (algorithm, most, levels) in [
             (HyperXAlgorithm::Minimal, dimensions, 1),

@@ -17,10 +17,8 @@ use super::settings::{self, ReadFile, Size};
 use super::smaller;
 use super::{FamilyGraph, FamilySettings, WorstCase};
 use crate::sizes::{self, cable};
-use crate::{Fault, LinkClass, Topology};
+use crate::{Fault, Grid, LinkClass, Topology};
 use std::ops::Range;
-
-const MOST_DIMENSIONS: usize = 16;
 
 /// A HyperX (J. Ahn et al., SC 2009) of 1 to 16 dimensions; with the same number of routers along each it is a flattened
 /// butterfly (J. Kim et al., ISCA 2007). The cables of the first dimension are of class local, all others global.
@@ -119,12 +117,9 @@ pub struct HyperXShape {
 pub struct HyperX {
     shape: HyperXShape,
     topology: Topology,
-    /// Coordinates of each router, `dimensions` for each.
-    coordinates: Vec<u32>,
+    grid: Grid,
     /// For each dimension, its first port among the ports of a router.
     first: Vec<u32>,
-    /// For each dimension, what one step of its coordinate adds to a router's number.
-    strides: Vec<u32>,
 }
 
 impl HyperX {
@@ -134,9 +129,7 @@ impl HyperX {
     /// A text saying which size is impossible and what the bound is.
     pub fn new(shape: HyperXShape) -> Result<Self, String> {
         let dimensions = shape.extents.len();
-        if dimensions == 0 || dimensions > MOST_DIMENSIONS {
-            return Err(format!("{dimensions} dimensions: 1 to {MOST_DIMENSIONS} are possible"));
-        }
+        let routers = Grid::size(&shape.extents)?;
         if shape.cables.len() != dimensions {
             return Err(format!(
                 "{dimensions} dimensions have parallel cables given for {}",
@@ -149,7 +142,6 @@ impl HyperX {
                     .into(),
             );
         }
-        let routers = sizes::product(shape.extents.iter().copied());
         let mut ports = u64::from(shape.nodes);
         let mut first = Vec::with_capacity(dimensions);
         for (&extent, &parallel) in shape.extents.iter().zip(&shape.cables) {
@@ -159,25 +151,20 @@ impl HyperX {
         sizes::check(routers, ports)?;
         let (routers, ports) = (routers as u32, ports as u32);
 
-        let mut coordinates = Vec::with_capacity(routers as usize * dimensions);
-        let mut strides = vec![1; dimensions];
-        for dimension in 1..dimensions {
-            strides[dimension] = strides[dimension - 1] * shape.extents[dimension - 1];
-        }
+        let grid = Grid::new(&shape.extents);
         let mut nodes = Vec::with_capacity((routers * shape.nodes) as usize);
         let mut list = Vec::new();
         for router in 0..routers {
             nodes.extend((0..shape.nodes).map(|node| (router, node)));
             for (dimension, &extent) in shape.extents.iter().enumerate() {
-                let here = router / strides[dimension] % extent;
-                coordinates.push(here);
+                let here = grid.coordinate(router, dimension as u32);
                 let class = if dimension == 0 {
                     LinkClass::Local
                 } else {
                     LinkClass::Global
                 };
                 for to in here + 1..extent {
-                    let other = router + (to - here) * strides[dimension];
+                    let other = grid.moved(router, dimension as u32, to);
                     for lane in 0..shape.cables[dimension] {
                         let a = first[dimension] + (to - 1) * shape.cables[dimension] + lane;
                         let b = first[dimension] + here * shape.cables[dimension] + lane;
@@ -186,21 +173,12 @@ impl HyperX {
                 }
             }
         }
-        let slices = shape
-            .extents
-            .iter()
-            .rev()
-            .find(|&&extent| extent > 1)
-            .copied()
-            .unwrap_or(1);
-        let topology = Topology::new(&vec![ports; routers as usize], &nodes, &list)?
-            .with_blocks((0..=slices).map(|slice| slice * (routers / slices)).collect())?;
+        let topology = Topology::new(&vec![ports; routers as usize], &nodes, &list)?.with_blocks(grid.planes())?;
         Ok(HyperX {
             shape,
             topology,
-            coordinates,
+            grid,
             first,
-            strides,
         })
     }
 
@@ -222,9 +200,9 @@ impl HyperX {
         let t = &self.topology;
         for &(port, far) in t.failed() {
             let (a, b) = (t.router_of_port(port), t.router_of_port(far));
-            let differs = |&dimension: &u32| self.coordinate(a, dimension) != self.coordinate(b, dimension);
-            let dimension = (0..self.dimensions()).find(differs).unwrap_or(0);
-            if t.live(self.ports(a, dimension, self.coordinate(b, dimension))) == 0 {
+            let differs = |&dimension: &u32| self.grid.coordinate(a, dimension) != self.grid.coordinate(b, dimension);
+            let dimension = (0..self.grid.dimensions()).find(differs).unwrap_or(0);
+            if t.live(self.ports(a, dimension, self.grid.coordinate(b, dimension))) == 0 {
                 return Err(format!(
                     "no cable is left between routers {a} and {b}: there is no other way by this routing"
                 ));
@@ -233,36 +211,10 @@ impl HyperX {
         Ok(())
     }
 
-    /// Number of dimensions.
+    /// Where the routers are.
     #[inline]
-    pub fn dimensions(&self) -> u32 {
-        self.first.len() as u32
-    }
-
-    /// Routers in `dimension`.
-    #[inline]
-    pub fn extent(&self, dimension: u32) -> u32 {
-        self.shape.extents[dimension as usize]
-    }
-
-    /// The place of `router` in `dimension`.
-    #[inline]
-    pub fn coordinate(&self, router: u32, dimension: u32) -> u32 {
-        self.coordinates[router as usize * self.first.len() + dimension as usize]
-    }
-
-    /// The places of `router` in all dimensions.
-    #[inline]
-    pub fn coordinates(&self, router: u32) -> &[u32] {
-        let at = router as usize * self.first.len();
-        &self.coordinates[at..at + self.first.len()]
-    }
-
-    /// The router that differs from `router` in that it is at `to` in `dimension`.
-    #[inline]
-    pub fn moved(&self, router: u32, dimension: u32, to: u32) -> u32 {
-        let stride = self.strides[dimension as usize];
-        router - self.coordinate(router, dimension) * stride + to * stride
+    pub fn grid(&self) -> &Grid {
+        &self.grid
     }
 
     /// The ports of `router` towards the router at another place `to` of `dimension`: parallel cables, some of which
@@ -270,7 +222,7 @@ impl HyperX {
     #[inline]
     pub fn ports(&self, router: u32, dimension: u32, to: u32) -> Range<u32> {
         let parallel = self.shape.cables[dimension as usize];
-        let rank = to - u32::from(to > self.coordinate(router, dimension));
+        let rank = to - u32::from(to > self.grid.coordinate(router, dimension));
         let first = self.topology.first_port(router) + self.first[dimension as usize] + rank * parallel;
         first..first + parallel
     }
@@ -325,12 +277,13 @@ mod tests {
             let t = x.topology();
             sizes::assert_perfect_matching(t);
             for router in 0..t.routers() {
-                for dimension in 0..x.dimensions() {
-                    for to in (0..x.extent(dimension)).filter(|&to| to != x.coordinate(router, dimension)) {
-                        let other = x.moved(router, dimension, to);
-                        let mut expected = x.coordinates(router).to_vec();
+                for dimension in 0..x.grid().dimensions() {
+                    for to in (0..x.grid().extent(dimension)).filter(|&to| to != x.grid().coordinate(router, dimension))
+                    {
+                        let other = x.grid().moved(router, dimension, to);
+                        let mut expected = x.grid().coordinates(router).to_vec();
                         expected[dimension as usize] = to;
-                        assert_eq!(x.coordinates(other), expected);
+                        assert_eq!(x.grid().coordinates(other), expected);
                         for port in x.ports(router, dimension, to) {
                             assert_eq!(t.neighbour(port), Some(other));
                             assert_eq!(t.class(port) == LinkClass::Local, dimension == 0);

@@ -17,10 +17,7 @@ use super::settings::{self, ReadFile, Size};
 use super::smaller;
 use super::{FamilyGraph, FamilySettings, WorstCase};
 use crate::sizes::{self, cable};
-use crate::{Fault, LinkClass, Topology};
-
-/// Most dimensions: 2^16 routers at least, if each has two routers.
-const MOST_DIMENSIONS: usize = 16;
+use crate::{Fault, Grid, LinkClass, Topology};
 
 /// A torus or mesh of 1 to 16 dimensions (k-ary n-cube). All cables between routers are of class local; the planes of the
 /// slowest dimension are its groups.
@@ -115,8 +112,7 @@ pub struct TorusShape {
 pub struct Torus {
     shape: TorusShape,
     topology: Topology,
-    /// Coordinates of each router, `dimensions` for each.
-    coordinates: Vec<u32>,
+    grid: Grid,
     /// For each dimension, its plus port among the ports of a router.
     plus: Vec<u32>,
 }
@@ -128,16 +124,10 @@ impl Torus {
     /// A text saying which size is impossible and what the bound is.
     pub fn new(shape: TorusShape) -> Result<Self, String> {
         let extents = &shape.extents;
-        if extents.is_empty() || extents.len() > MOST_DIMENSIONS {
-            return Err(format!(
-                "{} dimensions: 1 to {MOST_DIMENSIONS} are possible",
-                extents.len()
-            ));
-        }
+        let routers = Grid::size(extents)?;
         if extents.contains(&0) || shape.nodes == 0 {
             return Err("a torus needs at least one router in every dimension and one node per router".into());
         }
-        let routers = sizes::product(extents.iter().copied());
         let mut plus = Vec::with_capacity(extents.len());
         let mut ports = u64::from(shape.nodes);
         for &extent in extents {
@@ -147,44 +137,24 @@ impl Torus {
         sizes::check(routers, ports)?;
         let (routers, ports) = (routers as u32, ports as u32);
 
-        let dimensions = extents.len();
-        let mut coordinates = Vec::with_capacity(routers as usize * dimensions);
-        let mut here = vec![0; dimensions];
+        let grid = Grid::new(extents);
         let mut nodes = Vec::with_capacity((routers * shape.nodes) as usize);
-        let mut cables = Vec::with_capacity(routers as usize * dimensions);
+        let mut cables = Vec::with_capacity(routers as usize * extents.len());
         for router in 0..routers {
             nodes.extend((0..shape.nodes).map(|node| (router, node)));
-            coordinates.extend(&here);
-            let mut stride = 1;
-            for (dimension, &extent) in extents.iter().enumerate() {
-                let last = here[dimension] + 1 == extent;
-                if extent > 1 && (!last || shape.wrap) {
-                    let next = if last {
-                        router - (extent - 1) * stride
-                    } else {
-                        router + stride
-                    };
-                    let port = plus[dimension];
+            for (dimension, &extent) in (0..).zip(extents) {
+                let next = grid.coordinate(router, dimension) + 1;
+                if extent > 1 && (next < extent || shape.wrap) {
+                    let (next, port) = (grid.moved(router, dimension, next % extent), plus[dimension as usize]);
                     cables.push(cable((router, port), (next, port + 1), LinkClass::Local));
                 }
-                stride *= extent;
-            }
-            for (coordinate, &extent) in here.iter_mut().zip(extents) {
-                *coordinate += 1;
-                if *coordinate < extent {
-                    break;
-                }
-                *coordinate = 0;
             }
         }
-        // Planes: the routers of one coordinate in the slowest dimension that has several.
-        let planes = extents.iter().rev().find(|&&extent| extent > 1).copied().unwrap_or(1);
-        let topology = Topology::new(&vec![ports; routers as usize], &nodes, &cables)?
-            .with_blocks((0..=planes).map(|plane| plane * (routers / planes)).collect())?;
+        let topology = Topology::new(&vec![ports; routers as usize], &nodes, &cables)?.with_blocks(grid.planes())?;
         Ok(Torus {
             shape,
             topology,
-            coordinates,
+            grid,
             plus,
         })
     }
@@ -199,29 +169,10 @@ impl Torus {
         &self.shape
     }
 
-    /// Number of dimensions.
+    /// Where the routers are.
     #[inline]
-    pub fn dimensions(&self) -> u32 {
-        self.plus.len() as u32
-    }
-
-    /// Routers in `dimension`.
-    #[inline]
-    pub fn extent(&self, dimension: u32) -> u32 {
-        self.shape.extents[dimension as usize]
-    }
-
-    /// The place of `router` in `dimension`.
-    #[inline]
-    pub fn coordinate(&self, router: u32, dimension: u32) -> u32 {
-        self.coordinates[router as usize * self.plus.len() + dimension as usize]
-    }
-
-    /// The places of `router` in all dimensions.
-    #[inline]
-    pub fn coordinates(&self, router: u32) -> &[u32] {
-        let at = router as usize * self.plus.len();
-        &self.coordinates[at..at + self.plus.len()]
+    pub fn grid(&self) -> &Grid {
+        &self.grid
     }
 
     /// The port of `router` in `dimension`, which has more than one router, towards the next higher coordinate
@@ -282,17 +233,19 @@ mod tests {
                 let t = torus.topology();
                 sizes::assert_perfect_matching(t);
                 for router in 0..t.routers() {
-                    for dimension in (0..torus.dimensions()).filter(|&d| torus.extent(d) > 1) {
-                        let k = torus.extent(dimension);
-                        let here = torus.coordinate(router, dimension);
+                    for dimension in (0..torus.grid().dimensions()).filter(|&d| torus.grid().extent(d) > 1) {
+                        let k = torus.grid().extent(dimension);
+                        let here = torus.grid().coordinate(router, dimension);
                         let border = !wrap && here == k - 1;
                         match t.peer(torus.port(router, dimension, true)) {
                             Peer::Router { router: next, port } => {
                                 assert!(!border);
-                                assert_eq!(torus.coordinate(next, dimension), (here + 1) % k);
+                                assert_eq!(torus.grid().coordinate(next, dimension), (here + 1) % k);
                                 assert_eq!(port, torus.port(next, dimension, false));
-                                let others = (0..torus.dimensions()).filter(|&d| d != dimension);
-                                others.for_each(|d| assert_eq!(torus.coordinate(next, d), torus.coordinate(router, d)));
+                                let others = (0..torus.grid().dimensions()).filter(|&d| d != dimension);
+                                others.for_each(|d| {
+                                    assert_eq!(torus.grid().coordinate(next, d), torus.grid().coordinate(router, d))
+                                });
                             }
                             peer => assert!(border && peer == Peer::Free),
                         }
@@ -324,7 +277,7 @@ mod tests {
     #[test]
     fn the_first_dimension_is_the_fastest() {
         let torus = torus(&[8, 8], true, 1);
-        assert_eq!(torus.coordinates(19), [3, 2]);
+        assert_eq!(torus.grid().coordinates(19), [3, 2]);
         assert_eq!(torus.topology().blocks(), [0, 8, 16, 24, 32, 40, 48, 56, 64]);
         assert_eq!(torus.topology().neighbour(torus.port(7, 0, true)), Some(0));
     }
