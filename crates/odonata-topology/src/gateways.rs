@@ -25,6 +25,16 @@ pub(crate) struct Gateways {
     gateways: Vec<Gateway>,
 }
 
+/// The gateways of each ordered pair of groups, part by part of the first group: its rows, or its columns.
+#[derive(Clone, Debug)]
+pub(crate) struct GatewaysByPart {
+    of_pairs: Gateways,
+    parts: usize,
+    /// Where those of each pair and part ((from · groups + to) · parts + part) begin, and their number at the end. Empty
+    /// where pairs have so few that the table would be much larger than they are: they are searched.
+    first: Vec<u32>,
+}
+
 impl Gateways {
     /// Of a machine of `groups` groups of `routers` consecutive routers each.
     pub(crate) fn new(topology: &Topology, groups: u32, routers: u32) -> Self {
@@ -66,29 +76,11 @@ impl Gateways {
         }
     }
 
-    /// With the gateways of each pair in the order of `key`; those of one key keep their order.
-    pub(crate) fn sorted_by_key(mut self, key: impl Fn(&Gateway) -> u32) -> Self {
-        for pair in self.first.windows(2) {
-            self.gateways[pair[0] as usize..pair[1] as usize].sort_by_key(&key);
-        }
-        self
-    }
-
     /// The gateways from group `from` to group `to`.
     #[inline]
     pub(crate) fn between(&self, from: u32, to: u32) -> &[Gateway] {
         let pair = from as usize * self.groups + to as usize;
         &self.gateways[self.first[pair] as usize..self.first[pair + 1] as usize]
-    }
-
-    /// The gateways of `router`, which belongs to group `from`, to group `to`.
-    #[inline]
-    pub(crate) fn own(&self, router: u32, from: u32, to: u32) -> &[Gateway] {
-        let all = self.between(from, to);
-        let start = all.partition_point(|gateway| gateway.router < router);
-        let own = &all[start..];
-        let count = own.iter().take_while(|gateway| gateway.router == router).count();
-        &own[..count]
     }
 
     /// Whether every pair of different groups has a gateway.
@@ -103,4 +95,68 @@ impl Gateways {
             None => Ok(()),
         }
     }
+}
+
+impl GatewaysByPart {
+    /// Of a machine of `groups` groups of `routers` consecutive routers each; `part` of `parts` is that of a router.
+    pub(crate) fn new(topology: &Topology, groups: u32, routers: u32, parts: u32, part: impl Fn(u32) -> u32) -> Self {
+        let mut of_pairs = Gateways::new(topology, groups, routers);
+        for pair in of_pairs.first.windows(2) {
+            // Stable: those of a part stay in the order of ports.
+            of_pairs.gateways[pair[0] as usize..pair[1] as usize].sort_by_key(|gateway| part(gateway.router));
+        }
+        let (pairs, parts) = (of_pairs.groups * of_pairs.groups, parts as usize);
+        let mut first = Vec::new();
+        if pairs.saturating_mul(parts) <= 4 * of_pairs.gateways.len() {
+            first = vec![0; pairs * parts + 1];
+            for (pair, of_pair) in of_pairs.first.windows(2).enumerate() {
+                for gateway in &of_pairs.gateways[of_pair[0] as usize..of_pair[1] as usize] {
+                    first[pair * parts + part(gateway.router) as usize + 1] += 1;
+                }
+            }
+            for place in 0..pairs * parts {
+                first[place + 1] += first[place];
+            }
+        }
+        GatewaysByPart { of_pairs, parts, first }
+    }
+
+    /// The gateways from group `from` to group `to`, part by part.
+    #[inline]
+    pub(crate) fn between(&self, from: u32, to: u32) -> &[Gateway] {
+        self.of_pairs.between(from, to)
+    }
+
+    /// Those of them in part `wanted` of group `from`; `part` as in [`new`](Self::new).
+    #[inline]
+    pub(crate) fn of_part(&self, from: u32, wanted: u32, to: u32, part: impl Fn(u32) -> u32) -> &[Gateway] {
+        let place = (from as usize * self.of_pairs.groups + to as usize) * self.parts + wanted as usize;
+        if let [start, end, ..] = self.first.get(place..).unwrap_or_default() {
+            return &self.of_pairs.gateways[*start as usize..*end as usize];
+        }
+        let all = self.between(from, to);
+        let start = all.partition_point(|gateway| part(gateway.router) < wanted);
+        let rest = &all[start..];
+        &rest[..rest.partition_point(|gateway| part(gateway.router) == wanted)]
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_searched(&self) -> bool {
+        self.first.is_empty()
+    }
+
+    /// # Errors
+    /// As [`Gateways::check`].
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.of_pairs.check()
+    }
+}
+
+/// Those of `gateways`, which are in the order of their routers, that are at `router`.
+#[inline]
+pub(crate) fn at(router: u32, gateways: &[Gateway]) -> &[Gateway] {
+    let start = gateways.partition_point(|gateway| gateway.router < router);
+    let own = &gateways[start..];
+    let count = own.iter().take_while(|gateway| gateway.router == router).count();
+    &own[..count]
 }

@@ -245,12 +245,6 @@ impl Dragonfly {
         self.gateways.between(from, to)
     }
 
-    /// Those of [`gateways`](Self::gateways) to group `to` that are at `router`, in another group.
-    #[inline]
-    pub fn own_gateways(&self, router: u32, to: u32) -> &[Gateway] {
-        self.gateways.own(router, self.group_of(router), to)
-    }
-
     /// Whether every packet can go by way of local, global, local cables: a pair of groups may have lost all cables
     /// but one, a pair of routers of a group has only one.
     ///

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use super::settings::{self, Cables, ReadFile, Size};
 use super::smaller;
 use super::{FamilyGraph, FamilySettings, WorstCase};
-use crate::gateways::Gateways;
+use crate::gateways::{self, GatewaysByPart};
 use crate::sizes::{self, cable};
 use crate::{Arrangement, Fault, Gateway, LinkClass, Topology};
 
@@ -244,10 +244,9 @@ pub struct Dragonfly2d {
     cables: u32,
     topology: Topology,
     places: Vec<Place>,
-    /// In the order of routers: those of a row are together.
-    gateways: Gateways,
-    /// In the order of columns.
-    by_column: Gateways,
+    /// In the order of routers.
+    by_row: GatewaysByPart,
+    by_column: GatewaysByPart,
 }
 
 impl Dragonfly2d {
@@ -332,13 +331,13 @@ impl Dragonfly2d {
             .collect();
         let topology =
             Topology::new(&ports, &node_ports, &list)?.with_blocks((0..=g).map(|group| group * routers).collect())?;
-        let (gateways, by_column) = tables(&topology, &places, g, routers);
+        let (by_row, by_column) = tables(&topology, &places, &shape);
         Ok(Dragonfly2d {
             shape,
             cables,
             topology,
             places,
-            gateways,
+            by_row,
             by_column,
         })
     }
@@ -383,7 +382,7 @@ impl Dragonfly2d {
                 ));
             }
         }
-        self.gateways.check()
+        self.by_row.check()
     }
 
     /// The group of `router`.
@@ -423,34 +422,29 @@ impl Dragonfly2d {
     /// The cables from group `from` to another group `to`, in the order of their ports; failed ones are left out.
     #[inline]
     pub fn gateways(&self, from: u32, to: u32) -> &[Gateway] {
-        self.gateways.between(from, to)
+        self.by_row.between(from, to)
     }
 
     /// Those of the [`gateways`](Self::gateways) to group `to` that are at `router`.
     #[inline]
     pub fn own_gateways(&self, router: u32, to: u32) -> &[Gateway] {
-        self.gateways.own(router, self.group_of(router), to)
+        gateways::at(router, self.row_gateways(router, to))
     }
 
     /// Those that are in the row of `router`, itself included.
     #[inline]
     pub fn row_gateways(&self, router: u32, to: u32) -> &[Gateway] {
         let place = self.places[router as usize];
-        let first = router - place.column;
-        let all = self.gateways.between(place.group, to);
-        let start = all.partition_point(|gateway| gateway.router < first);
-        let rest = &all[start..];
-        &rest[..rest.partition_point(|gateway| gateway.router < first + self.shape.columns)]
+        self.by_row
+            .of_part(place.group, place.row, to, |router| self.row_of(router))
     }
 
     /// Those that are in the column of `router`, itself included.
     #[inline]
     pub fn column_gateways(&self, router: u32, to: u32) -> &[Gateway] {
         let place = self.places[router as usize];
-        let all = self.by_column.between(place.group, to);
-        let start = all.partition_point(|gateway| self.column_of(gateway.router) < place.column);
-        let rest = &all[start..];
-        &rest[..rest.partition_point(|gateway| self.column_of(gateway.router) == place.column)]
+        self.by_column
+            .of_part(place.group, place.column, to, |router| self.column_of(router))
     }
 }
 
@@ -461,8 +455,7 @@ impl FamilyGraph for Dragonfly2d {
 
     fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
         self.topology.impair(faults)?;
-        let routers = self.routers_of_a_group();
-        (self.gateways, self.by_column) = tables(&self.topology, &self.places, self.shape.groups, routers);
+        (self.by_row, self.by_column) = tables(&self.topology, &self.places, &self.shape);
         Ok(())
     }
 
@@ -524,12 +517,18 @@ fn cables_per_pair(shape: &Dragonfly2dShape) -> Result<u32, String> {
     Ok(wanted)
 }
 
-fn tables(topology: &Topology, places: &[Place], groups: u32, routers: u32) -> (Gateways, Gateways) {
-    let gateways = Gateways::new(topology, groups, routers);
-    let by_column = gateways
-        .clone()
-        .sorted_by_key(|gateway| places[gateway.router as usize].column);
-    (gateways, by_column)
+/// The gateways by rows and by columns of the groups of a machine of this shape.
+fn tables(topology: &Topology, places: &[Place], shape: &Dragonfly2dShape) -> (GatewaysByPart, GatewaysByPart) {
+    let routers = shape.rows * shape.columns;
+    let by = |parts, part: &dyn Fn(&Place) -> u32| {
+        GatewaysByPart::new(topology, shape.groups, routers, parts, |router| {
+            part(&places[router as usize])
+        })
+    };
+    (
+        by(shape.rows, &|place| place.row),
+        by(shape.columns, &|place| place.column),
+    )
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::settings::{self, Cables, ReadFile, Size};
 use super::smaller;
 use super::{FamilyGraph, FamilySettings, WorstCase};
-use crate::gateways::Gateways;
+use crate::gateways::{self, Gateways};
 use crate::sizes::{self, cable};
 use crate::{Arrangement, Fault, Gateway, LinkClass, Topology};
 use std::ops::Range;
@@ -313,7 +313,7 @@ impl DragonflyPlus {
     /// Those of the [`gateways`](Self::gateways) to group `to` that are at `spine`.
     #[inline]
     pub fn own_gateways(&self, spine: u32, to: u32) -> &[Gateway] {
-        self.gateways.own(spine, self.group_of(spine), to)
+        gateways::at(spine, self.gateways(self.group_of(spine), to))
     }
 }
 
