@@ -1191,7 +1191,9 @@ class IorParameters(Table):
     """Barriers between open, access and close (-g)."""
 
     keepFile: bool = False
-    """Whether files stay (-k). Otherwise they are removed at the end of each repetition, behind all that is timed."""
+    """Whether files stay (-k). Otherwise they are removed at the end of each repetition, behind all that is
+    timed.
+    """
 
     multiFile: bool = False
     """Whether each repetition has files of its own (-m); otherwise it writes over those of the one before."""
