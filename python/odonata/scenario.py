@@ -1191,7 +1191,9 @@ class IorParameters(Table):
     """Barriers between open, access and close (-g)."""
 
     keepFile: bool = False
-    """Whether files stay (-k). No file is removed here, so that it changes nothing."""
+    """Whether files stay (-k). Otherwise they are removed at the end of each repetition, behind all that is
+    timed.
+    """
 
     multiFile: bool = False
     """Whether each repetition has files of its own (-m); otherwise it writes over those of the one before."""
@@ -1231,6 +1233,11 @@ class IorParameters(Table):
 
     transferSize: Bytes = "256 KiB"
     """Size of one read or write (-t), e.g. "1 MiB"."""
+
+    useExistingTestFile: bool = False
+    """Whether files that the repetition before has left (keepFile, without multiFile) are written over (-E);
+    otherwise they are removed before it writes.
+    """
 
     writeFile: bool | None = None
     """Whether it writes (-w). Default: if neither it nor readFile, checkWrite and checkRead are given, both

@@ -22,19 +22,19 @@ def _rows(results: Results, name: str) -> list[dict[str, Any]]:
 
 
 def ior(results: Results) -> list[IorSummary]:
-    """What IOR reports for each job, place in its list and access: over repetitions, and of each."""
+    """What IOR reports for each job, place in its list and access: over repetitions, and of each.
+
+    Removals have no bandwidth, and no place in IOR's summary.
+    """
     found: list[IorSummary] = []
 
     def key(row: dict[str, Any]) -> tuple[str, int, bool]:
         return row["job"], row["test"], row["access"] != "write"
 
+    table = [row for row in _rows(results, "ior") if row["access"] != "remove"]
     # The table is in the order of jobs, which stays.
-    order = {
-        job: place for place, job in enumerate(dict.fromkeys(row["job"] for row in _rows(results, "ior")))
-    }
-    rows = sorted(
-        _rows(results, "ior"), key=lambda row: (order[row["job"]], *key(row)[1:], row["repetition"])
-    )
+    order = {job: place for place, job in enumerate(dict.fromkeys(row["job"] for row in table))}
+    rows = sorted(table, key=lambda row: (order[row["job"]], *key(row)[1:], row["repetition"]))
     for (job, test, _), group in groupby(rows, key):
         repetitions = list(group)
         rates = [row["bandwidth_bytes_per_s"] for row in repetitions]

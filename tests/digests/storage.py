@@ -238,6 +238,32 @@ def _stages() -> Iterator[Case]:
         yield Case(f"storage/stage-{name}", on_dragonfly(jobs, storage=merged(merged(BASE, tiers), keys)))
 
 
+#: Files that are removed where servers know which bytes are whose, while others write and drain.
+REMOVALS: dict[str, Table] = {
+    "index": {"manager": {"extents": True}, "layout": {"striped": {"stripe": "16 KiB"}}},
+    "through": {
+        "manager": {"acknowledge": "memory"},
+        "policy": {"write": "through", "read": "cache", "read_ahead": "32 KiB"},
+    },
+    "clean": {"policy": {"keep": True, "drain": "above-watermark", "watermark": "100 kB"}},
+}
+
+
+def _removals() -> Iterator[Case]:
+    jobs = [
+        JOBS[0],
+        {"name": "ior", "ranks": 9, "workload": {"ior": "-w -r -C -F -i 3 -t 16k -b 96k"}},
+        {"name": "kept", "ranks": 5, "workload": {"ior": "-w -k -i 2 -t 16k -b 64k"}},
+        {"name": "mdtest", "ranks": 8, "workload": {"mdtest": "-n 4 -F -w 5k -i 2"}},
+    ]
+    base = merged(BASE, {"metadata": {"nodes": {"list": [62]}, "threads": 1}})
+    below = SYNC["below"]
+    tiers = {key: below[key] for key in ("tiers", "file_system")}
+    for name, keys in REMOVALS.items():
+        storage = base if name == "index" else merged(base, tiers)
+        yield Case(f"storage/removed-{name}", on_dragonfly(jobs, storage=merged(storage, keys)))
+
+
 def cases() -> Iterator[Case]:
     """All cases of this file."""
     for name, keys in DEVICES.items():
@@ -249,6 +275,7 @@ def cases() -> Iterator[Case]:
     yield from _failures()
     yield from _sync()
     yield from _stages()
+    yield from _removals()
     routers = merged(BASE, {})
     routers["nodes"] = {"routers": [3]}
     yield Case("storage/routers", on_dragonfly(JOBS, storage=routers))

@@ -4,6 +4,7 @@ pub(crate) mod below;
 pub(crate) mod client;
 pub(crate) mod lock;
 pub(crate) mod metadata;
+pub(crate) mod remove;
 pub(crate) mod retry;
 pub(crate) mod server;
 pub(crate) mod stage;

@@ -30,6 +30,8 @@ pub(crate) struct JobPlan {
     /// Chains of sequence numbers per rank.
     pub(crate) chains: u32,
     pub(crate) files: FileAccess,
+    /// The servers of all ranks of jobs with the same directory, where each rank has one of its own, in order.
+    pub(crate) directory_servers: Vec<u32>,
     /// Whether storage servers are told of its end.
     pub(crate) tells_servers: bool,
     /// Input files that are brought to its buffers, and whether it starts when they are there.

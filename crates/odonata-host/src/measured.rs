@@ -45,6 +45,8 @@ pub struct HostMeasured {
     pub faults: Vec<(u32, u32, FaultMetrics)>,
     /// What failures of storage servers have cost: server, job; of those alone that have cost something.
     pub losses: Vec<(u32, u16, Losses)>,
+    /// Bytes of files that were removed: storage server, job; of those alone that have some.
+    pub removed: Vec<(u32, u16, u64)>,
     /// What clients had to do over again, by job and by storage server; empty where they wait for ever.
     pub retries: (Vec<RetryCounts>, Vec<RetryCounts>),
     /// What of them was in use: interval (counted from 0), server, sums over time; in order.
@@ -96,6 +98,7 @@ impl Hosts {
             devices: servers.devices().collect(),
             faults: servers.faults().collect(),
             losses: servers.losses().collect(),
+            removed: servers.removed().collect(),
             retries: self.io.clients.retries.counts(),
             occupancy: servers.occupancy(now).collect(),
             tiers: servers.tiers(),
@@ -176,6 +179,7 @@ impl HostMeasured {
             .sort_unstable_by_key(|&(server, device, _)| (server, device));
         all.faults.sort_unstable_by_key(|&(server, device, _)| (server, device));
         all.losses.sort_unstable_by_key(|&(server, job, _)| (server, job));
+        all.removed.sort_unstable();
         all.occupancy.sort_unstable_by_key(|&(bin, server, _)| (bin, server));
         all.blame
             .sort_unstable_by_key(|charge| (charge.server, charge.resource, charge.victim, charge.culprit));
@@ -203,6 +207,7 @@ impl HostMeasured {
         self.devices.extend(next.devices);
         self.faults.extend(next.faults);
         self.losses.extend(next.losses);
+        self.removed.extend(next.removed);
         let sums = self.retries.0.iter_mut().chain(&mut self.retries.1);
         for (sum, counts) in sums.zip(next.retries.0.iter().chain(&next.retries.1)) {
             sum.absorb(counts);
@@ -377,6 +382,9 @@ impl HostMeasured {
         }
         for loss in &self.losses {
             digest.text(&format!("{loss:?}"));
+        }
+        for removed in &self.removed {
+            digest.text(&format!("removed {removed:?}"));
         }
         for counts in self.retries.0.iter().chain(&self.retries.1) {
             digest.text(&format!("{counts:?}"));

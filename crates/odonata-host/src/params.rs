@@ -28,6 +28,8 @@ pub struct HostParams {
     pub client: Option<Client>,
     /// What the synchronisation of a file waits for.
     pub sync: SyncDepth,
+    /// Whether storage servers know which bytes are whose, so that the removal of a file frees some.
+    pub removes: bool,
     /// The tiers of storage servers, the first one that ranks use among them; empty where there is no other.
     pub tiers: Arc<[StorageTier]>,
     /// What metadata servers work with, if there are any.

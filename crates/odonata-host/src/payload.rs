@@ -207,6 +207,19 @@ pub enum Payload {
         /// Whether to go down to the last tier.
         below: bool,
     },
+    /// A client removes a file at a server; answered as a request is.
+    IoRemove {
+        /// Who asks.
+        client: ClientId,
+        /// Storage server.
+        server: u32,
+        /// The job that it is for.
+        owner: u16,
+        /// The client's name for the operation.
+        operation: u32,
+        /// Object of the server.
+        object: SplitU64,
+    },
     /// A rank asks a server to bring a range from below; answered as a request is.
     IoStage {
         /// Who asks.

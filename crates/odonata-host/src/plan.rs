@@ -28,10 +28,11 @@ use crate::{Hosts, Interrupt, RankMetrics};
 use odonata_engine::partitioned::local_indices;
 use odonata_engine::random::Purpose;
 use odonata_engine::{List, Lp, NIL, RangeStore, Rows, SparseStore, Stream, Time};
-use odonata_storage::Servers;
 use odonata_storage::settings::OnFailure;
+use odonata_storage::{FileLayout, Servers};
 use odonata_topology::Topology;
 use odonata_units::Bytes;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -76,12 +77,17 @@ impl HostPlan {
                 watchers[usize::from(other)].push(number);
             }
         }
+        let mut directories: BTreeMap<u16, BTreeSet<u32>> = BTreeMap::new();
+        for job in jobs.iter().filter(|job| job.files.layout == FileLayout::Assigned) {
+            let servers = directories.entry(job.files.directory).or_default();
+            servers.extend(job.servers.iter().filter(|&&server| server != NIL));
+        }
         let mut plans = Vec::with_capacity(jobs.len());
         let mut places = Vec::new();
         // Who draws random numbers is named by node and order on the node, not by rank: jobs share no node, so a
         // job draws the same whether or not others run beside it.
         let mut owners: Vec<u64> = Vec::new();
-        let mut on_node = std::collections::BTreeMap::<u32, u64>::new();
+        let mut on_node = BTreeMap::<u32, u64>::new();
         for (number, job) in jobs.into_iter().enumerate() {
             assert!(number < 1 << 15, "two kinds of traffic per job have 16-bit numbers");
             let number = number as u16;
@@ -110,6 +116,10 @@ impl HostPlan {
                 first_rank: places.len() as u32,
                 chains,
                 files: job.files,
+                directory_servers: match job.files.layout {
+                    FileLayout::Assigned => directories[&job.files.directory].iter().copied().collect(),
+                    FileLayout::Striped(_) => Vec::new(),
+                },
                 tells_servers: has_program
                     && (params.tiers.iter().any(|tier| tier.told) || (job.stage_out && !params.tiers.is_empty())),
                 stage_in: job.stage_in,

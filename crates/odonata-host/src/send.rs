@@ -18,7 +18,7 @@ use crate::payload::{ClientId, IoAccess, Payload, Requester};
 use odonata_engine::{Lp, Mode, NIL, Pool, SparseStore, Stream, Time};
 use odonata_network::settings::Jitter;
 use odonata_network::{Message, Traffic};
-use odonata_storage::{MetadataRequest, NewRequest, SyncRequest};
+use odonata_storage::{MetadataRequest, NewRequest, RemoveRequest, SyncRequest};
 use odonata_units::Bytes;
 
 /// A message that stays on its node.
@@ -184,6 +184,7 @@ impl Hosts {
             | Payload::WriteData { .. }
             | Payload::IoResponse { .. }
             | Payload::IoSync { .. }
+            | Payload::IoRemove { .. }
             | Payload::IoStage { .. }
             | Payload::JobEnded { .. }
             | Payload::LockRevoke { .. }
@@ -305,6 +306,21 @@ impl Hosts {
                 };
                 self.sync_arrived(ctx, server, what);
             }
+            Payload::IoRemove {
+                client,
+                server,
+                owner,
+                operation,
+                object,
+            } => {
+                let what = RemoveRequest {
+                    client: client.0,
+                    token: u64::from(operation),
+                    owner,
+                    file: object.get(),
+                };
+                self.removal_arrived(ctx, server, what);
+            }
             Payload::Pull {
                 server,
                 client,
@@ -357,7 +373,7 @@ impl Hosts {
                 };
                 self.metadata_request_arrived(ctx, server, what);
             }
-            Payload::MetadataResponse { operation, .. } => self.end_metadata_call(ctx, operation),
+            Payload::MetadataResponse { operation, .. } => self.metadata_answered(ctx, operation),
         }
     }
 
@@ -393,6 +409,9 @@ impl Hosts {
                 client, server, owner, ..
             }
             | Payload::IoSync {
+                client, server, owner, ..
+            }
+            | Payload::IoRemove {
                 client, server, owner, ..
             }
             | Payload::IoStage {

@@ -187,6 +187,7 @@ impl Setup {
             locks: None,
             client: None,
             sync: Default::default(),
+            removes: true,
             tiers: [].into(),
             metadata: None,
             metadata_faults: Vec::new(),

@@ -297,6 +297,12 @@ macro_rules! routings {
                 }
             }
 
+            /// Whether every packet waits for room where it was sent, without a bubble behind it: no decision has
+            /// [`Decision::retry`] or [`Decision::spare`].
+            pub(crate) fn waits_for_room(&self) -> bool {
+                !matches!(self, Routing::Torus(_) | Routing::HyperX(_))
+            }
+
             /// Whether of the outputs that have room now ([`Decision::retry`]) any will do: an allocator may be asked for all
             /// of them at once, and decides.
             pub fn takes_any(&self) -> bool {

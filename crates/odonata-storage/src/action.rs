@@ -1,6 +1,6 @@
 //! What goes into a server and what comes out of it.
 
-use crate::SyncRequest;
+use crate::{RemoveRequest, SyncRequest};
 use odonata_units::Time;
 
 /// A read or write that arrives at a server.
@@ -136,6 +136,16 @@ pub enum Action {
         slot: u32,
         /// What it is.
         what: SyncRequest,
+    },
+    /// Remove an object in the tier below; when that has ended, report it with
+    /// [`Servers::removed_below`](crate::Servers::removed_below).
+    RemoveBelow {
+        /// The server that asks.
+        server: u32,
+        /// The removal.
+        slot: u32,
+        /// What it is.
+        what: RemoveRequest,
     },
     /// The request is complete: tell the client. The last action for this request.
     Respond {

@@ -243,6 +243,9 @@ impl Servers {
                 self.syncs.live()
             ));
         }
+        if self.removals.live() != 0 {
+            return Err(format!("storage: {} removals are not answered", self.removals.live()));
+        }
         self.audit_contents()?;
         self.books.ledger().audit()
     }

@@ -357,6 +357,7 @@ impl Servers {
                 self.push_piece(slot, actions);
             }
         }
+        self.removals_go_on::<M>(server, actions);
         self.note_occupancy::<M>(now, server);
     }
 
@@ -385,13 +386,18 @@ impl Servers {
         if piece.missing > 0 {
             return;
         }
-        let own = self.own_number(&piece);
-        let here = |place: Place| place.device() == Some(own);
-        let to = |_: &Extent| (piece.owner, Place::Clean(own));
-        let moved = self.move_on::<M>(piece.server, piece.object, piece.range(), here, to);
-        self.count_committed::<M>(&piece, moved);
-        self.written_through::<M>(&piece);
+        if piece.removed {
+            self.removed_on_arrival::<M>(&piece);
+        } else {
+            let own = self.own_number(&piece);
+            let here = |place: Place| place.device() == Some(own);
+            let to = |_: &Extent| (piece.owner, Place::Clean(own));
+            let moved = self.move_on::<M>(piece.server, piece.object, piece.range(), here, to);
+            self.count_committed::<M>(&piece, moved);
+            self.written_through::<M>(&piece);
+        }
         self.finish_piece::<M>(now, slot, actions);
+        self.removals_go_on::<M>(piece.server, actions);
         self.settle_space::<M>(now, piece.device, piece.owner);
         self.reserve::<M>(now, piece.device, actions);
     }
@@ -405,7 +411,9 @@ impl Servers {
 
     /// A piece that has passed the devices by is safe below.
     pub(crate) fn store_around<M: Mode>(&mut self, piece: &Piece) {
-        if self.is_indexed(piece.server) {
+        if self.is_indexed(piece.server) && piece.removed {
+            self.removed_on_arrival::<M>(piece);
+        } else if self.is_indexed(piece.server) {
             let what = (piece.range(), piece.owner, Place::Below);
             self.put::<M>(piece.server, piece.object, what);
             self.count_committed::<M>(piece, piece.bytes);
@@ -520,9 +528,14 @@ impl Servers {
 
     /// The device has read a block that shall go down.
     pub(crate) fn fetched_to_leave<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
-        let server = self.pieces.get(slot).server;
+        let Piece { server, removed, .. } = *self.pieces.get(slot);
         let reserve = self.ways.reserves.edit::<M>(server);
         reserve.fetching -= 1;
+        if removed {
+            self.pieces.free::<M>(slot);
+            self.feed_below::<M>(now, server, actions);
+            return;
+        }
         reserve.sending += 1;
         self.ask_below::<M>(now, slot, true, actions);
     }

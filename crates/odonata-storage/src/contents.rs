@@ -11,12 +11,14 @@
 //! | below | the drain is done with it | free |
 //! | lost | its server has failed (`failure.rs`) | free |
 //!
+//! What was removed (`remove.rs`) is no range any more.
+//!
 //! A write to a range that has space on the same device takes no new space; on another device, it frees the old one. Of two
 //! writes to one range at once, the one that has reserved last decides on which device it is, and the one that commits last
 //! whose it is.
 //!
-//! **Conservation.** What a job has committed is in its extents, or was overwritten, or went with a server that has failed:
-//! [`Servers::audit`] compares them to the byte, and the space in use with the extents that take it.
+//! **Conservation.** What a job has committed is in its extents, or was overwritten or removed, or went with a server that has
+//! failed: [`Servers::audit`] compares them to the byte, and the space in use with the extents that take it.
 
 use std::ops::Range;
 
@@ -166,7 +168,7 @@ impl Servers {
     /// A piece of a write is in memory.
     pub(crate) fn store_in_memory<M: Mode>(&mut self, slot: u32) {
         let piece = *self.pieces.get(slot);
-        if !self.is_indexed(piece.server) {
+        if !self.is_indexed(piece.server) || piece.removed {
             return;
         }
         let own = (piece.device - self.devices.of(piece.server).start) as u8;
@@ -181,6 +183,10 @@ impl Servers {
         if !self.is_indexed(piece.server) {
             self.spaces.edit::<M>(piece.device).dirty += piece.bytes;
             self.books.wrote::<M>(piece.device, piece.owner, piece.bytes);
+            return;
+        }
+        if piece.removed {
+            self.removed_on_arrival::<M>(&piece);
             return;
         }
         let own = (piece.device - self.devices.of(piece.server).start) as u8;
@@ -342,13 +348,18 @@ impl Servers {
                 *sum += losses.lost() + losses.dropped;
             }
         }
+        let mut removed = vec![0_u64; jobs];
+        for (_, job, bytes) in self.removed() {
+            removed[usize::from(job)] += bytes;
+        }
         for (job, (stored, gone)) in stored.into_iter().zip(gone).enumerate() {
             let committed = *self.contents.committed.get(job as u32);
             let overwritten = *self.contents.overwritten.get(job as u32);
-            if committed != stored + overwritten + gone {
+            let removed = removed[job];
+            if committed != stored + overwritten + gone + removed {
                 return Err(format!(
-                    "storage: job {job} has committed {committed} B, of which {stored} B are stored, {overwritten} B overwritten \
-                     and {gone} B gone with servers that failed"
+                    "storage: job {job} has committed {committed} B, of which {stored} B are stored, {overwritten} B overwritten, \
+                     {removed} B removed and {gone} B gone with servers that failed"
                 ));
             }
         }

@@ -100,6 +100,11 @@ impl Servers {
     /// The device has read the block of the first stage.
     pub(crate) fn fetched<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
         let drain = self.drains.edit::<M>(server);
+        if self.pieces.get(drain.fetching).removed {
+            self.pieces.free::<M>(std::mem::replace(&mut drain.fetching, NIL));
+            self.feed_drain::<M>(now, server, actions);
+            return;
+        }
         drain.fetched = true;
         if drain.sending == NIL {
             self.transfer::<M>(now, server, actions);

@@ -192,6 +192,7 @@ impl Servers {
                 issued,
                 answered,
                 dead,
+                removed,
                 ..
             } = *self.requests.get(slot);
             if own != server || dead {
@@ -203,7 +204,7 @@ impl Servers {
                 continue;
             }
             self.requests.edit::<M>(slot).dead = true;
-            if what.write && !answered && !self.passes_by(server) {
+            if what.write && !answered && !removed && !self.passes_by(server) {
                 unanswered.push((what, device));
             }
         }
@@ -219,6 +220,7 @@ impl Servers {
         }
         self.lose_contents::<M>(server);
         self.end_syncs::<M>(server);
+        self.end_removals::<M>(server);
         self.note_occupancy::<M>(at, server);
     }
 
@@ -258,6 +260,8 @@ impl Servers {
             let is_below = piece.missing == 1 && !piece.down;
             if is_below {
                 self.store_around::<M>(&piece);
+            } else if what.write && answered && !piece.down && piece.removed {
+                self.removed_on_arrival::<M>(&piece);
             } else if what.write && answered && !piece.down {
                 // It was never on a device, but somebody believes that it was.
                 count::<M>(&mut self.contents.committed, piece.owner, piece.bytes);

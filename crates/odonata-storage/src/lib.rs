@@ -88,7 +88,7 @@
 //!
 //! Devices are those of `odonata-device`. Read `params` for what can be set, `manager` for the life of a request, then
 //! `service` (the devices' queues), `sharing` (whose turn it is), `contents` and `extents` (what is where), `drain`, `below` (the
-//! tier below), `sync`, `blame` and `audit`; `faults` for what makes devices and metadata servers slow for a while,
+//! tier below), `sync`, `remove`, `blame` and `audit`; `faults` for what makes devices and metadata servers slow for a while,
 //! and `failure` for servers that fail.
 
 mod action;
@@ -108,6 +108,7 @@ mod metadata;
 mod observe;
 mod occupancy;
 mod params;
+mod remove;
 mod request;
 mod server;
 mod service;
@@ -133,6 +134,7 @@ pub use metadata::{
 pub use observe::{AccessKind, ServerAccess};
 pub use occupancy::Occupancy;
 pub use params::{DeviceParams, ParamsError, ServerParams};
+pub use remove::RemoveRequest;
 pub use server::{DeviceMetrics, Metrics};
 pub use settings::{Assignment, Drain, Position, SyncDepth};
 pub use stage::StageMetrics;

@@ -7,6 +7,7 @@ use crate::contents::Contents;
 use crate::devices::Devices;
 use crate::failure::Failures;
 use crate::occupancy::OccupancySeries;
+use crate::remove::Removals;
 use crate::request::{Piece, Request, Wait};
 use crate::server::{DeviceQueue, DrainStage, Memory, Space};
 use crate::settings::Acknowledge;
@@ -42,6 +43,7 @@ pub struct Servers {
     pub(crate) contents: Contents,
     pub(crate) ways: Ways,
     pub(crate) syncs: Syncs,
+    pub(crate) removals: Removals,
     pub(crate) stages: Stages,
     pub(crate) occupancy: OccupancySeries,
     pub(crate) books: Books,
@@ -62,6 +64,7 @@ journalled!(Servers {
     contents,
     ways,
     syncs,
+    removals,
     stages,
     occupancy,
     books,
@@ -97,6 +100,7 @@ impl Servers {
             contents: Contents::new(n, 0),
             ways,
             syncs: Syncs::new(n),
+            removals: Removals::new(),
             stages: Stages::off(),
             occupancy: OccupancySeries::off(),
             books: Books::off(),
@@ -311,6 +315,7 @@ impl Servers {
                 in_flight,
                 issued,
                 stages,
+                removed,
                 ..
             } = *self.requests.get(request);
             let params = &self.params[server as usize];
@@ -344,7 +349,8 @@ impl Servers {
             cell.in_flight += 1;
             cell.issued += bytes;
             let place = (server, device);
-            let piece = Piece::new(now, place, (request, what.owner), object, offset, bytes);
+            let mut piece = Piece::new(now, place, (request, what.owner), object, offset, bytes);
+            piece.removed = removed;
             let piece = self.pieces.allocate::<M>(piece);
             self.want_memory::<M>(now, server, piece, actions);
         }

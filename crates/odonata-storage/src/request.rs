@@ -28,6 +28,8 @@ pub(crate) struct Request {
     pub(crate) answered: bool,
     /// Whether its server has failed since.
     pub(crate) dead: bool,
+    /// Whether its file was removed since.
+    pub(crate) removed: bool,
     pub(crate) arrived: Time,
     /// Pieces that wait for memory, and for the device.
     pub(crate) at_memory: u32,
@@ -83,6 +85,7 @@ impl Request {
             stages: false,
             answered: false,
             dead: false,
+            removed: false,
             arrived: now,
             at_memory: 0,
             at_device: 0,
@@ -120,6 +123,8 @@ pub(crate) struct Piece {
     pub(crate) down: bool,
     /// Whether its server has failed since.
     pub(crate) dead: bool,
+    /// Whether its file was removed since.
+    pub(crate) removed: bool,
     next: u32,
 }
 
@@ -168,6 +173,7 @@ impl Piece {
             missing: 0,
             down: false,
             dead: false,
+            removed: false,
             next: NIL,
         }
     }

@@ -10,7 +10,8 @@
 //! fetching it again.
 //!
 //! Sequential readers are known by where they have ended: a table of 64 places per server, by a hash of object and byte; who
-//! begins at byte 0 is taken for one.
+//! begins at byte 0 is taken for one. Of a file that was written, or staged, nothing is fetched that lies behind its end, as
+//! the index knows it; who reads on behind that reads an input, whose end nobody knows.
 
 use odonata_engine::{List, Mode, Store, journalled};
 use odonata_units::{Time, mix64};
@@ -29,6 +30,8 @@ struct Reader {
     next: u64,
     /// Until where has been asked for.
     ahead: u64,
+    /// Whether it has read what is not known here: nobody knows where that ends.
+    input: bool,
 }
 
 /// Blocks on their way here from below, and reads that wait for them.
@@ -99,6 +102,7 @@ impl Stages {
             object: u64::MAX,
             next: 0,
             ahead: 0,
+            input: false,
         };
         Stages {
             coming: Store::filled(servers, Coming::default()),
@@ -183,13 +187,17 @@ impl Servers {
         let known = before.object == what.file && before.next == what.offset;
         let mut ahead = if known { before.ahead.max(end) } else { end };
         let from = ahead;
+        let last = self.contents.extents.end_of(server, what.file);
+        let input = (known && before.input) || end > last;
         if (known || what.offset == 0) && ahead < end.saturating_add(window / 2) {
-            ahead = end.saturating_add(window);
+            let until = end.saturating_add(window);
+            ahead = if input { until } else { until.min(last).max(ahead) };
         }
         *self.stages.readers.edit::<M>(place(server, what.file, end)) = Reader {
             object: what.file,
             next: end,
             ahead,
+            input,
         };
         if ahead > from {
             let next = NewRequest {
@@ -306,7 +314,7 @@ impl Servers {
         }
         let ahead = self.requests.get(piece.request).answered;
         // The end of a file that is larger than the buffers shall not take the place of its beginning before that is read.
-        let filled = match self.make_room::<M>(&piece, ahead) {
+        let filled = match !piece.removed && self.make_room::<M>(&piece, ahead) {
             true => self.claim_copy::<M>(&piece),
             false => 0,
         };

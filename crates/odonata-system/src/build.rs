@@ -399,6 +399,7 @@ fn host_params(scenario: &Resolved, placement: &Placement) -> HostParams {
         locks: storage.and_then(|storage| storage.locks),
         client: storage.and_then(|storage| storage.client),
         sync: storage.map_or(Default::default(), |storage| storage.sync),
+        removes: storage.is_some_and(|storage| storage.manager.extents),
         tiers: tiers(scenario, placement),
         metadata: storage
             .and_then(|storage| storage.metadata.as_ref())

@@ -42,7 +42,8 @@ fn finished(text: &str) -> (Rows, String) {
 }
 
 fn ior(storage: &str, ranks: u32, workload: &str) -> Vec<IorRow> {
-    finished(&format!("{MACHINE}{storage}{}", job(ranks, workload))).0.ior
+    let rows = finished(&format!("{MACHINE}{storage}{}", job(ranks, workload))).0.ior;
+    rows.into_iter().filter(|row| row.access != "remove").collect()
 }
 
 fn near(found: f64, expected: f64, share: f64) {

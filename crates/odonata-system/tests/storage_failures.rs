@@ -131,6 +131,7 @@ fn what_has_gone_down_is_safe() {
     let first = &rows.tiers[0];
     let places = first.overwritten_bytes
         + first.lost_bytes
+        + first.removed_bytes
         + first.alone_bytes
         + first.leaving_bytes
         + first.clean_bytes

@@ -67,6 +67,7 @@ fn conserved(rows: &Rows) {
         let places = [
             row.overwritten_bytes,
             row.lost_bytes,
+            row.removed_bytes,
             row.alone_bytes,
             row.leaving_bytes,
             row.clean_bytes,

@@ -14,7 +14,7 @@ use odonata_units::{Bandwidth, Bytes, mix64};
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
-use crate::payload::{IoAccess, Payload, Requester, SplitU64};
+use crate::payload::{ClientId, IoAccess, Payload, Requester, SplitU64};
 use crate::send::{SendRequest, traffic_of};
 
 /// A tier of storage servers, as its clients know it.
@@ -44,15 +44,25 @@ pub struct Outside {
     pub latency: Time,
 }
 
+/// What a server asks the tier below for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum ErrandKind {
+    /// To write or to read.
+    Transfer,
+    /// To synchronise a file.
+    Sync,
+    /// To remove a file.
+    Removal,
+}
+
 /// A piece of a server that the tier below writes or reads.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Errand {
     /// The server, counted over the machine.
     server: u32,
-    /// Its piece, or its synchronisation.
+    /// Its piece, its synchronisation or its removal.
     slot: u32,
-    /// Whether it is a synchronisation.
-    sync: bool,
+    kind: ErrandKind,
     /// Parts that have not ended.
     open: u32,
     next: u32,
@@ -139,7 +149,7 @@ impl Hosts {
         let server = self.io.servers.number(server);
         let (tier, home) = self.tier_below(server);
         let parts = tier.layout.parts(object, (offset, bytes), home);
-        let errand = self.begin_errand::<C>((server, slot), false, parts.len());
+        let errand = self.begin_errand::<C>((server, slot), ErrandKind::Transfer, parts.len());
         for part in parts {
             let operation = self.begin_errand_part::<C>(errand, if write { 0 } else { part.bytes });
             let request = Payload::IoRequest {
@@ -158,20 +168,45 @@ impl Hosts {
 
     /// Synchronises what `server` (its number in the part) has handed down.
     pub(crate) fn sync_below<C: HostContext>(&mut self, ctx: &mut C, (server, slot): (u32, u32), what: SyncRequest) {
+        let SyncRequest { owner, file, below, .. } = what;
+        self.ask_all_below(
+            ctx,
+            (server, slot),
+            ErrandKind::Sync,
+            file,
+            owner,
+            |client, server, operation, object| Payload::IoSync {
+                client,
+                server,
+                owner,
+                operation,
+                object: SplitU64::from(object),
+                below,
+            },
+        );
+    }
+
+    /// Asks all servers of the tier below that may have something of object `file` of `server` (its number in the part), each for what
+    /// `request` makes of client, server, name of the part and object there.
+    pub(crate) fn ask_all_below<C: HostContext>(
+        &mut self,
+        ctx: &mut C,
+        (server, slot): (u32, u32),
+        kind: ErrandKind,
+        file: u64,
+        owner: u16,
+        request: impl Fn(ClientId, u32, u32, u64) -> Payload,
+    ) {
         let server = self.io.servers.number(server);
         let (tier, home) = self.tier_below(server);
-        let servers = tier.layout.servers_of(what.file, home);
-        let errand = self.begin_errand::<C>((server, slot), true, servers.len());
+        let servers = tier.layout.servers_of(file, home);
+        let errand = self.begin_errand::<C>((server, slot), kind, servers.len());
         for below in servers {
-            let request = Payload::IoSync {
-                client: Requester::Server(server).into(),
-                server: tier.first + below,
-                owner: what.owner,
-                operation: self.begin_errand_part::<C>(errand, 0),
-                object: SplitU64::from(object_on(&tier.layout, what.file, below)),
-                below: what.below,
-            };
-            self.ask_server_below(ctx, (server, tier.first + below), what.owner, request);
+            let operation = self.begin_errand_part::<C>(errand, 0);
+            let object = object_on(&tier.layout, file, below);
+            let below = tier.first + below;
+            let request = request(Requester::Server(server).into(), below, operation, object);
+            self.ask_server_below(ctx, (server, below), owner, request);
         }
     }
 
@@ -186,11 +221,11 @@ impl Hosts {
         (TierBelow { first, layout }, home)
     }
 
-    fn begin_errand<M: Mode>(&mut self, (server, slot): (u32, u32), sync: bool, parts: usize) -> u32 {
+    fn begin_errand<M: Mode>(&mut self, (server, slot): (u32, u32), kind: ErrandKind, parts: usize) -> u32 {
         self.io.below.errands.allocate::<M>(Errand {
             server,
             slot,
-            sync,
+            kind,
             open: parts as u32,
             next: NIL,
         })
@@ -340,12 +375,13 @@ impl Hosts {
         if cell.open > 0 {
             return;
         }
-        let (slot, sync) = (cell.slot, cell.sync);
+        let (slot, kind) = (cell.slot, cell.kind);
         self.io.below.errands.free::<C>(errand);
         let now = ctx.now();
-        self.serve(ctx, |servers, actions| match sync {
-            true => servers.synced_below::<C>(now, slot, actions),
-            false => servers.below_done::<C>(now, slot, actions),
+        self.serve(ctx, |servers, actions| match kind {
+            ErrandKind::Sync => servers.synced_below::<C>(now, slot, actions),
+            ErrandKind::Removal => servers.removed_below::<C>(now, slot, actions),
+            ErrandKind::Transfer => servers.below_done::<C>(now, slot, actions),
         });
     }
 }

@@ -297,6 +297,13 @@ impl Hosts {
                 offset,
                 bytes,
             },
+            Call::Metadata(MetadataCall::Unlink) => Payload::IoRemove {
+                client,
+                server,
+                owner,
+                operation,
+                object,
+            },
             Call::Metadata(_) => Payload::IoSync {
                 client,
                 server,
@@ -329,11 +336,19 @@ impl Hosts {
         let FileTransfer { rank, file, .. } = *self.io.clients.transfers.get(transfer);
         let place = self.layout.place(rank);
         let files = self.layout.job(place.job).files;
+        let servers: Vec<u32> = files.layout.servers_of(file, place.server).collect();
+        self.io.clients.transfers.edit::<C>(transfer).server = NIL;
+        self.ask_all(ctx, transfer, &servers);
+    }
+
+    /// Asks `servers`, at least one, for what `transfer` is about, which has no range.
+    pub(crate) fn ask_all<C: HostContext>(&mut self, ctx: &mut C, transfer: u32, servers: &[u32]) {
+        let FileTransfer { rank, file, .. } = *self.io.clients.transfers.get(transfer);
+        let files = self.layout.job_of(rank).files;
         let (name, tiered) = (files.name(file).object(), !self.params.tiers.is_empty());
-        let servers = files.layout.servers_of(file, place.server);
         let cell = self.io.clients.transfers.edit::<C>(transfer);
-        (cell.parts, cell.open, cell.server) = (servers.len() as u32, servers.len() as u32, NIL);
-        for server in servers {
+        (cell.parts, cell.open) = (servers.len() as u32, servers.len() as u32);
+        for &server in servers {
             let object = match tiered {
                 true => object_on(&files.layout, name, server),
                 false => name,
@@ -415,6 +430,10 @@ impl Hosts {
         self.ranks.lost.takes::<C>(Of::Transfer(slot));
         let transfer = *self.io.clients.transfers.get(slot);
         match transfer.call {
+            Call::Metadata(MetadataCall::Unlink) => {
+                self.end_metadata_call(ctx, slot);
+                return;
+            }
             Call::Metadata(_) => {
                 self.servers_synced(ctx, slot);
                 return;

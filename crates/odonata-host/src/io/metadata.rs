@@ -3,7 +3,7 @@
 //! A call is one control message to the server, its turn and its time there
 //! ([`MetadataServers`]), and one control message back. Closing and syncing a file waits before that until all that the rank
 //! has written is acknowledged; syncing it, until the storage servers that may have something of it have committed that. Where there
-//! are no metadata servers, these are all that takes time.
+//! are no metadata servers, these are all that takes time. What removing a file asks of storage servers is in [`remove`](super::remove).
 
 use crate::Hosts;
 use crate::context::HostContext;
@@ -121,10 +121,11 @@ impl Hosts {
         call: MetadataCall,
         (directory, file): (u32, u64),
     ) {
-        let ends_writes = matches!(call, MetadataCall::Close | MetadataCall::Sync);
+        let removes = self.removes(rank, call);
+        let ends_writes = matches!(call, MetadataCall::Close | MetadataCall::Sync) || removes;
         let waits = ends_writes && self.io.clients.writes_behind(rank) > 0;
         let syncs = call == MetadataCall::Sync && self.layout.place(rank).server != NIL;
-        if !waits && !syncs && self.layout.metadata_servers() == 0 {
+        if !waits && !syncs && !removes && self.layout.metadata_servers() == 0 {
             return;
         }
         let requests = &mut self.mpi.requests;
@@ -145,6 +146,9 @@ impl Hosts {
         let syncs = call == Call::Metadata(MetadataCall::Sync) && self.layout.place(rank).server != NIL;
         match syncs {
             true => self.send_syncs(ctx, transfer),
+            false if self.layout.metadata_servers() == 0 && call == Call::Metadata(MetadataCall::Unlink) => {
+                self.metadata_answered(ctx, transfer);
+            }
             false => self.ask_metadata_server(ctx, transfer),
         }
     }

@@ -71,6 +71,12 @@ impl StorageServers {
         losses.map(|(local, job, losses)| (self.numbers[local as usize], job, losses))
     }
 
+    /// Bytes of files that were removed: server, job.
+    pub(crate) fn removed(&self) -> impl Iterator<Item = (u32, u16, u64)> {
+        let removed = self.servers.removed();
+        removed.map(|(local, job, bytes)| (self.numbers[local as usize], job, bytes))
+    }
+
     /// Lets those fail that have by `now`, the end of the run.
     pub(crate) fn fail_until(&mut self, now: Time) {
         self.servers.fail_until(now);
@@ -292,6 +298,7 @@ impl Hosts {
                 );
             }
             Action::SyncBelow { server, slot, what } => self.sync_below(ctx, (server, slot), what),
+            Action::RemoveBelow { server, slot, what } => self.remove_below(ctx, (server, slot), what),
             Action::Below {
                 server,
                 slot,

@@ -142,6 +142,7 @@ wire! {
     14 JobEnded { from, server, owner }
     16 IoStage { client, server, owner, operation, object, offset, bytes }
     15 IoSync { client, server, owner, operation, object, below }
+    17 IoRemove { client, server, owner, operation, object }
     20 MetadataRequest { rank, server, call, owner, operation, directory }
     21 MetadataResponse { server, rank, owner, operation }
 }
@@ -245,6 +246,13 @@ mod tests {
             object: SplitU64::from(1 << 40),
             below,
         }));
+        all.push(Payload::IoRemove {
+            client,
+            server,
+            owner,
+            operation: 10,
+            object: SplitU64::from(1 << 40),
+        });
         all.push(Payload::IoStage {
             client,
             server,
@@ -304,7 +312,7 @@ mod tests {
                 bytes[0]
             })
             .collect();
-        assert_eq!(known.len(), 18);
+        assert_eq!(known.len(), 19);
         for kind in 0..=u8::MAX {
             let bytes = [&[kind][..], &[0; 40]].concat();
             assert_eq!(

@@ -114,7 +114,7 @@ impl Blueprint {
         let mut fabric = Fabric {
             nics: Nics::new(nodes.len(), params.classes.count()),
             analytic: Analytic::new(params.analytic, nodes.len()),
-            input_queued: InputQueued::new(&params, &links),
+            input_queued: InputQueued::new(&params, &links, &self.routing),
             output_queued: OutputQueued::new(&params),
             pipelined: Pipelined::new(&links, &params, &self.routing, routers.clone()),
             shared: Shared {

@@ -20,6 +20,7 @@ use crate::features::{HandlerContext, Uses};
 use crate::flow::{Links, OutPort};
 use crate::packet::{Packet, VcTerms};
 use crate::params::NetworkParams;
+use crate::routing::Routing;
 use crate::settings::Arbitration;
 use crate::{FabricEvent, Payload};
 use odonata_engine::{List, Store, Time};
@@ -65,17 +66,20 @@ pub(crate) struct InputQueued {
     /// Whether only the heads of input buffers compete.
     fifo: bool,
     arbiter: Arbiter,
+    /// Whether nobody is looked for in a line where no packet has room: finding the oldest takes time, and it would wait for room.
+    looks_for_room: bool,
     buffers: Store<InBuffer>,
 }
 odonata_engine::journalled!(InputQueued { buffers });
 
 impl InputQueued {
-    pub(crate) fn new(params: &NetworkParams, links: &Links) -> InputQueued {
+    pub(crate) fn new(params: &NetworkParams, links: &Links, routing: &Routing) -> InputQueued {
         let fifo = has_fifos(params);
         let buffers = if fifo { links.buffers as usize } else { 0 };
         InputQueued {
             fifo,
             arbiter: arbiter(params),
+            looks_for_room: params.arbitration == Arbitration::Age && routing.waits_for_room(),
             buffers: Store::filled(buffers, InBuffer::EMPTY),
         }
     }
@@ -325,6 +329,9 @@ impl InputQueued {
         while let Some(asked) = turns.next() {
             let line = shared.flow.vc(link.first_vc + u32::from(asked)).queue;
             if line.is_empty() {
+                continue;
+            }
+            if self.looks_for_room && shared.room_for::<C>(port, asked, 1, now).is_none() {
                 continue;
             }
             let mut turn = arbiter.next(&shared.packets, line, served);

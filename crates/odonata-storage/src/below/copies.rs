@@ -92,6 +92,9 @@ impl Servers {
 
     /// A block that leaves is safe below: it is clean, or its space is free.
     pub(crate) fn left<M: Mode>(&mut self, piece: &Piece, keep: bool) {
+        if piece.removed {
+            return;
+        }
         let own = self.own_number(piece);
         let to = if keep { Place::Clean(own) } else { Place::Below };
         // What was written anew meanwhile is not below yet.
@@ -193,6 +196,9 @@ impl Servers {
 
     /// A block that was to leave has not left.
     pub(crate) fn stays<M: Mode>(&mut self, piece: &Piece) {
+        if piece.removed {
+            return;
+        }
         let own = self.own_number(piece);
         self.change::<M>(piece, |place| {
             (place == Place::Leaving(own)).then_some(Place::Device(own))
@@ -211,7 +217,7 @@ impl Servers {
             return;
         };
         let full = self.ways.reserves.get(piece.server).taken() >= policy.blocks_in_flight;
-        let wanted = policy.read == ReadPolicy::Cache && piece.kind == PieceKind::Fetched;
+        let wanted = policy.read == ReadPolicy::Cache && piece.kind == PieceKind::Fetched && !piece.removed;
         if !wanted || full || !self.is_indexed(piece.server) {
             return;
         }
@@ -278,6 +284,9 @@ impl Servers {
 
     /// A copy of `piece` is on its device.
     pub(crate) fn copy_is_clean<M: Mode>(&mut self, piece: &Piece) {
+        if piece.removed {
+            return;
+        }
         let own = self.own_number(piece);
         self.change::<M>(piece, |place| {
             (place == Place::Filling(own)).then_some(Place::Clean(own))

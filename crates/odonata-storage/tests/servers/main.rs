@@ -7,6 +7,7 @@ mod contents;
 mod devices;
 mod failure;
 mod random_operations;
+mod removal;
 mod rig;
 mod sharing;
 mod stage;

@@ -12,6 +12,7 @@ use odonata_units::{Bandwidth, Bytes, Time};
 
 const SERVERS: u32 = 5;
 const TOKENS: u64 = 200;
+const REMOVALS: u64 = 30;
 
 /// A network that takes a different time for every piece, so that pieces overtake each other.
 fn erratic(seed: u64) -> Network {
@@ -96,12 +97,16 @@ pub(crate) fn scene(seed: u64) -> Rig {
             request,
         );
     }
+    for number in 0..REMOVALS {
+        let at = Time::from_ns(u64::from(stream.below(500_000_000)));
+        rig.remove(at, stream.below(SERVERS), (number, u64::from(stream.below(5))));
+    }
     rig
 }
 
 #[test]
 fn every_request_is_answered_once_in_full_refused_or_named_as_blocked() {
-    let (mut full, mut errors) = (0, 0);
+    let (mut full, mut errors, mut removed) = (0, 0, 0);
     for seed in 0..60 {
         let mut rig = scene(seed);
         rig.run::<Plain>();
@@ -114,6 +119,8 @@ fn every_request_is_answered_once_in_full_refused_or_named_as_blocked() {
         for &(_, token, bytes) in &rig.answers {
             assert_eq!(rig.moved.get(&token).copied().unwrap_or(0), bytes, "seed {seed}");
         }
+        assert_eq!(rig.removals.len() as u64, REMOVALS, "seed {seed}");
+        removed += rig.servers.removed().map(|(.., bytes)| bytes).sum::<u64>();
         assert!(rig.outstanding.values().all(|&n| n == 0));
         errors += rig.unwritten.len();
         // Server 0 has no drain and may fill up; where there is a drain, nobody waits for ever.
@@ -147,6 +154,7 @@ fn every_request_is_answered_once_in_full_refused_or_named_as_blocked() {
             .sum();
         assert_eq!(moved, by_servers, "seed {seed}");
     }
+    assert!(removed > 0, "no scene removed anything");
     assert!(full > 0, "no scene filled its server");
     assert!(errors > 0, "no scene read what nobody had written");
 }

@@ -3,7 +3,7 @@
 use odonata_device::{DeviceModel, Rate};
 use odonata_engine::{Digest, Journalled, Mode, Savepoint, Speculative};
 use odonata_storage::settings::LostReads;
-use odonata_storage::{Action, Actions, Drain, NewRequest, Outage, ServerParams, Servers, SyncRequest};
+use odonata_storage::{Action, Actions, Drain, NewRequest, Outage, RemoveRequest, ServerParams, Servers, SyncRequest};
 use odonata_units::{Bandwidth, Bytes, Time};
 use std::collections::BTreeMap;
 
@@ -21,10 +21,15 @@ enum Event {
     Below(u32),
     JobEnded(u32, u16),
     Sync(u32, SyncRequest),
+    Remove(u32, RemoveRequest),
     StageIn(u32, NewRequest),
     CachesWritten(u32),
     SyncedBelow(u32),
+    RemovedBelow(u32),
 }
+
+/// The first token of a removal.
+const REMOVALS: u64 = 1 << 40;
 
 /// When a piece that is asked for, or sent, at a time arrives: (now, server, client, bytes).
 pub(crate) type Network = Box<dyn FnMut(Time, u32, u32, u64) -> Time>;
@@ -44,6 +49,8 @@ pub(crate) struct Rig {
     pub(crate) now: Time,
     /// Responses: (when, token, bytes).
     pub(crate) answers: Vec<(Time, u64, u64)>,
+    /// When removals were answered, and their numbers.
+    pub(crate) removals: Vec<(Time, u64)>,
     /// Tokens of requests that were refused.
     pub(crate) impossible: Vec<u64>,
     /// Tokens of reads of what nobody has written.
@@ -77,6 +84,7 @@ impl Rig {
             actions: Actions::new(),
             now: Time::ZERO,
             answers: Vec::new(),
+            removals: Vec::new(),
             impossible: Vec::new(),
             unwritten: Vec::new(),
             lost: Vec::new(),
@@ -125,6 +133,17 @@ impl Rig {
         self.schedule(at, Event::Sync(server, what));
     }
 
+    /// Removal number `number`, of `file`, arrives at `server`.
+    pub(crate) fn remove(&mut self, at: Time, server: u32, (number, file): (u64, u64)) {
+        let what = RemoveRequest {
+            client: number as u32,
+            token: REMOVALS + number,
+            owner: 0,
+            file,
+        };
+        self.schedule(at, Event::Remove(server, what));
+    }
+
     fn input<M: Mode>(servers: &mut Servers, now: Time, event: Event, actions: &mut Actions) {
         match event {
             Event::Request(server, what) => servers.request::<M>(now, server, what, actions),
@@ -137,6 +156,8 @@ impl Rig {
             Event::JobEnded(server, job) => servers.job_ended::<M>(now, server, job, actions),
             Event::StageIn(server, what) => servers.stage_in::<M>(now, server, what, actions),
             Event::Sync(server, what) => servers.sync::<M>(now, server, what, actions),
+            Event::Remove(server, what) => servers.remove::<M>(now, server, what, actions),
+            Event::RemovedBelow(slot) => servers.removed_below::<M>(now, slot, actions),
             Event::CachesWritten(slot) => servers.caches_written::<M>(now, slot, actions),
             Event::SyncedBelow(slot) => servers.synced_below::<M>(now, slot, actions),
         }
@@ -210,6 +231,11 @@ impl Rig {
                 let at = (self.network)(self.now, server, u32::MAX, 0);
                 self.schedule(at.max(self.now + Time::from_ps(1)), Event::SyncedBelow(slot));
             }
+            Action::RemoveBelow { server, slot, .. } => {
+                let at = (self.network)(self.now, server, u32::MAX, 0);
+                self.schedule(at.max(self.now + Time::from_ps(1)), Event::RemovedBelow(slot));
+            }
+            Action::Respond { token, .. } if token >= REMOVALS => self.removals.push((self.now, token - REMOVALS)),
             Action::Respond { token, bytes, .. } => self.answers.push((self.now, token, bytes)),
             Action::Impossible { token, .. } => self.impossible.push(token),
             Action::Unwritten { token, .. } => self.unwritten.push(token),
@@ -275,7 +301,7 @@ impl Rig {
     pub(crate) fn results(&self) -> u128 {
         let mut digest = Digest::new();
         self.servers.results(&mut digest);
-        digest.text(&format!("{:?}", self.answers));
+        digest.text(&format!("{:?} {:?}", self.answers, self.removals));
         digest.value()
     }
 }

@@ -100,6 +100,42 @@ fn a_sequential_reader_finds_what_was_read_ahead() {
     assert_eq!(fetched as u64 * MB, MB + ahead, "nothing was fetched twice");
 }
 
+/// 8 MB that have gone down, with a window of 4: seven MB are read ahead of the first, and nothing behind the last. Behind the end lies
+/// an input, of which nobody knows where it ends: its reader has the window.
+#[test]
+fn nothing_is_read_ahead_behind_the_end_of_a_file() {
+    let policy = Policy {
+        read: ReadPolicy::Cache,
+        read_ahead: Bytes(4 * MB),
+        ..Policy::default()
+    };
+    let mut rig = Rig::new(vec![above(100, 4, policy)], below());
+    rig.request(
+        ms(0),
+        0,
+        NewRequest {
+            file: 7,
+            ..transfer(true, 100, 8 * MB)
+        },
+    );
+    for token in 0..8 {
+        rig.request(ms(200 + 20 * token), 0, read(token, 7, (token * MB, MB)));
+    }
+    answers(&mut rig);
+    assert_eq!(staged(&rig, 0).read_ahead, 7 * MB);
+    let fetched = |rig: &Rig| {
+        rig.below
+            .iter()
+            .filter(|asked| !asked.1)
+            .map(|asked| asked.4)
+            .sum::<u64>()
+    };
+    assert_eq!(fetched(&rig), 8 * MB);
+    rig.request(ms(500), 0, read(8, 7, (8 * MB, MB)));
+    answers(&mut rig);
+    assert_eq!((staged(&rig, 0).read_ahead, fetched(&rig)), (11 * MB, 13 * MB));
+}
+
 /// A read that comes while the file is staged waits for its block alone.
 #[test]
 fn a_job_may_read_while_its_files_come() {

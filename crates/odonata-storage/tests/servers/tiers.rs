@@ -297,6 +297,10 @@ pub(crate) fn scene(seed: u64) -> Rig {
         }
     };
     rig.servers = std::mem::replace(&mut rig.servers, Servers::new(Vec::new()).unwrap()).with_faults(slow);
+    for number in 0..EXTRAS {
+        let at = Time::from_ns(u64::from(stream.below(500_000_000)));
+        rig.remove(at, stream.below(SERVERS), (number, u64::from(stream.below(4))));
+    }
     for server in 0..SERVERS {
         for job in [0, 1, 5] {
             rig.job_ends(Time::from_ns(u64::from(stream.below(300_000_000))), server, job);
@@ -307,7 +311,7 @@ pub(crate) fn scene(seed: u64) -> Rig {
 
 #[test]
 fn every_request_is_answered_and_every_byte_is_in_one_place_whatever_the_policies() {
-    let (mut evicted, mut filled) = (0, 0);
+    let (mut evicted, mut filled, mut removed) = (0, 0, 0);
     for seed in 0..60 {
         let mut rig = scene(seed);
         rig.run::<Plain>();
@@ -315,11 +319,15 @@ fn every_request_is_answered_and_every_byte_is_in_one_place_whatever_the_policie
             .audit()
             .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         assert_eq!(rig.answers.len() as u64, TOKENS + EXTRAS, "seed {seed}");
+        assert_eq!(rig.removals.len() as u64, EXTRAS, "seed {seed}");
         let contents = rig.servers.tier_contents();
+        let of_job = |job: u16| rig.servers.removed().filter(move |removed| removed.1 == job);
+        removed += rig.servers.removed().map(|(.., bytes)| bytes).sum::<u64>();
         let all = rig.servers.tier_metrics().filter(|&(tier, ..)| tier == 0);
         for (_, job, m) in all {
             let stored = contents.get(&(0, job)).map_or(0, |contents| contents.bytes());
-            assert!(m.received + m.inputs >= stored, "seed {seed}, job {job}");
+            let gone: u64 = of_job(job).map(|(.., bytes)| bytes).sum();
+            assert!(m.received + m.inputs >= stored + gone, "seed {seed}, job {job}");
             (evicted, filled) = (evicted + m.evicted, filled + m.filled);
         }
         let sent: u64 = rig.servers.tier_metrics().map(|(.., m)| m.sent).sum();
@@ -331,5 +339,5 @@ fn every_request_is_answered_and_every_byte_is_in_one_place_whatever_the_policie
             .sum();
         assert_eq!(sent, down, "seed {seed}");
     }
-    assert!(evicted > 0 && filled > 0);
+    assert!(evicted > 0 && filled > 0 && removed > 0);
 }

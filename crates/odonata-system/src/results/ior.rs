@@ -11,14 +11,14 @@ use odonata_workload::skeletons::ior::{TIMERS, TRANSFERRED};
 use odonata_workload::skeletons::{IorParams, Skeleton};
 
 row! {
-    /// One row per repetition and access (write, read) of IOR that all tasks have ended, as IOR reports them: from the first
-    /// task's start to the last one's end.
+    /// One row per repetition and access (write, read, remove) of IOR that all tasks have ended, as IOR reports them: from the first
+    /// task's start to the last one's end. Of a removal there is `total_s` alone.
     "ior" => pub struct IorRow {
         /// Name of the job.
         job: String,
         /// Place in the job's list of workloads; 0 without a list.
         test: u64,
-        /// write or read.
+        /// write, read or remove.
         access: &'static str,
         /// Repetition, from 0; those of a job's repetitions go on.
         repetition: u64,
@@ -115,7 +115,11 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<IorRow> {
         let params = ior_of(&job.workload, *test)?;
         // Repetitions that were cut short say nothing.
         let mut times = [Time::ZERO; TIMERS as usize];
-        for (time, timer) in times.iter_mut().zip(found.timers) {
+        let removal = *access == 2;
+        let timers = (times.iter_mut().zip(found.timers).enumerate())
+            // A removal has a beginning and an end.
+            .filter(|(timer, _)| !removal || [0, TIMERS as usize - 1].contains(timer));
+        for (_, (time, timer)) in timers {
             *time = timer.filter(|&(_, tasks)| tasks == *job.ranks)?.0;
         }
         let between = |from: usize, to: usize| times[to].saturating_sub(times[from]).seconds();
@@ -124,7 +128,7 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<IorRow> {
         Some(IorRow {
             job: job.name.to_string(),
             test: u64::from(*test),
-            access: if *access == 0 { "write" } else { "read" },
+            access: ["write", "read", "remove"].get(*access as usize).copied()?,
             repetition: *number,
             tasks: u64::from(*job.ranks),
             bytes: found.bytes,

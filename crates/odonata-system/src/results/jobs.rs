@@ -134,6 +134,9 @@ row! {
         /// Bytes of its acknowledged writes that were lost with servers that failed (storage.faults).
         #[unit = "bytes"]
         io_lost_bytes: u64,
+        /// Bytes of its files that were removed at storage servers of all tiers (storage.manager.extents).
+        #[unit = "bytes"]
+        io_removed_bytes: u64,
         /// Bytes on devices of servers that failed before they had acknowledged the write: they were written again.
         #[unit = "bytes"]
         io_dropped_bytes: u64,
@@ -200,6 +203,8 @@ fn job_row(from: &Sources<'_>, j: usize) -> JobRow {
     }
     let retries = from.hosts.retries.0.get(j).copied().unwrap_or_default();
     (row.io_timeouts, row.io_retries, row.io_rerouted_bytes) = (retries.timeouts, retries.retries, retries.rerouted);
+    let removed = from.hosts.removed.iter().filter(|removed| usize::from(removed.1) == j);
+    row.io_removed_bytes = removed.map(|&(.., bytes)| bytes).sum();
     for (_, _, losses) in from.hosts.losses.iter().filter(|loss| usize::from(loss.1) == j) {
         row.io_lost_bytes += losses.lost();
         row.io_dropped_bytes += losses.dropped;

@@ -59,6 +59,9 @@ row! {
         /// Bytes on its devices of writes that it had not acknowledged when it failed: their clients write them again.
         #[unit = "bytes"]
         dropped_bytes: u64,
+        /// Bytes of files that were removed here, on its devices or below; 0 of a server without storage.manager.extents.
+        #[unit = "bytes"]
+        removed_bytes: u64,
         /// Bytes of reads, lost or on a server that did not answer, that were read here as if nobody had written them
         /// (storage.client.lost_reads = "below").
         #[unit = "bytes"]
@@ -91,6 +94,10 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<ServerRow> {
     let mut losses = vec![Losses::default(); all.len()];
     for (server, _, some) in &from.hosts.losses {
         losses[*server as usize].absorb(some);
+    }
+    let mut removed = vec![0; all.len()];
+    for &(server, _, bytes) in &from.hosts.removed {
+        removed[server as usize] += bytes;
     }
     let row = |(server, &node): (usize, &u32)| {
         let (losses, retries) = (
@@ -126,6 +133,7 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<ServerRow> {
             wait_lock_s: ps(locks.wait_ps),
             lost_bytes: losses.lost(),
             dropped_bytes: losses.dropped,
+            removed_bytes: removed[server],
             lost_reads_bytes: losses.reads,
             unheard_requests: losses.unheard,
             timeouts: retries.timeouts,

@@ -25,6 +25,9 @@ row! {
         /// Of both, bytes that went with servers that failed: lost, or dropped and written again elsewhere.
         #[unit = "bytes"]
         lost_bytes: u64,
+        /// Of both, bytes of files that were removed.
+        #[unit = "bytes"]
+        removed_bytes: u64,
         /// On a device of the tier, and not below.
         #[unit = "bytes"]
         alone_bytes: u64,
@@ -76,6 +79,10 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<TierRow> {
         // Servers of the first tier alone fail.
         let losses = from.hosts.losses.iter().filter(|loss| level == 0 && loss.1 == job);
         let gone: u64 = losses.map(|(_, _, losses)| losses.on_devices + losses.dropped).sum();
+        let of_tier = |server: u32| from.placement.tier_of(server) == tier;
+        let removed = from.hosts.removed.iter();
+        let removed = removed.filter(|&&(server, owner, _)| owner == job && of_tier(server));
+        let removed: u64 = removed.map(|&(.., bytes)| bytes).sum();
         let seconds = |time: Option<odonata_engine::Time>| time.map_or(-1.0, |time| time.seconds());
         rows.push(TierRow {
             tier: storage.tier_name(tier).to_owned(),
@@ -87,10 +94,11 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<TierRow> {
                 true => 0,
                 false => {
                     let stored = contents.bytes() - contents.arriving;
-                    (metrics.received + metrics.inputs).saturating_sub(stored + gone)
+                    (metrics.received + metrics.inputs).saturating_sub(stored + gone + removed)
                 }
             },
             lost_bytes: gone,
+            removed_bytes: removed,
             alone_bytes: contents.alone,
             leaving_bytes: contents.leaving,
             clean_bytes: contents.clean,

@@ -5,8 +5,12 @@
 //! segment, and *strided* with several. One repetition is, for each access (write, check of what was written, read):
 //!
 //! ```text
-//! pause, barrier, [0] open [1] (barrier) [2] transfers, fsync [3] (barrier) [4] close [5] barrier
+//! pause, (unlink,) barrier, [0] open [1] (barrier) [2] transfers, fsync [3] (barrier) [4] close [5] barrier
 //! ```
+//!
+//! and behind all of them, without `keepFile`, `[0] unlink, barrier [5]`: each task removes its own file, the first one a shared one. With
+//! it, a repetition that writes the same files as the one before removes them first, unless `useExistingTestFile` says otherwise. What a
+//! removal frees is in `odonata-storage`.
 //!
 //! At the numbers IOR looks at its clock, and so does the table `ior`: open, access and close are each from the first task's
 //! start to the last one's end, the bandwidth is all bytes over the time from the first [0] to the last [5].
@@ -27,7 +31,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::{OfJob, Parameters};
 use crate::Program;
 
-pub use program::{Access, IorProgram, TIMERS, TRANSFERRED, report_of};
+pub use program::{Access, IorProgram, TIMERS, TRANSFERRED, report_of, report_of_removal};
 
 /// The interface that IOR uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -93,8 +97,11 @@ pub struct IorParams {
     pub repetitions: u32,
     /// Whether each repetition has files of its own (-m); otherwise it writes over those of the one before.
     pub multi_file: bool,
-    /// Whether files stay (-k). No file is removed here, so that it changes nothing.
+    /// Whether files stay (-k). Otherwise they are removed at the end of each repetition, behind all that is timed.
     pub keep_file: bool,
+    /// Whether files that the repetition before has left (keepFile, without multiFile) are written over (-E); otherwise they are removed
+    /// before it writes.
+    pub use_existing_test_file: bool,
     /// Pause before each access (-d).
     pub inter_test_delay: Time,
     /// Each task begins no transfer that much after its first one (-D); "0 s": never.
@@ -134,6 +141,7 @@ impl Default for IorParams {
             repetitions: 1,
             multi_file: false,
             keep_file: false,
+            use_existing_test_file: false,
             inter_test_delay: Time::ZERO,
             deadline_for_stonewalling: Time::ZERO,
             num_tasks: Filled::EMPTY,

@@ -40,12 +40,9 @@ const FLAGS: &[Flag<IorParams>] = &[
         seconds(text).map(|time| p.deadline_for_stonewalling = time)
     }),
     switch('e', "fsync", |p, on| flag(on).map(|on| p.fsync = on)),
-    nothing(
-        'E',
-        "useExistingTestFile",
-        false,
-        "to write anew and to write over is the same here",
-    ),
+    switch('E', "useExistingTestFile", |p, on| {
+        flag(on).map(|on| p.use_existing_test_file = on)
+    }),
     refused(
         'f',
         "scriptFile",

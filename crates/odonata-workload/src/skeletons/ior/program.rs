@@ -8,7 +8,7 @@ use super::IorParams;
 use super::collective::CollectiveCall;
 use crate::permutation::Permutation;
 use crate::program::{Seen, check_length};
-use crate::{Cursor, Op, OpKind, Program};
+use crate::{Cursor, FileCall, Op, OpKind, Program};
 
 /// What a task does with the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +35,15 @@ pub const fn report_of(write: bool, timer: u32) -> u32 {
     timer + if write { 0 } else { TIMERS }
 }
 
+/// The report that a task brings at the beginning (timer 0) and at the end (the last timer) of a removal.
+pub const fn report_of_removal(timer: u32) -> u32 {
+    timer + 2 * TIMERS
+}
+
 /// Steps of an access.
-const STEPS: u32 = 15;
+const STEPS: u32 = 16;
+/// Steps of the removal behind all accesses.
+const REMOVAL_STEPS: u32 = 4;
 
 /// The ranks of IOR.
 #[derive(Clone, Debug)]
@@ -61,7 +68,10 @@ impl IorProgram {
             false => 2,
         };
         let access = transfers.saturating_mul(each).saturating_add(STEPS.into());
-        check_length(program.params.repetitions, access.saturating_mul(3).saturating_add(1))?;
+        check_length(
+            program.params.repetitions,
+            access.saturating_mul(3).saturating_add(1 + u64::from(REMOVAL_STEPS)),
+        )?;
         Ok(program)
     }
 
@@ -217,25 +227,62 @@ impl IorProgram {
         };
         let file = self.file(rank, access, words[0]);
         match at {
+            // What the repetition before has left.
+            1 => {
+                let left = words[0] > 0 && p.keep_file && !p.multi_file && !p.use_existing_test_file;
+                (access == Access::Write && left)
+                    .then(|| self.unlink(rank, file))
+                    .flatten()
+            }
             0 => (access != Access::Check && p.inter_test_delay > Time::ZERO).then_some(OpKind::Compute {
                 duration: p.inter_test_delay,
             }),
-            1 | 14 => Some(barrier()),
-            2 => report(0, 0.0),
-            3 => Some(OpKind::Open { file }),
-            4 => report(1, 0.0),
-            5 | 10 => p.intra_test_barriers.then(barrier),
-            6 => report(2, 0.0),
-            // 7 are the transfers.
-            8 => (access == Access::Write && p.fsync).then_some(fsync(file)),
-            9 => {
+            2 | 15 => Some(barrier()),
+            3 => report(0, 0.0),
+            4 => Some(OpKind::Open { file }),
+            5 => report(1, 0.0),
+            6 | 11 => p.intra_test_barriers.then(barrier),
+            7 => report(2, 0.0),
+            // 8 are the transfers.
+            9 => (access == Access::Write && p.fsync).then_some(fsync(file)),
+            10 => {
                 let moved = u64::from(words[2]) * p.transfer_size.0;
                 words[2] = 0;
                 report(TRANSFERRED, moved as f64)
             }
-            11 => report(4, 0.0),
-            12 => Some(OpKind::Close { file }),
+            12 => report(4, 0.0),
+            13 => Some(OpKind::Close { file }),
             _ => report(5, 0.0),
+        }
+    }
+
+    /// What `rank` does to remove `file`: one of its own it removes itself, a shared one rank 0 does.
+    fn unlink(&self, rank: u32, file: u64) -> Option<OpKind> {
+        let removes = self.params.file_per_proc || rank == 0;
+        removes.then_some(OpKind::Metadata {
+            call: FileCall::Unlink,
+            directory: 0,
+            file,
+        })
+    }
+
+    /// The operation at step `at` of the removal of what a repetition has left, if it has one.
+    fn removal_step(&self, rank: u32, at: u32, repetition: u32) -> Option<OpKind> {
+        let report = |timer: u32| OpKind::Report {
+            report: report_of_removal(timer),
+            index: 0,
+            value: 0.0,
+        };
+        match at {
+            0 => Some(report(0)),
+            1 => {
+                // The file that the task has opened last, unless it is a random one: its own then.
+                let last = Access::ALL.into_iter().rev().find(|&access| self.does(access));
+                let last = last.filter(|_| !self.params.reorder_tasks_random);
+                self.unlink(rank, self.file(rank, last.unwrap_or(Access::Write), repetition))
+            }
+            2 => Some(barrier()),
+            _ => Some(report(TIMERS - 1)),
         }
     }
 
@@ -248,6 +295,14 @@ impl IorProgram {
             let stage = words[1] as usize;
             let (access, at) = (stage / STEPS as usize, (stage % STEPS as usize) as u32);
             let Some(&access) = Access::ALL.get(access) else {
+                let at = stage as u32 - Access::ALL.len() as u32 * STEPS;
+                if at < REMOVAL_STEPS && !self.params.keep_file {
+                    words[1] += 1;
+                    match self.removal_step(rank, at, words[0]) {
+                        Some(op) => return Some(op),
+                        None => continue,
+                    }
+                }
                 let iteration = words[0];
                 (words[0], words[1]) = (words[0] + 1, 0);
                 return Some(OpKind::Mark { iteration });
@@ -256,7 +311,7 @@ impl IorProgram {
                 words[1] += STEPS;
                 continue;
             }
-            if at == 7 {
+            if at == 8 {
                 let now = now.map_or(0, |now| now.0);
                 if words[2] == 0 && words[4] == 0 {
                     *started = now;

@@ -142,7 +142,50 @@ fn a_repetition_has_iors_order() {
     let write = "pause barrier [0:0] open [1:0] barrier [2:0] write sync write sync sync [3:2048] barrier [4:0] close \
                  [5:0] barrier";
     let read = "pause barrier [6:0] open [7:0] barrier [8:0] read read [9:2048] barrier [10:0] close [11:0] barrier";
-    assert_eq!(words.join(" "), format!("{write} {read} mark 0"));
+    assert_eq!(
+        words.join(" "),
+        format!("{write} {read} [12:0] unlink barrier [17:0] mark 0")
+    );
+}
+
+/// (repetition, file) of what a rank removes, and whether it does so before it writes.
+fn removals(program: &IorProgram, rank: u32) -> Vec<(u32, u64, bool)> {
+    let (mut repetition, mut before, mut found) = (0, true, Vec::new());
+    for op in operations(program, rank) {
+        match op.kind {
+            OpKind::Metadata {
+                call: crate::FileCall::Unlink,
+                file,
+                ..
+            } => found.push((repetition, file, before)),
+            OpKind::Write { .. } | OpKind::Read { .. } => before = false,
+            OpKind::Mark { iteration } => (repetition, before) = (iteration + 1, true),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// `RemoveFile` of IOR: behind each repetition, or before the next one writes to the same files.
+#[test]
+fn files_are_removed_where_ior_removes_them() {
+    let of = |line: &str, rank| removals(&program(line, 4, 1), rank);
+    // Of a shared file, the first task; of files of their own, each.
+    assert_eq!(of("-w -i 2 -t 1k -b 1k", 0), [(0, 0, false), (1, 0, false)]);
+    assert_eq!(of("-w -i 2 -t 1k -b 1k", 1), []);
+    assert_eq!(of("-w -i 2 -m -F -t 1k -b 1k", 3), [(0, 3, false), (1, 7, false)]);
+    // What the task has opened last, but for random tasks.
+    assert_eq!(of("-w -r -F -C -t 1k -b 1k", 3), [(0, 0, false)]);
+    assert_eq!(of("-w -r -F -Z -t 1k -b 1k", 3), [(0, 3, false)]);
+    // Kept: removed before they are written anew, unless they shall be written over or each repetition has files of its own.
+    assert_eq!(of("-w -k -i 3 -F -t 1k -b 1k", 2), [(1, 2, true), (2, 2, true)]);
+    for line in [
+        "-w -k -E -i 3 -t 1k -b 1k",
+        "-w -k -m -i 3 -t 1k -b 1k",
+        "-r -k -i 3 -t 1k -b 1k",
+    ] {
+        assert_eq!(of(line, 0), [], "{line}");
+    }
 }
 
 /// In a collective transfer every byte of each rank goes to an aggregator, is written once, and comes back in a read.

@@ -1,0 +1,294 @@
+//! Removal of a file (`unlink`): what a server holds of an object is free at once, then what is below.
+//!
+//! | what there is of the object when a removal arrives | what becomes of it |
+//! |---|---|
+//! | on a device, leaving, clean, filling, below | removed: its space is free now |
+//! | writes that have their space | are answered as ever; what they bring to a device is removed when it comes there |
+//! | writes that still wait for space, and all that comes later | come behind the removal: they write a new file |
+//! | reads under way | are answered; what they have not fetched yet nobody has written |
+//! | blocks that the drain reads | do not leave |
+//! | blocks on their way down | arrive, and are removed there |
+//!
+//! A server asks the tier below at once, so that full servers there have space again, and once more when nothing of the object is
+//! on its way down any longer, if there was something. It answers after that. A server without an index
+//! (`storage.manager.extents`) does not know which bytes are whose, frees nothing and only passes the removal on.
+//!
+//! **Conservation.** Bytes that were committed are removed in one place: [`Servers::audit`] counts them with those stored, overwritten
+//! and gone.
+
+use odonata_engine::{GrowableStore, List, Mode, NIL, Pool, Store, journalled};
+use odonata_units::Time;
+
+use crate::contents::count;
+use crate::request::{Piece, PieceKind};
+use crate::settings::WritePolicy;
+use crate::{Action, Actions, NewRequest, Servers};
+
+/// A removal that arrives at a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct RemoveRequest {
+    /// Who asks; handed back in the answer.
+    pub client: u32,
+    /// The client's name for the call; handed back likewise.
+    pub token: u64,
+    /// The job that asks.
+    pub owner: u16,
+    /// The file.
+    pub file: u64,
+}
+
+/// A removal that waits for the tier below.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Removal {
+    what: RemoveRequest,
+    server: u32,
+    /// Answers that it waits for.
+    asked: u32,
+    /// Whether it asks once more, when nothing is on its way down.
+    again: bool,
+    /// Whether its server has failed since.
+    dead: bool,
+    next: u32,
+}
+odonata_engine::slots!(Removal);
+
+/// The removals of a set of servers.
+#[derive(Debug)]
+pub(crate) struct Removals {
+    cells: Pool<Removal>,
+    /// One cell: those that will ask once more.
+    waiting: Store<List>,
+    /// Bytes removed, per server and job.
+    bytes: GrowableStore<u64>,
+}
+journalled!(Removals { cells, waiting, bytes });
+
+impl Removals {
+    pub(crate) fn new() -> Self {
+        Removals {
+            cells: Pool::new(),
+            waiting: Store::filled(1, List::EMPTY),
+            bytes: GrowableStore::new(),
+        }
+    }
+
+    /// Removals under way.
+    pub(crate) fn live(&self) -> u32 {
+        self.cells.live()
+    }
+}
+
+impl Servers {
+    /// A removal arrives at `server`.
+    pub fn remove<M: Mode>(&mut self, now: Time, server: u32, what: RemoveRequest, actions: &mut Actions) {
+        if !self.hears::<M>(now, server, what.owner) {
+            return;
+        }
+        let (indexed, leads_down) = (self.is_indexed(server), self.params[server as usize].next.is_some());
+        if indexed || leads_down {
+            self.mark_removed::<M>(server, what.file);
+        }
+        let freed = if indexed {
+            self.free_object::<M>(server, what.file)
+        } else {
+            Vec::new()
+        };
+        if leads_down {
+            let again = self.goes_down(server, what.file);
+            let slot = self.removals.cells.allocate::<M>(Removal {
+                what,
+                server,
+                asked: 1,
+                again,
+                dead: false,
+                next: NIL,
+            });
+            if again {
+                let mut waiting = *self.removals.waiting.get(0);
+                waiting.push::<M, _>(&mut self.removals.cells, slot);
+                *self.removals.waiting.edit::<M>(0) = waiting;
+            }
+            actions.push(Action::RemoveBelow { server, slot, what });
+        } else {
+            actions.push(what.response(server));
+        }
+        for (device, owner) in freed {
+            self.settle_space::<M>(now, device, owner);
+            self.reserve::<M>(now, device, actions);
+        }
+        if indexed {
+            self.feed_drain::<M>(now, server, actions);
+        }
+        self.note_occupancy::<M>(now, server);
+    }
+
+    /// The tier below has answered removal `slot`, which was given out with [`Action::RemoveBelow`].
+    pub fn removed_below<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        self.is_up::<M>(now, self.removals.cells.get(slot).server);
+        let cell = self.removals.cells.edit::<M>(slot);
+        cell.asked -= 1;
+        let Removal {
+            what,
+            server,
+            asked,
+            again,
+            dead,
+            ..
+        } = *cell;
+        if asked > 0 || again {
+            return;
+        }
+        self.removals.cells.free::<M>(slot);
+        if !dead {
+            actions.push(what.response(server));
+        }
+    }
+
+    /// Something has come down from `server`: asks once more for those removals that have nothing on its way any longer.
+    pub(crate) fn removals_go_on<M: Mode>(&mut self, server: u32, actions: &mut Actions) {
+        let mut waiting = *self.removals.waiting.get(0);
+        if waiting.is_empty() {
+            return;
+        }
+        let all: Vec<u32> = waiting.iter(&self.removals.cells).collect();
+        for slot in all {
+            let Removal { what, server: own, .. } = *self.removals.cells.get(slot);
+            if own != server || self.goes_down(server, what.file) {
+                continue;
+            }
+            let it = |other: &Removal| (other.server, other.what) == (server, what);
+            waiting.remove_first::<M, _>(&mut self.removals.cells, it);
+            let cell = self.removals.cells.edit::<M>(slot);
+            (cell.again, cell.asked) = (false, cell.asked + 1);
+            actions.push(Action::RemoveBelow { server, slot, what });
+        }
+        *self.removals.waiting.edit::<M>(0) = waiting;
+    }
+
+    /// `server` has failed: nobody gets an answer.
+    pub(crate) fn end_removals<M: Mode>(&mut self, server: u32) {
+        if self.removals.live() == 0 {
+            return;
+        }
+        let mut waiting = *self.removals.waiting.get(0);
+        for slot in self.removals.cells.slots() {
+            let Removal {
+                server: own,
+                asked,
+                again,
+                dead,
+                ..
+            } = *self.removals.cells.get(slot);
+            if own != server || dead {
+                continue;
+            }
+            let cell = self.removals.cells.edit::<M>(slot);
+            (cell.again, cell.dead) = (false, true);
+            if again {
+                waiting.remove_first::<M, _>(&mut self.removals.cells, |other| other.dead);
+            }
+            if asked == 0 {
+                self.removals.cells.free::<M>(slot);
+            }
+        }
+        *self.removals.waiting.edit::<M>(0) = waiting;
+    }
+
+    /// What is under way of `file` at `server`, and has its space if it needs any, is of a file that is no more.
+    fn mark_removed<M: Mode>(&mut self, server: u32, file: u64) {
+        if self.requests.live() > 0 {
+            for slot in self.requests.slots() {
+                let request = self.requests.get(slot);
+                let waits_for_space = request.what.write && request.issued == 0;
+                if request.server == server && request.what.file == file && !request.dead && !waits_for_space {
+                    self.requests.edit::<M>(slot).removed = true;
+                }
+            }
+        }
+        if self.pieces.live() > 0 {
+            for slot in self.pieces.slots() {
+                let piece = self.pieces.get(slot);
+                if piece.server == server && piece.object == file && !piece.dead {
+                    self.pieces.edit::<M>(slot).removed = true;
+                }
+            }
+        }
+    }
+
+    /// Whether something that was removed of `file` is, or will be, on its way down from `server`.
+    fn goes_down(&self, server: u32, file: u64) -> bool {
+        let block = |slot: u32| {
+            let piece = self.pieces.get(slot);
+            let drains = piece.request == NIL && piece.kind == PieceKind::Drain && piece.down;
+            drains && piece.server == server && piece.object == file && piece.removed && !piece.dead
+        };
+        let policy = self.params[server as usize].next;
+        let passes_on = policy.is_some_and(|policy| policy.write != WritePolicy::Back);
+        let write = |slot: u32| {
+            let request = self.requests.get(slot);
+            let of_file = request.server == server && request.what.file == file;
+            of_file && request.what.write && request.removed && !request.dead
+        };
+        (self.pieces.live() > 0 && self.pieces.slots().into_iter().any(block))
+            || (passes_on && self.requests.live() > 0 && self.requests.slots().into_iter().any(write))
+    }
+
+    /// Frees all that `server` has of `file`; the devices that have space of it, and of whom.
+    fn free_object<M: Mode>(&mut self, server: u32, file: u64) -> Vec<(u32, u16)> {
+        let first = self.devices.of(server).start;
+        let all: Vec<_> = self.contents.extents.find(server, file, 0..u64::MAX).collect();
+        let mut freed: Vec<(u32, u16)> = Vec::new();
+        for extent in &all {
+            if extent.place.is_committed() {
+                self.count_removed::<M>(server, extent.owner, extent.bytes());
+            }
+            if let Some(device) = extent.place.device().map(|device| first + u32::from(device))
+                && freed.iter().all(|&(other, _)| other != device)
+            {
+                freed.push((device, extent.owner));
+            }
+        }
+        if !all.is_empty() {
+            self.forget::<M>(server, file, 0..u64::MAX);
+        }
+        freed
+    }
+
+    /// A piece of a write to what was removed meanwhile has come to where it is committed.
+    pub(crate) fn removed_on_arrival<M: Mode>(&mut self, piece: &Piece) {
+        self.count_received::<M>(piece);
+        count::<M>(&mut self.contents.committed, piece.owner, piece.bytes);
+        self.count_removed::<M>(piece.server, piece.owner, piece.bytes);
+    }
+
+    fn count_removed<M: Mode>(&mut self, server: u32, owner: u16, bytes: u64) {
+        let jobs = self.contents.committed.len();
+        if usize::from(owner) < jobs && bytes > 0 {
+            *(self.removals.bytes).edit::<M>(server as usize * jobs + usize::from(owner)) += bytes;
+        }
+    }
+
+    /// Bytes that were removed: server, job; where there are some.
+    pub fn removed(&self) -> impl Iterator<Item = (u32, u16, u64)> + '_ {
+        let jobs = self.contents.committed.len().max(1);
+        let cells = self.removals.bytes.iter();
+        cells.map(move |(cell, &bytes)| ((cell / jobs) as u32, (cell % jobs) as u16, bytes))
+    }
+}
+
+impl RemoveRequest {
+    /// What `server` answers when the file is no more.
+    fn response(&self, server: u32) -> Action {
+        let request = NewRequest {
+            write: true,
+            client: self.client,
+            token: self.token,
+            file: self.file,
+            offset: 0,
+            bytes: 0,
+            owner: self.owner,
+            elsewhere: false,
+        };
+        request.response(server)
+    }
+}

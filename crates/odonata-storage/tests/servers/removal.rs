@@ -1,0 +1,290 @@
+//! Removal of files: closed forms of when space is free, what still moves, and the books against a map of bytes.
+
+use std::collections::BTreeMap;
+
+use crate::rig::{MB, Network, Rig, delay, ms, pipelined, plain_device, transfer};
+use odonata_engine::{Plain, Stream, random::Purpose};
+use odonata_storage::settings::{Acknowledge, DrainPolicy, Policy, ReadPolicy, Unwritten, WritePolicy};
+use odonata_storage::{Action, NewRequest, Place, ServerParams};
+use odonata_units::Time;
+
+/// A network that takes no time, and a tier below that takes so long.
+fn below(time: Time) -> Network {
+    Box::new(move |now, _, client, _| if client == u32::MAX { now + time } else { now })
+}
+
+/// A server of `megabytes` whose device takes 1 ms per MB, one piece after the other.
+fn indexed(megabytes: u64) -> ServerParams {
+    let mut params = pipelined(1, plain_device(megabytes * MB, 100 * MB));
+    params.manager.extents = true;
+    params
+}
+
+fn above(megabytes: u64, policy: Policy) -> ServerParams {
+    ServerParams {
+        next: Some(policy),
+        ..indexed(megabytes)
+    }
+}
+
+fn write(token: u64, file: u64, (offset, bytes): (u64, u64)) -> NewRequest {
+    NewRequest {
+        file,
+        offset,
+        ..transfer(true, token, bytes)
+    }
+}
+
+/// When each token was answered, in the order of tokens.
+fn answers(rig: &mut Rig) -> Vec<Time> {
+    rig.run::<Plain>();
+    rig.servers.audit().unwrap();
+    let mut answers = rig.answers.clone();
+    answers.sort_by_key(|&(_, token, _)| token);
+    answers.into_iter().map(|(at, ..)| at).collect()
+}
+
+fn removed(rig: &Rig) -> u64 {
+    rig.servers.removed().map(|(.., bytes)| bytes).sum()
+}
+
+fn places(rig: &Rig) -> Vec<(u64, u64, u64, Place)> {
+    let extents = rig.servers.contents(0);
+    extents
+        .map(|(file, extent)| (file, extent.start, extent.end, extent.place))
+        .collect()
+}
+
+/// 8 MB fill the device. A write of another MB waits from 10 ms on, until the file is removed at 20 ms; one behind that does not wait.
+#[test]
+fn the_space_of_a_removed_file_is_free_at_once() {
+    let mut rig = Rig::new(vec![indexed(8)], delay(Time::ZERO));
+    rig.request(ms(0), 0, write(1, 1, (0, 8 * MB)));
+    rig.request(ms(10), 0, write(2, 2, (0, MB)));
+    rig.remove(ms(20), 0, (0, 1));
+    rig.request(ms(30), 0, write(3, 3, (0, 7 * MB)));
+    assert_eq!(answers(&mut rig), [ms(8), ms(21), ms(37)]);
+    assert_eq!(rig.removals, [(ms(20), 0)]);
+    assert_eq!(rig.servers.metrics(0).space_wait_ps, u128::from(ms(10).0));
+    assert_eq!((rig.servers.used(0), removed(&rig)), (8 * MB, 8 * MB));
+    assert_eq!(
+        places(&rig),
+        [(2, 0, MB, Place::Device(0)), (3, 0, 7 * MB, Place::Device(0))]
+    );
+}
+
+#[test]
+fn a_server_without_an_index_frees_nothing_and_answers() {
+    let mut params = indexed(8);
+    params.manager.extents = false;
+    let mut rig = Rig::new(vec![params], delay(Time::ZERO));
+    rig.request(ms(0), 0, write(1, 1, (0, 8 * MB)));
+    rig.remove(ms(20), 0, (0, 1));
+    assert_eq!(answers(&mut rig), [ms(8)]);
+    assert_eq!((rig.removals.len(), rig.servers.used(0), removed(&rig)), (1, 8 * MB, 0));
+}
+
+/// 4 MB, of which 2 are on the device at 2.5 ms: the write is answered at 4 ms as without the removal, and nothing of it stays.
+#[test]
+fn a_write_under_way_is_answered_and_what_it_brings_is_removed() {
+    for acknowledge in [Acknowledge::Device, Acknowledge::Memory] {
+        let mut params = indexed(8);
+        params.manager.acknowledge = acknowledge;
+        let mut rig = Rig::new(vec![params], delay(Time::ZERO));
+        rig.request(ms(0), 0, write(1, 1, (0, 4 * MB)));
+        rig.remove(Time::from_ns(2_500_000), 0, (0, 1));
+        // Written anew before the old pieces have come to the device: 8 MB have room at once.
+        rig.request(Time::from_ns(3_500_000), 0, write(2, 1, (0, 8 * MB)));
+        let ends = answers(&mut rig);
+        assert_eq!(ends[0] == ms(4), acknowledge == Acknowledge::Device);
+        assert_eq!(rig.servers.metrics(0).space_wait_ps, 0);
+        assert_eq!((removed(&rig), rig.servers.metrics(0).bytes_written), (4 * MB, 12 * MB));
+        assert_eq!(places(&rig), [(1, 0, 8 * MB, Place::Device(0))]);
+    }
+}
+
+#[test]
+fn a_write_that_waits_for_space_comes_behind_the_removal_of_its_file() {
+    let mut rig = Rig::new(vec![indexed(4)], delay(Time::ZERO));
+    rig.request(ms(0), 0, write(1, 1, (0, 4 * MB)));
+    rig.request(ms(5), 0, write(2, 1, (4 * MB, 2 * MB)));
+    rig.remove(ms(10), 0, (0, 1));
+    assert_eq!(answers(&mut rig), [ms(4), ms(12)]);
+    assert_eq!(removed(&rig), 4 * MB);
+    assert_eq!(places(&rig), [(1, 4 * MB, 6 * MB, Place::Device(0))]);
+}
+
+#[test]
+fn a_read_of_what_was_removed_is_one_of_what_nobody_has_written() {
+    for (unwritten, refused) in [(Unwritten::ExistsBelow, 0), (Unwritten::Error, 1)] {
+        let mut params = indexed(8);
+        params.manager.unwritten = unwritten;
+        let mut rig = Rig::new(vec![params], delay(Time::ZERO));
+        rig.request(ms(0), 0, write(1, 1, (0, MB)));
+        rig.remove(ms(10), 0, (0, 1));
+        rig.request(ms(20), 0, transfer(false, 1, MB));
+        answers(&mut rig);
+        assert_eq!(rig.unwritten.len(), refused, "{unwritten:?}");
+    }
+}
+
+/// 8 blocks on the device, which leave from 50 ms on: 1 ms to read, 20 ms on the way. What has not left at the removal stays here; a
+/// block on its way arrives, and the tier below is asked again behind it.
+#[test]
+fn what_has_not_left_does_not_leave_any_more() {
+    let policy = Policy {
+        drain: DrainPolicy::JobEnd,
+        blocks_in_flight: 1,
+        ..Policy::default()
+    };
+    for (at, sent, answered) in [(50_500_000, 0, 70_500_000), (60_000_000, MB, 91_000_000)] {
+        let mut rig = Rig::new(vec![above(100, policy)], below(ms(20)));
+        rig.request(ms(0), 0, write(1, 1, (0, 8 * MB)));
+        rig.job_ends(ms(50), 0, 0);
+        rig.remove(Time::from_ns(at), 0, (0, 1));
+        answers(&mut rig);
+        let handed: u64 = rig.servers.tier_metrics().map(|(.., m)| m.sent).sum();
+        assert_eq!(handed, sent);
+        assert_eq!(rig.removals, [(Time::from_ns(answered), 0)]);
+        assert_eq!((rig.servers.used(0), removed(&rig)), (0, 8 * MB));
+        assert_eq!(places(&rig), []);
+    }
+}
+
+/// The same for a drain to an external file system of its own.
+#[test]
+fn a_block_that_was_read_for_the_drain_is_not_sent() {
+    let mut params = indexed(100);
+    params.drain = Some(crate::rig::drain(ms(20), 0));
+    let mut rig = Rig::new(vec![params], delay(Time::ZERO));
+    rig.request(ms(0), 0, write(1, 1, (0, 3 * MB)));
+    // The first block is on the link from 2 ms to 22 ms, the second waits for it.
+    rig.remove(ms(10), 0, (0, 1));
+    rig.request(ms(30), 0, write(2, 2, (0, MB)));
+    answers(&mut rig);
+    assert_eq!(rig.servers.metrics(0).bytes_drained, 3 * MB);
+    assert_eq!((removed(&rig), rig.servers.used(0)), (3 * MB, 0));
+    assert_eq!(places(&rig), [(2, 0, MB, Place::Below)]);
+}
+
+/// Whatever the policy, a file is in no place after its removal: on devices, as a clean copy, as an input that was kept, below.
+#[test]
+fn a_removed_file_is_nowhere() {
+    for (write_policy, keep) in [
+        (WritePolicy::Back, false),
+        (WritePolicy::Back, true),
+        (WritePolicy::Through, true),
+        (WritePolicy::Around, false),
+    ] {
+        let policy = Policy {
+            write: write_policy,
+            keep,
+            read: ReadPolicy::Cache,
+            ..Policy::default()
+        };
+        // While it goes down, and long after.
+        for at in [ms(7), ms(500)] {
+            let mut rig = Rig::new(vec![above(100, policy)], below(ms(4)));
+            rig.request(ms(0), 0, write(1, 1, (0, 4 * MB)));
+            rig.request(
+                ms(300),
+                0,
+                NewRequest {
+                    offset: 2 * MB,
+                    ..transfer(false, 1, 4 * MB)
+                },
+            );
+            rig.remove(at, 0, (0, 1));
+            answers(&mut rig);
+            let (m, inputs) = (rig.servers.tier_metrics().next().unwrap().2, at == ms(500));
+            assert!(m.inputs > 0, "the read has kept an input");
+            let expected = if inputs { m.received + m.inputs } else { m.received };
+            assert_eq!(removed(&rig), expected, "{write_policy:?} at {at:?}");
+            if inputs {
+                assert_eq!((places(&rig), rig.servers.used(0)), (vec![], 0));
+            }
+        }
+    }
+}
+
+/// A full tier below takes a block of the file on its way only when it was asked to remove what it has of the file: it is asked at
+/// once, and again when the block has come.
+#[test]
+fn the_tier_below_is_asked_at_once_and_again_behind_blocks_on_their_way() {
+    let policy = Policy {
+        write: WritePolicy::Through,
+        ..Policy::default()
+    };
+    let mut rig = Rig::new(vec![above(100, policy)], below(ms(20)));
+    rig.request(ms(0), 0, write(1, 1, (0, MB)));
+    rig.remove(ms(5), 0, (0, 1));
+    rig.remove(ms(6), 0, (1, 2));
+    answers(&mut rig);
+    // The block is below at 20 ms, the second question is answered 20 ms later; the other file has nothing to wait for.
+    assert_eq!(rig.removals, [(ms(26), 1), (ms(40), 0)]);
+    let mut actions = Vec::new();
+    let what = odonata_storage::RemoveRequest {
+        client: 0,
+        token: 1,
+        owner: 0,
+        file: 9,
+    };
+    rig.servers.remove::<Plain>(ms(100), 0, what, &mut actions);
+    assert!(matches!(actions[..], [Action::RemoveBelow { server: 0, .. }]));
+}
+
+/// Bytes of half a MB each, by server, file and place in it: whose they are.
+type Map = BTreeMap<(u32, u64, u64), u16>;
+
+/// 400 writes and removals, each of which ends before the next, against a map of bytes.
+#[test]
+fn the_books_are_those_of_a_map_of_bytes() {
+    const HALF: u64 = MB / 2;
+    for seed in 0..20 {
+        let mut random = Stream::new(seed, 3, Purpose::Arrival);
+        let mut params = indexed(100_000);
+        params.manager.acknowledge = [Acknowledge::Device, Acknowledge::Memory][random.below(2) as usize];
+        let mut rig = Rig::new(vec![params; 3], delay(Time::ZERO));
+        let (mut map, mut removed) = (Map::new(), BTreeMap::<(u32, u16), u64>::new());
+        for step in 0..400 {
+            let (server, file) = (random.below(3), u64::from(random.below(4)));
+            let at = ms(100 * step);
+            if random.below(4) == 0 {
+                rig.remove(at, server, (step, file));
+                map.retain(|&(s, f, _), &mut owner| {
+                    let stays = (s, f) != (server, file);
+                    if !stays {
+                        *removed.entry((s, owner)).or_default() += HALF;
+                    }
+                    stays
+                });
+            } else {
+                let (first, count) = (u64::from(random.below(20)), 1 + u64::from(random.below(8)));
+                let owner = random.below(3) as u16;
+                let what = NewRequest {
+                    owner,
+                    ..write(step, file, (first * HALF, count * HALF))
+                };
+                rig.request(at, server, what);
+                map.extend((first..first + count).map(|half| ((server, file, half), owner)));
+            }
+            rig.run::<Plain>();
+            rig.servers.audit().unwrap();
+            let mut found = Map::new();
+            for server in 0..3 {
+                for (file, extent) in rig.servers.contents(server) {
+                    assert_eq!(extent.place, Place::Device(0), "seed {seed}, step {step}");
+                    let halves = extent.start / HALF..extent.end / HALF;
+                    found.extend(halves.map(|half| ((server, file, half), extent.owner)));
+                }
+                let used = map.keys().filter(|key| key.0 == server).count() as u64 * HALF;
+                assert_eq!(rig.servers.used(server), used, "seed {seed}, step {step}");
+            }
+            assert_eq!(found, map, "seed {seed}, step {step}");
+            let counted: BTreeMap<_, _> = (rig.servers.removed())
+                .map(|(server, owner, bytes)| ((server, owner), bytes))
+                .collect();
+            assert_eq!(counted, removed, "seed {seed}, step {step}");
+        }
+    }
+}
