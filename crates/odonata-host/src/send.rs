@@ -332,7 +332,7 @@ impl Hosts {
                 };
                 self.metadata_request_arrived(ctx, server, what);
             }
-            Payload::MetadataResponse { operation, .. } => self.end_metadata_call(ctx, operation),
+            Payload::MetadataResponse { operation, .. } => self.metadata_response_arrived(ctx, operation),
         }
     }
 

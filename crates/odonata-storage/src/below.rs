@@ -336,7 +336,8 @@ impl Servers {
                     self.metrics.edit::<M>(server).bytes_drained += bytes;
                     self.store_around::<M>(&piece);
                 }
-                self.bury::<M>(slot);
+                self.readers_go_on::<M>(&piece, actions);
+                self.bury::<M>(now, slot, actions);
             }
             (_, true) => {
                 self.metrics.edit::<M>(server).bytes_drained += bytes;
