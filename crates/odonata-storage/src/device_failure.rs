@@ -79,7 +79,9 @@ impl Servers {
             let request = self.requests.get(slot);
             request.server == server && !request.dead
         };
-        self.pieces.slots().into_iter().any(of_piece) || self.requests.slots().into_iter().any(of_request)
+        self.synchronises(server)
+            || self.pieces.slots().into_iter().any(of_piece)
+            || self.requests.slots().into_iter().any(of_request)
     }
 
     /// Device `number` of `server` fails now, as [`device_failure_times`](Self::device_failure_times) has said.
@@ -89,11 +91,14 @@ impl Servers {
         }
     }
 
-    /// Lets those devices of `server` fail that have by `now`, at which nothing was under way.
+    /// Lets those devices of `server` fail that have by `now`, if nothing has been under way there since; else it is told.
     pub(crate) fn notice_devices<M: Mode>(&mut self, now: Time, server: u32) {
-        if !self.device_failures.outages.is_empty() {
-            let before = Time(now.0.saturating_sub(1));
-            self.fail_devices::<M>(before, server, &mut Actions::new());
+        if self.device_failures.outages.is_empty() {
+            return;
+        }
+        let due = |device: u32| self.next_outage(device).is_some_and(|outage| outage.from <= now);
+        if self.devices.of(server).any(due) && !self.is_busy(server) {
+            self.fail_devices::<M>(now, server, &mut Actions::new());
         }
     }
 

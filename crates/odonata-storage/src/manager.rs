@@ -474,7 +474,9 @@ impl Servers {
             // Of what clients have written: a copy further down is none.
             let first_tier = self.params[server as usize].tier == 0;
             if first_tier && usize::from(what.owner) < self.committed.len() {
-                *self.committed.edit::<M>(u32::from(what.owner)) = now;
+                // Within a part of the machine, servers are not at the same time.
+                let last = self.committed.edit::<M>(u32::from(what.owner));
+                *last = now.max(*last);
             }
         }
         if stages && answered {

@@ -154,7 +154,11 @@ fn a_server_goes_on_without_a_device_that_fails() {
         .resolve(&["large", "small"])
         .unwrap();
     setup.params.locks = Some(odonata_storage::Locks::default());
-    setup.params.client = Some(client(2, OnFailure::Error));
+    let patient = Client {
+        timeout: Time::from_ns(200_000),
+        ..client(2, OnFailure::Error)
+    };
+    setup.params.client = Some(patient);
     setup.params.books = Some(BookParams {
         jobs: 1,
         interval: None,
@@ -172,17 +176,10 @@ fn a_server_goes_on_without_a_device_that_fails() {
     let machine = setup.complete();
     let (lost, rows) = (losses(&machine), machine.hosts.io_records());
     assert!(lost.dropped > 0 && lost.lost() == 0 && lost.unheard == 0, "{lost:?}");
-    assert!(rows.iter().any(|row| row.timeouts == 1), "{rows:?}");
-    assert!(rows.iter().all(|row| row.timeouts <= 1), "{rows:?}");
-    let [(0, FAULT, waited)] = charged(&machine)[..] else {
-        panic!("{:?}", charged(&machine));
-    };
-    // Both ranks had a try under way.
-    let client = setup.params.client.unwrap();
-    assert!(
-        waited > client.timeout && waited < (client.timeout + client.backoff).times(2),
-        "{waited:?}"
-    );
+    // The other rank has waited for the lock, and gets it when the device fails.
+    assert_eq!(rows.iter().map(|row| row.timeouts).sum::<u32>(), 1, "{rows:?}");
+    let waited = patient.timeout + patient.backoff - from;
+    assert_eq!(charged(&machine), [(0, FAULT, waited)]);
 }
 
 /// Two buffers that drain into two servers of a lower tier, one of which is away from `outage` on.
@@ -376,7 +373,7 @@ fn whatever_fails_it_ends_well_or_in_a_named_failure_and_adds_up() {
             other => panic!("seed {seed}: {other:?}"),
         }
     }
-    assert!(completed > 100 && waited > 100, "{completed} {waited}");
+    assert!(completed > 80 && waited > 100, "{completed} {waited}");
     assert!(sum.lost() > 0 && sum.dropped > 0 && sum.unheard > 0, "{sum:?}");
 }
 
