@@ -131,7 +131,7 @@ class ServerSummary(TypedDict):
 class LostPart(TypedDict):
     """What a job lost to another, or to itself."""
 
-    culprit: Annotated[str, Field(description="The job that held what was waited for, or \"a fault\" (storage.faults).")]
+    culprit: Annotated[str, Field(description="The job that held what was waited for.")]
     culprit_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
     kind: Annotated[str, Field(description="link, buffer, memory, space, device or metadata.")]
     lost_s: Annotated[Number, Field(description="How much later the job ended for it.")]
@@ -176,7 +176,9 @@ class Waiting(TypedDict):
 
     victim: Annotated[str, Field(description="The job that waited.")]
     victim_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
-    culprit: Annotated[str, Field(description="The job that held what was waited for.")]
+    culprit: Annotated[
+        str, Field(description='The job that held what was waited for, or "a fault" (storage.faults).')
+    ]
     culprit_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
 
 

@@ -3,8 +3,8 @@
 Every wait is charged to the job that held what was waited for. On links the charge is in packet-seconds and
 is held against the time that all the victim's packets were in the network; at servers it is in
 request-seconds and is held against the time from request to acknowledgement, summed over the victim's I/O
-calls. What a fault has held up (resource "fault") is nobody's; words say "a fault". Waiting in a node's own network interface (place "nic") is before the network, and stays out of the
-words.
+calls. What a fault has held up (resource "fault") is nobody's; words say "a fault". Waiting in a node's own
+network interface (place "nic") is before the network, and stays out of the words.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 #: What can be waited for, where, and by what traffic.
 NAMES = {
-    "resource": (*("link", "credit", "input", "space", "memory", "device", "lock", "thread", "directory", "fault"),),
+    "resource": (
+        *("link", "credit", "input", "space", "memory", "device", "lock", "thread", "directory", "fault"),
+    ),
     "place": ("nic", "terminal", "local", "column", "global", "server", "file-system", "metadata"),
     "victim_class": ("mpi", "io"),
 }
