@@ -176,7 +176,9 @@ class Waiting(TypedDict):
 
     victim: Annotated[str, Field(description="The job that waited.")]
     victim_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
-    culprit: Annotated[str, Field(description="The job that held what was waited for.")]
+    culprit: Annotated[
+        str, Field(description='The job that held what was waited for, or "a fault" (storage.faults).')
+    ]
     culprit_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
 
 

@@ -3,8 +3,8 @@
 Every wait is charged to the job that held what was waited for. On links the charge is in packet-seconds and
 is held against the time that all the victim's packets were in the network; at servers it is in
 request-seconds and is held against the time from request to acknowledgement, summed over the victim's I/O
-calls. Waiting in a node's own network interface (place "nic") is before the network, and stays out of the
-words.
+calls. What a fault has held up (resource "fault") is nobody's; words say "a fault". Waiting in a node's own
+network interface (place "nic") is before the network, and stays out of the words.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 #: What can be waited for, where, and by what traffic.
 NAMES = {
-    "resource": (*("link", "credit", "input", "space", "memory", "device", "lock", "thread", "directory"),),
+    "resource": (
+        *("link", "credit", "input", "space", "memory", "device", "lock", "thread", "directory", "fault"),
+    ),
     "place": ("nic", "terminal", "local", "column", "global", "server", "file-system", "metadata"),
     "victim_class": ("mpi", "io"),
 }
@@ -35,6 +37,9 @@ ROUTER_PLACES = ("terminal", "local", "column", "global")
 
 #: Places at servers, and what their waits are added up as.
 _AT_SERVERS = {"server": "servers", "file-system": "servers", "metadata": "metadata"}
+
+#: Who holds up what waits for a server that is away, stands still or is slow.
+FAULT = "a fault"
 
 #: Share of the victim's time from which on a wait is worth a sentence.
 LEAST_SHARE = 0.01
@@ -167,7 +172,8 @@ def totals(results: Results) -> list[Finding]:
         where = _AT_SERVERS.get(row["place"], "network")
         if where == "network" and row["place"] not in ROUTER_PLACES:
             continue
-        key = (row["victim"], row["victim_class"], row["culprit"], row["culprit_class"], where)
+        culprit = FAULT if row["resource"] == "fault" else row["culprit"]
+        key = (row["victim"], row["victim_class"], culprit, row["culprit_class"], where)
         groups.setdefault(key, []).append(row)
     jobs = {row["job"]: row for row in needed(results, "jobs", ["job"]).to_pylist()}
     order = {job: number for number, job in enumerate(jobs)}

@@ -237,12 +237,12 @@ class Results:
 
         Waits are summed over packets on links, over messages at network interfaces and over requests at
         servers (docs/results.md, table `blame`); only a choice of places keeps these apart. The culprit ""
-        stands, after the jobs, for waits that the end of the run cut short. `pandas.DataFrame(matrix).T` has
-        victims as rows.
+        stands, after the jobs, for waits that the end of the run cut short, and for faults.
+        `pandas.DataFrame(matrix).T` has victims as rows.
 
         Args:
             resource: Only waits for this: "link", "credit", "input"; at servers "space", "memory", "device",
-                "lock"; at metadata servers "thread", "directory".
+                "lock"; at metadata servers "thread", "directory"; at either "fault".
             place: Only waits here: "nic", "terminal", "local", "global", "server", "file-system" or
                 "metadata".
             victim_class: Only waits of the victims' "mpi" or "io".

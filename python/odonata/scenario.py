@@ -4349,9 +4349,10 @@ FaultKind = Literal["stall", "fail"] | FaultKindSlow
 
 `stall`: It stands still: what is under way goes on afterwards.
 
-`fail`: A storage server of the first tier fails with all that it has: from then on it answers nothing,
-and what is in its memory and on its devices is lost, except what is on its way down. After the fault it
-is there again, empty. Needs `storage.client`, and makes servers know what they have
+`fail`: It fails, and is there again after the fault, empty. A storage server answers nothing from then
+on, and what is in its memory and on its devices is lost, except what is on its way down; one of several
+devices (`device`) loses what it has, and its server goes on with the others; a metadata server answers
+nothing, and loses nothing. Needs `storage.client`, and makes servers know what they have
 (`storage.manager.extents`).
 """
 
@@ -4369,7 +4370,7 @@ class Fault(Table):
     """What happens."""
 
     device: str | None = None
-    """Name of the device of a storage server. Default: all of them."""
+    """Name of the device of a storage server of the first tier. Default: all of them."""
 
     duration: Time | None = None
     """How long. Default: to the end of the run, for what is slow or fails."""
@@ -4761,9 +4762,9 @@ class Storage(Table):
     """
 
     faults: list[Fault] | None = None
-    """Faults: devices and metadata servers that are slow or stand still for a while, storage servers that
-    fail, e.g. `[{ server = 3, at = "1 s", duration = "500 ms", kind = { slow = 4.0 } }, { server = 5, at
-    = "2 s", kind = "fail" }]`. Those of one device do not overlap.
+    """Faults: devices and metadata servers that are slow or stand still for a while, and servers and devices
+    that fail, e.g. `[{ server = 3, at = "1 s", duration = "500 ms", kind = { slow = 4.0 } }, { server =
+    5, at = "2 s", kind = "fail" }]`. Those of one device do not overlap.
     """
 
     file_system: FileSystem | None = None

@@ -122,6 +122,18 @@ def test_servers_are_counted_of_those_that_the_job_uses():
     assert found[0].words() == "checkpoint delayed cosmoflow by 30 % of its I/O time, at its server (device)"
 
 
+def test_a_fault_is_nobodys_and_named():
+    rows = [
+        ("cosmoflow", "io", "", "", "fault", "server", "", 3, 3.0),
+        ("cosmoflow", "io", "", "", "device", "server", "", 3, 2.0),
+    ]
+    found = blame.findings(results(rows))
+    assert [finding.words() for finding in found] == [
+        "a fault delayed cosmoflow by 30 % of its I/O time, at 1 of its 8 servers (fault)"
+    ]
+    assert results(rows).blame_matrix(resource="fault")["cosmoflow"][""] == 3.0
+
+
 def test_not_more_is_said_than_anybody_reads():
     many = [("milc", "mpi", f"job {n}", "mpi", "link", "local", "r1>r2", -1, 1.0 + n) for n in range(20)]
     found = blame.findings(results(many))

@@ -167,6 +167,12 @@ impl Ledger {
         self.waited.edit::<M>(u32::from(owner)).end(now);
     }
 
+    /// Since when `line` is not booked, if somebody waits there.
+    pub fn unbooked_since(&self, line: u32) -> Option<Time> {
+        let Line { since, total, .. } = *self.lines.get(line);
+        (total > 0).then_some(since)
+    }
+
     /// Takes note that `line` is booked until `until`; since when it was not, if somebody waits and time has passed.
     #[inline]
     fn book_until<M: Mode>(&mut self, line: u32, until: Time) -> Option<Time> {

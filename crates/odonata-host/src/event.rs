@@ -71,6 +71,21 @@ pub enum HostEvent {
         /// Slot of what it watches.
         part: u32,
     },
+    /// The same for a try of a server at one of the tier below.
+    ErrandTimeout {
+        /// Slot of the try.
+        operation: u32,
+    },
+    /// A server tries again.
+    ErrandRetry {
+        /// Slot of what it watches.
+        part: u32,
+    },
+    /// A device of `server` fails.
+    DeviceFails {
+        /// Storage server.
+        server: u32,
+    },
     /// A thread of `server` has done a call.
     MetadataDone {
         /// Metadata server.

@@ -1,7 +1,9 @@
 //! The I/O layer: clients on compute nodes, storage and metadata servers on theirs.
 
 pub(crate) mod below;
+pub(crate) mod below_retry;
 pub(crate) mod client;
+pub(crate) mod fault_waits;
 pub(crate) mod lock;
 pub(crate) mod metadata;
 pub(crate) mod remove;

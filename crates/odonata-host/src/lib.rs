@@ -80,7 +80,7 @@ pub use job::status::JobStatuses;
 pub use measured::HostMeasured;
 pub use metrics::{IoOperation, IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
 pub use mpi::match_log::MatchRecord;
-pub use params::{BookParams, FileAccess, HostParams, Job, JobProgram, RecordParams};
+pub use params::{BookParams, FileAccess, HostParams, Job, JobProgram, RecordParams, ServerOutage};
 pub use payload::{ClientId, IoAccess, JobSignal, Payload, Requester, SplitU64};
 pub use plan::HostPlan;
 pub use timeline::{
@@ -147,6 +147,11 @@ impl Hosts {
                 start => ctx.send(lp, start, HostEvent::Start { rank }.into()),
             }
         }
+        for (server, at) in self.io.servers.device_failures() {
+            if self.layout.server(server).lp == lp {
+                ctx.send(lp, at.max(Time::from_ps(1)), HostEvent::DeviceFails { server }.into());
+            }
+        }
     }
 
     /// Handles an event of the hosts at its LP.
@@ -191,6 +196,20 @@ impl Hosts {
                     return;
                 }
             }
+            HostEvent::ErrandTimeout { operation } => {
+                let late = self.is_without_effect(&event);
+                self.errand_timeout(run, operation);
+                if late {
+                    return;
+                }
+            }
+            HostEvent::DeviceFails { server } => {
+                if self.is_without_effect(&event) {
+                    return;
+                }
+                self.device_fails(run, server);
+            }
+            HostEvent::ErrandRetry { part } => self.try_errand(run, part),
             HostEvent::IoRetry { part } => self.try_part(run, part),
             HostEvent::MetadataDone { call, .. } => self.metadata_done(run, call),
         }

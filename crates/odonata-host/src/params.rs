@@ -5,7 +5,7 @@ use crate::{StageFile, StorageTier, TimelineParams};
 use odonata_engine::Time;
 use odonata_network::settings::Nic;
 use odonata_storage::settings::Client;
-use odonata_storage::{FaultPeriod, FileLayout, FileName, Locks, MetadataParams, SyncDepth};
+use odonata_storage::{FaultPeriod, FileLayout, FileName, Locks, MetadataParams, Outage, SyncDepth};
 use odonata_units::Bytes;
 use odonata_workload::collective::Rules;
 use odonata_workload::{Program, Synthetic};
@@ -36,6 +36,8 @@ pub struct HostParams {
     pub metadata: Option<MetadataParams>,
     /// Faults of metadata servers: the number of each, and when.
     pub metadata_faults: Vec<(u32, FaultPeriod)>,
+    /// When servers, or devices of theirs, are away.
+    pub outages: Vec<ServerOutage>,
     /// Books of who waited for whom for locks and metadata, if they are kept.
     pub books: Option<BookParams>,
     /// Whether ranks say what they have lost; needs the fabric's and the servers' books.
@@ -48,6 +50,28 @@ pub struct HostParams {
     pub idle_wake_ups: bool,
     /// Seed of all random choices of the hosts.
     pub seed: u64,
+}
+
+impl HostParams {
+    /// When `server` is away as a whole, in order.
+    pub(crate) fn outages_of(&self, server: u32) -> Vec<Outage> {
+        let own = self.outages.iter();
+        let own = own.filter(|outage| outage.server == server && outage.device.is_none());
+        let mut outages: Vec<Outage> = own.map(|outage| outage.outage).collect();
+        outages.sort_by_key(|outage| outage.from);
+        outages
+    }
+}
+
+/// A while in which a server is away, or a device of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerOutage {
+    /// The server: storage servers first, metadata servers behind them.
+    pub server: u32,
+    /// The device, by its number there; `None`: the whole server.
+    pub device: Option<u32>,
+    /// When.
+    pub outage: Outage,
 }
 
 /// How books of who waited for whom are kept.

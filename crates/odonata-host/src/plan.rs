@@ -3,6 +3,7 @@
 use crate::io::Io;
 use crate::io::below::Errands;
 use crate::io::client::Clients;
+use crate::io::fault_waits::FaultWaits;
 use crate::io::metadata::MetadataNodes;
 use crate::io::retry::Retries;
 use crate::io::server::StorageServers;
@@ -227,6 +228,22 @@ impl HostPlan {
         let some_have_no_effect = self.params.idle_wake_ups
             || self.params.client.is_some()
             || self.jobs.iter().any(|job| !job.until.is_empty());
+        let tiers = &self.params.tiers;
+        let outages = self.params.outages.iter().map(|outage| outage.server);
+        let below = tiers.get(1).map_or(self.first_metadata, |tier| tier.first)..self.first_metadata;
+        let below_fails = self.params.client.is_some() && outages.clone().any(|server| below.contains(&server));
+        let metadata_fails = outages.clone().any(|server| server >= self.first_metadata);
+        let counted_servers = match metadata_fails {
+            true => self.servers.len() as u32,
+            false => self.first_metadata,
+        };
+        // Of the fault's books over time.
+        let places: Vec<u8> = (0..self.servers.len() as u32)
+            .map(|server| match server < self.first_metadata {
+                true => tiers.partition_point(|tier| tier.first <= server).saturating_sub(1) as u8,
+                false => 0,
+            })
+            .collect();
         let program_words = |rank: u32| words(self.job_of(rank).program.memory());
         let remembers = (0..ranks).any(|rank| program_words(rank) > 0);
         let part = |part: usize| {
@@ -292,18 +309,24 @@ impl HostPlan {
                                 _ => SparseStore::default(),
                             },
                             self.jobs.len(),
-                            self.params.client.map_or(0, |_| self.first_metadata),
+                            self.params.client.map_or(0, |_| counted_servers),
+                            FaultWaits::new(
+                                (self.servers.len() as u32, self.first_metadata),
+                                &self.params.outages,
+                                self.params.books,
+                                (&places, tiers.len().max(1) as u8),
+                            ),
                         ),
                     ),
                     servers: StorageServers::new(
                         servers(&server_lists[part][..storage_of(part)]),
                         server_lists[part][..storage_of(part)].into(),
-                        self.params.locks,
-                        self.params.books,
+                        &self.params,
                     ),
                     below: Errands::new(
                         server_lists[part].len(),
                         self.params.tiers.iter().any(|tier| tier.outside.is_some()),
+                        below_fails,
                     ),
                     metadata: MetadataNodes::new(server_lists[part][storage_of(part)..].into(), &self.params),
                     stages: Stages::new(

@@ -373,7 +373,7 @@ impl Hosts {
                 };
                 self.metadata_request_arrived(ctx, server, what);
             }
-            Payload::MetadataResponse { operation, .. } => self.metadata_answered(ctx, operation),
+            Payload::MetadataResponse { operation, .. } => self.metadata_response_arrived(ctx, operation),
         }
     }
 

@@ -4,6 +4,7 @@ mod algorithms;
 mod collectives;
 mod communicators;
 mod deadlocks;
+mod faults;
 mod jobs;
 mod leftovers;
 mod lost_time;
@@ -151,7 +152,7 @@ struct Setup {
     server_nodes: Vec<u32>,
     metadata_nodes: Vec<u32>,
     /// When servers are away.
-    outages: Vec<(u32, odonata_storage::Outage)>,
+    outages: Vec<ServerOutage>,
     /// When all devices are slow.
     slow: Vec<odonata_storage::FaultPeriod>,
     jobs: Vec<Job>,
@@ -190,6 +191,7 @@ impl Setup {
             removes: true,
             tiers: [].into(),
             metadata: None,
+            outages: Vec::new(),
             metadata_faults: Vec::new(),
             books: None,
             lost_time: false,
@@ -334,10 +336,18 @@ impl Setup {
         let servers = match self.params.client {
             Some(client) => {
                 let of = |server: u32| {
-                    let own = self.outages.iter().filter(|(failed, _)| *failed == server);
-                    own.map(|&(_, outage)| outage).collect()
+                    let own = self.outages.iter();
+                    let own = own.filter(|outage| outage.server == server && outage.device.is_none());
+                    own.map(|outage| outage.outage).collect()
                 };
-                servers.with_failures(of, self.jobs.len(), client.lost_reads)
+                let of_devices = |server: u32, device: u32| {
+                    let own = self.outages.iter();
+                    let own = own.filter(|outage| (outage.server, outage.device) == (server, Some(device)));
+                    own.map(|outage| outage.outage).collect()
+                };
+                servers
+                    .with_failures(of, self.jobs.len(), client.lost_reads)
+                    .with_device_failures(of_devices)
             }
             None => servers,
         };
@@ -346,7 +356,9 @@ impl Setup {
             false => servers,
         };
         let topology = blueprint.routing().topology();
-        let plan = HostPlan::new(self.params.clone(), self.jobs.clone(), &self.server_nodes, topology)
+        let mut params = self.params.clone();
+        params.outages = self.outages.clone();
+        let plan = HostPlan::new(params, self.jobs.clone(), &self.server_nodes, topology)
             .with_metadata_servers(&self.metadata_nodes, topology);
         let (fabric, hosts) = (blueprint.whole(), plan.whole(servers));
         TestMachine { fabric, hosts }

@@ -96,6 +96,7 @@ impl Hosts {
     /// Lets the storage servers fail that have by `now`, when the run ends.
     pub fn fail_servers(&mut self, now: Time) {
         self.io.servers.fail_until(now);
+        self.io.metadata.fail_until(now);
     }
 
     /// Ends the servers' books at `now`, when a run ends in the middle of requests.

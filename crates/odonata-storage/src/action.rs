@@ -147,6 +147,15 @@ pub enum Action {
         /// What it is.
         what: RemoveRequest,
     },
+    /// The device that the request used has failed: nobody answers it, and it is the last action for it.
+    GivenUp {
+        /// The server.
+        server: u32,
+        /// Who asked.
+        client: u32,
+        /// The client's name for the request.
+        token: u64,
+    },
     /// The request is complete: tell the client. The last action for this request.
     Respond {
         /// The server that answers.

@@ -272,7 +272,8 @@ impl Servers {
         if write {
             self.pieces.edit::<M>(slot).down = true;
             if let Some(metrics) = self.ways.edit::<M>(tier, owner) {
-                metrics.first_left.get_or_insert(now);
+                // Within a part of the machine, servers are not at the same time.
+                metrics.first_left = Some(metrics.first_left.map_or(now, |first| first.min(now)));
             }
         }
         actions.push(Action::Below {
@@ -316,7 +317,7 @@ impl Servers {
         if let Some(metrics) = self.ways.edit::<M>(tier, owner) {
             if write {
                 metrics.sent += bytes;
-                metrics.last_safe = Some(now);
+                metrics.last_safe = metrics.last_safe.max(Some(now));
             } else {
                 metrics.fetched += bytes;
             }
@@ -327,7 +328,7 @@ impl Servers {
             && let Some(stage) = self.stages.edit::<M>(owner)
         {
             stage.taken_out += if tier == 0 { bytes } else { 0 };
-            stage.out_until = Some(now);
+            stage.out_until = stage.out_until.max(Some(now));
         }
         match (piece.request, write) {
             (NIL, _) => self.drained_below::<M>(now, slot, actions),
@@ -336,7 +337,8 @@ impl Servers {
                     self.metrics.edit::<M>(server).bytes_drained += bytes;
                     self.store_around::<M>(&piece);
                 }
-                self.bury::<M>(slot);
+                self.readers_go_on::<M>(&piece, actions);
+                self.bury::<M>(now, slot, actions);
             }
             (_, true) => {
                 self.metrics.edit::<M>(server).bytes_drained += bytes;
@@ -433,6 +435,7 @@ impl Servers {
         if cell < self.ways.ended.len() {
             // Kept for one that is away: what comes of the job when it is back shall go down, too.
             self.is_up::<M>(now, server);
+            self.notice_devices::<M>(now, server);
             *self.ways.ended.edit::<M>(cell as u32) = true;
             self.ways.reserves.edit::<M>(server).ended = true;
             self.feed_below::<M>(now, server, actions);

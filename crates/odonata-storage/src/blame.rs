@@ -9,6 +9,9 @@
 //! | [`MEMORY`] | all its pieces wait for memory | the piece that gives its memory back next |
 //!
 //! A device that has nobody in service works off what it has put off: that is charged to the job whose turn came last.
+//! While the device has a fault ([`FaultClock`](crate::faults)), what its clock loses is charged to that ([`FAULT`]): of those who wait for the
+//! device, and of each access that is served for somebody who waits. Who waits for space or memory meanwhile does so for whom it
+//! would have waited anyway.
 //! In all other time it is served, or its data are on their way. An owner is a job. A block of the drain belongs to the
 //! job that wrote its first byte.
 
@@ -24,6 +27,9 @@ pub(crate) const MEMORY: Cause = 1;
 /// The device.
 pub(crate) const DEVICE: Cause = 2;
 
+/// A device that stands still, or is slow.
+const LOST: Cause = 3;
+
 /// Names of what is waited for at a storage manager, by number.
 pub const RESOURCES: [&str; 3] = ["space", "memory", "device"];
 
@@ -33,9 +39,23 @@ pub const LOCK: u8 = 3;
 pub const THREAD: u8 = 4;
 /// A directory that somebody changes, there.
 pub const DIRECTORY: u8 = 5;
+/// A storage server, or a device of it, that is away, stands still or is slow; nobody holds it.
+pub const FAULT: u8 = 6;
+
+/// The same of a metadata server.
+pub const METADATA_FAULT: u8 = 7;
 
 /// Names of what is waited for at servers of all kinds, by number; the first are those of a storage manager.
-pub const SERVER_RESOURCES: [&str; 6] = ["space", "memory", "device", "lock", "thread", "directory"];
+pub const SERVER_RESOURCES: [&str; 8] = [
+    "space",
+    "memory",
+    "device",
+    "lock",
+    "thread",
+    "directory",
+    "fault",
+    "fault",
+];
 
 /// What requests of one job have waited for those of another at one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -46,7 +66,7 @@ pub struct ServerCharge {
     pub resource: u8,
     /// Whose requests waited.
     pub victim: u16,
-    /// Who held the resource; `None` where the run ended before that was known.
+    /// Who held the resource; `None` where the run ended before that was known, and of a fault.
     pub culprit: Option<u16>,
     /// How long, summed over requests.
     pub time: Time,
@@ -63,7 +83,7 @@ pub struct ServerWaitSeries {
     pub resource: u8,
     /// Whose requests waited.
     pub victim: u16,
-    /// Who held the resource.
+    /// Who held the resource; 0 of a fault.
     pub culprit: u16,
     /// How long, summed over requests.
     pub time: Time,
@@ -257,8 +277,9 @@ impl Servers {
         let lines = (0..n as u32)
             .flat_map(|device| [tier_of(device); RESOURCES.len()])
             .collect();
+        let causes = RESOURCES.len() as u8 + u8::from(self.charges_faults);
         self.books = Books {
-            ledger: Ledger::new(lines, self.tiers, jobs, RESOURCES.len() as u8, interval),
+            ledger: Ledger::new(lines, self.tiers, jobs, causes, interval),
             service: Store::filled(usize::from(jobs), 0),
             written: Store::filled(n, List::EMPTY),
             extents: Pool::new(),
@@ -294,14 +315,61 @@ impl Servers {
         let cause = (line % RESOURCES.len() as u32) as Cause;
         let queue = self.queues.get(line / RESOURCES.len() as u32);
         // Of several in service it is known afterwards who makes room.
-        if cause == DEVICE && (queue.serving == 0 || queue.handed == 1) {
-            let holder = queue.last;
+        let holder = (cause == DEVICE && (queue.serving == 0 || queue.handed == 1)).then_some(queue.last);
+        if cause == DEVICE && self.charges_faults {
+            self.book_faults::<M>(now, line, holder);
+        }
+        if let Some(holder) = holder {
             self.books.ledger.charge::<M>(line, now, holder, DEVICE);
             self.books.held_until::<M>(line, now, Some((holder, DEVICE)));
         } else {
             self.books.ledger.defer::<M>(line, now);
             self.books.held_until::<M>(line, now, None);
         }
+    }
+
+    /// Books what the device of a line has lost until `now` by faults, and what lies between.
+    fn book_faults<M: Mode>(&mut self, now: Time, line: u32, holder: Option<u16>) {
+        let ledger = &mut self.books.ledger;
+        let (Some(clock), Some(since)) = (
+            self.devices.clock(line / RESOURCES.len() as u32),
+            ledger.unbooked_since(line),
+        ) else {
+            return;
+        };
+        if since >= now {
+            return;
+        }
+        for (end, lost) in clock.stretches(since, now) {
+            match (lost, holder) {
+                (true, _) => ledger.charge::<M>(line, end, 0, LOST),
+                (false, Some(holder)) => ledger.charge::<M>(line, end, holder, DEVICE),
+                (false, None) => ledger.defer::<M>(line, end),
+            }
+        }
+    }
+
+    /// An access of `owner`, who waits for it, has been served by `device` since `since`: what of that is due to a fault.
+    pub(crate) fn served_in_fault<M: Mode>(&mut self, now: Time, device: u32, since: Time, owner: u16) {
+        if !self.charges_faults || !self.books.is_on() {
+            return;
+        }
+        let Some(clock) = self.devices.clock(device) else {
+            return;
+        };
+        let time = clock.lost(since, now);
+        if time > Time::ZERO {
+            let (ledger, line) = (&mut self.books.ledger, line(device, DEVICE));
+            ledger.wait_begins::<M>(now - time, owner);
+            ledger.charge_time::<M>(line, now, owner, time, (0, LOST));
+            ledger.wait_ends::<M>(now, owner);
+        }
+    }
+
+    /// Whether what faults of devices cost is charged to them; before [`with_blame`](Self::with_blame), and alike for all parts of a machine.
+    pub fn charging_faults(mut self, charges: bool) -> Self {
+        self.charges_faults = charges;
+        self
     }
 
     /// The accesses in service at `device` are about to change.
@@ -338,10 +406,15 @@ impl Servers {
     /// `server` fails: what has been waited for there is charged to the job whose access was the last at its device.
     pub(crate) fn settle_failure<M: Mode>(&mut self, now: Time, server: u32) {
         for device in self.devices.of(server) {
-            let last = self.queues.get(device).last;
-            for cause in [SPACE, MEMORY, DEVICE] {
-                self.settle::<M>(now, line(device, cause), cause, last);
-            }
+            self.settle_device_failure::<M>(now, device, &[SPACE, MEMORY, DEVICE]);
+        }
+    }
+
+    /// `device` fails: likewise, of those who wait for one of `causes`.
+    pub(crate) fn settle_device_failure<M: Mode>(&mut self, now: Time, device: u32, causes: &[Cause]) {
+        let last = self.queues.get(device).last;
+        for &cause in causes {
+            self.settle::<M>(now, line(device, cause), cause, last);
         }
     }
 
@@ -384,9 +457,12 @@ impl Servers {
     pub fn blame(&self) -> impl Iterator<Item = ServerCharge> + '_ {
         let charges = self.books.ledger.charges().map(|charge| ServerCharge {
             server: self.devices.server_of(charge.line / RESOURCES.len() as u32),
-            resource: (charge.line % RESOURCES.len() as u32) as u8,
+            resource: match charge.culprit {
+                Some(_) if charge.cause == LOST => FAULT,
+                _ => (charge.line % RESOURCES.len() as u32) as u8,
+            },
             victim: charge.victim,
-            culprit: charge.culprit,
+            culprit: charge.culprit.filter(|_| charge.cause != LOST),
             time: charge.time,
         });
         let name = |charge: &ServerCharge| (charge.server, charge.resource, charge.victim, charge.culprit);
@@ -407,7 +483,7 @@ impl Servers {
         self.books.ledger.series().map(|charge| ServerWaitSeries {
             start: charge.start,
             tier: charge.place,
-            resource: charge.cause,
+            resource: if charge.cause == LOST { FAULT } else { charge.cause },
             victim: charge.victim,
             culprit: charge.culprit,
             time: charge.time,

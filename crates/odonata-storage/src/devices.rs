@@ -134,6 +134,12 @@ impl Devices {
         }
     }
 
+    /// The clock of `device`, if it has faults.
+    #[inline]
+    pub(crate) fn clock(&self, device: u32) -> Option<&FaultClock> {
+        self.clocks.get(device as usize).filter(|clock| !clock.is_sound())
+    }
+
     /// What faults have cost at `device`.
     pub(crate) fn fault_metrics(&self, device: u32) -> FaultMetrics {
         match self.faults.is_empty() {

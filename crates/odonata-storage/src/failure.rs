@@ -28,7 +28,7 @@ use crate::contents::{count, range_of};
 use crate::extents::Place;
 use crate::request::{Piece, PieceKind, Request, Wait};
 use crate::settings::LostReads;
-use crate::{NewRequest, Outage, Servers};
+use crate::{Actions, NewRequest, Outage, Servers};
 
 /// What the failures of a server have cost a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -126,6 +126,7 @@ impl Servers {
         for server in 0..self.len() {
             self.is_up::<odonata_engine::Plain>(now, server);
         }
+        self.fail_devices_until(now);
     }
 
     /// Whether `server` is there, which fails now if it has by `now`.
@@ -142,8 +143,10 @@ impl Servers {
     }
 
     /// Whether `server` hears a request of `owner`; counts those that it does not.
-    pub(crate) fn hears<M: Mode>(&mut self, now: Time, server: u32, owner: u16) -> bool {
+    pub fn hears<M: Mode>(&mut self, now: Time, server: u32, owner: u16) -> bool {
         let up = self.is_up::<M>(now, server);
+        self.notice_devices::<M>(now, server);
+        let up = up && !self.has_no_device(now, server);
         if !up {
             self.failures.edit::<M>(server, owner).unheard += 1;
         }
@@ -157,11 +160,14 @@ impl Servers {
     }
 
     /// Somebody has mentioned dead piece `slot`: frees it if nobody else will, and its request with the last one.
-    pub(crate) fn bury<M: Mode>(&mut self, slot: u32) {
+    pub(crate) fn bury<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let Piece {
             request,
             bytes,
             missing,
+            server,
+            owner,
+            has_block,
             ..
         } = *self.pieces.get(slot);
         if missing > 1 {
@@ -175,6 +181,12 @@ impl Servers {
             if cell.done == cell.issued {
                 self.requests.free::<M>(request);
             }
+        }
+        if has_block {
+            self.release_memory::<M>(now, server, owner, actions);
+        }
+        if request == NIL {
+            self.removals_go_on::<M>(server, actions);
         }
     }
 
@@ -208,19 +220,27 @@ impl Servers {
                 unanswered.push((what, device));
             }
         }
+        self.end_removals::<M>(server);
         for slot in self.pieces.slots() {
             let piece = *self.pieces.get(slot);
-            if piece.server == server && !piece.dead {
+            if piece.server != server {
+                continue;
+            }
+            // Its memory is another one when it is back.
+            self.pieces.edit::<M>(slot).has_block = false;
+            if !piece.dead {
                 self.pieces.edit::<M>(slot).dead = true;
-                self.piece_dies::<M>(slot, queued.contains(&slot));
+                self.piece_dies::<M>(slot);
+                if queued.contains(&slot) {
+                    self.bury::<M>(at, slot, &mut Actions::new());
+                }
             }
         }
         for (what, device) in unanswered {
             self.drop_unanswered::<M>(server, &what, device);
         }
-        self.lose_contents::<M>(server);
+        self.lose_contents::<M>(server, None);
         self.end_syncs::<M>(server);
-        self.end_removals::<M>(server);
         self.note_occupancy::<M>(at, server);
     }
 
@@ -247,8 +267,8 @@ impl Servers {
         queued
     }
 
-    /// Piece `slot`, which is dead, is `queued`, or somebody will mention it.
-    fn piece_dies<M: Mode>(&mut self, slot: u32, queued: bool) {
+    /// Piece `slot` is dead: what it carries is lost, or is where it was going.
+    pub(crate) fn piece_dies<M: Mode>(&mut self, slot: u32) {
         let piece = *self.pieces.get(slot);
         if piece.request == NIL {
             if piece.kind == PieceKind::Drain && !piece.down {
@@ -268,13 +288,10 @@ impl Servers {
                 self.failures.edit::<M>(piece.server, piece.owner).in_memory += piece.bytes;
             }
         }
-        if queued {
-            self.bury::<M>(slot);
-        }
     }
 
     /// Forgets what has come to `device` of `what`, a write that was not acknowledged.
-    fn drop_unanswered<M: Mode>(&mut self, server: u32, what: &NewRequest, device: u32) {
+    pub(crate) fn drop_unanswered<M: Mode>(&mut self, server: u32, what: &NewRequest, device: u32) {
         let own = (device - self.devices.of(server).start) as u8;
         let found = self.contents.extents.find(server, what.file, range_of(what));
         let dropped: Vec<_> = found.filter(|extent| extent.place == Place::Device(own)).collect();
@@ -284,9 +301,10 @@ impl Servers {
         }
     }
 
-    /// What `server` has on its devices is gone.
-    fn lose_contents<M: Mode>(&mut self, server: u32) {
-        let all: Vec<_> = self.contents(server).collect();
+    /// What `server` has on its devices is gone, or on `only` one of them.
+    pub(crate) fn lose_contents<M: Mode>(&mut self, server: u32, only: Option<u32>) {
+        let gone = |place: Place| only.is_none_or(|only| place.device().map(u32::from) == Some(only));
+        let all: Vec<_> = self.contents(server).filter(|(_, extent)| gone(extent.place)).collect();
         for (object, extent) in all {
             let range = extent.start..extent.end;
             match extent.place {

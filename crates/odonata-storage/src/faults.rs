@@ -1,4 +1,5 @@
-//! Faults: a while in which devices and metadata servers are slower, or stand still, and storage servers that fail (`failure`).
+//! Faults: a while in which devices and metadata servers are slower, or stand still; servers (`failure`), their devices
+//! (`device_failure`) and metadata servers that fail.
 //!
 //! A device has a clock of its own, which runs at the rate of time, `1 / factor` as fast while it is slow, and not at all while
 //! it stands still:
@@ -24,7 +25,7 @@ use serde::{Deserialize, Serialize};
 pub struct Fault {
     /// Number of the server, as in the tables `servers` and `metadata`.
     pub server: u32,
-    /// Name of the device of a storage server. Default: all of them.
+    /// Name of the device of a storage server of the first tier. Default: all of them.
     pub device: Option<String>,
     /// When it begins, simulated time.
     pub at: Time,
@@ -42,9 +43,10 @@ pub enum FaultKind {
     Stall,
     /// Everything takes so many times as long, 1 to 1,000,000; to three decimals.
     Slow(f64),
-    /// A storage server of the first tier fails with all that it has: from then on it answers nothing, and what is in its memory
-    /// and on its devices is lost, except what is on its way down. After the fault it is there again, empty. Needs
-    /// `storage.client`, and makes servers know what they have (`storage.manager.extents`).
+    /// It fails, and is there again after the fault, empty. A storage server answers nothing from then on, and what is in its memory
+    /// and on its devices is lost, except what is on its way down; one of several devices (`device`) loses what it has, and its
+    /// server goes on with the others; a metadata server answers nothing, and loses nothing. Needs `storage.client`, and makes
+    /// servers know what they have (`storage.manager.extents`).
     Fail,
 }
 
@@ -202,6 +204,28 @@ impl FaultClock {
     }
 }
 
+impl FaultClock {
+    /// How much less it has gone on than time has, from `from` to `until`.
+    pub(crate) fn lost(&self, from: Time, until: Time) -> Time {
+        (until - from).saturating_sub(self.device_time(until) - self.device_time(from))
+    }
+
+    /// The time from `from` to `until` in stretches: the end of each, and whether the device does nothing in it. Of a while in which it
+    /// is slow, what is lost is put in front.
+    pub(crate) fn stretches(&self, from: Time, until: Time) -> Vec<(Time, bool)> {
+        let (mut at, mut stretches) = (from, Vec::new());
+        let after = self.sections.partition_point(|section| section.time <= from);
+        let ends = self.sections[after..].iter().map(|section| section.time);
+        for end in ends.take_while(|&end| end < until).chain([until]) {
+            let lost = self.lost(at, end);
+            stretches.extend((lost > Time::ZERO).then_some((at + lost, true)));
+            stretches.extend((at + lost < end).then_some((end, false)));
+            at = end;
+        }
+        stretches
+    }
+}
+
 /// What faults have cost at one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultMetrics {
@@ -245,6 +269,17 @@ mod tests {
         assert_eq!(serve(300, 50), (300, 425), "25 in the fault, 25 after it");
         assert_eq!(serve(50, 200), (50, 450), "through both: 50 and 150 longer");
         assert_eq!(serve(500, 7), (500, 507));
+    }
+
+    #[test]
+    fn what_is_lost_is_what_the_clock_lags() {
+        let clock = clock(&[(200, 400, 4_000), (100, 150, 0)]);
+        assert_eq!(clock.lost(ns(0), ns(1_000)), ns(50 + 150));
+        assert_eq!(clock.lost(ns(120), ns(300)), ns(30 + 75));
+        let stretches = clock.stretches(ns(90), ns(240));
+        let expected = [(100, false), (150, true), (200, false), (230, true), (240, false)];
+        assert_eq!(stretches, expected.map(|(end, lost)| (ns(end), lost)));
+        assert_eq!(clock.stretches(ns(110), ns(120)), [(ns(120), true)]);
     }
 
     #[test]

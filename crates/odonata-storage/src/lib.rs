@@ -96,6 +96,7 @@ mod audit;
 mod below;
 mod blame;
 mod contents;
+mod device_failure;
 mod devices;
 mod drain;
 mod extents;
@@ -120,7 +121,10 @@ mod sync;
 pub use action::{Action, Actions, NewRequest};
 pub use audit::BlockedWrite;
 pub use below::{TierContents, TierMetrics};
-pub use blame::{DIRECTORY, LOCK, RESOURCES, RequestLoss, SERVER_RESOURCES, ServerCharge, ServerWaitSeries, THREAD};
+pub use blame::{
+    DIRECTORY, FAULT, LOCK, METADATA_FAULT, RESOURCES, RequestLoss, SERVER_RESOURCES, ServerCharge, ServerWaitSeries,
+    THREAD,
+};
 pub use extents::{Extent, Extents, Place};
 pub use failure::Losses;
 pub use faults::{Fault, FaultKind, FaultMetrics, FaultPeriod, Outage};

@@ -14,13 +14,18 @@
 //! and a request waits for nothing at other servers: there is no deadlock. A lock is kept when its request has ended, and is
 //! given back as a whole.
 //!
+//! **Failures.** With a server that fails, its locks are gone, and the requests that wait for them or use them are nobody's. Their clients
+//! try again, there when it is back or at another server, and get their locks anew. A real lock server lets its clients replay
+//! the locks that they have in a recovery window before it grants others (Lustre); here nodes keep no list of theirs, so that
+//! none are asked back from them afterwards.
+//!
 //! **Blame.** What a request waits from its arrival on is charged to the job whose lock comes back next, or whose request ends
 //! next, of those that it waits for: its way, what its node needs, its time at the server. The parts add up to the wait.
 //!
 //! The state machine knows no network: it says whom to ask ([`ExtentLocks::request`]), and is told of answers
 //! ([`ExtentLocks::revoked`]) and of ends ([`ExtentLocks::finished`]).
 
-use crate::NewRequest;
+use crate::{NewRequest, Outage};
 use odonata_blame::Ledger;
 use odonata_engine::{List, Mode, NIL, Plain, Pool, Store, journalled};
 use odonata_units::{Bytes, Problem, Time, mix64};
@@ -132,6 +137,8 @@ struct Holder {
     revocations: u32,
     /// Requests that it waits for.
     blockers: u32,
+    /// Whether its server has failed since: it is forgotten with the last lock that comes back for it.
+    dead: bool,
     next: u32,
 }
 
@@ -157,13 +164,17 @@ pub struct ExtentLocks {
     metrics: Store<LockMetrics>,
     /// A line per server.
     ledger: Ledger,
+    /// When each server fails, and how many of these failures have begun; nothing where none does.
+    outages: Vec<Vec<Outage>>,
+    begun: Store<u32>,
 }
 journalled!(ExtentLocks {
     buckets,
     locks,
     holders,
     metrics,
-    ledger
+    ledger,
+    begun
 });
 
 /// What requests of one job have waited for locks of another at one server.
@@ -190,7 +201,19 @@ impl ExtentLocks {
             holders: Pool::new(),
             metrics: Store::filled(servers as usize, LockMetrics::default()),
             ledger: Ledger::off(),
+            outages: Vec::new(),
+            begun: Store::new(),
         }
+    }
+
+    /// With servers that fail when `of` says.
+    pub fn with_failures(mut self, of: impl Fn(u32) -> Vec<Outage>) -> Self {
+        let outages: Vec<_> = (0..self.metrics.len() as u32).map(of).collect();
+        if outages.iter().any(|outages| !outages.is_empty()) {
+            self.begun = Store::filled(outages.len(), 0);
+            self.outages = outages;
+        }
+        self
     }
 
     /// Keeps books of who waited for whom, for `jobs` jobs; with `interval`, also over time.
@@ -209,6 +232,7 @@ impl ExtentLocks {
     /// [`finished`](Self::finished). The clients in `ask` are to be asked for a lock each. If nothing is in its way, it goes
     /// on at once ([`waits`](Self::waits)).
     pub fn request<M: Mode>(&mut self, now: Time, server: u32, what: NewRequest, node: u32, ask: &mut Vec<u32>) -> u32 {
+        self.fail_by::<M>(now, server);
         let granularity = self.settings.map_or(1, |settings| settings.granularity.0.max(1));
         let end = what.offset.saturating_add(what.bytes);
         let range = Range {
@@ -240,6 +264,7 @@ impl ExtentLocks {
             since: now,
             revocations,
             blockers,
+            dead: false,
             next: NIL,
         });
         bucket.holders.push::<M, _>(&mut self.holders, holder);
@@ -263,9 +288,80 @@ impl ExtentLocks {
 
     /// A lock that request `holder` waits for has been given back by a client of job `culprit`. Whether it goes on now.
     pub fn revoked<M: Mode>(&mut self, now: Time, holder: u32, culprit: u16) -> bool {
+        self.fail_by::<M>(now, self.holders.get(holder).server);
+        if self.holders.get(holder).dead {
+            let cell = self.holders.edit::<M>(holder);
+            cell.revocations -= 1;
+            if cell.revocations == 0 {
+                self.holders.free::<M>(holder);
+            }
+            return false;
+        }
         self.charge::<M>(now, holder, culprit);
         self.holders.edit::<M>(holder).revocations -= 1;
         self.granted::<M>(now, holder)
+    }
+
+    /// Lets those servers fail that have by `now`, which is the end of the run.
+    pub fn fail_until(&mut self, now: Time) {
+        for server in 0..self.outages.len() as u32 {
+            self.fail_by::<Plain>(now, server);
+        }
+    }
+
+    /// Lets `server` fail if it has by `now`; nothing has happened to its locks since.
+    fn fail_by<M: Mode>(&mut self, now: Time, server: u32) {
+        let Some(outages) = self.outages.get(server as usize) else {
+            return;
+        };
+        let mut begun = *self.begun.get(server);
+        let before = begun;
+        let mut times = Vec::new();
+        while let Some(outage) = outages.get(begun as usize).filter(|outage| outage.from <= now) {
+            times.push(outage.from);
+            begun += 1;
+        }
+        if begun > before {
+            *self.begun.edit::<M>(server) = begun;
+            // With the first of them all is gone.
+            self.forget::<M>(times[0], server);
+        }
+    }
+
+    /// `server` fails: its locks are void, and its requests nobody's.
+    fn forget<M: Mode>(&mut self, now: Time, server: u32) {
+        for index in server * BUCKETS..(server + 1) * BUCKETS {
+            let Bucket { mut locks, mut holders } = *self.buckets.get(index);
+            if locks.is_empty() && holders.is_empty() {
+                continue;
+            }
+            while let Some(slot) = locks.pop(&self.locks) {
+                self.locks.free::<M>(slot);
+            }
+            while let Some(slot) = holders.pop(&self.holders) {
+                let Holder { what, revocations, .. } = *self.holders.get(slot);
+                if self.waits(slot) {
+                    // For its own job: whoever it was that it waited for has gone with the server.
+                    self.charge::<M>(now, slot, what.owner);
+                    let cell = self.holders.edit::<M>(slot);
+                    cell.blockers = 0;
+                    let arrived = cell.arrived;
+                    self.wait_is_over::<M>(now, server, what.owner, arrived);
+                }
+                match revocations {
+                    0 => self.holders.free::<M>(slot),
+                    _ => self.holders.edit::<M>(slot).dead = true,
+                }
+            }
+            *self.buckets.edit::<M>(index) = Bucket::default();
+        }
+    }
+
+    fn wait_is_over<M: Mode>(&mut self, now: Time, server: u32, owner: u16, arrived: Time) {
+        if self.ledger.is_on() {
+            self.ledger.wait_ends::<M>(now, owner);
+        }
+        self.metrics.edit::<M>(server).wait_ps += u128::from((now - arrived).0);
     }
 
     /// Request `holder` has ended. Those that go on now, in the order of their arrival, come to `next`.
@@ -375,10 +471,7 @@ impl ExtentLocks {
         } = *self.holders.get(holder);
         let waits = self.waits(holder);
         if !waits {
-            if self.ledger.is_on() {
-                self.ledger.wait_ends::<M>(now, what.owner);
-            }
-            self.metrics.edit::<M>(server).wait_ps += u128::from((now - arrived).0);
+            self.wait_is_over::<M>(now, server, what.owner, arrived);
         }
         !waits
     }

@@ -4,6 +4,7 @@
 use crate::below::Ways;
 use crate::blame::{Books, MEMORY, SPACE, line};
 use crate::contents::Contents;
+use crate::device_failure::DeviceFailures;
 use crate::devices::Devices;
 use crate::failure::Failures;
 use crate::occupancy::OccupancySeries;
@@ -48,6 +49,9 @@ pub struct Servers {
     pub(crate) occupancy: OccupancySeries,
     pub(crate) books: Books,
     pub(crate) failures: Failures,
+    pub(crate) device_failures: DeviceFailures,
+    /// Whether what faults of devices cost is charged to them.
+    pub(crate) charges_faults: bool,
 }
 journalled!(Servers {
     requests,
@@ -68,7 +72,8 @@ journalled!(Servers {
     stages,
     occupancy,
     books,
-    failures
+    failures,
+    device_failures
 });
 
 impl Servers {
@@ -105,6 +110,8 @@ impl Servers {
             occupancy: OccupancySeries::off(),
             books: Books::off(),
             failures: Failures::none(),
+            device_failures: DeviceFailures::none(),
+            charges_faults: false,
         })
     }
 
@@ -146,8 +153,7 @@ impl Servers {
             actions.push(what.response(server));
             return;
         }
-        let choice = self.params[server as usize].rules.device(bytes, None);
-        let device = self.devices.of(server).start + choice as u32;
+        let device = self.device_for(now, server, bytes);
         let capacity = self.devices.capacity(device);
         let passes_by = write && self.passes_by(server);
         if write && !passes_by && bytes > capacity {
@@ -209,7 +215,7 @@ impl Servers {
     /// bytes, which must be as many as were asked for.
     pub fn piece_arrived<M: Mode>(&mut self, now: Time, slot: u32, bytes: u64, actions: &mut Actions) {
         if self.is_dead::<M>(now, slot) {
-            self.bury::<M>(slot);
+            self.bury::<M>(now, slot, actions);
             return;
         }
         let request = self.pieces.get(slot).request;
@@ -242,7 +248,7 @@ impl Servers {
     /// The piece in `slot`, handed out with [`Action::Push`], has been delivered to its client.
     pub fn piece_sent<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         if self.is_dead::<M>(now, slot) {
-            self.bury::<M>(slot);
+            self.bury::<M>(now, slot, actions);
             return;
         }
         let piece = *self.pieces.get(slot);
@@ -445,21 +451,8 @@ impl Servers {
         } = *self.pieces.get(slot);
         self.pieces.free::<M>(slot);
 
-        self.settle_memory::<M>(now, server, owner);
-        let sharing = self.params[server as usize].manager.sharing;
-        let line = line(self.devices.of(server).start, MEMORY);
-        let mut waiting = self.memories.get(server).queue;
-        let next = self.turns.pop::<M, _>(sharing, line, &mut waiting, &mut self.pieces);
-        let memory = self.memories.edit::<M>(server);
-        memory.blocks_taken -= 1;
-        memory.queue = waiting;
         // Those who wait come before the next piece of this request, which has had its turn.
-        if let Some(piece) = next {
-            let waiter = self.pieces.get(piece).request;
-            self.requests.edit::<M>(waiter).at_memory -= 1;
-            self.reconsider::<M>(now, waiter);
-            self.grant_memory::<M>(now, server, piece, actions);
-        }
+        self.release_memory::<M>(now, server, owner, actions);
 
         let cell = self.requests.edit::<M>(request);
         cell.in_flight -= u32::from(!cell.write_back);
@@ -487,7 +480,9 @@ impl Servers {
             // Of what clients have written: a copy further down is none.
             let first_tier = self.params[server as usize].tier == 0;
             if first_tier && usize::from(what.owner) < self.committed.len() {
-                *self.committed.edit::<M>(u32::from(what.owner)) = now;
+                // Within a part of the machine, servers are not at the same time.
+                let last = self.committed.edit::<M>(u32::from(what.owner));
+                *last = now.max(*last);
             }
         }
         if stages && answered {
@@ -498,6 +493,24 @@ impl Servers {
             self.answer::<M>(now, request, actions);
         }
         self.requests.free::<M>(request);
+    }
+
+    /// A block of memory that `owner` had goes to the next in line.
+    pub(crate) fn release_memory<M: Mode>(&mut self, now: Time, server: u32, owner: u16, actions: &mut Actions) {
+        self.settle_memory::<M>(now, server, owner);
+        let sharing = self.params[server as usize].manager.sharing;
+        let line = line(self.devices.of(server).start, MEMORY);
+        let mut waiting = self.memories.get(server).queue;
+        let next = self.turns.pop::<M, _>(sharing, line, &mut waiting, &mut self.pieces);
+        let memory = self.memories.edit::<M>(server);
+        memory.blocks_taken -= 1;
+        memory.queue = waiting;
+        if let Some(piece) = next {
+            let waiter = self.pieces.get(piece).request;
+            self.requests.edit::<M>(waiter).at_memory -= 1;
+            self.reconsider::<M>(now, waiter);
+            self.grant_memory::<M>(now, server, piece, actions);
+        }
     }
 
     /// Tells the client that its request is complete.

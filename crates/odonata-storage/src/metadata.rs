@@ -15,13 +15,14 @@
 //! when; the caller says when that time has come.
 
 mod blame;
+mod failure;
 mod settings;
 
 pub use blame::MetadataCharge;
 pub use settings::{Distribution, Metadata, MetadataParams};
 
-use crate::FaultPeriod;
 use crate::faults::FaultClock;
+use crate::{FaultPeriod, Outage};
 use blame::{Books, DIRECTORY, THREAD};
 use odonata_blame::Place;
 use odonata_engine::{List, Mode, NIL, Pool, Store, journalled};
@@ -172,6 +173,8 @@ struct Call {
     directory: u32,
     /// Where it waits, where it is asked whom it has waited for.
     place: Place,
+    /// Whether its server has failed since.
+    dead: bool,
     next: u32,
 }
 
@@ -212,6 +215,9 @@ pub struct MetadataServers {
     params: Option<MetadataParams>,
     /// The clock of each; nothing where none has a fault.
     clocks: Vec<FaultClock>,
+    /// When each fails, and how many of these failures have begun; nothing where none does.
+    outages: Vec<Vec<Outage>>,
+    begun: Store<u32>,
     threads: Store<Threads>,
     calls: Pool<Call>,
     directories: Pool<Directory>,
@@ -220,6 +226,7 @@ pub struct MetadataServers {
     books: Books,
 }
 journalled!(MetadataServers {
+    begun,
     threads,
     calls,
     directories,
@@ -235,6 +242,8 @@ impl MetadataServers {
         MetadataServers {
             params,
             clocks: Vec::new(),
+            outages: Vec::new(),
+            begun: Store::new(),
             threads: Store::filled(servers, Threads::default()),
             calls: Pool::new(),
             directories: Pool::new(),
@@ -263,8 +272,11 @@ impl MetadataServers {
         self.threads.is_empty()
     }
 
-    /// Call `what` arrives at `server`: it begins, or waits.
+    /// Call `what` arrives at `server`: it begins, or waits, or nobody is there to hear it.
     pub fn request<M: Mode>(&mut self, now: Time, server: u32, what: MetadataRequest) -> Option<Begun> {
+        if !self.is_up::<M>(now, server) {
+            return None;
+        }
         let slot = self.calls.allocate::<M>(Call {
             what,
             server,
@@ -272,6 +284,7 @@ impl MetadataServers {
             since: now,
             directory: NIL,
             place: Place::NONE,
+            dead: false,
             next: NIL,
         });
         let serial = self.params.is_some_and(|params| params.serial_directories);
@@ -281,8 +294,13 @@ impl MetadataServers {
         self.wants_thread::<M>(now, slot)
     }
 
-    /// Call `slot` has ended, as announced: where it was, what it was, and what begins now.
-    pub fn done<M: Mode>(&mut self, now: Time, slot: u32) -> (u32, MetadataRequest, Option<Begun>) {
+    /// Call `slot` has ended, as announced: where it was, what it was, and what begins now. `None`: its server has failed meanwhile.
+    pub fn done<M: Mode>(&mut self, now: Time, slot: u32) -> Option<(u32, MetadataRequest, Option<Begun>)> {
+        self.is_up::<M>(now, self.calls.get(slot).server);
+        if self.calls.get(slot).dead {
+            self.calls.free::<M>(slot);
+            return None;
+        }
         let Call {
             what,
             server,
@@ -296,6 +314,7 @@ impl MetadataServers {
         metrics.calls[what.call as usize] += 1;
         metrics.busy_ps += u128::from((now - since).0);
         metrics.longest = metrics.longest.max(now - arrived);
+        self.books.served_in_fault::<M>(now, server, since, what.owner);
         self.books.frees_thread::<M>(now, server, what.owner);
         self.books.frees::<M>(now, server, (what.owner, THREAD));
         let threads = self.threads.edit::<M>(server);
@@ -318,7 +337,7 @@ impl MetadataServers {
         };
         let other = next.and_then(|next| self.wants_thread::<M>(now, next));
         debug_assert!(begun.is_none() || other.is_none(), "one thread has become free");
-        (server, what, begun.or(other))
+        Some((server, what, begun.or(other)))
     }
 
     /// What was measured at each server.

@@ -220,7 +220,7 @@ impl Servers {
         let block = |slot: u32| {
             let piece = self.pieces.get(slot);
             let drains = piece.request == NIL && piece.kind == PieceKind::Drain && piece.down;
-            drains && piece.server == server && piece.object == file && piece.removed && !piece.dead
+            drains && piece.server == server && piece.object == file && piece.removed
         };
         let policy = self.params[server as usize].next;
         let passes_on = policy.is_some_and(|policy| policy.write != WritePolicy::Back);

@@ -26,7 +26,7 @@ pub(crate) struct Request {
     pub(crate) stages: bool,
     /// Whether it was answered: nobody waits for the rest.
     pub(crate) answered: bool,
-    /// Whether its server has failed since.
+    /// Whether its server, or its device, has failed since.
     pub(crate) dead: bool,
     /// Whether its file was removed since.
     pub(crate) removed: bool,
@@ -121,10 +121,12 @@ pub(crate) struct Piece {
     pub(crate) missing: u8,
     /// Whether it is on its way down.
     pub(crate) down: bool,
-    /// Whether its server has failed since.
+    /// Whether its server, or its device, has failed since.
     pub(crate) dead: bool,
     /// Whether its file was removed since.
     pub(crate) removed: bool,
+    /// Of a dead one, whether it has a block of memory of a server that is there.
+    pub(crate) has_block: bool,
     next: u32,
 }
 
@@ -174,6 +176,7 @@ impl Piece {
             down: false,
             dead: false,
             removed: false,
+            has_block: false,
             next: NIL,
         }
     }

@@ -64,7 +64,7 @@ impl Servers {
         let service = now - since;
         metrics.service_ps += u128::from(service.0);
         if dead {
-            self.bury::<M>(slot);
+            self.bury::<M>(now, slot, actions);
             self.serve::<M>(now, device, actions);
             self.note_occupancy::<M>(now, server);
             return;
@@ -85,7 +85,11 @@ impl Servers {
         } else {
             let cell = self.requests.edit::<M>(request);
             cell.in_service -= 1;
+            let waits = !cell.write_back && !cell.answered;
             self.books.served::<M>(cell.what.owner, service);
+            if waits {
+                self.served_in_fault::<M>(now, device, since, owner);
+            }
             self.reconsider::<M>(now, request);
             if kind == PieceKind::Fill {
                 self.stage_stored::<M>(now, slot, actions);

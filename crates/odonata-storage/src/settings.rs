@@ -50,7 +50,7 @@ pub struct Storage {
     /// { device = "hdd" }]`. What is written by a request goes to one device.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
-    /// Faults: devices and metadata servers that are slow or stand still for a while, storage servers that fail, e.g. `[{ server =
+    /// Faults: devices and metadata servers that are slow or stand still for a while, and servers and devices that fail, e.g. `[{ server =
     /// 3, at = "1 s", duration = "500 ms", kind = { slow = 4.0 } }, { server = 5, at = "2 s", kind = "fail" }]`. Those of one
     /// device do not overlap.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -412,12 +412,17 @@ impl Storage {
         }
     }
 
-    /// Whether a server fails.
+    /// Whether a device is slow for a while, or stands still.
+    pub fn has_slow_devices(&self) -> bool {
+        self.faults.iter().any(|fault| fault.kind != FaultKind::Fail)
+    }
+
+    /// Whether a server or a device fails.
     pub fn has_failures(&self) -> bool {
         self.faults.iter().any(|fault| fault.kind == FaultKind::Fail)
     }
 
-    /// Checks what servers that fail ask of the others and of clients; they know what they have lost.
+    /// Checks what servers that fail ask of the others and of clients; they know what they have lost, in all tiers.
     fn check_failures(&mut self) -> Result<(), Problem> {
         let goes_elsewhere = self
             .client
@@ -429,15 +434,23 @@ impl Storage {
             let problem = "not given, where a server fails: its clients would wait for ever";
             return Err(Problem::new("storage.client", problem, "e.g. { timeout = \"1 s\" }"));
         }
-        if self.locks.is_some() {
-            let problem = "locks of servers that fail, or that clients leave for others";
-            return Err(Problem::new("storage.locks", problem, "no such table"));
-        }
         if !self.manager.object_per_file {
             let problem = "files that are one object, where servers fail: nobody knows which bytes of which are lost";
             return Err(Problem::new("storage.manager.object_per_file", problem, "true"));
         }
         self.manager.extents = true;
+        for (number, tier) in self.tiers.iter_mut().enumerate() {
+            if tier.device.is_none() && tier.devices.is_empty() {
+                // It only passes on.
+                continue;
+            }
+            if !tier.manager.object_per_file {
+                let key = format!("storage.tiers.{number}.manager.object_per_file");
+                let problem = "files that are one object, where servers fail";
+                return Err(Problem::new(key, problem, "true"));
+            }
+            tier.manager.extents = true;
+        }
         Ok(())
     }
 
@@ -466,21 +479,16 @@ impl Storage {
                 };
                 return Err(Problem::new(key("server"), problem, expected));
             }
-            if fault.kind == FaultKind::Fail && fault.server >= first {
-                let problem = format!("server {} is none of the first tier of storage servers", fault.server);
-                return Err(Problem::new(
-                    key("server"),
-                    problem,
-                    format!("0 to {} for what fails", first - 1),
-                ));
-            }
-            if fault.kind == FaultKind::Fail && fault.device.is_some() {
-                let problem = "a server fails with all of its devices";
-                return Err(Problem::new(
-                    key("device"),
-                    problem,
-                    "no such key beside kind = \"fail\"",
-                ));
+            if fault.kind == FaultKind::Fail
+                && let Some(system) = self.file_system
+                && (servers - system.object_servers..servers).contains(&fault.server)
+            {
+                let problem = format!("server {} is an object server of the file system outside", fault.server);
+                let expected = format!(
+                    "0 to {} for what fails, or a metadata server",
+                    servers - system.object_servers - 1
+                );
+                return Err(Problem::new(key("server"), problem, expected));
             }
             if let Some(device) = &fault.device
                 && (fault.server >= first || !names.contains(&device.as_str()))
@@ -513,10 +521,32 @@ impl Storage {
 
     /// When storage server `server` is away, in order.
     pub fn outages_of(&self, server: u32) -> Vec<Outage> {
-        let own = self.faults.iter().filter(|fault| fault.server == server);
+        let own = (self.faults.iter()).filter(|fault| fault.server == server && fault.device.is_none());
         let mut outages: Vec<Outage> = own.filter_map(Fault::outage).collect();
         outages.sort_by_key(|outage| outage.from);
         outages
+    }
+
+    /// When device `device` of storage server `server` is away alone, both counted from 0, in order.
+    pub fn device_outages_of(&self, server: u32, device: u32) -> Vec<Outage> {
+        let all = self.all_outages().into_iter();
+        let own = all.filter(|&(of, number, _)| (of, number) == (server, Some(device)));
+        let mut outages: Vec<Outage> = own.map(|(_, _, outage)| outage).collect();
+        outages.sort_by_key(|outage| outage.from);
+        outages
+    }
+
+    /// All that are ever away: server, number of its device if it is that alone, when.
+    pub fn all_outages(&self) -> Vec<(u32, Option<u32>, Outage)> {
+        let number = |name: &str| {
+            let mut devices = self.all_devices().iter();
+            devices.position(|device| device.name.as_deref() == Some(name))
+        };
+        let of = |fault: &Fault| {
+            let device = fault.device.as_deref().and_then(number);
+            Some((fault.server, device.map(|device| device as u32), fault.outage()?))
+        };
+        self.faults.iter().filter_map(of).collect()
     }
 
     /// The parameters of a server of tier `tier`, server `number` of the machine, in a run with `seed`; resolved.

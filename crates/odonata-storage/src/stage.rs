@@ -164,8 +164,7 @@ impl Servers {
     }
 
     fn begin_stage<M: Mode>(&mut self, now: Time, server: u32, what: NewRequest, ahead: bool, actions: &mut Actions) {
-        let choice = self.params[server as usize].rules.device(what.bytes, None);
-        let device = self.devices.of(server).start + choice as u32;
+        let device = self.device_for(now, server, what.bytes);
         let mut request = Request::new(now, (server, device), what);
         (request.stages, request.answered) = (true, ahead);
         let request = self.requests.allocate::<M>(request);
@@ -293,25 +292,7 @@ impl Servers {
     /// A piece of a stage has come from below: reads that wait for it go on, and it goes to its device if there is room.
     pub(crate) fn stage_arrived<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let piece = *self.pieces.get(slot);
-        let (server, range) = (piece.server, piece.range());
-        let mut coming = *self.stages.coming.get(server);
-        let it = |other: &Piece| (other.request, other.offset) == (piece.request, piece.offset);
-        coming.staged.remove_first::<M, _>(&mut self.pieces, it);
-        let is_part = |other: &Piece| {
-            other.object == piece.object && range.contains(&other.offset) && other.range().end <= range.end
-        };
-        let waiting: Vec<u32> = coming.readers.iter(&self.pieces).collect();
-        let go_on: Vec<u32> = waiting
-            .into_iter()
-            .filter(|&slot| is_part(self.pieces.get(slot)))
-            .collect();
-        for _ in &go_on {
-            coming.readers.remove_first::<M, _>(&mut self.pieces, is_part);
-        }
-        *self.stages.coming.edit::<M>(server) = coming;
-        for slot in go_on {
-            self.push_piece(slot, actions);
-        }
+        self.readers_go_on::<M>(&piece, actions);
         let ahead = self.requests.get(piece.request).answered;
         // The end of a file that is larger than the buffers shall not take the place of its beginning before that is read.
         let filled = match !piece.removed && self.make_room::<M>(&piece, ahead) {
@@ -333,6 +314,50 @@ impl Servers {
         self.count_filled::<M>(&piece, filled);
         self.pieces.edit::<M>(slot).kind = PieceKind::Fill;
         self.join_device::<M>(now, slot, actions);
+    }
+
+    /// What was staged with `piece` is in memory: reads that wait for it are served from there.
+    pub(crate) fn readers_go_on<M: Mode>(&mut self, piece: &Piece, actions: &mut Actions) {
+        if self.stages.coming.is_empty() {
+            return;
+        }
+        let (server, range) = (piece.server, piece.range());
+        let mut coming = *self.stages.coming.get(server);
+        let it = |other: &Piece| (other.request, other.offset) == (piece.request, piece.offset);
+        if (coming.staged.remove_first::<M, _>(&mut self.pieces, it)).is_none() {
+            return;
+        }
+        let is_part = |other: &Piece| {
+            other.object == piece.object && range.contains(&other.offset) && other.range().end <= range.end
+        };
+        let waiting: Vec<u32> = coming.readers.iter(&self.pieces).collect();
+        let go_on: Vec<u32> = waiting
+            .into_iter()
+            .filter(|&slot| is_part(self.pieces.get(slot)))
+            .collect();
+        for _ in &go_on {
+            coming.readers.remove_first::<M, _>(&mut self.pieces, is_part);
+        }
+        *self.stages.coming.edit::<M>(server) = coming;
+        for slot in go_on {
+            self.push_piece(slot, actions);
+        }
+    }
+
+    /// Takes those of `dead` that wait for what is staged at `server` out of the line; which they are.
+    pub(crate) fn readers_leave<M: Mode>(&mut self, server: u32, dead: &[u32]) -> Vec<u32> {
+        if self.stages.coming.is_empty() {
+            return Vec::new();
+        }
+        let mut coming = *self.stages.coming.get(server);
+        let all: Vec<u32> = coming.readers.iter(&self.pieces).collect();
+        let (leave, stay): (Vec<u32>, Vec<u32>) = all.into_iter().partition(|slot| dead.contains(slot));
+        coming.readers = List::EMPTY;
+        for slot in stay {
+            coming.readers.push::<M, _>(&mut self.pieces, slot);
+        }
+        *self.stages.coming.edit::<M>(server) = coming;
+        leave
     }
 
     /// The device has a piece of a stage.

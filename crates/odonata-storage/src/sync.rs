@@ -97,6 +97,11 @@ impl Syncs {
 }
 
 impl Servers {
+    /// Whether a synchronisation is under way at `server`.
+    pub(crate) fn synchronises(&self, server: u32) -> bool {
+        !self.syncs.servers.get(server).open.is_empty()
+    }
+
     /// A synchronisation arrives at `server`.
     pub fn sync<M: Mode>(&mut self, now: Time, server: u32, what: SyncRequest, actions: &mut Actions) {
         if !self.hears::<M>(now, server, what.owner) {

@@ -6,8 +6,8 @@ use crate::scenario::Scenario;
 use crate::scenario::resolved::{self, Resolved};
 use odonata_host::Interrupt;
 use odonata_host::{
-    BookParams, FileAccess, HostParams, HostPlan, Job, JobProgram, JobStatuses, Outside, RecordParams, StageFile,
-    StorageTier, TimelineParams, WaitingJob,
+    BookParams, FileAccess, HostParams, HostPlan, Job, JobProgram, JobStatuses, Outside, RecordParams, ServerOutage,
+    StageFile, StorageTier, TimelineParams, WaitingJob,
 };
 use odonata_network::routing::Routing;
 use odonata_network::settings::{Fidelity, NicRates};
@@ -198,9 +198,13 @@ impl Plan {
                     storage.faults_of(numbers[server as usize], device)
                 })
             };
-            let servers = (servers.with_faults(faults).shared_by(&self.weights))
-                .in_tiers(self.tiers, self.weights.len())
-                .staging_out(&self.stage_out);
+            let slow = self.storage.as_ref().is_some_and(Storage::has_slow_devices);
+            let servers = (servers
+                .with_faults(faults)
+                .charging_faults(slow)
+                .shared_by(&self.weights))
+            .in_tiers(self.tiers, self.weights.len())
+            .staging_out(&self.stage_out);
             let servers = match self
                 .storage
                 .as_ref()
@@ -208,7 +212,10 @@ impl Plan {
             {
                 Some((storage, client)) => {
                     let outages = |server: u32| storage.outages_of(numbers[server as usize]);
-                    servers.with_failures(outages, self.weights.len(), client.lost_reads)
+                    let of_devices = |server: u32, device| storage.device_outages_of(numbers[server as usize], device);
+                    servers
+                        .with_failures(outages, self.weights.len(), client.lost_reads)
+                        .with_device_failures(of_devices)
                 }
                 None => servers,
             };
@@ -391,6 +398,8 @@ fn write_behind(scenario: &Resolved, job: &resolved::Job) -> Bytes {
 
 fn host_params(scenario: &Resolved, placement: &Placement) -> HostParams {
     let storage = scenario.storage.as_ref();
+    let below = placement.tiers.iter().map(|tier| tier.servers.len());
+    let storage_servers = (placement.servers.len() + below.sum::<usize>()) as u32;
     HostParams {
         rules: scenario.mpi.collectives.rules(),
         mpi: scenario.mpi.clone(),
@@ -404,10 +413,18 @@ fn host_params(scenario: &Resolved, placement: &Placement) -> HostParams {
         metadata: storage
             .and_then(|storage| storage.metadata.as_ref())
             .map(Metadata::params),
+        outages: storage.map_or(Vec::new(), |storage| {
+            storage
+                .all_outages()
+                .into_iter()
+                .map(|(server, device, outage)| ServerOutage { server, device, outage })
+                .collect()
+        }),
         metadata_faults: storage.map_or(Vec::new(), |storage| {
             let faults = storage.faults.iter();
             let passing = faults.filter(|fault| fault.outage().is_none());
-            passing.map(|fault| (fault.server, fault.period())).collect()
+            let of_metadata = passing.filter(|fault| fault.server >= storage_servers);
+            of_metadata.map(|fault| (fault.server, fault.period())).collect()
         }),
         lost_time: scenario.run.lost_time,
         books: (*scenario.run.blame).then_some(BookParams {

@@ -566,15 +566,6 @@ fn layouts_and_files_that_cannot_be_are_refused_at_their_keys() {
         ),
         (
             format!(
-                "{storage}client = {{ timeout = \"1 s\" }}\nlocks = {{}}\n\
-                 faults = [{{ server = 0, at = \"1 s\", kind = \"fail\" }}]\n{JOB}"
-            ),
-            "storage.locks",
-            "locks of servers that fail",
-            "no such table",
-        ),
-        (
-            format!(
                 "{storage}client = {{ timeout = \"1 s\", on_failure = \"re-route\" }}\nmanager = {{ object_per_file = false }}\n{JOB}"
             ),
             "storage.manager.object_per_file",
@@ -587,17 +578,23 @@ fn layouts_and_files_that_cannot_be_are_refused_at_their_keys() {
                  faults = [{{ server = 0, device = \"x\", at = \"1 s\", kind = \"fail\" }}]\n{JOB}"
             ),
             "storage.faults.0.device",
-            "fails with all of its devices",
-            "no such key",
+            "server 0 has no device \"x\"",
+            "a server has one device",
         ),
         (
             format!(
-                "{storage}metadata = {{}}\nclient = {{ timeout = \"1 s\" }}\n\
+                "{storage}client = {{ timeout = \"1 s\" }}\nfile_system = {{ object_servers = 2 }}\n\
                  faults = [{{ server = 8, at = \"1 s\", kind = \"fail\" }}]\n{JOB}"
             ),
             "storage.faults.0.server",
-            "server 8 is none of the first tier",
-            "0 to 7",
+            "server 8 is an object server of the file system outside",
+            "0 to 7 for what fails",
+        ),
+        (
+            format!("{storage}metadata = {{}}\nfaults = [{{ server = 8, at = \"1 s\", kind = \"fail\" }}]\n{JOB}"),
+            "storage.client",
+            "its clients would wait for ever",
+            "timeout",
         ),
         (
             format!("{storage}client = {{ retries = 1 }}\n{JOB}"),

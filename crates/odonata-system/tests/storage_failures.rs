@@ -143,3 +143,100 @@ fn what_has_gone_down_is_safe() {
     );
     assert_eq!(first.sent_bytes, rows.tiers[1].received_bytes);
 }
+
+/// What is charged to faults at `server`, in seconds.
+fn charged_to_faults(rows: &Rows, server: i64) -> f64 {
+    let faults = rows.blame.iter().filter(|row| row.resource == "fault");
+    let here = faults.filter(|row| row.server == server);
+    here.inspect(|row| assert!(row.culprit.is_empty() && row.place == "server"))
+        .map(|row| row.waited_s)
+        .sum()
+}
+
+/// Each try in vain costs 30 ms, but for the part of it before the server failed: of one try per rank.
+#[test]
+fn tries_in_vain_are_charged_to_the_fault_also_where_there_are_locks() {
+    let client =
+        "storage.client={ timeout = \"30 ms\", retries = 1, on_failure = \"re-route\", lost_reads = \"below\" }";
+    let results = finish(&[FAILS, client, "run.blame=true", "storage.locks={}"]);
+    assert_eq!(
+        *results.outcome(),
+        Outcome::Completed,
+        "{}",
+        results.run_json()["detail"]
+    );
+    let rows = results.rows();
+    agree(rows);
+    let (server, charged) = (&rows.servers[1], charged_to_faults(rows, 1));
+    let tries = server.timeouts as f64;
+    assert!(
+        server.timeouts > 0 && charged <= tries * 0.03 + 1e-9,
+        "{charged} of {tries}"
+    );
+    assert!(charged > (tries - 8.0) * 0.03, "{charged} of {tries}");
+    assert_eq!(charged_to_faults(rows, 0) + charged_to_faults(rows, 3), 0.0);
+}
+
+/// One access after the other: the stall is in one of them, and in nothing else.
+#[test]
+fn a_stall_is_charged_to_whoever_is_served() {
+    let stall = |server: u32| format!("{{ server = {server}, at = \"3 ms\", duration = \"50 ms\", kind = \"stall\" }}");
+    let all: Vec<String> = (0..4).map(stall).collect();
+    let faults = format!("storage.faults=[{}]", all.join(", "));
+    let job = [
+        "jobs.0.ranks=1",
+        "jobs.0.workload={ ior = \"-w -t 8m -b 8m\" }",
+        "run.blame=true",
+    ];
+    let end = |more: &[&str]| {
+        let results = finish(&[&job, more].concat());
+        let rows = results.rows();
+        let charged: f64 = (0..4).map(|server| charged_to_faults(rows, server)).sum();
+        (rows.jobs[0].elapsed_s, charged)
+    };
+    let (alone, none) = end(&[]);
+    let (stalled, charged) = end(&[&faults]);
+    assert_eq!(none, 0.0);
+    assert!((stalled - alone - 0.05).abs() < 1e-12, "{stalled} {alone}");
+    assert!((charged - 0.05).abs() < 1e-12, "{charged}");
+}
+
+/// A metadata server, one of several devices and a server of the lower tier fail, one after the other.
+#[test]
+fn every_kind_of_server_may_fail() {
+    let text = SCENARIO.replace(
+        "device = { capacity = \"10 GB\", rate = { write = \"1 GB/s\", read = \"1 GB/s\", overhead = \"0 s\", seek = \"0 s\" } }",
+        "metadata = { nodes = { list = [1, 7] }, open = \"2 ms\", create = \"2 ms\", close = \"2 ms\" }\n\
+         client = { timeout = \"60 ms\", retries = 1, on_failure = \"re-route\", lost_reads = \"below\" }\n\
+         faults = [{ server = 0, device = \"b\", at = \"20 ms\", kind = \"fail\" }, { server = 4, at = \"15 ms\", kind = \"fail\" },\n\
+         { server = 6, at = \"0 s\", kind = \"fail\" }]\n\
+         [[storage.devices]]\nname = \"a\"\ncapacity = \"10 GB\"\nrate = { write = \"1 GB/s\", read = \"1 GB/s\" }\n\
+         [[storage.devices]]\nname = \"b\"\ncapacity = \"10 GB\"\nrate = { write = \"1 GB/s\", read = \"1 GB/s\" }\n\
+         [[storage.rules]]\ndevice = \"a\"\nbelow = \"1 MB\"\n[[storage.rules]]\ndevice = \"b\"\n\
+         [[storage.tiers]]\nnodes = { list = [2, 8] }\ndevice = { capacity = \"100 GB\" }",
+    );
+    let text = text.replace("-i 2\"", "-i 2 -F\"");
+    let loaded = scenario::load(&text, "failures.toml", &["run.blame=true".to_owned()], None, ".");
+    let mut simulation = Simulation::new(loaded.unwrap_or_else(|error| panic!("{error}"))).unwrap();
+    while !simulation.advance(Duration::from_secs(60)).finished {}
+    let results = simulation.finish(false);
+    assert_eq!(
+        *results.outcome(),
+        Outcome::Completed,
+        "{}",
+        results.run_json()["detail"]
+    );
+    let rows = results.rows();
+    let job = &rows.jobs[0];
+    assert_eq!(job.bytes_written, 2 * 8 * (8 << 20));
+    let faults: Vec<i64> = (rows.blame.iter())
+        .filter(|row| row.resource == "fault")
+        .map(|row| row.server)
+        .collect();
+    // The servers of metadata are numbered behind those of storage.
+    assert!(faults.contains(&4) && faults.contains(&6), "{faults:?}");
+    assert!(rows.servers[4].timeouts > 0, "{:?}", rows.servers[4]);
+    // What it had got was below by then, or is lost or written anew.
+    let at_first = &rows.servers[0];
+    assert!(at_first.dropped_bytes + at_first.lost_bytes > 0, "{at_first:?}");
+}

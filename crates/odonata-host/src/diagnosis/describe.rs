@@ -4,6 +4,7 @@ use crate::Hosts;
 use crate::diagnosis::outcome::{Failure, FailureKind, InvalidOperation};
 use crate::mpi::collective::{read_stamp, stamp};
 use crate::mpi::communicator::collective_of;
+use crate::payload::{ClientId, Requester};
 use crate::rank::zero_time_guard;
 use odonata_workload::{Comm, OpKind, PROC_NULL, Request, Source, Tag};
 
@@ -135,7 +136,7 @@ impl Hosts {
             } => {
                 let text = format!(
                     "{}: a write of {bytes} B can never fit on storage server {server}, whose device has {capacity} B",
-                    self.layout.name(rank)
+                    self.client_name(rank)
                 );
                 (FailureKind::WriteExceedsDevice, text)
             }
@@ -148,7 +149,7 @@ impl Hosts {
                 let text = format!(
                     "{}: a read of {bytes} B from byte {offset} on, which nobody has written to storage server {server} \
                      (storage.manager.unwritten = \"error\")",
-                    self.layout.name(rank)
+                    self.client_name(rank)
                 );
                 (FailureKind::UnwrittenRead, text)
             }
@@ -159,8 +160,13 @@ impl Hosts {
                 since,
             } => {
                 let text = format!(
-                    "{}: storage server {server} has not answered any try of a {} called at {:.9} s (storage.client)",
-                    self.layout.name(rank),
+                    "{}: {} server {server} has not answered any try of a {} called at {:.9} s (storage.client)",
+                    self.client_name(rank),
+                    if server < self.layout.first_metadata {
+                        "storage"
+                    } else {
+                        "metadata"
+                    },
                     call.name(),
                     since.seconds()
                 );
@@ -175,10 +181,20 @@ impl Hosts {
                 let text = format!(
                     "{}: a read of {bytes} B from byte {offset} on, some of which was on a server that has failed, asked of storage \
                      server {server} (storage.client.lost_reads = \"error\")",
-                    self.layout.name(rank)
+                    self.client_name(rank)
                 );
                 (FailureKind::ServerFailed, text)
             }
+        }
+    }
+}
+
+impl Hosts {
+    /// Whoever asks a storage server, in words: a rank, or a server of the tier above.
+    fn client_name(&self, client: u32) -> String {
+        match ClientId(client).requester() {
+            Requester::Rank(rank) => self.layout.name(rank),
+            Requester::Server(server) => format!("storage server {server}"),
         }
     }
 }

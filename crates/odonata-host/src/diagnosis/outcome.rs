@@ -339,6 +339,7 @@ impl Hosts {
             return Err(format!("{count} {what} are still open"));
         }
         self.audit_jobs()?;
+        self.io.clients.retries.fault_waits.audit()?;
         self.io.metadata.audit()?;
         self.io.servers.audit()
     }

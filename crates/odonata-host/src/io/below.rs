@@ -14,7 +14,8 @@ use odonata_units::{Bandwidth, Bytes, mix64};
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
-use crate::payload::{ClientId, IoAccess, Payload, Requester, SplitU64};
+use crate::io::below_retry::{Ask, ErrandRetries, What};
+use crate::payload::{Payload, Requester};
 use crate::send::{SendRequest, traffic_of};
 
 /// A tier of storage servers, as its clients know it.
@@ -71,10 +72,15 @@ struct Errand {
 /// The part of it that one server has.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct ErrandPart {
+    /// [`NIL`] of a try that nobody waits for any more.
     errand: u32,
     /// Bytes of a read that have not arrived.
     missing: u64,
     responded: bool,
+    /// What it is a try of, or [`NIL`].
+    watched: u32,
+    /// Whether its timer will mention it.
+    timed: bool,
     next: u32,
 }
 
@@ -100,15 +106,23 @@ pub(crate) struct Errands {
     parts: Pool<ErrandPart>,
     /// Per server of the part; none where there is no file system.
     links: Store<LinkState>,
+    pub(crate) retries: ErrandRetries,
 }
-journalled!(Errands { errands, parts, links });
+journalled!(Errands {
+    errands,
+    parts,
+    links,
+    retries
+});
 
 impl Errands {
-    pub(crate) fn new(servers: usize, outside: bool) -> Self {
+    /// Of so many servers of the part, which may have object servers outside, and of which some below may fail.
+    pub(crate) fn new(servers: usize, outside: bool, fails: bool) -> Self {
         Errands {
             errands: Pool::new(),
             parts: Pool::new(),
             links: Store::filled(if outside { servers } else { 0 }, LinkState::default()),
+            retries: ErrandRetries::new(if fails { servers } else { 0 }),
         }
     }
 
@@ -119,7 +133,23 @@ impl Errands {
 
     /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
-        self.errands.memory() + self.parts.memory()
+        self.errands.memory() + self.parts.memory() + self.retries.footprint()
+    }
+
+    /// Whether nobody waits for try `slot`.
+    pub(crate) fn has_ended(&self, slot: u32) -> bool {
+        self.parts.get(slot).errand == NIL
+    }
+
+    /// The time of try `slot` is over: it is given up if it has not ended; what it was a try of.
+    pub(crate) fn time_is_over<M: Mode>(&mut self, slot: u32) -> Option<u32> {
+        if self.has_ended(slot) {
+            self.parts.free::<M>(slot);
+            return None;
+        }
+        let part = self.parts.edit::<M>(slot);
+        (part.errand, part.timed) = (NIL, false);
+        Some(part.watched)
     }
 }
 
@@ -151,62 +181,50 @@ impl Hosts {
         let parts = tier.layout.parts(object, (offset, bytes), home);
         let errand = self.begin_errand::<C>((server, slot), ErrandKind::Transfer, parts.len());
         for part in parts {
-            let operation = self.begin_errand_part::<C>(errand, if write { 0 } else { part.bytes });
-            let request = Payload::IoRequest {
-                client: Requester::Server(server).into(),
-                server: tier.first + part.server,
-                access: if write { IoAccess::Write } else { IoAccess::Read },
+            let ask = Ask {
+                from: server,
+                home: tier.first + part.server,
                 owner,
-                operation,
-                object: SplitU64::from(object_on(&tier.layout, object, part.server)),
-                offset: SplitU64::from(part.offset),
-                bytes: SplitU64::from(part.bytes),
+                what: if write { What::Write } else { What::Read },
+                object: object_on(&tier.layout, object, part.server),
+                offset: part.offset,
+                bytes: part.bytes,
             };
-            self.ask_server_below(ctx, (server, tier.first + part.server), owner, request);
+            self.ask_for_errand(ctx, errand, ask);
         }
     }
 
     /// Synchronises what `server` (its number in the part) has handed down.
     pub(crate) fn sync_below<C: HostContext>(&mut self, ctx: &mut C, (server, slot): (u32, u32), what: SyncRequest) {
         let SyncRequest { owner, file, below, .. } = what;
-        self.ask_all_below(
-            ctx,
-            (server, slot),
-            ErrandKind::Sync,
-            file,
-            owner,
-            |client, server, operation, object| Payload::IoSync {
-                client,
-                server,
-                owner,
-                operation,
-                object: SplitU64::from(object),
-                below,
-            },
-        );
+        let kind = ErrandKind::Sync;
+        self.ask_all_below(ctx, (server, slot), kind, (owner, file), What::Sync { below });
     }
 
-    /// Asks all servers of the tier below that may have something of object `file` of `server` (its number in the part), each for what
-    /// `request` makes of client, server, name of the part and object there.
+    /// Asks all servers of the tier below that may have something of object `file` of `server` (its number in the part), each for `what`.
     pub(crate) fn ask_all_below<C: HostContext>(
         &mut self,
         ctx: &mut C,
         (server, slot): (u32, u32),
         kind: ErrandKind,
-        file: u64,
-        owner: u16,
-        request: impl Fn(ClientId, u32, u32, u64) -> Payload,
+        (owner, file): (u16, u64),
+        what: What,
     ) {
         let server = self.io.servers.number(server);
         let (tier, home) = self.tier_below(server);
         let servers = tier.layout.servers_of(file, home);
         let errand = self.begin_errand::<C>((server, slot), kind, servers.len());
         for below in servers {
-            let operation = self.begin_errand_part::<C>(errand, 0);
-            let object = object_on(&tier.layout, file, below);
-            let below = tier.first + below;
-            let request = request(Requester::Server(server).into(), below, operation, object);
-            self.ask_server_below(ctx, (server, below), owner, request);
+            let ask = Ask {
+                from: server,
+                home: tier.first + below,
+                owner,
+                what,
+                object: object_on(&tier.layout, file, below),
+                offset: 0,
+                bytes: 0,
+            };
+            self.ask_for_errand(ctx, errand, ask);
         }
     }
 
@@ -231,16 +249,24 @@ impl Hosts {
         })
     }
 
-    fn begin_errand_part<M: Mode>(&mut self, errand: u32, missing: u64) -> u32 {
+    pub(crate) fn begin_errand_part<M: Mode>(&mut self, errand: u32, missing: u64, watched: u32) -> u32 {
         self.io.below.parts.allocate::<M>(ErrandPart {
             errand,
             missing,
             responded: false,
+            watched,
+            timed: watched != NIL,
             next: NIL,
         })
     }
 
-    fn ask_server_below<C: HostContext>(&mut self, ctx: &mut C, ends: (u32, u32), owner: u16, request: Payload) {
+    pub(crate) fn ask_server_below<C: HostContext>(
+        &mut self,
+        ctx: &mut C,
+        ends: (u32, u32),
+        owner: u16,
+        request: Payload,
+    ) {
         let control = self.params.io_control_message.0;
         self.send_below(ctx, ends, (owner, control), request, Time::ZERO);
     }
@@ -364,12 +390,22 @@ impl Hosts {
             errand,
             missing,
             responded,
+            watched,
+            timed,
             ..
         } = *self.io.below.parts.get(operation);
         if !responded || missing > 0 {
             return;
         }
-        self.io.below.parts.free::<C>(operation);
+        match timed {
+            true => self.io.below.parts.edit::<C>(operation).errand = NIL,
+            false => self.io.below.parts.free::<C>(operation),
+        }
+        if errand == NIL {
+            // Too late.
+            return;
+        }
+        self.io.below.retries.end::<C>(watched);
         let cell = self.io.below.errands.edit::<C>(errand);
         cell.open -= 1;
         if cell.open > 0 {

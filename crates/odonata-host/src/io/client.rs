@@ -62,7 +62,7 @@ pub(crate) struct FileTransfer {
     pub(crate) server: u32,
     /// Its parts, and those that have not ended.
     pub(crate) parts: u32,
-    open: u32,
+    pub(crate) open: u32,
     /// Tries that were in vain.
     pub(crate) timeouts: u32,
     next: u32,
@@ -288,6 +288,14 @@ impl Hosts {
         let server = share.server;
         let [object, offset, bytes] = [share.object, share.offset, share.bytes].map(SplitU64::from);
         let request = match call {
+            Call::Metadata(call) if server >= self.layout.first_metadata => Payload::MetadataRequest {
+                rank,
+                server,
+                call,
+                owner,
+                operation,
+                directory: object,
+            },
             Call::StageIn => Payload::IoStage {
                 client,
                 server,
@@ -429,7 +437,14 @@ impl Hosts {
         };
         self.ranks.lost.takes::<C>(Of::Transfer(slot));
         let transfer = *self.io.clients.transfers.get(slot);
+        // A try that was watched; storage servers hear of an unlink only behind it.
+        let removing = transfer.call == Call::Metadata(MetadataCall::Unlink) && transfer.parts > 0;
+        let by_metadata = transfer.server != NIL && transfer.server >= self.layout.first_metadata && !removing;
         match transfer.call {
+            Call::Metadata(_) if by_metadata => {
+                self.metadata_answered(ctx, slot);
+                return;
+            }
             Call::Metadata(MetadataCall::Unlink) => {
                 self.end_metadata_call(ctx, slot);
                 return;

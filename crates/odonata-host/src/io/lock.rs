@@ -63,6 +63,11 @@ impl Hosts {
 
     fn lock_granted<C: HostContext>(&mut self, ctx: &mut C, holder: u32) {
         let (server, what) = self.io.servers.locks.holder(holder);
+        if !self.server_hears::<C>(ctx.now(), server, what.owner) {
+            // No device is left: whoever comes behind it shall find that out, too.
+            self.lock_ended(ctx, holder);
+            return;
+        }
         let request = NewRequest {
             token: token_of(holder, what.token),
             ..what

@@ -9,6 +9,7 @@ use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
 use crate::io::client::{Call, FileTransfer};
+use crate::io::retry::Share;
 use crate::lost::Of;
 use crate::metrics::{IoOperation, IoRecord};
 use crate::mpi::request::RequestKind;
@@ -16,8 +17,8 @@ use crate::params::{BookParams, HostParams};
 use crate::payload::{ClientId, Payload, Requester, SplitU64};
 use odonata_engine::{NIL, Time};
 use odonata_storage::{
-    Begun, DIRECTORY, MetadataCall, MetadataMetrics, MetadataName, MetadataRequest, MetadataServers, RequestLoss,
-    ServerCharge, ServerWaitSeries, THREAD,
+    Begun, DIRECTORY, METADATA_FAULT, MetadataCall, MetadataMetrics, MetadataName, MetadataRequest, MetadataServers,
+    RequestLoss, ServerCharge, ServerWaitSeries, THREAD,
 };
 use odonata_workload::FileCall;
 use std::sync::Arc;
@@ -52,9 +53,15 @@ impl MetadataNodes {
             let own = params.metadata_faults.iter().filter(|(server, _)| *server == number);
             own.map(|&(_, period)| period).collect()
         };
-        let servers = MetadataServers::new(numbers.len() as u32, params.metadata).with_faults(faults);
+        let outages = |server: u32| params.outages_of(numbers[server as usize]);
+        let servers = MetadataServers::new(numbers.len() as u32, params.metadata)
+            .with_faults(faults)
+            .with_failures(outages);
         let servers = match params.books {
-            Some(BookParams { jobs, interval }) => servers.with_blame(jobs, interval),
+            Some(BookParams { jobs, interval }) => {
+                let faults = !params.metadata_faults.is_empty();
+                servers.with_blame(jobs, interval, faults)
+            }
             None => servers,
         };
         let servers = match params.lost_time {
@@ -78,7 +85,11 @@ impl MetadataNodes {
     pub(crate) fn blame(&self) -> impl Iterator<Item = ServerCharge> {
         self.servers.blame().map(|charge| ServerCharge {
             server: self.numbers[charge.server as usize],
-            resource: if charge.directory { DIRECTORY } else { THREAD },
+            resource: match (charge.fault, charge.directory) {
+                (true, _) => METADATA_FAULT,
+                (false, true) => DIRECTORY,
+                (false, false) => THREAD,
+            },
             victim: charge.victim,
             culprit: charge.culprit,
             time: charge.time,
@@ -88,10 +99,10 @@ impl MetadataNodes {
     /// The same over time.
     pub(crate) fn blame_series(&self) -> impl Iterator<Item = ServerWaitSeries> {
         let series = self.servers.blame_series();
-        series.map(|(start, directory, victim, culprit, time)| ServerWaitSeries {
+        series.map(|(start, resource, victim, culprit, time)| ServerWaitSeries {
             start,
             tier: 0,
-            resource: if directory { DIRECTORY } else { THREAD },
+            resource,
             victim,
             culprit,
             time,
@@ -101,6 +112,11 @@ impl MetadataNodes {
     /// Ends the books of who waited for whom at `now`.
     pub(crate) fn close_books(&mut self, now: Time) {
         self.servers.close_books(now);
+    }
+
+    /// Lets those fail that have by `now`, the end of the run.
+    pub(crate) fn fail_until(&mut self, now: Time) {
+        self.servers.fail_until(now);
     }
 
     /// Checks that nothing is under way.
@@ -184,6 +200,17 @@ impl Hosts {
         let servers = self.layout.metadata_servers();
         let server = self.layout.first_metadata + name.server(servers, params.by_directory);
         self.io.clients.transfers.edit::<C>(transfer).server = server;
+        if self.metadata_fails() {
+            self.io.clients.transfers.edit::<C>(transfer).open = 1;
+            let share = Share {
+                server,
+                object: name.key_of_directory(),
+                offset: 0,
+                bytes: 0,
+            };
+            self.ask(ctx, transfer, share);
+            return;
+        }
         let ask = Payload::MetadataRequest {
             rank,
             server,
@@ -194,6 +221,20 @@ impl Hosts {
         };
         let control = self.params.io_control_message.0;
         self.send_to_server(ctx, rank, server, control, ask);
+    }
+
+    /// Whether a metadata server fails, so that clients watch what they have asked them for.
+    fn metadata_fails(&self) -> bool {
+        let mut outages = self.params.outages.iter();
+        self.params.client.is_some() && outages.any(|outage| outage.server >= self.layout.first_metadata)
+    }
+
+    /// Call or try `operation` is answered.
+    pub(crate) fn metadata_response_arrived<C: HostContext>(&mut self, ctx: &mut C, operation: u32) {
+        match self.metadata_fails() {
+            true => self.io_response_arrived(ctx, operation),
+            false => self.metadata_answered(ctx, operation),
+        }
     }
 
     /// A call has arrived at `server`.
@@ -214,7 +255,9 @@ impl Hosts {
 
     /// A thread has done call `slot`: answers it.
     pub(crate) fn metadata_done<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
-        let (server, what, begun) = self.io.metadata.servers.done::<C>(ctx.now(), slot);
+        let Some((server, what, begun)) = self.io.metadata.servers.done::<C>(ctx.now(), slot) else {
+            return;
+        };
         let server = self.io.metadata.numbers[server as usize];
         self.metadata_begun(ctx, begun);
         let MetadataRequest {

@@ -15,9 +15,10 @@ use odonata_storage::{FileLayout, MetadataCall, RemoveRequest};
 
 use crate::Hosts;
 use crate::context::HostContext;
+use crate::io::below::ErrandKind;
+use crate::io::below_retry::What;
 use crate::io::client::{Call, FileTransfer};
 use crate::lost::ServerRequest;
-use crate::payload::{Payload, SplitU64};
 
 impl Hosts {
     /// Whether `call` of `rank` is one that storage servers hear of behind the metadata server.
@@ -61,20 +62,6 @@ impl Hosts {
         (server, slot): (u32, u32),
         RemoveRequest { owner, file, .. }: RemoveRequest,
     ) {
-        let kind = crate::io::below::ErrandKind::Removal;
-        self.ask_all_below(
-            ctx,
-            (server, slot),
-            kind,
-            file,
-            owner,
-            |client, server, operation, object| Payload::IoRemove {
-                client,
-                server,
-                owner,
-                operation,
-                object: SplitU64::from(object),
-            },
-        );
+        self.ask_all_below(ctx, (server, slot), ErrandKind::Removal, (owner, file), What::Remove);
     }
 }

@@ -20,6 +20,7 @@ use crate::context::HostContext;
 use crate::diagnosis::outcome::Failure;
 use crate::event::HostEvent;
 use crate::io::client::FileTransfer;
+use crate::io::fault_waits::FaultWaits;
 
 /// The part of a call that one server has, by the layout.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -39,14 +40,16 @@ struct Watched {
     server: u32,
     /// Tries that were in vain there.
     vain: u32,
+    /// When the last try was sent.
+    sent: Time,
     next: u32,
 }
 
 /// A server that a rank takes for failed.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-struct FailedServer {
-    server: u32,
-    next: u32,
+pub(crate) struct FailedServer {
+    pub(crate) server: u32,
+    pub(crate) next: u32,
 }
 
 odonata_engine::slots!(Watched FailedServer);
@@ -81,16 +84,18 @@ pub(crate) struct Retries {
     /// Per job, then per storage server.
     counts: Store<RetryCounts>,
     jobs: u32,
+    pub(crate) fault_waits: FaultWaits,
 }
 odonata_engine::journalled!(Retries {
     watched,
     known,
     failed,
-    counts
+    counts,
+    fault_waits
 });
 
 impl Retries {
-    pub(crate) fn new(known: SparseStore<List>, jobs: usize, servers: u32) -> Self {
+    pub(crate) fn new(known: SparseStore<List>, jobs: usize, servers: u32, fault_waits: FaultWaits) -> Self {
         Retries {
             watched: Pool::new(),
             known,
@@ -100,6 +105,7 @@ impl Retries {
                 Default::default(),
             ),
             jobs: jobs as u32,
+            fault_waits,
         }
     }
 
@@ -117,7 +123,7 @@ impl Retries {
         (jobs.to_vec(), servers.to_vec())
     }
 
-    fn count<M: Mode>(&mut self, (job, server): (u16, u32), counts: RetryCounts) {
+    pub(crate) fn count<M: Mode>(&mut self, (job, server): (u16, u32), counts: RetryCounts) {
         self.counts.edit::<M>(u32::from(job)).absorb(&counts);
         self.counts.edit::<M>(self.jobs + server).absorb(&counts);
     }
@@ -136,7 +142,7 @@ impl Retries {
 
 /// The name that another server has for what is `object` on `home`, where that has none of its own: servers number the bytes of a
 /// file each for itself.
-fn object_of(object: u64, home: u32) -> u64 {
+pub(crate) fn object_of(object: u64, home: u32) -> u64 {
     mix64(object ^ mix64(!u64::from(home))).min(u64::MAX - 1)
 }
 
@@ -152,6 +158,7 @@ impl Hosts {
             server: share.server,
             share,
             vain: 0,
+            sent: ctx.now(),
             next: NIL,
         });
         self.try_part(ctx, watched);
@@ -174,8 +181,10 @@ impl Hosts {
             self.no_answer(ctx, slot);
             return;
         };
+        let now = ctx.now();
+        let cell = self.io.clients.retries.watched.edit::<C>(slot);
+        cell.sent = now;
         if live != server {
-            let cell = self.io.clients.retries.watched.edit::<C>(slot);
             (cell.server, cell.vain) = (live, 0);
             let rerouted = RetryCounts {
                 rerouted: share.bytes,
@@ -184,7 +193,7 @@ impl Hosts {
             let job = self.layout.place(rank).job;
             self.io.clients.retries.count::<C>((job, home), rerouted);
         }
-        if live != home && self.params.tiers.is_empty() {
+        if live != home && home < self.layout.first_metadata && self.params.tiers.is_empty() {
             share.object = object_of(share.object, home);
         }
         share.server = live;
@@ -200,8 +209,12 @@ impl Hosts {
             return Some(home);
         }
         let first_tier = self.layout.tiers.get(1).copied();
-        let servers = first_tier.unwrap_or(self.layout.first_metadata);
-        let mut others = (0..servers).map(|step| (home + step) % servers);
+        let metadata = self.layout.first_metadata;
+        let (first, servers) = match home < metadata {
+            true => (0, first_tier.unwrap_or(metadata)),
+            false => (metadata, self.layout.metadata_servers()),
+        };
+        let mut others = (0..servers).map(|step| first + (home - first + step) % servers);
         others.find(|&server| !retries.takes_for_failed(rank, server))
     }
 
@@ -214,7 +227,11 @@ impl Hosts {
         let cell = self.io.clients.retries.watched.edit::<C>(slot);
         cell.vain += 1;
         let Watched {
-            transfer, server, vain, ..
+            transfer,
+            server,
+            vain,
+            sent,
+            ..
         } = *cell;
         let rank = self.io.clients.transfers.get(transfer).rank;
         let place = self.layout.place(rank);
@@ -226,10 +243,18 @@ impl Hosts {
         };
         self.io.clients.retries.count::<C>((place.job, server), counts);
         self.io.clients.transfers.edit::<C>(transfer).timeouts += 1;
+        let now = ctx.now();
+        let wait = if again {
+            client.backoff_after(vain - 1)
+        } else {
+            Time::ZERO
+        };
+        let fault_waits = &mut self.io.clients.retries.fault_waits;
+        fault_waits.in_vain::<C>(server, place.job, (sent, now, now + wait));
         if again {
-            match client.backoff_after(vain - 1) {
+            match wait {
                 Time::ZERO => self.try_part(ctx, slot),
-                wait => ctx.schedule(place.lp, ctx.now() + wait, HostEvent::IoRetry { part: slot }),
+                wait => ctx.schedule(place.lp, now + wait, HostEvent::IoRetry { part: slot }),
             }
             return;
         }

@@ -10,12 +10,12 @@ use crate::event::HostEvent;
 use crate::io::below::Outside;
 use crate::io::lock::holder_of;
 use crate::lost::{Of, ServerRequest};
-use crate::params::BookParams;
+use crate::params::{BookParams, HostParams};
 use crate::payload::{ClientId, Payload, Requester, SplitU64};
 use crate::send::{SendRequest, traffic_of};
 use odonata_engine::{Mode, Time};
 use odonata_storage::{
-    Action, Actions, BlockedWrite, DeviceMetrics, ExtentLocks, FaultMetrics, LOCK, LockMetrics, Locks, Losses, Metrics,
+    Action, Actions, BlockedWrite, DeviceMetrics, ExtentLocks, FaultMetrics, LOCK, LockMetrics, Losses, Metrics,
     NewRequest, Occupancy, ServerCharge, ServerWaitSeries, Servers, SyncRequest, TierContents, TierMetrics,
 };
 use std::collections::BTreeMap;
@@ -36,10 +36,11 @@ odonata_engine::journalled!(StorageServers { servers, locks });
 
 impl StorageServers {
     /// `servers` with these numbers.
-    pub(crate) fn new(servers: Servers, numbers: Arc<[u32]>, locks: Option<Locks>, books: Option<BookParams>) -> Self {
-        let locks = ExtentLocks::new(servers.len(), locks);
+    pub(crate) fn new(servers: Servers, numbers: Arc<[u32]>, params: &HostParams) -> Self {
+        let outages = |server: u32| params.outages_of(numbers[server as usize]);
+        let locks = ExtentLocks::new(servers.len(), params.locks).with_failures(outages);
         StorageServers {
-            locks: match books {
+            locks: match params.books {
                 Some(BookParams { jobs, interval }) => locks.with_blame(jobs, interval),
                 None => locks,
             },
@@ -77,9 +78,16 @@ impl StorageServers {
         removed.map(|(local, job, bytes)| (self.numbers[local as usize], job, bytes))
     }
 
+    /// When devices fail: server, time.
+    pub(crate) fn device_failures(&self) -> Vec<(u32, Time)> {
+        let times = self.servers.device_failure_times();
+        times.map(|(local, _, at)| (self.numbers[local as usize], at)).collect()
+    }
+
     /// Lets those fail that have by `now`, the end of the run.
     pub(crate) fn fail_until(&mut self, now: Time) {
         self.servers.fail_until(now);
+        self.locks.fail_until(now);
     }
 
     /// What was measured of the locks of each server; nothing where there are none.
@@ -194,7 +202,7 @@ impl Hosts {
         self.note_server_losses::<C>(ctx.now());
         let mut ended = Vec::new();
         for action in actions.drain(..) {
-            if let Action::Respond { token, .. } = action {
+            if let Action::Respond { token, .. } | Action::GivenUp { token, .. } = action {
                 ended.extend(holder_of(token));
             }
             self.carry_out(ctx, action);
@@ -326,6 +334,8 @@ impl Hosts {
                     },
                 );
             }
+            // Whoever has its lock is told above; the client finds out itself.
+            Action::GivenUp { .. } => {}
             Action::Lost {
                 server,
                 client,
@@ -397,11 +407,30 @@ impl Hosts {
         // Between tiers nobody shares: each server has what is its own.
         let of_a_rank = matches!(ClientId(what.client).requester(), Requester::Rank(_));
         if of_a_rank && what.bytes > 0 && self.io.servers.locks.settings().is_some() {
-            self.lock_extent(ctx, server, what);
+            let (now, local) = (ctx.now(), self.layout.server(server).local);
+            if self.server_hears::<C>(now, local, what.owner) {
+                self.lock_extent(ctx, server, what);
+            }
             return;
         }
         let (now, server) = (ctx.now(), self.layout.server(server).local);
         self.serve(ctx, |servers, actions| servers.request::<C>(now, server, what, actions));
+    }
+
+    /// Whether `server` hears, at its number in the part, what comes for job `owner`.
+    pub(crate) fn server_hears<C: HostContext>(&mut self, now: Time, local: u32, owner: u16) -> bool {
+        self.io.servers.servers.hears::<C>(now, local, owner)
+    }
+
+    /// Whether something is under way at `server`.
+    pub(crate) fn is_server_busy(&self, server: u32) -> bool {
+        self.io.servers.servers.is_busy(self.layout.server(server).local)
+    }
+
+    /// A device of `server` fails.
+    pub(crate) fn device_fails<C: HostContext>(&mut self, ctx: &mut C, server: u32) {
+        let (now, local) = (ctx.now(), self.layout.server(server).local);
+        self.serve(ctx, |servers, actions| servers.device_fails::<C>(now, local, actions));
     }
 
     /// Requests have waited at the servers: takes note of what they have lost by that.

@@ -25,6 +25,8 @@ impl Hosts {
         match *event {
             HostEvent::Generate { rank } => self.sources.is_stopped(rank),
             HostEvent::IoTimeout { operation } => self.io.clients.has_ended(operation),
+            HostEvent::ErrandTimeout { operation } => self.io.below.has_ended(operation),
+            HostEvent::DeviceFails { server } => !self.is_server_busy(server),
             _ => false,
         }
     }
@@ -38,7 +40,10 @@ impl Hosts {
                 Hosts::is_progress_message(&self.transport.local(message).payload)
             }
             HostEvent::IoTimeout { operation } => !self.io.clients.has_ended(operation),
-            HostEvent::IoRetry { .. }
+            HostEvent::ErrandTimeout { operation } => !self.io.below.has_ended(operation),
+            HostEvent::DeviceFails { server } => self.is_server_busy(server),
+            HostEvent::ErrandRetry { .. }
+            | HostEvent::IoRetry { .. }
             | HostEvent::Start { .. }
             | HostEvent::Resume { .. }
             | HostEvent::DeviceBegins { .. }

@@ -6,7 +6,7 @@ use odonata_engine::RollbackCheck;
 use odonata_storage::settings::{Client, LostReads, OnFailure};
 use odonata_storage::{FaultPeriod, Losses, Outage};
 
-fn client(retries: u32, on_failure: OnFailure) -> Client {
+pub(super) fn client(retries: u32, on_failure: OnFailure) -> Client {
     Client {
         timeout: Time::from_ns(50_001),
         retries,
@@ -17,14 +17,22 @@ fn client(retries: u32, on_failure: OnFailure) -> Client {
 }
 
 /// `(1 + k) T + (2^k - 1) b`: all tries, and the waits between them.
-fn in_vain(client: Client) -> Time {
+pub(super) fn in_vain(client: Client) -> Time {
     client.timeout.times(1 + u64::from(client.retries)) + client.backoff.times((1 << client.retries) - 1)
 }
 
-fn away(from: Time) -> Outage {
+pub(super) fn away(from: Time) -> Outage {
     Outage {
         from,
         until: Time::BEYOND,
+    }
+}
+
+pub(super) fn of_server(server: u32, outage: Outage) -> ServerOutage {
+    ServerOutage {
+        server,
+        device: None,
+        outage,
     }
 }
 
@@ -38,7 +46,7 @@ fn setup(kinds: Vec<OpKind>, client: Client) -> Setup {
     setup.script(vec![sequence(kinds)], &[0])
 }
 
-fn losses(machine: &TestMachine) -> Losses {
+pub(super) fn losses(machine: &TestMachine) -> Losses {
     let mut sum = Losses::default();
     machine
         .hosts
@@ -53,7 +61,7 @@ fn a_call_to_a_server_that_is_away_ends_after_all_timeouts_and_waits() {
     for retries in 0..6 {
         let client = client(retries, OnFailure::Error);
         let mut setup = setup(vec![compute(123), write(1_000)], client);
-        setup.outages = vec![(0, away(Time::ZERO))];
+        setup.outages = vec![of_server(0, away(Time::ZERO))];
         let machine = setup.run();
         let HostOutcome::Failed { kind, text } = machine.outcome() else {
             panic!("{:?}", machine.outcome());
@@ -87,7 +95,7 @@ fn a_rank_goes_to_the_next_server_and_remembers_it() {
     };
     for second in [write(3_000), read(3_000)] {
         let mut setup = setup(vec![write(3_000), second], client);
-        setup.outages = vec![(0, away(Time::ZERO))];
+        setup.outages = vec![of_server(0, away(Time::ZERO))];
         let machine = setup.complete();
         let (rows, alone) = (machine.hosts.io_records(), alone(second));
         assert_eq!(
@@ -139,7 +147,7 @@ fn late_answers_are_ignored_and_what_was_asked_twice_is_written_twice() {
 #[test]
 fn who_finds_no_server_fails() {
     let mut setup = setup(vec![write(1_000)], client(0, OnFailure::ReRoute));
-    setup.outages = vec![(0, away(Time::ZERO)), (1, away(Time::ZERO))];
+    setup.outages = vec![of_server(0, away(Time::ZERO)), of_server(1, away(Time::ZERO))];
     let machine = setup.run();
     let (at, _) = machine.hosts.first_failure().unwrap();
     assert_eq!(at, setup.params.client.unwrap().timeout.times(2));
@@ -153,7 +161,7 @@ fn lost_bytes_are_read_as_an_error_or_counted() {
             ..client(1, OnFailure::ReRoute)
         };
         let mut setup = setup(vec![write(3_000), compute(500_000), read(3_000)], client);
-        setup.outages = vec![(0, outage)];
+        setup.outages = vec![of_server(0, outage)];
         setup.run()
     };
     let for_good = away(Time::from_ns(400_000));
@@ -173,10 +181,9 @@ fn lost_bytes_are_read_as_an_error_or_counted() {
 }
 
 /// Random accesses to servers of which two fail, one of them twice.
-fn random_failures(seed: u64) -> Setup {
+pub(super) fn random_failures(seed: u64) -> Setup {
     let mut random = Stream::new(seed, 2, Purpose::Host);
     let mut setup = random_files(seed);
-    setup.params.locks = None;
     for server in &mut setup.servers {
         server.manager.extents = true;
     }
@@ -190,15 +197,15 @@ fn random_failures(seed: u64) -> Setup {
     let mut at = |least: u32| Time::from_ns(u64::from(least + random.below(25_000)));
     let (first, second, third) = (at(0), at(30_000), at(0));
     setup.outages = vec![
-        (0, away(first)),
-        (
+        of_server(0, away(first)),
+        of_server(
             1,
             Outage {
                 from: third,
                 until: third + Time::from_ns(15_000),
             },
         ),
-        (1, away(second + Time::from_ns(15_000))),
+        of_server(1, away(second + Time::from_ns(15_000))),
     ];
     setup
 }

@@ -218,3 +218,43 @@ fn waits_for_locks_are_charged_to_those_who_have_them() {
     cut.close_books(Time::from_ns(9));
     assert_eq!(charges(&cut), [(0, 1, None, 9)]);
 }
+
+/// Two nodes have locks and one waits for them when server 0 fails at 20 ns; what comes back later is for nobody, and who asks again has
+/// nobody to wait for. Undone and redone, it is the same.
+#[test]
+fn locks_go_with_their_server() {
+    let ns = Time::from_ns;
+    let away = Outage {
+        from: ns(20),
+        until: ns(25),
+    };
+    let of = |server| if server == 0 { vec![away] } else { Vec::new() };
+    let mut locks = locks(1).with_blame(1, None).with_failures(of);
+    let (user, _) = ask(&mut locks, access(true, 7, 0, 100));
+    let (idle, _) = ask(&mut locks, access(true, 8, 200, 100));
+    locks.finished::<Plain>(ns(5), idle, &mut Vec::new());
+    let (waiter, asked) = ask(&mut locks, access(true, 9, 50, 200));
+    assert_eq!((asked, locks.waits(waiter)), (vec![7, 8], true));
+    assert!(!locks.revoked::<Plain>(ns(10), waiter, 0));
+    let print = |locks: &ExtentLocks| {
+        let mut digest = Digest::new();
+        locks.fingerprint(&mut digest);
+        digest.value()
+    };
+    let before = print(&locks);
+    Savepoint(1).begin();
+    assert!(!locks.revoked::<Speculative>(ns(30), waiter, 0));
+    let after = print(&locks);
+    locks.undo(Savepoint(1));
+    assert_eq!(print(&locks), before);
+    assert!(!locks.revoked::<Plain>(ns(30), waiter, 0), "it is dead");
+    assert_eq!((print(&locks), locks.live()), (after, 0));
+    let mut asked = Vec::new();
+    let again = locks.request::<Plain>(ns(40), 0, access(true, 9, 50, 200), 9, &mut asked);
+    assert_eq!((locks.waits(again), asked), (false, vec![]));
+    locks.finished::<Plain>(ns(50), again, &mut Vec::new());
+    // It waited until the failure, not until it was noticed.
+    assert_eq!(locks.metrics().next().unwrap().wait_ps, u128::from(ns(20).0));
+    locks.audit().unwrap();
+    let _ = user;
+}

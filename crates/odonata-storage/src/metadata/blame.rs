@@ -7,6 +7,7 @@
 
 use super::{Call, Directory, MetadataServers};
 use crate::RequestLoss;
+use crate::faults::FaultClock;
 use odonata_blame::{Cause, Histories, Ledger, Owner, Place};
 use odonata_engine::{List, Mode, NIL, Plain, Pool};
 use odonata_units::Time;
@@ -15,6 +16,8 @@ use odonata_units::Time;
 pub(super) const THREAD: Cause = 0;
 /// The directory of the call.
 pub(super) const DIRECTORY: Cause = 1;
+/// A server that stands still, or is slow.
+const LOST: Cause = 2;
 /// Resources of a server.
 pub(super) const RESOURCES: u32 = 2;
 
@@ -40,6 +43,8 @@ pub(super) struct Books {
     histories: Histories,
     /// What calls have waited; empty between inputs.
     losses: Vec<RequestLoss>,
+    /// The clock of each server; nothing where none has a fault.
+    clocks: Vec<FaultClock>,
 }
 odonata_engine::journalled!(Books {
     ledger,
@@ -54,16 +59,18 @@ impl Books {
             waiters: Pool::new(),
             histories: Histories::new(false),
             losses: Vec::new(),
+            clocks: Vec::new(),
         }
     }
 
-    pub(super) fn new(servers: u32, jobs: u16, interval: Option<Time>) -> Books {
+    pub(super) fn new(servers: u32, jobs: u16, interval: Option<Time>, faults: (bool, Vec<FaultClock>)) -> Books {
         let lines = vec![0; (servers * RESOURCES) as usize];
         Books {
-            ledger: Ledger::new(lines, 1, jobs, RESOURCES as u8, interval),
+            ledger: Ledger::new(lines, 1, jobs, RESOURCES as u8 + u8::from(faults.0), interval),
             waiters: Pool::new(),
             histories: Histories::new(false),
             losses: Vec::new(),
+            clocks: faults.1,
         }
     }
 
@@ -72,11 +79,41 @@ impl Books {
         self.ledger.is_on()
     }
 
+    /// Books the waits for threads of `server` until `now`: their line.
+    pub(super) fn book_threads<M: Mode>(&mut self, now: Time, server: u32) -> u32 {
+        let line = server * RESOURCES;
+        if let (Some(clock), Some(since)) = (self.clocks.get(server as usize), self.ledger.unbooked_since(line))
+            && since < now
+        {
+            for (end, lost) in clock.stretches(since, now) {
+                match lost {
+                    true => self.ledger.charge::<M>(line, end, 0, LOST),
+                    false => self.ledger.defer::<M>(line, end),
+                }
+            }
+        }
+        self.ledger.defer::<M>(line, now);
+        line
+    }
+
+    /// A thread has done a call of `owner`, which it began at `since`: what of that is due to a fault.
+    pub(super) fn served_in_fault<M: Mode>(&mut self, now: Time, server: u32, since: Time, owner: Owner) {
+        let Some(clock) = self.clocks.get(server as usize) else {
+            return;
+        };
+        let time = clock.lost(since, now);
+        if self.is_on() && time > Time::ZERO {
+            self.ledger.wait_begins::<M>(now - time, owner);
+            self.ledger
+                .charge_time::<M>(server * RESOURCES, now, owner, time, (0, LOST));
+            self.ledger.wait_ends::<M>(now, owner);
+        }
+    }
+
     /// A call of `owner` waits for a thread of `server`.
     pub(super) fn wants_thread<M: Mode>(&mut self, now: Time, server: u32, owner: Owner) {
         if self.is_on() {
-            let line = server * RESOURCES;
-            self.ledger.defer::<M>(line, now);
+            let line = self.book_threads::<M>(now, server);
             self.ledger.join::<M>(line, now, owner);
         }
     }
@@ -84,8 +121,7 @@ impl Books {
     /// It has got one.
     pub(super) fn has_thread<M: Mode>(&mut self, now: Time, server: u32, owner: Owner) {
         if self.is_on() {
-            let line = server * RESOURCES;
-            self.ledger.defer::<M>(line, now);
+            let line = self.book_threads::<M>(now, server);
             self.ledger.leave::<M>(line, now, owner);
         }
     }
@@ -93,8 +129,7 @@ impl Books {
     /// A call of `owner` has given its thread back.
     pub(super) fn frees_thread<M: Mode>(&mut self, now: Time, server: u32, owner: Owner) {
         if self.is_on() {
-            let line = server * RESOURCES;
-            self.ledger.defer::<M>(line, now);
+            let line = self.book_threads::<M>(now, server);
             self.ledger.settle::<M>(line, now, owner, THREAD);
         }
     }
@@ -214,6 +249,8 @@ pub struct MetadataCharge {
     pub server: u32,
     /// Whether it was a directory that they waited for; else a thread.
     pub directory: bool,
+    /// Whether it was a fault that held them up, and nobody.
+    pub fault: bool,
     /// Whose calls waited.
     pub victim: u16,
     /// Whose calls they waited for; `None` where the run ended before that was known.
@@ -224,9 +261,11 @@ pub struct MetadataCharge {
 
 impl MetadataServers {
     /// Keeps books of who waited for whom, for `jobs` jobs; with `interval`, also over time.
-    pub fn with_blame(self, jobs: u16, interval: Option<Time>) -> Self {
+    /// With `faults`, if a server of the machine has some, what they cost is charged to them.
+    pub fn with_blame(self, jobs: u16, interval: Option<Time>, faults: bool) -> Self {
+        let clocks = if faults { self.clocks.clone() } else { Vec::new() };
         MetadataServers {
-            books: Books::new(self.len(), jobs, interval),
+            books: Books::new(self.len(), jobs, interval, (faults, clocks)),
             ..self
         }
     }
@@ -252,18 +291,23 @@ impl MetadataServers {
         self.books.ledger.charges().map(|charge| MetadataCharge {
             server: charge.line / RESOURCES,
             directory: charge.line % RESOURCES == u32::from(DIRECTORY),
+            fault: charge.culprit.is_some() && charge.cause == LOST,
             victim: charge.victim,
-            culprit: charge.culprit,
+            culprit: charge.culprit.filter(|_| charge.cause != LOST),
             time: charge.time,
         })
     }
 
-    /// The same over time, if a time series is kept: start of the interval, directory, victim, culprit, time.
-    pub fn blame_series(&self) -> impl Iterator<Item = (Time, bool, u16, u16, Time)> + '_ {
+    /// The same over time, if a time series is kept: start of the interval, what was waited for, victim, culprit, time.
+    pub fn blame_series(&self) -> impl Iterator<Item = (Time, u8, u16, u16, Time)> + '_ {
         let series = self.books.ledger.series();
         series.map(|charge| {
-            let directory = charge.cause == DIRECTORY;
-            (charge.start, directory, charge.victim, charge.culprit, charge.time)
+            let resource = match charge.cause {
+                DIRECTORY => crate::DIRECTORY,
+                LOST => crate::METADATA_FAULT,
+                _ => crate::THREAD,
+            };
+            (charge.start, resource, charge.victim, charge.culprit, charge.time)
         })
     }
 
@@ -273,7 +317,7 @@ impl MetadataServers {
             return;
         }
         for server in 0..self.len() {
-            self.books.ledger.defer::<Plain>(server * RESOURCES, now);
+            self.books.book_threads::<Plain>(now, server);
         }
         for bucket in 0..self.buckets.len() as u32 {
             let mut slot = self.buckets.get(bucket).head;

@@ -41,7 +41,7 @@ fn answers(servers: &mut MetadataServers, arrivals: &[(Time, MetadataRequest)]) 
             }
             (_, Some((end, slot))) => {
                 due.remove(&(end, slot));
-                let (_, what, begun) = servers.done::<Plain>(end, slot);
+                let (_, what, begun) = servers.done::<Plain>(end, slot).unwrap();
                 ends[what.token as usize] = end;
                 due.extend(begun.map(|begun| ((begun.at, begun.slot), ())));
             }
@@ -124,7 +124,7 @@ fn waits_of_random_arrivals_are_those_of_m_d_1() {
 /// A storm of job 1 is what the call of job 0 waits for, behind it in the queue.
 #[test]
 fn who_waits_behind_a_storm_charges_it() {
-    let mut servers = servers(1, false).with_blame(2, None);
+    let mut servers = servers(1, false).with_blame(2, None, false);
     let mut arrivals = vec![(Time::ZERO, call(MetadataCall::Open, 1, 0)); 10];
     arrivals.push((Time::from_ns(50), call(MetadataCall::Open, 0, 0)));
     answers(&mut servers, &arrivals);
@@ -141,7 +141,7 @@ fn who_waits_behind_a_storm_charges_it() {
 
 #[test]
 fn who_waits_for_a_directory_charges_those_who_change_it() {
-    let mut servers = servers(16, true).with_blame(3, None);
+    let mut servers = servers(16, true).with_blame(3, None, false);
     let arrivals: Vec<_> = [(1, 7), (1, 7), (2, 7), (0, 7), (2, 8), (2, 8)]
         .map(|(owner, directory)| (Time::ZERO, call(MetadataCall::Create, owner, directory)))
         .to_vec();
@@ -195,13 +195,40 @@ fn a_server_that_stands_still_goes_on_where_it_was() {
     servers.audit().unwrap();
 }
 
+/// Two calls are under way and one waits when it fails at 150 ns; one comes while it is away, and one when it is back at 400 ns.
+#[test]
+fn a_server_that_fails_answers_nobody_and_begins_anew() {
+    let away = Outage {
+        from: Time::from_ns(150),
+        until: Time::from_ns(400),
+    };
+    let mut servers = servers(1, true)
+        .with_blame(2, None, false)
+        .with_failures(|_| vec![away]);
+    let at = |at: u64, owner| (Time::from_ns(at), call(MetadataCall::Create, owner, 1));
+    let mut due = Vec::new();
+    for (now, what) in [at(100, 0), at(110, 1), at(200, 0), at(400, 1)] {
+        due.extend(servers.request::<Plain>(now, 0, what));
+    }
+    let answered: Vec<bool> = due
+        .iter()
+        .map(|begun| servers.done::<Plain>(begun.at, begun.slot).is_some())
+        .collect();
+    assert_eq!(answered, [false, true]);
+    // What it waited until the failure is for whoever was served then.
+    let charges: Vec<_> = servers.blame().map(|c| (c.victim, c.culprit, c.time)).collect();
+    assert_eq!(charges, [(1, Some(0), Time::from_ns(40))]);
+    assert_eq!(servers.metrics().next().unwrap().calls.iter().sum::<u64>(), 1);
+    servers.audit().unwrap();
+}
+
 /// A step of a random history: a call that arrives, or the next end of one.
 fn step<M: Mode>(servers: &mut MetadataServers, random: &mut Stream, due: &mut BTreeMap<(Time, u32), ()>, now: Time) {
     let ready = due.keys().next().copied().filter(|&(end, _)| end <= now);
     let begun = match ready {
         Some((end, slot)) => {
             due.remove(&(end, slot));
-            servers.done::<M>(now, slot).2
+            servers.done::<M>(now, slot).and_then(|(_, _, begun)| begun)
         }
         None => {
             let what = MetadataRequest {
@@ -223,7 +250,14 @@ fn every_input_of_random_histories_can_be_taken_back() {
     };
     for seed in 0..40 {
         let mut random = Stream::new(seed, 0, Purpose::Host);
-        let mut servers = servers(1 + seed as u32 % 3, seed % 2 == 0).with_blame(3, Some(COST));
+        let mut servers = servers(1 + seed as u32 % 3, seed % 2 == 0).with_blame(3, Some(COST), false);
+        if seed % 4 < 2 {
+            let outage = |from, until| Outage {
+                from: Time::from_ns(from),
+                until: Time::from_ns(until),
+            };
+            servers = servers.with_failures(|_| vec![outage(500 + 7 * seed, 900), outage(6_000, 6_001 + 9 * seed)]);
+        }
         let mut due = BTreeMap::new();
         for round in 0..300u32 {
             let now = Time::from_ns(u64::from(round) * 40);
@@ -245,7 +279,7 @@ fn every_input_of_random_histories_can_be_taken_back() {
 /// A run that ends in the middle of waits says how long they were, and that nobody is known to have held what they wait for.
 #[test]
 fn waits_that_have_not_ended_are_in_the_books() {
-    let mut servers = servers(1, true).with_blame(2, None);
+    let mut servers = servers(1, true).with_blame(2, None, false);
     for (owner, kind) in [
         (0, MetadataCall::Create),
         (1, MetadataCall::Create),

@@ -27,7 +27,7 @@ fn failing(params: ServerParams, from: u64, until: u64, lost_reads: LostReads) -
     Rig::new(vec![params], delay(Time::ZERO)).failing(|_| vec![outage(from, until)], lost_reads)
 }
 
-fn losses(rig: &Rig) -> Losses {
+pub(crate) fn losses(rig: &Rig) -> Losses {
     let mut sum = Losses::default();
     rig.servers.losses().for_each(|(_, _, losses)| sum.absorb(&losses));
     sum

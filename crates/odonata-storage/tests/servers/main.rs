@@ -4,6 +4,7 @@ mod back_pressure;
 mod blame;
 mod closed_forms;
 mod contents;
+mod device_failure;
 mod devices;
 mod failure;
 mod random_operations;

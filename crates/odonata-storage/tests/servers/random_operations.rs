@@ -1,7 +1,7 @@
 //! Random inputs: what must always hold, and that every input can be taken back.
 
 use crate::rig::{MB, Network, Rig, drain, ms, transfer};
-use crate::{failure, tiers};
+use crate::{device_failure, failure, tiers};
 use odonata_device::{DeviceModel, Hdd, Nvme, Rate, Rules, Ssd};
 use odonata_engine::saved::{from_bytes, to_bytes};
 use odonata_engine::{Journalled, Plain, Savepoint, Speculative};
@@ -160,11 +160,13 @@ fn every_request_is_answered_once_in_full_refused_or_named_as_blocked() {
 }
 
 /// Servers with a way down of their own, and servers in tiers; the same with such as fail.
-const SCENES: [fn(u64) -> Rig; 4] = [
+const SCENES: [fn(u64) -> Rig; 6] = [
     scene,
     tiers::scene,
     |seed| failure::scene(scene, seed),
     |seed| failure::scene(tiers::scene, seed),
+    |seed| device_failure::scene(scene, seed),
+    |seed| device_failure::scene(tiers::scene, seed),
 ];
 
 #[test]

@@ -26,6 +26,7 @@ enum Event {
     CachesWritten(u32),
     SyncedBelow(u32),
     RemovedBelow(u32),
+    DeviceFails(u32),
 }
 
 /// The first token of a removal.
@@ -55,6 +56,8 @@ pub(crate) struct Rig {
     pub(crate) impossible: Vec<u64>,
     /// Tokens of reads of what nobody has written.
     pub(crate) unwritten: Vec<u64>,
+    /// Tokens of requests whose device has failed.
+    pub(crate) given_up: Vec<u64>,
     /// Reads of lost bytes: (offset, bytes).
     pub(crate) lost: Vec<(u64, u64)>,
     /// What was asked of the tier below: (when, whether it writes, object, offset, bytes).
@@ -87,6 +90,7 @@ impl Rig {
             removals: Vec::new(),
             impossible: Vec::new(),
             unwritten: Vec::new(),
+            given_up: Vec::new(),
             lost: Vec::new(),
             below: Vec::new(),
             outstanding: BTreeMap::new(),
@@ -99,6 +103,16 @@ impl Rig {
     /// The same with servers that fail.
     pub(crate) fn failing(mut self, of: impl Fn(u32) -> Vec<Outage>, lost_reads: LostReads) -> Rig {
         self.servers = self.servers.with_failures(of, 8, lost_reads);
+        self
+    }
+
+    /// The same with devices that fail; behind [`failing`](Self::failing).
+    pub(crate) fn failing_devices(mut self, of: impl Fn(u32, u32) -> Vec<Outage>) -> Rig {
+        self.servers = self.servers.with_device_failures(of);
+        let times: Vec<_> = self.servers.device_failure_times().collect();
+        for (server, _, at) in times {
+            self.schedule(at, Event::DeviceFails(server));
+        }
         self
     }
 
@@ -159,6 +173,7 @@ impl Rig {
             Event::Remove(server, what) => servers.remove::<M>(now, server, what, actions),
             Event::RemovedBelow(slot) => servers.removed_below::<M>(now, slot, actions),
             Event::CachesWritten(slot) => servers.caches_written::<M>(now, slot, actions),
+            Event::DeviceFails(server) => servers.device_fails::<M>(now, server, actions),
             Event::SyncedBelow(slot) => servers.synced_below::<M>(now, slot, actions),
         }
     }
@@ -239,6 +254,7 @@ impl Rig {
             Action::Respond { token, bytes, .. } => self.answers.push((self.now, token, bytes)),
             Action::Impossible { token, .. } => self.impossible.push(token),
             Action::Unwritten { token, .. } => self.unwritten.push(token),
+            Action::GivenUp { token, .. } => self.given_up.push(token),
             Action::Lost { offset, bytes, .. } => self.lost.push((offset, bytes)),
         }
     }

@@ -5,7 +5,7 @@ use super::sources::{CLASSES, Sources, ends};
 use crate::scenario::resolved::Resolved;
 use odonata_engine::Time;
 use odonata_network::{PLACES, RESOURCES};
-use odonata_storage::{SERVER_RESOURCES, THREAD};
+use odonata_storage::{DIRECTORY, FAULT, METADATA_FAULT, SERVER_RESOURCES, THREAD};
 
 /// Who waited for whom: a job and the class of its traffic.
 #[derive(Default)]
@@ -24,13 +24,14 @@ row! {
         victim: String,
         /// mpi or io: what of that job.
         victim_class: &'static str,
-        /// Job that held what was waited for; may be the same. Empty where the run ended before it was known.
+        /// Job that held what was waited for; may be the same. Empty where the run ended before it was known, and of a fault.
         culprit: String,
         /// mpi or io: what of that job.
         culprit_class: &'static str,
         /// What was waited for. At links: link (it was sending), credit (the buffer behind it was full), input (a
         /// packet in front in the same FIFO). At servers: space, memory, device, lock (a lock
-        /// on a range of a file). At metadata servers: thread (all were busy), directory (somebody changed it).
+        /// on a range of a file). At metadata servers: thread (all were busy), directory (somebody changed it). At
+        /// either: fault (storage.faults: it was away, stood still or was slow).
         resource: &'static str,
         /// nic (a node's link to its router), terminal, local, column or global (a router's link of that class),
         /// server, file-system (an object server of storage.file_system), metadata (a metadata server).
@@ -41,7 +42,8 @@ row! {
         name: String,
         /// Storage server, or metadata server, as in the table of these; -1: none.
         server: i64,
-        /// How long: at routers summed over packets, at NICs over messages, at servers over requests.
+        /// How long: at routers summed over packets, at NICs over messages, at servers over requests; of faults over
+        /// requests that wait, accesses that take longer, and tries in vain.
         #[unit = "s"]
         waited_s: f64,
     }
@@ -99,7 +101,7 @@ fn place_of(scenario: &Resolved, resource: u8, tier: usize) -> &'static str {
     let storage = scenario.storage.as_ref();
     let outside = storage.is_some_and(|storage| storage.file_system.is_some() && tier + 1 == storage.tier_count());
     match resource {
-        THREAD.. => "metadata",
+        THREAD | DIRECTORY | METADATA_FAULT => "metadata",
         _ if outside => "file-system",
         _ => "server",
     }
@@ -179,7 +181,8 @@ pub(super) fn series_rows(from: &Sources<'_>) -> Vec<BlameSeriesRow> {
         row(charge.start, pair, resource, place, charge.time)
     });
     let servers = from.hosts.blame_series().map(|charge| {
-        let pair = of_jobs(scenario, charge.victim, Some(charge.culprit));
+        let nobody = [FAULT, METADATA_FAULT].contains(&charge.resource);
+        let pair = of_jobs(scenario, charge.victim, Some(charge.culprit).filter(|_| !nobody));
         let resource = SERVER_RESOURCES[usize::from(charge.resource)];
         let place = place_of(scenario, charge.resource, charge.tier.into());
         row(charge.start, pair, resource, place, charge.time)

@@ -1,26 +1,31 @@
 //! Random small scenarios, each under schedulers, threads and parts drawn at random, and twice on the same threads.
 //!
-//! `ODONATA_RANDOM_SCENARIOS` says how many, or which (`FROM..TO`), instead of the sample that every run of the tests takes.
+//! `ODONATA_RANDOM_SCENARIOS` says how many, or which (`FROM..TO`), instead of the sample that every run of the tests takes; of those
+//! about storage alone, `ODONATA_RANDOM_STORAGE`.
 
 mod author;
 mod jobs;
 mod machines;
 mod network;
+mod storage;
 
 use super::shared::shared;
-use super::{ONE_QUEUE, results, tables};
+use super::{ALL, ONE_QUEUE, results, tables};
 use author::Author;
 use std::ops::Range;
 
 /// As many as take half a minute of one core.
 const SAMPLE: Range<u64> = 0..300;
 
-fn chosen() -> Range<u64> {
-    let Ok(text) = std::env::var("ODONATA_RANDOM_SCENARIOS") else {
-        return SAMPLE;
+/// Of those about storage.
+const STORAGE_SAMPLE: Range<u64> = 0..60;
+
+fn chosen(variable: &str, sample: Range<u64>) -> Range<u64> {
+    let Ok(text) = std::env::var(variable) else {
+        return sample;
     };
     let (from, to) = text.split_once("..").unwrap_or(("0", &text));
-    let number = |text: &str| text.parse().expect("ODONATA_RANDOM_SCENARIOS is a number, or FROM..TO");
+    let number = |text: &str| text.parse().expect("a number, or FROM..TO");
     number(from)..number(to)
 }
 
@@ -59,11 +64,55 @@ fn assert_equal_of(seed: u64) -> bool {
 
 #[test]
 fn random_scenarios_have_the_same_results_everywhere() {
-    let seeds = chosen();
+    let seeds = chosen("ODONATA_RANDOM_SCENARIOS", SAMPLE);
     let count = seeds.end - seeds.start;
     let completed = seeds.filter(|&seed| assert_equal_of(seed)).count() as u64;
     assert!(
         completed * 10 >= count * 8,
         "only {completed} of {count} scenarios ran to their end"
+    );
+}
+
+/// Every scheduler says the same of the scenario of `seed`. Returns how it ended; a run that completes has had its books audited: every byte
+/// that was committed is somewhere, and all waits are charged.
+fn storage_outcome(seed: u64) -> String {
+    let mut author = Author::new(seed);
+    let text = author.storage_scenario();
+    let _told = Told(format!("storage seed {seed}:\n{text}"));
+    let reference = results(&text, &ONE_QUEUE);
+    for scheduler in ALL {
+        let threads = if scheduler == "sequential" { 1 } else { 2 };
+        let how = [
+            format!("run.scheduler={scheduler:?}"),
+            format!("run.threads={threads}"),
+            format!("run.parts={}", 2 + author.below(5)),
+        ];
+        let _told = Told(format!("{how:?}"));
+        let overrides: Vec<&str> = how.iter().map(String::as_str).collect();
+        let got = results(&text, &overrides);
+        assert_eq!(got.outcome(), reference.outcome());
+        assert_eq!(got.digest(), reference.digest());
+        assert_eq!(tables(&got), tables(&reference));
+    }
+    reference.outcome().name().to_owned()
+}
+
+#[test]
+fn random_storage_has_the_same_results_everywhere_and_adds_up() {
+    let seeds = chosen("ODONATA_RANDOM_STORAGE", STORAGE_SAMPLE);
+    let count = seeds.end - seeds.start;
+    let mut completed = 0;
+    for seed in seeds {
+        match storage_outcome(seed).as_str() {
+            "completed" => completed += 1,
+            outcome => assert!(
+                ["storage-failed", "storage-full"].contains(&outcome),
+                "seed {seed} ended as {outcome}"
+            ),
+        }
+    }
+    assert!(
+        completed * 10 >= count * 7,
+        "only {completed} of {count} ran to their end"
     );
 }

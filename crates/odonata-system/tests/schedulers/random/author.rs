@@ -8,6 +8,9 @@ pub(super) struct Author {
     stream: Stream,
     /// Whether what is being drawn has tiers of servers.
     pub(super) tiered: bool,
+    /// A server of a tier below the first, and a metadata server, if there are such.
+    pub(super) io_server: Option<u32>,
+    pub(super) metadata_server: Option<u32>,
 }
 
 impl Author {
@@ -15,6 +18,8 @@ impl Author {
         Author {
             stream: Stream::new(seed, 0, Purpose::Host),
             tiered: false,
+            io_server: None,
+            metadata_server: None,
         }
     }
 
@@ -59,6 +64,8 @@ impl Author {
         let mut aside = Author {
             stream: self.stream,
             tiered: self.tiered,
+            io_server: self.io_server,
+            metadata_server: self.metadata_server,
         };
         let text = aside.analytic(text);
         let text = aside.failing(text);

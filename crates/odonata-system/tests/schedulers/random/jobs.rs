@@ -9,7 +9,7 @@ impl Author {
         let storage = self.chance(50);
         self.tiered = false;
         let (mut text, servers) = match storage {
-            true => self.storage(machine),
+            true => self.numbered_storage(machine),
             false => (String::new(), 0),
         };
         let mut left = machine.nodes - servers;
@@ -27,6 +27,22 @@ impl Author {
             }
         }
         text
+    }
+
+    /// The same as [`storage`](Self::storage); which numbers its servers have.
+    fn numbered_storage(&mut self, machine: &Machine) -> (String, u32) {
+        (self.io_server, self.metadata_server) = (None, None);
+        let (text, servers) = self.storage(machine);
+        let objects = match text.split_once("[storage.file_system]\n") {
+            None => 0,
+            Some((_, system)) => match system.strip_prefix("object_servers = ") {
+                // So many if nothing is said.
+                None => 16,
+                Some(count) => count[..1].parse().expect("a number of one digit"),
+            },
+        };
+        self.metadata_server = text.contains("metadata = {").then_some(servers + objects);
+        (text, servers)
     }
 
     /// Servers that are small enough to make requests wait, and their number.
@@ -132,6 +148,7 @@ impl Author {
         };
         let io_node = free.into_iter().find(|node| *node < machine.nodes && !taken(node));
         if let Some(node) = io_node.filter(|_| !file_system || self.chance(60)) {
+            self.io_server = Some(servers);
             servers += 1;
             text += &format!("[[storage.tiers]]\nname = \"io\"\nnodes = {{ list = [{node}] }}\n");
             if !file_system || self.chance(60) {
@@ -168,8 +185,7 @@ impl Author {
         if !self.chance(60) {
             return text;
         }
-        let bars = ["locks = {", "object_per_file = false"];
-        let fails = !bars.iter().any(|bar| storage.contains(bar));
+        let fails = !storage.contains("object_per_file = false");
         let client = format!(
             "client = {{ timeout = {:?}, retries = {}, backoff = {:?}, on_failure = {:?}, lost_reads = {:?} }}\n",
             self.one_of(if fails {
@@ -188,16 +204,32 @@ impl Author {
         );
         let faults = match !fails || storage.contains("faults = [") {
             true => String::new(),
-            false => format!(
-                "faults = [{{ server = 0, at = {first:?}, duration = \"6 us\", kind = \"fail\" }}, \
-                 {{ server = {}, at = {second:?}, kind = \"fail\" }}]\n",
-                self.below(2)
-            ),
+            false => {
+                let device = match storage.contains("[[storage.devices]]") && self.chance(60) {
+                    true => format!("device = {:?}, ", self.one_of(&["flash", "disk"])),
+                    false => String::new(),
+                };
+                let mut faults = format!(
+                    "{{ server = 0, {device}at = {first:?}, duration = \"6 us\", kind = \"fail\" }}, \
+                     {{ server = {}, at = {second:?}, kind = \"fail\" }}",
+                    self.below(2)
+                );
+                for server in [self.io_server, self.metadata_server].into_iter().flatten() {
+                    if self.chance(40) {
+                        let at = self.one_of(&["0 ns", "12 us", "40 us"]);
+                        let duration = self.one_of(&["9 us", "70 us"]);
+                        faults += &format!(
+                            ", {{ server = {server}, at = {at:?}, duration = {duration:?}, kind = \"fail\" }}"
+                        );
+                    }
+                }
+                format!("faults = [{faults}]\n")
+            }
         };
         text.replacen("[storage]\n", &format!("[storage]\n{client}{faults}"), 1)
     }
 
-    fn policy(&mut self, table: &str) -> String {
+    pub(super) fn policy(&mut self, table: &str) -> String {
         let drain = self.one_of(&["immediately", "immediately", "above-watermark", "job-end"]);
         let watermark = match drain {
             "above-watermark" => "watermark = \"20 kB\"\n",

@@ -1,0 +1,292 @@
+//! Devices that fail: one of several of a server, for good or until it is back, empty. The server goes on without it.
+//!
+//! | what | becomes of it |
+//! |---|---|
+//! | bytes that are on the device alone, of writes that were acknowledged | lost |
+//! | bytes in memory on their way to it, of writes that were acknowledged | lost: what a server writes behind cannot be told to anybody |
+//! | bytes of writes that were not acknowledged | dropped |
+//! | requests that use it, or wait for it | are not answered: their clients try again, and give their locks back |
+//! | requests that come later | go to the device with the next number that is there, in place of the one that the rules name |
+//! | blocks that have left it on their way down | arrive |
+//! | accesses that it was handed | end, for nobody |
+//!
+//! Others that wait for what such requests had, a block of memory or a lock, go on at that moment. So a failure at which something is
+//! under way at the server is an event ([`Servers::device_fails`]); any other is noticed by the next request, as that of a server is.
+
+use std::collections::BTreeSet;
+
+use odonata_engine::{List, Mode, NIL, Plain, Store, journalled};
+use odonata_units::Time;
+
+use crate::blame::{DEVICE, SPACE};
+use crate::request::{Piece, PieceKind, Request, Wait};
+use crate::{Action, Actions, Outage, Servers};
+
+/// When single devices fail; empty where none does.
+#[derive(Debug)]
+pub(crate) struct DeviceFailures {
+    /// Per device, in order.
+    outages: Vec<Vec<Outage>>,
+    /// How many of them have begun.
+    begun: Store<u32>,
+}
+journalled!(DeviceFailures { begun });
+
+impl DeviceFailures {
+    pub(crate) fn none() -> DeviceFailures {
+        DeviceFailures {
+            outages: Vec::new(),
+            begun: Store::new(),
+        }
+    }
+}
+
+impl Servers {
+    /// With devices that fail when `of` says for a device of a server, both counted from 0; behind
+    /// [`with_failures`](Servers::with_failures).
+    pub fn with_device_failures(mut self, of: impl Fn(u32, u32) -> Vec<Outage>) -> Self {
+        let outages = |device: u32| {
+            let server = self.devices.server_of(device);
+            of(server, device - self.devices.of(server).start)
+        };
+        let outages: Vec<_> = (0..self.devices.len()).map(outages).collect();
+        if outages.iter().any(|outages| !outages.is_empty()) {
+            self.device_failures = DeviceFailures {
+                begun: Store::filled(outages.len(), 0),
+                outages,
+            };
+        }
+        self
+    }
+
+    /// When devices fail: server, number of the device there, time.
+    pub fn device_failure_times(&self) -> impl Iterator<Item = (u32, u32, Time)> + '_ {
+        let all = (0..).zip(&self.device_failures.outages);
+        all.flat_map(move |(device, outages)| {
+            let server = self.devices.server_of(device);
+            let own = device - self.devices.of(server).start;
+            outages.iter().map(move |outage| (server, own, outage.from))
+        })
+    }
+
+    /// Whether something is under way at `server`, so that the failure of a device there is an event.
+    pub fn is_busy(&self, server: u32) -> bool {
+        let of_piece = |slot: u32| {
+            let piece = self.pieces.get(slot);
+            piece.server == server && !piece.dead
+        };
+        let of_request = |slot: u32| {
+            let request = self.requests.get(slot);
+            request.server == server && !request.dead
+        };
+        self.synchronises(server)
+            || self.pieces.slots().into_iter().any(of_piece)
+            || self.requests.slots().into_iter().any(of_request)
+    }
+
+    /// Device `number` of `server` fails now, as [`device_failure_times`](Self::device_failure_times) has said.
+    pub fn device_fails<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
+        if self.is_up::<M>(now, server) && self.is_busy(server) {
+            self.fail_devices::<M>(now, server, actions);
+        }
+    }
+
+    /// Lets those devices of `server` fail that have by `now`, if nothing has been under way there since; else it is told.
+    pub(crate) fn notice_devices<M: Mode>(&mut self, now: Time, server: u32) {
+        if self.device_failures.outages.is_empty() {
+            return;
+        }
+        let due = |device: u32| self.next_outage(device).is_some_and(|outage| outage.from <= now);
+        if self.devices.of(server).any(due) && !self.is_busy(server) {
+            self.fail_devices::<M>(now, server, &mut Actions::new());
+        }
+    }
+
+    /// Lets all devices fail that have by `now`, which is the end of the run.
+    pub(crate) fn fail_devices_until(&mut self, now: Time) {
+        for server in 0..self.len() {
+            if !self.device_failures.outages.is_empty() {
+                self.fail_devices::<Plain>(now, server, &mut Actions::new());
+            }
+        }
+    }
+
+    fn fail_devices<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
+        for device in self.devices.of(server) {
+            while let Some(outage) = self.next_outage(device).filter(|outage| outage.from <= now) {
+                *self.device_failures.begun.edit::<M>(device) += 1;
+                self.fail_device::<M>(outage.from, device, actions);
+            }
+        }
+    }
+
+    /// The next failure of `device` that has not begun.
+    fn next_outage(&self, device: u32) -> Option<Outage> {
+        let begun = *self.device_failures.begun.get(device);
+        self.device_failures.outages[device as usize]
+            .get(begun as usize)
+            .copied()
+    }
+
+    /// Whether `device` has failed and is not back.
+    pub(crate) fn is_away(&self, now: Time, device: u32) -> bool {
+        let Some(outages) = self.device_failures.outages.get(device as usize) else {
+            return false;
+        };
+        let last = self.device_failures.begun.get(device).checked_sub(1);
+        last.is_some_and(|last| now < outages[last as usize].until)
+    }
+
+    /// The device of `server` that takes a request of so many bytes: that of the rules, or the next one that is there.
+    pub(crate) fn device_for(&self, now: Time, server: u32, bytes: u64) -> u32 {
+        let devices = self.devices.of(server);
+        let (choice, count) = (
+            self.params[server as usize].rules.device(bytes, None) as u32,
+            devices.len() as u32,
+        );
+        let in_turn = |step: u32| devices.start + (choice + step) % count;
+        (0..count)
+            .map(in_turn)
+            .find(|&device| !self.is_away(now, device))
+            .unwrap_or(devices.start + choice)
+    }
+
+    /// Whether no device of `server` is there.
+    pub(crate) fn has_no_device(&self, now: Time, server: u32) -> bool {
+        !self.device_failures.outages.is_empty() && self.devices.of(server).all(|device| self.is_away(now, device))
+    }
+
+    /// `device` fails.
+    fn fail_device<M: Mode>(&mut self, now: Time, device: u32, actions: &mut Actions) {
+        let server = self.devices.server_of(device);
+        self.settle_device_failure::<M>(now, device, &[SPACE, DEVICE]);
+        let mut queued: BTreeSet<u32> = self.queues.get(device).queue.iter(&self.pieces).collect();
+        let queue = self.queues.edit::<M>(device);
+        (queue.queue, queue.queued) = (List::EMPTY, 0);
+        self.spaces.edit::<M>(device).reservations = List::EMPTY;
+        self.forget_clean_ranges::<M>(device);
+
+        let (mut given_up, mut unanswered, mut early) = (Vec::new(), Vec::new(), Vec::new());
+        for slot in self.requests.slots() {
+            let Request {
+                what,
+                device: own,
+                issued,
+                answered,
+                dead,
+                removed,
+                arrived,
+                number,
+                ..
+            } = *self.requests.get(slot);
+            if own != device || dead || (what.write && self.passes_by(server)) {
+                continue;
+            }
+            self.set_wait::<M>(now, slot, Wait::Nothing);
+            if !answered {
+                given_up.push((arrived, what));
+            }
+            if issued == 0 {
+                self.requests.free::<M>(slot);
+                continue;
+            }
+            self.requests.edit::<M>(slot).dead = true;
+            match (what.write, answered) {
+                (true, false) if !removed => unanswered.push(what),
+                (true, true) => early.push((number, slot)),
+                _ => {}
+            }
+        }
+
+        let dies = |piece: &Piece| match piece.request {
+            NIL => piece.device == device,
+            request => self.requests.get(request).dead && piece.device == device,
+        };
+        let mut dead: Vec<u32> = (self.pieces.slots())
+            .into_iter()
+            .filter(|&slot| !self.pieces.get(slot).dead && dies(self.pieces.get(slot)))
+            .collect();
+        // Slots depend on history.
+        dead.sort_by_key(|&slot| {
+            let Piece {
+                owner,
+                object,
+                offset,
+                bytes,
+                request,
+                ..
+            } = *self.pieces.get(slot);
+            (owner, object, offset, bytes, request == NIL)
+        });
+        let at_memory = self.leave_memory_queue::<M>(server, &dead);
+        queued.extend(self.readers_leave::<M>(server, &dead));
+        for &slot in &dead {
+            let piece = self.pieces.edit::<M>(slot);
+            piece.dead = true;
+            piece.has_block = piece.request != NIL && !at_memory.contains(&slot);
+            if piece.request == NIL && !piece.down {
+                let kind = piece.kind;
+                let waits = self.leave_reserve::<M>(server, slot, kind);
+                queued.extend(waits.then_some(slot));
+            }
+            self.piece_dies::<M>(slot);
+        }
+        queued.extend(at_memory);
+        for what in unanswered {
+            self.drop_unanswered::<M>(server, &what, device);
+        }
+        self.lose_contents::<M>(server, Some(device - self.devices.of(server).start));
+        early.sort_unstable();
+        for (_, slot) in early {
+            self.committed_at_last::<M>(now, slot, actions);
+        }
+        for slot in dead.into_iter().filter(|slot| queued.contains(slot)) {
+            self.bury::<M>(now, slot, actions);
+        }
+        given_up.sort_by_key(|(arrived, what)| (*arrived, what.client, what.file, what.offset, what.bytes));
+        for (_, what) in given_up {
+            actions.push(Action::GivenUp {
+                server,
+                client: what.client,
+                token: what.token,
+            });
+        }
+        self.removals_go_on::<M>(server, actions);
+        self.feed_drain::<M>(now, server, actions);
+        self.note_occupancy::<M>(now, server);
+    }
+
+    /// Takes those of `dead` that wait for memory out of the line; which they are.
+    fn leave_memory_queue<M: Mode>(&mut self, server: u32, dead: &[u32]) -> BTreeSet<u32> {
+        let dead: BTreeSet<u32> = dead.iter().copied().collect();
+        let all: Vec<u32> = self.memories.get(server).queue.iter(&self.pieces).collect();
+        let (leave, stay): (Vec<u32>, Vec<u32>) = all.into_iter().partition(|slot| dead.contains(slot));
+        if !leave.is_empty() {
+            let mut queue = List::EMPTY;
+            for slot in stay {
+                queue.push::<M, _>(&mut self.pieces, slot);
+            }
+            self.memories.edit::<M>(server).queue = queue;
+        }
+        leave.into_iter().collect()
+    }
+
+    /// Piece `slot`, for no request, which has not left, goes out of the reserve; whether nobody else will mention it.
+    fn leave_reserve<M: Mode>(&mut self, server: u32, slot: u32, kind: PieceKind) -> bool {
+        if self.params[server as usize].next.is_some() {
+            let reserve = self.ways.reserves.edit::<M>(server);
+            match kind {
+                PieceKind::Fill => reserve.filling -= 1,
+                _ => reserve.fetching -= 1,
+            }
+            return false;
+        }
+        let drain = self.drains.edit::<M>(server);
+        if drain.fetching != slot {
+            return false;
+        }
+        let fetched = drain.fetched;
+        (drain.fetching, drain.fetched) = (NIL, false);
+        fetched
+    }
+}

@@ -1,0 +1,111 @@
+//! Metadata servers that fail: calls that they have, and calls that come, are not answered until they are back. What has been created,
+//! renamed or removed is on their disks: nothing of it is lost.
+
+use std::collections::BTreeSet;
+
+use odonata_engine::{List, Mode, NIL, Plain, Store};
+use odonata_units::Time;
+
+use super::blame::{DIRECTORY, THREAD};
+use super::{BUCKETS, Call, MetadataServers, Threads};
+use crate::Outage;
+
+impl MetadataServers {
+    /// With servers that fail when `of` says.
+    pub fn with_failures(mut self, of: impl Fn(u32) -> Vec<Outage>) -> Self {
+        let outages: Vec<_> = (0..self.len()).map(of).collect();
+        if outages.iter().any(|outages| !outages.is_empty()) {
+            self.begun = Store::filled(outages.len(), 0);
+            self.outages = outages;
+        }
+        self
+    }
+
+    /// Lets those servers fail that have by `now`, which is the end of the run.
+    pub fn fail_until(&mut self, now: Time) {
+        for server in 0..self.outages.len() as u32 {
+            self.is_up::<Plain>(now, server);
+        }
+    }
+
+    /// Whether `server` is there, which fails now if it has by `now`.
+    pub(super) fn is_up<M: Mode>(&mut self, now: Time, server: u32) -> bool {
+        if self.outages.is_empty() {
+            return true;
+        }
+        loop {
+            let begun = *self.begun.get(server);
+            let outages = &self.outages[server as usize];
+            match outages.get(begun as usize) {
+                Some(outage) if outage.from <= now => {
+                    let from = outage.from;
+                    *self.begun.edit::<M>(server) = begun + 1;
+                    self.fail::<M>(from, server);
+                }
+                _ => {
+                    let last = begun.checked_sub(1).map(|last| outages[last as usize]);
+                    return last.is_none_or(|last| last.until <= now);
+                }
+            }
+        }
+    }
+
+    /// `server` fails at `at`: nobody waits there any more, and what its threads do is for nobody.
+    fn fail<M: Mode>(&mut self, at: Time, server: u32) {
+        let queued: BTreeSet<u32> = self.threads.get(server).queue.iter(&self.calls).collect();
+        let mut waiting = queued.clone();
+        let all: Vec<u32> = (self.calls.slots().into_iter())
+            .filter(|&slot| self.calls.get(slot).server == server && !self.calls.get(slot).dead)
+            .collect();
+        // Of those that are served, one that does not depend on the numbers of slots.
+        let serving = |slot: &&u32| !queued.contains(slot);
+        let last = all
+            .iter()
+            .filter(serving)
+            .map(|&slot| self.calls.get(slot).what.owner)
+            .min();
+        let last = last.unwrap_or(0);
+        for index in server * BUCKETS..(server + 1) * BUCKETS {
+            let mut bucket = *self.buckets.get(index);
+            while let Some(place) = bucket.pop(&self.directories) {
+                waiting.extend(self.empty_directory::<M>(at, (server, place), last));
+            }
+            *self.buckets.edit::<M>(index) = List::EMPTY;
+        }
+        for &slot in &queued {
+            let call = *self.calls.get(slot);
+            self.books.has_thread::<M>(at, server, call.what.owner);
+            self.books.leaves::<M>(at, (server, THREAD), &call);
+            self.metrics.edit::<M>(server).thread_wait_ps += u128::from((at - call.since).0);
+        }
+        self.books.frees_thread::<M>(at, server, last);
+        for slot in all {
+            match waiting.contains(&slot) {
+                true => self.calls.free::<M>(slot),
+                false => {
+                    let call = self.calls.edit::<M>(slot);
+                    (call.dead, call.directory) = (true, NIL);
+                }
+            }
+        }
+        *self.threads.edit::<M>(server) = Threads::default();
+    }
+
+    /// Nobody changes directory `place` of `server` any more, or waits to; who has waited.
+    fn empty_directory<M: Mode>(&mut self, at: Time, (server, place): (u32, u32), last: u16) -> Vec<u32> {
+        let mut directory = *self.directories.get(place);
+        let line = self.line_of(place);
+        let waiting: Vec<u32> = directory.waiting.iter(&self.calls).collect();
+        self.books.frees_directory::<M>(at, server, &mut directory, last);
+        for &slot in &waiting {
+            let call: Call = *self.calls.get(slot);
+            self.books
+                .directory_waits::<M>(at, &mut directory, call.what.owner, false);
+            self.books.leaves::<M>(at, (line, DIRECTORY), &call);
+            self.metrics.edit::<M>(server).directory_wait_ps += u128::from((at - call.since).0);
+        }
+        self.books.forget::<M>(directory.waiters);
+        self.directories.free::<M>(place);
+        waiting
+    }
+}
