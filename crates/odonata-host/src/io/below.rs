@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use odonata_blame::lost::Stamp;
 use odonata_engine::{Mode, NIL, Pool, Store, Time, journalled};
 use odonata_storage::{FileLayout, SyncRequest};
 use odonata_units::{Bandwidth, Bytes, mix64};
@@ -14,6 +15,7 @@ use odonata_units::{Bandwidth, Bytes, mix64};
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
+use crate::lost::{Of, ServerRequest};
 use crate::payload::{IoAccess, Payload, Requester, SplitU64};
 use crate::send::{SendRequest, traffic_of};
 
@@ -137,6 +139,7 @@ impl Hosts {
         (object, offset, bytes): (u64, u64, u64),
     ) {
         let server = self.io.servers.number(server);
+        let before = self.works_for_piece(slot, ctx.now());
         let (tier, home) = self.tier_below(server);
         let parts = tier.layout.parts(object, (offset, bytes), home);
         let errand = self.begin_errand::<C>((server, slot), false, parts.len());
@@ -154,6 +157,21 @@ impl Hosts {
             };
             self.ask_server_below(ctx, (server, tier.first + part.server), owner, request);
         }
+        if let Some(before) = before {
+            self.ranks.lost.is_now(before);
+        }
+    }
+
+    /// What is done now is done for the request that `piece` belongs to, where it is kept what that has lost. Returns the stamp
+    /// to go on with.
+    fn works_for_piece(&mut self, piece: u32, now: Time) -> Option<Stamp> {
+        if !self.ranks.lost.is_on() {
+            return None;
+        }
+        let before = self.ranks.lost.current.clone();
+        let (client, token) = self.io.servers.request_of_piece(piece)?;
+        (self.ranks.lost).works_for(ServerRequest { client, token }, now);
+        Some(before)
     }
 
     /// Synchronises what `server` (its number in the part) has handed down.
@@ -273,10 +291,12 @@ impl Hosts {
         bytes: u64,
     ) {
         let Some(Outside { link, latency }) = self.way_outside(below) else {
+            self.ranks.lost.errand_part::<C>(operation);
             self.io.below.parts.edit::<C>(operation).missing -= bytes;
             self.end_errand_part(ctx, operation);
             return;
         };
+        self.ranks.lost.errand_part::<C>(operation);
         // The message was the news: the data take the link now. An object server sends a part at once.
         let place = self.layout.server(server);
         let bytes = self.io.below.parts.get(operation).missing;
@@ -288,12 +308,14 @@ impl Hosts {
 
     /// Data of part `operation` have come over the link from the file system.
     pub(crate) fn file_system_data_arrived<C: HostContext>(&mut self, ctx: &mut C, operation: u32) {
+        self.ranks.lost.continues(Of::ErrandPart(operation), ctx.now());
         self.io.below.parts.edit::<C>(operation).missing = 0;
         self.end_errand_part(ctx, operation);
     }
 
     /// The tier below has answered part `operation`.
     pub(crate) fn response_from_below<C: HostContext>(&mut self, ctx: &mut C, operation: u32) {
+        self.ranks.lost.errand_part::<C>(operation);
         self.io.below.parts.edit::<C>(operation).responded = true;
         self.end_errand_part(ctx, operation);
     }
@@ -335,6 +357,7 @@ impl Hosts {
             return;
         }
         self.io.below.parts.free::<C>(operation);
+        self.ranks.lost.end_errand_part::<C>(errand, operation);
         let cell = self.io.below.errands.edit::<C>(errand);
         cell.open -= 1;
         if cell.open > 0 {
@@ -342,6 +365,15 @@ impl Hosts {
         }
         let (slot, sync) = (cell.slot, cell.sync);
         self.io.below.errands.free::<C>(errand);
+        if self.ranks.lost.is_on() {
+            let request = if sync {
+                None
+            } else {
+                self.io.servers.request_of_piece(slot)
+            };
+            let request = request.map(|(client, token)| ServerRequest { client, token });
+            self.ranks.lost.end_errand::<C>(errand, request);
+        }
         let now = ctx.now();
         self.serve(ctx, |servers, actions| match sync {
             true => servers.synced_below::<C>(now, slot, actions),

@@ -7,9 +7,9 @@ use odonata_engine::RollbackCheck;
 use odonata_storage::{METADATA_CALLS, MetadataParams};
 use odonata_workload::{Collective, FileCall};
 
-const BYTES: u64 = 8_000;
+pub(super) const BYTES: u64 = 8_000;
 /// So much later than others, in ns, a message is sent that is to wait for theirs.
-const LATER: u64 = 200;
+pub(super) const LATER: u64 = 200;
 
 fn setup() -> Setup {
     let mut setup = Setup::new();
@@ -18,7 +18,7 @@ fn setup() -> Setup {
 }
 
 /// What `rank` of `job` has lost.
-fn lost(machine: &TestMachine, job: u16, rank: u32) -> Stamp {
+pub(super) fn lost(machine: &TestMachine, job: u16, rank: u32) -> Stamp {
     let number = machine.hosts.job(job).first_rank + rank;
     let measured = HostMeasured::join([machine.hosts.measured(Time::ZERO)]).unwrap();
     let (_, stamp) = measured.lost.into_iter().find(|&(rank, _)| rank == number).unwrap();
@@ -36,7 +36,7 @@ fn to_others(stamp: &Stamp, job: u16) -> (Time, Vec<(u16, Kind)>) {
     (total(&others), names)
 }
 
-fn end(machine: &TestMachine, rank: u32) -> Time {
+pub(super) fn end(machine: &TestMachine, rank: u32) -> Time {
     machine.hosts.metrics(0, rank).end
 }
 
@@ -45,7 +45,7 @@ fn beside(ranks: &[Vec<Op>], nodes: &[u32], others: &[(u64, u32, u32)]) -> Setup
     beside_in(setup(), ranks, nodes, others)
 }
 
-fn beside_in(setup: Setup, ranks: &[Vec<Op>], nodes: &[u32], others: &[(u64, u32, u32)]) -> Setup {
+pub(super) fn beside_in(setup: Setup, ranks: &[Vec<Op>], nodes: &[u32], others: &[(u64, u32, u32)]) -> Setup {
     let first = setup.script(ranks.to_vec(), nodes);
     others.iter().fold(first, |setup, &(at, from, to)| {
         let noise = vec![
