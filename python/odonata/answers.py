@@ -185,7 +185,8 @@ class ChainWait(TypedDict):
     lost_s: Annotated[Number, Field(description="What was lost by its end.")]
     inherited_s: Annotated[Number, Field(description="Of that, what was lost before.")]
     shares: Annotated[
-        list[ChainShare], Field(description="What it has added to the end of the chain, by culprit and place.")
+        list[ChainShare],
+        Field(description="What it has added to the end of the chain, by culprit and place."),
     ]
     words: Annotated[str, Field(description="The same as a sentence.")]
 

@@ -1,8 +1,9 @@
 """The chain that ends a job: who waited for whom, where, when and how long, from the table `lost_time_path`.
 
-The end of a rank is followed backwards: what it had lost by then it lost in its last wait, or had inherited from the
-wait that this one stems from, of this rank or of the one whose message it waited for. What slack has taken up on
-the way is taken off what was lost before, from all by the same share, so that the parts add up to what was lost.
+The end of a rank is followed backwards: what it had lost by then it lost in its last wait, or had inherited
+from the wait that this one stems from, of this rank or of the one whose message it waited for. What slack has
+taken up on the way is taken off what was lost before, from all by the same share, so that the parts add up to
+what was lost.
 """
 
 from __future__ import annotations
@@ -125,8 +126,8 @@ class Explanation:
     end_s: float
     #: How much later than without waits.
     lost_s: float
-    #: Of that, what was lost before the first wait of the chain: before the iteration, or before the waits that
-    #: are kept.
+    #: Of that, what was lost before the first wait of the chain: before the iteration, or before the waits
+    #: that are kept.
     earlier_s: float
     #: By culprit, kind and place, the largest first; with earlier_s they add up to lost_s.
     shares: tuple[Share, ...]
@@ -148,7 +149,7 @@ class Explanation:
         ]
 
     def chain_words(self, most: int) -> list[str]:
-        """The waits of the chain in the order of time, those that added most if there are more than `most`."""
+        """The waits of the chain in the order of time; of more than `most` those that added most."""
         kept = sorted(range(len(self.waits)), key=lambda at: (-self.waits[at].added_s, at))[:most]
         lines = [self.waits[at].words(self.job) for at in sorted(kept)]
         left = len(self.waits) - len(kept)
@@ -279,14 +280,16 @@ def _wait(rows: Sequence[dict[str, Any]]) -> Wait:
 
 def _share(row: dict[str, Any]) -> Share:
     number = row["link"] if row["place"] == "link" else row["server"]
-    names = ("culprit", "culprit_class", "kind", "place")
-    return Share(*(row[name] for name in names), number, row["name"], row["lost_s"])
+    named = {name: row[name] for name in ("culprit", "culprit_class", "kind", "place", "name", "lost_s")}
+    return Share(**named, number=number)
 
 
 def _ends(waits: _Waits, rank: int | None, iteration: int | None) -> Iterator[Wait]:
     """The waits with which ranks end, or the iteration."""
     for wait in waits.values():
-        last = wait.call == "end" if iteration is None else (wait.call, wait.number) == ("iteration", iteration)
+        last = (
+            wait.call == "end" if iteration is None else (wait.call, wait.number) == ("iteration", iteration)
+        )
         if last and rank in (None, wait.rank):
             yield wait
 

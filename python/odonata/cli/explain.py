@@ -13,7 +13,9 @@ from odonata.cli.arguments import Json
 
 def explain(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder that `odonata run` wrote.")],
-    job: Annotated[str | None, typer.Option("--job", metavar="JOB", help="Of this job. Default: all.")] = None,
+    job: Annotated[
+        str | None, typer.Option("--job", metavar="JOB", help="Of this job. Default: all.")
+    ] = None,
     rank: Annotated[
         int | None,
         typer.Option("--rank", min=0, metavar="R", help="Of this rank. Default: the one that ended last."),

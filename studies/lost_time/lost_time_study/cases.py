@@ -143,7 +143,12 @@ def other_machines() -> Iterator[Case]:
             {"dragonfly": dragonfly},
             {"algorithm": "minimal"},
             [
-                {"name": "wave", "ranks": 24, "placement": "random", "trace": str(HERE / "data" / "wave.goal")},
+                {
+                    "name": "wave",
+                    "ranks": 24,
+                    "placement": "random",
+                    "trace": str(HERE / "data" / "wave.goal"),
+                },
                 exchange("exchange", 44, "32 KiB", 8),
             ],
         ),

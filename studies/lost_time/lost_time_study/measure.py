@@ -1,4 +1,4 @@
-"""Runs a case together and job by job: how long each job took, is predicted to take alone, and does take alone."""
+"""Runs a case together and job by job: how long each job took, and is predicted to take and takes alone."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import odonata
-from odonata import lost_time
-
 from lost_time_study.cases import Case
+from odonata import lost_time
 
 SETTINGS = {"run.lost_time": True, "run.blame": True, "run.baselines": True, "run.threads": 1}
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from odonata.wording import duration
 from study_tools.table import Table
 
 from lost_time_study import HERE
 from lost_time_study.measure import Prediction, read
+from odonata.wording import duration
 
 DATA = HERE / "data" / "predictions.json"
 TEMPLATE = HERE / "section.md"
