@@ -9,7 +9,7 @@ what was lost.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from odonata.errors import InputError
@@ -160,10 +160,13 @@ class Explanation:
 
     def as_dict(self) -> Chain:
         """All of it, for machines."""
-        from dataclasses import asdict
+        waits = [_plain(wait) | {"words": wait.words(self.job)} for wait in self.waits]
+        return cast("Chain", _plain(self) | {"waits": waits, "words": " ".join(self.words())})
 
-        waits = [asdict(wait) | {"words": wait.words(self.job)} for wait in self.waits]
-        return cast("Chain", asdict(self) | {"waits": waits, "words": " ".join(self.words())})
+
+def _plain(of: Wait | Explanation) -> dict[str, Any]:
+    """Its fields; the shares as dictionaries."""
+    return vars(of) | {"shares": [asdict(share) for share in of.shares]}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ import pytest
 from conftest import ODONATA, SMALL
 
 import odonata
-from odonata import Results, explain, lost_time
+from odonata import Results, explain, json_types, lost_time
+from odonata.answers import ANSWERS
 from odonata.errors import InputError
 
 
@@ -212,6 +213,7 @@ def test_the_command_prints_the_chains(together):
         )
 
     answer = json.loads(told("--json").stdout)
+    json_types.check(answer, ANSWERS["explain"])
     page = told("--waits", "3").stdout
     for chain in answer["chains"]:
         assert chain["words"] in page

@@ -100,6 +100,21 @@ fn what_a_message_of_many_packets_has_lost_leads_to_the_same_undisturbed_end_wit
     assert_eq!(others, end(&both, 1) - end(&alone, 1), "{stamp:?}");
 }
 
+/// Two long messages meet at the last link, and what is behind it fills with packets of each: those further back wait for room that
+/// their own traffic makes. What that has lost to the other comes back with the credit, so that nearly all of the delay is the other's.
+#[test]
+fn what_own_packets_have_lost_comes_back_with_the_room_that_they_make() {
+    let long = 60 * PACKET;
+    let pair = |at| vec![sequence([compute(at), send(1, 0, long)]), sequence([recv(0, 0, long)])];
+    let alone = setup().script(pair(0), &[1, 8]).complete();
+    let both = setup().script(pair(0), &[1, 8]).script(pair(0), &[40, 8]).complete();
+    let delay = end(&both, 1) - end(&alone, 1);
+    let stamp = lost(&both, 0, 1);
+    let (others, _) = to_others(&stamp, 0);
+    assert!(delay > Time::ZERO, "they meet");
+    assert!(others.0.abs_diff(delay.0) * 20 <= delay.0, "{others:?} of {delay:?}: {stamp:?}");
+}
+
 #[test]
 fn slack_takes_up_a_delay_as_far_as_it_goes() {
     let run = |work: u64, others: &[(u64, u32, u32)]| {
