@@ -124,7 +124,7 @@ class Explanation:
     iteration: int | None
     #: When it ended.
     end_s: float
-    #: How much later than without waits.
+    #: How much later than without waits: less than its rank lost, where another one would have been last.
     lost_s: float
     #: Of that, what was lost before the first wait of the chain: before the iteration, or before the waits
     #: that are kept.
@@ -308,8 +308,10 @@ def _explain(job: str, waits: _Waits, rank: int | None, iteration: int | None) -
     # The last one; of several at the same instant the one that has lost least, as in the table lost_time.
     end = min(ends, key=lambda wait: (-wait.end_s, wait.lost_s, wait.rank))
     begin_s = _begin(waits, iteration)
+    # Of several ranks, the one that would have been last without waits says how much is lost in all.
+    lost_s = min(end.lost_s, end.end_s - max(wait.end_s - wait.lost_s for wait in ends))
     chain: list[Wait] = []
-    at, left, share = end, end.lost_s, 1.0
+    at, left, share = end, lost_s, lost_s / end.lost_s if end.lost_s > 0 else 1.0
     while at.end_s > begin_s:
         parts = tuple(replace(part, lost_s=share * part.lost_s) for part in at.shares if part.lost_s > 0)
         chain.append(replace(at, shares=parts))
@@ -321,7 +323,7 @@ def _explain(job: str, waits: _Waits, rank: int | None, iteration: int | None) -
         at = before
     chain.reverse()
     shares = _added(part for wait in chain for part in wait.shares)
-    return Explanation(job, end.rank, iteration, end.end_s, end.lost_s, left, shares, tuple(chain))
+    return Explanation(job, end.rank, iteration, end.end_s, lost_s, left, shares, tuple(chain))
 
 
 def _begin(waits: _Waits, iteration: int | None) -> float:

@@ -80,6 +80,14 @@ def test_the_chain_is_followed_backwards_and_slack_takes_the_same_share_of_all()
     assert sum(share.lost_s for share in chain.shares) == chain.lost_s
 
 
+def test_what_slack_of_other_ranks_takes_up_is_taken_off_the_whole_chain():
+    # Without waits, rank 3 would have been last, at 94 s instead of rank 2's 88 s: half of the 12 s are lost.
+    other = ((3, 1, "end", -1, 0.0, 94.0, 3, 0), [inherited(0.0)])
+    (chain,) = explain.of_jobs(results([*WAITS, other]))
+    assert (chain.rank, chain.lost_s) == (2, 6.0)
+    assert [wait.added_s for wait in chain.waits] == [2.0, 0.0, 3.0, 0.0, 1.0, 0.0]
+
+
 def test_the_sentence_adds_up_and_the_chain_says_who_waited_for_whom():
     (chain,) = explain.of_jobs(results())
     assert chain.words() == [
@@ -214,7 +222,8 @@ def test_the_command_prints_the_chains(together):
 
     answer = json.loads(told("--json").stdout)
     json_types.check(answer, ANSWERS["explain"])
-    page = told("--waits", "3").stdout
+    # Lines are wrapped.
+    page = " ".join(told("--waits", "3").stdout.split())
     for chain in answer["chains"]:
         assert chain["words"] in page
     one = json.loads(told("--json", "--job", answer["chains"][0]["job"]).stdout)

@@ -30,10 +30,10 @@ class Case:
 
 #: What makes the mixes of MFNetSim short: fewer iterations, less to write, all at the same time.
 SHORT: Table = {
-    "jobs.0.workload.milc.iterations": 8,
-    "jobs.0.workload.nekbone.cg_iterations": 4,
+    "jobs.0.workload.milc.iterations": 4,
+    "jobs.0.workload.nekbone.cg_iterations": 2,
     "jobs.1.workload.checkpoint.interval": "200 us",
-    "jobs.1.workload.checkpoint.total": "1200 MB",
+    "jobs.1.workload.checkpoint.total": "600 MB",
     "jobs.2.workload.cosmoflow.iterations": 1,
     "jobs.2.workload.cosmoflow.compute": "1 ms",
     "jobs.2.workload.cosmoflow.elements": 400_000,
