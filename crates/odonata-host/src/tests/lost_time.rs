@@ -112,7 +112,10 @@ fn what_own_packets_have_lost_comes_back_with_the_room_that_they_make() {
     let stamp = lost(&both, 0, 1);
     let (others, _) = to_others(&stamp, 0);
     assert!(delay > Time::ZERO, "they meet");
-    assert!(others.0.abs_diff(delay.0) * 20 <= delay.0, "{others:?} of {delay:?}: {stamp:?}");
+    assert!(
+        others.0.abs_diff(delay.0) * 20 <= delay.0,
+        "{others:?} of {delay:?}: {stamp:?}"
+    );
 }
 
 #[test]
