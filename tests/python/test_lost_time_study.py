@@ -41,6 +41,9 @@ def test_errors_are_shares_of_the_time_alone():
     said = table.verdict([one, *others], False)
     # Sorted: 1 %, 2 %, 10 %, 30 %.
     assert said == "median 6.0 % (goal: at most 2 %, missed), largest +30.0 % (a of *x*), 4 jobs"
+    # Nobody holds up one that takes as long alone.
+    alone = dataclasses.replace(one, together_s=1.0, predicted_s=1.0)
+    assert table.verdict([one, *others, alone], False) == said
     adaptive = [dataclasses.replace(of, adaptive=True) for of in others[:2]]
     assert table.verdict(adaptive, True).startswith("median 1.5 % (goal: at most 5 %, kept)")
 

@@ -113,7 +113,7 @@ def other_machines() -> Iterator[Case]:
             {"algorithm": "nearest-common-ancestor"},
             [stencil("halo", 24, [4, 3, 2], "96 KiB", 30), training("training", 32)],
         ),
-        True,
+        False,
     )
     yield Case(
         "HyperX, DAL",
@@ -135,7 +135,7 @@ def other_machines() -> Iterator[Case]:
         ),
         True,
     )
-    yield Case("tiers of storage", ROOT / "examples" / "tiers.toml", True)
+    yield Case("tiers of storage", ROOT / "examples" / "tiers.toml", False)
     yield Case(
         "traces",
         machine(

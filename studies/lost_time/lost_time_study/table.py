@@ -19,9 +19,13 @@ SECTION = HERE / "table.md"
 GOALS = {False: 0.02, True: 0.05}
 
 
-def errors(found: Iterable[Prediction], adaptive: bool) -> list[float]:
-    """How far off predictions are, without their signs."""
-    return [abs(one.error) for one in found if one.adaptive == adaptive]
+#: Jobs that others hold up by less say nothing about predictions, which are then those of no change.
+LEAST = 0.01
+
+
+def held_up(found: Iterable[Prediction]) -> list[Prediction]:
+    """The jobs that others have held up."""
+    return [one for one in found if one.slowdown >= LEAST]
 
 
 def table(found: Sequence[Prediction]) -> Table:
@@ -44,8 +48,9 @@ def table(found: Sequence[Prediction]) -> Table:
 
 def verdict(found: Sequence[Prediction], adaptive: bool) -> str:
     """The median, the largest, and whether the goal is kept."""
-    off = errors(found, adaptive)
-    worst = max((one for one in found if one.adaptive == adaptive), key=lambda one: abs(one.error))
+    judged = [one for one in held_up(found) if one.adaptive == adaptive]
+    off = [abs(one.error) for one in judged]
+    worst = max(judged, key=lambda one: abs(one.error))
     goal = GOALS[adaptive]
     kept = "kept" if median(off) <= goal else "missed"
     return (
@@ -57,13 +62,13 @@ def verdict(found: Sequence[Prediction], adaptive: bool) -> str:
 def text() -> str:
     """The section."""
     found = read(DATA)
-    held_up = [one for one in found if one.slowdown >= 0.01]
-    nearer = sum(abs(one.error) < abs(one.slowdown) for one in held_up)
+    late = held_up(found)
+    nearer = sum(abs(one.error) < abs(one.slowdown) for one in late)
     return TEMPLATE.read_text(encoding="utf-8").format(
         table=table(found).markdown().strip(),
         minimal=verdict(found, False),
         adaptive=verdict(found, True),
         nearer=nearer,
-        held_up=len(held_up),
+        held_up=len(late),
         cases=len({one.case for one in found}),
     )
