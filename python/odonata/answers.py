@@ -159,6 +159,65 @@ class LostTime(TypedDict):
     """The same as a sentence."""
 
 
+class ChainShare(TypedDict):
+    """What was lost by one job's fault at one place."""
+
+    culprit: Annotated[str, Field(description="The job that held what was waited for; empty: several.")]
+    culprit_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
+    kind: Annotated[str, Field(description="As in the table lost_time; elsewhere: at further places.")]
+    place: Annotated[str, Field(description="link, server or metadata; empty: further places.")]
+    number: Annotated[int, Field(description="The link or server there; -1: none.")]
+    name: Annotated[str, Field(description="Name of the link.")]
+    lost_s: Annotated[Number, Field(description="How much later the end came for it.")]
+
+
+class ChainWait(TypedDict):
+    """A wait on the chain."""
+
+    rank: Annotated[Count, Field(description="The rank that waited.")]
+    wait: Annotated[Count, Field(description="Number of the wait at the rank.")]
+    call: Annotated[str, Field(description="What was called; iteration, end: the end of one, of the rank.")]
+    number: Annotated[int, Field(description="Number of the call, or of the iteration; -1: of end.")]
+    begin_s: Annotated[Number, Field(description="When it was called.")]
+    end_s: Annotated[Number, Field(description="When it ended.")]
+    from_rank: Annotated[int, Field(description="The rank whose message was waited for; -1: none.")]
+    from_wait: Annotated[Count, Field(description="The wait there from which it inherits; 0: the start.")]
+    lost_s: Annotated[Number, Field(description="What was lost by its end.")]
+    inherited_s: Annotated[Number, Field(description="Of that, what was lost before.")]
+    shares: Annotated[
+        list[ChainShare],
+        Field(description="What it has added to the end of the chain, by culprit and place."),
+    ]
+    words: Annotated[str, Field(description="The same as a sentence.")]
+
+
+class Chain(TypedDict):
+    """Why a job, a rank or an iteration ended when it did."""
+
+    job: Annotated[str, Field(description="The job.")]
+    rank: Annotated[Count, Field(description="The rank that is followed.")]
+    iteration: Annotated[int | None, Field(description="The iteration; null: the end of the rank.")]
+    end_s: Annotated[Number, Field(description="When it ended, simulated time.")]
+    lost_s: Annotated[Number, Field(description="How much later than without waits.")]
+    earlier_s: Annotated[
+        Number, Field(description="Of that, what was lost before the iteration, or the waits that are kept.")
+    ]
+    shares: Annotated[
+        list[ChainShare],
+        Field(description="By culprit, kind and place; with earlier_s they add up to lost_s."),
+    ]
+    waits: Annotated[list[ChainWait], Field(description="The chain, in the order of time.")]
+    words: Annotated[str, Field(description="What was lost to whom, as a sentence.")]
+
+
+@declared
+class ExplainAnswer(TypedDict):
+    """The chains of waits that end jobs."""
+
+    chains: list[Chain]
+    """The chain of waits that ends each job, or the one that was asked for."""
+
+
 @declared
 class ServerSkew(TypedDict):
     """How unevenly storage servers were used."""
@@ -785,6 +844,7 @@ COMMANDS = {"preset": "presets PRESET", "bench-parallel": "bench --parallel", **
 #: What commands answer, by their names.
 ANSWERS: dict[str, Any] = {
     "summary": Summary,
+    "explain": ExplainAnswer,
     "compare": Comparison,
     "check": Annotated[dict[str, Any], Core("check")],
     "describe": Annotated[dict[str, Any], WithRouting("describe")],

@@ -33,6 +33,15 @@ _WHAT = {
 _TRAFFIC = {"mpi": "messages", "io": "I/O"}
 
 
+def of_traffic(culprit_class: str) -> str:
+    """What of a job it is, in words.
+
+    >>> of_traffic("mpi")
+    'messages'
+    """
+    return _TRAFFIC.get(culprit_class, culprit_class)
+
+
 @dataclass(frozen=True)
 class Part:
     """What a job lost to another, or to itself."""
@@ -73,7 +82,7 @@ class Lost:
         if not self.parts:
             return f"{self.job} lost nothing"
         others = [
-            f"{duration(part.lost_s)} to {part.culprit}'s {_TRAFFIC.get(part.culprit_class, '')} "
+            f"{duration(part.lost_s)} to {part.culprit}'s {of_traffic(part.culprit_class)} "
             f"{_WHAT.get(part.kind, part.kind)}"
             for part in self.parts
             if part.culprit != self.job

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from odonata.answers import Summary, TimelineAnswer
+    from odonata.answers import ExplainAnswer, Summary, TimelineAnswer
     from odonata.slowdown import Slowdown
 
 #: Outcomes that a scenario asks for: its jobs have ended, or its time limit has come.
@@ -266,6 +266,27 @@ class Results:
         columns = ["victim", "culprit", "waited_s", *(name for name, value in chosen.items() if value)]
         jobs = needed(self, "jobs", ["job"])["job"].to_pylist()
         return blame.matrix(needed(self, "blame", columns), jobs, chosen)
+
+    @speaks_python
+    def explain(
+        self, *, job: str | None = None, rank: int | None = None, iteration: int | None = None
+    ) -> ExplainAnswer:
+        """The chain of waits that ended each job: who waited for whom, where, when, how long, by whose fault.
+
+        The keys are those of `odonata explain --json` (docs/results.md).
+
+        Args:
+            job: Of this job alone.
+            rank: Of this rank, instead of the one that ended last.
+            iteration: Of the end of this iteration, instead of the job's.
+
+        Raises:
+            InputError: The run has kept no waits (run.lost_time_path), or none of that job, rank or
+                iteration.
+        """
+        from odonata import explain
+
+        return explain.collect(self, job=job, rank=rank, iteration=iteration)
 
     def summary(self) -> Summary:
         """What matters: who took how long, what for, where it was crowded, who slowed whom.

@@ -4056,7 +4056,14 @@ class Run(Table):
 
     lost_time: bool = False
     """Whether it is found out how much later each job ends because of what it waited for, by whose fault:
-    waits are carried along what depends on them (table lost_time). Needs `blame`.
+    waits are carried along what depends on them (table lost_time; by iteration lost_time_iterations, with
+    `series_interval` over time lost_time_series). Needs `blame`.
+    """
+
+    lost_time_path: Annotated[int, Field(ge=0)] = 0
+    """How many of the last waits of every rank are kept, with whom they were for and where (table
+    lost_time_path): from them `odonata explain` tells the chain that ends a job. At most 1000000; 0:
+    none. Needs `lost_time`.
     """
 
     memory_limit: Bytes | None = None

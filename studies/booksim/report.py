@@ -14,6 +14,9 @@ from odonata import _core
 
 #: The page, but for its table and what it says of single sweeps.
 PAGE = Path(__file__).parent / "page.md"
+#: The section on predictions of lost time, which studies/lost_time writes.
+LOST_TIME = Path(__file__).parents[1] / "lost_time" / "table.md"
+
 #: The section on real machines, which studies/real_machines writes.
 REAL_MACHINES = Path(__file__).parents[1] / "real_machines" / "table.md"
 
@@ -67,6 +70,7 @@ def text(results: dict[str, Any], about: dict[str, str], steep: float, enough: i
         table=table,
         notes="\n\n".join(notes) or "Nothing.",
         real_machines=REAL_MACHINES.read_text().strip(),
+        lost_time=LOST_TIME.read_text().strip(),
         **about,
     )
 

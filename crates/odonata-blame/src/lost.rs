@@ -7,6 +7,10 @@
 //! the maximum (max-plus algebra), and the time lost is that of the one that came last, cut down to what is left of it.
 //!
 //! [`Stamps`] keeps them by key, journalled like all state.
+//!
+//! Where the chain is asked for that ends a job, a loss says *where* it was ([`LostAt`]) as long as it is not older than the
+//! last [`Origin`] of its stamp: a point in the life of a rank up to which another table says the same. [`Stamp::rebase`]
+//! begins anew at such a point.
 
 use crate::Owner;
 use odonata_engine::{Mode, NIL, Pool, Store, Time};
@@ -58,6 +62,77 @@ impl Kind {
     }
 }
 
+/// Where something was waited for: a link, a storage server or a metadata server, by its number in the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub struct LostAt(pub u32);
+
+impl LostAt {
+    /// Not asked for, or before the origin.
+    pub const NOWHERE: LostAt = LostAt(0);
+
+    const CLASS: u32 = 30;
+
+    const fn new(class: u32, number: u32) -> LostAt {
+        LostAt(class << Self::CLASS | (number & ((1 << Self::CLASS) - 1)))
+    }
+
+    /// At link `number`.
+    pub const fn link(number: u32) -> LostAt {
+        Self::new(1, number)
+    }
+
+    /// At storage server `number`.
+    pub const fn server(number: u32) -> LostAt {
+        Self::new(2, number)
+    }
+
+    /// At metadata server `number`.
+    pub const fn metadata(number: u32) -> LostAt {
+        Self::new(3, number)
+    }
+
+    /// Its class (0: nowhere; link, server, metadata) and number.
+    pub const fn parts(self) -> (u32, u32) {
+        (self.0 >> Self::CLASS, self.0 & ((1 << Self::CLASS) - 1))
+    }
+}
+
+/// A point in the life of a rank: of its waits that are recorded, the one of this number was the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub struct Origin {
+    /// The rank, counted over all jobs.
+    pub rank: u32,
+    /// Counted from 1; 0 is its start.
+    pub number: u32,
+}
+
+impl Origin {
+    /// Not asked for.
+    pub const NONE: Origin = Origin { rank: NIL, number: 0 };
+}
+
+impl Default for Origin {
+    fn default() -> Origin {
+        Origin::NONE
+    }
+}
+
+/// What a message takes along.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// Where it stems from.
+    pub origin: Origin,
+    /// What was lost, in order.
+    pub losses: Vec<Loss>,
+}
+
+impl Carried {
+    /// Whether it is that of something of which nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.losses.is_empty() && self.origin == Origin::NONE
+    }
+}
+
 /// Time lost by the fault of one culprit in one kind of wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct Loss {
@@ -65,8 +140,16 @@ pub struct Loss {
     pub culprit: Owner,
     /// What that was.
     pub kind: Kind,
+    /// Where.
+    pub place: LostAt,
     /// How long.
     pub time: Time,
+}
+
+impl Loss {
+    fn name(&self) -> (Owner, Kind, LostAt) {
+        (self.culprit, self.kind, self.place)
+    }
 }
 
 /// The sum of losses.
@@ -74,19 +157,19 @@ pub fn total(losses: &[Loss]) -> Time {
     losses.iter().fold(Time::ZERO, |sum, loss| sum + loss.time)
 }
 
-/// Adds `loss` to `losses`, which are in order of culprit and kind and stay so.
+/// Adds `loss` to `losses`, which are in order of culprit, kind and place and stay so.
 pub fn add(losses: &mut Vec<Loss>, loss: Loss) {
     if loss.time == Time::ZERO {
         return;
     }
-    match losses.binary_search_by_key(&(loss.culprit, loss.kind), |l| (l.culprit, l.kind)) {
+    match losses.binary_search_by_key(&loss.name(), Loss::name) {
         Ok(at) => losses[at].time += loss.time,
         Err(at) => losses.insert(at, loss),
     }
 }
 
 /// Scales `losses` down so that they add up to `sum` exactly, if they are more: each by the same share, rounded so that the
-/// sums of the first ones are rounded down.
+/// sums of the first ones are rounded down. What all places of a culprit and kind have together does not depend on the places.
 pub fn scale(losses: &mut Vec<Loss>, sum: Time) {
     let whole = total(losses);
     if whole <= sum {
@@ -102,6 +185,18 @@ pub fn scale(losses: &mut Vec<Loss>, sum: Time) {
     losses.retain(|loss| loss.time > Time::ZERO);
 }
 
+/// Forgets where `losses` were.
+pub fn without_places(losses: &mut Vec<Loss>) {
+    losses.iter_mut().for_each(|loss| loss.place = LostAt::NOWHERE);
+    losses.dedup_by(|next, sum| {
+        let same = next.name() == sum.name();
+        if same {
+            sum.time += next.time;
+        }
+        same
+    });
+}
+
 /// When something happened, and what of that was lost to whom.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Stamp {
@@ -109,7 +204,9 @@ pub struct Stamp {
     pub at: Time,
     /// When it would have happened without waits.
     pub undisturbed: Time,
-    /// The difference, in order of culprit and kind.
+    /// The point from which on it is known where something was lost.
+    pub origin: Origin,
+    /// The difference, in order of culprit, kind and place.
     pub losses: Vec<Loss>,
 }
 
@@ -121,13 +218,28 @@ impl Stamp {
         Stamp {
             at,
             undisturbed,
+            origin: Origin::NONE,
             losses,
+        }
+    }
+
+    /// Something that happened at `at`, with what was carried there.
+    pub fn carried(at: Time, carried: Carried) -> Stamp {
+        Stamp {
+            origin: carried.origin,
+            ..Stamp::new(at, carried.losses)
         }
     }
 
     /// Something that began at `at`, with nothing lost.
     pub fn start(at: Time) -> Stamp {
         Stamp::new(at, Vec::new())
+    }
+
+    /// From here on places count from `origin`: those until now are forgotten.
+    pub fn rebase(&mut self, origin: Origin) {
+        self.origin = origin;
+        without_places(&mut self.losses);
     }
 
     /// What was lost in all.
@@ -181,6 +293,7 @@ struct Cell {
     key: Key,
     at: Time,
     undisturbed: Time,
+    origin: Origin,
     losses: u32,
     next: u32,
 }
@@ -250,10 +363,16 @@ impl Stamps {
     /// The stamp of `key`.
     pub fn get(&self, key: Key) -> Option<Stamp> {
         let cell = self.find(key)?;
-        let Cell { at, undisturbed, .. } = *self.cells.get(cell);
+        let Cell {
+            at,
+            undisturbed,
+            origin,
+            ..
+        } = *self.cells.get(cell);
         Some(Stamp {
             at,
             undisturbed,
+            origin,
             losses: self.losses_of(cell),
         })
     }
@@ -266,6 +385,7 @@ impl Stamps {
                 key,
                 at: Time::ZERO,
                 undisturbed: Time::ZERO,
+                origin: Origin::NONE,
                 losses: NIL,
                 next: *self.heads.get(chain),
             });
@@ -278,7 +398,8 @@ impl Stamps {
             losses = self.entries.allocate::<M>(Entry { loss, next: losses });
         }
         let cell = self.cells.edit::<M>(cell);
-        (cell.at, cell.undisturbed, cell.losses) = (stamp.at, stamp.undisturbed, losses);
+        (cell.at, cell.undisturbed) = (stamp.at, stamp.undisturbed);
+        (cell.origin, cell.losses) = (stamp.origin, losses);
     }
 
     fn clear<M: Mode>(&mut self, cell: u32) {
@@ -319,6 +440,20 @@ impl Stamps {
         let mut stamp = self.get(key).unwrap_or_default();
         add(&mut stamp.losses, loss);
         self.set::<M>(key, &stamp);
+    }
+
+    /// What is kept for `key` stems from `origin`.
+    pub fn stems<M: Mode>(&mut self, key: Key, origin: Origin) {
+        match self.find(key) {
+            Some(cell) => self.cells.edit::<M>(cell).origin = origin,
+            None => self.set::<M>(
+                key,
+                &Stamp {
+                    origin,
+                    ..Stamp::default()
+                },
+            ),
+        }
     }
 
     /// Stamps that are kept.

@@ -3,7 +3,7 @@
 use crate::Fabric;
 use crate::event::HostEvent;
 use crate::payload::Payload;
-use odonata_blame::lost::Loss;
+use odonata_blame::lost::Carried;
 use odonata_engine::{Context, Lp, Mode, Time};
 use odonata_network::{FabricEvent, Message};
 
@@ -19,7 +19,7 @@ pub(crate) trait HostContext: Mode {
     /// Schedules `event` for the hosts of LP `lp`, whose event is being handled.
     fn schedule(&mut self, lp: Lp, at: Time, event: HostEvent);
     /// Hands a message to the network interface of its source, which has lost this before.
-    fn submit(&mut self, at: Time, message: Message<Payload>, losses: Vec<Loss>);
+    fn submit(&mut self, at: Time, message: Message<Payload>, losses: Carried);
     /// Hands a message that does not want to know when it is sent to the network interface now.
     fn submit_now(&mut self, message: Message<Payload>);
     /// Ends the run after this event.
@@ -54,7 +54,7 @@ impl<C: MachineContext> HostContext for RunContext<'_, C> {
     }
 
     #[inline]
-    fn submit(&mut self, at: Time, message: Message<Payload>, losses: Vec<Loss>) {
+    fn submit(&mut self, at: Time, message: Message<Payload>, losses: Carried) {
         let slot = self.fabric.submit(self.ctx, at, message);
         if !losses.is_empty() {
             self.fabric.set_losses::<C>(slot, losses);

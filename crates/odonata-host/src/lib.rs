@@ -77,6 +77,8 @@ pub use io::retry::RetryCounts;
 pub use io::stage::{StageFile, StageMeasured, StageTimes};
 pub use job::control::{CONTROL_BYTES, WaitingJob};
 pub use job::status::JobStatuses;
+pub use lost::path::{PathCall, PathRecord};
+pub use lost::progress::{JobStamp, LostInterval};
 pub use measured::HostMeasured;
 pub use metrics::{IoOperation, IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
 pub use mpi::match_log::MatchRecord;
@@ -221,7 +223,7 @@ impl Hosts {
     #[inline]
     fn hear(&mut self, now: Time, fabric: &Fabric, slot: u32) {
         if self.ranks.lost.is_on() {
-            self.ranks.lost.is_now(Stamp::new(now, fabric.losses(slot)));
+            self.ranks.lost.is_now(Stamp::carried(now, fabric.losses(slot)));
         }
     }
 

@@ -14,16 +14,23 @@
 //! | a message | that of what sent it, and what its last packet has lost on its way |
 //! | a message by rendezvous | the receive and the RTS are joined at the match; the CTS takes that along, and the data |
 //! | a request at a server | that of its message, what it waits there, and each of its pieces that arrives |
+//! | what a server asks the tier below for | that of the request whose piece it is, which needs all answers |
 //!
 //! Culprits are traffics: number `2 job` is the job's MPI, the next one its I/O.
 
 mod mpi;
+pub(crate) mod path;
+pub(crate) mod progress;
 mod storage;
 
 pub(crate) use storage::ServerRequest;
 
-use odonata_blame::lost::{Key, Stamp, Stamps};
+use crate::params::HostParams;
+use odonata_blame::lost::{Carried, Key, Origin, Stamp, Stamps};
 use odonata_engine::{Mode, Time};
+use path::PathLog;
+use progress::ProgressLog;
+use std::sync::Arc;
 
 /// What has a stamp.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +57,9 @@ pub(crate) enum Of {
     Server(u32, u32),
     /// A call at a metadata server, in the same way.
     Metadata(u32, u32),
+    /// What a server has asked the tier below for, and the part of it that one server has.
+    Errand(u32),
+    ErrandPart(u32),
 }
 
 impl Of {
@@ -66,6 +76,8 @@ impl Of {
             Of::Transfer(n) => (pair(7, n), 0),
             Of::Server(client, token) => (pair(8, token), pair(client, 0)),
             Of::Metadata(client, token) => (pair(9, token), pair(client, 0)),
+            Of::Errand(n) => (pair(10, n), 0),
+            Of::ErrandPart(n) => (pair(11, n), 0),
             // The first bit tells it from all of the above.
             Of::Envelope(to, from, context, sequence) => (pair(1 << 31 | from, to), pair(context, sequence)),
         }
@@ -76,16 +88,22 @@ impl Of {
 #[derive(Debug)]
 pub(crate) struct LostTime {
     stamps: Stamps,
+    path: PathLog,
+    progress: ProgressLog,
     /// Of what is being handled; without meaning between events.
     pub(crate) current: Stamp,
 }
-odonata_engine::journalled!(LostTime { stamps });
+odonata_engine::journalled!(LostTime { stamps, path, progress });
 
 impl LostTime {
-    /// Of a part with so many ranks.
-    pub(crate) fn new(kept: bool, ranks: usize) -> LostTime {
+    /// Of a part with these ranks, given as for a [`SparseStore`](odonata_engine::SparseStore), in a run of so many jobs.
+    pub(crate) fn new(params: &HostParams, ranks: &(Arc<[u32]>, Arc<[u32]>), jobs: usize) -> LostTime {
+        let kept = params.lost_time;
+        let keep = if kept { params.lost_time_path } else { 0 };
         LostTime {
-            stamps: Stamps::new(if kept { 8 * ranks + 1 } else { 0 }),
+            stamps: Stamps::new(if kept { 8 * ranks.1.len() + 1 } else { 0 }),
+            path: PathLog::new(ranks, keep),
+            progress: ProgressLog::new(kept, jobs, params.lost_time_interval),
             current: Stamp::default(),
         }
     }
@@ -156,6 +174,25 @@ impl LostTime {
         }
     }
 
+    /// What a message takes along that is sent now.
+    #[inline]
+    pub(crate) fn carried(&self) -> Carried {
+        Carried {
+            origin: self.current.origin,
+            losses: self.current.losses.clone(),
+        }
+    }
+
+    /// The last waits of `rank`.
+    pub(crate) fn path(&self) -> Option<&PathLog> {
+        self.path.is_on().then_some(&self.path)
+    }
+
+    /// What jobs lose as they go on.
+    pub(crate) fn progress(&self) -> &ProgressLog {
+        &self.progress
+    }
+
     /// The stamp of `of`.
     pub(crate) fn stamp(&self, of: Of) -> Option<Stamp> {
         self.stamps.get(of.key())
@@ -171,6 +208,6 @@ impl LostTime {
 
     /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
-        self.stamps.memory()
+        self.stamps.memory() + self.path.memory() + self.progress.memory()
     }
 }

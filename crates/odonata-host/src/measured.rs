@@ -6,6 +6,8 @@ use crate::RetryCounts;
 use crate::StageMeasured;
 use crate::TimelineMeasured;
 use crate::lost::Of;
+use crate::lost::path::PathRecord;
+use crate::lost::progress::{self, JobStamp, LostInterval};
 use crate::metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
 use odonata_blame::lost::Stamp;
 use odonata_engine::{Digest, Time};
@@ -15,6 +17,7 @@ use odonata_storage::{
     ServerWaitSeries, TierContents, TierMetrics,
 };
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Everything that was measured in a part of the hosts, or in all of them.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
@@ -64,6 +67,12 @@ pub struct HostMeasured {
     /// What ranks have lost until they ended, or until now, in order of ranks; empty unless that is asked for, and no part of
     /// the digest.
     pub lost: Vec<(u32, Stamp)>,
+    /// The last waits in which ranks have lost something, in order of ranks and numbers; empty unless that is asked for.
+    pub lost_path: Vec<PathRecord>,
+    /// What jobs have lost by the end of each iteration, by job and iteration; empty unless it is found out what is lost.
+    pub lost_iterations: BTreeMap<(u16, u32), JobStamp>,
+    /// What they have lost over time, in order; empty unless that is asked for.
+    pub lost_intervals: Vec<LostInterval>,
     /// Time in which devices served requests, per job, in ps.
     pub device_time_ps: Vec<u128>,
     /// When the last byte of a write of each job came to a device; `None` where none has.
@@ -115,6 +124,9 @@ impl Hosts {
             stages: self.stages(),
             blame: servers.blame().chain(metadata.blame()).chain(faults.blame()).collect(),
             waits,
+            lost_path: self.lost_path(now),
+            lost_iterations: self.ranks.lost.progress().iterations(),
+            lost_intervals: self.ranks.lost.progress().intervals(),
             lost: self.lost_until(now),
             device_time_ps: jobs.clone().map(|job| servers.device_time_ps(job)).collect(),
             last_commit: jobs.clone().map(|job| servers.last_commit(job)).collect(),
@@ -139,6 +151,18 @@ impl Hosts {
             Some((rank, stamp.later(end)))
         };
         self.records.all_metrics().filter_map(of_rank).collect()
+    }
+
+    /// The last waits of the ranks that have started here.
+    fn lost_path(&self, now: Time) -> Vec<PathRecord> {
+        let Some(path) = self.ranks.lost.path() else {
+            return Vec::new();
+        };
+        let of_rank = |(rank, stamp): (u32, Stamp)| {
+            let start = self.records.metrics(rank).start.unwrap_or(Time::ZERO);
+            path.of_rank(rank, start, &stamp)
+        };
+        self.lost_until(now).into_iter().flat_map(of_rank).collect()
     }
 
     /// Checks that what each rank has lost adds up to the time by which it was late, which is no longer than it ran.
@@ -180,6 +204,8 @@ impl HostMeasured {
         })?;
         all.ranks.sort_unstable_by_key(|&(rank, _)| rank);
         all.lost.sort_unstable_by_key(|&(rank, _)| rank);
+        all.lost_path.sort_unstable_by_key(|record| record.at);
+        progress::merge(&mut all.lost_intervals);
         all.servers.sort_unstable_by_key(|&(server, _)| server);
         all.locks.sort_unstable_by_key(|&(server, _)| server);
         all.metadata.sort_unstable_by_key(|&(server, _)| server);
@@ -243,6 +269,16 @@ impl HostMeasured {
         }
         self.blame.extend(next.blame);
         self.lost.extend(next.lost);
+        self.lost_path.extend(next.lost_path);
+        self.lost_intervals.extend(next.lost_intervals);
+        for (name, stamp) in next.lost_iterations {
+            match self.lost_iterations.entry(name) {
+                Entry::Vacant(none) => {
+                    none.insert(stamp);
+                }
+                Entry::Occupied(mut all) => all.get_mut().absorb(stamp),
+            }
+        }
         for (name, time) in next.waits {
             let sum = self.waits.entry(name).or_insert(Time::ZERO);
             *sum = Time(sum.0.wrapping_add(time.0));

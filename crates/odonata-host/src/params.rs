@@ -42,6 +42,10 @@ pub struct HostParams {
     pub books: Option<BookParams>,
     /// Whether ranks say what they have lost; needs the fabric's and the servers' books.
     pub lost_time: bool,
+    /// How many of the last waits of each rank are kept, with where and to whom they were lost.
+    pub lost_time_path: u32,
+    /// Interval in which it is booked what is lost, if that is asked for.
+    pub lost_time_interval: Option<Time>,
     /// What is recorded one by one.
     pub records: RecordParams,
     /// What is recorded one by one for a timeline, if anything.

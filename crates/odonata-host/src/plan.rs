@@ -285,7 +285,7 @@ impl HostPlan {
                 ranks: Ranks::new(
                     cells(&local, |_| Rank::new()),
                     ProgramMemory::new(first_word, words),
-                    LostTime::new(self.params.lost_time, local.1.len()),
+                    LostTime::new(&self.params, &local, self.jobs.len()),
                 ),
                 mpi: Mpi {
                     matching: Matching::new(cells(&local, |_| Queues::default())),

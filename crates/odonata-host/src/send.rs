@@ -146,7 +146,7 @@ impl Hosts {
             let at = ready + nic.message_delay + handoff;
             let mut message = Message::new(source.node, target.node, bytes, traffic, created, payload);
             (message.notify_sent, message.notify_arrived) = (notify_sent, notify_arrived);
-            ctx.submit(at.max(soon), message, self.ranks.lost.current.losses.clone());
+            ctx.submit(at.max(soon), message, self.ranks.lost.carried());
             return;
         }
         let sent = ready.max(soon);

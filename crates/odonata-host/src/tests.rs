@@ -7,6 +7,7 @@ mod deadlocks;
 mod faults;
 mod jobs;
 mod leftovers;
+mod lost_path;
 mod lost_time;
 mod matching;
 mod messages;
@@ -195,6 +196,8 @@ impl Setup {
             metadata_faults: Vec::new(),
             books: None,
             lost_time: false,
+            lost_time_path: 0,
+            lost_time_interval: None,
             records: RecordParams {
                 messages: 1_000_000,
                 io: 1_000_000,
@@ -310,6 +313,7 @@ impl Setup {
             series: None,
             blame: self.params.lost_time,
             lost_time: self.params.lost_time,
+            lost_places: self.params.lost_time_path > 0,
             seed: 3,
         }
     }

@@ -21,13 +21,14 @@ pub use remote::{
     RemoteCredit, RemoteEvent, RemoteFlit, RemoteLoad, RemoteLoss, RemoteNotification, RemotePacket, RemoteUpdate,
 };
 
-use crate::control::{Notification, Waiter};
+use crate::control::{LostTime, Notification, Waiter};
 use crate::fabric::Shared;
 use crate::features::{AnyUse, HandlerContext};
 use crate::flow::Upstream;
 use crate::message::{Message, Payload};
 use crate::packet::Packet;
 use crate::{FabricEvent, Traffic};
+use odonata_blame::lost::{Carried, Loss};
 use odonata_engine::{Mode, NIL, SendBuffer, Time};
 
 /// What a part has for others, and what has come of messages of which more is to come.
@@ -108,7 +109,9 @@ impl<P: Payload> Shared<P> {
     #[inline]
     pub(crate) fn forget_losses<M: Mode>(&mut self, slot: u32) {
         if self.flow.lost.is_kept() {
-            self.flow.lost.set_losses::<M>(Waiter::Message(slot), Vec::new());
+            self.flow
+                .lost
+                .set_losses::<M>(Waiter::Message(slot), Carried::default());
         }
     }
 
@@ -162,6 +165,30 @@ impl<P: Payload> Shared<P> {
             self.flow.lost.arrives::<M, P>(packet, copy, message);
         }
         FabricEvent::Arrive { packet }
+    }
+
+    /// What a packet of `owner` has lost to others goes with the space that it gives back, as in [`free_buffer`](Self::free_buffer).
+    #[inline(never)]
+    pub(crate) fn free_with_losses<M: Mode>(
+        &mut self,
+        buffer: u32,
+        vc: u8,
+        owner: Traffic,
+        leaves: Time,
+        losses: &[Loss],
+    ) {
+        match self.flow.links.upstream(buffer) {
+            Upstream::Local(link, delay) => {
+                let at = self.flow.first_vc(link) + u32::from(vc);
+                self.flow.lost.frees::<M>((at, owner), leaves + delay, losses);
+            }
+            Upstream::Remote(link, lp, delay) => {
+                for loss in LostTime::frees_remote((link, vc, owner), leaves + delay, losses) {
+                    let update = RemoteUpdate::Loss(loss);
+                    (self.boundary.send_buffer.updates).push((lp, leaves + delay, update));
+                }
+            }
+        }
     }
 
     /// Gives the space of a packet of `owner` in input buffer `buffer`, of virtual channel `vc`, back to whoever

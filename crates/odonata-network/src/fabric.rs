@@ -31,7 +31,7 @@ use crate::router::pipelined::Pipelined;
 use crate::settings::RouterModel;
 use crate::statistics::{LinkPeriod, Sampling};
 use crate::{FabricContext, FabricEvent, Message, Notice, Payload};
-use odonata_blame::lost::Loss;
+use odonata_blame::lost::Carried;
 use odonata_engine::{Context, Mode, SendBuffer, Time};
 use odonata_topology::Peer;
 use std::ops::Range;
@@ -200,16 +200,16 @@ impl<P: Payload> Fabric<P> {
     }
 
     /// Message `slot`, which was submitted now, has lost this before it was sent.
-    pub fn set_losses<M: Mode>(&mut self, slot: u32, losses: Vec<Loss>) {
+    pub fn set_losses<M: Mode>(&mut self, slot: u32, losses: Carried) {
         self.shared.flow.lost.set_losses::<M>(Waiter::Message(slot), losses);
     }
 
     /// What message `slot` has lost until it was sent, or until it arrived: culprits are traffics. Nothing unless
     /// [`NetworkParams::lost_time`](crate::NetworkParams::lost_time) is set.
-    pub fn losses(&self, slot: u32) -> Vec<Loss> {
+    pub fn losses(&self, slot: u32) -> Carried {
         match self.shared.flow.lost.is_kept() {
             true => self.shared.flow.lost.losses(Waiter::Message(slot)),
-            false => Vec::new(),
+            false => Carried::default(),
         }
     }
 
@@ -237,7 +237,7 @@ impl<P: Payload> Fabric<P> {
                     }
                 }
             }
-            RemoteUpdate::Loss(loss) => shared.flow.lost.import::<C>(loss),
+            RemoteUpdate::Loss(loss) => shared.flow.import_loss::<C>(loss),
             RemoteUpdate::Load(load) => {
                 (shared.remote).record::<AnyUse<C>>(load.port, due, load.value, ctx.handled_before())
             }

@@ -16,10 +16,11 @@ pub(crate) use port::{OutPort, OutVc};
 pub(crate) use vc_ranges::VcRanges;
 
 use crate::FabricEvent;
+use crate::boundary::RemoteLoss;
 use crate::control::{BlameLedger, LostTime};
 use crate::features::{HandlerContext, Uses};
 use credits::{Credit, CreditsInFlight};
-use odonata_engine::{Pool, Store, Time};
+use odonata_engine::{Mode, Pool, Store, Time};
 use odonata_topology::LinkClass;
 
 /// The sending sides of all links (router ports, then NICs; see [`link`]).
@@ -100,6 +101,12 @@ impl Flow {
     #[inline(always)]
     pub(crate) fn first_vc(&self, link: u32) -> u32 {
         self.ports.get(link).link.first_vc
+    }
+
+    /// Takes in what a packet from another part has lost, or one there that has made room.
+    pub(crate) fn import_loss<M: Mode>(&mut self, loss: RemoteLoss) {
+        let Flow { lost, links, ports, .. } = self;
+        lost.import::<M>(loss, |link| ports.get(links.port(link)).link.first_vc);
     }
 
     /// Virtual channel `at`, counted over all links.

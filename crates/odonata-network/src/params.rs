@@ -179,6 +179,8 @@ pub struct RunParams {
     pub blame: bool,
     /// Whether messages say what they have lost on their way ([`NetworkParams::lost_time`]).
     pub lost_time: bool,
+    /// Whether they say where, too.
+    pub lost_places: bool,
     /// Seed of the routing's random choices.
     pub seed: u64,
 }
@@ -230,6 +232,8 @@ pub struct NetworkParams {
     pub blame: bool,
     /// Whether messages say what they have lost on their way; only where waits are charged.
     pub lost_time: bool,
+    /// Whether they say where, too.
+    pub lost_places: bool,
     /// Seed of the routing's random choices.
     pub seed: u64,
     /// How messages go, where they do not go in packets.
@@ -259,6 +263,7 @@ impl NetworkParams {
             series,
             blame,
             lost_time,
+            lost_places,
             seed,
         } = run;
         NetworkParams {
@@ -283,6 +288,7 @@ impl NetworkParams {
             series,
             blame,
             lost_time,
+            lost_places,
             seed,
             analytic: (network.fidelity == Fidelity::Analytic).then(|| LogGp {
                 latency: *network.analytic.latency,

@@ -320,6 +320,7 @@ mod tests {
             series: Some(Time(10)),
             blame: false,
             lost_time: false,
+            lost_places: false,
             seed: 0,
         };
         let params = NetworkParams::new(&Network::default(), &Nic::default(), run);

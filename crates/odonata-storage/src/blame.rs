@@ -96,6 +96,8 @@ pub struct RequestLoss {
     pub client: u32,
     /// Its name for it.
     pub token: u64,
+    /// The server.
+    pub server: u32,
     /// Whose request had what it waited for.
     pub culprit: u16,
     /// What that was: an index into [`SERVER_RESOURCES`].
@@ -241,6 +243,8 @@ impl Books {
                 losses.push(RequestLoss {
                     client: what.client,
                     token: what.token,
+                    // The device; `take_losses` says of which server.
+                    server: line / RESOURCES.len() as u32,
                     culprit,
                     resource,
                     time: to - from,
@@ -299,7 +303,11 @@ impl Servers {
 
     /// What requests have waited for whom in the input that was handled last, where that is kept in mind.
     pub fn take_losses(&mut self) -> Vec<RequestLoss> {
-        std::mem::take(&mut self.books.losses)
+        let mut losses = std::mem::take(&mut self.books.losses);
+        for loss in &mut losses {
+            loss.server = self.devices.server_of(loss.server);
+        }
+        losses
     }
 
     /// The line of those who wait for `cause` at `device` of `server`.

@@ -283,6 +283,7 @@ pub(crate) fn network(scenario: &Resolved) -> Result<NetworkParams, String> {
         series: scenario.run.series_interval,
         blame: *scenario.run.blame,
         lost_time: scenario.run.lost_time,
+        lost_places: scenario.run.lost_time_path > 0,
         seed: scenario.seed,
     };
     Ok(NetworkParams {
@@ -427,6 +428,8 @@ fn host_params(scenario: &Resolved, placement: &Placement) -> HostParams {
             of_metadata.map(|fault| (fault.server, fault.period())).collect()
         }),
         lost_time: scenario.run.lost_time,
+        lost_time_path: scenario.run.lost_time_path,
+        lost_time_interval: scenario.run.series_interval,
         books: (*scenario.run.blame).then_some(BookParams {
             jobs: scenario.jobs.len() as u16,
             interval: scenario.run.series_interval,

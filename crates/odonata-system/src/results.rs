@@ -20,6 +20,8 @@ mod link_series;
 mod links;
 mod logs;
 mod lost_time;
+mod lost_time_path;
+mod lost_time_progress;
 mod mdtest;
 mod messages;
 mod metadata;
@@ -51,6 +53,8 @@ pub use link_series::LinkSeriesRow;
 pub use links::LinkRow;
 pub use logs::LogRow;
 pub use lost_time::LostTimeRow;
+pub use lost_time_path::LostTimePathRow;
+pub use lost_time_progress::{LostTimeIterationRow, LostTimeSeriesRow};
 pub use mdtest::MdtestRow;
 pub use messages::MessageRow;
 pub use metadata::MetadataRow;
@@ -131,6 +135,9 @@ tables! {
     blame: BlameRow = blame::rows,
     blame_series: BlameSeriesRow = blame::series_rows,
     lost_time: LostTimeRow = lost_time::rows,
+    lost_time_iterations: LostTimeIterationRow = lost_time_progress::iteration_rows,
+    lost_time_series: LostTimeSeriesRow = lost_time_progress::series_rows,
+    lost_time_path: LostTimePathRow = lost_time_path::rows,
 }
 
 /// The tables that are there only if `run.timeline` is.

@@ -1069,6 +1069,21 @@ fn lost_time_is_refused_where_waits_are_not_charged() {
         assert!(error.message.contains(message), "{error}");
         says(&error, expected, "");
     }
-    let text = with(&format!("[run]\nlost_time = true\nblame = true\n{JOB}"));
-    assert!(scenario::load(&text, "scenario.toml", &[], None, "").is_ok());
+    for more in ["", "lost_time_path = 100\n"] {
+        let text = with(&format!("[run]\nlost_time = true\nblame = true\n{more}{JOB}"));
+        assert!(scenario::load(&text, "scenario.toml", &[], None, "").is_ok());
+    }
+}
+
+#[test]
+fn waits_are_kept_where_it_is_found_out_what_is_lost_by_them() {
+    for (waits, message, expected) in [
+        ("100", "which run.lost_time does not ask for", "run.lost_time = true"),
+        ("1000001", "1000001", "1000000"),
+    ] {
+        let error = error(&with(&format!("[run]\nlost_time_path = {waits}\n{JOB}")));
+        assert_eq!(at(&error), (Some(7), "run.lost_time_path", Some(waits)), "{error}");
+        says(&error, expected, "");
+        assert!(error.to_string().contains(message), "{error}");
+    }
 }

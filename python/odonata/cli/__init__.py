@@ -23,6 +23,7 @@ from odonata.cli import (
     calibrate,
     check,
     device,
+    explain,
     import_,
     init,
     load_sweep,
@@ -72,6 +73,7 @@ app.command("load-sweep")(load_sweep.load_sweep)
 app.command()(check.check)
 app.command()(check.describe)
 app.command()(results.summary)
+app.command()(explain.explain)
 app.command()(report.report)
 app.command()(timeline.timeline)
 app.command()(results.compare)

@@ -19,6 +19,7 @@ class What(StrEnum):
     scenario = "scenario"
     run = "run"
     summary = "summary"
+    explain = "explain"
     compare = "compare"
     check = "check"
     describe = "describe"

@@ -9,6 +9,7 @@ fn by(culprit: Owner, seconds: u64) -> Loss {
     Loss {
         culprit,
         kind: Kind::Link,
+        place: LostAt::NOWHERE,
         time: s(seconds),
     }
 }
@@ -59,6 +60,7 @@ fn scaled_losses_add_up_to_the_picosecond() {
             .map(|culprit| Loss {
                 culprit,
                 kind: Kind::Buffer,
+                place: LostAt::NOWHERE,
                 time: Time(1 + 97 * u64::from(culprit) % 211),
             })
             .collect();
@@ -85,4 +87,39 @@ fn stamps_come_back_as_they_were_kept() {
         stamps.forget::<Plain>((n, n % 7));
     }
     assert_eq!((stamps.live(), stamps.entries.live()), (0, 0));
+}
+
+#[test]
+fn places_change_no_sum_of_a_culprit_and_kind() {
+    let at = |culprit: Owner, link: u32, time: u64| Loss {
+        place: LostAt::link(link),
+        time: Time(time),
+        ..by(culprit, 0)
+    };
+    for sum in 0..=200 {
+        let mut placed: Vec<Loss> = (0..9).map(|n| at(n / 3, u32::from(n), 7 + 13 * u64::from(n))).collect();
+        let mut plain = placed.clone();
+        without_places(&mut plain);
+        assert_eq!(plain.len(), 3);
+        scale(&mut placed, Time(sum));
+        scale(&mut plain, Time(sum));
+        without_places(&mut placed);
+        assert_eq!(placed, plain, "{sum}");
+    }
+}
+
+#[test]
+fn a_join_stems_from_where_the_last_one_does() {
+    let from = |rank, number| Origin { rank, number };
+    let mut both = Stamp::start(s(3));
+    both.rebase(from(1, 1));
+    let mut other = Stamp::new(s(9), vec![by(2, 1)]);
+    other.rebase(from(4, 7));
+    both.join(&other);
+    assert_eq!(both.origin, from(4, 7));
+    let mut stamps = Stamps::new(1);
+    stamps.set::<Plain>((1, 2), &both);
+    stamps.stems::<Plain>((1, 3), from(5, 6));
+    assert_eq!(stamps.get((1, 2)), Some(both));
+    assert_eq!(stamps.get((1, 3)).unwrap().origin, from(5, 6));
 }

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use odonata_blame::lost::Stamp;
 use odonata_engine::{Mode, NIL, Pool, Store, Time, journalled};
 use odonata_storage::{FileLayout, SyncRequest};
 use odonata_units::{Bandwidth, Bytes, mix64};
@@ -15,6 +16,7 @@ use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
 use crate::io::below_retry::{Ask, ErrandRetries, What};
+use crate::lost::{Of, ServerRequest};
 use crate::payload::{Payload, Requester};
 use crate::send::{SendRequest, traffic_of};
 
@@ -177,6 +179,7 @@ impl Hosts {
         (object, offset, bytes): (u64, u64, u64),
     ) {
         let server = self.io.servers.number(server);
+        let before = self.works_for_piece(slot, ctx.now());
         let (tier, home) = self.tier_below(server);
         let parts = tier.layout.parts(object, (offset, bytes), home);
         let errand = self.begin_errand::<C>((server, slot), ErrandKind::Transfer, parts.len());
@@ -192,6 +195,21 @@ impl Hosts {
             };
             self.ask_for_errand(ctx, errand, ask);
         }
+        if let Some(before) = before {
+            self.ranks.lost.is_now(before);
+        }
+    }
+
+    /// What is done now is done for the request that `piece` belongs to, where it is kept what that has lost. Returns the stamp
+    /// to go on with.
+    fn works_for_piece(&mut self, piece: u32, now: Time) -> Option<Stamp> {
+        if !self.ranks.lost.is_on() {
+            return None;
+        }
+        let before = self.ranks.lost.current.clone();
+        let (client, token) = self.io.servers.request_of_piece(piece)?;
+        (self.ranks.lost).works_for(ServerRequest { client, token }, now);
+        Some(before)
     }
 
     /// Synchronises what `server` (its number in the part) has handed down.
@@ -334,10 +352,12 @@ impl Hosts {
         bytes: u64,
     ) {
         let Some(Outside { link, latency }) = self.way_outside(below) else {
+            self.ranks.lost.errand_part::<C>(operation);
             self.io.below.parts.edit::<C>(operation).missing -= bytes;
             self.end_errand_part(ctx, operation);
             return;
         };
+        self.ranks.lost.errand_part::<C>(operation);
         // The message was the news: the data take the link now. An object server sends a part at once.
         let place = self.layout.server(server);
         let bytes = self.io.below.parts.get(operation).missing;
@@ -349,12 +369,14 @@ impl Hosts {
 
     /// Data of part `operation` have come over the link from the file system.
     pub(crate) fn file_system_data_arrived<C: HostContext>(&mut self, ctx: &mut C, operation: u32) {
+        self.ranks.lost.continues(Of::ErrandPart(operation), ctx.now());
         self.io.below.parts.edit::<C>(operation).missing = 0;
         self.end_errand_part(ctx, operation);
     }
 
     /// The tier below has answered part `operation`.
     pub(crate) fn response_from_below<C: HostContext>(&mut self, ctx: &mut C, operation: u32) {
+        self.ranks.lost.errand_part::<C>(operation);
         self.io.below.parts.edit::<C>(operation).responded = true;
         self.end_errand_part(ctx, operation);
     }
@@ -403,9 +425,11 @@ impl Hosts {
         }
         if errand == NIL {
             // Too late.
+            self.ranks.lost.forget::<C>(Of::ErrandPart(operation));
             return;
         }
         self.io.below.retries.end::<C>(watched);
+        self.ranks.lost.end_errand_part::<C>(errand, operation);
         let cell = self.io.below.errands.edit::<C>(errand);
         cell.open -= 1;
         if cell.open > 0 {
@@ -413,6 +437,14 @@ impl Hosts {
         }
         let (slot, kind) = (cell.slot, cell.kind);
         self.io.below.errands.free::<C>(errand);
+        if self.ranks.lost.is_on() {
+            let request = match kind {
+                ErrandKind::Transfer => self.io.servers.request_of_piece(slot),
+                ErrandKind::Sync | ErrandKind::Removal => None,
+            };
+            let request = request.map(|(client, token)| ServerRequest { client, token });
+            self.ranks.lost.end_errand::<C>(errand, request);
+        }
         let now = ctx.now();
         self.serve(ctx, |servers, actions| match kind {
             ErrandKind::Sync => servers.synced_below::<C>(now, slot, actions),

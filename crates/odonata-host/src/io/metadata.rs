@@ -71,6 +71,11 @@ impl MetadataNodes {
         MetadataNodes { servers, numbers }
     }
 
+    /// The number on the machine of a server of the part.
+    pub(crate) fn number(&self, local: u32) -> u32 {
+        self.numbers[local as usize]
+    }
+
     /// What calls have waited for whom in the event that is handled.
     pub(crate) fn take_losses(&mut self) -> Vec<RequestLoss> {
         self.servers.take_losses()

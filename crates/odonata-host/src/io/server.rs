@@ -13,6 +13,7 @@ use crate::lost::{Of, ServerRequest};
 use crate::params::{BookParams, HostParams};
 use crate::payload::{ClientId, Payload, Requester, SplitU64};
 use crate::send::{SendRequest, traffic_of};
+use odonata_blame::lost::LostAt;
 use odonata_engine::{Mode, Time};
 use odonata_storage::{
     Action, Actions, BlockedWrite, DeviceMetrics, ExtentLocks, FaultMetrics, LOCK, LockMetrics, Losses, Metrics,
@@ -53,6 +54,11 @@ impl StorageServers {
     /// The number on the machine of a server of the part.
     pub(crate) fn number(&self, local: u32) -> u32 {
         self.numbers[local as usize]
+    }
+
+    /// The client of the request that `piece` belongs to, and its name for it.
+    pub(crate) fn request_of_piece(&self, piece: u32) -> Option<(u32, u64)> {
+        self.servers.request_of_piece(piece)
     }
 
     /// The servers, by the numbers of the part.
@@ -439,9 +445,13 @@ impl Hosts {
         if self.ranks.lost.is_on() {
             let losses = self.io.servers.servers.take_losses();
             let before = self.ranks.lost.current.clone();
-            self.ranks.lost.waited::<C>(now, Of::Server, &losses);
+            let servers = &self.io.servers;
+            let at = |server| LostAt::server(servers.number(server));
+            self.ranks.lost.waited::<C>(now, Of::Server, at, &losses);
             let losses = self.io.metadata.take_losses();
-            self.ranks.lost.waited::<C>(now, Of::Metadata, &losses);
+            let metadata = &self.io.metadata;
+            let at = |server| LostAt::metadata(metadata.number(server));
+            self.ranks.lost.waited::<C>(now, Of::Metadata, at, &losses);
             self.ranks.lost.is_now(before);
         }
     }

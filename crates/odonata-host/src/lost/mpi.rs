@@ -1,6 +1,7 @@
 //! Lost time of operations, of what they wait for, and of messages that wait to be matched.
 
-use super::{LostTime, Of};
+use super::path::PathCall;
+use super::{LostTime, Of, Origin};
 use crate::mpi::matching::Envelope;
 use crate::mpi::progress::ProtocolWork;
 use odonata_blame::lost::Stamp;
@@ -26,6 +27,9 @@ impl LostTime {
     /// The program of `rank` starts: what was lost before does not count.
     pub(crate) fn start_rank<M: Mode>(&mut self, rank: u32, now: Time) {
         self.begins(now);
+        if self.path.is_on() {
+            self.current.origin = Origin { rank, number: 0 };
+        }
         self.note::<M>(Of::Rank(rank));
     }
 
@@ -60,25 +64,34 @@ impl LostTime {
         }
     }
 
-    /// All that the step of operation `slot` has waited for is there.
+    /// All that the step of operation `slot` has waited for is there; `call` says of which rank, what it has called, and when.
     #[inline]
-    pub(crate) fn end_step<M: Mode>(&mut self, slot: u32, now: Time) {
+    pub(crate) fn end_step<M: Mode>(&mut self, slot: u32, now: Time, call: impl FnOnce() -> (u32, PathCall, Time)) {
         if self.is_on()
             && let Some(stamp) = self.stamp(Of::Step(slot))
         {
-            self.is_now(stamp.later(now));
+            let mut stamp = stamp.later(now);
+            if self.path.is_on() {
+                let (rank, call, begin) = call();
+                self.record_wait::<M>(rank, call, begin, &mut stamp);
+            }
+            self.is_now(stamp);
             self.note::<M>(Of::Operation(slot));
         }
     }
 
-    /// Operation `slot` is complete; in the foreground, its `rank` goes on from there.
+    /// Operation `slot` is complete; in the foreground, its `rank` goes on from there. `job` says of which job a rank is.
     #[inline]
-    pub(crate) fn retire<M: Mode>(&mut self, slot: u32, rank: Option<u32>, now: Time) {
+    pub(crate) fn retire<M: Mode>(&mut self, slot: u32, rank: Option<u32>, now: Time, job: impl FnOnce(u32) -> u16) {
         if self.is_on() {
             self.continues(Of::Operation(slot), now);
             self.forget::<M>(Of::Operation(slot));
             self.forget::<M>(Of::Step(slot));
             if let Some(rank) = rank {
+                if self.has_series() {
+                    let before = self.stamp(Of::Rank(rank));
+                    self.book::<M>(job(rank), before, now);
+                }
                 self.note::<M>(Of::Rank(rank));
             }
         }

@@ -1,7 +1,7 @@
 //! Lost time of requests at storage servers and metadata servers.
 
 use super::{LostTime, Of};
-use odonata_blame::lost::{Kind, Loss, Stamp, add};
+use odonata_blame::lost::{Kind, Loss, LostAt, Stamp, add};
 use odonata_engine::{Mode, Time};
 use odonata_storage::RequestLoss;
 
@@ -34,23 +34,55 @@ impl LostTime {
         }
     }
 
-    /// Requests there have waited until `now`.
-    pub(crate) fn waited<M: Mode>(&mut self, now: Time, of: impl Fn(u32, u32) -> Of, losses: &[RequestLoss]) {
+    /// Requests at servers that are where `at` says have waited until `now`.
+    pub(crate) fn waited<M: Mode>(
+        &mut self,
+        now: Time,
+        of: impl Fn(u32, u32) -> Of,
+        at: impl Fn(u32) -> LostAt,
+        losses: &[RequestLoss],
+    ) {
         for loss in losses {
             let of = of(loss.client, loss.token as u32);
             let Some(stamp) = self.stamp(of) else { continue };
-            let mut losses = stamp.losses;
+            let (mut losses, origin) = (stamp.losses, stamp.origin);
             add(
                 &mut losses,
                 Loss {
                     culprit: 2 * loss.culprit + 1,
                     kind: kind_of(loss.resource),
+                    place: self.at(at(loss.server)),
                     time: loss.time,
                 },
             );
             // What it waits is all of its time since then, or part of it.
-            self.is_now(Stamp::new(now, losses));
+            self.is_now(Stamp {
+                origin,
+                ..Stamp::new(now, losses)
+            });
             self.note::<M>(of);
+        }
+    }
+
+    /// Part `part` of what a server has asked the tier below for comes to what is handled; the rest of it is still under way.
+    #[inline]
+    pub(crate) fn errand_part<M: Mode>(&mut self, part: u32) {
+        self.needs_current::<M>(Of::ErrandPart(part));
+    }
+
+    /// Part `part` of `errand` has ended.
+    pub(crate) fn end_errand_part<M: Mode>(&mut self, errand: u32, part: u32) {
+        if self.is_on() {
+            self.takes::<M>(Of::ErrandPart(part));
+            self.needs_current::<M>(Of::Errand(errand));
+        }
+    }
+
+    /// All of `errand`, which was a piece of `request`, has ended.
+    pub(crate) fn end_errand<M: Mode>(&mut self, errand: u32, request: Option<ServerRequest>) {
+        if self.is_on() {
+            self.takes::<M>(Of::Errand(errand));
+            self.piece_arrives::<M>(request);
         }
     }
 

@@ -275,6 +275,8 @@ impl Hosts {
                     iteration,
                     time: ctx.now(),
                 });
+                let job = self.layout.place(rank).job;
+                (self.ranks.lost).end_iteration::<C>(slot, rank, (job, iteration), ctx.now());
                 nothing
             }
             OpKind::Report { report, index, value } => {

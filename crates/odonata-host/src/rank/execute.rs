@@ -19,6 +19,7 @@ use crate::Hosts;
 use crate::context::HostContext;
 use crate::diagnosis::outcome::Failure;
 use crate::event::HostEvent;
+use crate::lost::path::PathCall;
 use crate::mpi::progress::ProtocolWork;
 use crate::rank::activity::{Activity, Phase};
 use crate::rank::zero_time_guard::ZeroTimeGuard;
@@ -195,7 +196,9 @@ impl Hosts {
             }
             let receives = std::mem::take(&mut activity.receives);
             let there = now.max(activity.busy_until);
-            self.ranks.lost.end_step::<C>(slot, there);
+            let Activity { rank, op, since, .. } = *activity;
+            let call = || (rank, PathCall::of(&op.kind, op.id.0), since);
+            self.ranks.lost.end_step::<C>(slot, there, call);
             let activity = self.ranks.edit_activity::<C>(slot);
             let end = there + recv_overhead.times(receives.into());
             if end > now {
@@ -215,7 +218,9 @@ impl Hosts {
         let activity = *self.ranks.activity(slot);
         let rank = activity.rank;
         let goes_on = (!activity.background).then_some(rank);
-        self.ranks.lost.retire::<C>(slot, goes_on, ctx.now());
+        self.ranks
+            .lost
+            .retire::<C>(slot, goes_on, ctx.now(), |rank| self.layout.place(rank).job);
         if activity.background {
             self.ranks.end_background::<C>(slot);
             self.end_background(ctx, &activity);

@@ -7,9 +7,9 @@ use odonata_engine::RollbackCheck;
 use odonata_storage::{METADATA_CALLS, MetadataParams};
 use odonata_workload::{Collective, FileCall};
 
-const BYTES: u64 = 8_000;
+pub(super) const BYTES: u64 = 8_000;
 /// So much later than others, in ns, a message is sent that is to wait for theirs.
-const LATER: u64 = 200;
+pub(super) const LATER: u64 = 200;
 
 fn setup() -> Setup {
     let mut setup = Setup::new();
@@ -18,7 +18,7 @@ fn setup() -> Setup {
 }
 
 /// What `rank` of `job` has lost.
-fn lost(machine: &TestMachine, job: u16, rank: u32) -> Stamp {
+pub(super) fn lost(machine: &TestMachine, job: u16, rank: u32) -> Stamp {
     let number = machine.hosts.job(job).first_rank + rank;
     let measured = HostMeasured::join([machine.hosts.measured(Time::ZERO)]).unwrap();
     let (_, stamp) = measured.lost.into_iter().find(|&(rank, _)| rank == number).unwrap();
@@ -36,7 +36,7 @@ fn to_others(stamp: &Stamp, job: u16) -> (Time, Vec<(u16, Kind)>) {
     (total(&others), names)
 }
 
-fn end(machine: &TestMachine, rank: u32) -> Time {
+pub(super) fn end(machine: &TestMachine, rank: u32) -> Time {
     machine.hosts.metrics(0, rank).end
 }
 
@@ -45,7 +45,7 @@ fn beside(ranks: &[Vec<Op>], nodes: &[u32], others: &[(u64, u32, u32)]) -> Setup
     beside_in(setup(), ranks, nodes, others)
 }
 
-fn beside_in(setup: Setup, ranks: &[Vec<Op>], nodes: &[u32], others: &[(u64, u32, u32)]) -> Setup {
+pub(super) fn beside_in(setup: Setup, ranks: &[Vec<Op>], nodes: &[u32], others: &[(u64, u32, u32)]) -> Setup {
     let first = setup.script(ranks.to_vec(), nodes);
     others.iter().fold(first, |setup, &(at, from, to)| {
         let noise = vec![
@@ -98,6 +98,24 @@ fn what_a_message_of_many_packets_has_lost_leads_to_the_same_undisturbed_end_wit
     assert!(own.losses.iter().all(|loss| loss.culprit == 0) && own.lost() > Time::ZERO);
     let (others, _) = to_others(&stamp, 0);
     assert_eq!(others, end(&both, 1) - end(&alone, 1), "{stamp:?}");
+}
+
+/// Two long messages meet at the last link, and what is behind it fills with packets of each: those further back wait for room that
+/// their own traffic makes. What that has lost to the other comes back with the credit, so that nearly all of the delay is the other's.
+#[test]
+fn what_own_packets_have_lost_comes_back_with_the_room_that_they_make() {
+    let long = 60 * PACKET;
+    let pair = |at| vec![sequence([compute(at), send(1, 0, long)]), sequence([recv(0, 0, long)])];
+    let alone = setup().script(pair(0), &[1, 8]).complete();
+    let both = setup().script(pair(0), &[1, 8]).script(pair(0), &[40, 8]).complete();
+    let delay = end(&both, 1) - end(&alone, 1);
+    let stamp = lost(&both, 0, 1);
+    let (others, _) = to_others(&stamp, 0);
+    assert!(delay > Time::ZERO, "they meet");
+    assert!(
+        others.0.abs_diff(delay.0) * 20 <= delay.0,
+        "{others:?} of {delay:?}: {stamp:?}"
+    );
 }
 
 #[test]

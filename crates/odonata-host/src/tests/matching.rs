@@ -4,7 +4,7 @@ use super::*;
 use crate::context::HostContext;
 use crate::mpi::matching::{Envelope, PostedReceive, Poster};
 use crate::mpi::request::RequestKind;
-use odonata_blame::lost::Loss;
+use odonata_blame::lost::Carried;
 use odonata_engine::{Mode, Speculative};
 use odonata_network::Message;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ impl HostContext for Nowhere {
     fn schedule(&mut self, _: Lp, _: Time, event: HostEvent) {
         panic!("{event:?}");
     }
-    fn submit(&mut self, _: Time, message: Message<Payload>, _: Vec<Loss>) {
+    fn submit(&mut self, _: Time, message: Message<Payload>, _: Carried) {
         panic!("{message:?}");
     }
     fn submit_now(&mut self, message: Message<Payload>) {

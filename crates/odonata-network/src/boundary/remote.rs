@@ -110,6 +110,7 @@ pub struct RemoteLoss {
     pub(crate) created: Time,
     pub(crate) culprit: Traffic,
     pub(crate) kind: u8,
+    pub(crate) place: u32,
     pub(crate) time: Time,
 }
 

@@ -87,6 +87,7 @@ impl WireFormat for RemoteUpdate {
                 created,
                 culprit,
                 kind,
+                place,
                 time,
             }) => {
                 bytes.push(LOSS);
@@ -95,6 +96,7 @@ impl WireFormat for RemoteUpdate {
                 bytes.extend_from_slice(&created.0.to_le_bytes());
                 bytes.extend_from_slice(&culprit.to_le_bytes());
                 bytes.push(kind);
+                bytes.extend_from_slice(&place.to_le_bytes());
                 bytes.extend_from_slice(&time.0.to_le_bytes());
             }
         }
@@ -119,6 +121,7 @@ impl WireFormat for RemoteUpdate {
                 created: f.time()?,
                 culprit: f.short()?,
                 kind: f.byte()?,
+                place: f.word()?,
                 time: f.time()?,
             }),
             _ => return None,
@@ -328,6 +331,7 @@ mod tests {
                 created: Time(7),
                 culprit: 8,
                 kind: 2,
+                place: 10,
                 time: Time(9),
             }),
         ]

@@ -21,6 +21,7 @@ use crate::features::Uses;
 use crate::flow::{Flow, Links, OutPort};
 use crate::message::Traffic;
 use crate::params::NetworkParams;
+use odonata_blame::lost::LostAt;
 use odonata_blame::{Cause, Hold, Ledger, Taker};
 use odonata_engine::{Store, Time};
 use odonata_topology::LinkClass;
@@ -145,6 +146,14 @@ impl BlameLedger {
         self.outputs as usize + self.heads.len()
     }
 
+    /// Where each line is.
+    pub(crate) fn places(&self, links: &Links) -> Vec<LostAt> {
+        let of_links = (0..self.outputs).map(|link| links.number(link));
+        let of_buffers =
+            (0..self.heads.len() as u32).map(|buffer| links.upstream_link(buffer).map_or(u32::MAX, |(link, _)| link));
+        of_links.chain(of_buffers).map(LostAt::link).collect()
+    }
+
     pub(crate) fn ledger(&self) -> &Ledger {
         &self.ledger
     }
@@ -155,12 +164,15 @@ impl BlameLedger {
 
     /// A packet of `owner` has made room in virtual channel `at`, since `due`. Of several at the same time the lowest
     /// owner counts, because the order in which credits are counted says nothing.
+    /// Returns whether it is this one.
     #[inline]
-    pub(crate) fn freed<M: Uses>(&mut self, at: u32, owner: Traffic, due: Time) {
+    pub(crate) fn freed<M: Uses>(&mut self, at: u32, owner: Traffic, due: Time) -> bool {
         let last = *self.freed.get(at);
-        if due > last.at || (due == last.at && owner < last.by) {
+        let counts = due > last.at || (due == last.at && owner < last.by);
+        if counts {
             *self.freed.edit::<M>(at) = Freed { at: due, by: owner };
         }
+        counts || (due, owner) == (last.at, last.by)
     }
 }
 
@@ -193,8 +205,17 @@ impl Flow {
         self.blame.ledger.leave_held::<M>(link, (free_at, now), owner, lacked);
         if self.lost.is_on::<M>() {
             let who = (Waiter::Packet(packet), owner);
-            self.lost.leave::<M>(link, who, (now, free_at), lacked);
+            let room = self.room(link, vc, owner, free_at);
+            self.lost.leave::<M>(link, who, (now, free_at), lacked, room);
         }
+    }
+
+    /// The room for which a packet of `owner` has waited in virtual channel `vc` of `link`, which is idle since `free_at`: which
+    /// and when it was made, if it was made since then by one of the same owner.
+    fn room(&self, link: u32, vc: u8, owner: Traffic, free_at: Time) -> Option<(u32, Time)> {
+        let at = self.first_vc(link) + u32::from(vc);
+        let Freed { at: made, by } = *self.blame.freed.get(at);
+        (by == owner && made > free_at).then_some((at, made))
     }
 
     /// A waiter takes `link` now that virtual channel `vc` has room.
@@ -236,7 +257,8 @@ impl Flow {
             let lacked = taker.map(|taker| taker.lacked);
             self.lost.pass::<M>(port, (free_at, now), next, lacked);
             if let Some(lacked) = lacked {
-                self.lost.leave::<M>(port, who, (now, now), lacked);
+                let room = waited.and_then(|vc| self.room(port, vc, owner, free_at));
+                self.lost.leave::<M>(port, who, (now, now), lacked, room);
             }
             self.lost.take_link::<M>(port, who, until);
         }
@@ -265,7 +287,9 @@ impl Flow {
         if self.lost.is_on::<M>() {
             let who = Waiter::Message(message);
             self.lost.pass::<M>(link, (free_at, now), next, Some(taker.lacked));
-            self.lost.leave::<M>(link, (who, owner), (now, now), taker.lacked);
+            let room = self.room(link, vc, owner, free_at);
+            self.lost
+                .leave::<M>(link, (who, owner), (now, now), taker.lacked, room.filter(|_| !limited));
             self.lost.take_link::<M>(link, (who, owner), until);
             if !last {
                 self.lost.join::<M>(link, who, until, None);
@@ -296,7 +320,7 @@ impl Flow {
             let by = (head, INPUT);
             self.lost.held_until::<M>(line, now, by);
             self.lost
-                .leave::<M>(line, (Waiter::Packet(packet), owner), (now, now), by);
+                .leave::<M>(line, (Waiter::Packet(packet), owner), (now, now), by, None);
         }
     }
 

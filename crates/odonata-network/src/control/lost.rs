@@ -7,6 +7,8 @@
 //! A packet that waits behind one of its own traffic waits for the others that held up that one: a long message's packets
 //! follow each other, and what the first have lost to others the last have, too.
 //!
+//! So is one that waits for room which one of its own traffic has made: what that one had lost comes back with the credit.
+//!
 //! A packet that goes to another part is named by its message's source and number and by its creation. What it has lost goes
 //! there ahead of it, as updates, and is put together with what it loses there when it leaves or arrives.
 
@@ -15,7 +17,7 @@ use crate::boundary::RemoteLoss;
 use crate::features::Uses;
 use crate::message::{Message, Traffic};
 use crate::packet::Packet;
-use odonata_blame::lost::{Key, Kind, Loss, Stamp, Stamps, add, scale, total};
+use odonata_blame::lost::{Carried, Key, Kind, Loss, LostAt, Origin, Stamp, Stamps, add, scale, total};
 use odonata_blame::{Cause, Histories, Hold, Place};
 use odonata_engine::{GrowableStore, Mode, Time};
 
@@ -72,6 +74,50 @@ fn line_key(line: u32, owner: Traffic) -> Key {
     (u64::from(line), 2 + u64::from(owner))
 }
 
+/// The kind of a [`RemoteLoss`] that says where the packet's losses stem from: a rank, and the number of its wait.
+const ORIGIN: u8 = u8::MAX;
+
+/// `by_others` of another packet, beside a packet with the losses `mine`. What was lost before it is known where, and more
+/// than this packet had lost then, counts as lost `here`.
+fn beside(by_others: Vec<Loss>, mine: &[Loss], here: LostAt) -> Vec<Loss> {
+    if here == LostAt::NOWHERE {
+        return by_others;
+    }
+    let mut known = Vec::with_capacity(by_others.len());
+    for loss in by_others {
+        let before = match loss.place {
+            LostAt::NOWHERE => mine
+                .iter()
+                .find(|of| (of.culprit, of.kind, of.place) == (loss.culprit, loss.kind, LostAt::NOWHERE)),
+            _ => Some(&loss),
+        };
+        let kept = before.map_or(Time::ZERO, |of| of.time.min(loss.time));
+        add(&mut known, Loss { time: kept, ..loss });
+        let rest = Loss {
+            time: loss.time - kept,
+            place: here,
+            ..loss
+        };
+        add(&mut known, rest);
+    }
+    known
+}
+
+/// The last packet that has made room in sending virtual channel `vc`, if it was of `owner`: when, and what it had lost to others.
+fn room_key(vc: u32, owner: Traffic) -> Key {
+    (u64::from(vc), 1 << 61 | u64::from(owner))
+}
+
+/// A credit of a packet of `owner` on its way to virtual channel `vc`, which counts from `due` on.
+fn credit_key(vc: u32, owner: Traffic, due: Time) -> Key {
+    (u64::from(vc) << 16 | u64::from(owner), 1 << 62 | due.0)
+}
+
+/// The number of a [`RemoteLoss`] of a credit for virtual channel `vc`, of a packet of `owner`: no message has one that large.
+fn credit_number(vc: u8, owner: Traffic) -> u32 {
+    1 << 31 | u32::from(vc) << 16 | u32::from(owner)
+}
+
 /// Those of `losses` that are not by the fault of `owner`.
 fn others(mut losses: Vec<Loss>, owner: Traffic) -> Vec<Loss> {
     losses.retain(|loss| loss.culprit != owner);
@@ -83,6 +129,8 @@ struct Wait {
     owner: Traffic,
     since: Time,
     now: Time,
+    /// Where it was, if that is asked for.
+    here: LostAt,
     /// Who had what was waited for, and from when to when.
     spans: Vec<((Traffic, Cause), (Time, Time))>,
 }
@@ -93,7 +141,16 @@ impl Wait {
         for &((culprit, cause), (begin, end)) in &self.spans {
             let time = end.saturating_sub(begin.max(from));
             let kind = kind_of(cause);
-            add(losses, Loss { culprit, kind, time });
+            let place = self.here;
+            add(
+                losses,
+                Loss {
+                    culprit,
+                    kind,
+                    place,
+                    time,
+                },
+            );
         }
     }
 
@@ -106,8 +163,8 @@ impl Wait {
             return losses;
         };
         let all = total(&losses);
+        let mut by_others = beside(own.losses, &before, self.here);
         let most = total(&others(before, self.owner)) + (self.now - self.since);
-        let mut by_others = own.losses;
         self.add_after(own.at, &mut by_others);
         let mut by_others = others(by_others, self.owner);
         scale(&mut by_others, most.min(all));
@@ -118,6 +175,7 @@ impl Wait {
         let missing = Loss {
             culprit: self.owner,
             kind: Kind::Link,
+            place: self.here,
             time: rest - total(&losses),
         };
         add(&mut losses, missing);
@@ -136,6 +194,8 @@ pub(crate) struct LostTime {
     messages: GrowableStore<Place>,
     /// Of packets that have come from other parts, whose losses there are not yet put together with those here.
     names: GrowableStore<Name>,
+    /// What each line is, where that is asked for.
+    places: Vec<LostAt>,
 }
 odonata_engine::journalled!(LostTime {
     histories,
@@ -146,14 +206,16 @@ odonata_engine::journalled!(LostTime {
 });
 
 impl LostTime {
-    /// Of a part with so many lines in its ledger; with none, nothing is kept.
-    pub(crate) fn new(lines: usize) -> LostTime {
+    /// Of a part with so many lines in its ledger; with none, nothing is kept. With `places`, of all lines, it is known where
+    /// something was lost.
+    pub(crate) fn new(lines: usize, places: Vec<LostAt>) -> LostTime {
         LostTime {
             histories: Histories::new(lines > 0),
             stamps: Stamps::new(4 * lines),
             packets: GrowableStore::new(),
             messages: GrowableStore::new(),
             names: GrowableStore::new(),
+            places,
         }
     }
 
@@ -168,7 +230,7 @@ impl LostTime {
     }
 
     pub(crate) fn memory(&self) -> usize {
-        let places = self.packets.memory() + self.messages.memory() + self.names.memory();
+        let places = self.packets.memory() + self.messages.memory() + self.names.memory() + 4 * self.places.len();
         self.histories.memory() + self.stamps.memory() + places
     }
 
@@ -210,13 +272,14 @@ impl LostTime {
     }
 
     /// `who` of `owner` does not wait at `line` any more; what it has waited is lost. Since `idle` nobody had the resource, and
-    /// `who` lacked something.
+    /// `who` lacked something: if it was room that its own traffic has made, `room` says at which virtual channel and when.
     pub(super) fn leave<M: Mode>(
         &mut self,
         line: u32,
         (who, owner): (Waiter, Traffic),
         (now, idle): (Time, Time),
         lacked: (Traffic, Cause),
+        room: Option<(u32, Time)>,
     ) {
         let place = std::mem::take(self.place::<M>(who));
         if !place.is_taken() {
@@ -226,6 +289,7 @@ impl LostTime {
             owner,
             since: place.since,
             now,
+            here: self.places.get(line as usize).copied().unwrap_or_default(),
             spans: Vec::new(),
         };
         self.histories
@@ -234,9 +298,12 @@ impl LostTime {
         if idle < now {
             wait.spans.push((lacked, (idle, now)));
         }
-        let own = self.stamps.get(line_key(line, owner));
-        let losses = wait.add_to(self.all_losses::<M>(who), own);
-        self.set_losses::<M>(who, losses);
+        let made = room.and_then(|(vc, at)| self.stamps.get(room_key(vc, owner)).filter(|made| made.at == at));
+        // Without others, the one of its own traffic that came last would have come earlier.
+        let own = made.or_else(|| self.stamps.get(line_key(line, owner)));
+        let Carried { origin, losses } = self.all_losses::<M>(who);
+        let losses = wait.add_to(losses, own);
+        self.set_losses::<M>(who, Carried { origin, losses });
     }
 
     /// `who` of `owner` takes the link `line` until `until`.
@@ -244,39 +311,94 @@ impl LostTime {
         let stamp = Stamp {
             at: until,
             undisturbed: until,
-            losses: others(self.all_losses::<M>(who), owner),
+            origin: Origin::NONE,
+            losses: others(self.all_losses::<M>(who).losses, owner),
         };
         self.stamps.set::<M>(line_key(line, owner), &stamp);
     }
 
+    /// What the packet of `owner` that took link `line` last had lost to others.
+    pub(crate) fn of_last(&self, line: u32, owner: Traffic) -> Vec<Loss> {
+        (self.stamps.get(line_key(line, owner))).map_or_else(Vec::new, |stamp| stamp.losses)
+    }
+
+    /// What `packet` of `owner` has lost to others.
+    pub(crate) fn by_others<M: Mode>(&mut self, packet: u32, owner: Traffic) -> Vec<Loss> {
+        others(self.all_losses::<M>(Waiter::Packet(packet)).losses, owner)
+    }
+
+    /// A packet of `owner` that has lost this to others makes room in virtual channel `vc`, from `due` on.
+    pub(crate) fn frees<M: Mode>(&mut self, (vc, owner): (u32, Traffic), due: Time, losses: &[Loss]) {
+        for &loss in losses {
+            self.stamps.lose::<M>(credit_key(vc, owner, due), loss);
+        }
+    }
+
+    /// The same of virtual channel `vc` of `link`, which is in another part.
+    pub(crate) fn frees_remote(
+        (link, vc, owner): (u32, u8, Traffic),
+        due: Time,
+        losses: &[Loss],
+    ) -> impl Iterator<Item = RemoteLoss> + '_ {
+        losses.iter().map(move |loss| RemoteLoss {
+            source: link,
+            number: credit_number(vc, owner),
+            created: due,
+            culprit: loss.culprit,
+            kind: loss.kind as u8,
+            place: loss.place.0,
+            time: loss.time,
+        })
+    }
+
+    /// The credit of a packet of `owner` that is due counts for virtual channel `vc`; if `last`, there is none that is due later.
+    pub(crate) fn counts<M: Mode>(&mut self, (vc, owner): (u32, Traffic), due: Time, last: bool) {
+        let Some(stamp) = self.stamps.take::<M>(credit_key(vc, owner, due)) else {
+            return;
+        };
+        if last {
+            let stamp = Stamp {
+                at: due,
+                undisturbed: due,
+                ..stamp
+            };
+            self.stamps.set::<M>(room_key(vc, owner), &stamp);
+        }
+    }
+
     /// What `who` has lost so far; of a packet, in this part.
-    pub(crate) fn losses(&self, who: Waiter) -> Vec<Loss> {
-        self.stamps.get(who.key()).map_or_else(Vec::new, |stamp| stamp.losses)
+    pub(crate) fn losses(&self, who: Waiter) -> Carried {
+        (self.stamps.get(who.key())).map_or_else(Carried::default, |stamp| Carried {
+            origin: stamp.origin,
+            losses: stamp.losses,
+        })
     }
 
     /// What `who` has lost so far, in all parts.
-    fn all_losses<M: Mode>(&mut self, who: Waiter) -> Vec<Loss> {
-        let mut losses = self.losses(who);
+    fn all_losses<M: Mode>(&mut self, who: Waiter) -> Carried {
+        let mut carried = self.losses(who);
         if let Waiter::Packet(slot) = who {
             let name = self.names.get(slot as usize);
             if name != Name::default() {
                 *self.names.edit::<M>(slot as usize) = Name::default();
                 let before = self.stamps.take::<M>(name.key()).unwrap_or_default();
-                before.losses.into_iter().for_each(|loss| add(&mut losses, loss));
-                self.set_losses::<M>(who, losses.clone());
+                (before.losses.into_iter()).for_each(|loss| add(&mut carried.losses, loss));
+                carried.origin = before.origin;
+                self.set_losses::<M>(who, carried.clone());
             }
         }
-        losses
+        carried
     }
 
     /// Sets what `who` has lost so far.
-    pub(crate) fn set_losses<M: Mode>(&mut self, who: Waiter, losses: Vec<Loss>) {
-        if losses.is_empty() {
+    pub(crate) fn set_losses<M: Mode>(&mut self, who: Waiter, carried: Carried) {
+        if carried.is_empty() {
             self.stamps.forget::<M>(who.key());
             return;
         }
         let stamp = Stamp {
-            losses,
+            origin: carried.origin,
+            losses: carried.losses,
             ..Stamp::default()
         };
         self.stamps.set::<M>(who.key(), &stamp);
@@ -289,9 +411,9 @@ impl LostTime {
     }
 
     /// All that the packet in slot `slot` has lost; it is not kept any more.
-    pub(crate) fn take<M: Mode>(&mut self, slot: u32) -> Vec<Loss> {
+    pub(crate) fn take<M: Mode>(&mut self, slot: u32) -> Carried {
         let losses = self.all_losses::<M>(Waiter::Packet(slot));
-        self.set_losses::<M>(Waiter::Packet(slot), Vec::new());
+        self.set_losses::<M>(Waiter::Packet(slot), Carried::default());
         losses
     }
 
@@ -308,9 +430,21 @@ impl LostTime {
             created,
             culprit: loss.culprit,
             kind: loss.kind as u8,
+            place: loss.place.0,
             time: loss.time,
         };
-        self.take::<M>(slot).into_iter().map(remote).collect()
+        let Carried { origin, losses } = self.take::<M>(slot);
+        let stems = RemoteLoss {
+            source,
+            number,
+            created,
+            culprit: 0,
+            kind: ORIGIN,
+            place: origin.rank,
+            time: Time(origin.number.into()),
+        };
+        let stems = (origin != Origin::NONE).then_some(stems);
+        stems.into_iter().chain(losses.into_iter().map(remote)).collect()
     }
 
     /// `packet` of `message` comes from another part, into slot `slot`.
@@ -318,14 +452,15 @@ impl LostTime {
         *self.names.edit::<M>(slot as usize) = Name::of(packet, message);
     }
 
-    /// It has lost this there.
-    pub(crate) fn import<M: Mode>(&mut self, remote: RemoteLoss) {
+    /// It has lost this there. `first_vc` says of a link which is the first of its virtual channels.
+    pub(crate) fn import<M: Mode>(&mut self, remote: RemoteLoss, first_vc: impl FnOnce(u32) -> u32) {
         let RemoteLoss {
             source,
             number,
             created,
             culprit,
             kind,
+            place,
             time,
         } = remote;
         let name = Name {
@@ -334,7 +469,25 @@ impl LostTime {
             created,
         };
         if let Some(kind) = Kind::of(kind) {
-            self.stamps.lose::<M>(name.key(), Loss { culprit, kind, time });
+            let place = LostAt(place);
+            let loss = Loss {
+                culprit,
+                kind,
+                place,
+                time,
+            };
+            if number >> 31 == 1 {
+                let vc = first_vc(source) + (number >> 16 & 0xff);
+                self.frees::<M>((vc, number as u16), created, &[loss]);
+                return;
+            }
+            self.stamps.lose::<M>(name.key(), loss);
+        } else if kind == ORIGIN {
+            let origin = Origin {
+                rank: place,
+                number: time.0 as u32,
+            };
+            self.stamps.stems::<M>(name.key(), origin);
         }
     }
 }

@@ -104,7 +104,12 @@ impl Blueprint {
             true => BlameLedger::new(&links, &params),
             false => BlameLedger::off(),
         };
-        let lost = LostTime::new(if params.lost_time { blame.lines() } else { 0 });
+        let (lines, places) = match (params.lost_time, params.lost_places) {
+            (false, _) => (0, Vec::new()),
+            (true, false) => (blame.lines(), Vec::new()),
+            (true, true) => (blame.lines(), blame.places(&links)),
+        };
+        let lost = LostTime::new(lines, places);
         let first_wake_up_id = match has_fifos(&params) && heads_first(&params) {
             true => PORTS_LAST,
             false => 0,

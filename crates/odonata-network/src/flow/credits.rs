@@ -151,7 +151,10 @@ impl Flow {
                 let at = first_vc + u32::from(place.vc);
                 self.vcs.edit::<M>(at).used -= u32::from(place.flits);
                 if self.blame.is_on::<M>() {
-                    self.blame.freed::<M>(at, place.owner, place.due);
+                    let last = self.blame.freed::<M>(at, place.owner, place.due);
+                    if self.lost.is_on::<M>() {
+                        self.lost.counts::<M>((at, place.owner), place.due, last);
+                    }
                 }
             } else {
                 earliest = earliest.min(place.due);
@@ -178,7 +181,10 @@ impl Flow {
                 let vc = first_vc + u32::from(credit.vc);
                 self.vcs.edit::<M>(vc).used -= u32::from(credit.flits);
                 if self.blame.is_on::<M>() {
-                    self.blame.freed::<M>(vc, credit.owner, credit.due);
+                    let last = self.blame.freed::<M>(vc, credit.owner, credit.due);
+                    if self.lost.is_on::<M>() {
+                        self.lost.counts::<M>((vc, credit.owner), credit.due, last);
+                    }
                 }
                 self.credits.free::<M>(at);
             } else {

@@ -110,6 +110,7 @@ impl<P: Payload> Shared<P> {
                 ctx.send(lp, arrival, FabricEvent::Arrived { message: p.message }.into());
             } else {
                 self.messages.free::<C>(p.message);
+                self.forget_losses::<C>(p.message);
             }
         }
     }

@@ -469,6 +469,10 @@ impl InputQueued {
             false => 0,
         };
         let done = shared.transmit(ctx, (packet, flits), (port, vc), waited, queued);
+        if shared.flow.lost.is_on::<C>() {
+            let losses = shared.flow.lost.of_last(port, owner);
+            shared.free_with_losses::<C>(buffer, from_vc, owner, done, &losses);
+        }
         shared.free_buffer(ctx, buffer, from_vc, (flits as u16, owner), done);
         if !self.has_fifos::<C>() {
             return done;

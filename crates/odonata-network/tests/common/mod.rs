@@ -104,6 +104,7 @@ impl Net {
                 series: None,
                 blame: true,
                 lost_time: false,
+                lost_places: false,
                 seed: 1,
             },
         }

@@ -162,6 +162,7 @@ impl Books {
             losses.push(RequestLoss {
                 client: what.client,
                 token: what.token.into(),
+                server: call.server,
                 culprit,
                 resource: crate::THREAD + cause,
                 time: to - from,

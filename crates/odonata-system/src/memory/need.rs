@@ -13,7 +13,7 @@ use crate::results::RowCounts;
 use crate::scenario::Problem;
 use crate::scenario::resolved::{Algorithm, Resolved, RouterModel, Workload};
 use crate::warnings::Warning;
-use odonata_host::footprint;
+use odonata_host::{PathRecord, footprint};
 use odonata_network::{
     FLIT_CREDIT_BYTES, Footprint, Histogram, LinkStats, MESSAGE_BYTES, NodeStats, PACKET_BYTES, SeriesCell,
     VirtualChannels,
@@ -352,6 +352,12 @@ fn traffic(scenario: &Resolved, vcs: VirtualChannels, estimate: &Estimate, sprea
             // A stamp with a few losses for each of these, for the operations, requests and messages of each rank.
             let stamps = links * kinds.min(8.0) + 8.0 * ranks;
             need.add("what was lost to whom", "run.lost_time", bytes(stamps, 160));
+            let waits = ranks * f64::from(scenario.run.lost_time_path);
+            need.add(
+                "the last waits of ranks",
+                "run.lost_time_path",
+                bytes(waits, size_of::<PathRecord>() as u64),
+            );
         }
     }
     need

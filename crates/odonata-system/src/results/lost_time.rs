@@ -2,7 +2,7 @@
 
 use super::row::row;
 use super::sources::{CLASSES, Sources};
-use odonata_blame::lost::{Kind, Loss, Stamp};
+use odonata_blame::lost::{Kind, Loss, Stamp, without_places};
 use odonata_engine::Time;
 use std::collections::BTreeMap;
 
@@ -37,10 +37,14 @@ pub(super) fn of_job(ends: impl IntoIterator<Item = Stamp>) -> (Stamp, BTreeMap<
     let mut sums = BTreeMap::new();
     for end in ends {
         last.join(&end);
-        for Loss { culprit, kind, time } in end.losses {
+        for Loss {
+            culprit, kind, time, ..
+        } in end.losses
+        {
             *sums.entry((culprit, kind)).or_default() += u128::from(time.0);
         }
     }
+    without_places(&mut last.losses);
     (last, sums)
 }
 

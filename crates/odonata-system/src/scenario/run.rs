@@ -40,8 +40,12 @@ pub struct Run {
     /// blame_series). Default: true where there is more than one job.
     pub blame: Filled<bool>,
     /// Whether it is found out how much later each job ends because of what it waited for, by whose fault: waits are carried
-    /// along what depends on them (table lost_time). Needs `blame`.
+    /// along what depends on them (table lost_time; by iteration lost_time_iterations, with `series_interval` over time
+    /// lost_time_series). Needs `blame`.
     pub lost_time: bool,
+    /// How many of the last waits of every rank are kept, with whom they were for and where (table lost_time_path): from
+    /// them `odonata explain` tells the chain that ends a job. At most 1000000; 0: none. Needs `lost_time`.
+    pub lost_time_path: u32,
     /// Whether each job also runs alone, on the nodes and servers that it has beside the others; the table slowdown
     /// holds the one against the other. With a single job there is nothing to compare, and nothing more is run. Alone,
     /// a job with `start_after` starts at its `start`, and traffic with `until` sends for as long as it did in the run.
@@ -73,6 +77,7 @@ impl Default for Run {
             timeline: None,
             blame: Filled::EMPTY,
             lost_time: false,
+            lost_time_path: 0,
             baselines: false,
             scheduler: Scheduler::default(),
             threads: Threads::default(),
@@ -85,6 +90,9 @@ impl Default for Run {
 
 /// Most threads of a process: more than any computer of today has, fewer than a slip of the finger asks for.
 const MOST_THREADS: u32 = 4_096;
+
+/// Most waits of a rank that are kept.
+const MOST_WAITS: u32 = 1_000_000;
 
 /// Least memory for taking events back.
 const LEAST_JOURNAL: Bytes = Bytes::mib(1);
@@ -104,6 +112,7 @@ impl Run {
         if let Some(timeline) = &self.timeline {
             timeline.check()?;
         }
+        within("run.lost_time_path", self.lost_time_path, 0, MOST_WAITS)?;
         if let Some(interval) = self.checkpoint_interval
             && interval.0 <= 0.0
         {

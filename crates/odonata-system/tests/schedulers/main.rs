@@ -363,16 +363,20 @@ fn lost_time_is_the_same_everywhere_and_changes_nothing_else() {
         (RULES, &["network.input_queues=\"fifo\""]),
     ];
     for (text, more) in ways {
-        let with = [more, &["run.lost_time=true"]].concat();
+        let more = [more, &["run.series_interval=\"20 us\""]].concat();
+        let with = [&more[..], &["run.lost_time=true", "run.lost_time_path=20"]].concat();
         assert_equal_everywhere(text, &with, &Outcome::Completed);
         let text = format!("{text}\n{MACHINE}");
         let (kept, plain) = (
             results(&text, &[&with[..], &ONE_QUEUE].concat()),
-            results(&text, &[more, &ONE_QUEUE].concat()),
+            results(&text, &[&more[..], &ONE_QUEUE].concat()),
         );
         assert_eq!(kept.digest(), plain.digest());
         let mut rows = kept.rows().clone();
         let lost = std::mem::take(&mut rows.lost_time);
+        assert!(!std::mem::take(&mut rows.lost_time_series).is_empty());
+        assert!(!std::mem::take(&mut rows.lost_time_path).is_empty());
+        rows.lost_time_iterations.clear();
         assert_eq!(format!("{rows:?}"), tables(&plain));
         let to_others: f64 = lost
             .iter()

@@ -205,7 +205,17 @@ fn no_cycle(jobs: &[Job]) -> Result<(), Problem> {
 /// Lost time is found from waits that are charged to jobs, one by one.
 pub(super) fn lost_time(resolved: &Resolved) -> Result<(), Problem> {
     if !resolved.run.lost_time {
-        return Ok(());
+        return match resolved.run.lost_time_path {
+            0 => Ok(()),
+            _ => {
+                let problem = "waits are kept of which it is found out what is lost by them, which run.lost_time does not ask for";
+                Err(Problem::new(
+                    "run.lost_time_path",
+                    problem,
+                    "0, or run.lost_time = true",
+                ))
+            }
+        };
     }
     let refused = |problem: &str| Err(Problem::new("run.lost_time", problem, "false"));
     if resolved.network.router == RouterModel::Pipelined {

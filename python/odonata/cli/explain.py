@@ -1,0 +1,47 @@
+"""`odonata explain`: the chain of waits that ends a job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odonata.cli.answer import open_pipe, print_json, reported
+from odonata.cli.arguments import Json
+
+
+def explain(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder that `odonata run` wrote.")],
+    job: Annotated[
+        str | None, typer.Option("--job", metavar="JOB", help="Of this job. Default: all.")
+    ] = None,
+    rank: Annotated[
+        int | None,
+        typer.Option("--rank", min=0, metavar="R", help="Of this rank. Default: the one that ended last."),
+    ] = None,
+    iteration: Annotated[
+        int | None,
+        typer.Option("--iteration", min=0, metavar="I", help="Of this iteration. Default: the end."),
+    ] = None,
+    most: Annotated[
+        int, typer.Option("--waits", min=0, metavar="N", help="Most waits of a chain that are shown.")
+    ] = 20,
+    as_json: Json = False,
+) -> None:
+    """Say which waits made a job end when it did.
+
+    Followed backwards from its end: who waited for whom, where, when and how long, and by whose fault. The
+    run has to keep the waits (run.lost_time, run.lost_time_path).
+    """
+    with reported(as_json, writes=False):
+        from odonata import explain as chains
+        from odonata import explain_page
+        from odonata.results import Results
+
+        found = chains.of_jobs(Results.load(folder), job=job, rank=rank, iteration=iteration)
+    with open_pipe():
+        if as_json:
+            print_json({"chains": [chain.as_dict() for chain in found]})
+        else:
+            explain_page.show(found, most)

@@ -1,0 +1,12 @@
+"""How well lost time predicts how long a job takes alone: each case is run together and job by job.
+
+`cases` are the scenarios, `measure` runs them, `table` writes the section of docs/validation.md.
+"""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parents[1]
+STUDIES = HERE.parent
+# study_tools, which all studies share.
+sys.path.append(str(STUDIES))

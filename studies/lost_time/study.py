@@ -1,0 +1,66 @@
+"""Holds the times alone that lost time predicts against the true ones, and writes docs/validation.md anew.
+
+    study.py cases [NAME ...]   the cases whose names contain one of these, all without: minutes of CPU time
+    study.py page               docs/validation.md anew, from what is kept here
+
+Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+# First: it puts what all studies share on the module path.
+from lost_time_study import HERE, STUDIES, cases, measure, table, wave  # isort: skip
+
+from study_tools import command
+
+sys.path.append(str(STUDIES / "booksim"))
+
+
+def main() -> int:
+    arguments = parse()
+    if arguments.what == "page":
+        import report
+        import validate
+
+        table.SECTION.write_text(table.text(), encoding="utf-8")
+        docs, stored = STUDIES.parent / "docs", validate.HERE / "validation.json"
+        report.rewrite(stored, docs, validate.STEEP, validate.ENOUGH)
+        print(f"written: {table.SECTION}, docs/validation.md")
+        return 0
+    trace = HERE / "data" / "wave.goal"
+    trace.write_text(wave.schedule(), encoding="utf-8")
+    every = list(cases.cases())
+    chosen = [case for case in every if not arguments.names or any(of in case.name for of in arguments.names)]
+    kept = measure.read(table.DATA) if table.DATA.exists() else []
+    for case in chosen:
+        found = measure.run(case)
+        for one in found:
+            print(
+                f"{one.case}, {one.job}: slower by {100 * one.slowdown:+.1f} %, "
+                f"error {100 * one.error:+.1f} %",
+                flush=True,
+            )
+        kept = [one for one in kept if one.case != case.name] + found
+        if arguments.store:
+            order = [of.name for of in every]
+            kept.sort(key=lambda one: order.index(one.case))
+            measure.write(table.DATA, kept)
+    return 0
+
+
+def parse() -> argparse.Namespace:
+    description, _, rest = str(__doc__).partition("\n\n")
+    parser = argparse.ArgumentParser(
+        description=description, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["cases", "page"])
+    parser.add_argument("names", nargs="*", help="of cases, or parts of these")
+    parser.add_argument("--store", action="store_true", help="keep what was measured for the page")
+    return parser.parse_intermixed_args()
+
+
+if __name__ == "__main__":
+    command.run(main)

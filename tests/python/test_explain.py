@@ -1,0 +1,232 @@
+"""The chain that ends a job: followed backwards from a table of waits, and from a run."""
+
+import json
+import math
+import os
+import subprocess
+
+import pyarrow as pa
+import pytest
+from conftest import ODONATA, SMALL
+
+import odonata
+from odonata import Results, explain, json_types, lost_time
+from odonata.answers import ANSWERS
+from odonata.errors import InputError
+
+
+def loss(culprit, culprit_class, kind, place, number, name, lost_s):
+    link, server = (number, -1) if place == "link" else (-1, number)
+    return (culprit, culprit_class, kind, place, link, name, server, lost_s)
+
+
+def inherited(lost_s):
+    return loss("", "", "inherited", "", -1, "", lost_s)
+
+
+#: Rank 2 ends at 100 s, 12 s late. It waited for rank 1, which had lost 20 s when it sent: slack has taken
+#: up half of it.
+WAITS = [
+    (
+        (0, 1, "write", 3, 1.0, 9.0, 0, 0),
+        [inherited(0.0), loss("dump", "io", "device", "server", 4, "", 8.0)],
+    ),
+    ((0, 2, "iteration", 0, 9.0, 10.0, 0, 1), [inherited(8.0)]),
+    (
+        (1, 1, "MPI_Recv", 7, 5.0, 40.0, 0, 2),
+        [
+            inherited(8.0),
+            loss("halo", "mpi", "link", "link", 17, "r3 > r4", 9.0),
+            loss("", "", "elsewhere", "", -1, "", 3.0),
+        ],
+    ),
+    ((1, 2, "iteration", 0, 40.0, 41.0, 1, 1), [inherited(20.0)]),
+    (
+        (2, 1, "MPI_Allreduce", 9, 60.0, 98.0, 1, 2),
+        [inherited(10.0), loss("milc", "mpi", "buffer", "link", 5, "r0 > r1", 2.0)],
+    ),
+    ((2, 2, "end", -1, 98.0, 100.0, 2, 1), [inherited(12.0)]),
+    ((0, 3, "end", -1, 10.0, 90.0, 0, 2), [inherited(8.0)]),
+    ((1, 3, "end", -1, 41.0, 95.0, 1, 2), [inherited(20.0)]),
+]
+
+
+def results(waits=WAITS, kept=10):
+    rows = [("milc", *wait, *of) for wait, losses in waits for of in losses]
+    table = pa.table({name: [row[at] for row in rows] for at, name in enumerate(explain.COLUMNS)})
+    run = {"outcome": "completed", "scenario": {"run": {"lost_time": True, "lost_time_path": kept}}}
+    return Results(run, {"jobs": pa.table({"job": ["milc"]}), "lost_time_path": table})
+
+
+def test_the_chain_is_followed_backwards_and_slack_takes_the_same_share_of_all():
+    (chain,) = explain.of_jobs(results())
+    assert (chain.job, chain.rank, chain.lost_s, chain.earlier_s) == ("milc", 2, 12.0, 0.0)
+    assert [(wait.rank, wait.wait) for wait in chain.waits] == [
+        (0, 1),
+        (0, 2),
+        (1, 1),
+        (1, 2),
+        (2, 1),
+        (2, 2),
+    ]
+    # 20 s were lost when rank 1 sent, 10 s of them are left: half of each.
+    assert [wait.added_s for wait in chain.waits] == [4.0, 0.0, 6.0, 0.0, 2.0, 0.0]
+    assert {share.where: share.lost_s for share in chain.shares} == {
+        "link r3 > r4": 4.5,
+        "storage server 4": 4.0,
+        "link r0 > r1": 2.0,
+        "other places": 1.5,
+    }
+    assert sum(share.lost_s for share in chain.shares) == chain.lost_s
+
+
+def test_what_slack_of_other_ranks_takes_up_is_taken_off_the_whole_chain():
+    # Without waits, rank 3 would have been last, at 94 s instead of rank 2's 88 s: half of the 12 s are lost.
+    other = ((3, 1, "end", -1, 0.0, 94.0, 3, 0), [inherited(0.0)])
+    (chain,) = explain.of_jobs(results([*WAITS, other]))
+    assert (chain.rank, chain.lost_s) == (2, 6.0)
+    assert [wait.added_s for wait in chain.waits] == [2.0, 0.0, 3.0, 0.0, 1.0, 0.0]
+
+
+def test_the_sentence_adds_up_and_the_chain_says_who_waited_for_whom():
+    (chain,) = explain.of_jobs(results())
+    assert chain.words() == [
+        "milc ended at 100 s with rank 2; it lost 12 s: 4.5 s to halo's messages (link: link r3 > r4), "
+        "4 s to dump's I/O (device: storage server 4), 1.5 s at other places, "
+        "2 s to itself (buffer: link r0 > r1)."
+    ]
+    lines = chain.chain_words(10)
+    assert lines[0] == "9 s: rank 0, in write (call 3); lost 4 s to dump's I/O at storage server 4"
+    assert lines[4] == (
+        "98 s: rank 2, in MPI_Allreduce (call 9), waited for rank 1; "
+        "lost 2 s to its own messages at link r0 > r1"
+    )
+    assert lines[5] == "100 s: rank 2, at its end"
+    # Of fewer the largest are kept, in the order of time.
+    assert chain.chain_words(2) == [lines[0], lines[2], "and 4 more waits, 2 s in all"]
+
+
+def test_a_rank_an_iteration_and_what_is_no_longer_kept():
+    (of_rank,) = explain.of_jobs(results(), rank=0)
+    assert (of_rank.rank, of_rank.lost_s, of_rank.end_s) == (0, 8.0, 90.0)
+    (iteration,) = explain.of_jobs(results(), job="milc", iteration=0)
+    assert (iteration.rank, iteration.end_s, iteration.lost_s) == (1, 41.0, 20.0)
+    # Without the waits of rank 0, what was lost there is lost before.
+    (short,) = explain.of_jobs(results([wait for wait in WAITS if wait[0][0] != 0]))
+    assert (short.lost_s, short.earlier_s) == (12.0, 4.0)
+    assert sum(share.lost_s for share in short.shares) + short.earlier_s == short.lost_s
+    assert "4 s before the waits that are kept" in short.words()[0]
+
+
+def test_an_iteration_is_told_since_the_end_of_the_one_before():
+    waits = [
+        *WAITS,
+        (
+            (2, 3, "iteration", 1, 99.0, 99.5, 2, 1),
+            [inherited(12.0), loss("dump", "io", "space", "server", 1, "", 0.5)],
+        ),
+    ]
+    (second,) = explain.of_jobs(results(waits), iteration=1)
+    # Iteration 0 ended at 41 s: what was lost until then is not told again.
+    assert [(wait.rank, wait.wait) for wait in second.waits] == [(2, 1), (2, 3)]
+    assert (second.lost_s, second.earlier_s) == (12.5, 10.0)
+    assert "10 s before that" in second.words()[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        ({"job": "nobody"}, "there is no such job"),
+        ({"rank": 9}, "no wait of that rank is kept"),
+        ({"iteration": 5}, "no wait at the end of that iteration is kept"),
+        ({"job": "milc", "iteration": 5}, "no wait at the end of that iteration is kept"),
+    ],
+)
+def test_what_is_not_there_is_said(asked, problem):
+    with pytest.raises(InputError, match=problem):
+        explain.of_jobs(results(), **asked)
+
+
+def test_without_waits_it_is_said_how_to_keep_them():
+    with pytest.raises(InputError, match="has kept no waits"):
+        explain.of_jobs(results(kept=0))
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("explain")
+    (folder / "scenario.toml").write_text(SMALL, encoding="utf-8")
+    settings = ["run.lost_time=true", "run.lost_time_path=1000", 'run.series_interval="10 us"']
+    options = [word for setting in settings for word in ("--set", setting)]
+    done = subprocess.run(
+        [*ODONATA, "run", "scenario.toml", "-o", "out", *options],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"COLUMNS": "300"},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder
+
+
+def test_the_chain_of_a_run_adds_up_to_what_the_job_lost(together):
+    loaded = odonata.load(together / "out")
+    lost = {one.job: one for one in lost_time.of_jobs(loaded)}
+    chains = loaded.explain()["chains"]
+    assert {chain["job"] for chain in chains} <= set(lost)
+    told = 0
+    for chain in chains:
+        known = lost[chain["job"]]
+        # Shares are rounded to picoseconds at every step.
+        close = {"rel_tol": 1e-6, "abs_tol": 1e-9}
+        assert math.isclose(chain["lost_s"], known.lost_s, **close)
+        added = sum(share["lost_s"] for share in chain["shares"]) + chain["earlier_s"]
+        assert math.isclose(added, chain["lost_s"], **close)
+        by_culprit = {}
+        for share in chain["shares"]:
+            by_culprit[share["culprit"]] = by_culprit.get(share["culprit"], 0.0) + share["lost_s"]
+        if "" not in by_culprit and chain["earlier_s"] == 0:
+            for culprit, lost_s in by_culprit.items():
+                expected = sum(part.lost_s for part in known.parts if part.culprit == culprit)
+                assert math.isclose(lost_s, expected, rel_tol=1e-3, abs_tol=1e-9)
+                told += 1
+        ends = [wait["end_s"] for wait in chain["waits"]]
+        assert ends == sorted(ends)
+    assert told > 0
+
+
+def test_the_series_adds_up_to_the_means(together):
+    loaded = odonata.load(together / "out")
+    sums = {}
+    for row in loaded.rows("lost_time_series"):
+        name = (row["victim"], row["culprit"], row["culprit_class"], row["kind"])
+        sums[name] = sums.get(name, 0.0) + row["mean_lost_s"]
+    means = {
+        (row["victim"], row["culprit"], row["culprit_class"], row["kind"]): row["mean_lost_s"]
+        for row in loaded.rows("lost_time")
+    }
+    assert any(means.values())
+    for name in sums.keys() | means.keys():
+        assert math.isclose(sums.get(name, 0.0), means.get(name, 0.0), rel_tol=1e-9, abs_tol=1e-12), name
+
+
+def test_the_command_prints_the_chains(together):
+    def told(*options):
+        return subprocess.run(
+            [*ODONATA, "explain", "out", *options],
+            cwd=together,
+            capture_output=True,
+            text=True,
+            env=os.environ | {"COLUMNS": "1000"},
+        )
+
+    answer = json.loads(told("--json").stdout)
+    json_types.check(answer, ANSWERS["explain"])
+    # Lines are wrapped.
+    page = " ".join(told("--waits", "3").stdout.split())
+    for chain in answer["chains"]:
+        assert chain["words"] in page
+    one = json.loads(told("--json", "--job", answer["chains"][0]["job"]).stdout)
+    assert one["chains"] == answer["chains"][:1]
+    wrong = told("--job", "nobody")
+    assert (wrong.returncode, "--job" in wrong.stderr) == (2, True)
