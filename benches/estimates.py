@@ -1,9 +1,9 @@
-"""What `odonata check` says that a run will take, beside what it takes: events, memory and time of different scenarios.
+"""What `odonata check` says that a run will take, beside what it takes: events, memory and time.
 
-Each scenario of `benches/estimates/` is checked and then run in a process of its own, sequentially. Memory is the
-highest resident size of that process, tables included, time is CPU time. The time that `check` says depends on the runs of before on the same computer
-(`odonata.speed`), so there are two rounds with a cache folder of their own: the first teaches, the second is held
-against what it taught.
+Each scenario of `benches/estimates/` is checked and then run in a process of its own, sequentially. Memory is
+the highest resident size of that process, tables included; time is CPU time. The time that `check` says
+depends on earlier runs on the same computer (`odonata.speed`), so there are two rounds, with a cache folder of
+their own: the first teaches, the second is held against what it taught.
 
     .venv/bin/python benches/estimates.py [NAME ...] [--threads N]
 
@@ -27,7 +27,7 @@ PROMISED = 1.5
 
 
 def odonata(*arguments: str, cache: Path) -> tuple[str, int]:
-    """What a command prints, with a memory of its own of how fast runs were; and its highest resident size, bytes."""
+    """What a command prints, and its highest resident size in bytes; `cache` holds how fast runs were."""
     environment = os.environ | {"XDG_CACHE_HOME": str(cache)}
     with subprocess.Popen(
         [sys.executable, "-m", "odonata", *arguments], stdout=subprocess.PIPE, text=True, env=environment

@@ -1,12 +1,12 @@
 """How fast runs were on this computer, so that `odonata check` need not assume it.
 
-A small file in the user's cache folder holds how fast the last runs worked, by computer, by kind of router and by whether
-one thread or several ran them. It is told to whoever asks what a run will cost, and goes into no result and no digest;
-without it, or where it cannot be written, a rate that was measured elsewhere is assumed.
+A small file in the user's cache folder holds how fast the last runs worked, by computer, by kind of router and
+by whether one thread or several ran them. It is told to whoever asks what a run will cost, and goes into no
+result and no digest; without it, or where it cannot be written, a rate that was measured elsewhere is assumed.
 
-What is kept is not events per second, which differ more between scenarios than between computers, but units of work: a
-router that a packet visits is one, a message at its two ends is some more, and both take longer where the state of the
-machine is not in the caches.
+What is kept is not events per second, which differ more between scenarios than between computers, but units of
+work: a router that a packet visits is one, a message at its two ends is some more, and both take longer where
+the state of the machine is not in the caches.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ def crowding(state_bytes: float) -> float:
 
 
 def rate(router: str, threads: int = 1) -> tuple[float, int] | None:
-    """Units of work per second of CPU time of runs with such routers here, and how many runs it is the median of.
+    """Units of work per CPU-second of runs with such routers here, and how many runs it is the median of.
 
-    Those of one thread or of several, as asked; if there were none, the others; None if there were none at all.
+    Those of one thread or of several, as asked; if there were none, the others; None if there were neither.
     """
     machine = _read().get(_machine())
     for number in (threads, 3 - min(threads, 2)):

@@ -8,7 +8,7 @@ from conftest import ROOT
 sys.path.insert(0, str(ROOT / "benches"))
 import estimates
 
-#: Shorter than the bench's own, so that all of them take some seconds; no number of them is of how fast it was.
+#: Shorter than the bench's own: all of them take some seconds. None of it is about how fast they are.
 SHORTER = {
     "stencil": "jobs.stencil.workload.stencil.iterations=20",
     "allreduce": "jobs.training.workload.allreduce.iterations=2",
@@ -33,7 +33,7 @@ def test_every_scenario_of_the_bench_is_held():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHORTER)
 def test_events_and_memory_are_those_of_check_within_a_half(name, tmp_path):
-    """expected / found is between 1 / 1.5 and 1.5. The time is another matter: it depends on who else computes."""
+    """expected / found is between 1 / 1.5 and 1.5. The time depends on who else computes."""
     settings = ["--set", "run.scheduler=sequential", "--set", SHORTER[name]]
     found = estimates.measure(estimates.SCENARIOS / f"{name}.toml", tmp_path, tmp_path / "cache", settings)
     for what in ("events", "memory"):

@@ -323,11 +323,9 @@ def test_axes_of_a_sweep_are_chosen_in_the_page(opened, shell):
     # Means over jobs are no replications, and have no interval.
     assert points()[0][3] == [None, None]
     # Points of one place stand side by side; a time is not drawn as if it could be negative.
-    layout = tab.evaluate(
-        "(({ scattermode, yaxis }) => [scattermode, yaxis.range[0]])(document.getElementById('sweep-chart')._fullLayout)"
-    )
-    assert layout[0] == "group"
-    assert layout[1] >= 0
+    layout = "document.getElementById('sweep-chart')._fullLayout"
+    assert tab.evaluate(f"{layout}.scattermode") == "group"
+    assert tab.evaluate(f"{layout}.yaxis.range[0]") >= 0
 
 
 def test_runs_are_compared_in_the_page(opened, shell):

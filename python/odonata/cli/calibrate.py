@@ -29,7 +29,8 @@ def calibrate(
 ) -> None:
     """Fit a machine to ping-pongs that were measured.
 
-    Software overhead, link rate, eager threshold and the like. Prints the keys for the scenario, and what is left between measured and simulated times, size by size.
+    Software overhead, link rate, eager threshold and the like. Prints the keys for the scenario, and what is
+    left between measured and simulated times, size by size.
     What the measurements cannot determine is refused (docs/calibrate.md).
     """
     from odonata import calibration

@@ -18,8 +18,8 @@ def presets(
 ) -> None:
     """List presets to start from, or show one and its sources.
 
-    One is shown with the source of each of its numbers. Most are machines without jobs. The key `preset` of a scenario takes one; keys of the scenario replace its
-    keys one by one.
+    One is shown with the source of each of its numbers. Most are machines without jobs. The key `preset` of a
+    scenario takes one; keys of the scenario replace its keys one by one.
     """
     from odonata import preset_list
 
