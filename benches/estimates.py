@@ -1,9 +1,9 @@
 """What `odonata check` says that a run will take, beside what it takes: events, memory and time.
 
-Each scenario of `benches/estimates/` is checked and then run in a process of its own, sequentially. Memory is
-the highest resident size of that process, tables included; time is CPU time. The time that `check` says
-depends on earlier runs on the same computer (`odonata.speed`), so there are two rounds, with a cache folder of
-their own: the first teaches, the second is held against what it taught.
+Each scenario of `benches/estimates/` is checked and then run in a process of its own, sequentially. Memory
+is the highest resident size of that process, tables included; time is CPU time. The time that `check` says
+depends on earlier runs on the same computer (`odonata.speed`), so there are two rounds, with a cache folder
+of their own: the first teaches, the second is held against what it taught.
 
     .venv/bin/python benches/estimates.py [NAME ...] [--threads N]
 
@@ -85,9 +85,9 @@ def main() -> int:
     settings = ["--set", "run.scheduler=sequential"]
     if asked.threads:
         settings = ["--set", f"run.threads={asked.threads}"]
-    print(
-        "| scenario | events | expected / found | memory | expected / found | time | rate | expected / found |"
-    )
+    share = "expected / found"
+    heads = ("scenario", "events", share, "memory", share, "time", "rate", share)
+    print(f"| {' | '.join(heads)} |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     found = []
     with tempfile.TemporaryDirectory(prefix="odonata-estimates-") as name:

@@ -304,8 +304,9 @@ def _time(cost: dict[str, Any]) -> list[str]:
     }
     last = f"at {speed} events a second, going by the last {cost['runs']} runs with such routers here"
     if cost["cpu_s"] < _SHORT_S:
-        return [f"time: less than {duration(_SHORT_S)} on one core, beside the start of the program"]
-    lines = [f"time: about {duration(cost['cpu_s'])} on one core, {known.get(cost['runs'], last)}"]
+        lines = [f"time: less than {duration(_SHORT_S)} on one core, beside the start of the program"]
+    else:
+        lines = [f"time: about {duration(cost['cpu_s'])} on one core, {known.get(cost['runs'], last)}"]
     if baselines := cost["baselines"]:
         # A packet is one of one job, so that all baselines together do what the run does.
         both = duration(2 * cost["cpu_s"])

@@ -171,8 +171,8 @@ def test_check_knows_how_fast_the_last_runs_were(tmp_path, monkeypatch):
     report = odonata.check(scenario)
     before = report["cost"]
     assert before["runs"] == 0
-    # A visit of a router is a unit of work, a message 3.3 of them; both take longer with much state, which takes
-    # time to be made.
+    # A visit of a router is a unit of work, a message 3.3 of them; both take longer with much state, which
+    # takes time to be made.
     state = report["memory"]["idle_bytes"]
     units = (before["packet_hops"] + 3.3 * before["messages"]) * (1 + 8 * state / (state + (60 << 20)))
     assert before["cpu_s"] == pytest.approx(units / 5e6 + 6e-9 * state)
