@@ -513,7 +513,10 @@ fn leaving(scenario: &Resolved, placement: &Placement, job: &Job, place: &JobPla
     let staying: f64 = in_group.iter().map(|share| share * share).sum();
     let servers = placement.servers.len();
     if servers > 0 && matches!(scenario.layout_of_files(job, servers as u32), FileLayout::Striped(_)) {
-        let with_rank = placement.servers.iter().map(|&server| in_group[group_of(server) as usize]);
+        let with_rank = placement
+            .servers
+            .iter()
+            .map(|&server| in_group[group_of(server) as usize]);
         return (1.0 - staying, 1.0 - with_rank.sum::<f64>() / servers as f64);
     }
     let far = |(&node, &server): (&u32, &u32)| group_of(node) != group_of(placement.servers[server as usize]);

@@ -26,7 +26,10 @@ fn packets_of_synthetic_traffic_are_counted_by_messages_and_by_time() {
         assert!((found.packets() - 8_000.0).abs() < 1e-6, "{found:?}");
         assert!((found.jobs[0].lasts_s - 200e-6).abs() < 1e-12, "{found:?}");
         // Four of five go to another group, over 3.5 routers, the others over 2; so many events each, all the time.
-        assert!((found.events_per_s() - 8_000.0 * 3.2 * EVENTS_PER_HOP / 200e-6).abs() < 1.0, "{found:?}");
+        assert!(
+            (found.events_per_s() - 8_000.0 * 3.2 * EVENTS_PER_HOP / 200e-6).abs() < 1.0,
+            "{found:?}"
+        );
     }
     let (limited, _) = estimate(&format!("{job} messages = 100 }}\n[run]\ntime_limit = \"50 us\"\n"));
     assert!((limited.packets() - 2_000.0).abs() < 1e-6, "{limited:?}");

@@ -311,7 +311,12 @@ fn set(node: &mut Node, keys: &[String], depth: usize, value: &Node) -> Result<(
                 return Err(Missing {
                     depth,
                     count: items.len(),
-                    names: items.iter().filter_map(name_of).take(SHOWN_NAMES).map(String::from).collect(),
+                    names: items
+                        .iter()
+                        .filter_map(name_of)
+                        .take(SHOWN_NAMES)
+                        .map(String::from)
+                        .collect(),
                 });
             };
             set(&mut items[index], keys, depth + 1, value)
