@@ -268,6 +268,10 @@ def _tiers(tiers: list[dict[str, Any]]) -> Any:
     return page
 
 
+#: Of what is shorter nobody needs to know how short it is.
+_SHORT_S = 0.1
+
+
 def _cost(cost: dict[str, Any]) -> list[str]:
     """What it takes of the processor, and why.
 
@@ -287,17 +291,22 @@ def _time(cost: dict[str, Any]) -> list[str]:
 
     >>> cost = {"cpu_s": 0.12, "events_per_cpu_s": 8e6, "runs": 3, "baselines": 0}
     >>> print(*_time(cost))
-    time: about 120 ms on one core, at 8 M events a second, as the last 3 runs with such routers here
+    time: about 120 ms on one core, at 8 M events a second, going by the last 3 runs with such routers here
     >>> print(_time(cost | {"baselines": 2})[1])
     with 2 baselines, each job alone: about 240 ms of processor time
+    >>> _time(cost | {"cpu_s": 5e-7})
+    ['time: less than 100 ms on one core, beside the start of the program']
     """
     speed = rate(cost["events_per_cpu_s"])
     known = {
         0: f"if it does {speed} events a second (assumed: no run here has told yet)",
-        1: f"at {speed} events a second, as the last run with such routers here",
+        1: f"at {speed} events a second, going by the last run with such routers here",
     }
-    last = f"at {speed} events a second, as the last {cost['runs']} runs with such routers here"
-    lines = [f"time: about {duration(cost['cpu_s'])} on one core, {known.get(cost['runs'], last)}"]
+    last = f"at {speed} events a second, going by the last {cost['runs']} runs with such routers here"
+    if cost["cpu_s"] < _SHORT_S:
+        lines = [f"time: less than {duration(_SHORT_S)} on one core, beside the start of the program"]
+    else:
+        lines = [f"time: about {duration(cost['cpu_s'])} on one core, {known.get(cost['runs'], last)}"]
     if baselines := cost["baselines"]:
         # A packet is one of one job, so that all baselines together do what the run does.
         both = duration(2 * cost["cpu_s"])

@@ -25,6 +25,19 @@ if TYPE_CHECKING:
 GOOD_OUTCOMES = ("completed", "time-limit")
 
 
+def _results_near(path: Path) -> str | None:
+    """What to name instead, if results are right below a folder that is none, or it is a sweep."""
+    if os.path.isfile(path / "sweep.json"):
+        return f"it is a sweep: odonata report {path} shows it, odonata.Sweep.load reads it"
+    try:
+        with os.scandir(path) as entries:
+            found = sorted(entry.path for entry in entries if os.path.isfile(Path(entry.path) / RUN_FILE))
+    except (OSError, ValueError):
+        return None
+    shown = ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
+    return f"there are results in it: {shown}" if found else None
+
+
 class Results:
     """What a run measured, from memory or from the folder that `odonata run` wrote.
 
@@ -62,7 +75,10 @@ class Results:
         # `Path.is_file` raises for a name that no file can have.
         if not os.path.isfile(path / RUN_FILE):
             raise NoResult(
-                "not a result of odonata", file=str(path), expected=f"a folder that holds {RUN_FILE}"
+                "not a result of odonata",
+                file=str(path),
+                expected=f"a folder that holds {RUN_FILE}",
+                hint=_results_near(path),
             )
         return cls(run_record.read(path / RUN_FILE, run_record.Run), path=path)
 

@@ -168,9 +168,26 @@ def read_scenario(path: Path) -> str:
             error.filename = str(path)
             raise
         problem = f"the scenario cannot be read: {error.strerror}"
+        hint = None if os.path.exists(path) else _meant(path)
     except UnicodeDecodeError as error:
-        problem = f"the scenario is not UTF-8 text (byte {error.start})"
-    raise InputError(problem, file=str(path), expected="a scenario in TOML")
+        problem, hint = f"the scenario is not UTF-8 text (byte {error.start})", None
+    raise InputError(problem, file=str(path), expected="a scenario in TOML", hint=hint)
+
+
+def _meant(path: Path) -> str | None:
+    """The file beside it, or the preset, that has nearly the name of one that is not there."""
+    try:
+        beside = [str(path.parent / name) for name in os.listdir(path.parent) if name.endswith(".toml")]
+    except (OSError, ValueError):
+        beside = []
+    if alike := difflib.get_close_matches(str(path), beside, n=1):
+        return f"did you mean {alike[0]}?"
+    alike = difflib.get_close_matches(str(path).lower(), _core.preset_names(), n=1)
+    return (
+        f"did you mean the preset {alike[0]}? odonata init --preset {alike[0]} starts from it"
+        if alike
+        else None
+    )
 
 
 def refuse_preset(path: Path) -> None:

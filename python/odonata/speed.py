@@ -1,8 +1,12 @@
 """How fast runs were on this computer, so that `odonata check` need not assume it.
 
-A small file in the user's cache folder holds events per second of CPU time of the last runs, by computer and
-by kind of router. It is told to whoever asks what a run will cost, and goes into no result and no digest;
-without it, or where it cannot be written, a rate that was measured elsewhere is assumed.
+A small file in the user's cache folder holds how fast the last runs worked, by computer, by kind of router
+and by whether one thread or several ran them. It is told to whoever asks what a run will cost, and goes into
+no result and no digest; without it, or where it cannot be written, a rate measured elsewhere is assumed.
+
+What is kept is not events per second, which differ more between scenarios than between computers, but units
+of work: a router that a packet visits is one, a message at its two ends is some more, and both take longer
+where the state of the machine is not in the caches.
 """
 
 from __future__ import annotations
@@ -27,6 +31,16 @@ MOST_MACHINES = 64
 #: Shorter runs say more about how a machine is built than about how fast it runs.
 LEAST_CPU_S, LEAST_EVENTS = 1.0, 1_000_000
 
+#: Units of work of a message, in routers visited by a packet.
+MESSAGE_WORK = 3.3
+#: CPU seconds to make a byte of the machine's state.
+BUILDING_S = 6e-9
+#: Work takes up to so many times as long where the state is much larger than this, bytes.
+CROWDED, CROWDED_BYTES = 8.0, 60 << 20
+#: Units of work per CPU-second that are assumed where no run has told, and of pipelined routers events.
+ASSUMED = {"pipelined": 6e6}
+ASSUMED_OTHERS = 5e6
+
 
 def place() -> Path:
     """The file."""
@@ -40,18 +54,45 @@ def remember(run: Mapping[str, Any]) -> None:
     long_enough = run["cpu_s"] >= LEAST_CPU_S and run["events"] >= LEAST_EVENTS
     if not long_enough or run["outcome"] not in GOOD_OUTCOMES:
         return
-    rate = run["events"] / run["cpu_s"]
+    router = run["scenario"]["network"]["router"]
+    state = run["state_bytes_per_node"] * run["nodes"]
+    # However large the machine is, a part of the time was for the run.
+    cpu_s = max(run["cpu_s"] - BUILDING_S * state, 0.1 * run["cpu_s"])
+    rate = work(router, run) * crowding(state) / cpu_s
     with contextlib.suppress(OSError):
-        _write(_with(_read(), run["scenario"]["network"]["router"], rate))
+        _write(_with(_read(), _kind(router, run["threads"]), rate))
 
 
-def rate(router: str) -> tuple[float, int] | None:
-    """Events per second of CPU time of runs with such routers here, and how many runs it is the median of.
+def work(router: str, counts: Mapping[str, Any]) -> float:
+    """Units of work of a run with so many events, packet_hops and messages.
 
-    None if there were none.
+    >>> work("input-queued", {"events": 900, "packet_hops": 400, "messages": 100})
+    730.0
     """
-    rates = _rates(_read().get(_machine()), router)
-    return (statistics.median(rates), len(rates)) if rates else None
+    if router == "pipelined":
+        return float(counts["events"])
+    return float(counts["packet_hops"] + MESSAGE_WORK * counts["messages"])
+
+
+def crowding(state_bytes: float) -> float:
+    """How much longer a unit of work takes with so much state.
+
+    >>> crowding(0.0), crowding(60 << 20), round(crowding(4e12), 3)
+    (1.0, 5.0, 9.0)
+    """
+    return 1 + CROWDED * state_bytes / (state_bytes + CROWDED_BYTES)
+
+
+def rate(router: str, threads: int = 1) -> tuple[float, int] | None:
+    """Units of work per CPU-second of runs with such routers here, and how many runs it is the median of.
+
+    Those of one thread or of several, as asked; if there were none, the others; None if there were neither.
+    """
+    machine = _read().get(_machine())
+    for number in (threads, 3 - min(threads, 2)):
+        if rates := _rates(machine, _kind(router, number)):
+            return statistics.median(rates), len(rates)
+    return None
 
 
 def tell(report: dict[str, Any]) -> dict[str, Any]:
@@ -62,10 +103,25 @@ def tell(report: dict[str, Any]) -> dict[str, Any]:
     cost = report["cost"]
     if cost is None:
         return report
-    if (measured := rate(cost["router"])) is not None:
-        cost["events_per_cpu_s"], cost["runs"] = measured
-        cost["cpu_s"] = cost["events"] / cost["events_per_cpu_s"]
+    router = cost["router"]
+    threads = (report["parallel"] or {}).get("threads", 1)
+    units, cost["runs"] = rate(router, threads) or (ASSUMED.get(router, ASSUMED_OTHERS), 0)
+    state = report["memory"]["idle_bytes"] if report["memory"] else 0
+    runs_s = work(router, cost) * crowding(state) / units
+    cost["cpu_s"] = runs_s + BUILDING_S * state
+    if cost["events"] > 0 and runs_s > 0:
+        cost["events_per_cpu_s"] = cost["events"] / runs_s
     return report
+
+
+def _kind(router: str, threads: int) -> str:
+    """What runs are alike.
+
+    >>> _kind("pipelined", 1), _kind("pipelined", 8)
+    ('work pipelined', 'work pipelined, threads')
+    """
+    # Numbers of before these units had the name of the router alone.
+    return f"work {router}" if threads <= 1 else f"work {router}, threads"
 
 
 def _machine() -> str:
@@ -82,24 +138,24 @@ def _read() -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _rates(machine: Any, router: str) -> list[float]:
+def _rates(machine: Any, kind: str) -> list[float]:
     """The rates in what is remembered of a computer.
 
     >>> _rates({"pipelined": [2e6, "fast", -1.0, True]}, "pipelined"), _rates(None, "pipelined")
     ([2000000.0], [])
     """
-    rates = machine.get(router) if isinstance(machine, dict) else None
+    rates = machine.get(kind) if isinstance(machine, dict) else None
     if not isinstance(rates, list):
         return []
     numbers = [float(rate) for rate in rates if isinstance(rate, int | float) and not isinstance(rate, bool)]
     return [number for number in numbers if 0 < number < 1e12][-KEPT:]
 
 
-def _with(content: dict[str, Any], router: str, rate: float) -> dict[str, Any]:
+def _with(content: dict[str, Any], kind: str, rate: float) -> dict[str, Any]:
     """`content` with one more run on this computer, which is its newest."""
     machine = content.pop(_machine(), None)
     machine = machine if isinstance(machine, dict) else {}
-    machine[router] = [*_rates(machine, router), rate][-KEPT:]
+    machine[kind] = [*_rates(machine, kind), rate][-KEPT:]
     return dict(list(content.items())[-(MOST_MACHINES - 1) :]) | {_machine(): machine}
 
 

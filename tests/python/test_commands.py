@@ -61,7 +61,7 @@ def test_check_is_short_unless_asked_for_all(shell):
     for name in ("halo", "training", "saver"):
         assert any(line.startswith(name) for line in lines)
     text = " ".join(done.out.split())
-    assert "time: about" in text
+    assert "time: less than 100 ms on one core" in text
     assert "memory: about" in text
     assert "baselines" not in text
     assert "Looks wrong" not in text

@@ -168,13 +168,22 @@ def test_check_knows_how_fast_the_last_runs_were(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(speed, "place", lambda: tmp_path / "cache" / "odonata" / "speed.json")
     scenario = "examples/uniform.toml"
-    before = odonata.check(scenario)["cost"]
+    report = odonata.check(scenario)
+    before = report["cost"]
     assert before["runs"] == 0
-    assert before["cpu_s"] == pytest.approx(before["events"] / before["events_per_cpu_s"])
+    # A visit of a router is a unit of work, a message 3.3 of them; both take longer with much state, which
+    # takes time to be made.
+    state = report["memory"]["idle_bytes"]
+    units = (before["packet_hops"] + 3.3 * before["messages"]) * (1 + 8 * state / (state + (60 << 20)))
+    assert before["cpu_s"] == pytest.approx(units / 5e6 + 6e-9 * state)
+    running_s = before["events"] / before["events_per_cpu_s"]
+    assert before["cpu_s"] == pytest.approx(running_s + 6e-9 * state)
 
-    def run(rate, outcome="completed", cpu_s=2.0):
-        network = {"network": {"router": "input-queued"}}
-        speed.remember({"outcome": outcome, "events": rate * cpu_s, "cpu_s": cpu_s, "scenario": network})
+    def run(rate, outcome="completed", cpu_s=2.0, threads=1):
+        done = {"events": 2e6, "packet_hops": rate * cpu_s - 330, "messages": 100, "threads": threads}
+        size = {"nodes": 0, "state_bytes_per_node": 0.0}
+        network = {"scenario": {"network": {"router": "input-queued"}}}
+        speed.remember({"outcome": outcome, "cpu_s": cpu_s} | done | size | network)
 
     # Short and failed runs tell nothing; the median of the last five counts.
     run(1e9, cpu_s=0.001)
@@ -183,8 +192,11 @@ def test_check_knows_how_fast_the_last_runs_were(tmp_path, monkeypatch):
     for rate in (9e9, 1e6, 2e6, 3e6, 50e6, 4e6):
         run(rate)
     after = odonata.check(scenario)["cost"]
-    assert (after["runs"], after["events_per_cpu_s"]) == (5, 3e6)
-    assert after["cpu_s"] == pytest.approx(after["events"] / 3e6)
+    assert after["runs"] == 5
+    assert after["cpu_s"] == pytest.approx(units / 3e6 + 6e-9 * state)
+    # Threads cost something: what several did counts for one only where no run of one has told.
+    run(1e6, threads=2)
+    assert odonata.check(scenario)["cost"] == after
     assert {key: after[key] for key in ("events", "packets")} == {
         key: before[key] for key in ("events", "packets")
     }

@@ -1,9 +1,16 @@
 """Recipes of packages say what pyproject.toml and Cargo.toml say."""
 
 import ast
+import contextlib
 import re
+import subprocess
+import sys
 import tomllib
+import types
+from pathlib import Path
 
+import pytest
+import yaml
 from conftest import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -56,6 +63,97 @@ def test_spack_has_the_dependencies_of_the_package():
     for requirement in wanted:
         name, low, above = bounds(requirement)
         assert found[name] == (low, str(int(above) - 1)), requirement
+
+
+def test_hadolint_finds_nothing_in_the_container_file():
+    hadolint = Path(sys.executable).with_name("hadolint")
+    done = subprocess.run(
+        [hadolint, "--no-color", ROOT / "packaging/Containerfile"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_the_conda_recipe_has_keys_of_its_format_and_names_files_that_there_are():
+    """Keys of recipe format 1 (https://rattler.build/latest/reference/recipe_file/)."""
+    recipe = yaml.safe_load(CONDA)
+    assert recipe["schema_version"] == 1
+    assert set(recipe) == {
+        "schema_version", "context", "package", "source", "build", "requirements", "tests", "about"
+    }  # fmt: skip
+    assert set(recipe["build"]) <= {"number", "script", "python", "noarch", "string", "skip"}
+    assert set(recipe["requirements"]) <= {"build", "host", "run", "run_constraints", "ignore_run_exports"}
+    folder = ROOT / "packaging/conda"
+    assert (folder / recipe["source"]["path"]).resolve() == ROOT
+    for licence in recipe["about"]["license_file"]:
+        assert (ROOT / licence).is_file(), licence
+    point = recipe["build"]["python"]["entry_points"][0].split(" = ")
+    assert PROJECT["scripts"] == dict([point])
+    [imports, commands] = recipe["tests"]
+    assert imports["python"]["pip_check"] is True
+    assert all(command.startswith("odonata ") for command in commands["script"])
+    variants = yaml.safe_load((folder / "variants.yaml").read_text())
+    assert variants == {"c_stdlib": ["sysroot"], "c_stdlib_version": ["2.28"]}
+
+
+class Spec(dict):
+    """A concrete spec of Spack: its variants, and its dependencies."""
+
+    def __init__(self, variants, **dependencies):
+        super().__init__(dependencies)
+        self.variants = variants
+
+    def satisfies(self, wanted):
+        return wanted in self.variants
+
+
+@pytest.mark.parametrize("variants", [(), ("+mpi",)])
+def test_the_spack_recipe_is_executed(monkeypatch, variants):
+    """With stand-ins for what `from spack.package import *` gives."""
+    told, conditions = [], [None]
+    package = types.ModuleType("spack.package")
+
+    def directive(name):
+        return lambda *values, **options: told.append((name, values, options, conditions[-1]))
+
+    @contextlib.contextmanager
+    def when(condition):
+        conditions.append(condition)
+        yield
+        conditions.pop()
+
+    for name in ("license", "version", "variant", "depends_on"):
+        setattr(package, name, directive(name))
+    package.when, package.PythonPackage = when, type("PythonPackage", (), {})
+    monkeypatch.setitem(sys.modules, "spack", types.ModuleType("spack"))
+    monkeypatch.setitem(sys.modules, "spack.package", package)
+    place = {"__name__": "package"}
+    exec(compile(SPACK.read_text(), SPACK, "exec"), place)
+    recipe = place["Odonata"]()
+    # Every condition is on a variant that there is.
+    known = {values[0] for name, values, _, _ in told if name == "variant"}
+    asked = {options["when"] for _, _, options, _ in told if "when" in options} | {"+mpi"}
+    assert {one.lstrip("+~") for one in asked} == known
+    assert ("depends_on", ("mpi",), {}, "+mpi") in told
+
+    prefix = types.SimpleNamespace(lib="/llvm/lib")
+    spec = Spec(
+        variants,
+        mpi=types.SimpleNamespace(mpicc="/mpi/bin/mpicc"),
+        llvm=types.SimpleNamespace(prefix=prefix),
+    )
+    features = " --features mpi" if variants else ""
+    assert recipe.config_settings(spec, None) == {"build-args": f"--profile wheel{features}"}
+    recipe.spec, environment = spec, {}
+    recipe.setup_build_environment(types.SimpleNamespace(set=environment.__setitem__))
+    wanted = {"MPICC": "/mpi/bin/mpicc", "LIBCLANG_PATH": "/llvm/lib"} if variants else {}
+    assert environment == wanted
+    # What Spack is told to build with is there.
+    cargo = tomllib.loads((ROOT / "Cargo.toml").read_text())
+    assert "wheel" in cargo["profile"]
+    assert "mpi" in tomllib.loads((ROOT / "crates/odonata-py/Cargo.toml").read_text())["features"]
 
 
 def test_no_page_says_that_pip_finds_odonata():

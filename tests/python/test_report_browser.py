@@ -276,9 +276,17 @@ def test_on_paper_it_is_light_and_whole(opened, tmp_path):
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not tab.locator("nav").is_visible()
     assert tab.evaluate("getComputedStyle(document.querySelector('.scroll')).maxHeight") == "none"
+    # A4 less margins of 15 mm at 96 dots an inch: no chart is cut off, though nobody resizes them for paper.
+    room = (210 - 2 * 15) / 25.4 * 96
+    widths = "[...document.querySelectorAll('.plot')].map((one) => one._fullLayout.width)"
+    on_paper = tab.evaluate(widths)
+    assert on_paper
+    assert max(on_paper) <= room
     pdf = tab.pdf(format="A4")
     assert pdf.startswith(b"%PDF")
     assert len(pdf) > 20_000
+    tab.emulate_media(media="screen", color_scheme="dark")
+    await_truth(tab, f"({widths}).every((width) => width > {room})")
 
 
 def test_the_scenario_is_copied_and_saved(opened, tmp_path):
@@ -314,6 +322,10 @@ def test_axes_of_a_sweep_are_chosen_in_the_page(opened, shell):
     assert points()[0][1] == ["random", "contiguous"]
     # Means over jobs are no replications, and have no interval.
     assert points()[0][3] == [None, None]
+    # Points of one place stand side by side; a time is not drawn as if it could be negative.
+    layout = "document.getElementById('sweep-chart')._fullLayout"
+    assert tab.evaluate(f"{layout}.scattermode") == "group"
+    assert tab.evaluate(f"{layout}.yaxis.range[0]") >= 0
 
 
 def test_runs_are_compared_in_the_page(opened, shell):

@@ -188,3 +188,23 @@ def test_init_asks_on_a_terminal_until_it_understands(tmp_path):
     report = odonata.check(tmp_path / "scenario.toml")
     assert [(job["name"], job["ranks"]) for job in report["jobs"]] == [("uniform", 8), ("stencil", 16)]
     assert report["servers"] > 0
+
+
+def test_who_misspells_a_scenario_or_a_preset_is_told_the_nearest(shell):
+    shell.write("[machine.torus]\ndims = [4]\n", "halo.toml")
+    assert "did you mean halo.toml?" in told(shell("run", "hallo.toml").err)
+    assert "did you mean the preset theta?" in told(shell("run", "thetta").err)
+    assert "hint" not in shell("run", "nothing-like-it.txt").err
+    # A file that is there and cannot be read is not misspelt.
+    assert "hint" not in shell("run", ".").err
+
+
+def test_who_names_the_folder_of_results_is_told_which_there_are(shell):
+    for name in ("results/a", "results/b", "results/c", "results/d", "swept"):
+        (shell.folder / name).mkdir(parents=True)
+    for name in ("a", "b", "c", "d"):
+        shell.write("{}", f"results/{name}/run.json")
+    shown = told(shell("summary", "results").err)
+    assert "there are results in it: results/a, results/b, results/c and 1 more" in shown
+    shell.write("{}", "swept/sweep.json")
+    assert "it is a sweep: odonata report swept shows it" in told(shell("summary", "swept").err)

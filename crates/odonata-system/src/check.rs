@@ -125,6 +125,8 @@ pub struct RoutingReport {
 /// A rough estimate of what the run will cost.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CostReport {
+    /// Messages, those of I/O among them.
+    pub messages: f64,
     /// Packets.
     pub packets: f64,
     /// Routers visited by them.
@@ -133,11 +135,11 @@ pub struct CostReport {
     pub events: f64,
     /// The routers, of which it is a matter how much an event costs.
     pub router: RouterModel,
-    /// Events per CPU-second that are assumed of such routers.
+    /// Events per CPU-second that are assumed of such routers, with so many messages and so much state.
     pub events_per_cpu_s: f64,
     /// Runs on this computer that say so; 0: it is assumed.
     pub runs: u32,
-    /// CPU seconds on one core, at that rate.
+    /// CPU seconds on one core, at that rate, with the making of the machine.
     pub cpu_s: f64,
     /// Baselines: runs of one job alone, which come on top; 0: none. All together do about as much as the run itself, as
     /// each packet is one of one job.
@@ -214,6 +216,7 @@ fn cost(scenario: &Resolved, estimate: &Estimate) -> CostReport {
         _ => EVENTS_PER_CPU_S.0,
     };
     CostReport {
+        messages: estimate.messages(),
         packets: estimate.packets(),
         packet_hops: estimate.hops(),
         events: estimate.events(),

@@ -14,6 +14,7 @@ use crate::placement::{JobPlacement, Placement};
 use crate::scenario::layout::Layout;
 use crate::scenario::resolved::{Algorithm, Device, Job, Resolved, RouterModel, Switching, SyntheticParams, Workload};
 use cycles::Cycles;
+use odonata_storage::FileLayout;
 use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::Time;
 use walk::{Reach, Walk};
@@ -26,8 +27,10 @@ const SAMPLED_SENDERS: u32 = 4_096;
 const SAMPLED_STARTS: u32 = 16;
 /// Jobs whose distances between ranks are measured one by one.
 const MEASURED_JOBS: usize = 64;
-/// Events per router visited (`odonata bench` measures 1.4 to 2.0, applications have some more).
-const EVENTS_PER_HOP: f64 = 2.0;
+/// Events per router visited (measured: 1.5 on an idle network to 2.0 on a full one), and of the ranks at both ends of a
+/// message of a program.
+const EVENTS_PER_HOP: f64 = 1.85;
+const EVENTS_PER_MESSAGE: f64 = 2.5;
 
 /// The way of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -135,6 +138,8 @@ pub(crate) struct JobEstimate {
     pub(crate) bytes: f64,
     /// Its messages; those of its I/O do not count.
     pub(crate) messages: f64,
+    /// Those of its I/O.
+    pub(crate) io_messages: f64,
     /// Packets of its messages.
     pub(crate) message_packets: f64,
     /// Packets of its I/O.
@@ -162,7 +167,7 @@ pub(crate) struct JobEstimate {
     pub(crate) peers: f64,
     /// Iterations and values that all of its ranks record.
     pub(crate) records: f64,
-    /// Its reads and writes.
+    /// Its reads and writes, and its calls of metadata servers.
     pub(crate) accesses: f64,
 }
 
@@ -223,7 +228,7 @@ impl Estimate {
                 *one = sent_for(scenario, job, traffic, *one)?;
             }
             let packets = one.packets();
-            let (messages, io) = leaving(scenario, placement, place);
+            let (messages, io) = leaving(scenario, placement, job, place);
             let leaving = messages * one.message_packets + io * one.io_packets;
             one.hops = match (one.routers, way.detour) {
                 (Some(routers), Some(detour)) => {
@@ -283,7 +288,10 @@ impl Estimate {
     /// Reckons the events of the packets' ways.
     fn count(&mut self, scenario: &Resolved, topology: &Topology) {
         let Some(cycles) = Cycles::new(scenario) else {
-            self.events += self.hops() * EVENTS_PER_HOP;
+            let of_programs = scenario.jobs.iter().zip(&self.jobs);
+            let of_programs = of_programs.filter(|(job, _)| !matches!(*job.workload, Workload::Synthetic(_)));
+            let messages: f64 = of_programs.map(|(_, one)| one.messages).sum();
+            self.events += self.hops() * EVENTS_PER_HOP + messages * EVENTS_PER_MESSAGE;
             return;
         };
         let flit_hops: f64 = self.jobs.iter().map(|job| job.hops * job.flits_of_a_packet()).sum();
@@ -303,6 +311,11 @@ impl Estimate {
     /// Packets of all jobs.
     pub(crate) fn packets(&self) -> f64 {
         self.jobs.iter().map(JobEstimate::packets).sum()
+    }
+
+    /// Messages of all jobs, those of I/O among them.
+    pub(crate) fn messages(&self) -> f64 {
+        self.jobs.iter().map(|job| job.messages + job.io_messages).sum()
     }
 
     /// Routers visited by them.
@@ -473,6 +486,7 @@ fn job_estimate(
     Ok(JobEstimate {
         bytes: share * (walk.bytes + walk.io_bytes) * f64::from(ranks),
         messages: share * walk.messages * f64::from(ranks),
+        io_messages: share * walk.io_messages * f64::from(ranks),
         message_packets: (share * walk.packets).max(if walk.io_packets > 0.0 { 0.0 } else { 1.0 }) * f64::from(ranks),
         io_packets: share * walk.io_packets * f64::from(ranks),
         io_bytes: share * walk.io_bytes * f64::from(ranks),
@@ -487,8 +501,9 @@ fn job_estimate(
     })
 }
 
-/// Shares of a job's messages and of its I/O that leave their group: as if everybody sent to everybody.
-fn leaving(scenario: &Resolved, placement: &Placement, place: &JobPlacement) -> (f64, f64) {
+/// Shares of a job's messages and of its I/O that leave their group: as if everybody sent to everybody, and to all servers
+/// where files are striped over them.
+fn leaving(scenario: &Resolved, placement: &Placement, job: &Job, place: &JobPlacement) -> (f64, f64) {
     let group_of = |node| scenario.layout.group_of(node);
     let ranks = place.nodes.len().max(1) as f64;
     let mut in_group = vec![0.0; scenario.layout.groups() as usize];
@@ -496,6 +511,14 @@ fn leaving(scenario: &Resolved, placement: &Placement, place: &JobPlacement) -> 
         in_group[group_of(node) as usize] += 1.0 / ranks;
     }
     let staying: f64 = in_group.iter().map(|share| share * share).sum();
+    let servers = placement.servers.len();
+    if servers > 0 && matches!(scenario.layout_of_files(job, servers as u32), FileLayout::Striped(_)) {
+        let with_rank = placement
+            .servers
+            .iter()
+            .map(|&server| in_group[group_of(server) as usize]);
+        return (1.0 - staying, 1.0 - with_rank.sum::<f64>() / servers as f64);
+    }
     let far = |(&node, &server): (&u32, &u32)| group_of(node) != group_of(placement.servers[server as usize]);
     let io = place.nodes.iter().zip(&place.servers).filter(|&pair| far(pair)).count();
     (1.0 - staying, io as f64 / ranks)

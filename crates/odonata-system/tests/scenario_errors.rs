@@ -386,6 +386,20 @@ fn an_override_with_a_wrong_value_or_form_says_that_it_is_one() {
         (error.key.as_str(), error.expected.as_str()),
         ("jobs.1", "a position from 0 to 0")
     );
+    // A job may be called by its name, as in sweeps; who errs is told the names.
+    let named = |name: &str, ranks| format!("[[jobs]]\nname = \"{name}\"\nranks = {ranks}\nworkload.barrier = {{}}\n");
+    let two = with(&format!("{}{}", named("halo", 2), named("ring", 3)));
+    let setting = vec!["jobs.ring.ranks=5".to_string()];
+    let loaded = scenario::load(&two, "x.toml", &setting, None, "").unwrap();
+    let ranks: Vec<u32> = loaded.resolved.jobs.iter().map(|job| *job.ranks).collect();
+    assert_eq!(ranks, [2, 5]);
+    let error = error_with(&two, &["jobs.rings.ranks=5"]);
+    assert_eq!(
+        (error.key.as_str(), error.expected.as_str()),
+        ("jobs.rings", "one of halo, ring, or a position from 0 to 1")
+    );
+    let error = error_with(&with(&named("halo", 2)), &["jobs.ring.ranks=5"]);
+    assert_eq!(error.expected, "halo, or its position 0");
     for argument in ["seed", "=1", "a..b=1", ""] {
         let error = error_with(&with(JOB), &[argument]);
         assert!(

@@ -27,9 +27,10 @@ def calibrate(
     ] = "0,1",
     as_json: Json = False,
 ) -> None:
-    """Fit a machine to ping-pong measurements: software overhead, link rate, eager threshold.
+    """Fit a machine to ping-pongs that were measured.
 
-    Prints the keys for the scenario, and what is left between measured and simulated times, size by size.
+    Software overhead, link rate, eager threshold and the like. Prints the keys for the scenario, and what is
+    left between measured and simulated times, size by size.
     What the measurements cannot determine is refused (docs/calibrate.md).
     """
     from odonata import calibration

@@ -14,7 +14,7 @@ from odonata.errors import InputError
 from odonata.runner import LARGEST_SEED
 
 app = typer.Typer(
-    help="Storage devices alone: measure them, derive them from measurements.",
+    help="Storage devices alone: measure, fit, show them.",
     no_args_is_help=True,
 )
 

@@ -26,9 +26,10 @@ def import_(
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace a scenario that is there.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make a scenario of a configuration of CODES, MFNetSim or BookSim (docs/imports.md).
+    """Turn a file of CODES, MFNetSim or BookSim into a scenario.
 
-    Every key says where it is from. What has no counterpart is listed, in the scenario and on standard error.
+    docs/imports.md says what is understood. Every key says where it is from. What has no counterpart is
+    listed, in the scenario and on standard error.
     """
     from odonata.errors import InputError, input_errors
     from odonata.imports import files as imports

@@ -16,10 +16,10 @@ def presets(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the presets that scenarios can start from, or show one with the source of each number.
+    """List presets to start from, or show one and its sources.
 
-    Most are machines without jobs. The key `preset` of a scenario takes one; keys of the scenario replace its
-    keys one by one.
+    One is shown with the source of each of its numbers. Most are machines without jobs. The key `preset` of a
+    scenario takes one; keys of the scenario replace its keys one by one.
     """
     from odonata import preset_list
 

@@ -87,7 +87,7 @@ def sweep(
     ] = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace a picture that is there.")] = False,
 ) -> None:
-    """Run a scenario at many points of its keys, with several seeds each.
+    """Run a scenario with many values of its keys, many seeds.
 
     The same command again goes on where it was stopped or killed, and runs nothing that has been run. A run
     that fails is a row like others; the others go on.

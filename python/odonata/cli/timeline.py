@@ -58,7 +58,7 @@ def timeline(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Write a trace of what ranks, storage servers and links did, for ui.perfetto.dev.
+    """Write what a run did, call by call, for ui.perfetto.dev.
 
     The run must have recorded it: `odonata run SCENARIO --set run.timeline={}`.
     """

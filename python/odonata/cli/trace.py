@@ -12,8 +12,8 @@ from odonata.cli.arguments import Force, Json, Settings
 from odonata.errors import TRACE_WRONG, InputError
 
 app = typer.Typer(
-    help="Traces (DUMPI, Chakra, OTF2, Darshan) and programs in files: look into, check, repeat, convert, "
-    "merge.",
+    help="Recorded programs: look into, check, repeat, convert.\n\n"
+    "DUMPI, Chakra, OTF2, GOAL, Darshan logs, and programs in files.",
     no_args_is_help=True,
 )
 

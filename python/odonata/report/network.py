@@ -187,7 +187,7 @@ def _between_groups(contents: Contents) -> Chart | None:
     return Chart(
         "links-groups",
         "From group to group",
-        "Rows send, columns receive; the diagonal are the links within a group. Blank: no cable.",
+        "Rows send, columns receive; the diagonal is the links within a group. Blank: no cable.",
         traces,
         {
             "xaxis": axis("to group", side="top", dtick=1 if len(groups) <= 40 else None),

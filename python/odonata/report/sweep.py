@@ -196,7 +196,9 @@ def _table(
     for row in zip(*(columns[name][:MOST_ROWS] for name in names), strict=True):
         rows.append([_shown(name, value, units) for name, value in zip(names, row, strict=True)])
     heads = [Column(name, number=name in metrics) for name in names]
-    return Table("sweep-rows", f"The first {len(rows)} rows", heads, rows, search=True)
+    count = len(columns["job"])
+    caption = f"The first {len(rows):,} of {count:,} rows" if count > len(rows) else f"All {count:,} rows"
+    return Table("sweep-rows", caption, heads, rows, search=True)
 
 
 def _shown(name: str, value: Any, units: dict[str, str]) -> Cell:

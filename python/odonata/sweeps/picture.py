@@ -61,10 +61,15 @@ def figure(sweep: Sweep, measure: str, x: str | None) -> Any:
     unit = {one["key"]: one["unit"] for one in sweep.description["swept"]}[x]
     # Names are no formulas.
     axes.set_xlabel(f"{x} [{unit}]" if unit else x, parse_math=False)
-    axes.set_ylabel(f"{measure} [{column.unit}]" if column.unit else measure, parse_math=False)
+    ratio = measure.endswith("_ratio")
+    unit = "together / alone" if ratio else column.unit
+    axes.set_ylabel(f"{measure} [{unit}]" if unit else measure, parse_math=False)
     axes.set_title(str(sweep.description["name"]), parse_math=False)
-    if measure.endswith("_ratio"):
+    if ratio:
         axes.axhline(1.0, color="grey", linewidth=0.8, linestyle=":")
+    if all(row["mean"] is None or row["mean"] >= 0 for row in rows):
+        # However long a bar of uncertainty is, it does not say that a time could be negative.
+        axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3, axis="y")
     if series:
         axes.legend(fontsize="small")

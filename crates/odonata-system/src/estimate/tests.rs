@@ -25,8 +25,11 @@ fn packets_of_synthetic_traffic_are_counted_by_messages_and_by_time() {
     for found in [&by_count, &by_time] {
         assert!((found.packets() - 8_000.0).abs() < 1e-6, "{found:?}");
         assert!((found.jobs[0].lasts_s - 200e-6).abs() < 1e-12, "{found:?}");
-        // Four of five go to another group, over 3.5 routers, the others over 2; twice as many events, all the time.
-        assert!((found.events_per_s() - 8_000.0 * 6.4 / 200e-6).abs() < 1.0, "{found:?}");
+        // Four of five go to another group, over 3.5 routers, the others over 2; so many events each, all the time.
+        assert!(
+            (found.events_per_s() - 8_000.0 * 3.2 * EVENTS_PER_HOP / 200e-6).abs() < 1.0,
+            "{found:?}"
+        );
     }
     let (limited, _) = estimate(&format!("{job} messages = 100 }}\n[run]\ntime_limit = \"50 us\"\n"));
     assert!((limited.packets() - 2_000.0).abs() < 1e-6, "{limited:?}");
@@ -105,7 +108,7 @@ fn pipelined_routers_have_an_event_for_every_flit_and_cycle() {
     let (plain, _) = estimate(job);
     let (found, _) = estimate(&format!("[network]\nrouter = \"pipelined\"\nclock = \"10 ns\"\n{job}"));
     assert_eq!((found.packets(), found.hops()), (plain.packets(), plain.hops()));
-    assert!((plain.events() - 2.0 * plain.hops()).abs() < 1e-6);
+    assert!((plain.events() - EVENTS_PER_HOP * plain.hops()).abs() < 1e-6);
     // At each router an event and a cycle for every flit, and one cycle more for the packet; a flit takes 6.3 ns on
     // the slowest link, which is less than a cycle; an event at the NIC for every flit, two for every message.
     let hops = found.hops();
@@ -127,10 +130,10 @@ fn what_crosses_cuts_is_reckoned_by_class() {
         "[[jobs]]\nranks = 40\n\
          workload.uniform = { bytes = \"4 KiB\", mean_interval = \"1 us\", messages = 10 }\n",
     );
-    // Per packet 3.2 routers and 6.4 events, 0.8 links between groups, 3.2 - 1 - 0.8 inside of them.
+    // Per packet 3.2 routers and their events, 0.8 links between groups, 3.2 - 1 - 0.8 inside of them.
     assert_eq!(found.crossings(0.0, 0.0), 0.0);
-    assert!((found.crossings(0.0, 0.5) - 2.0 * 0.4 / 6.4).abs() < 1e-9);
-    assert!((found.crossings(1.0, 1.0) - 2.0 * 2.2 / 6.4).abs() < 1e-9);
+    assert!((found.crossings(0.0, 0.5) - 2.0 * 0.4 / (3.2 * EVENTS_PER_HOP)).abs() < 1e-9);
+    assert!((found.crossings(1.0, 1.0) - 2.0 * 2.2 / (3.2 * EVENTS_PER_HOP)).abs() < 1e-9);
 }
 
 #[test]

@@ -61,10 +61,11 @@ pub(super) struct Walk<'a> {
     pub(super) peers: f64,
     /// Iterations and values recorded.
     pub(super) records: f64,
-    /// Reads and writes.
+    /// Reads and writes, and calls of metadata servers, which are recorded as they are.
     pub(super) accesses: f64,
-    /// Messages.
+    /// Messages, and those of I/O.
     pub(super) messages: f64,
+    pub(super) io_messages: f64,
     /// Flits of packets.
     pub(super) flits: f64,
     /// Payload of messages, bytes.
@@ -110,6 +111,7 @@ impl<'a> Walk<'a> {
             records: 0.0,
             accesses: 0.0,
             messages: 0.0,
+            io_messages: 0.0,
             flits: 0.0,
             bytes: 0.0,
             packets: 0.0,
@@ -174,6 +176,8 @@ impl<'a> Walk<'a> {
                 OpKind::Read { bytes, .. } | OpKind::Iread { bytes, .. } => self.access(bytes, 0.0),
                 OpKind::Write { bytes, .. } | OpKind::Iwrite { bytes, .. } => self.access(bytes, self.tiers_below),
                 OpKind::Open { .. } | OpKind::Close { .. } | OpKind::Metadata { .. } if self.metadata => {
+                    self.accesses += 1.0;
+                    self.io_messages += 2.0;
                     self.io_packets += 2.0;
                     self.flits += 2.0 * self.flits_of(CONTROL_BYTES);
                     self.sends_s += 2.0 * self.message_s;
@@ -232,7 +236,9 @@ impl<'a> Walk<'a> {
         self.accesses += 1.0;
         self.io_bytes += bytes as f64;
         // A request, an answer, and a control message for every piece.
-        let control = 2.0 + bytes.div_ceil(self.block) as f64;
+        let pieces = bytes.div_ceil(self.block) as f64;
+        let control = 2.0 + pieces;
+        self.io_messages += (1.0 + below) * (control + pieces);
         self.io_packets += (1.0 + below) * (control + bytes.div_ceil(self.packet) as f64);
         self.flits += (1.0 + below) * (control * self.flits_of(CONTROL_BYTES) + self.flits_of(bytes));
         self.sends_s += bytes as f64 * self.per_byte_s + 2.0 * self.message_s;

@@ -244,11 +244,13 @@ impl Document {
     /// Sets a value in the tree.
     fn apply(&mut self, setting: &Setting) -> Result<(), InputError> {
         let place = setting.node.place;
-        set(&mut self.root, &setting.keys, 0, &setting.node).map_err(|(depth, count)| InputError {
+        set(&mut self.root, &setting.keys, 0, &setting.node).map_err(|Missing { depth, count, names }| InputError {
             message: format!("there is no element {}", quoted(&setting.keys[depth])),
-            expected: match count {
-                0 => "no position: the array is empty".into(),
-                _ => format!("a position from 0 to {}", count - 1),
+            expected: match (count, names.as_slice()) {
+                (0, _) => "no position: the array is empty".into(),
+                (_, []) => format!("a position from 0 to {}", count - 1),
+                (1, [name]) => format!("{name}, or its position 0"),
+                (_, names) => format!("one of {}, or a position from 0 to {}", names.join(", "), count - 1),
             },
             ..self.error_in(setting.keys[..=depth].join("."), place)
         })
@@ -263,9 +265,37 @@ enum Layer {
     Override,
 }
 
-/// Sets the value at `keys[depth..]` below `node`. Where an array has no such position: the depth and how many
-/// elements there are.
-fn set(node: &mut Node, keys: &[String], depth: usize, value: &Node) -> Result<(), (usize, usize)> {
+/// An element that an array does not have.
+struct Missing {
+    /// Which of the keys names it.
+    depth: usize,
+    /// How many elements there are.
+    count: usize,
+    /// The names of the first of them that have one.
+    names: Vec<String>,
+}
+
+/// Names that an error shows.
+const SHOWN_NAMES: usize = 20;
+
+/// The name of an element that is a table with one: `[[jobs]]`, `[[storage.tiers]]` and the like.
+fn name_of(item: &Node) -> Option<&str> {
+    match &item.get("name")?.value {
+        Value::String(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// The element of an array that a key means: a position, or the name of a table in it, as in sweeps.
+fn position(items: &[Node], key: &str) -> Option<usize> {
+    match key.parse::<usize>() {
+        Ok(index) => Some(index),
+        Err(_) => items.iter().position(|item| name_of(item) == Some(key)),
+    }
+}
+
+/// Sets the value at `keys[depth..]` below `node`.
+fn set(node: &mut Node, keys: &[String], depth: usize, value: &Node) -> Result<(), Missing> {
     let Some(key) = keys.get(depth) else {
         *node = value.clone();
         return Ok(());
@@ -276,9 +306,20 @@ fn set(node: &mut Node, keys: &[String], depth: usize, value: &Node) -> Result<(
     };
     match &mut node.value {
         Value::Array(items) => {
-            let count = items.len();
-            let item = key.parse::<usize>().ok().and_then(|index| items.get_mut(index));
-            set(item.ok_or((depth, count))?, keys, depth + 1, value)
+            let found = position(items, key).filter(|&index| index < items.len());
+            let Some(index) = found else {
+                return Err(Missing {
+                    depth,
+                    count: items.len(),
+                    names: items
+                        .iter()
+                        .filter_map(name_of)
+                        .take(SHOWN_NAMES)
+                        .map(String::from)
+                        .collect(),
+                });
+            };
+            set(&mut items[index], keys, depth + 1, value)
         }
         Value::Table(table) => {
             table.retain(|other, _| !excludes(&keys[..depth], key, other));

@@ -157,13 +157,22 @@ fn skew(scenario: &Scenario, servers: usize) -> Option<Warning> {
         ),
     };
     let looked_at = if users.sampled { " that were looked at" } else { "" };
+    let ranks = users.ranks;
+    let message = if used == 1 {
+        format!("{ranks} ranks{looked_at} use one of {servers} storage servers, server {server}")
+    } else {
+        let even = match even {
+            even if even < 1.0 => "less than one".to_string(),
+            even => format!("{even:.1}"),
+        };
+        format!(
+            "{ranks} ranks{looked_at} use {used} of {servers} storage servers: {most} of them server {server}, where an even \
+             share is {even}"
+        )
+    };
     Some(Warning {
         key: key.into(),
-        message: format!(
-            "{} ranks{looked_at} use {used} of {servers} storage servers: {most} of them server {server}, where an even \
-             share is {even:.1}",
-            users.ranks
-        ),
+        message,
         expected: expected.into(),
     })
 }

@@ -73,7 +73,7 @@ odonata.kinds.machine = (spec, values, look) => {
     text: routers.map((value, router) => `<b>router ${router}</b>, group ${data.group[router]}<br>${words[measure]} ${text(value)}` + (best.has(router) ? `<br>hottest: ${about(best.get(router))}` : "")),
     hovertemplate: "%{text}<extra></extra>",
     marker: { symbol: "square", size, color: routers, colorscale: look.heat, cmin: 0, cmax: most, line: { width: count < 1500 ? 0.7 : 0, color: look.line },
-      colorbar: { title: { text: words[measure], font: { color: look.soft, size: 12 } }, thickness: 12, outlinewidth: 0, tickformat: measure === "waits" ? "~s" : "~%", ticksuffix: measure === "waits" ? "s" : "", tickfont: { color: look.soft } } },
+      colorbar: { title: { text: words[measure], side: "right", font: { color: look.soft, size: 12 } }, thickness: 12, outlinewidth: 0, tickformat: measure === "waits" ? "~s" : "~%", ticksuffix: measure === "waits" ? "s" : "", tickfont: { color: look.soft } } },
   });
   traces.push({
     type: "scatter", mode: "markers", x: lines.map((link) => link.mx), y: lines.map((link) => link.my), text: lines.map(about), showlegend: false,

@@ -17,6 +17,8 @@ const odonata = (() => {
     light: [[0, "#f6f7f9"], [0.15, "#fdeedd"], [0.4, "#fdbe85"], [0.7, "#e6701f"], [1, "#7f2704"]],
     dark: [[0, "#1d2127"], [0.15, "#3a2618"], [0.4, "#7c3f14"], [0.7, "#d9792b"], [1, "#ffe0b8"]],
   };
+  // What is between the margins of a page of A4 at 96 dots per inch, and a little less: nobody resizes a chart for paper.
+  const PAPER_WIDTH = 670;
   const DASHES = ["solid", "dash", "dashdot", "longdash"];
 
   const isDark = () => !printing && (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
@@ -66,7 +68,8 @@ const odonata = (() => {
     }
     if (made.colorbar) {
       made.colorbar = { outlinewidth: 0, ...made.colorbar, tickfont: { color: look.soft } };
-      if (made.colorbar.title) made.colorbar.title = { ...made.colorbar.title, font: { color: look.soft, size: 12 } };
+      // At the side: the highest value may stand at the very top.
+      if (made.colorbar.title) made.colorbar.title = { side: "right", ...made.colorbar.title, font: { color: look.soft, size: 12 } };
     }
     return made;
   }
@@ -89,6 +92,7 @@ const odonata = (() => {
       xaxis: axis(layout.xaxis, false),
       yaxis: axis(layout.yaxis, traces.some((trace) => trace.logy)),
       height: spec.height,
+      ...(printing ? { width: PAPER_WIDTH, autosize: false } : { autosize: true }),
     };
     if (traces[0]?.yunit !== undefined) made.yaxis.ticksuffix = traces[0].yunit;
     if (heat) for (const one of [made.xaxis, made.yaxis]) one.showgrid = one.zeroline = false;

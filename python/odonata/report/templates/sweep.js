@@ -30,14 +30,19 @@ odonata.kinds.sweep = (spec, values) => {
       type: "scatter", mode: numbers ? "lines+markers" : "markers", name: plain(by === x ? y : line), colour: number,
       x: numbers ? places : places.map(plain), y: statistics.map((one) => one.mean), marker: { size: 7 }, yunit: unit,
       error_y: { type: "data", array: statistics.map((one) => one.half), thickness: 1.4, width: 5 },
+      ...(numbers ? {} : { offsetgroup: String(number) }),
       customdata: statistics.map((one) => `${one.count} replication${one.count > 1 ? "s" : ""}` + (one.half === null ? "" : `, ± ${one.half.toPrecision(3)}${unit}`)),
       hovertemplate: `${plain(x)} %{x}: %{y:.4~s}${unit}<br>%{customdata}<extra>${plain(by === x ? "" : line)}</extra>`,
     };
   });
   const log = values.scale === "log";
+  // What cannot be negative is not drawn as if it could, however long its bar is.
+  const positive = traces.every((trace) => trace.y.every((mean) => mean >= 0));
   return { traces, layout: {
     xaxis: { title: { text: plain(x) }, type: numbers ? "linear" : "category" },
-    yaxis: { title: { text: plain(y) }, exponentformat: "SI", minexponent: 1, ...(log ? { type: "log" } : { rangemode: "tozero" }) },
+    yaxis: { title: { text: plain(y) }, exponentformat: "SI", minexponent: 1, ...(log ? { type: "log" } : { rangemode: "tozero", ...(positive ? { autorangeoptions: { clipmin: 0 } } : {}) }) },
+    // Points of one place stand side by side.
+    ...(numbers ? {} : { scattermode: "group", scattergap: 0.6 }),
     showlegend: by !== x,
   } };
 };

@@ -1,0 +1,109 @@
+"""What `odonata check` says that a run will take, beside what it takes: events, memory and time.
+
+Each scenario of `benches/estimates/` is checked and then run in a process of its own, sequentially. Memory
+is the highest resident size of that process, tables included; time is CPU time. The time that `check` says
+depends on earlier runs on the same computer (`odonata.speed`), so there are two rounds, with a cache folder
+of their own: the first teaches, the second is held against what it taught.
+
+    .venv/bin/python benches/estimates.py [NAME ...] [--threads N]
+
+Exit code: 0; 1 if an estimate of events or memory is off by more than the factor that is promised.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+SCENARIOS = Path(__file__).parent / "estimates"
+#: Estimates of events and of memory are right up to this factor.
+PROMISED = 1.5
+
+
+def odonata(*arguments: str, cache: Path) -> tuple[str, int]:
+    """What a command prints, and its highest resident size in bytes; `cache` holds how fast runs were."""
+    environment = os.environ | {"XDG_CACHE_HOME": str(cache)}
+    with subprocess.Popen(
+        [sys.executable, "-m", "odonata", *arguments], stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        printed = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"odonata {' '.join(arguments)}: exit code {process.returncode}")
+    return printed, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def measure(scenario: Path, folder: Path, cache: Path, settings: list[str]) -> dict[str, Any]:
+    """What was expected of a scenario, and what it took."""
+    report = json.loads(odonata("check", str(scenario), "--json", *settings, cache=cache)[0])
+    target = folder / scenario.stem
+    _, memory = odonata("run", str(scenario), "-o", str(target), "--quiet", "--force", *settings, cache=cache)
+    run = json.loads((target / "run.json").read_text(encoding="utf-8"))
+    return {
+        "name": scenario.stem,
+        "events": (report["cost"]["events"], run["events"]),
+        "messages": (report["cost"]["messages"], run["messages"]),
+        "packet_hops": (report["cost"]["packet_hops"], run["packet_hops"]),
+        "memory": (report["memory"]["bytes"], memory),
+        "time": (report["cost"]["cpu_s"], run["cpu_s"]),
+        "router": report["cost"]["router"],
+    }
+
+
+def ratio(pair: tuple[float, float]) -> float:
+    """Expected over found."""
+    return pair[0] / max(pair[1], 1e-9)
+
+
+def row(one: dict[str, Any]) -> str:
+    """A line of the table."""
+    events, memory, time = (one[key] for key in ("events", "memory", "time"))
+    return (
+        f"| {one['name']} | {events[1] / 1e6:.2f} M | {ratio(events):.2f} | {memory[1] / 2**20:.0f} MiB "
+        f"| {ratio(memory):.2f} | {time[1]:.2f} s | {events[1] / time[1] / 1e6:.2f} M/s | {ratio(time):.2f} |"
+    )
+
+
+def main() -> int:
+    """Prints a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--json", type=Path, help="also write what was measured")
+    asked = parser.parse_args()
+    scenarios = sorted(SCENARIOS.glob("*.toml"))
+    if asked.names:
+        scenarios = [one for one in scenarios if one.stem in asked.names]
+    settings = ["--set", "run.scheduler=sequential"]
+    if asked.threads:
+        settings = ["--set", f"run.threads={asked.threads}"]
+    share = "expected / found"
+    heads = ("scenario", "events", share, "memory", share, "time", "rate", share)
+    print(f"| {' | '.join(heads)} |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+    found = []
+    with tempfile.TemporaryDirectory(prefix="odonata-estimates-") as name:
+        folder, cache = Path(name), Path(name) / "cache"
+        for scenario in scenarios:
+            measure(scenario, folder, cache, settings)
+        for scenario in scenarios:
+            found.append(measure(scenario, folder, cache, settings))
+            print(row(found[-1]), flush=True)
+    if asked.json:
+        asked.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    off = [
+        one for one in found for key in ("events", "memory") if not 1 / PROMISED < ratio(one[key]) < PROMISED
+    ]
+    return 1 if off else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
