@@ -208,7 +208,7 @@ fn every_kind_of_server_may_fail() {
         "device = { capacity = \"10 GB\", rate = { write = \"1 GB/s\", read = \"1 GB/s\", overhead = \"0 s\", seek = \"0 s\" } }",
         "metadata = { nodes = { list = [1, 7] }, open = \"2 ms\", create = \"2 ms\", close = \"2 ms\" }\n\
          client = { timeout = \"60 ms\", retries = 1, on_failure = \"re-route\", lost_reads = \"below\" }\n\
-         faults = [{ server = 0, device = \"b\", at = \"20 ms\", kind = \"fail\" }, { server = 4, at = \"15 ms\", kind = \"fail\" },\n\
+         faults = [{ server = 0, device = \"b\", at = \"130 ms\", kind = \"fail\" }, { server = 4, at = \"15 ms\", kind = \"fail\" },\n\
          { server = 6, at = \"0 s\", kind = \"fail\" }]\n\
          [[storage.devices]]\nname = \"a\"\ncapacity = \"10 GB\"\nrate = { write = \"1 GB/s\", read = \"1 GB/s\" }\n\
          [[storage.devices]]\nname = \"b\"\ncapacity = \"10 GB\"\nrate = { write = \"1 GB/s\", read = \"1 GB/s\" }\n\

@@ -163,8 +163,9 @@ impl Author {
         let fsync = self.chance(50);
         let workload = match self.below(6) {
             0 | 1 => format!(
-                "{{ checkpoint = {{ iterations = 2, offset = \"strided\", record = \"1500 B\", {collective}fsync = {fsync}, total = \"60 KiB\", \
-                 interval = \"3 us\" }} }}"
+                "{{ checkpoint = {{ iterations = 2, offset = \"strided\", record = \"1500 B\", {collective}fsync = {fsync}, total = \"{} B\", \
+                 interval = \"3 us\" }} }}",
+                6_000 * ranks
             ),
             2 => format!(
                 "{{ checkpoint = {{ iterations = 2, file = \"per-rank\", record = \"3 KiB\", fsync = {fsync}, total = \"60 KiB\", \
