@@ -107,7 +107,11 @@ class Wait:
         what = call.get(self.call, f"in {self.call} (call {self.number})")
         others = self.from_rank not in (self.rank, -1)
         waited = f" waited for rank {self.from_rank}" if others else ""
-        shares = ", ".join(f"{duration(of.lost_s)} to {of.whose(job)} at {of.where}" for of in self.shares)
+        behind = {"buffer": "the buffer behind "}
+        shares = ", ".join(
+            f"{duration(of.lost_s)} to {of.whose(job)} at {behind.get(of.kind, '')}{of.where}"
+            for of in self.shares
+        )
         text = f"{duration(self.end_s)}: rank {self.rank}, {what},{waited}"
         return f"{text.rstrip(',')}; lost {shares}" if shares else text.rstrip(",")
 

@@ -99,7 +99,7 @@ def test_the_sentence_adds_up_and_the_chain_says_who_waited_for_whom():
     assert lines[0] == "9 s: rank 0, in write (call 3); lost 4 s to dump's I/O at storage server 4"
     assert lines[4] == (
         "98 s: rank 2, in MPI_Allreduce (call 9), waited for rank 1; "
-        "lost 2 s to its own messages at link r0 > r1"
+        "lost 2 s to its own messages at the buffer behind link r0 > r1"
     )
     assert lines[5] == "100 s: rank 2, at its end"
     # Of fewer the largest are kept, in the order of time.
