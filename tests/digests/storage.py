@@ -164,6 +164,38 @@ FAILURES: dict[str, Table] = {
         "tiers": [{"name": "io", "nodes": {"list": [60, 61]}}],
         "file_system": {"object_servers": 3, "bandwidth": "1 GB/s"},
     },
+    "locks": {
+        "client": {"on_failure": "re-route", "lost_reads": "below"},
+        "layout": {"striped": {"stripe": "16 KiB"}},
+        "locks": {"granularity": "4 KiB"},
+    },
+    "metadata": {
+        "client": {"on_failure": "re-route"},
+        "metadata": {"nodes": {"list": [3, 17]}, "threads": 1, "serial_directories": True},
+        "faults": [
+            {"server": 9, "at": "0 s", "duration": "2 ms", "kind": "fail"},
+            {"server": 10, "at": "3 ms", "kind": "fail"},
+        ],
+    },
+    "below": {
+        "client": {"on_failure": "re-route", "lost_reads": "below"},
+        "policy": {"keep": True},
+        "tiers": [{"name": "io", "nodes": {"list": [60, 61]}, "device": {"capacity": "1 GB"}}],
+        "faults": [{"server": 9, "at": "200 us", "duration": "1 ms", "kind": "fail"}],
+    },
+    "device": {
+        "client": {"on_failure": "error", "lost_reads": "below"},
+        "locks": {"granularity": "4 KiB"},
+        "devices": [
+            {"name": "flash", "capacity": "1 GB", "ssd": {}},
+            {"name": "disk", "capacity": "1 GB", "rate": {"overhead": "5 us"}},
+        ],
+        "rules": [{"device": "flash", "below": "10 kB"}, {"device": "disk"}],
+        "faults": [
+            {"server": 0, "device": "disk", "at": "150 us", "kind": "fail"},
+            {"server": 1, "device": "flash", "at": "90 us", "duration": "400 us", "kind": "fail"},
+        ],
+    },
 }
 
 
@@ -173,8 +205,9 @@ def _failures() -> Iterator[Case]:
         {"server": 0, "at": "40 us", "duration": "30 us", "kind": "fail"},
         {"server": 2, "at": "70 us", "kind": "fail"},
     ]
-    base = merged(BASE, {"client": client, "faults": faults})
     for name, keys in FAILURES.items():
+        base = {key: value for key, value in BASE.items() if key != "device" or "devices" not in keys}
+        base = merged(base, {"client": client, "faults": faults})
         yield Case(f"storage/failure-{name}", on_dragonfly(JOBS, storage=merged(base, keys)))
 
 
