@@ -75,8 +75,9 @@ fn a_full_buffer_takes_the_next_file_at_full_rate_when_one_is_removed() {
     let writes: Vec<_> = rows.ior.iter().filter(|row| row.access == "write").collect();
     for row in &writes {
         assert!((row.bandwidth_bytes_per_s / writes[0].bandwidth_bytes_per_s - 1.0).abs() < 1e-3);
-        // 8 MiB at 1 GB/s, and the way of each MiB, which waits for the one before.
-        assert!((row.access_s / 8.388_608e-3 - 1.0).abs() < 0.08, "{}", row.access_s);
+        // 8 MiB at 1 GB/s, and the way of each MiB, which waits for the one before: at 5.25 GB/s less than a fifth more.
+        let longer = row.access_s / 8.388_608e-3;
+        assert!(longer > 1.0 && longer < 1.2, "{}", row.access_s);
     }
     let removals: Vec<_> = rows.ior.iter().filter(|row| row.access == "remove").collect();
     assert_eq!((writes.len(), removals.len()), (4, 4));

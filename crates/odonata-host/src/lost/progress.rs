@@ -153,7 +153,8 @@ impl ProgressLog {
     }
 }
 
-/// Adds up what parts have booked for the same interval, job, culprit and kind.
+/// Adds up what parts have booked for the same interval, job, culprit and kind. Where that is nothing there is no row: it hangs on
+/// the division which cells were touched.
 pub(crate) fn merge(intervals: &mut Vec<LostInterval>) {
     let name = |of: &LostInterval| (of.interval, of.job, of.culprit, of.kind);
     intervals.sort_unstable_by_key(name);
@@ -164,6 +165,7 @@ pub(crate) fn merge(intervals: &mut Vec<LostInterval>) {
         }
         same
     });
+    intervals.retain(|of| of.time != 0);
 }
 
 impl LostTime {

@@ -363,7 +363,7 @@ mod tests {
         };
         let found = said(&text("\"hash\"", "shared"));
         assert_eq!((found.len(), found[0].key.as_str()), (1, "storage.layout"));
-        let told = "63 ranks that were looked at use 1 of 18 storage servers: 63 of them server";
+        let told = "63 ranks that were looked at use one of 18 storage servers, server";
         assert!(found[0].message.starts_with(told), "{found:?}");
         assert_eq!(said(&text("\"round-robin\"", "per-rank")), []);
         assert_eq!(said(&text("\"hash\"", "per-rank")), []);
