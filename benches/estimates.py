@@ -26,19 +26,25 @@ SCENARIOS = Path(__file__).parent / "estimates"
 PROMISED = 1.5
 
 
+#: Runs a command, and prints to standard error how much memory it took at most. A process starts with the
+#: peak of the one that it was forked from, so that one must be small.
+MEASURED = """
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:]).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)
+sys.exit(code)
+"""
+
+
 def odonata(*arguments: str, cache: Path) -> tuple[str, int]:
     """What a command prints, and its highest resident size in bytes; `cache` holds how fast runs were."""
     environment = os.environ | {"XDG_CACHE_HOME": str(cache)}
-    with subprocess.Popen(
-        [sys.executable, "-m", "odonata", *arguments], stdout=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        assert process.stdout is not None
-        printed = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"odonata {' '.join(arguments)}: exit code {process.returncode}")
-    return printed, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    command = [sys.executable, "-c", MEASURED, sys.executable, "-m", "odonata", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    if done.returncode:
+        sys.exit(f"odonata {' '.join(arguments)}: exit code {done.returncode}\n{done.stderr}")
+    peak = int(done.stderr.splitlines()[-1])
+    return done.stdout, peak * (1 if sys.platform == "darwin" else 1024)
 
 
 def measure(scenario: Path, folder: Path, cache: Path, settings: list[str]) -> dict[str, Any]:

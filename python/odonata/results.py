@@ -299,6 +299,11 @@ class Results:
         Raises:
             InputError: The run has kept no waits (run.lost_time_path), or none of that job, rank or
                 iteration.
+
+        >>> import odonata
+        >>> keys = {"run.lost_time": True, "run.lost_time_path": 100}
+        >>> results = odonata.run("examples/ring.toml", overrides=keys)  # doctest: +SKIP
+        >>> results.explain(job="ring")["jobs"]  # doctest: +SKIP
         """
         from odonata import explain
 

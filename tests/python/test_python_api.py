@@ -55,6 +55,7 @@ def test_there_is_a_function_for_every_command():
         "device show": odonata.device_preset,
         "schema": odonata.Scenario,
         "timeline": odonata.Results.timeline,
+        "explain": odonata.Results.explain,
         "import": odonata.import_scenario,
     }
     missing = {
