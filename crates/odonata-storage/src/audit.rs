@@ -114,13 +114,14 @@ impl Servers {
         self.pieces.get(slot).bytes
     }
 
-    /// The request that the piece in `slot` belongs to, if it is of one: its client, and that one's name for it.
+    /// The request, client and its name for it, that piece `slot` belongs to; none of one that is answered, whose name may be another's.
     pub fn request_of_piece(&self, slot: u32) -> Option<(u32, u64)> {
         let request = self.pieces.get(slot).request;
-        (request != NIL).then(|| {
-            let what = &self.requests.get(request).what;
-            (what.client, what.token)
-        })
+        if request == NIL {
+            return None;
+        }
+        let request = self.requests.get(request);
+        (!request.answered).then_some((request.what.client, request.what.token))
     }
 
     /// Requests open at all servers.

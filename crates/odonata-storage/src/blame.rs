@@ -240,6 +240,10 @@ impl Books {
             now,
             (what.owner, cause),
             |(culprit, resource), (from, to)| {
+                // Nobody waits for what comes behind the answer, and its client may have given the name to another request.
+                if request.answered {
+                    return;
+                }
                 losses.push(RequestLoss {
                     client: what.client,
                     token: what.token,

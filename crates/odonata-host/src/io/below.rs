@@ -207,8 +207,11 @@ impl Hosts {
             return None;
         }
         let before = self.ranks.lost.current.clone();
-        let (client, token) = self.io.servers.request_of_piece(piece)?;
-        (self.ranks.lost).works_for(ServerRequest { client, token }, now);
+        match self.io.servers.request_of_piece(piece) {
+            Some((client, token)) => (self.ranks.lost).works_for(ServerRequest { client, token }, now),
+            // A drain, or what is read ahead: whatever is handled, it is not for its sake.
+            None => self.ranks.lost.begins(now),
+        }
         Some(before)
     }
 

@@ -311,8 +311,16 @@ impl Hosts {
                     HostEvent::CachesWritten { server, sync },
                 );
             }
-            Action::SyncBelow { server, slot, what } => self.sync_below(ctx, (server, slot), what),
-            Action::RemoveBelow { server, slot, what } => self.remove_below(ctx, (server, slot), what),
+            Action::SyncBelow { server, slot, what } => {
+                let (client, token) = (what.client, what.token);
+                (self.ranks.lost).works_for(ServerRequest { client, token }, ctx.now());
+                self.sync_below(ctx, (server, slot), what);
+            }
+            Action::RemoveBelow { server, slot, what } => {
+                let (client, token) = (what.client, what.token);
+                (self.ranks.lost).works_for(ServerRequest { client, token }, ctx.now());
+                self.remove_below(ctx, (server, slot), what);
+            }
             Action::Below {
                 server,
                 slot,
