@@ -46,6 +46,7 @@ MACHINES = (
     "fat-tree = { down = [4, 2], up = [1, 2], parallel = [1, 1] }",
     "slim-fly = { q = 3, nodes_per_router = 1 }",
     "polarfly = { q = 3, nodes_per_router = 1 }",
+    "rail-optimized = { pods = 2, hosts_per_pod = 2, gpus_per_host = 2 }",
     "hyperx = { dims = [3, 3], cables = 1, nodes_per_router = 1 }",
     "dragonfly = { groups = 3, routers_per_group = 2, nodes_per_router = 2, global_ports_per_router = 1 }",
     "dragonfly-2d = { groups = 3, rows = 2, columns = 2, nodes_per_router = 1, global_ports_per_router = 1 }",

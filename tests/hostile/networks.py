@@ -30,6 +30,7 @@ ROUTINGS: dict[str, tuple[str, ...]] = {
     "slim-fly": ("minimal", "valiant", "ugal", "up-down"),
     "polarfly": ("minimal", "valiant", "ugal", "up-down"),
     "hyperx": ("minimal", "valiant", "ugal", "dal", "up-down"),
+    "rail-optimized": ("minimal", "pxn", "up-down"),
     "graph": ("up-down",),
 }
 #: Those that choose by load.
@@ -105,6 +106,13 @@ def draw_machine(lot: random.Random, family: str | None = None) -> Machine:
         case "polarfly":
             q, each = one_of(lot, 2, 3, 4, 5), few(1, 2)
             keys, nodes = {"q": q, "nodes_per_router": each}, (q * q + q + 1) * each
+        case "rail-optimized":
+            groups, hosts, gpus = few(1, 3), one_of(lot, 2, 4), few(1, 4)
+            keys = {"pods": groups, "hosts_per_pod": hosts, "gpus_per_host": gpus}
+            keys["host_links"] = one_of(lot, "switch", "all-to-all")
+            if lot.random() < 0.5:
+                keys |= {"spines": 1, "oversubscription": one_of(lot, 1, 2)}
+            nodes, groups = groups * hosts * gpus, 0
         case _:
             routers, each = few(3, 9), few(1, 3)
             edges = [(a, lot.randrange(a)) for a in range(1, routers)]

@@ -20,6 +20,7 @@ pub mod graph;
 pub mod hyperx;
 pub mod mesh;
 pub mod polarfly;
+pub mod rail_optimized;
 mod settings;
 pub mod slim_fly;
 mod smaller;
@@ -351,6 +352,8 @@ families! {
     polarfly: PolarFly = "polarfly";
     /// A HyperX: a grid of routers whose lines are all linked with each other. The flattened butterfly is one.
     hyperx: HyperX = "hyperx";
+    /// A rail-optimised cluster of GPU hosts: NVLink or its like in a host, a leaf switch for each GPU of a host, spines above.
+    rail_optimized: RailOptimized = "rail-optimized";
     /// Any graph, from a file.
     graph: Graph = "graph";
 }

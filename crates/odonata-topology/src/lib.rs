@@ -17,6 +17,7 @@
 //! | Slim Fly | [`SlimFly`] |
 //! | PolarFly | [`PolarFly`] |
 //! | HyperX, flattened butterfly | [`HyperX`] |
+//! | rail-optimised cluster of GPU hosts | [`RailOptimized`] |
 //! | any graph from a file | [`GraphFile`] |
 //!
 //! [`Fault`]s take cables away or slow them down; [what is left](Topology::cut_off) can be measured.
@@ -50,6 +51,7 @@ pub use family::dragonfly2d::{Dragonfly2d, Dragonfly2dShape};
 pub use family::fat_tree::{FatTree, FatTreeShape};
 pub use family::hyperx::{HyperX, HyperXShape};
 pub use family::polarfly::PolarFly;
+pub use family::rail_optimized::{RailOptimized, RailOptimizedShape};
 pub use family::slim_fly::{SlimFly, SlimFlyShape};
 pub use family::torus::{Torus, TorusShape};
 pub use family::{Family, FamilyGraph, FamilyName, Kind, Machine, MachineTable};

@@ -10,6 +10,7 @@ mod fat_tree;
 mod hyperx;
 mod paths;
 mod polarfly;
+mod rail_optimized;
 mod slim_fly;
 mod torus;
 mod up_down;

@@ -6,6 +6,7 @@ use crate::dragonfly_plus::{PLUS, on_plus, plus_shape};
 use crate::fat_tree::{TREES, trees};
 use crate::hyperx::{hyperx, on_hyperx};
 use crate::polarfly::{ALGORITHMS, on_polarfly};
+use crate::rail_optimized::every_cluster;
 use crate::torus::on_torus;
 use crate::up_down::{graphs, up_down};
 use odonata_engine::Time;
@@ -61,6 +62,7 @@ fn every_routing() -> Vec<(String, Routing)> {
         let name = format!("{algorithm:?} {intermediate:?}");
         all.push((name, on_two(two_shape(7, 2, 1), algorithm, intermediate)));
     }
+    all.extend(every_cluster());
     for topology in graphs() {
         all.push(("up*/down*".into(), Routing::UpDown(up_down(&topology, true))));
     }

@@ -1,0 +1,189 @@
+//! Routing on a rail-optimised cluster.
+//!
+//! Inside a host packets take its links, on one rail the leaf, between pods leaf, spine, leaf. To a GPU on another rail of
+//! another host a packet goes
+//!
+//! - **minimal**: the way with the fewest cables: over a spine; through the host first where there is no spine, or where
+//!   links between any two GPUs make that the shorter way, which is so in one pod;
+//! - **PXN**: through the host to its GPU on the destination's rail, whose NIC sends it (NVLink before the network: NVIDIA,
+//!   "Doubling all2all performance with NVIDIA Collective Communication Library 2.12", 2022), so that only traffic between pods
+//!   passes spines.
+//!
+//! Of several spines, and of parallel cables, one is chosen at random, by the destination's host (D-mod-k, as on
+//! [fat trees](super::fat_tree): all packets to a GPU share one way down) or by load. Links into the host, NIC to leaf, up,
+//! down, leaf to GPU follow each other in this order on every way, and links of a host come before the first or are the
+//! only ones: one level is enough.
+
+use super::{Choice, Decision, FamilyRouting, Header, Key, Name, Settings, Table, Up, VirtualChannels, entry};
+use odonata_topology::family::rail_optimized::{Device, HostLinks};
+use odonata_topology::{RailOptimized, Topology};
+use std::ops::Range;
+
+/// How paths between rails are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RailAlgorithm {
+    /// The fewest cables.
+    Minimal,
+    /// Through the source's host.
+    Pxn,
+}
+
+const KEYS: &[&[Key]] = &[&[Key::Up, Key::Candidates]];
+
+/// The algorithms, by name, and the keys that each takes.
+pub(super) const ALGORITHMS: Table<RailAlgorithm> = &[
+    entry(Name::Minimal, RailAlgorithm::Minimal, KEYS),
+    entry(Name::Pxn, RailAlgorithm::Pxn, KEYS),
+];
+
+/// A routing algorithm on a rail-optimised cluster.
+#[derive(Debug)]
+pub struct RailRouting {
+    cluster: RailOptimized,
+    up: Up,
+    /// Ports that are compared.
+    candidates: u32,
+    /// Whether a packet to another rail of another host goes through its host first: in its pod, and to others.
+    host_first: (bool, bool),
+    /// For D-mod-k: spine and parallel cable for each place of a host in its pod.
+    digits: Vec<(u32, u32)>,
+}
+
+impl RailRouting {
+    /// A routing on `cluster`; of `candidates` (at least 1) ways up the lightest is taken if they are chosen by load.
+    ///
+    /// # Errors
+    /// So many cables failed that some packets might find no way.
+    pub fn new(cluster: RailOptimized, algorithm: RailAlgorithm, up: Up, candidates: u32) -> Result<Self, String> {
+        cluster.check_ways()?;
+        let shape = cluster.shape();
+        let always = algorithm == RailAlgorithm::Pxn || shape.spines == 0;
+        let digits = match shape.spines {
+            0 => Vec::new(),
+            spines => (0..shape.hosts)
+                .map(|place| (place % spines, place / spines % shape.cables))
+                .collect(),
+        };
+        Ok(RailRouting {
+            cluster,
+            up,
+            candidates: candidates.max(1),
+            host_first: (always || shape.links == HostLinks::AllToAll, always),
+            digits,
+        })
+    }
+
+    /// Whether ways up are chosen by load.
+    pub fn is_adaptive(&self) -> bool {
+        self.up == Up::Adaptive
+    }
+
+    /// The cluster it routes on.
+    pub fn cluster(&self) -> &RailOptimized {
+        &self.cluster
+    }
+
+    /// One of parallel cables between a leaf and a spine, towards a host at `place` of its pod.
+    #[inline]
+    fn cable(&self, ports: Range<u32>, place: u32, choice: &mut impl Choice) -> u32 {
+        let topology = self.cluster.topology();
+        let live = topology.live(ports.clone());
+        if live < 2 {
+            return topology.nth_live(ports, 0);
+        }
+        match self.up {
+            Up::Random => topology.nth_live(ports, choice.pick(live)),
+            Up::DModK => match ports.start + self.digits[place as usize].1 {
+                wanted if topology.is_live(wanted) => wanted,
+                _ => topology.nth_live(ports, 0),
+            },
+            Up::Adaptive => super::lightest(live, self.candidates, choice, |n, _| {
+                topology.nth_live(ports.clone(), n)
+            }),
+        }
+    }
+
+    /// A port of `leaf` to a spine, on the way to the leaf of `rail` in `pod` and a host at `place` there.
+    #[inline]
+    fn climb(&self, leaf: u32, (pod, place): (u32, u32), rail: u32, choice: &mut impl Choice) -> u32 {
+        let cluster = &self.cluster;
+        let spines = cluster.shape().spines;
+        let whole = cluster.topology().failed().is_empty();
+        let may = |spine: &u32| cluster.is_way(leaf, *spine, pod, rail);
+        let ways = match whole {
+            true => spines,
+            false => (0..spines).filter(may).count() as u32,
+        };
+        let nth = |n: u32| match whole {
+            true => n,
+            false => (0..spines).filter(may).nth(n as usize).unwrap_or(0),
+        };
+        let to = |spine: u32, choice: &mut _| self.cable(cluster.up_ports(leaf, spine), place, choice);
+        match self.up {
+            Up::Random => {
+                let spine = nth(if ways > 1 { choice.pick(ways) } else { 0 });
+                to(spine, choice)
+            }
+            Up::DModK => {
+                let wanted = self.digits[place as usize].0;
+                let spine = match whole {
+                    true => wanted,
+                    false => (wanted..spines).chain(0..wanted).find(may).unwrap_or(wanted),
+                };
+                to(spine, choice)
+            }
+            Up::Adaptive if ways > 1 => super::lightest(ways, self.candidates, choice, |n, choice| to(nth(n), choice)),
+            Up::Adaptive => to(nth(0), choice),
+        }
+    }
+}
+
+impl FamilyRouting for RailRouting {
+    type Graph = RailOptimized;
+    type Algorithm = RailAlgorithm;
+
+    fn on(graph: RailOptimized, algorithm: RailAlgorithm, settings: &Settings) -> Result<Self, String> {
+        let up = settings.up.unwrap_or(Up::DModK);
+        RailRouting::new(graph, algorithm, up, super::candidates(settings))
+    }
+
+    fn topology(&self) -> &Topology {
+        self.cluster.topology()
+    }
+
+    fn virtual_channels(&self) -> VirtualChannels {
+        let shape = self.cluster.shape();
+        [1, u8::from(shape.gpus > 1), u8::from(shape.spines > 0), 1]
+    }
+
+    #[inline]
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+        let cluster = &self.cluster;
+        let topology = cluster.topology();
+        let home = topology.node_router(header.target);
+        if router == home {
+            return Decision::new(topology.node_port(header.target), 0);
+        }
+        let Some((goal, rail)) = cluster.gpu(home) else {
+            return Decision::new(topology.node_port(header.target), 0);
+        };
+        let there = cluster.place_of_host(goal);
+        let port = match cluster.device(router) {
+            Device::Gpu { host, rail: own } => {
+                let first = match cluster.place_of_host(host).0 == there.0 {
+                    true => self.host_first.0,
+                    false => self.host_first.1,
+                };
+                match host == goal || (own != rail && first) {
+                    true => cluster.host_port(router, own, rail),
+                    false => cluster.nic_port(router),
+                }
+            }
+            Device::Switch { .. } => cluster.switch_port(router, rail),
+            Device::Leaf { pod, rail: own } if (pod, own) == (there.0, rail) => cluster.down_port(router, there.1),
+            Device::Leaf { .. } => self.climb(router, there, rail, choice),
+            Device::Spine => self.cable(cluster.leaf_ports(router, there.0, rail), there.1, choice),
+        };
+        Decision::new(port, 0)
+    }
+}

@@ -1,0 +1,478 @@
+//! Rail-optimised clusters of GPU hosts: every GPU is a router of its own, with a link into its host and a NIC on its rail.
+//!
+//! GPU i of every host of a pod has its NIC on leaf switch i of that pod, its *rail*; all leaves are linked with all spines
+//! (NVIDIA, "DGX SuperPOD: reference architecture featuring DGX H100", RA-11333-001, 2023). Without spines, the GPUs of
+//! different rails reach each other through their hosts only (W. Wang, M. Ghobadi, K. Shakeri, Y. Zhang, N. Hasani, "Rail-only:
+//! a low-cost high-performance network for training LLMs with trillion parameters", 2023).
+//!
+//! With P pods of H hosts of G GPUs, S spines, c cables between a leaf and a spine, and a switch in each host:
+//!
+//! | what | how many | ports |
+//! |---|---|---|
+//! | GPU | P H G | its node, the link into the host (all-to-all: G - 1), its NIC |
+//! | switch of a host | P H | its GPUs |
+//! | leaf | P G | the hosts of its pod, then c to each spine |
+//! | spine | S | c to each leaf |
+//!
+//! Routers are numbered pod by pod: in a pod host by host, in a host its GPUs and then its switch; behind the hosts the leaves of
+//! the pod by rail. The spines come last. Node n is GPU n mod G of host n / G. Links in a host are local, between NIC
+//! and leaf column, between leaf and spine global.
+
+use odonata_units::{Filled, Number, Problem};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::settings::{self, ReadFile, Size};
+use super::{FamilyGraph, FamilySettings, WorstCase};
+use crate::sizes::{self, cable};
+use crate::{Fault, LinkClass, Topology};
+use std::ops::Range;
+
+/// What links the GPUs of a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostLinks {
+    /// A switch with a link to each GPU, as NVSwitch. A `local` link is all that a GPU has into its host.
+    #[default]
+    Switch,
+    /// A link between any two GPUs. A `local` link is one of them.
+    AllToAll,
+}
+
+/// A rail-optimised cluster: hosts of several GPUs with a NIC each, which is on the leaf switch of the GPU's number; every GPU is a
+/// node. Links in a host are `local`, from NIC to leaf `column`, from leaf to spine `global`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "RailOptimized")]
+pub struct Settings {
+    /// Pods: hosts that share their leaf switches, called scalable units as well. Default: 1.
+    #[schemars(range(min = 1))]
+    pub pods: Filled<u32>,
+    /// Hosts of a pod. Required, here or in the preset.
+    #[schemars(range(min = 1))]
+    pub hosts_per_pod: Filled<u32>,
+    /// GPUs of a host: as many rails, and leaf switches of a pod. Default: 8.
+    #[schemars(range(min = 1))]
+    pub gpus_per_host: Filled<u32>,
+    /// What links the GPUs of a host.
+    pub host_links: HostLinks,
+    /// Spine switches. 0, only with one pod: rails meet in the hosts alone. Default: as many as a leaf has cables up, one to each.
+    pub spines: Filled<u32>,
+    /// Hosts of a leaf to its cables up, e.g. 2 for 2:1; whole numbers of cables must come of it. Default: 1.
+    pub oversubscription: Filled<f64>,
+}
+
+impl Settings {
+    fn shape(&self) -> Result<RailOptimizedShape, Problem> {
+        let (hosts, spines, ratio) = (*self.hosts_per_pod, *self.spines, *self.oversubscription);
+        let cables = uplinks(hosts, ratio)?.checked_div(spines).unwrap_or(0);
+        Ok(RailOptimizedShape {
+            pods: *self.pods,
+            hosts,
+            gpus: *self.gpus_per_host,
+            links: self.host_links,
+            spines,
+            cables,
+        })
+    }
+}
+
+/// Cables up of a leaf.
+fn uplinks(hosts: u32, ratio: f64) -> Result<u32, Problem> {
+    let shown = Number(ratio);
+    if !(ratio > 0.0 && ratio.is_finite()) {
+        let problem = format!("{shown} hosts for each cable up");
+        return Err(Problem::new("oversubscription", problem, "above 0"));
+    }
+    let up = f64::from(hosts) / ratio;
+    if (up - up.round()).abs() > 1e-6 || up.round() < 1.0 || up > f64::from(settings::MOST) {
+        let problem = format!("{shown} hosts for each cable up do not divide {hosts} hosts into whole numbers");
+        return Err(Problem::new("oversubscription", problem, "a divisor of hosts_per_pod"));
+    }
+    Ok(up.round() as u32)
+}
+
+impl FamilySettings for Settings {
+    type Graph = RailOptimized;
+
+    const EXAMPLES: &'static [&'static str] = &[
+        "pods = 2\nhosts_per_pod = 2\ngpus_per_host = 2",
+        "hosts_per_pod = 3\ngpus_per_host = 4\nspines = 0",
+        "pods = 2\nhosts_per_pod = 4\ngpus_per_host = 3\nhost_links = \"all-to-all\"\nspines = 1\noversubscription = 2",
+    ];
+
+    fn resolve(&mut self, _: ReadFile<'_>) -> Result<Size, Problem> {
+        let hosts = settings::required("hosts_per_pod", &self.hosts_per_pod, 1)?;
+        let pods = settings::size("pods", *self.pods.fill(1), 1)?;
+        settings::size("gpus_per_host", *self.gpus_per_host.fill(8), 1)?;
+        let ratio = *self.oversubscription.fill(1.0);
+        let up = uplinks(hosts, ratio)?;
+        let spines = settings::size("spines", *self.spines.fill(up), 0)?;
+        if spines == 0 && pods > 1 {
+            let problem = format!("{pods} pods without spines are not linked");
+            return Err(Problem::new("spines", problem, "1 at least, or pods = 1"));
+        }
+        if spines > 0 && !up.is_multiple_of(spines) {
+            let problem = format!("{up} cables up of a leaf do not divide evenly over {spines} spines");
+            return Err(Problem::new("spines", problem, format!("a divisor of {up}")));
+        }
+        self.shape()?.size()
+    }
+
+    fn build(&self) -> Result<RailOptimized, String> {
+        let shape = self.shape().map_err(|problem| problem.problem)?;
+        RailOptimized::new(shape)
+    }
+
+    fn smaller(&self, few: bool) -> Option<(Self, String)> {
+        let most = if few { 2 } else { 3 };
+        let (pods, gpus) = ((*self.pods).min(most), (*self.gpus_per_host).min(most));
+        let spines = (*self.spines).min(2);
+        let hosts = 4;
+        let small = Settings {
+            pods: pods.into(),
+            hosts_per_pod: hosts.into(),
+            gpus_per_host: gpus.into(),
+            spines: spines.into(),
+            oversubscription: 1.0.into(),
+            ..self.clone()
+        };
+        let text = format!("{pods} pods of {hosts} hosts with {gpus} GPUs, {spines} spines");
+        Some((small, text))
+    }
+
+    fn link_classes() -> &'static [LinkClass] {
+        &LinkClass::ALL
+    }
+
+    fn worst_case(&self) -> WorstCase {
+        WorstCase::NextSubtree {
+            nodes: match *self.pods {
+                1 => *self.gpus_per_host,
+                _ => self.hosts_per_pod.saturating_mul(*self.gpus_per_host),
+            },
+        }
+    }
+}
+
+/// The sizes of a rail-optimised cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RailOptimizedShape {
+    /// Pods.
+    pub pods: u32,
+    /// Hosts of a pod.
+    pub hosts: u32,
+    /// GPUs of a host, and rails.
+    pub gpus: u32,
+    /// What links the GPUs of a host.
+    pub links: HostLinks,
+    /// Spines; 0 with one pod only.
+    pub spines: u32,
+    /// Cables between a leaf and a spine.
+    pub cables: u32,
+}
+
+impl RailOptimizedShape {
+    /// Whether hosts have a switch: a single GPU has nobody to be linked with.
+    fn switched(&self) -> bool {
+        self.gpus > 1 && self.links == HostLinks::Switch
+    }
+
+    /// Links of a GPU into its host.
+    fn inside(&self) -> u32 {
+        match self.links {
+            HostLinks::Switch => u32::from(self.gpus > 1),
+            HostLinks::AllToAll => self.gpus - 1,
+        }
+    }
+
+    /// Routers of a host.
+    fn host_routers(&self) -> u32 {
+        self.gpus + u32::from(self.switched())
+    }
+
+    fn size(&self) -> Result<Size, Problem> {
+        let wide = |numbers: &[u32]| sizes::product(numbers.iter().copied());
+        let up = wide(&[self.spines, self.cables]);
+        let leaf = u64::from(self.hosts).saturating_add(up);
+        let spine = wide(&[self.pods, self.gpus, self.cables]);
+        let largest = leaf.max(spine).max(u64::from(self.gpus) + 1);
+        settings::ports(1, largest)?;
+        let all_gpus = wide(&[self.pods, self.hosts, self.gpus]);
+        let leaves = wide(&[self.pods, self.gpus]);
+        let switches = wide(&[self.pods, self.hosts]);
+        let ports = all_gpus
+            .saturating_mul(u64::from(self.inside()) + 3)
+            .saturating_add(leaves.saturating_mul(leaf))
+            .saturating_add(u64::from(self.spines).saturating_mul(spine));
+        let routers = all_gpus + switches * u64::from(self.switched()) + leaves + u64::from(self.spines);
+        settings::all_ports(routers, ports)
+    }
+}
+
+/// What a router of a rail-optimised cluster is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Device {
+    /// GPU of a host, numbered over the machine, with its number in the host, which is its rail.
+    Gpu {
+        /// Host, numbered over the machine.
+        host: u32,
+        /// Its number in the host.
+        rail: u32,
+    },
+    /// The switch of a host.
+    Switch {
+        /// Host, numbered over the machine.
+        host: u32,
+    },
+    /// The leaf of a rail in a pod.
+    Leaf {
+        /// The pod.
+        pod: u32,
+        /// The rail.
+        rail: u32,
+    },
+    /// A spine.
+    Spine,
+}
+
+/// A rail-optimised cluster.
+#[derive(Clone, Debug)]
+pub struct RailOptimized {
+    shape: RailOptimizedShape,
+    topology: Topology,
+    devices: Vec<Device>,
+    /// Pod of each host, and its place in it.
+    places: Vec<(u32, u32)>,
+}
+
+impl RailOptimized {
+    /// Builds one.
+    ///
+    /// # Errors
+    /// A text saying which size is impossible and what the bound is.
+    pub fn new(shape: RailOptimizedShape) -> Result<Self, String> {
+        let RailOptimizedShape {
+            pods,
+            hosts,
+            gpus,
+            spines,
+            cables,
+            ..
+        } = shape;
+        if pods == 0 || hosts == 0 || gpus == 0 {
+            return Err("a rail-optimised cluster needs at least one pod, host and GPU".into());
+        }
+        if (spines == 0) != (cables == 0) || (spines == 0 && pods > 1) {
+            return Err(format!(
+                "{pods} pods with {spines} spines and {cables} cables to each are not linked"
+            ));
+        }
+        shape.size().map_err(|problem| problem.problem)?;
+        let up = spines * cables;
+        let (mut ports, mut nodes, mut list, mut devices) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (host_routers, switched, inside) = (shape.host_routers(), shape.switched(), shape.inside());
+        let per_pod = hosts * host_routers + gpus;
+        for pod in 0..pods {
+            let first_leaf = pod * per_pod + hosts * host_routers;
+            for place in 0..hosts {
+                let first = ports.len() as u32;
+                let host = pod * hosts + place;
+                for rail in 0..gpus {
+                    let gpu = first + rail;
+                    nodes.push((gpu, 0));
+                    ports.push(inside + 2);
+                    devices.push(Device::Gpu { host, rail });
+                    if switched {
+                        list.push(cable((gpu, 1), (first + gpus, rail), LinkClass::Local));
+                    } else {
+                        // The others in ascending order.
+                        list.extend((rail + 1..gpus).map(|other| {
+                            let far = (first + other, 1 + rail);
+                            cable((gpu, other), far, LinkClass::Local)
+                        }));
+                    }
+                    list.push(cable((gpu, inside + 1), (first_leaf + rail, place), LinkClass::Column));
+                }
+                if switched {
+                    ports.push(gpus);
+                    devices.push(Device::Switch { host });
+                }
+            }
+            for rail in 0..gpus {
+                ports.push(hosts + up);
+                devices.push(Device::Leaf { pod, rail });
+                for spine in 0..spines {
+                    for n in 0..cables {
+                        let far = (pods * per_pod + spine, (pod * gpus + rail) * cables + n);
+                        let port = hosts + spine * cables + n;
+                        list.push(cable((first_leaf + rail, port), far, LinkClass::Global));
+                    }
+                }
+            }
+        }
+        ports.extend((0..spines).map(|_| pods * gpus * cables));
+        devices.extend((0..spines).map(|_| Device::Spine));
+        let mut blocks: Vec<u32> = (0..=pods).map(|pod| pod * per_pod).collect();
+        blocks.extend((spines > 0).then_some(pods * per_pod + spines));
+        let topology = Topology::new(&ports, &nodes, &list)?.with_blocks(blocks)?;
+        Ok(RailOptimized {
+            shape,
+            topology,
+            devices,
+            places: (0..pods * hosts).map(|host| (host / hosts, host % hosts)).collect(),
+        })
+    }
+
+    /// The graph. Its blocks are the pods, and the spines.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The sizes it was built from.
+    pub fn shape(&self) -> RailOptimizedShape {
+        self.shape
+    }
+
+    /// What `router` is.
+    #[inline]
+    pub fn device(&self, router: u32) -> Device {
+        self.devices[router as usize]
+    }
+
+    /// The host and the number in it of the GPU at `router`; of anything else, none.
+    #[inline]
+    pub fn gpu(&self, router: u32) -> Option<(u32, u32)> {
+        match self.device(router) {
+            Device::Gpu { host, rail } => Some((host, rail)),
+            _ => None,
+        }
+    }
+
+    /// The pod of `host`, and its number in it.
+    #[inline]
+    pub fn place_of_host(&self, host: u32) -> (u32, u32) {
+        self.places[host as usize]
+    }
+
+    /// The port of the GPU at `router`, number `rail` of its host, towards number `other` of the same host.
+    #[inline]
+    pub fn host_port(&self, router: u32, rail: u32, other: u32) -> u32 {
+        let first = self.topology.first_port(router) + 1;
+        match self.shape.links {
+            HostLinks::Switch => first,
+            HostLinks::AllToAll => first + other - u32::from(other > rail),
+        }
+    }
+
+    /// The port of a host's switch towards GPU `rail` of the host.
+    #[inline]
+    pub fn switch_port(&self, router: u32, rail: u32) -> u32 {
+        self.topology.first_port(router) + rail
+    }
+
+    /// The port of the GPU at `router` towards its leaf.
+    #[inline]
+    pub fn nic_port(&self, router: u32) -> u32 {
+        self.topology.first_port(router) + 1 + self.shape.inside()
+    }
+
+    /// The port of a leaf towards the GPU of the host at `place` of its pod.
+    #[inline]
+    pub fn down_port(&self, leaf: u32, place: u32) -> u32 {
+        self.topology.first_port(leaf) + place
+    }
+
+    /// The ports of a leaf towards `spine`: parallel cables.
+    #[inline]
+    pub fn up_ports(&self, leaf: u32, spine: u32) -> Range<u32> {
+        let first = self.topology.first_port(leaf) + self.shape.hosts + spine * self.shape.cables;
+        first..first + self.shape.cables
+    }
+
+    /// The ports of a spine towards the leaf of `rail` in `pod`.
+    #[inline]
+    pub fn leaf_ports(&self, spine: u32, pod: u32, rail: u32) -> Range<u32> {
+        let leaf = pod * self.shape.gpus + rail;
+        let first = self.topology.first_port(spine) + leaf * self.shape.cables;
+        first..first + self.shape.cables
+    }
+
+    /// The first spine, whose number follows those of all other routers.
+    #[inline]
+    pub fn first_spine(&self) -> u32 {
+        self.topology.routers() - self.shape.spines
+    }
+
+    /// The leaf of `rail` in `pod`.
+    #[inline]
+    pub fn leaf(&self, pod: u32, rail: u32) -> u32 {
+        let per_pod = self.shape.hosts * self.shape.host_routers() + self.shape.gpus;
+        (pod + 1) * per_pod - self.shape.gpus + rail
+    }
+
+    /// Whether `spine`, counted from 0, still has a cable to the leaf `from` and one to the leaf of `rail` in `pod`.
+    pub fn is_way(&self, from: u32, spine: u32, pod: u32, rail: u32) -> bool {
+        let down = self.leaf_ports(self.first_spine() + spine, pod, rail);
+        self.topology.live(self.up_ports(from, spine)) > 0 && self.topology.live(down) > 0
+    }
+
+    /// Whether every GPU still has its links into the host and to its leaf, and any two leaves a spine in common.
+    ///
+    /// # Errors
+    /// A text naming what is missing.
+    pub fn check_ways(&self) -> Result<(), String> {
+        let t = &self.topology;
+        for &(port, far) in t.failed() {
+            let (a, b) = (t.router_of_port(port), t.router_of_port(far));
+            if t.class(port) != LinkClass::Global {
+                return Err(format!(
+                    "the only cable between routers {a} and {b} failed: this routing on a rail-optimised cluster knows no way \
+                     around it, up*/down* does"
+                ));
+            }
+        }
+        if t.failed().is_empty() {
+            return Ok(());
+        }
+        let RailOptimizedShape { pods, gpus, spines, .. } = self.shape;
+        let leaves = || (0..pods).flat_map(|pod| (0..gpus).map(move |rail| (pod, rail)));
+        for (pod, rail) in leaves() {
+            let from = self.leaf(pod, rail);
+            let cut = leaves()
+                .filter(|&other| other != (pod, rail))
+                .find(|&(pod, rail)| !(0..spines).any(|spine| self.is_way(from, spine, pod, rail)));
+            if let Some((pod, rail)) = cut {
+                let to = self.leaf(pod, rail);
+                return Err(format!("no spine is left that links leaves {from} and {to}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FamilyGraph for RailOptimized {
+    fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
+        self.topology.impair(faults)
+    }
+
+    /// Between two halves of the pods, if their number is even: half of all cables up, as spines are as good as divided evenly.
+    fn bisection(&self) -> Option<u64> {
+        let RailOptimizedShape {
+            pods,
+            gpus,
+            spines,
+            cables,
+            ..
+        } = self.shape;
+        let up = sizes::product([pods, gpus, spines, cables]);
+        (pods % 2 == 0).then_some(up / 2)
+    }
+}
+
+#[cfg(test)]
+mod tests;

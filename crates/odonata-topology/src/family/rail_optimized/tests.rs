@@ -1,0 +1,175 @@
+use super::*;
+use crate::{Effect, Peer};
+
+fn shape(pods: u32, hosts: u32, gpus: u32, spines: u32, cables: u32) -> RailOptimizedShape {
+    RailOptimizedShape {
+        pods,
+        hosts,
+        gpus,
+        links: HostLinks::Switch,
+        spines,
+        cables,
+    }
+}
+
+fn all() -> Vec<RailOptimized> {
+    let shapes = [
+        shape(1, 1, 1, 0, 0),
+        shape(1, 1, 8, 0, 0),
+        shape(1, 4, 1, 2, 1),
+        shape(1, 3, 4, 0, 0),
+        shape(2, 2, 2, 2, 1),
+        shape(3, 4, 3, 2, 2),
+        shape(4, 32, 8, 16, 2),
+    ];
+    let both = |shape: RailOptimizedShape| {
+        [HostLinks::Switch, HostLinks::AllToAll].map(|links| RailOptimizedShape { links, ..shape })
+    };
+    let build = |shape| RailOptimized::new(shape).unwrap();
+    shapes.into_iter().flat_map(both).map(build).collect()
+}
+
+#[test]
+fn cabling_is_a_perfect_matching_without_free_ports() {
+    for cluster in all() {
+        sizes::assert_perfect_matching(cluster.topology());
+        assert_eq!(cluster.topology().free_ports(), 0, "{:?}", cluster.shape());
+    }
+}
+
+/// P H G GPUs and nodes, P H switches, P G leaves, S spines; P H G links into hosts (all-to-all: P H G (G - 1) / 2),
+/// P H G of NICs, P G S c of leaves.
+#[test]
+fn counts_are_the_closed_forms() {
+    for cluster in all() {
+        let (t, s) = (cluster.topology(), cluster.shape());
+        let gpus = s.pods * s.hosts * s.gpus;
+        let switches = if s.switched() { s.pods * s.hosts } else { 0 };
+        assert_eq!(t.nodes(), gpus);
+        assert_eq!(t.routers(), gpus + switches + s.pods * s.gpus + s.spines);
+        let inside = match s.links {
+            HostLinks::Switch => gpus * u32::from(s.gpus > 1),
+            HostLinks::AllToAll => gpus * (s.gpus - 1) / 2,
+        };
+        let expected = [gpus, inside, s.pods * s.gpus * s.spines * s.cables, gpus].map(u64::from);
+        assert_eq!(t.cables_by_class(), expected, "{s:?}");
+        assert_eq!(t.blocks().len() as u32, s.pods + u32::from(s.spines > 0) + 1);
+        let sizes = s.size().unwrap();
+        assert_eq!(sizes.routers, u64::from(t.routers()));
+        assert!(sizes.ports >= u64::from(t.ports()));
+    }
+}
+
+/// Node n is GPU n mod G of host n / G.
+#[test]
+fn ports_found_by_arithmetic_are_those_of_the_graph() {
+    for cluster in all() {
+        let (t, s) = (cluster.topology(), cluster.shape());
+        let end = |port| match t.peer(port) {
+            Peer::Router { router, .. } => cluster.device(router),
+            other => panic!("{other:?}"),
+        };
+        for node in 0..t.nodes() {
+            let router = t.node_router(node);
+            let (host, rail) = (node / s.gpus, node % s.gpus);
+            assert_eq!(cluster.gpu(router), Some((host, rail)));
+            let (pod, place) = cluster.place_of_host(host);
+            assert_eq!(end(cluster.nic_port(router)), Device::Leaf { pod, rail });
+            let leaf = cluster.leaf(pod, rail);
+            assert_eq!(cluster.device(leaf), Device::Leaf { pod, rail });
+            assert_eq!(t.neighbour(cluster.down_port(leaf, place)), Some(router));
+            for other in (0..s.gpus).filter(|&other| other != rail) {
+                let port = cluster.host_port(router, rail, other);
+                let far = t.neighbour(port).unwrap();
+                if s.switched() {
+                    assert_eq!(cluster.device(far), Device::Switch { host });
+                    let there = t.neighbour(cluster.switch_port(far, other)).unwrap();
+                    assert_eq!(cluster.gpu(there), Some((host, other)));
+                } else {
+                    assert_eq!(cluster.gpu(far), Some((host, other)));
+                }
+            }
+            for spine in 0..s.spines {
+                let far = cluster.first_spine() + spine;
+                assert_eq!(cluster.device(far), Device::Spine);
+                for port in cluster.up_ports(leaf, spine) {
+                    assert_eq!(t.neighbour(port), Some(far));
+                }
+                for port in cluster.leaf_ports(far, pod, rail) {
+                    assert_eq!(t.neighbour(port), Some(leaf));
+                }
+            }
+        }
+    }
+}
+
+/// A DGX SuperPOD of four scalable units of 32 hosts: 32 leaves and 16 spines of 64 ports, full bisection.
+#[test]
+fn four_scalable_units_have_switches_of_64_ports() {
+    let cluster = RailOptimized::new(shape(4, 32, 8, 16, 2)).unwrap();
+    let t = cluster.topology();
+    assert_eq!(t.nodes(), 1024);
+    for router in [cluster.leaf(0, 0), cluster.leaf(3, 7), cluster.first_spine()] {
+        assert_eq!(t.ports_of(router).len(), 64);
+    }
+    // Half of the 32 leaves have 32 cables up each, one for every GPU.
+    assert_eq!(cluster.bisection(), Some(512));
+}
+
+#[test]
+fn settings_give_cables_by_oversubscription() {
+    let resolve = |text: &str| {
+        let mut settings = settings_of(text);
+        settings.resolve(&|_| unreachable!()).map(|_| settings.shape().unwrap())
+    };
+    let found = resolve("32 8 4 16 1").unwrap();
+    assert_eq!((found.spines, found.cables), (16, 2));
+    let found = resolve("32 8 4 - 2").unwrap();
+    assert_eq!((found.spines, found.cables), (16, 1));
+    for (text, key) in [
+        ("32 8 4 0 1", "spines"),
+        ("32 8 4 5 1", "spines"),
+        ("32 8 4 - 5", "oversubscription"),
+        ("32 8 4 - 0", "oversubscription"),
+        ("0 8 4 - 1", "hosts_per_pod"),
+        ("- 8 4 - 1", "hosts_per_pod"),
+        ("5000 8 4 - 1", ""),
+    ] {
+        assert_eq!(resolve(text).unwrap_err().key, key, "{text}");
+    }
+}
+
+/// Hosts, GPUs, pods, spines and oversubscription; `-`: left out.
+fn settings_of(text: &str) -> Settings {
+    let words: Vec<&str> = text.split(' ').collect();
+    let number = |n: usize| words[n].parse::<u32>().map_or_else(|_| Filled::default(), Filled::from);
+    Settings {
+        hosts_per_pod: number(0),
+        gpus_per_host: number(1),
+        pods: number(2),
+        spines: number(3),
+        oversubscription: words[4].parse::<f64>().unwrap().into(),
+        ..Settings::default()
+    }
+}
+
+#[test]
+fn cables_to_spines_may_fail_as_long_as_leaves_have_one_in_common() {
+    let mut cluster = RailOptimized::new(shape(2, 2, 2, 2, 1)).unwrap();
+    let (leaf, spine) = (cluster.leaf(0, 0), cluster.first_spine());
+    let failed = |routers| Fault {
+        routers,
+        index: None,
+        effect: Effect::Failed,
+    };
+    cluster.impair(&[failed((leaf, spine))]).unwrap();
+    assert_eq!(cluster.check_ways(), Ok(()));
+    assert!(!cluster.is_way(leaf, 0, 1, 0));
+    let other = cluster.leaf(1, 0);
+    cluster.impair(&[failed((other, spine + 1))]).unwrap();
+    let error = cluster.check_ways().unwrap_err();
+    assert_eq!(error, format!("no spine is left that links leaves {leaf} and {other}"));
+    let mut cluster = RailOptimized::new(shape(2, 2, 2, 2, 1)).unwrap();
+    cluster.impair(&[failed((0, cluster.leaf(0, 0)))]).unwrap();
+    assert!(cluster.check_ways().unwrap_err().contains("between routers 0 and"));
+}
