@@ -296,6 +296,7 @@ impl Program for Phases {
             memory: &mut [],
             now: None,
             answer: 0,
+            lost: false,
             failure: None,
         };
         self.next_with(rank, cursor, &mut seen)
@@ -309,6 +310,11 @@ impl Program for Phases {
         self.step(rank, cursor, seen).ok()
     }
 
+    fn reads_survivors(&self, cursor: &Cursor) -> bool {
+        let phase = cursor.phase.done as usize % self.phases.len();
+        self.phases[phase].reads_survivors(cursor)
+    }
+
     fn broken(&self, rank: u32, cursor: &Cursor) -> Option<String> {
         if self.memory() > 0 {
             return None;
@@ -317,6 +323,7 @@ impl Program for Phases {
             memory: &mut [],
             now: None,
             answer: 0,
+            lost: false,
             failure: None,
         };
         self.step(rank, &mut { *cursor }, &mut seen).err().flatten()

@@ -55,6 +55,9 @@ pub struct Seen<'a> {
     pub now: Option<Time>,
     /// The tag of the message that the rank's last receive of any tag took; 0 before.
     pub answer: u32,
+    /// Whether some of what it has read since it was asked last is lost; of programs that
+    /// [want to know](Program::reads_survivors).
+    pub lost: bool,
     /// Why the program cannot go on: a text for people. Set by the program, which then ends.
     pub failure: Option<String>,
 }
@@ -128,6 +131,13 @@ pub trait Program: Send + Sync + std::fmt::Debug {
     fn next_with(&self, rank: u32, cursor: &mut Cursor, seen: &mut Seen) -> Option<Op> {
         let _ = seen;
         self.next(rank, cursor)
+    }
+
+    /// Whether the program, at `cursor`, reads what may be lost with a storage server: it is told ([`Seen::lost`]), and the run
+    /// goes on. Only of programs with [memory](Program::memory). Default: it does not, and what is lost is a matter of the client.
+    fn reads_survivors(&self, cursor: &Cursor) -> bool {
+        let _ = cursor;
+        false
     }
 
     /// Why the program of `rank`, whose `memory` is that of the failure at `now`, has failed: the text of
@@ -216,6 +226,10 @@ impl<P: Program + ?Sized> Program for Arc<P> {
         (**self).next_with(rank, cursor, seen)
     }
 
+    fn reads_survivors(&self, cursor: &Cursor) -> bool {
+        (**self).reads_survivors(cursor)
+    }
+
     fn failure(&self, rank: u32, memory: &[u64], now: Time) -> Option<String> {
         (**self).failure(rank, memory, now)
     }
@@ -258,6 +272,7 @@ pub fn operations(program: &dyn Program, rank: u32) -> impl Iterator<Item = Op> 
             memory: &mut memory,
             now: None,
             answer: 0,
+            lost: false,
             failure: None,
         };
         program.next_with(rank, &mut cursor, &mut seen)

@@ -15,6 +15,8 @@
 //! | [`fill_boundary`] | 26 neighbours of boxes | an all-reduce, broadcasts of 8 B | none |
 //! | [`crystal_router`] | the mirror in ever smaller halves | none | none |
 //! | [`collective`] | none | one kind of them, repeated | none |
+//! | [`nccl`] | rings of several channels | none | none |
+//! | [`training`] | activations between pipeline stages | all-reduces, all-to-alls, gradients | samples, checkpoints, optional |
 //! | [`compute`] | none | none | none |
 //! | [`ping_pong`] | two ranks of a pair in turn | none | none |
 //! | [`ior`] | none | barriers | writes and reads of files, N-N or N-1 |
@@ -46,9 +48,11 @@ pub mod ior;
 pub mod mdtest;
 pub mod milc;
 pub mod multigrid;
+pub mod nccl;
 pub mod nekbone;
 pub mod ping_pong;
 pub mod stencil;
+pub mod training;
 mod two_phase;
 
 use odonata_units::Problem;
@@ -70,9 +74,11 @@ pub use ior::{Ior, IorApi, IorParams, IorProgram};
 pub use mdtest::{Mdtest, MdtestParams, MdtestProgram, MdtestTest};
 pub use milc::{Milc, MilcParams};
 pub use multigrid::{Multigrid, MultigridParams};
+pub use nccl::{Nccl, NcclCollective, NcclParams, NcclProtocol};
 pub use nekbone::{Nekbone, NekboneParams};
 pub use ping_pong::{Pairs, PingPong, PingPongParams};
 pub use stencil::{Stencil, StencilParams};
+pub use training::{Training, TrainingParams};
 pub use two_phase::CollectiveIo;
 
 use crate::{Collective, Comm, FileCall, OpKind, Program};
@@ -165,6 +171,10 @@ macro_rules! for_each_skeleton {
             Exscan "exscan" ExscanParams;
             /// All-to-alls, one after the other; "all-to-all" is traffic that waits for nothing.
             Alltoall "alltoall" AlltoallParams;
+            /// A collective of NCCL: rings on several channels, chunk by chunk.
+            Nccl "nccl" NcclParams;
+            /// Training of a transformer: data, tensor, pipeline and expert parallel.
+            Training "training" TrainingParams;
             /// Computation alone.
             Compute "compute" ComputeParams;
             /// Ping-pong between pairs of ranks.

@@ -45,7 +45,33 @@ fn skeletons(ranks: u32) -> impl Iterator<Item = Skeleton> {
             ..Default::default()
         })
     };
+    let nccl = |collective| {
+        Skeleton::Nccl(NcclParams {
+            collective,
+            bytes: odonata_units::Bytes(200_000).into(),
+            gpus_per_host: if ranks.is_multiple_of(6) { 6 } else { ranks },
+            iterations: 2,
+            ..Default::default()
+        })
+    };
+    let training = |gradients| {
+        Skeleton::Training(TrainingParams {
+            layers: 2.into(),
+            hidden: 64.into(),
+            gradients,
+            experts: ranks.into(),
+            expert: ranks,
+            micro_batches: 2,
+            iterations: 2,
+            ..Default::default()
+        })
+    };
     [
+        training(training::Gradients::AllReduce),
+        training(training::Gradients::Sharded),
+        nccl(NcclCollective::AllReduce),
+        nccl(NcclCollective::AllGather),
+        nccl(NcclCollective::Broadcast),
         Skeleton::Amg(AmgParams::default()),
         Skeleton::Amg(AmgParams {
             levels: 2,

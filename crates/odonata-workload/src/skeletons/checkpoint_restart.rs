@@ -6,12 +6,17 @@
 //!   │            failure │            │ failure
 //!   │                    v            v
 //!   └── commit <── read <── restart <─┘   of the last checkpoint that is complete
+//!                  │    ^
+//!                  └────┘ some of it is lost: the one before it, or the beginning
 //! ```
 //!
 //! Failures are a Poisson process of mean gap M over simulated time, drawn from the seed: they strike the job whatever it does, restarts
 //! included. Rank 0 decides what happens next and tells the others, in tags of messages along a binomial tree: all ranks
 //! agree on whether a checkpoint is complete, which it is if rank 0 has passed the barrier behind it before the failure. A
 //! failure in a computation strikes at once; one in a write or a read at the end of the record under way.
+//!
+//! Where storage servers fail, a restart reads what survived: if any rank is told that some of its part is lost, which rank 0 gathers
+//! along the tree, all go back to the checkpoint before, if it is there still, or else to the beginning.
 
 mod failures;
 mod optimum;
@@ -43,7 +48,8 @@ pub struct CheckpointRestartParams {
     pub work: Time,
     /// Mean time to interrupt of the whole job, at least "1 us": gaps between failures are exponential.
     pub mtti: Time,
-    /// Size of one checkpoint of the whole job; every rank has the same share, rounded down. Two are kept in turn.
+    /// Size of one checkpoint of the whole job; every rank has the same share, rounded down. Two are kept in turn: where storage
+    /// servers fail, a restart that finds the last one lost reads the one before.
     pub total: Bytes,
     /// Whether all ranks write to one file, or each to its own.
     pub file: CheckpointFile,

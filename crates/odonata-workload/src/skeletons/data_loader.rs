@@ -164,7 +164,10 @@ impl Parameters for DataLoaderParams {
             return Err(Problem::new(
                 key("steps"),
                 format!("{steps} is out of range"),
-                format!("1 to {most}"),
+                format!(
+                    "1 to {most}: {} samples, of which a step of {ranks} ranks takes {per_step}",
+                    self.samples()
+                ),
             ));
         }
         Ok(())

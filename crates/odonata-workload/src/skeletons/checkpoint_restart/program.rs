@@ -115,6 +115,36 @@ impl CheckpointRestart {
         }
     }
 
+    /// The next operation of gathering at rank 0 whether any rank has found its part lost, which is a barrier as well; `None` when
+    /// the rank has told its parent.
+    fn gather(&self, rank: u32, at: &mut View<'_>) -> Option<OpKind> {
+        let step = at.words[1];
+        if step > 0 && self.child(rank, step - 1).is_some() && at.answer == 1 {
+            // What the child has told that was received last.
+            at.memory[slot::LOST] = 1;
+        }
+        at.words[1] += 1;
+        if let Some(child) = self.child(rank, step) {
+            return Some(OpKind::Recv {
+                from: Source::Rank(child),
+                tag: Tag::Any,
+                bytes: 4,
+                comm: Comm::WORLD,
+            });
+        }
+        let told = step > 0 && self.child(rank, step - 1).is_none();
+        if rank == 0 || told {
+            at.words[1] = 0;
+            return None;
+        }
+        Some(OpKind::Send {
+            to: rank & (rank - 1),
+            tag: at.memory[slot::LOST] as u32,
+            bytes: 4,
+            comm: Comm::WORLD,
+        })
+    }
+
     /// Decides on an activity of `duration` from now on, before which the next failure may be.
     fn decide(&self, duration: Time, at: &mut View<'_>) {
         let now = at.now();
@@ -130,13 +160,16 @@ impl CheckpointRestart {
             failure >> low,
             failure & mask,
         ];
-        at.memory[slot::TOLD..].copy_from_slice(&told);
+        at.memory[slot::TOLD..slot::HAS_OLDER].copy_from_slice(&told);
     }
 
-    /// Decides whether what ends now has ended before the failure.
+    /// Decides whether what ends now has ended before the failure, and whether all of it was there.
     fn commit(&self, at: &mut View<'_>) {
-        let fails = at.now.is_some_and(|now| now.0 >= at.memory[slot::FAILURE]);
-        at.memory[slot::TOLD] = if fails { verdict::FAILS } else { verdict::GO_ON };
+        at.memory[slot::TOLD] = match at.memory[slot::LOST] {
+            _ if Self::struck(at) => verdict::FAILS,
+            0 => verdict::GO_ON,
+            _ => verdict::LOST,
+        };
     }
 
     /// A failure has struck, noticed now.
@@ -256,6 +289,8 @@ impl CheckpointRestart {
 
     fn write(&self, rank: u32, at: &mut View<'_>) -> Option<OpKind> {
         let number = at.memory[slot::COMPLETE] + 1;
+        // Its file is that of the one before the last.
+        at.memory[slot::HAS_OLDER] = 0;
         let op = self.transfer(rank, number, true, at);
         if op.is_some() {
             return op;
@@ -269,6 +304,8 @@ impl CheckpointRestart {
             }
             return None;
         }
+        at.memory[slot::HAS_OLDER] = u64::from(at.memory[slot::COMPLETE] > 0);
+        at.memory[slot::OLDER_SAFE] = at.memory[slot::SAFE];
         at.memory[slot::SAFE] = at.memory[slot::DONE];
         at.memory[slot::COMPLETE] = number;
         if rank == 0 {
@@ -328,6 +365,11 @@ impl CheckpointRestart {
             }
             return None;
         }
+        if at.memory[slot::TOLD] == verdict::LOST {
+            // It reads again.
+            self.go_back(rank, at);
+            return None;
+        }
         if rank == 0 {
             at.report(reports::RESTART, took.seconds());
         }
@@ -335,12 +377,34 @@ impl CheckpointRestart {
         None
     }
 
+    /// The last complete checkpoint is lost: the one before it takes its place, or the beginning.
+    fn go_back(&self, rank: u32, at: &mut View<'_>) {
+        let (number, safe) = match at.memory[slot::HAS_OLDER] {
+            0 => (0, 0),
+            _ => (at.memory[slot::COMPLETE] - 1, at.memory[slot::OLDER_SAFE]),
+        };
+        let lost = Time(at.memory[slot::SAFE] - safe);
+        at.memory[slot::COMPLETE] = number;
+        at.memory[slot::SAFE] = safe;
+        at.memory[slot::DONE] = safe;
+        at.memory[slot::HAS_OLDER] = 0;
+        if rank == 0 {
+            at.report(reports::UNREADABLE, lost.seconds());
+        }
+    }
+
     /// The next operation of writing or reading checkpoint `number`, 0 being none; `None` when rank 0 has told how it ended.
     ///
-    /// `words[1]`: barrier, open, records, fsync, close, barrier, and what is told; `words[3]` is how many of these are behind.
+    /// `words[3]` is how many of these are behind: barrier, open, records, fsync, close, barrier (of a read, what is gathered), and
+    /// what is told; `words[1]` and `words[2]` count within them.
     fn transfer(&self, rank: u32, number: u64, write: bool, at: &mut View<'_>) -> Option<OpKind> {
         let opens = self.params.file == CheckpointFile::PerRank || rank == 0;
         let file = self.file(rank, number);
+        if at.words[3] == 0 {
+            at.memory[slot::LOST] = 0;
+        } else if at.lost {
+            at.memory[slot::LOST] = 1;
+        }
         loop {
             at.words[3] += 1;
             let op = match at.words[3] - 1 {
@@ -348,7 +412,8 @@ impl CheckpointRestart {
                 1 => (opens && number > 0).then_some(OpKind::Open { file }),
                 2 => {
                     let index = at.words[2];
-                    let record = match number > 0 && !Self::struck(at) {
+                    let goes_on = number > 0 && at.memory[slot::LOST] == 0;
+                    let record = match goes_on && !Self::struck(at) {
                         true => self.record(rank, number, index, write),
                         false => None,
                     };
@@ -360,7 +425,12 @@ impl CheckpointRestart {
                 }
                 3 => (self.params.fsync && write && number > 0).then(|| fsync(file)),
                 4 => (opens && number > 0).then_some(OpKind::Close { file }),
-                5 => Some(barrier()),
+                5 if write => Some(barrier()),
+                5 => {
+                    let op = self.gather(rank, at);
+                    at.words[3] -= u32::from(op.is_some());
+                    op
+                }
                 _ => {
                     if at.words[1] == 0 && (rank == 0 || at.now.is_none()) {
                         self.commit(at);
@@ -401,7 +471,7 @@ impl Program for CheckpointRestart {
         if rank >= self.ranks {
             return None;
         }
-        let (now, answer) = (seen.now, seen.answer);
+        let (now, answer, lost) = (seen.now, seen.answer, seen.lost);
         let memory = seen.memory.get_mut(..slot::COUNT)?;
         let mut failure = None;
         let op = cursor.advance(|words| {
@@ -410,6 +480,7 @@ impl Program for CheckpointRestart {
                 memory,
                 now,
                 answer,
+                lost,
                 failure: None,
             };
             let op = self.find(rank, &mut at);
@@ -418,6 +489,10 @@ impl Program for CheckpointRestart {
         });
         seen.failure = failure;
         op
+    }
+
+    fn reads_survivors(&self, _: &Cursor) -> bool {
+        true
     }
 
     fn failure(&self, _: u32, memory: &[u64], _: Time) -> Option<String> {

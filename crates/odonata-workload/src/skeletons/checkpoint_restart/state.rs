@@ -22,6 +22,8 @@ pub mod reports {
     pub const BEGIN: u32 = 6;
     /// The solution: its work in seconds.
     pub const SOLUTION: u32 = 7;
+    /// A restart has found a checkpoint lost, with a storage server that failed: the work that was in it alone, in seconds.
+    pub const UNREADABLE: u32 = 8;
 }
 
 /// Where a rank is, `words[0]`.
@@ -40,6 +42,8 @@ pub(super) mod stage {
 pub(super) mod verdict {
     pub(in super::super) const GO_ON: u64 = 0;
     pub(in super::super) const FAILS: u64 = 1;
+    /// Some of the checkpoint that was read is lost.
+    pub(in super::super) const LOST: u64 = 2;
 }
 
 /// The words of memory.
@@ -62,7 +66,13 @@ pub(super) mod slot {
     pub(in super::super) const REPORTS: usize = 7;
     /// What rank 0 tells: verdict, duration and next failure in two words each.
     pub(in super::super) const TOLD: usize = 11;
-    pub(in super::super) const COUNT: usize = TOLD + super::TOLD as usize;
+    /// Whether the checkpoint before the last complete one is there still: its file is not written to again yet.
+    pub(in super::super) const HAS_OLDER: usize = TOLD + super::TOLD as usize;
+    /// Work in that one, ps.
+    pub(in super::super) const OLDER_SAFE: usize = HAS_OLDER + 1;
+    /// Whether the rank, or one that it gathers from, has found some of the checkpoint lost.
+    pub(in super::super) const LOST: usize = OLDER_SAFE + 1;
+    pub(in super::super) const COUNT: usize = LOST + 1;
 }
 
 /// Words that rank 0 tells of a plan; of a commit it is the first alone.
@@ -78,6 +88,8 @@ pub(super) struct View<'a> {
     pub(super) memory: &'a mut [u64],
     pub(super) now: Option<Time>,
     pub(super) answer: u32,
+    /// Whether some of what it has read last is lost.
+    pub(super) lost: bool,
     pub(super) failure: Option<String>,
 }
 

@@ -32,6 +32,11 @@ struct Run {
 
 /// Executes all ranks; a record takes `DELTA` over the number of records, ranks at once.
 fn run(ranks: u32, params: &CheckpointRestartParams) -> Run {
+    run_where(ranks, params, |_, _, _| false)
+}
+
+/// The same where what a rank reads of a file at a time is lost if `is_lost` says so.
+fn run_where(ranks: u32, params: &CheckpointRestartParams, is_lost: impl Fn(u32, u64, Time) -> bool) -> Run {
     let program = CheckpointRestart::new(ranks, params.clone()).unwrap();
     let records = (params.total.0 / u64::from(ranks)).div_ceil(params.record.0) as f64;
     let count = ranks as usize;
@@ -39,6 +44,7 @@ fn run(ranks: u32, params: &CheckpointRestartParams) -> Run {
     let mut memory = vec![vec![0u64; program.memory()]; count];
     let mut clock = vec![Time::ZERO; count];
     let mut answer = vec![0u32; count];
+    let mut lost = vec![false; count];
     let mut messages: Vec<VecDeque<(u32, Time)>> = vec![VecDeque::new(); count];
     let mut waiting: Vec<Option<OpKind>> = vec![None; count];
     let mut done = vec![false; count];
@@ -59,6 +65,7 @@ fn run(ranks: u32, params: &CheckpointRestartParams) -> Run {
                             memory: &mut memory[rank],
                             now: Some(clock[rank]),
                             answer: answer[rank],
+                            lost: std::mem::take(&mut lost[rank]),
                             failure: None,
                         };
                         let op = program.next_with(rank as u32, &mut cursors[rank], &mut seen);
@@ -80,6 +87,7 @@ fn run(ranks: u32, params: &CheckpointRestartParams) -> Run {
                     OpKind::Write { .. } | OpKind::Read { .. } => {
                         if let OpKind::Read { file, .. } = op {
                             run.read.push(file);
+                            lost[rank] = is_lost(rank as u32, file, clock[rank]);
                         }
                         clock[rank] += Time::from_seconds(DELTA / records);
                     }
@@ -239,6 +247,72 @@ fn a_restart_reads_the_last_complete_checkpoint() {
     assert!(whole.len() >= expected.len());
     whole.dedup();
     assert!(count(&run, reports::LOST_RESTART) > 0 || run.read.len() == expected.len());
+}
+
+/// What is lost is done again: time = work + checkpoints + lost work, of failures and of checkpoints found lost, + lost checkpoints +
+/// restarts + lost restarts.
+#[test]
+fn a_restart_goes_back_to_the_checkpoint_before_the_one_that_is_lost() {
+    let mut went_back = [0; 2];
+    for seed in 0..40 {
+        let ranks = 1 + seed as u32 % 7;
+        let params = CheckpointRestartParams {
+            seed: Filled::new(seed),
+            ..params()
+        };
+        // One file in turn of the last rank is lost for half of the time, or both are.
+        let both = seed % 2 == 0;
+        let file = |number: u64| number * u64::from(ranks) + u64::from(ranks) - 1;
+        let run = run_where(ranks, &params, |_, read, at| {
+            at.seconds() < 600.0 && (read == file(0) || (both && read == file(1)))
+        });
+        assert_eq!(run.failure, None, "seed {seed}");
+        let parts = [
+            reports::SOLUTION,
+            reports::CHECKPOINT,
+            reports::FAILURE,
+            reports::UNREADABLE,
+            reports::LOST_CHECKPOINT,
+            reports::RESTART,
+            reports::LOST_RESTART,
+        ];
+        let total: f64 = parts.into_iter().map(|part| sum(&run, part)).sum();
+        assert!((total - run.end_s).abs() < 1e-3, "seed {seed}: {total} {}", run.end_s);
+        went_back[usize::from(both)] += count(&run, reports::UNREADABLE);
+        // What is in the one before, with an interval of 20 s; or all that was done, where that is lost or overwritten as well.
+        let one = run.reports.iter().filter(|r| r.0 == reports::UNREADABLE && r.1 == 20.0);
+        assert!(
+            both || one.count() > 0 || count(&run, reports::UNREADABLE) == 0,
+            "seed {seed}"
+        );
+    }
+    assert!(went_back.iter().all(|&times| times > 20), "{went_back:?}");
+}
+
+#[test]
+fn a_job_whose_checkpoints_are_all_lost_begins_anew() {
+    let mut unreadable = 0;
+    for seed in 0..10 {
+        let params = CheckpointRestartParams {
+            work: Time::from_seconds(130.0),
+            seed: Filled::new(seed),
+            ..params()
+        };
+        let run = run_where(3, &params, |_, _, _| true);
+        let mut safe = 0.0;
+        for &(report, value, _) in &run.reports {
+            match report {
+                reports::CHECKPOINT => safe += 20.0,
+                // Whether the one before is there does not matter: it is lost too.
+                reports::UNREADABLE => safe -= value,
+                reports::RESTART => assert_eq!(safe, 0.0, "seed {seed}"),
+                _ => {}
+            }
+        }
+        unreadable += count(&run, reports::UNREADABLE);
+        assert_eq!(count(&run, reports::SOLUTION), 1);
+    }
+    assert!(unreadable > 5, "{unreadable}");
 }
 
 #[test]

@@ -1,0 +1,436 @@
+//! Collectives as NCCL carries them out: several channels at once, chunk by chunk, by one of its protocols.
+//!
+//! A *channel* is a ring of all ranks of its own with a part of the data. It moves its part in *loops*, each of one chunk per rank at most,
+//! one loop after the other; a step of a loop sends a chunk on, receives one, and reduces it where there is
+//! something to sum up. Z. Hu, S. Shen, T. Bonato, S. Jeaugey et al., "Demystifying NCCL: an in-depth analysis of GPU communication
+//! protocols and algorithms", 2025. Of n bytes on p ranks
+//!
+//! | collective | steps of a loop | bytes of a step, in all loops of a channel together | reduced in |
+//! |---|---|---|---|
+//! | all-reduce | 2 (p - 1) | n / (p C) | the first p - 1 |
+//! | all-gather | p - 1 | n / (p C) | none |
+//! | reduce-scatter | p - 1 | n / (p C) | all |
+//! | broadcast | one for each chunk on its way around the ring, pipelined | n / C | none |
+//!
+//! With one channel and one chunk an all-reduce takes 2 (p - 1) (α + β n / p) (P. Patarasuk, X. Yuan, JPDC 69(2), 2009), a broadcast of k
+//! chunks (p - 1) (α + β n / k), and for each chunk behind the first the same without the latency of the network.
+//!
+//! The ring of channel c enters every host at GPU c and goes through it downwards, around; it leaves the host for GPU c of the
+//! next one, so that each channel has a rail of its own where packets are routed by PXN.
+//!
+//! | protocol | bytes sent for n bytes of data | latency of a step |
+//! |---|---|---|
+//! | simple | n | 6 us |
+//! | LL: flags of 4 B after every 4 B | 8 ceil(n / 4) | 1 us |
+//! | LL128: 120 B of a line of 128 B | 128 ceil(n / 120) | 2 us |
+//!
+//! Latencies are those of table I of that paper. What a call costs by itself is NCCL's own estimate for its rings (`baseLat` in `src/graph/tuning.cc`
+//! of NCCL 2.11).
+//!
+//! Channels are streams of a rank; joins of four at a time end a call.
+
+use odonata_units::{Bytes, Filled, PerByte, Problem, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Parameters;
+use crate::op::PROC_NULL;
+use crate::program::check_length;
+use crate::{After, Comm, Cursor, Op, OpId, OpKind, Program, Source, Tag};
+
+/// Which collective of NCCL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "NcclCollective")]
+pub enum NcclCollective {
+    /// `ncclAllReduce`.
+    #[default]
+    AllReduce,
+    /// `ncclAllGather`.
+    AllGather,
+    /// `ncclReduceScatter`.
+    ReduceScatter,
+    /// `ncclBroadcast`, from rank 0.
+    Broadcast,
+}
+
+impl NcclCollective {
+    fn name(self) -> &'static str {
+        match self {
+            NcclCollective::AllReduce => "all-reduce",
+            NcclCollective::AllGather => "all-gather",
+            NcclCollective::ReduceScatter => "reduce-scatter",
+            NcclCollective::Broadcast => "broadcast",
+        }
+    }
+}
+
+/// How ranks tell each other that data are there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "NcclProtocol")]
+pub enum NcclProtocol {
+    /// Chunks, each followed by a fence: all of the bandwidth, the most latency.
+    #[default]
+    Simple,
+    /// Every 4 B of data come with a flag of 4 B: half of the bandwidth, the least latency.
+    Ll,
+    /// Every 120 B of data come with a flag of 8 B. Needs links that keep 128 B together, as NVLink does.
+    Ll128,
+}
+
+impl NcclProtocol {
+    /// Bytes that are sent for so many bytes of data.
+    pub fn wire(self, bytes: u64) -> u64 {
+        match self {
+            NcclProtocol::Simple => bytes,
+            NcclProtocol::Ll => bytes.div_ceil(4).saturating_mul(8),
+            NcclProtocol::Ll128 => bytes.div_ceil(120).saturating_mul(128),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            NcclProtocol::Simple => "simple",
+            NcclProtocol::Ll => "ll",
+            NcclProtocol::Ll128 => "ll128",
+        }
+    }
+
+    /// Latency of a step, time of a call by itself, in ns, and the chunk: four of the eight slots of a buffer of 4 MiB of the
+    /// simple protocol (`ALLREDUCE_CHUNKSTEPS`); a slot of the others, of 32 KiB and 600 KiB, without its flags.
+    fn defaults(self) -> (u64, u64, Bytes) {
+        match self {
+            NcclProtocol::Simple => (6_000, 8_400, Bytes::mib(2)),
+            NcclProtocol::Ll => (1_000, 3_600, Bytes::kib(16)),
+            NcclProtocol::Ll128 => (2_000, 10_000, Bytes(576_000)),
+        }
+    }
+}
+
+/// A collective of NCCL: `iterations` times computation and the collective, by rings on several channels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "NcclWorkload")]
+pub struct NcclParams {
+    /// Which collective.
+    pub collective: NcclCollective,
+    /// How much, e.g. "1 GiB", as nccl-tests counts it: of an all-reduce and a broadcast the vector, of an all-gather and a reduce-scatter
+    /// all blocks together. Required.
+    #[schemars(with = "Option<Bytes>")]
+    pub bytes: Filled<Bytes>,
+    /// How ranks tell each other that data are there.
+    pub protocol: NcclProtocol,
+    /// Channels at most, 1 to 64; there are fewer where one would have less than 32 KiB, as NCCL has it of 512 threads with 64 B each.
+    #[schemars(range(min = 1, max = 64))]
+    pub channels: u32,
+    /// Data of a step at most, on each channel. Default: by protocol, "2 MiB", LL "16 KiB", LL128 "576 kB".
+    #[schemars(with = "Option<Bytes>")]
+    pub chunk: Filled<Bytes>,
+    /// GPUs, which are ranks in turn, of a host: rings go through a host before they leave it. The ranks must fill their hosts, unless they
+    /// are on one.
+    #[schemars(range(min = 1))]
+    pub gpus_per_host: u32,
+    /// What a step takes beside its transfer. Default: by protocol, "6 us", LL "1 us", LL128 "2 us".
+    #[schemars(with = "Option<Time>")]
+    pub step_latency: Filled<Time>,
+    /// What a call takes by itself, before its first step. Default: by protocol, "8.4 us", LL "3.6 us", LL128 "10 us".
+    #[schemars(with = "Option<Time>")]
+    pub launch: Filled<Time>,
+    /// What summing up takes per byte. Default: two reads and a write at the 3.35 TB/s of an H100.
+    pub reduction: PerByte,
+    /// How often.
+    pub iterations: u32,
+    /// Computation of each rank before each call, e.g. "50 ms".
+    pub compute: Time,
+}
+
+impl Default for NcclParams {
+    fn default() -> Self {
+        NcclParams {
+            collective: NcclCollective::AllReduce,
+            bytes: Filled::EMPTY,
+            protocol: NcclProtocol::Simple,
+            channels: 8,
+            chunk: Filled::EMPTY,
+            gpus_per_host: 8,
+            step_latency: Filled::EMPTY,
+            launch: Filled::EMPTY,
+            reduction: REDUCTION,
+            iterations: 1,
+            compute: Time::ZERO,
+        }
+    }
+}
+
+/// Most channels: streams of one rank.
+const MOST_CHANNELS: u32 = 64;
+
+/// Two reads and a write of HBM3 at 3.35 TB/s (NVIDIA, "H100 tensor core GPU architecture", 2022).
+const REDUCTION: PerByte = PerByte(0.9);
+
+/// Least data of a channel.
+const LEAST_OF_A_CHANNEL: u64 = 32 << 10;
+
+impl Parameters for NcclParams {
+    fn resolve(&mut self, at: &str, ranks: u32) -> Result<(), Problem> {
+        if self.bytes.is_empty() {
+            let problem = "the key \"bytes\" is missing";
+            return Err(Problem::new(at, problem, "a size such as \"1 GiB\""));
+        }
+        odonata_units::within(format!("{at}.channels"), self.channels, 1, MOST_CHANNELS)?;
+        let (latency, launch, chunk) = self.protocol.defaults();
+        self.step_latency.fill(Time::from_ns(latency));
+        self.launch.fill(Time::from_ns(launch));
+        if *self.chunk.fill(chunk) == Bytes::ZERO {
+            return Err(Problem::new(format!("{at}.chunk"), "chunks of 0 B", "1 B at least"));
+        }
+        let gpus = odonata_units::within(format!("{at}.gpus_per_host"), self.gpus_per_host, 1, 1 << 20)?;
+        if ranks > gpus && !ranks.is_multiple_of(gpus) {
+            let problem = format!("{ranks} ranks do not fill hosts of {gpus} GPUs");
+            let expected = "a divisor of the ranks";
+            return Err(Problem::new(format!("{at}.gpus_per_host"), problem, expected));
+        }
+        Ok(())
+    }
+
+    fn program(&self, ranks: u32) -> Result<Box<dyn Program>, String> {
+        Ok(Box::new(Nccl::new(ranks, self)?))
+    }
+}
+
+/// Rings of NCCL.
+///
+/// An iteration: what a call takes by itself, with the computation before it; the steps, by loop, step and channel, each a send and
+/// a receive at once and the time of the step; joins of four channels; mark. [`Cursor::words`]: iteration, loop, step, what of
+/// the step comes next, number of the operation that began the call.
+#[derive(Clone, Debug)]
+pub struct Nccl {
+    ranks: u32,
+    params: NcclParams,
+    channels: u32,
+    gpus: u32,
+    /// Loops of a channel, and steps of a loop.
+    loops: u32,
+    steps: u32,
+    /// Operations of a step of a channel: its transfer, and its time if there is any.
+    parts: u32,
+}
+
+impl Nccl {
+    /// The program on `ranks` ranks; `params` are resolved.
+    ///
+    /// # Errors
+    /// There are no ranks or no iterations, or too many steps to number the operations.
+    pub fn new(ranks: u32, params: &NcclParams) -> Result<Self, String> {
+        if ranks == 0 {
+            return Err("the job has no ranks".into());
+        }
+        let bytes = params.bytes.0;
+        let most = u64::from(params.channels);
+        let channels = (bytes / LEAST_OF_A_CHANNEL).clamp(1, most) as u32;
+        let longest = bytes.div_ceil(u64::from(channels));
+        let blocks = match params.collective {
+            NcclCollective::Broadcast => 1,
+            _ => u64::from(ranks),
+        };
+        let loops = longest.div_ceil(blocks.saturating_mul(params.chunk.0.max(1))).max(1);
+        let around = u64::from(ranks - 1);
+        let (loops, steps) = match params.collective {
+            _ if ranks == 1 => (1, 0),
+            NcclCollective::AllReduce => (loops, 2 * around),
+            NcclCollective::AllGather | NcclCollective::ReduceScatter => (loops, around),
+            // A chunk is sent on while the next one comes in.
+            NcclCollective::Broadcast => (1, loops + 1),
+        };
+        let timed = *params.step_latency > Time::ZERO || params.reduction != PerByte::default();
+        let parts = 1 + u32::from(timed);
+        let each = loops.saturating_mul(steps).saturating_mul(u64::from(channels * parts));
+        check_length(params.iterations, each.saturating_add(u64::from(channels) + 2))?;
+        Ok(Nccl {
+            ranks,
+            params: params.clone(),
+            channels,
+            gpus: params.gpus_per_host.min(ranks).max(1),
+            loops: loops as u32,
+            steps: steps as u32,
+            parts,
+        })
+    }
+
+    /// Channels that are used.
+    pub fn channels(&self) -> u32 {
+        self.channels
+    }
+
+    /// Where `rank` is in the ring of `channel`, from 0; a host's GPUs come downwards from that of the channel, around.
+    fn position(&self, channel: u32, rank: u32) -> u32 {
+        let (host, gpu) = (rank / self.gpus, rank % self.gpus);
+        host * self.gpus + (channel % self.gpus + self.gpus - gpu) % self.gpus
+    }
+
+    /// The rank at `position` of the ring of `channel`.
+    fn rank_at(&self, channel: u32, position: u32) -> u32 {
+        let (host, place) = (position / self.gpus, position % self.gpus);
+        host * self.gpus + (channel % self.gpus + self.gpus - place) % self.gpus
+    }
+
+    /// Bytes of block `block` of `blocks` of the part of loop `turn` of `turns`, of `channel`.
+    fn block(&self, channel: u32, turn: (u32, u32), block: (u32, u32)) -> u64 {
+        let cut = |bytes: u64, (index, count): (u32, u32)| {
+            let before = |index: u32| (u128::from(bytes) * u128::from(index) / u128::from(count)) as u64;
+            before(index + 1) - before(index)
+        };
+        cut(cut(cut(self.params.bytes.0, (channel, self.channels)), turn), block)
+    }
+
+    /// What a rank sends and receives in a step: (rank, bytes of data) each.
+    fn transfer(&self, rank: u32, channel: u32, turn: u32, step: u32) -> [(u32, u64); 2] {
+        let p = self.ranks;
+        let own = self.position(channel, rank);
+        let right = self.rank_at(channel, (own + 1) % p);
+        let left = self.rank_at(channel, (own + p - 1) % p);
+        if self.params.collective == NcclCollective::Broadcast {
+            let chunks = self.steps - 1;
+            let after_root = (own + p - self.position(channel, 0)) % p;
+            let size = |chunk: u32| self.block(channel, (chunk, chunks), (0, 1));
+            let sends = step > 0 && after_root + 1 < p;
+            let receives = step < chunks && after_root > 0;
+            return [
+                if sends { (right, size(step - 1)) } else { (PROC_NULL, 0) },
+                if receives { (left, size(step)) } else { (PROC_NULL, 0) },
+            ];
+        }
+        // Blocks go on by one position in each step; the second time around, those that are complete.
+        let (gather, step) = (step / (p - 1), step % (p - 1));
+        let given = (own + p - step + gather) % p;
+        let got = (given + p - 1) % p;
+        let size = |block: u32| self.block(channel, (turn, self.loops), (block, p));
+        [(right, size(given)), (left, size(got))]
+    }
+
+    /// The time of a step beside its transfer, of so many bytes of data that came in.
+    fn time(&self, step: u32, got: u64) -> Time {
+        let reduces = match self.params.collective {
+            NcclCollective::AllReduce => step < self.ranks - 1,
+            NcclCollective::ReduceScatter => true,
+            NcclCollective::AllGather | NcclCollective::Broadcast => false,
+        };
+        let summing = if reduces { got } else { 0 };
+        *self.params.step_latency + self.params.reduction.time_for(Bytes(summing))
+    }
+}
+
+/// Places of an iteration beside its steps.
+const CALL: u32 = 0;
+const STEPS: u32 = 1;
+
+impl Program for Nccl {
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    /// So many that all channels go on, some steps ahead of each other.
+    fn look_ahead(&self) -> u32 {
+        (8 * self.channels * self.parts).max(256)
+    }
+
+    fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
+        let [mut iteration, mut turn, mut step, mut place, mut call] = cursor.words;
+        if rank >= self.ranks || iteration >= self.params.iterations {
+            return None;
+        }
+        let id = OpId(cursor.op);
+        let steps_end = STEPS + self.channels * self.parts;
+        let joins_end = steps_end + if self.steps > 0 { self.channels.div_ceil(4) } else { 0 };
+        if place == STEPS && self.steps == 0 {
+            place = steps_end;
+        }
+        let (mut stream, mut after) = (0, After::NONE);
+        let kind = if place == CALL {
+            call = cursor.op;
+            place = STEPS;
+            OpKind::Compute {
+                duration: self.params.compute + *self.params.launch,
+            }
+        } else if place < steps_end {
+            let (channel, part) = ((place - STEPS) / self.parts, (place - STEPS) % self.parts);
+            let [(to, give), (from, get)] = self.transfer(rank, channel, turn, step);
+            stream = channel as u16;
+            let kind = match part {
+                0 => {
+                    if turn == 0 && step == 0 {
+                        after = After::ops(&[OpId(call)]);
+                    }
+                    OpKind::Sendrecv {
+                        to,
+                        send_tag: channel,
+                        send_bytes: self.params.protocol.wire(give),
+                        from: Source::Rank(from),
+                        recv_tag: Tag::Is(channel),
+                        recv_bytes: self.params.protocol.wire(get),
+                        comm: Comm::WORLD,
+                    }
+                }
+                _ => OpKind::Compute {
+                    duration: self.time(step, get),
+                },
+            };
+            place += 1;
+            if place == steps_end && (turn + 1, step + 1) != (self.loops, self.steps) {
+                place = STEPS;
+                (turn, step) = match step + 1 {
+                    next if next < self.steps => (turn, next),
+                    _ => (turn + 1, 0),
+                };
+            }
+            kind
+        } else if place < joins_end {
+            let join = place - steps_end;
+            let first = cursor.op - join - self.channels * self.parts;
+            let mut last = [OpId(0); After::MOST];
+            let mut count = 0;
+            for channel in (4 * join..self.channels).take(After::MOST) {
+                last[count] = OpId(first + (channel + 1) * self.parts - 1);
+                count += 1;
+            }
+            after = After::from_slice(&last[..count]).unwrap_or(After::NONE);
+            place += 1;
+            OpKind::Compute { duration: Time::ZERO }
+        } else {
+            let mark = OpKind::Mark { iteration };
+            (iteration, turn, step, place) = (iteration + 1, 0, 0, CALL);
+            mark
+        };
+        cursor.words = [iteration, turn, step, place, call];
+        cursor.op += 1;
+        Some(Op {
+            id,
+            stream,
+            after,
+            kind,
+        })
+    }
+
+    fn describe(&self) -> String {
+        let NcclParams {
+            collective,
+            bytes,
+            protocol,
+            iterations,
+            ..
+        } = &self.params;
+        format!(
+            "{iterations} times NCCL {} of {} by rings, {} ranks, {} channels in {} steps, protocol {}",
+            collective.name(),
+            **bytes,
+            self.ranks,
+            self.channels,
+            u64::from(self.loops) * u64::from(self.steps),
+            protocol.name(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,201 @@
+use super::*;
+use crate::operations;
+
+fn params(change: impl FnOnce(&mut TrainingParams)) -> TrainingParams {
+    let mut params = TrainingParams {
+        layers: 8.into(),
+        hidden: 256.into(),
+        sequence: 128.into(),
+        vocabulary: 1_000.into(),
+        micro_batches: 4,
+        micro_batch: 3,
+        ..TrainingParams::default()
+    };
+    change(&mut params);
+    params
+}
+
+fn training(ranks: u32, change: impl FnOnce(&mut TrainingParams)) -> Training {
+    let mut params = params(change);
+    params
+        .resolve("training", ranks)
+        .unwrap_or_else(|problem| panic!("{problem:?}"));
+    Training::new(ranks, &params).unwrap()
+}
+
+/// Calls and bytes of the collectives of a rank in `comm`.
+fn calls(training: &Training, rank: u32, comm: Comm) -> Vec<u64> {
+    operations(training, rank)
+        .filter_map(|op| match op.kind {
+            OpKind::Collective(collective) if collective.comm() == comm => match collective {
+                Collective::Allreduce { bytes, .. }
+                | Collective::Alltoall { bytes, .. }
+                | Collective::Allgather { bytes, .. }
+                | Collective::ReduceScatterBlock { bytes, .. } => Some(bytes),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect()
+}
+
+/// 4 M L / P all-reduces of b s h w in the tensor group.
+#[test]
+fn tensor_parallel_bytes_are_the_closed_form() {
+    let training = training(8, |params| (params.tensor, params.pipeline) = (2, 2));
+    for rank in 0..8 {
+        let found = calls(&training, rank, TENSOR);
+        assert_eq!(found.len(), 4 * 4 * 8 / 2);
+        assert!(found.iter().all(|&bytes| bytes == 3 * 128 * 256 * 2));
+    }
+}
+
+/// M messages of b s h w / T each way at every border of stages.
+#[test]
+fn pipeline_bytes_are_the_closed_form() {
+    for schedule in [Schedule::GPipe, Schedule::OneForwardOneBackward] {
+        let training = training(8, |params| {
+            (params.tensor, params.pipeline, params.schedule) = (2, 4, schedule);
+        });
+        let (mut sent, mut received) = (Vec::new(), Vec::new());
+        for rank in 0..8 {
+            for op in operations(&training, rank) {
+                match op.kind {
+                    OpKind::Send { to, tag, bytes, .. } => sent.push((rank, to, tag, bytes)),
+                    OpKind::Recv {
+                        from: Source::Rank(from),
+                        tag: Tag::Is(tag),
+                        bytes,
+                        ..
+                    } => received.push((from, rank, tag, bytes)),
+                    _ => {}
+                }
+            }
+        }
+        // Three borders, two tensor ranks, four micro-batches, two ways.
+        assert_eq!(sent.len(), 3 * 2 * 4 * 2);
+        assert!(
+            sent.iter()
+                .all(|&(from, to, _, bytes)| from.abs_diff(to) == 2 && bytes == 3 * 128 * 256 * 2 / 2)
+        );
+        sent.sort_unstable();
+        received.sort_unstable();
+        assert_eq!(sent, received);
+    }
+}
+
+/// w times the parameters of the rank: 12 h² of each layer of a plain transformer, and V h at both ends, over T.
+#[test]
+fn gradients_are_the_parameters_of_the_rank() {
+    let layers = 4 * 12 * 256 * 256;
+    for gradients in [Gradients::AllReduce, Gradients::Sharded] {
+        let training = training(8, |params| {
+            (params.tensor, params.pipeline, params.gradients) = (2, 2, gradients);
+        });
+        for rank in 0..8 {
+            let bytes = (layers + 1_000 * 256) / 2 * 2;
+            let expected = match gradients {
+                Gradients::AllReduce => vec![bytes],
+                Gradients::Sharded => vec![bytes / 2; 2],
+            };
+            assert_eq!(calls(&training, rank, DATA), expected);
+        }
+    }
+}
+
+/// 4 M L / P all-to-alls, each of e b s h w / (T X) to each of X ranks; gradients of experts among those that have the same ones.
+#[test]
+fn expert_parallel_bytes_are_the_closed_form() {
+    let training = training(16, |params| {
+        (params.tensor, params.pipeline, params.expert) = (2, 2, 2);
+        (params.experts, params.active) = (8.into(), 2.into());
+    });
+    for rank in 0..16 {
+        let found = calls(&training, rank, EXPERT);
+        assert_eq!(found.len(), 4 * 4 * 8 / 2);
+        assert!(found.iter().all(|&bytes| bytes == 2 * 3 * 128 * 256 * 2 / (2 * 2)));
+        // Four layers of 4 experts of 8 h² parameters each, over two tensor ranks.
+        assert_eq!(calls(&training, rank, SAME_EXPERTS), [4 * 4 * 8 * 256 * 256 / 2 * 2]);
+        assert_eq!(
+            calls(&training, rank, DATA),
+            [(4 * 4 * 256 * 256 + 1_000 * 256) / 2 * 2]
+        );
+    }
+}
+
+/// Three times the operations of a forward pass, four times with recomputation, of all ranks together, at the rate of each.
+#[test]
+fn computation_is_the_operations_over_the_rate() {
+    for (recompute, times) in [(false, 3.0), (true, 4.0)] {
+        let training = training(8, |params| {
+            (params.tensor, params.pipeline, params.recompute) = (2, 2, recompute);
+        });
+        let computed: u64 = (0..8)
+            .flat_map(|rank| operations(&training, rank).collect::<Vec<_>>())
+            .map(|op| match op.kind {
+                OpKind::Compute { duration } => duration.0,
+                _ => 0,
+            })
+            .sum();
+        let sizes = training.sizes;
+        let layers = 8.0 * (sizes.attention_operations(3) + sizes.mlp_operations(3));
+        // Two data parallel ranks with four micro-batches each; what is not recomputed is the output.
+        let operations = 2.0 * 4.0 * (times * layers + 3.0 * sizes.output_operations(3));
+        let expected = operations / 400e12 * 1e12;
+        assert!((computed as f64 / expected - 1.0).abs() < 1e-3, "{computed} {expected}");
+    }
+}
+
+/// Each data rank reads its samples once; each rank of the first data rank writes 14 B of each of its parameters.
+#[test]
+fn samples_and_checkpoints_have_their_bytes() {
+    let training = training(8, |params| {
+        (params.tensor, params.pipeline, params.iterations) = (2, 2, 5);
+        (params.sample, params.checkpoint_interval) = (Bytes(1_000), 2);
+    });
+    let (mut read, mut written) = ([0; 8], [0; 8]);
+    for rank in 0..8 {
+        let mut open = Vec::new();
+        for op in operations(&training, rank) {
+            match op.kind {
+                OpKind::Open { file } => open.push(file),
+                OpKind::Close { file } => assert_eq!(
+                    open.iter().position(|&other| other == file).map(|at| open.remove(at)),
+                    Some(file)
+                ),
+                OpKind::Read { bytes, file, .. } => {
+                    assert!(open.contains(&file));
+                    read[rank as usize] += bytes;
+                }
+                OpKind::Write { bytes, file, .. } => {
+                    assert!(open.contains(&file));
+                    written[rank as usize] += bytes;
+                }
+                _ => {}
+            }
+        }
+        assert!(open.is_empty());
+    }
+    assert_eq!(read, [60_000, 0, 60_000, 0, 0, 0, 0, 0]);
+    let each = 2 * 14 * (4 * 12 * 256 * 256 + 256_000) / 2;
+    assert_eq!(written, [each, each, 0, 0, each, each, 0, 0]);
+}
+
+#[test]
+fn what_does_not_fit_is_refused_by_its_key() {
+    let refused =
+        |ranks, change: &dyn Fn(&mut TrainingParams)| params(change).resolve("training", ranks).unwrap_err().key;
+    assert_eq!(refused(8, &|params| params.layers = Filled::EMPTY), "training");
+    assert_eq!(refused(8, &|params| params.tensor = 3), "training");
+    assert_eq!(refused(8, &|params| params.data = 2.into()), "training");
+    assert_eq!(
+        refused(8, &|params| (params.pipeline, params.layers) = (8, 4.into())),
+        "training.pipeline"
+    );
+    assert_eq!(refused(8, &|params| params.expert = 2), "training.expert");
+    assert_eq!(refused(8, &|params| params.flops = 0.0), "training.flops");
+    assert_eq!(refused(8, &|params| params.kv_heads = 99.into()), "training.kv_heads");
+    assert_eq!(refused(8, &|params| params.active = 2.into()), "training.active");
+    assert_eq!(refused(8, &|params| params.micro_batches = 0), "training.micro_batches");
+    assert_eq!(refused(8, &|params| params.matrices = 1.into()), "training.matrices");
+}
