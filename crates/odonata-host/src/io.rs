@@ -3,6 +3,7 @@
 pub(crate) mod below;
 pub(crate) mod below_retry;
 pub(crate) mod client;
+pub(crate) mod failed_servers;
 pub(crate) mod fault_waits;
 pub(crate) mod lock;
 pub(crate) mod metadata;

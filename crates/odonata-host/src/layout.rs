@@ -79,6 +79,8 @@ pub(crate) struct Layout {
     pub(crate) tiers: Arc<[u32]>,
     /// The first metadata server among them: those of files come before.
     pub(crate) first_metadata: u32,
+    /// Whether one of those fails, so that clients watch what they have asked them for.
+    pub(crate) metadata_fails: bool,
     /// (logical process, rank), sorted.
     pub(crate) starts: Arc<[(Lp, u32)]>,
     /// The logical processes of this part.

@@ -169,6 +169,8 @@ pub enum Payload {
         owner: u16,
         /// The client's name for the operation.
         operation: u32,
+        /// Whether some of what it was to read is lost.
+        lost: bool,
     },
     /// A server wants a lock back.
     LockRevoke {
@@ -294,10 +296,40 @@ pub enum IoAccess {
     Write,
     /// To read what another server should have, which the client takes for failed.
     ReadElsewhere,
+    /// To read, and to be told if some of it is lost.
+    ReadTold,
+    /// Both.
+    ReadElsewhereTold,
 }
 
 impl IoAccess {
-    const ALL: [IoAccess; 3] = [IoAccess::Read, IoAccess::Write, IoAccess::ReadElsewhere];
+    const ALL: [IoAccess; 5] = [
+        IoAccess::Read,
+        IoAccess::Write,
+        IoAccess::ReadElsewhere,
+        IoAccess::ReadTold,
+        IoAccess::ReadElsewhereTold,
+    ];
+
+    /// A read of what another server should have, or not, that is told of what is lost, or not.
+    pub(crate) fn read(elsewhere: bool, told: bool) -> IoAccess {
+        match (elsewhere, told) {
+            (false, false) => IoAccess::Read,
+            (true, false) => IoAccess::ReadElsewhere,
+            (false, true) => IoAccess::ReadTold,
+            (true, true) => IoAccess::ReadElsewhereTold,
+        }
+    }
+
+    /// Whether another server should have what is read.
+    pub(crate) fn is_elsewhere(self) -> bool {
+        matches!(self, IoAccess::ReadElsewhere | IoAccess::ReadElsewhereTold)
+    }
+
+    /// Whether the reader is told of what is lost.
+    pub(crate) fn is_told(self) -> bool {
+        matches!(self, IoAccess::ReadTold | IoAccess::ReadElsewhereTold)
+    }
 }
 
 /// What a control message between the ranks of jobs says.

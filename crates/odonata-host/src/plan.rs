@@ -3,6 +3,7 @@
 use crate::io::Io;
 use crate::io::below::Errands;
 use crate::io::client::Clients;
+use crate::io::failed_servers::FailedServers;
 use crate::io::fault_waits::FaultWaits;
 use crate::io::metadata::MetadataNodes;
 use crate::io::retry::Retries;
@@ -231,8 +232,15 @@ impl HostPlan {
         let tiers = &self.params.tiers;
         let outages = self.params.outages.iter().map(|outage| outage.server);
         let below = tiers.get(1).map_or(self.first_metadata, |tier| tier.first)..self.first_metadata;
-        let below_fails = self.params.client.is_some() && outages.clone().any(|server| below.contains(&server));
-        let metadata_fails = outages.clone().any(|server| server >= self.first_metadata);
+        let fails_below = outages.clone().filter(|server| below.contains(server)).min();
+        let fails_below = fails_below.filter(|_| self.params.client.is_some());
+        // All of its tier.
+        let watched_below = fails_below.map(|server| {
+            let tier = tiers.partition_point(|tier| tier.first <= server) - 1;
+            tiers[tier].first
+        });
+        let metadata_fails =
+            self.params.client.is_some() && outages.clone().any(|server| server >= self.first_metadata);
         let counted_servers = match metadata_fails {
             true => self.servers.len() as u32,
             false => self.first_metadata,
@@ -302,12 +310,12 @@ impl HostPlan {
                             false => SparseStore::default(),
                         },
                         Retries::new(
-                            match self.params.client {
+                            FailedServers::new(match self.params.client {
                                 Some(client) if client.on_failure == OnFailure::ReRoute => {
                                     cells(&local, |_| List::EMPTY)
                                 }
                                 _ => SparseStore::default(),
-                            },
+                            }),
                             self.jobs.len(),
                             self.params.client.map_or(0, |_| counted_servers),
                             FaultWaits::new(
@@ -326,7 +334,7 @@ impl HostPlan {
                     below: Errands::new(
                         server_lists[part].len(),
                         self.params.tiers.iter().any(|tier| tier.outside.is_some()),
-                        below_fails,
+                        watched_below,
                     ),
                     metadata: MetadataNodes::new(server_lists[part][storage_of(part)..].into(), &self.params),
                     stages: Stages::new(
@@ -350,6 +358,7 @@ impl HostPlan {
                     servers: server_places.clone(),
                     tiers: self.params.tiers.iter().map(|tier| tier.first).collect(),
                     first_metadata: self.first_metadata,
+                    metadata_fails,
                     starts: self.starts.clone(),
                     processes: range,
                 },

@@ -258,7 +258,8 @@ impl Hosts {
             } => {
                 let what = NewRequest {
                     write: access == IoAccess::Write,
-                    elsewhere: access == IoAccess::ReadElsewhere,
+                    elsewhere: access.is_elsewhere(),
+                    told: access.is_told(),
                     client: client.0,
                     token: u64::from(operation),
                     file: object.get(),
@@ -280,6 +281,7 @@ impl Hosts {
                 let what = NewRequest {
                     write: false,
                     elsewhere: false,
+                    told: false,
                     client: client.0,
                     token: u64::from(operation),
                     file: object.get(),
@@ -342,9 +344,14 @@ impl Hosts {
                 Requester::Rank(_) => self.read_data_arrived(ctx, operation, bytes),
                 Requester::Server(above) => self.read_data_from_below(ctx, (above, server), operation, bytes),
             },
-            Payload::IoResponse { client, operation, .. } => match client.requester() {
-                Requester::Rank(_) => self.io_response_arrived(ctx, operation),
-                Requester::Server(_) => self.response_from_below(ctx, operation),
+            Payload::IoResponse {
+                client,
+                operation,
+                lost,
+                ..
+            } => match client.requester() {
+                Requester::Rank(_) => self.io_response_arrived(ctx, operation, lost),
+                Requester::Server(_) => self.response_from_below(ctx, operation, lost),
             },
             Payload::LockRevoke {
                 server,

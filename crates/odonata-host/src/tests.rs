@@ -307,6 +307,7 @@ impl Setup {
             },
             nic_rates: None,
             analytic: None,
+            flows: false,
             classes: odonata_network::TrafficClasses::default(),
             congestion: odonata_network::CongestionControl::default(),
             traffics: 2 * self.jobs.len() as u16,

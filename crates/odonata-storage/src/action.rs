@@ -22,11 +22,13 @@ pub struct NewRequest {
     pub owner: u16,
     /// Whether another server should have it, which the client takes for failed.
     pub elsewhere: bool,
+    /// Whether the reader is told if some of it is lost, which is no error then.
+    pub told: bool,
 }
 
 impl NewRequest {
-    /// What `server` answers when the request is complete.
-    pub(crate) fn response(&self, server: u32) -> Action {
+    /// What `server` answers when the request is complete; `lost`: whether some of what it was to read is lost.
+    pub(crate) fn response(&self, server: u32, lost: bool) -> Action {
         Action::Respond {
             server,
             client: self.client,
@@ -34,6 +36,7 @@ impl NewRequest {
             owner: self.owner,
             write: self.write,
             bytes: self.bytes,
+            lost,
         }
     }
 }
@@ -109,6 +112,10 @@ pub enum Action {
         slot: u32,
         /// Whether it writes.
         write: bool,
+        /// Of a read, whether its reader is told if some of it is lost.
+        told: bool,
+        /// Of such a read, whether a server should have it that the client takes for failed: only the tier below knows what it had.
+        elsewhere: bool,
         /// The job whose data they are.
         owner: u16,
         /// The object, as the server knows it.
@@ -170,6 +177,8 @@ pub enum Action {
         write: bool,
         /// Length of the request in bytes.
         bytes: u64,
+        /// Whether it was a read of bytes some of which are lost, of which the reader is told: those it got are others.
+        lost: bool,
     },
     /// The request can never be served, because it is larger than the whole device; the server has
     /// forgotten it. The run cannot end well: end it in a named failure.
@@ -217,6 +226,20 @@ pub enum Action {
         /// Length of the request in bytes.
         bytes: u64,
     },
+}
+
+impl Action {
+    /// The request that it is done for, if that is known: its client, and the client's name for it.
+    pub fn request(&self) -> Option<(u32, u64)> {
+        match *self {
+            Action::Pull { client, token, .. }
+            | Action::Push { client, token, .. }
+            | Action::Respond { client, token, .. } => Some((client, token)),
+            Action::SyncBelow { what, .. } => Some((what.client, what.token)),
+            Action::RemoveBelow { what, .. } => Some((what.client, what.token)),
+            _ => None,
+        }
+    }
 }
 
 /// Actions in the order in which they arose. The caller owns it, empties it after every input and

@@ -29,7 +29,7 @@ use crate::extents::{Extent, Place};
 use crate::request::{Piece, PieceKind};
 use crate::settings::{DrainPolicy, Policy, WritePolicy};
 use crate::stage::Stages;
-use crate::{Action, Actions, ServerParams, Servers};
+use crate::{Action, Actions, NewRequest, ServerParams, Servers};
 use copies::CleanRange;
 
 /// What of a server's reserve is taken.
@@ -276,10 +276,20 @@ impl Servers {
                 metrics.first_left = Some(metrics.first_left.map_or(now, |first| first.min(now)));
             }
         }
+        let request = self.pieces.get(slot).request;
+        let (told, elsewhere) = match request {
+            NIL => (false, false),
+            request => {
+                let NewRequest { told, elsewhere, .. } = self.requests.get(request).what;
+                (told, told && elsewhere)
+            }
+        };
         actions.push(Action::Below {
             server,
             slot,
             write,
+            told,
+            elsewhere,
             owner,
             object,
             offset,
@@ -301,10 +311,16 @@ impl Servers {
         }
     }
 
-    /// The piece in `slot`, given out with [`Action::Below`], is safe below, or has come from there.
-    pub fn below_done<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+    /// The piece in `slot`, given out with [`Action::Below`], is safe below, or has come from there; `lost`: whether some of it is lost
+    /// there, of which its reader is told.
+    pub fn below_done<M: Mode>(&mut self, now: Time, slot: u32, lost: bool, actions: &mut Actions) {
         let dead = self.is_dead::<M>(now, slot);
-        self.pieces.edit::<M>(slot).down = false;
+        let cell = self.pieces.edit::<M>(slot);
+        (cell.down, cell.lost) = (false, lost);
+        let request = cell.request;
+        if lost && request != NIL {
+            self.requests.edit::<M>(request).lost = true;
+        }
         let piece = *self.pieces.get(slot);
         let Piece {
             server, owner, bytes, ..
@@ -337,7 +353,7 @@ impl Servers {
                     self.metrics.edit::<M>(server).bytes_drained += bytes;
                     self.store_around::<M>(&piece);
                 }
-                self.readers_go_on::<M>(&piece, actions);
+                self.readers_go_on::<M>(now, &piece, actions);
                 self.bury::<M>(now, slot, actions);
             }
             (_, true) => {

@@ -41,8 +41,19 @@ pub struct Losses {
     pub dropped: u64,
     /// Requests that came to the server while it was away.
     pub unheard: u64,
-    /// Bytes of reads, lost or of a server that was away, that were taken for such as nobody had written.
+    /// Bytes of reads, lost or of a server that was away, that were taken for such as nobody had written, or of which the reader was told.
     pub reads: u64,
+}
+
+/// What a read asks for of what is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Nothing, or what is taken for such as nobody has written.
+    Nothing,
+    /// Something, and the reader is told.
+    Told,
+    /// Something, which is an error.
+    Refused,
 }
 
 impl Losses {
@@ -321,11 +332,10 @@ impl Servers {
         }
     }
 
-    /// Whether `what`, a read that `server` has `known` bytes of, asks for lost bytes where that is an error; counts those that are
-    /// taken for others.
-    pub(crate) fn asks_for_lost<M: Mode>(&mut self, server: u32, what: &NewRequest) -> bool {
-        if self.failures.jobs == 0 || !self.is_indexed(server) {
-            return false;
+    /// What `what` asks `server` for of what is lost, nothing if it writes; counts the bytes that are taken for others.
+    pub(crate) fn asks_for_lost<M: Mode>(&mut self, server: u32, what: &NewRequest) -> Asked {
+        if what.write || self.failures.jobs == 0 || !self.is_indexed(server) {
+            return Asked::Nothing;
         }
         let (mut known, mut lost) = (0, 0);
         for extent in self.contents.extents.find(server, what.file, range_of(what)) {
@@ -337,13 +347,19 @@ impl Servers {
             *sum += extent.bytes();
         }
         if what.elsewhere {
-            // Nobody here knows what the other server had.
-            lost = what.bytes - known;
+            // Nobody here knows what the other server had; the tier below knows what it has from there, and says so to who is told.
+            lost = match what.told && self.params[server as usize].next.is_some() {
+                true => lost,
+                false => what.bytes - known,
+            };
         }
-        if lost == 0 || self.failures.lost_reads == LostReads::Error {
-            return lost > 0;
+        if lost == 0 {
+            return Asked::Nothing;
+        }
+        if !what.told && self.failures.lost_reads == LostReads::Error {
+            return Asked::Refused;
         }
         self.failures.edit::<M>(server, what.owner).reads += lost;
-        false
+        if what.told { Asked::Told } else { Asked::Nothing }
     }
 }

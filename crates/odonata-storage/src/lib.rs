@@ -62,7 +62,7 @@
 //!
 //! let mut now = Time::ZERO;
 //! let (mut todo, mut actions) = (Vec::new(), Actions::new());
-//! let write = NewRequest { write: true, client: 0, token: 7, file: 1, offset: 0, bytes: 2_500, owner: 0, elsewhere: false };
+//! let write = NewRequest { write: true, client: 0, token: 7, file: 1, offset: 0, bytes: 2_500, owner: 0, elsewhere: false, told: false };
 //! servers.request::<Plain>(now, 0, write, &mut todo);
 //! let mut answered = None;
 //! while let Some(action) = todo.pop() {

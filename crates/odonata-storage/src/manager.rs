@@ -6,7 +6,7 @@ use crate::blame::{Books, MEMORY, SPACE, line};
 use crate::contents::Contents;
 use crate::device_failure::DeviceFailures;
 use crate::devices::Devices;
-use crate::failure::Failures;
+use crate::failure::{Asked, Failures};
 use crate::occupancy::OccupancySeries;
 use crate::remove::Removals;
 use crate::request::{Piece, Request, Wait};
@@ -150,7 +150,7 @@ impl Servers {
         } = what;
         if bytes == 0 {
             self.metrics.edit::<M>(server).requests += 1;
-            actions.push(what.response(server));
+            actions.push(what.response(server, false));
             return;
         }
         let device = self.device_for(now, server, bytes);
@@ -167,7 +167,8 @@ impl Servers {
             });
             return;
         }
-        if !write && self.asks_for_lost::<M>(server, &what) {
+        let asked = self.asks_for_lost::<M>(server, &what);
+        if asked == Asked::Refused {
             actions.push(Action::Lost {
                 server,
                 client,
@@ -194,7 +195,7 @@ impl Servers {
         };
         let write_back = write && self.params[server as usize].manager.acknowledge == Acknowledge::Memory;
         let mut request = Request::new(now, (server, device), what);
-        request.write_back = write_back;
+        (request.write_back, request.lost) = (write_back, asked == Asked::Told);
         let request = self.requests.allocate::<M>(request);
         if write && !passes_by {
             let space = self.spaces.edit::<M>(device);
@@ -518,12 +519,16 @@ impl Servers {
         let cell = self.requests.edit::<M>(request);
         cell.answered = true;
         let Request {
-            what, server, arrived, ..
+            what,
+            server,
+            arrived,
+            lost,
+            ..
         } = *cell;
         self.reconsider::<M>(now, request);
         let metrics = self.metrics.edit::<M>(server);
         metrics.requests += 1;
         metrics.request_time_ps += u128::from((now - arrived).0);
-        actions.push(what.response(server));
+        actions.push(what.response(server, lost));
     }
 }

@@ -288,7 +288,8 @@ impl RemoveRequest {
             bytes: 0,
             owner: self.owner,
             elsewhere: false,
+            told: false,
         };
-        request.response(server)
+        request.response(server, false)
     }
 }

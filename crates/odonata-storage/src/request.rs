@@ -30,6 +30,8 @@ pub(crate) struct Request {
     pub(crate) dead: bool,
     /// Whether its file was removed since.
     pub(crate) removed: bool,
+    /// Whether some of what it reads is lost, of which its reader is told.
+    pub(crate) lost: bool,
     pub(crate) arrived: Time,
     /// Pieces that wait for memory, and for the device.
     pub(crate) at_memory: u32,
@@ -86,6 +88,7 @@ impl Request {
             answered: false,
             dead: false,
             removed: false,
+            lost: false,
             arrived: now,
             at_memory: 0,
             at_device: 0,
@@ -125,6 +128,8 @@ pub(crate) struct Piece {
     pub(crate) dead: bool,
     /// Whether its file was removed since.
     pub(crate) removed: bool,
+    /// Whether the tier below has lost some of it.
+    pub(crate) lost: bool,
     /// Of a dead one, whether it has a block of memory of a server that is there.
     pub(crate) has_block: bool,
     next: u32,
@@ -176,6 +181,7 @@ impl Piece {
             down: false,
             dead: false,
             removed: false,
+            lost: false,
             has_block: false,
             next: NIL,
         }

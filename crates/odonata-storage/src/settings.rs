@@ -479,17 +479,6 @@ impl Storage {
                 };
                 return Err(Problem::new(key("server"), problem, expected));
             }
-            if fault.kind == FaultKind::Fail
-                && let Some(system) = self.file_system
-                && (servers - system.object_servers..servers).contains(&fault.server)
-            {
-                let problem = format!("server {} is an object server of the file system outside", fault.server);
-                let expected = format!(
-                    "0 to {} for what fails, or a metadata server",
-                    servers - system.object_servers - 1
-                );
-                return Err(Problem::new(key("server"), problem, expected));
-            }
             if let Some(device) = &fault.device
                 && (fault.server >= first || !names.contains(&device.as_str()))
             {

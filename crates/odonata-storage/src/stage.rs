@@ -152,7 +152,7 @@ impl Servers {
             if let Some(metrics) = self.stages.edit::<M>(what.owner) {
                 metrics.left += what.bytes;
             }
-            actions.push(what.response(server));
+            actions.push(what.response(server, false));
             return;
         }
         self.begin_stage::<M>(now, server, what, false, actions);
@@ -292,10 +292,10 @@ impl Servers {
     /// A piece of a stage has come from below: reads that wait for it go on, and it goes to its device if there is room.
     pub(crate) fn stage_arrived<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let piece = *self.pieces.get(slot);
-        self.readers_go_on::<M>(&piece, actions);
+        self.readers_go_on::<M>(now, &piece, actions);
         let ahead = self.requests.get(piece.request).answered;
         // The end of a file that is larger than the buffers shall not take the place of its beginning before that is read.
-        let filled = match !piece.removed && self.make_room::<M>(&piece, ahead) {
+        let filled = match !piece.removed && !piece.lost && self.make_room::<M>(&piece, ahead) {
             true => self.claim_copy::<M>(&piece),
             false => 0,
         };
@@ -316,8 +316,8 @@ impl Servers {
         self.join_device::<M>(now, slot, actions);
     }
 
-    /// What was staged with `piece` is in memory: reads that wait for it are served from there.
-    pub(crate) fn readers_go_on<M: Mode>(&mut self, piece: &Piece, actions: &mut Actions) {
+    /// What was staged with `piece` is in memory: reads that wait for it are served from there. Of what is lost below, each asks itself.
+    pub(crate) fn readers_go_on<M: Mode>(&mut self, now: Time, piece: &Piece, actions: &mut Actions) {
         if self.stages.coming.is_empty() {
             return;
         }
@@ -340,7 +340,10 @@ impl Servers {
         }
         *self.stages.coming.edit::<M>(server) = coming;
         for slot in go_on {
-            self.push_piece(slot, actions);
+            match piece.lost {
+                true => self.ask_below::<M>(now, slot, false, actions),
+                false => self.push_piece(slot, actions),
+            }
         }
     }
 

@@ -311,7 +311,8 @@ impl Servers {
             bytes: 0,
             owner: what.owner,
             elsewhere: false,
+            told: false,
         };
-        actions.push(request.response(server));
+        actions.push(request.response(server, false));
     }
 }

@@ -68,6 +68,8 @@ struct Errand {
     kind: ErrandKind,
     /// Parts that have not ended.
     open: u32,
+    /// Whether one of those that have was told of something lost.
+    lost: bool,
     next: u32,
 }
 
@@ -79,6 +81,8 @@ struct ErrandPart {
     /// Bytes of a read that have not arrived.
     missing: u64,
     responded: bool,
+    /// Whether it was told that some of it is lost.
+    lost: bool,
     /// What it is a try of, or [`NIL`].
     watched: u32,
     /// Whether its timer will mention it.
@@ -118,13 +122,14 @@ journalled!(Errands {
 });
 
 impl Errands {
-    /// Of so many servers of the part, which may have object servers outside, and of which some below may fail.
-    pub(crate) fn new(servers: usize, outside: bool, fails: bool) -> Self {
+    /// Of so many servers of the part, which may have object servers outside; answers of servers from `watched` on have a timeout, if
+    /// there is one.
+    pub(crate) fn new(servers: usize, outside: bool, watched: Option<u32>) -> Self {
         Errands {
             errands: Pool::new(),
             parts: Pool::new(),
             links: Store::filled(if outside { servers } else { 0 }, LinkState::default()),
-            retries: ErrandRetries::new(if fails { servers } else { 0 }),
+            retries: ErrandRetries::new(servers, watched),
         }
     }
 
@@ -175,7 +180,7 @@ impl Hosts {
         &mut self,
         ctx: &mut C,
         (server, slot): (u32, u32),
-        (write, owner): (bool, u16),
+        (what, owner): (What, u16),
         (object, offset, bytes): (u64, u64, u64),
     ) {
         let server = self.io.servers.number(server);
@@ -188,7 +193,7 @@ impl Hosts {
                 from: server,
                 home: tier.first + part.server,
                 owner,
-                what: if write { What::Write } else { What::Read },
+                what,
                 object: object_on(&tier.layout, object, part.server),
                 offset: part.offset,
                 bytes: part.bytes,
@@ -266,6 +271,7 @@ impl Hosts {
             slot,
             kind,
             open: parts as u32,
+            lost: false,
             next: NIL,
         })
     }
@@ -275,6 +281,7 @@ impl Hosts {
             errand,
             missing,
             responded: false,
+            lost: false,
             watched,
             timed: watched != NIL,
             next: NIL,
@@ -377,10 +384,11 @@ impl Hosts {
         self.end_errand_part(ctx, operation);
     }
 
-    /// The tier below has answered part `operation`.
-    pub(crate) fn response_from_below<C: HostContext>(&mut self, ctx: &mut C, operation: u32) {
+    /// The tier below has answered part `operation`; `lost`: some of what it was to read is.
+    pub(crate) fn response_from_below<C: HostContext>(&mut self, ctx: &mut C, operation: u32, lost: bool) {
         self.ranks.lost.errand_part::<C>(operation);
-        self.io.below.parts.edit::<C>(operation).responded = true;
+        let part = self.io.below.parts.edit::<C>(operation);
+        (part.responded, part.lost) = (true, lost);
         self.end_errand_part(ctx, operation);
     }
 
@@ -415,6 +423,7 @@ impl Hosts {
             errand,
             missing,
             responded,
+            lost,
             watched,
             timed,
             ..
@@ -435,10 +444,11 @@ impl Hosts {
         self.ranks.lost.end_errand_part::<C>(errand, operation);
         let cell = self.io.below.errands.edit::<C>(errand);
         cell.open -= 1;
+        cell.lost |= lost;
         if cell.open > 0 {
             return;
         }
-        let (slot, kind) = (cell.slot, cell.kind);
+        let Errand { slot, kind, lost, .. } = *cell;
         self.io.below.errands.free::<C>(errand);
         if self.ranks.lost.is_on() {
             let request = match kind {
@@ -452,7 +462,7 @@ impl Hosts {
         self.serve(ctx, |servers, actions| match kind {
             ErrandKind::Sync => servers.synced_below::<C>(now, slot, actions),
             ErrandKind::Removal => servers.removed_below::<C>(now, slot, actions),
-            ErrandKind::Transfer => servers.below_done::<C>(now, slot, actions),
+            ErrandKind::Transfer => servers.below_done::<C>(now, slot, lost, actions),
         });
     }
 }

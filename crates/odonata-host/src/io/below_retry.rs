@@ -1,19 +1,22 @@
 //! Retries between tiers: what a server does where one of the tier below does not answer in time, if any of those may fail.
 //!
+//! Tries at a tier have a timeout from the first one on in which a server may fail: those above know that it takes longer, and wait.
+//!
 //! It is a client as a rank is ([`retry`](super::retry)): tries, timeouts and waits are those of `storage.client`, with
 //! `on_failure = "re-route"` it goes to the server of the tier with the next number, and remembers; with `"error"` the run ends. So what
 //! is drained waits in its tier until it is safe somewhere, and many retries wait until a server is back.
 
-use odonata_engine::{List, Mode, NIL, Pool, Store, Time, journalled};
+use odonata_engine::{List, Mode, NIL, Pool, SparseStore, Time, journalled};
 use odonata_storage::MetadataCall;
-use odonata_storage::settings::{Client, OnFailure};
+use odonata_storage::settings::Client;
 
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::diagnosis::outcome::Failure;
 use crate::event::HostEvent;
 use crate::io::client::Call;
-use crate::io::retry::{FailedServer, RetryCounts, object_of};
+use crate::io::failed_servers::FailedServers;
+use crate::io::retry::{Next, object_of};
 use crate::payload::{ClientId, IoAccess, Payload, Requester, SplitU64};
 
 /// What a server asks one of the tier below for.
@@ -32,7 +35,11 @@ pub(crate) struct Ask {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum What {
     Write,
-    Read,
+    /// Whether it is told of what is lost, and whether a server should have it that its client takes for failed.
+    Read {
+        told: bool,
+        elsewhere: bool,
+    },
     /// Whether down to the last tier.
     Sync {
         below: bool,
@@ -60,23 +67,27 @@ odonata_engine::slots!(WatchedErrand);
 #[derive(Debug)]
 pub(crate) struct ErrandRetries {
     watched: Pool<WatchedErrand>,
-    /// Per server of the part, those that it takes for failed.
-    known: Store<List>,
-    failed: Pool<FailedServer>,
+    /// What the servers of the part know.
+    failed: FailedServers,
+    /// The first server, counted over the machine, whose answers have a timeout.
+    first: u32,
 }
-journalled!(ErrandRetries { watched, known, failed });
+journalled!(ErrandRetries { watched, failed });
 
 impl ErrandRetries {
-    pub(crate) fn new(servers: usize) -> Self {
+    /// Of so many servers of the part; answers of servers from `first` on have a timeout, if there is one.
+    pub(crate) fn new(servers: usize, first: Option<u32>) -> Self {
+        let servers = if first.is_some() { servers } else { 0 };
         ErrandRetries {
             watched: Pool::new(),
-            known: Store::filled(servers, List::EMPTY),
-            failed: Pool::new(),
+            failed: FailedServers::new(SparseStore::all(vec![List::EMPTY; servers])),
+            first: first.unwrap_or(NIL),
         }
     }
 
+    /// Whether a server of a lower tier fails.
     pub(crate) fn is_on(&self) -> bool {
-        !self.known.is_empty()
+        self.first != NIL
     }
 
     /// Forgets part `slot`, which has ended.
@@ -84,11 +95,6 @@ impl ErrandRetries {
         if slot != NIL {
             self.watched.free::<M>(slot);
         }
-    }
-
-    fn takes_for_failed(&self, local: u32, server: u32) -> bool {
-        let mut known = self.known.get(local).iter(&self.failed);
-        known.any(|slot| self.failed.get(slot).server == server)
     }
 
     /// Bytes of memory held.
@@ -100,7 +106,7 @@ impl ErrandRetries {
 impl Hosts {
     /// Asks for `ask`, a part of `errand`.
     pub(crate) fn ask_for_errand<C: HostContext>(&mut self, ctx: &mut C, errand: u32, ask: Ask) {
-        if !self.io.below.retries.is_on() {
+        if ask.home < self.io.below.retries.first {
             self.send_errand(ctx, errand, NIL, ask, ask.home);
             return;
         }
@@ -118,7 +124,10 @@ impl Hosts {
 
     /// Sends `ask` to `server`; what it is called between the two.
     fn send_errand<C: HostContext>(&mut self, ctx: &mut C, errand: u32, watched: u32, ask: Ask, server: u32) -> u32 {
-        let missing = if ask.what == What::Read { ask.bytes } else { 0 };
+        let (missing, told, lacks) = match ask.what {
+            What::Read { told, elsewhere } => (ask.bytes, told, elsewhere),
+            _ => (0, false, false),
+        };
         let operation = self.begin_errand_part::<C>(errand, missing, watched);
         let (client, owner) = (Requester::Server(ask.from).into(), ask.owner);
         let elsewhere = server != ask.home;
@@ -128,8 +137,7 @@ impl Hosts {
         };
         let access = match ask.what {
             What::Write => IoAccess::Write,
-            What::Read if elsewhere => IoAccess::ReadElsewhere,
-            _ => IoAccess::Read,
+            _ => IoAccess::read(elsewhere || lacks, told),
         };
         let [object, offset, bytes] = [object, ask.offset, ask.bytes].map(SplitU64::from);
         let request = match ask.what {
@@ -148,7 +156,7 @@ impl Hosts {
                 operation,
                 object,
             },
-            What::Write | What::Read => Payload::IoRequest {
+            What::Write | What::Read { .. } => Payload::IoRequest {
                 client,
                 server,
                 access,
@@ -180,11 +188,7 @@ impl Hosts {
         cell.sent = now;
         if live != server {
             (cell.server, cell.vain) = (live, 0);
-            let rerouted = RetryCounts {
-                rerouted: ask.bytes,
-                ..RetryCounts::default()
-            };
-            self.io.clients.retries.count::<C>((ask.owner, ask.home), rerouted);
+            self.io.clients.retries.rerouted::<C>(ask.owner, ask.home, ask.bytes);
         }
         let operation = self.send_errand(ctx, errand, slot, ask, live);
         let lp = self.layout.server(ask.from).lp;
@@ -195,9 +199,8 @@ impl Hosts {
     fn live_below(&self, from: u32, home: u32) -> Option<u32> {
         let local = self.layout.server(from).local;
         let tier = &self.params.tiers[self.layout.tier_of(home)];
-        let place = home - tier.first;
-        let mut others = (0..tier.servers).map(|step| tier.first + (place + step) % tier.servers);
-        others.find(|&server| !self.io.below.retries.takes_for_failed(local, server))
+        let servers = tier.first..tier.first + tier.servers;
+        self.io.below.retries.failed.first_live(local, home, servers)
     }
 
     /// The time of try `operation` is over.
@@ -215,41 +218,17 @@ impl Hosts {
             sent,
             ..
         } = *cell;
-        let again = vain <= client.retries;
-        let counts = RetryCounts {
-            timeouts: 1,
-            retries: again.into(),
-            rerouted: 0,
-        };
-        self.io.clients.retries.count::<C>((ask.owner, server), counts);
-        let now = ctx.now();
-        let wait = if again {
-            client.backoff_after(vain - 1)
-        } else {
-            Time::ZERO
-        };
-        let fault_waits = &mut self.io.clients.retries.fault_waits;
-        fault_waits.in_vain::<C>(server, ask.owner, (sent, now, now + wait));
-        let place = self.layout.server(ask.from);
-        if again {
-            match wait {
-                Time::ZERO => self.try_errand(ctx, slot),
-                wait => ctx.schedule(place.lp, now + wait, HostEvent::ErrandRetry { part: slot }),
+        let (now, place) = (ctx.now(), self.layout.server(ask.from));
+        let retries = &mut self.io.clients.retries;
+        match retries.in_vain::<C>(&client, (server, ask.owner), vain, (sent, now)) {
+            Next::Again(Time::ZERO) => self.try_errand(ctx, slot),
+            Next::Again(wait) => ctx.schedule(place.lp, now + wait, HostEvent::ErrandRetry { part: slot }),
+            Next::Elsewhere => {
+                self.io.below.retries.failed.add::<C>(place.local, server);
+                self.try_errand(ctx, slot);
             }
-            return;
+            Next::Nowhere => self.errand_unanswered(ctx, slot),
         }
-        if client.on_failure == OnFailure::Error {
-            self.errand_unanswered(ctx, slot);
-            return;
-        }
-        let retries = &mut self.io.below.retries;
-        if !retries.takes_for_failed(place.local, server) {
-            let failed = retries.failed.allocate::<C>(FailedServer { server, next: NIL });
-            let mut known = *retries.known.get(place.local);
-            known.push::<C, _>(&mut retries.failed, failed);
-            *retries.known.edit::<C>(place.local) = known;
-        }
-        self.try_errand(ctx, slot);
     }
 
     /// Nobody answers watched part `slot`.
@@ -260,7 +239,7 @@ impl Hosts {
             server,
             call: match ask.what {
                 What::Write => Call::Write,
-                What::Read => Call::Read,
+                What::Read { .. } => Call::Read,
                 What::Sync { .. } => Call::Metadata(MetadataCall::Sync),
                 What::Remove => Call::Metadata(MetadataCall::Unlink),
             },

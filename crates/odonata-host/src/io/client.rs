@@ -65,6 +65,8 @@ pub(crate) struct FileTransfer {
     pub(crate) open: u32,
     /// Tries that were in vain.
     pub(crate) timeouts: u32,
+    /// Whether some of what it has read is lost.
+    lost: bool,
     next: u32,
 }
 
@@ -76,6 +78,8 @@ struct PartTransfer {
     /// Bytes of a read that have not arrived.
     missing: u64,
     responded: bool,
+    /// Whether some of what it has read is lost.
+    lost: bool,
     /// What it is a try of, or [`NIL`].
     watched: u32,
     /// Whether its timer will mention it.
@@ -104,6 +108,7 @@ impl FileTransfer {
             parts: 0,
             open: 0,
             timeouts: 0,
+            lost: false,
             next: NIL,
         }
     }
@@ -167,6 +172,7 @@ impl Clients {
             transfer,
             missing,
             responded,
+            lost,
             watched,
             timed,
             ..
@@ -185,6 +191,7 @@ impl Clients {
         self.retries.end::<M>(watched);
         let cell = self.transfers.edit::<M>(transfer);
         cell.open -= 1;
+        cell.lost |= lost;
         (cell.open == 0).then_some(transfer)
     }
 
@@ -280,6 +287,7 @@ impl Hosts {
             transfer,
             missing: if call == Call::Read { share.bytes } else { 0 },
             responded: false,
+            lost: false,
             watched,
             timed: watched != NIL,
             next: NIL,
@@ -323,10 +331,9 @@ impl Hosts {
             Call::Read | Call::Write => Payload::IoRequest {
                 client,
                 server,
-                access: match (call == Call::Write, elsewhere) {
-                    (true, _) => IoAccess::Write,
-                    (false, false) => IoAccess::Read,
-                    (false, true) => IoAccess::ReadElsewhere,
+                access: match call == Call::Write {
+                    true => IoAccess::Write,
+                    false => IoAccess::read(elsewhere, self.reads_survivors(rank)),
                 },
                 owner,
                 operation,
@@ -422,9 +429,10 @@ impl Hosts {
         self.end_part(ctx, operation);
     }
 
-    /// The server has answered part `operation`.
-    pub(crate) fn io_response_arrived<C: HostContext>(&mut self, ctx: &mut C, operation: u32) {
-        self.io.clients.parts.edit::<C>(operation).responded = true;
+    /// The server has answered part `operation`; `lost`: some of what it was to read is.
+    pub(crate) fn io_response_arrived<C: HostContext>(&mut self, ctx: &mut C, operation: u32, lost: bool) {
+        let part = self.io.clients.parts.edit::<C>(operation);
+        (part.responded, part.lost) = (true, lost);
         self.end_part(ctx, operation);
     }
 
@@ -492,6 +500,9 @@ impl Hosts {
             servers: transfer.parts,
             timeouts: transfer.timeouts,
         });
+        if transfer.lost {
+            self.note_lost::<C>(rank);
+        }
         if write && self.layout.job_of(rank).files.write_behind > Bytes::ZERO {
             self.end_write_behind(ctx, slot);
         } else {

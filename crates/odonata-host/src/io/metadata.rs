@@ -205,7 +205,7 @@ impl Hosts {
         let servers = self.layout.metadata_servers();
         let server = self.layout.first_metadata + name.server(servers, params.by_directory);
         self.io.clients.transfers.edit::<C>(transfer).server = server;
-        if self.metadata_fails() {
+        if self.layout.metadata_fails {
             self.io.clients.transfers.edit::<C>(transfer).open = 1;
             let share = Share {
                 server,
@@ -228,16 +228,10 @@ impl Hosts {
         self.send_to_server(ctx, rank, server, control, ask);
     }
 
-    /// Whether a metadata server fails, so that clients watch what they have asked them for.
-    fn metadata_fails(&self) -> bool {
-        let mut outages = self.params.outages.iter();
-        self.params.client.is_some() && outages.any(|outage| outage.server >= self.layout.first_metadata)
-    }
-
     /// Call or try `operation` is answered.
     pub(crate) fn metadata_response_arrived<C: HostContext>(&mut self, ctx: &mut C, operation: u32) {
-        match self.metadata_fails() {
-            true => self.io_response_arrived(ctx, operation),
+        match self.layout.metadata_fails {
+            true => self.io_response_arrived(ctx, operation, false),
             false => self.metadata_answered(ctx, operation),
         }
     }

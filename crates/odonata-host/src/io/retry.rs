@@ -11,7 +11,7 @@
 //!
 //! Who re-routes remembers per rank which servers have not answered: what one rank knows, another has to find out itself.
 
-use odonata_engine::{List, Mode, NIL, Pool, SparseStore, Store, Time};
+use odonata_engine::{Mode, NIL, Pool, Store, Time};
 use odonata_storage::settings::{Client, OnFailure};
 use odonata_units::mix64;
 
@@ -20,6 +20,7 @@ use crate::context::HostContext;
 use crate::diagnosis::outcome::Failure;
 use crate::event::HostEvent;
 use crate::io::client::FileTransfer;
+use crate::io::failed_servers::FailedServers;
 use crate::io::fault_waits::FaultWaits;
 
 /// The part of a call that one server has, by the layout.
@@ -45,14 +46,7 @@ struct Watched {
     next: u32,
 }
 
-/// A server that a rank takes for failed.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct FailedServer {
-    pub(crate) server: u32,
-    pub(crate) next: u32,
-}
-
-odonata_engine::slots!(Watched FailedServer);
+odonata_engine::slots!(Watched);
 
 /// What clients had to do over again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -74,13 +68,23 @@ impl RetryCounts {
     }
 }
 
+/// What a client does after a try in vain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// It asks the same server again, after so long.
+    Again(Time),
+    /// It takes the server for failed, and asks another one.
+    Elsewhere,
+    /// It gives up.
+    Nowhere,
+}
+
 /// The retries of the clients of a part; empty where they wait for ever.
 #[derive(Debug)]
 pub(crate) struct Retries {
     watched: Pool<Watched>,
-    /// Per rank, the servers that it takes for failed; no cells where none re-routes.
-    known: SparseStore<List>,
-    failed: Pool<FailedServer>,
+    /// What ranks know, where they re-route.
+    failed: FailedServers,
     /// Per job, then per storage server.
     counts: Store<RetryCounts>,
     jobs: u32,
@@ -88,18 +92,16 @@ pub(crate) struct Retries {
 }
 odonata_engine::journalled!(Retries {
     watched,
-    known,
     failed,
     counts,
     fault_waits
 });
 
 impl Retries {
-    pub(crate) fn new(known: SparseStore<List>, jobs: usize, servers: u32, fault_waits: FaultWaits) -> Self {
+    pub(crate) fn new(failed: FailedServers, jobs: usize, servers: u32, fault_waits: FaultWaits) -> Self {
         Retries {
             watched: Pool::new(),
-            known,
-            failed: Pool::new(),
+            failed,
             counts: Store::filled(
                 if servers > 0 { jobs + servers as usize } else { 0 },
                 Default::default(),
@@ -123,20 +125,52 @@ impl Retries {
         (jobs.to_vec(), servers.to_vec())
     }
 
-    pub(crate) fn count<M: Mode>(&mut self, (job, server): (u16, u32), counts: RetryCounts) {
-        self.counts.edit::<M>(u32::from(job)).absorb(&counts);
+    fn count<M: Mode>(&mut self, owner: u16, server: u32, counts: RetryCounts) {
+        self.counts.edit::<M>(u32::from(owner)).absorb(&counts);
         self.counts.edit::<M>(self.jobs + server).absorb(&counts);
     }
 
-    /// Whether `rank` takes `server` for failed.
-    fn takes_for_failed(&self, rank: u32, server: u32) -> bool {
-        let mut known = self.known.get(rank).iter(&self.failed);
-        known.any(|slot| self.failed.get(slot).server == server)
+    /// A try of `owner` at `server`, sent at `sent`, is given up at `now`, as number `vain` there, from 1: what comes next, which
+    /// is counted and whose wait is charged.
+    pub(crate) fn in_vain<M: Mode>(
+        &mut self,
+        client: &Client,
+        (server, owner): (u32, u16),
+        vain: u32,
+        (sent, now): (Time, Time),
+    ) -> Next {
+        let again = vain <= client.retries;
+        let counts = RetryCounts {
+            timeouts: 1,
+            retries: again.into(),
+            rerouted: 0,
+        };
+        self.count::<M>(owner, server, counts);
+        let next = match client.on_failure {
+            _ if again => Next::Again(client.backoff_after(vain - 1)),
+            OnFailure::ReRoute => Next::Elsewhere,
+            OnFailure::Error => Next::Nowhere,
+        };
+        let until = match next {
+            Next::Again(wait) => now + wait,
+            Next::Elsewhere | Next::Nowhere => now,
+        };
+        self.fault_waits.in_vain::<M>(server, owner, (sent, now, until));
+        next
+    }
+
+    /// A request of `owner` about so many bytes goes to another server than `home`.
+    pub(crate) fn rerouted<M: Mode>(&mut self, owner: u16, home: u32, bytes: u64) {
+        let counts = RetryCounts {
+            rerouted: bytes,
+            ..RetryCounts::default()
+        };
+        self.count::<M>(owner, home, counts);
     }
 
     /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
-        self.watched.memory() + self.known.memory() + self.failed.memory()
+        self.watched.memory() + self.failed.memory()
     }
 }
 
@@ -186,12 +220,8 @@ impl Hosts {
         cell.sent = now;
         if live != server {
             (cell.server, cell.vain) = (live, 0);
-            let rerouted = RetryCounts {
-                rerouted: share.bytes,
-                ..RetryCounts::default()
-            };
             let job = self.layout.place(rank).job;
-            self.io.clients.retries.count::<C>((job, home), rerouted);
+            self.io.clients.retries.rerouted::<C>(job, home, share.bytes);
         }
         if live != home && home < self.layout.first_metadata && self.params.tiers.is_empty() {
             share.object = object_of(share.object, home);
@@ -204,18 +234,13 @@ impl Hosts {
 
     /// The server that `rank` asks for what the layout has on `home`: the first that it does not take for failed.
     fn live_server(&self, rank: u32, home: u32) -> Option<u32> {
-        let retries = &self.io.clients.retries;
-        if retries.known.is_empty() {
-            return Some(home);
-        }
         let first_tier = self.layout.tiers.get(1).copied();
         let metadata = self.layout.first_metadata;
-        let (first, servers) = match home < metadata {
-            true => (0, first_tier.unwrap_or(metadata)),
-            false => (metadata, self.layout.metadata_servers()),
+        let servers = match home < metadata {
+            true => 0..first_tier.unwrap_or(metadata),
+            false => metadata..metadata + self.layout.metadata_servers(),
         };
-        let mut others = (0..servers).map(|step| first + (home - first + step) % servers);
-        others.find(|&server| !retries.takes_for_failed(rank, server))
+        self.io.clients.retries.failed.first_live(rank, home, servers)
     }
 
     /// The time of try `operation` is over.
@@ -235,41 +260,17 @@ impl Hosts {
         } = *cell;
         let rank = self.io.clients.transfers.get(transfer).rank;
         let place = self.layout.place(rank);
-        let again = vain <= client.retries;
-        let counts = RetryCounts {
-            timeouts: 1,
-            retries: again.into(),
-            rerouted: 0,
-        };
-        self.io.clients.retries.count::<C>((place.job, server), counts);
         self.io.clients.transfers.edit::<C>(transfer).timeouts += 1;
-        let now = ctx.now();
-        let wait = if again {
-            client.backoff_after(vain - 1)
-        } else {
-            Time::ZERO
-        };
-        let fault_waits = &mut self.io.clients.retries.fault_waits;
-        fault_waits.in_vain::<C>(server, place.job, (sent, now, now + wait));
-        if again {
-            match wait {
-                Time::ZERO => self.try_part(ctx, slot),
-                wait => ctx.schedule(place.lp, now + wait, HostEvent::IoRetry { part: slot }),
+        let (now, retries) = (ctx.now(), &mut self.io.clients.retries);
+        match retries.in_vain::<C>(&client, (server, place.job), vain, (sent, now)) {
+            Next::Again(Time::ZERO) => self.try_part(ctx, slot),
+            Next::Again(wait) => ctx.schedule(place.lp, now + wait, HostEvent::IoRetry { part: slot }),
+            Next::Elsewhere => {
+                retries.failed.add::<C>(rank, server);
+                self.try_part(ctx, slot);
             }
-            return;
+            Next::Nowhere => self.no_answer(ctx, slot),
         }
-        if client.on_failure == OnFailure::Error {
-            self.no_answer(ctx, slot);
-            return;
-        }
-        let retries = &mut self.io.clients.retries;
-        if !retries.takes_for_failed(rank, server) {
-            let failed = retries.failed.allocate::<C>(FailedServer { server, next: NIL });
-            let mut known = *retries.known.get(rank);
-            known.push::<C, _>(&mut retries.failed, failed);
-            *retries.known.edit::<C>(rank) = known;
-        }
-        self.try_part(ctx, slot);
     }
 
     /// Nobody answers part `slot`.

@@ -8,6 +8,7 @@ use crate::context::HostContext;
 use crate::diagnosis::outcome::Failure;
 use crate::event::HostEvent;
 use crate::io::below::Outside;
+use crate::io::below_retry::What;
 use crate::io::lock::holder_of;
 use crate::lost::{Of, ServerRequest};
 use crate::params::{BookParams, HostParams};
@@ -222,10 +223,7 @@ impl Hosts {
 
     fn carry_out<C: HostContext>(&mut self, ctx: &mut C, action: Action) {
         let control = self.params.io_control_message.0;
-        if let Action::Pull { client, token, .. }
-        | Action::Push { client, token, .. }
-        | Action::Respond { client, token, .. } = action
-        {
+        if let Some((client, token)) = action.request() {
             (self.ranks.lost).works_for(ServerRequest { client, token }, ctx.now());
         }
         let number = |local: u32| self.io.servers.numbers[local as usize];
@@ -272,6 +270,7 @@ impl Hosts {
                 client,
                 token,
                 owner,
+                lost,
                 ..
             } => {
                 let client = ClientId(client);
@@ -280,6 +279,7 @@ impl Hosts {
                     client,
                     owner,
                     operation: token as u32,
+                    lost,
                 };
                 self.send_to_client(ctx, number(server), client, (owner, control), response);
             }
@@ -311,25 +311,26 @@ impl Hosts {
                     HostEvent::CachesWritten { server, sync },
                 );
             }
-            Action::SyncBelow { server, slot, what } => {
-                let (client, token) = (what.client, what.token);
-                (self.ranks.lost).works_for(ServerRequest { client, token }, ctx.now());
-                self.sync_below(ctx, (server, slot), what);
-            }
-            Action::RemoveBelow { server, slot, what } => {
-                let (client, token) = (what.client, what.token);
-                (self.ranks.lost).works_for(ServerRequest { client, token }, ctx.now());
-                self.remove_below(ctx, (server, slot), what);
-            }
+            Action::SyncBelow { server, slot, what } => self.sync_below(ctx, (server, slot), what),
+            Action::RemoveBelow { server, slot, what } => self.remove_below(ctx, (server, slot), what),
             Action::Below {
                 server,
                 slot,
                 write,
+                told,
+                elsewhere,
                 owner,
                 object,
                 offset,
                 bytes,
-            } => self.ask_below(ctx, (server, slot), (write, owner), (object, offset, bytes)),
+            } => {
+                let what = if write {
+                    What::Write
+                } else {
+                    What::Read { told, elsewhere }
+                };
+                self.ask_below(ctx, (server, slot), (what, owner), (object, offset, bytes));
+            }
             Action::Impossible {
                 server,
                 client,

@@ -135,7 +135,7 @@ wire! {
     7 Pull { server, client, owner, operation, piece, bytes }
     8 WriteData { client, server, owner, piece }
     9 ReadData { server, client, owner, operation, piece }
-    10 IoResponse { server, client, owner, operation }
+    10 IoResponse { server, client, owner, operation, lost }
     11 JobControl { from, to, signal }
     12 LockRevoke { server, client, owner, holder }
     13 LockReturn { client, server, owner, holder }
@@ -213,6 +213,7 @@ mod tests {
                 client,
                 owner,
                 operation: 10,
+                lost: true,
             },
             Payload::LockRevoke {
                 server,

@@ -1,7 +1,7 @@
 //! The memory of programs: words beside the cursor, kept by the rank.
 //!
-//! A rank whose program has memory has two words more: the tag that its last receive of any tag took, and how many values
-//! it has reported.
+//! A rank whose program has memory has three words more: the tag that its last receive of any tag took, how many values
+//! it has reported, and whether something that it has read since it was last asked is lost.
 
 use crate::Hosts;
 use crate::context::HostContext;
@@ -13,7 +13,7 @@ use odonata_engine::{Mode, SparseStore, Store, Time};
 use odonata_workload::{Op, Program, Seen};
 
 /// Words that a rank has beside those of its program.
-const OWN: u32 = 2;
+const OWN: u32 = 3;
 /// The most values that one rank reports: what is made of several, as a mean, is made of all of them.
 pub(crate) const MOST_REPORTS: u64 = if cfg!(test) { 1 << 6 } else { 1 << 20 };
 
@@ -64,6 +64,11 @@ impl Words {
         self.tag() + 1
     }
 
+    /// Where it stands whether something that it has read is lost.
+    fn lost(self) -> u32 {
+        self.tag() + 2
+    }
+
     fn range(self) -> std::ops::Range<u32> {
         self.first..self.tag()
     }
@@ -99,6 +104,13 @@ impl ProgramMemory {
         }
     }
 
+    /// Some of what `rank` has read is lost.
+    fn note_lost<M: Mode>(&mut self, layout: &Layout, rank: u32) {
+        if let Some((_, words)) = self.remembering(layout, rank) {
+            *self.words.edit::<M>(words.lost()) = 1;
+        }
+    }
+
     /// Counts a value that `rank` reports; how many it had before. Of programs without memory, which report as often as
     /// their parameters say, nothing is counted: that is 0.
     ///
@@ -130,8 +142,12 @@ impl Hosts {
             memory: &mut scratch,
             now: Some(ctx.now()),
             answer: *memory.words.get(words.tag()) as u32,
+            lost: *memory.words.get(words.lost()) != 0,
             failure: None,
         };
+        if seen.lost {
+            *memory.words.edit::<C>(words.lost()) = 0;
+        }
         let op = program.next_with(self.layout.local(rank), &mut cursor, &mut seen);
         let failed = seen.failure.is_some();
         for (word, &value) in words.range().zip(&scratch) {
@@ -163,6 +179,19 @@ impl Hosts {
     /// A receive of any tag of `rank` has taken a message with `tag`.
     pub(crate) fn note_tag<M: Mode>(&mut self, rank: u32, tag: u32) {
         self.ranks.memory.note_tag::<M>(&self.layout, rank, tag);
+    }
+
+    /// Some of what `rank` has read is lost, of which its program is told.
+    pub(crate) fn note_lost<M: Mode>(&mut self, rank: u32) {
+        self.ranks.memory.note_lost::<M>(&self.layout, rank);
+    }
+
+    /// Whether the program of `rank` is told of what is lost, so that it is no error.
+    pub(crate) fn reads_survivors(&self, rank: u32) -> bool {
+        let cursor = &self.ranks.ranks.get(rank).cursor;
+        self.layout
+            .program(rank)
+            .is_some_and(|program| program.reads_survivors(cursor))
     }
 
     /// Keeps a value that `rank` reports.

@@ -182,8 +182,9 @@ fn a_server_goes_on_without_a_device_that_fails() {
     assert_eq!(charged(&machine), [(0, FAULT, waited)]);
 }
 
-/// Two buffers that drain into two servers of a lower tier, one of which is away from `outage` on.
-fn drains(outage: Option<Outage>, on_failure: OnFailure) -> Setup {
+/// Two buffers that drain into two servers of a lower tier, one of which is away from `outage` on; with `outside` these are object
+/// servers of a file system.
+fn drains(outage: Option<Outage>, on_failure: OnFailure, outside: Option<Outside>) -> Setup {
     let mut setup = Setup::new();
     for node in [40, 42, 50, 52] {
         setup = setup.server(node, 1 << 40);
@@ -197,15 +198,15 @@ fn drains(outage: Option<Outage>, on_failure: OnFailure) -> Setup {
     for server in &mut setup.servers[2..] {
         server.tier = 1;
     }
-    let tier = |first, homes: &[u32]| StorageTier {
+    let tier = |first, homes: &[u32], outside| StorageTier {
         first,
         servers: 2,
         layout: odonata_storage::FileLayout::Assigned,
         homes: homes.into(),
-        outside: None,
+        outside,
         told: false,
     };
-    setup.params.tiers = [tier(0, &[]), tier(2, &[0, 1])].into();
+    setup.params.tiers = [tier(0, &[], None), tier(2, &[0, 1], outside)].into();
     setup.params.client = Some(Client {
         timeout: Time::from_ns(80_000),
         lost_reads: LostReads::Error,
@@ -222,16 +223,29 @@ fn drains(outage: Option<Outage>, on_failure: OnFailure) -> Setup {
     setup
 }
 
+/// What is below in the tests: a tier on the network, or object servers outside.
+fn ways_down() -> [Option<Outside>; 2] {
+    let outside = Outside {
+        link: Bandwidth(1e9),
+        latency: Time::from_ns(100),
+    };
+    [None, Some(outside)]
+}
+
 #[test]
 fn what_drains_goes_to_another_server_of_the_tier_or_waits() {
-    for on_failure in [OnFailure::ReRoute, OnFailure::Error] {
+    let on_failures = [OnFailure::ReRoute, OnFailure::Error];
+    for (on_failure, outside) in on_failures
+        .into_iter()
+        .flat_map(|one| ways_down().map(|way| (one, way)))
+    {
         let from = Time::ZERO;
         let until = match on_failure {
             OnFailure::ReRoute => Time::BEYOND,
             // Back for the second try.
             OnFailure::Error => Time::from_ns(70_000),
         };
-        let setup = drains(Some(Outage { from, until }), on_failure);
+        let setup = drains(Some(Outage { from, until }), on_failure, outside);
         let machine = setup.complete();
         let bytes = |server: u32| -> u64 {
             let servers = machine.hosts.servers();
@@ -260,35 +274,39 @@ fn what_drains_goes_to_another_server_of_the_tier_or_waits() {
         assert_eq!(waited, tries, "every try in vain, and the wait behind it");
     }
     // It is away for good, and nobody may go elsewhere.
-    let machine = drains(Some(away(Time::ZERO)), OnFailure::Error).run();
-    let HostOutcome::Failed { kind, text } = machine.outcome() else {
-        panic!("{:?}", machine.outcome());
-    };
-    assert_eq!(kind, FailureKind::ServerFailed);
-    assert!(
-        text.contains("storage server 0: storage server 2 has not answered any try of a write"),
-        "{text}"
-    );
+    for outside in ways_down() {
+        let machine = drains(Some(away(Time::ZERO)), OnFailure::Error, outside).run();
+        let HostOutcome::Failed { kind, text } = machine.outcome() else {
+            panic!("{:?}", machine.outcome());
+        };
+        assert_eq!(kind, FailureKind::ServerFailed);
+        assert!(
+            text.contains("storage server 0: storage server 2 has not answered any try of a write"),
+            "{text}"
+        );
+    }
 }
 
 /// What was safe below is lost with the server there, and a read of it says so.
 #[test]
 fn what_a_lower_tier_loses_is_lost() {
-    let at = Time::from_ns(500_000);
-    let until = Time::from_ns(600_000);
-    let mut setup = drains(Some(Outage { from: at, until }), OnFailure::ReRoute);
-    let machine = setup.run();
-    let HostOutcome::Failed { kind, text } = machine.outcome() else {
-        panic!("{:?}", machine.outcome());
-    };
-    assert_eq!(kind, FailureKind::ServerFailed);
-    assert!(
-        text.contains("storage server 0: a read of") && text.contains("lost_reads"),
-        "{text}"
-    );
-    setup.params.client.as_mut().unwrap().lost_reads = LostReads::Below;
-    let machine = setup.complete();
-    assert_eq!((losses(&machine).lost(), losses(&machine).reads), (6_000, 6_000));
+    for outside in ways_down() {
+        let at = Time::from_ns(500_000);
+        let until = Time::from_ns(600_000);
+        let mut setup = drains(Some(Outage { from: at, until }), OnFailure::ReRoute, outside);
+        let machine = setup.run();
+        let HostOutcome::Failed { kind, text } = machine.outcome() else {
+            panic!("{:?}", machine.outcome());
+        };
+        assert_eq!(kind, FailureKind::ServerFailed);
+        assert!(
+            text.contains("storage server 0: a read of") && text.contains("lost_reads"),
+            "{text}"
+        );
+        setup.params.client.as_mut().unwrap().lost_reads = LostReads::Below;
+        let machine = setup.complete();
+        assert_eq!((losses(&machine).lost(), losses(&machine).reads), (6_000, 6_000));
+    }
 }
 
 /// Random accesses in which everything may fail: servers, devices, metadata servers and the tier below, with locks.

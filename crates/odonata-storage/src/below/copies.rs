@@ -217,7 +217,8 @@ impl Servers {
             return;
         };
         let full = self.ways.reserves.get(piece.server).taken() >= policy.blocks_in_flight;
-        let wanted = policy.read == ReadPolicy::Cache && piece.kind == PieceKind::Fetched && !piece.removed;
+        let wanted =
+            policy.read == ReadPolicy::Cache && piece.kind == PieceKind::Fetched && !piece.removed && !piece.lost;
         if !wanted || full || !self.is_indexed(piece.server) {
             return;
         }

@@ -20,6 +20,7 @@ fn access(write: bool, client: u32, offset: u64, bytes: u64) -> NewRequest {
         bytes,
         owner: 0,
         elsewhere: false,
+        told: false,
     }
 }
 

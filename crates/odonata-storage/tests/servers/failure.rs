@@ -4,7 +4,7 @@ use crate::random_operations;
 use crate::rig::{MB, Rig, delay, drain, ms, plain_device, transfer};
 use crate::tiers;
 use odonata_engine::Plain;
-use odonata_storage::settings::{Acknowledge, LostReads, Policy, WritePolicy};
+use odonata_storage::settings::{Acknowledge, LostReads, Policy, ReadPolicy, WritePolicy};
 use odonata_storage::{Losses, NewRequest, Outage, Place, ServerParams};
 use odonata_units::Time;
 
@@ -172,6 +172,62 @@ fn a_read_of_what_another_server_had_is_one_of_lost_bytes_unless_all_is_here() {
     };
     assert_eq!(run(LostReads::Error), (2, 1, 0));
     assert_eq!(run(LostReads::Below), (3, 0, MB));
+}
+
+#[test]
+fn a_reader_who_wants_to_know_is_told_what_is_lost_whatever_others_get() {
+    for lost_reads in [LostReads::Error, LostReads::Below] {
+        let mut rig = failing(indexed(), 20, 100, lost_reads);
+        rig.request(ms(0), 0, transfer(true, 1, 4 * MB));
+        rig.request(ms(110), 0, transfer(true, 1, MB));
+        for (token, offset, elsewhere) in [(7, 0, false), (8, MB / 2, false), (9, 3 * MB, true)] {
+            let read = NewRequest {
+                token,
+                offset,
+                elsewhere,
+                told: true,
+                ..transfer(false, 1, MB)
+            };
+            rig.request(ms(300), 0, read);
+        }
+        rig.run::<Plain>();
+        // The first MB was written anew. Of what another server should have there is nothing here.
+        assert_eq!((&rig.told, rig.lost.len()), (&vec![8, 9], 0));
+        assert_eq!(losses(&rig).reads, MB / 2 + MB);
+        assert!([7, 8, 9].iter().all(|token| tokens(&rig).contains(token)));
+        rig.servers.audit().unwrap();
+    }
+}
+
+/// What has gone down before the failure is not lost; what another server had the tier below alone knows. Of what is lost there no clean
+/// copy is kept.
+#[test]
+fn a_reader_is_told_by_the_tier_below_what_that_has_lost() {
+    for (lost_below, elsewhere, told) in [(false, false, 0), (true, false, 1), (false, true, 1)] {
+        let policy = Policy {
+            read: ReadPolicy::Cache,
+            ..Policy::default()
+        };
+        let mut params = indexed();
+        params.next = Some(policy);
+        let mut rig = failing(params, 200, 300, LostReads::Error);
+        rig.lost_below = lost_below;
+        rig.request(ms(0), 0, transfer(true, 1, 2 * MB));
+        let read = NewRequest {
+            elsewhere,
+            told: true,
+            ..transfer(false, 1, 2 * MB)
+        };
+        rig.request(ms(400), 0, read);
+        rig.run::<Plain>();
+        assert_eq!((tokens(&rig).len(), rig.told.len(), rig.lost.len()), (2, told, 0));
+        let copies = rig
+            .servers
+            .contents(0)
+            .any(|(_, extent)| matches!(extent.place, Place::Clean(_)));
+        assert_eq!(copies, told == 0, "{lost_below} {elsewhere}");
+        rig.servers.audit().unwrap();
+    }
 }
 
 /// The scenes of random operations, with servers that fail and come back, once or twice.

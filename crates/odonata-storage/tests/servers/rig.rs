@@ -18,7 +18,8 @@ enum Event {
     Begins(u32),
     Done(u32),
     Drain(u32),
-    Below(u32),
+    /// Piece, and whether it is lost below.
+    Below(u32, bool),
     JobEnded(u32, u16),
     Sync(u32, SyncRequest),
     Remove(u32, RemoveRequest),
@@ -58,8 +59,12 @@ pub(crate) struct Rig {
     pub(crate) unwritten: Vec<u64>,
     /// Tokens of requests whose device has failed.
     pub(crate) given_up: Vec<u64>,
-    /// Reads of lost bytes: (offset, bytes).
+    /// Reads of lost bytes that were refused: (offset, bytes).
     pub(crate) lost: Vec<(u64, u64)>,
+    /// Tokens of those whose readers were told.
+    pub(crate) told: Vec<u64>,
+    /// Whether the tier below has lost all that readers ask for who are told; else it has what its server had.
+    pub(crate) lost_below: bool,
     /// What was asked of the tier below: (when, whether it writes, object, offset, bytes).
     pub(crate) below: Vec<(Time, bool, u64, u64, u64)>,
     /// Pieces pulled or pushed and not yet arrived, by token, now.
@@ -92,6 +97,8 @@ impl Rig {
             unwritten: Vec::new(),
             given_up: Vec::new(),
             lost: Vec::new(),
+            told: Vec::new(),
+            lost_below: false,
             below: Vec::new(),
             outstanding: BTreeMap::new(),
             most_outstanding: 0,
@@ -166,7 +173,7 @@ impl Rig {
             Event::Begins(slot) => servers.device_begins::<M>(now, slot),
             Event::Done(slot) => servers.device_done::<M>(now, slot, actions),
             Event::Drain(server) => servers.drain_done::<M>(now, server, actions),
-            Event::Below(slot) => servers.below_done::<M>(now, slot, actions),
+            Event::Below(slot, lost) => servers.below_done::<M>(now, slot, lost, actions),
             Event::JobEnded(server, job) => servers.job_ended::<M>(now, server, job, actions),
             Event::StageIn(server, what) => servers.stage_in::<M>(now, server, what, actions),
             Event::Sync(server, what) => servers.sync::<M>(now, server, what, actions),
@@ -228,6 +235,8 @@ impl Rig {
                 server,
                 slot,
                 write,
+                told,
+                elsewhere,
                 object,
                 offset,
                 bytes,
@@ -236,7 +245,10 @@ impl Rig {
                 self.below.push((self.now, write, object, offset, bytes));
                 // Nobody's client.
                 let at = (self.network)(self.now, server, u32::MAX, bytes);
-                self.schedule(at.max(self.now + Time::from_ps(1)), Event::Below(slot));
+                self.schedule(
+                    at.max(self.now + Time::from_ps(1)),
+                    Event::Below(slot, told && (elsewhere || self.lost_below)),
+                );
             }
             Action::CachesWritten { slot, at, .. } => {
                 assert!(at > self.now);
@@ -251,7 +263,10 @@ impl Rig {
                 self.schedule(at.max(self.now + Time::from_ps(1)), Event::RemovedBelow(slot));
             }
             Action::Respond { token, .. } if token >= REMOVALS => self.removals.push((self.now, token - REMOVALS)),
-            Action::Respond { token, bytes, .. } => self.answers.push((self.now, token, bytes)),
+            Action::Respond { token, bytes, lost, .. } => {
+                self.answers.push((self.now, token, bytes));
+                self.told.extend(lost.then_some(token));
+            }
             Action::Impossible { token, .. } => self.impossible.push(token),
             Action::Unwritten { token, .. } => self.unwritten.push(token),
             Action::GivenUp { token, .. } => self.given_up.push(token),
@@ -373,6 +388,7 @@ pub(crate) fn transfer(write: bool, token: u64, bytes: u64) -> NewRequest {
         bytes,
         owner: 0,
         elsewhere: false,
+        told: false,
     }
 }
 
