@@ -130,6 +130,13 @@ impl<P: Payload> Shared<P> {
                 let message = self.messages.allocate::<M>(Message { next: NIL, ..message });
                 FabricEvent::Incoming { message }
             }
+            RemoteEvent::Handover(message) => FabricEvent::FlowStart {
+                message: self.messages.allocate::<M>(message),
+            },
+            RemoteEvent::Sent(message) => FabricEvent::Sent { message },
+            RemoteEvent::Delivered(message) => FabricEvent::Delivered {
+                message: self.messages.allocate::<M>(message),
+            },
         }
     }
 

@@ -64,6 +64,23 @@ pub enum FabricEvent {
         /// Message slot.
         message: u32,
     },
+    /// Message `message` is where rates of flows are kept (messages as flows).
+    FlowStart {
+        /// Message slot.
+        message: u32,
+    },
+    /// Make the rates of flows max-min fair again.
+    FlowFill,
+    /// Perhaps flow `flow` ends now. A wake-up: rates may have changed since.
+    FlowEnd {
+        /// Flow.
+        flow: u32,
+    },
+    /// Message `message`, a flow, is at its target.
+    Delivered {
+        /// Message slot.
+        message: u32,
+    },
 }
 
 impl FabricEvent {
@@ -78,6 +95,8 @@ impl FabricEvent {
                 | FabricEvent::Input { .. }
                 | FabricEvent::Publish
                 | FabricEvent::Nic { .. }
+                | FabricEvent::FlowFill
+                | FabricEvent::FlowEnd { .. }
         )
     }
 }

@@ -5,6 +5,7 @@
 //! | [`Nics`] | messages that wait to be cut into packets, and what is known of the packet queue |
 //! | [`InputQueued`], [`OutputQueued`], [`Pipelined`] | what only one router model has: input buffers, allocators, clocks |
 //! | [`Analytic`] | when interfaces are free, where messages do not go in packets |
+//! | [`Fluid`] | the rates of messages that go as flows |
 //! | [`Shared`] | what they all work with: links and credits, packets and messages in flight, route computation, control, statistics |
 //!
 //! A handler of a NIC or of a router gets its own component and [`Shared`].
@@ -24,6 +25,7 @@ use crate::analytic::Analytic;
 use crate::boundary::{RemoteEvent, RemoteUpdate};
 use crate::control::Waiter;
 use crate::features::{AnyUse, Blamed, Everything, Handler, HandlerContext, Lean, Variant};
+use crate::fluid::{self, Fluid};
 use crate::nic::Nics;
 use crate::router::input_queued::InputQueued;
 use crate::router::output_queued::OutputQueued;
@@ -66,6 +68,7 @@ pub struct Fabric<P> {
     pub(crate) output_queued: OutputQueued,
     pub(crate) pipelined: Pipelined,
     pub(crate) analytic: Analytic,
+    pub(crate) fluid: Fluid,
     /// What its handlers are compiled for.
     pub(crate) variant: Variant,
 }
@@ -75,6 +78,7 @@ odonata_engine::journalled!(Fabric<P: Payload> {
     input_queued,
     pipelined,
     analytic,
+    fluid,
 });
 
 impl<P: Payload> Fabric<P> {
@@ -93,6 +97,9 @@ impl<P: Payload> Fabric<P> {
     pub fn lookahead(&self, from: u32, to: u32) -> Time {
         if let Some(model) = self.analytic.params() {
             return model.latency;
+        }
+        if let Some(delay) = self.fluid.hand_over() {
+            return delay;
         }
         let topology = self.routing().topology();
         let links = &self.shared.flow.links;
@@ -174,6 +181,9 @@ impl<P: Payload> Fabric<P> {
     /// A message reaches the interface of its source.
     #[inline]
     fn enqueue<C: HandlerContext>(&mut self, ctx: &mut C, message: u32) -> Option<Notice> {
+        if let Some(delay) = self.fluid.hand_over() {
+            return self.fluid.enqueue(ctx, &mut self.shared, delay, message);
+        }
         match self.analytic.params() {
             Some(model) => self.analytic.enqueue(ctx, &mut self.shared, model, message),
             None => (self.nics).enqueue(ctx, &mut self.shared, &self.pipelined, message),
@@ -185,6 +195,9 @@ impl<P: Payload> Fabric<P> {
     pub fn told_sent<M: Mode>(&mut self, slot: u32) {
         if self.analytic.params().is_some() {
             self.analytic.told::<AnyUse<M>, P>(&mut self.shared, slot);
+        }
+        if self.fluid.hand_over().is_some() {
+            fluid::told::<AnyUse<M>, P>(&mut self.shared, slot);
         }
     }
 
@@ -266,7 +279,12 @@ impl<P: Payload> Fabric<P> {
             FabricEvent::Nic { nic } => return self.nics.serve(ctx, shared, nic),
             FabricEvent::Publish => shared.publish(ctx, lp),
             FabricEvent::Submit { message } => return self.enqueue(ctx, message),
-            FabricEvent::Sent { .. } | FabricEvent::Incoming { .. } => return self.handle_analytic(ctx, event),
+            FabricEvent::Sent { .. }
+            | FabricEvent::Incoming { .. }
+            | FabricEvent::FlowStart { .. }
+            | FabricEvent::FlowFill
+            | FabricEvent::FlowEnd { .. }
+            | FabricEvent::Delivered { .. } => return self.handle_message(ctx, event),
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
             FabricEvent::Notify { notification } => {
                 let arrived = shared.forward_notification(ctx, lp, notification)?;
@@ -296,7 +314,12 @@ impl<P: Payload> Fabric<P> {
             FabricEvent::Nic { nic } => return self.nics.serve_flits(ctx, shared, &self.pipelined, nic),
             FabricEvent::Publish => shared.publish(ctx, lp),
             FabricEvent::Submit { message } => return self.enqueue(ctx, message),
-            FabricEvent::Sent { .. } | FabricEvent::Incoming { .. } => return self.handle_analytic(ctx, event),
+            FabricEvent::Sent { .. }
+            | FabricEvent::Incoming { .. }
+            | FabricEvent::FlowStart { .. }
+            | FabricEvent::FlowFill
+            | FabricEvent::FlowEnd { .. }
+            | FabricEvent::Delivered { .. } => return self.handle_message(ctx, event),
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
             FabricEvent::Port { .. } | FabricEvent::Input { .. } | FabricEvent::Notify { .. } => {
                 debug_assert!(false, "there is nothing to look at")
@@ -306,7 +329,11 @@ impl<P: Payload> Fabric<P> {
     }
 
     /// The same of messages that do not go in packets.
-    fn handle_analytic<C: HandlerContext>(&mut self, ctx: &mut C, event: FabricEvent) -> Option<Notice> {
+    #[inline(never)]
+    fn handle_message<C: HandlerContext>(&mut self, ctx: &mut C, event: FabricEvent) -> Option<Notice> {
+        if self.fluid.hand_over().is_some() {
+            return self.fluid.handle(ctx, &mut self.shared, event);
+        }
         let model = self.analytic.params()?;
         match event {
             FabricEvent::Incoming { message } => self.analytic.receive(ctx, &mut self.shared, model, message),

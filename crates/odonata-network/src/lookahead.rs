@@ -51,7 +51,7 @@ impl LinkDelays {
     }
 
     /// With messages that go from any router to any other, without packets, as
-    /// [`NetworkParams::analytic`] says.
+    /// [`NetworkParams::analytic`] says, or as flows.
     pub fn with_messages(self, everywhere: Option<Time>) -> LinkDelays {
         LinkDelays { everywhere, ..self }
     }
@@ -65,7 +65,10 @@ impl LinkDelays {
 impl From<&NetworkParams> for LinkDelays {
     fn from(params: &NetworkParams) -> LinkDelays {
         let links = params.links.map(|link| (*link.latency, *link.credit_delay));
-        LinkDelays::new(links, params.routing_delay()).with_messages(params.analytic.map(|model| model.latency))
+        LinkDelays::new(links, params.routing_delay()).with_messages(
+            (params.analytic.map(|model| model.latency))
+                .or_else(|| params.flows.then(|| crate::fluid::hand_over(params))),
+        )
     }
 }
 

@@ -238,6 +238,8 @@ pub struct NetworkParams {
     pub seed: u64,
     /// How messages go, where they do not go in packets.
     pub analytic: Option<LogGp>,
+    /// Whether messages go as flows with max-min fair rates.
+    pub flows: bool,
 }
 
 impl NetworkParams {
@@ -295,6 +297,7 @@ impl NetworkParams {
                 gap: network.analytic.gap,
                 gap_per_byte: *network.analytic.gap_per_byte,
             }),
+            flows: network.fidelity == Fidelity::Flow,
         }
     }
 

@@ -17,6 +17,7 @@ mod dragonfly_plus;
 mod fat_tree;
 mod hyperx;
 mod polarfly;
+mod rail_optimized;
 mod slim_fly;
 mod torus;
 mod up_down;
@@ -292,6 +293,7 @@ macro_rules! routings {
             pub fn counts_waiting(&self) -> bool {
                 match self {
                     Routing::FatTree(routing) => routing.is_adaptive(),
+                    Routing::RailOptimized(routing) => routing.is_adaptive(),
                     Routing::UpDown(routing) => routing.is_adaptive(),
                     _ => false,
                 }
@@ -380,6 +382,8 @@ routings! {
     slim_fly: SlimFly(SlimFlyRouting) = [SlimFly: ALGORITHMS];
     /// On a PolarFly.
     polarfly: PolarFly(PolarFlyRouting) = [PolarFly: ALGORITHMS];
+    /// On a rail-optimised cluster.
+    rail_optimized: RailOptimized(RailRouting) = [RailOptimized: ALGORITHMS];
     /// On a torus or mesh.
     torus: Torus(TorusRouting) = [Torus: ALGORITHMS, Mesh: ALGORITHMS_OF_A_MESH];
     /// On any graph.

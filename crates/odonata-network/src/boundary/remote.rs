@@ -20,14 +20,23 @@ pub enum RemoteEvent<P> {
     Notification(RemoteNotification),
     /// A message that does not go in packets: its first byte.
     Message(Message<P>),
+    /// A message that goes as a flow, to where rates are kept; its home is its slot at its source, if that wants to be told.
+    Handover(Message<P>),
+    /// The message in this slot, a flow, is sent.
+    Sent(u32),
+    /// A message that has gone as a flow is at its target.
+    Delivered(Message<P>),
 }
 
 impl<P> RemoteEvent<P> {
     /// The message that goes along with a packet.
     pub fn message(&self) -> Option<&Message<P>> {
         match self {
-            RemoteEvent::Packet(RemotePacket { message, .. }) | RemoteEvent::Message(message) => Some(message),
-            RemoteEvent::Flit(_) | RemoteEvent::Notification(_) => None,
+            RemoteEvent::Packet(RemotePacket { message, .. })
+            | RemoteEvent::Message(message)
+            | RemoteEvent::Handover(message)
+            | RemoteEvent::Delivered(message) => Some(message),
+            RemoteEvent::Flit(_) | RemoteEvent::Notification(_) | RemoteEvent::Sent(_) => None,
         }
     }
 }

@@ -12,6 +12,9 @@ const PACKET: u8 = 0;
 const FLIT: u8 = 1;
 const NOTIFICATION: u8 = 2;
 const MESSAGE: u8 = 3;
+const HANDOVER: u8 = 4;
+const SENT: u8 = 5;
+const DELIVERED: u8 = 6;
 
 const CREDIT: u8 = 0;
 const LOAD: u8 = 1;
@@ -153,6 +156,19 @@ impl<P: Payload> WireFormat for RemoteEvent<P> {
                 bytes.push(MESSAGE);
                 write_message(message, bytes);
             }
+            RemoteEvent::Handover(message) => {
+                bytes.push(HANDOVER);
+                bytes.extend_from_slice(&message.home.to_le_bytes());
+                write_message(message, bytes);
+            }
+            RemoteEvent::Sent(message) => {
+                bytes.push(SENT);
+                bytes.extend_from_slice(&message.to_le_bytes());
+            }
+            RemoteEvent::Delivered(message) => {
+                bytes.push(DELIVERED);
+                write_message(message, bytes);
+            }
         }
     }
 
@@ -168,6 +184,13 @@ impl<P: Payload> WireFormat for RemoteEvent<P> {
                 rate: f64::from_bits(f.long()?),
             }),
             MESSAGE => RemoteEvent::Message(read_message(&mut f)?),
+            HANDOVER => {
+                let home = f.word()?;
+                let message = read_message(&mut f)?;
+                RemoteEvent::Handover(Message { home, ..message })
+            }
+            SENT => RemoteEvent::Sent(f.word()?),
+            DELIVERED => RemoteEvent::Delivered(read_message(&mut f)?),
             _ => return None,
         };
         *bytes = f.0;
@@ -272,7 +295,7 @@ impl<P: Payload> RemotePacket<P> {
 mod tests {
     use super::*;
 
-    fn remote_events() -> [RemoteEvent<[u32; 9]>; 4] {
+    fn remote_events() -> [RemoteEvent<[u32; 9]>; 7] {
         let header = Header {
             target: 9,
             via: 4,
@@ -310,6 +333,13 @@ mod tests {
             RemoteEvent::Flit(RemoteFlit { buffer: 31 }),
             RemoteEvent::Notification(notification),
             RemoteEvent::Message(Message { number: 0, ..message }),
+            RemoteEvent::Handover(Message {
+                number: 0,
+                home: 12,
+                ..message
+            }),
+            RemoteEvent::Sent(13),
+            RemoteEvent::Delivered(Message { number: 0, ..message }),
         ]
     }
 

@@ -7,6 +7,7 @@ use crate::boundary::Boundary;
 use crate::control::{BlameLedger, ClassScheduler, Congestion, LostTime};
 use crate::features::Variant;
 use crate::flow::{Flow, Links, VcNumbers, VcRanges};
+use crate::fluid::Fluid;
 use crate::nic::Nics;
 use crate::params::{NetworkParams, VirtualChannels};
 use crate::remote_congestion::RemoteCongestion;
@@ -119,6 +120,7 @@ impl Blueprint {
         let mut fabric = Fabric {
             nics: Nics::new(nodes.len(), params.classes.count()),
             analytic: Analytic::new(params.analytic, nodes.len()),
+            fluid: Fluid::new(&params, &self.routing, routers.start == 0),
             input_queued: InputQueued::new(&params, &links, &self.routing),
             output_queued: OutputQueued::new(&params),
             pipelined: Pipelined::new(&links, &params, &self.routing, routers.clone()),

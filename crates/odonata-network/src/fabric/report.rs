@@ -151,6 +151,7 @@ impl<P: Payload> Fabric<P> {
             + self.pipelined.memory()
             + self.nics.memory()
             + self.analytic.memory()
+            + self.fluid.memory()
     }
 
     /// The first overflow in this part, if there was one; of several at one moment that at the lowest node.

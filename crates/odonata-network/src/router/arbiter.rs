@@ -17,7 +17,9 @@
 //!                 p p p       p         p p                         the last of each stands in the line, the first is behind it
 //! ```
 //!
-//! A round starts with whose turn it is when they come, so that most often the first and the last of a line tell who is next.
+//! A round starts with whose turn it is when they come, so that most often the first and the last of a line tell who is next. By age, queues
+//! of inputs stand in the line in the order of their first packets instead, so that the first of the line is next; who is left at the head of
+//! its queue most often goes to the end of the line.
 
 use crate::packet::{Packet, VcTerms};
 use crate::settings::Arbitration;
@@ -119,7 +121,61 @@ impl Arbiter {
             (line.head, line.tail) = (packet, packet);
             return;
         }
-        self.join_round::<M>(packets, line, packet, self.last(served));
+        match self.is_sorted() {
+            true => self.join_sorted::<M>(packets, line, packet),
+            false => self.join_round::<M>(packets, line, packet, self.last(served)),
+        }
+    }
+
+    /// Whether lines are in the order of [`rank`](Self::rank), not in that of input ports.
+    #[inline]
+    fn is_sorted(self) -> bool {
+        self.queues && self.arbitration == Arbitration::Age
+    }
+
+    /// Where the queue that `place` stands for is in a sorted line: no two are equal.
+    #[inline]
+    fn rank(self, packets: &Pool<Packet>, place: u32) -> ((u64, u64), u32) {
+        let first = packets.get(self.first(packets, place));
+        (age(first), input_port(first))
+    }
+
+    /// `packet` joins a sorted line that is not empty.
+    fn join_sorted<M: Mode>(self, packets: &mut Pool<Packet>, line: &mut List, packet: u32) {
+        let own = input_port(packets.get(packet));
+        let (mut before, mut at) = (line.tail, line.head);
+        loop {
+            let stands = packets.get(at);
+            if input_port(stands) == own {
+                stands_for::<M>(packets, line, (before, at), packet);
+                return;
+            }
+            if at == line.tail {
+                break;
+            }
+            (before, at) = (at, stands.next_waiting);
+        }
+        packets.edit::<M>(packet).next = packet;
+        self.insert::<M>(packets, line, packet);
+    }
+
+    /// The queue that `place` stands for gets its place in a sorted line that is not empty.
+    fn insert<M: Mode>(self, packets: &mut Pool<Packet>, line: &mut List, place: u32) {
+        let rank = self.rank(packets, place);
+        let (mut before, mut at) = (line.tail, line.head);
+        if rank > self.rank(packets, line.tail) {
+            line.tail = place;
+        } else {
+            // It ends at the last one.
+            while self.rank(packets, at) < rank {
+                (before, at) = (at, packets.get(at).next_waiting);
+            }
+            if at == line.head {
+                line.head = place;
+            }
+        }
+        packets.edit::<M>(before).next_waiting = place;
+        packets.edit::<M>(place).next_waiting = at;
     }
 
     /// `packet` joins a line that is not empty.
@@ -140,21 +196,7 @@ impl Arbiter {
         }
         let stands = *packets.get(at);
         if self.queues && input_port(&stands) == own {
-            // The new last one of its queue stands for it.
-            let alone = stands.next_waiting == at;
-            packets.edit::<M>(at).next = packet;
-            let p = packets.edit::<M>(packet);
-            p.next = stands.next;
-            p.next_waiting = if alone { packet } else { stands.next_waiting };
-            if !alone {
-                packets.edit::<M>(before).next_waiting = packet;
-            }
-            if line.head == at {
-                line.head = packet;
-            }
-            if line.tail == at {
-                line.tail = packet;
-            }
+            stands_for::<M>(packets, line, (before, at), packet);
             return;
         }
         let p = packets.edit::<M>(packet);
@@ -190,6 +232,15 @@ impl Arbiter {
                 place: line.head,
                 before: NIL,
             },
+            Arbitration::Age if self.queues => {
+                let packet = self.first(packets, line.head);
+                Turn {
+                    packet,
+                    rank: age(packets.get(packet)),
+                    place: line.head,
+                    before: line.tail,
+                }
+            }
             Arbitration::Age => self
                 .oldest(packets, line, |_| true)
                 .unwrap_or_else(|| unreachable!("a line of nobody")),
@@ -333,7 +384,27 @@ impl Arbiter {
             }
             return;
         }
-        if place != packet {
+        if self.is_sorted() {
+            let alone = next == place;
+            if !alone {
+                packets.edit::<M>(before).next_waiting = next;
+                if line.head == place {
+                    line.head = next;
+                }
+                if line.tail == place {
+                    line.tail = before;
+                }
+            }
+            if place != packet {
+                let second = packets.get(packet).next;
+                packets.edit::<M>(place).next = second;
+                if !alone {
+                    self.insert::<M>(packets, line, place);
+                }
+            } else if alone {
+                *line = List::EMPTY;
+            }
+        } else if place != packet {
             // Others of its queue are left; their turn comes after all others.
             let second = packets.get(packet).next;
             packets.edit::<M>(place).next = second;
@@ -363,9 +434,112 @@ impl Arbiter {
     }
 }
 
+/// `packet`, the new last one of the queue of its input, stands for it in `line` in place of `at`, which is behind `before`.
+fn stands_for<M: Mode>(packets: &mut Pool<Packet>, line: &mut List, (before, at): (u32, u32), packet: u32) {
+    let Packet { next, next_waiting, .. } = *packets.get(at);
+    let alone = next_waiting == at;
+    packets.edit::<M>(at).next = packet;
+    let p = packets.edit::<M>(packet);
+    p.next = next;
+    p.next_waiting = if alone { packet } else { next_waiting };
+    if !alone {
+        packets.edit::<M>(before).next_waiting = packet;
+    }
+    if line.head == at {
+        line.head = packet;
+    }
+    if line.tail == at {
+        line.tail = packet;
+    }
+}
+
 /// How old a packet is, the oldest first.
 #[inline]
 pub(crate) fn age(packet: &Packet) -> (u64, u64) {
     let (Time(created), Time(injected)) = (packet.created, packet.injected);
     (created, injected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routing::Header;
+    use odonata_engine::random::Purpose;
+    use odonata_engine::{Plain, Stream};
+
+    fn packet(created: u64, injected: u64, port: u32, vc: u8) -> Packet {
+        Packet {
+            created: Time(created),
+            injected: Time(injected),
+            tail_in: Time::ZERO,
+            header: Header::new(0),
+            message: NIL,
+            bytes: 1,
+            buffer: 4 * port + u32::from(vc),
+            next: NIL,
+            next_waiting: NIL,
+            traffic: 0,
+            vc,
+            class: 0,
+            marked: false,
+            hops: 0,
+            terms: VcTerms::default(),
+        }
+    }
+
+    /// Against a list in which requests stand as they have come: of each input port the first competes, and the least (created,
+    /// injected, port) goes, or the next port after the last one; of those that may.
+    #[test]
+    fn whose_turn_it_is_follows_from_the_first_of_each_input() {
+        for (seed, arbitration) in (0..60).flat_map(|seed| {
+            [Arbitration::Age, Arbitration::RoundRobin, Arbitration::LowestFirst].map(|arbitration| (seed, arbitration))
+        }) {
+            let arbiter = Arbiter::new(arbitration, true);
+            let mut random = Stream::new(seed, 1, Purpose::Host);
+            let mut packets = Pool::<Packet>::new();
+            let (mut line, mut list, mut served) = (List::EMPTY, Vec::<u32>::new(), NOBODY);
+            for _ in 0..400 {
+                if list.is_empty() || random.below(9) < 5 {
+                    let [created, injected, port, vc] = [6, 6, 7, 4].map(|most| random.below(most));
+                    let new = packets.allocate::<Plain>(packet(created.into(), injected.into(), port, vc as u8));
+                    arbiter.join::<Plain>(&mut packets, &mut line, new, served);
+                    list.push(new);
+                    continue;
+                }
+                let firsts = |packets: &Pool<Packet>, may: &dyn Fn(&Packet) -> bool| {
+                    let input = |at: u32| input_port(packets.get(at));
+                    let first =
+                        |&(place, &at): &(usize, &u32)| list[..place].iter().all(|&other| input(other) != input(at));
+                    let firsts = list.iter().enumerate().filter(first).map(|(_, &at)| at);
+                    let last = arbiter.last(served);
+                    firsts
+                        .filter(|&at| may(packets.get(at)))
+                        .min_by_key(|&at| match arbitration {
+                            Arbitration::Age => (age(packets.get(at)), input(at)),
+                            _ => ((turns(input(at), last).into(), 0), 0),
+                        })
+                };
+                let some = arbitration == Arbitration::Age && random.below(3) == 0;
+                let may = |p: &Packet| !some || p.vc.is_multiple_of(2);
+                let expected = firsts(&packets, &may);
+                let turn = match some {
+                    true => arbiter.next_of(&packets, line, served, may),
+                    false => Some(arbiter.next(&packets, line, served)),
+                };
+                assert_eq!(turn.map(|turn| turn.packet), expected, "{arbitration:?} {seed}");
+                let Some(turn) = turn else { continue };
+                arbiter.leave::<Plain>(&mut packets, &mut line, turn);
+                served = input_port(packets.get(turn.packet));
+                list.retain(|&other| other != turn.packet);
+                packets.free::<Plain>(turn.packet);
+                let mut seen = Vec::new();
+                arbiter.each(&packets, line, |at| seen.push(at));
+                seen.sort_unstable();
+                let mut left = list.clone();
+                left.sort_unstable();
+                assert!(line.is_empty() || seen == left, "{arbitration:?} {seed}");
+                assert_eq!(line.is_empty(), list.is_empty());
+            }
+        }
+    }
 }

@@ -25,7 +25,7 @@ pub enum Up {
     /// At random.
     Random,
     /// By the number of the destination (E. Zahavi, "D-Mod-K routing", 2010): all packets to a node share one way down.
-    /// Fat trees only.
+    /// Fat trees and rail-optimised clusters only.
     DModK,
     /// The least loaded one of `candidates` random ones.
     Adaptive,

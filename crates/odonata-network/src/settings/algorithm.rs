@@ -36,6 +36,9 @@ pub enum Algorithm {
     /// Dimensionally adaptive: in every dimension at most one detour over another router of the line (DAL: J. Ahn et al.,
     /// "HyperX", SC 2009).
     Dal,
+    /// To a GPU on another rail of another host: through the links of the own host to its GPU on that rail first (PXN of NCCL
+    /// 2.12, 2022).
+    Pxn,
     /// Over a spanning tree: first towards its root, then away from it (up*/down*: M. Schroeder et al., "Autonet", 1991).
     UpDown,
 }
@@ -54,6 +57,7 @@ impl Algorithm {
             Algorithm::MinimalAdaptive => "minimal-adaptive",
             Algorithm::NearestCommonAncestor => "nearest-common-ancestor",
             Algorithm::Dal => "dal",
+            Algorithm::Pxn => "pxn",
             Algorithm::UpDown => "up-down",
         }
     }

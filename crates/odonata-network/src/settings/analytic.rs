@@ -11,6 +11,9 @@ pub enum Fidelity {
     /// In packets, from router to router.
     #[default]
     Packet,
+    /// As flows, whose rates are max-min fair over the links of their paths (D. Bertsekas, R. Gallager, Data Networks, 1992,
+    /// 6.5.2): links are shared, but there are no packets, queues or buffers.
+    Flow,
     /// By the LogGP model (A. Alexandrov et al., SPAA 1995): nothing in the network is in the way of anything else. GOAL
     /// schedules go by the LogGOPS model of LogGOPSim.
     Analytic,
@@ -50,8 +53,11 @@ impl Analytic {
     /// # Errors
     /// There are some without a use, or no latency.
     pub fn check(&self, fidelity: Fidelity) -> Result<(), Problem> {
-        if fidelity == Fidelity::Packet && !self.is_none() {
-            let problem = "packets do not go by the parameters of the LogGP model";
+        if fidelity != Fidelity::Analytic && !self.is_none() {
+            let problem = match fidelity {
+                Fidelity::Flow => "flows do not go by the parameters of the LogGP model",
+                _ => "packets do not go by the parameters of the LogGP model",
+            };
             let expected = "no such table, or network.fidelity = \"analytic\"";
             return Err(Problem::new("network.analytic", problem, expected));
         }

@@ -114,7 +114,7 @@ impl JsonSchema for Clock {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": "string",
-            "description": "The length of a cycle: a time, or a number and one of Hz, kHz, MHz, GHz.",
+            "description": "A period of a clock: a time, or a number and one of Hz, kHz, MHz, GHz.",
             "pattern": "^\\s*\\+?[0-9]*\\.?[0-9]*([eE][+-]?[0-9]+)?\\s*(ps|ns|[uµμ]s|ms|s|Hz|kHz|MHz|GHz)\\s*$",
             "examples": ["1 ns", "1 GHz"],
         })

@@ -11,7 +11,8 @@ use super::{Algorithm, Analytic, Clock, CongestionControl, Fidelity, Links, Pipe
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Network {
-    /// How messages are carried: "packet" (default), from router to router, or "analytic", by the LogGP model without contention.
+    /// How messages are carried: "packet" (default), from router to router, "flow", as flows with max-min fair rates, or
+    /// "analytic", by the LogGP model without contention.
     #[serde(skip_serializing_if = "Fidelity::is_packet")]
     pub fidelity: Fidelity,
     /// The parameters of the analytic form.
@@ -159,6 +160,14 @@ impl Network {
         }
         let only_packets =
             |key: &str, problem: &str| Err(Problem::new(key, problem, "none, or network.fidelity = \"packet\""));
+        if self.fidelity == Fidelity::Flow && self.router == RouterModel::Pipelined {
+            let expected = "\"input-queued\" or \"output-queued\", or network.fidelity = \"packet\"";
+            return Err(Problem::new(
+                "network.router",
+                "flows do not go cycle by cycle",
+                expected,
+            ));
+        }
         if !self.congestion_control.is_none() {
             return only_packets("network.congestion_control", "without packets there is no congestion");
         }

@@ -45,7 +45,8 @@ pub struct Routing {
     /// rate, and two packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion_threshold: Option<Bytes>,
-    /// Fat trees and up*/down* routing: how the way up is chosen. Default: "d-mod-k", and "random".
+    /// Fat trees, rail-optimised clusters and up*/down* routing: how the way up is chosen. Default: "d-mod-k", of up*/down*
+    /// "random".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub up: Option<Up>,
     /// Dragonflies: what a non-minimal path goes through. Default: "group".

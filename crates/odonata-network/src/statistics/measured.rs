@@ -37,6 +37,9 @@ pub struct Measured {
     waits: BTreeMap<(Time, u8, u8, u16, u16), Time>,
     /// What was sampled in periods, if it was.
     pub sampled: Option<Sampled>,
+    /// What the links of the machine have carried of flows, router ports first, then NICs; none where there are no flows, or while
+    /// they are kept by another part.
+    flows: Vec<LinkStats>,
     /// Bytes of memory that the state held.
     pub memory: u64,
 }
@@ -49,7 +52,7 @@ impl<P: Payload> Fabric<P> {
         let (ports, nics) = links.split_at(self.shared.flow.links.ports as usize);
         let (latency, latency_created) = stats.latencies();
         let name = |wait: &WaitSeries| (wait.start, wait.place, wait.resource, wait.victim, wait.culprit);
-        Measured {
+        let mut measured = Measured {
             ports: ports.to_vec(),
             nics: nics.to_vec(),
             nodes: stats.nodes().iter().copied().collect(),
@@ -61,8 +64,11 @@ impl<P: Payload> Fabric<P> {
             blame: self.blame(),
             waits: self.blame_series().map(|wait| (name(&wait), wait.time)).collect(),
             sampled: stats.sampled(),
+            flows: self.fluid.links().iter().copied().collect(),
             memory: self.memory() as u64,
-        }
+        };
+        measured.count_flows();
+        measured
     }
 
     /// Adds every result of a fabric that is not divided to a digest.
@@ -80,9 +86,23 @@ impl Measured {
         })?;
         // A buffer's line is kept where the buffer is, the link's where its sender is: both are charged to the link.
         crate::control::blame::merge(&mut all.blame);
+        all.count_flows();
         all.link_series
             .sort_unstable_by_key(|&(interval, port, _)| (interval, port));
         Some(all)
+    }
+
+    /// Adds what links have carried of flows to what they have carried, once all parts are together: those of one process are not yet.
+    fn count_flows(&mut self) {
+        if self.flows.len() != self.ports.len() + self.nics.len() {
+            return;
+        }
+        let own = self.ports.iter_mut().chain(&mut self.nics);
+        for (link, flows) in own.zip(std::mem::take(&mut self.flows)) {
+            link.bytes += flows.bytes;
+            link.packets += flows.packets;
+            link.busy += flows.busy;
+        }
     }
 
     fn absorb(&mut self, next: Measured) {
@@ -93,6 +113,7 @@ impl Measured {
         self.ports.extend(next.ports);
         self.nics.extend(next.nics);
         self.nodes.extend(next.nodes);
+        self.flows.extend(next.flows);
         for (sum, part) in self.traffic.iter_mut().zip(next.traffic) {
             sum.absorb(part);
         }

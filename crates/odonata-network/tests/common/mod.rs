@@ -98,6 +98,7 @@ impl Net {
                 nic: Nic::default(),
                 nic_rates: None,
                 analytic: None,
+                flows: false,
                 classes: odonata_network::TrafficClasses::default(),
                 congestion: odonata_network::CongestionControl::default(),
                 traffics: 1,

@@ -180,6 +180,7 @@ impl Model for Play {
             Some(Notice::Sent { message }) => {
                 let name = self.fabric.message(message).content[0];
                 self.fates.edit::<C>(name).sent += 1;
+                self.fabric.told_sent::<C>(message);
             }
             Some(Notice::Arrived { message }) => {
                 let m = *self.fabric.message(message);

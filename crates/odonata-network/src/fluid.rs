@@ -1,0 +1,463 @@
+//! The flow-level form of a fabric: messages as flows with max-min fair rates over the links of their paths.
+//!
+//! Of the messages of a node one is under way at a time, in the order in which they were handed over, as in the queue of a NIC. It
+//! is a flow over the paths that its packets would take ([`paths`]); all flows of the machine share the links max-min fairly
+//! ([`max_min`]). When the last byte has left the source, it is delivered after what links and routers of the paths add.
+//!
+//! Rates are the machine's, so one logical process keeps them: router 0. Others hand messages to it and get notices back:
+//!
+//! ```text
+//!  source    handed over at t                  Sent                       target     delivered
+//!               \  D                           /  D                                 /
+//!  router 0      start at t + D, flow, .. all but a packet gone ...... end at e    /
+//!                                                                           \  L - D
+//! ```
+//!
+//! D is a quarter of the smallest latency L of a path, so that what goes to router 0 and back takes no longer than the path: a
+//! message alone is delivered s/b + L after it was handed over. D is also what parallel runs look ahead. Rates are filled 1 ps after
+//! a flow has come or gone, once for all that did at that moment.
+
+mod max_min;
+mod paths;
+
+use crate::boundary::RemoteEvent;
+use crate::fabric::Shared;
+use crate::features::{HandlerContext, Uses};
+use crate::params::NetworkParams;
+use crate::routing::Routing;
+use crate::statistics::LinkStats;
+use crate::{FabricEvent, Notice, Payload};
+use max_min::MaxMin;
+use odonata_engine::{GrowableStore, List, NIL, Store, Time};
+use odonata_topology::{LinkClass, Peer};
+use odonata_units::Bandwidth;
+use paths::{Network, Paths};
+
+/// The logical process that keeps the rates.
+const KEEPER: u32 = 0;
+
+/// After so long a flow may be laid over other paths, under adaptive routing.
+const KEPT: Time = Time(10_000_000);
+
+/// Other paths are taken if the highest demand on them is below this part of that on the present ones.
+const WORTH: f64 = 0.9;
+
+/// The hand-over delay D of a network with flows.
+pub(crate) fn hand_over(params: &NetworkParams) -> Time {
+    hand_over_of(*params.link(LinkClass::Terminal).latency, params.router_delay)
+}
+
+/// The same, from the latency of terminal links and the delay of routers.
+pub fn hand_over_of(terminal: Time, router: Time) -> Time {
+    Time(((2 * terminal.0 + router.0) / 4).max(1))
+}
+
+/// A message under way.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+struct Flight {
+    /// Its slot; NIL: there is none.
+    message: u32,
+    /// Whether its source has been told that it is sent.
+    told: bool,
+    /// Whether its paths depend on loads.
+    adaptive: bool,
+    /// Bytes per picosecond; alone, and now.
+    demand: f64,
+    rate: f64,
+    /// Bytes that had not left at `since`.
+    left: f64,
+    since: Time,
+    /// When as many are left as `told` asks for, and the next event of it.
+    due: Time,
+    scheduled: Time,
+    /// What is added on its paths, and since when it is on them.
+    latency: Time,
+    laid: Time,
+}
+
+impl Default for Flight {
+    fn default() -> Flight {
+        Flight {
+            message: NIL,
+            told: false,
+            adaptive: false,
+            demand: 0.0,
+            rate: 0.0,
+            left: 0.0,
+            since: Time::ZERO,
+            due: Time::NEVER,
+            scheduled: Time::NEVER,
+            latency: Time::ZERO,
+            laid: Time::ZERO,
+        }
+    }
+}
+
+impl Flight {
+    /// Counts what has left until `now`.
+    fn advance(&mut self, now: Time) {
+        let sent = self.rate * now.saturating_sub(self.since).0 as f64;
+        (self.left, self.since) = ((self.left - sent).max(0.0), now);
+    }
+
+    /// When no more than `goal` bytes are left.
+    fn due(&self, goal: f64) -> Time {
+        let bytes = (self.left - goal).max(0.0);
+        if bytes == 0.0 {
+            return self.since;
+        }
+        let time = (bytes / self.rate).ceil();
+        // A flow without a rate waits until it has one.
+        if time < Time::NEVER.0 as f64 / 4.0 {
+            Time(self.since.0 + time as u64)
+        } else {
+            Time::NEVER
+        }
+    }
+}
+
+/// The flows of a machine: all in the part that has the first router, nothing in others.
+#[derive(Debug)]
+pub(crate) struct Fluid {
+    /// D, if messages go as flows.
+    hand_over: Option<Time>,
+    rates: MaxMin,
+    /// By the numbers of flows.
+    flights: GrowableStore<Flight>,
+    /// The messages of each node, the first of which is under way.
+    queues: Store<List>,
+    /// Of every link of the machine.
+    links: Store<LinkStats>,
+    /// Whether rates are to be filled, which is an event on its way.
+    to_fill: Store<bool>,
+    /// Flows that are looked at; empty between events.
+    looked_at: Vec<u32>,
+}
+odonata_engine::journalled!(Fluid {
+    rates,
+    flights,
+    queues,
+    links,
+    to_fill
+});
+
+impl Fluid {
+    /// Of a part, which `keeps` the rates if it has the first router.
+    pub(crate) fn new(params: &NetworkParams, routing: &Routing, keeps: bool) -> Fluid {
+        let hand_over = params.flows.then(|| hand_over(params));
+        let topology = routing.topology();
+        let (ports, nodes) = match keeps && hand_over.is_some() {
+            true => (topology.ports(), topology.nodes()),
+            false => (0, 0),
+        };
+        let capacity = |port: u32| params.link(topology.class(port)).bandwidth.0 * topology.factor(port);
+        let nic = |node: u32| {
+            let link = capacity(topology.node_port(node));
+            params.nic_rate(node).map_or(link, |Bandwidth(rate)| rate.min(link))
+        };
+        let capacities = (0..ports).map(capacity).chain((0..nodes).map(nic));
+        let links = (ports + nodes) as usize;
+        Fluid {
+            hand_over,
+            rates: MaxMin::new(capacities.map(|rate| rate * 1e-12)),
+            flights: GrowableStore::new(),
+            queues: Store::filled(nodes as usize, List::EMPTY),
+            links: Store::filled(links, LinkStats::default()),
+            to_fill: Store::filled(1, false),
+            looked_at: Vec::new(),
+        }
+    }
+
+    /// D, if messages go as flows.
+    #[inline]
+    pub(crate) fn hand_over(&self) -> Option<Time> {
+        self.hand_over
+    }
+
+    /// What links have carried, router ports first, then NICs; nothing unless rates are kept here.
+    pub(crate) fn links(&self) -> &Store<LinkStats> {
+        &self.links
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        self.rates.memory() + self.flights.memory() + self.queues.memory() + self.links.memory()
+    }
+
+    /// A message is handed over at its source: to where rates are kept.
+    pub(crate) fn enqueue<C: HandlerContext, P: Payload>(
+        &self,
+        ctx: &mut C,
+        shared: &mut Shared<P>,
+        delay: Time,
+        slot: u32,
+    ) -> Option<Notice> {
+        let mut copy = *shared.messages.get(slot);
+        shared.stats.handed_over::<C, _>(&copy, shared.setup.params.packet);
+        (copy.home, copy.next) = (if copy.notify_sent { slot } else { NIL }, NIL);
+        if !copy.notify_sent {
+            shared.messages.free::<C>(slot);
+        }
+        let at = ctx.now() + delay;
+        if shared.setup.routers.contains(&KEEPER) {
+            let message = shared.messages.allocate::<C>(copy);
+            ctx.send(KEEPER, at, FabricEvent::FlowStart { message }.into());
+        } else {
+            let events = &mut shared.boundary.send_buffer.events;
+            events.push((KEEPER, at, RemoteEvent::Handover(copy)));
+        }
+        None
+    }
+
+    /// An event of flows; what the hosts must be told.
+    pub(crate) fn handle<C: HandlerContext, P: Payload>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<P>,
+        event: FabricEvent,
+    ) -> Option<Notice> {
+        let delay = self.hand_over?;
+        match event {
+            FabricEvent::FlowStart { message } => self.join(ctx, shared, delay, message),
+            FabricEvent::FlowFill => self.fill(ctx, shared, delay),
+            FabricEvent::FlowEnd { flow } => self.advance(ctx, shared, delay, flow),
+            FabricEvent::Sent { message } => return Some(Notice::Sent { message }),
+            FabricEvent::Delivered { message } => return deliver(ctx, shared, message),
+            _ => debug_assert!(false, "{event:?} is none of flows"),
+        }
+        None
+    }
+
+    /// A message joins those of its node.
+    fn join<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &mut Shared<P>, delay: Time, slot: u32) {
+        let node = shared.messages.get(slot).source;
+        let mut queue = *self.queues.get(node);
+        let first = queue.is_empty();
+        queue.push::<C, _>(&mut shared.messages, slot);
+        *self.queues.edit::<C>(node) = queue;
+        if first {
+            self.begin(ctx, shared, delay, node);
+        }
+    }
+
+    /// The first message of `node` starts; those without bytes are gone at once.
+    fn begin<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &mut Shared<P>, delay: Time, node: u32) {
+        let now = ctx.now();
+        loop {
+            let slot = self.queues.get(node).head;
+            if slot == NIL {
+                return;
+            }
+            shared.messages.edit::<C>(slot).queued = Time(now.0 - delay.0);
+            let message = *shared.messages.get(slot);
+            let nic = Network::nic(shared.routes.routing.topology(), node);
+            let demand = self.rates.capacity(nic);
+            let name = message.created.0 ^ message.bytes.rotate_left(32);
+            let ends = (message.source, message.target);
+            let paths = self.network(shared).paths(ends, message.bytes, demand, name);
+            if message.bytes == 0 {
+                tell(ctx, shared, delay, slot);
+                self.count::<C>(0, paths.links.iter().map(|&(link, _)| (link, 1.0)), 0);
+                self.pop::<C, P>(shared, node);
+                send_on(ctx, shared, delay, slot, paths.latency);
+                continue;
+            }
+            let flow = self.rates.start::<C>(demand, paths.weights());
+            *self.flights.edit::<C>(flow as usize) = Flight {
+                message: slot,
+                adaptive: paths.adaptive,
+                demand,
+                left: message.bytes as f64,
+                since: now,
+                latency: paths.latency,
+                laid: now,
+                ..Flight::default()
+            };
+            return self.ask_to_fill(ctx);
+        }
+    }
+
+    fn network<'a, P: Payload>(&'a self, shared: &'a Shared<P>) -> Network<'a> {
+        Network {
+            routing: &shared.routes.routing,
+            params: &shared.setup.params,
+            rates: &self.rates,
+        }
+    }
+
+    fn pop<C: HandlerContext, P: Payload>(&mut self, shared: &Shared<P>, node: u32) {
+        let mut queue = *self.queues.get(node);
+        queue.pop(&shared.messages);
+        *self.queues.edit::<C>(node) = queue;
+    }
+
+    fn ask_to_fill<C: HandlerContext>(&mut self, ctx: &mut C) {
+        if !*self.to_fill.get(0) {
+            *self.to_fill.edit::<C>(0) = true;
+            ctx.send(KEEPER, Time(ctx.now().0 + 1), FabricEvent::FlowFill.into());
+        }
+    }
+
+    /// Rates are filled, and flows whose rate has changed go on with the new one.
+    fn fill<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &Shared<P>, delay: Time) {
+        *self.to_fill.edit::<C>(0) = false;
+        let now = ctx.now();
+        let mut changed = std::mem::take(&mut self.looked_at);
+        let (flights, packet) = (&mut self.flights, shared.setup.params.packet);
+        self.rates.fill::<C>(|flow, rate| {
+            let flight = flights.edit::<C>(flow as usize);
+            flight.advance(now);
+            flight.rate = rate;
+            changed.push(flow);
+            schedule(ctx, flight, flow, goal(flight, packet, delay));
+        });
+        for &flow in &changed {
+            self.lay_again(ctx, shared, flow);
+        }
+        changed.clear();
+        self.looked_at = changed;
+    }
+
+    /// Lays an adaptive flow that a link between routers holds up over other paths, if it is worth it.
+    fn lay_again<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &Shared<P>, flow: u32) {
+        let (now, flight) = (ctx.now(), self.flights.get(flow as usize));
+        let topology = shared.routes.routing.topology();
+        let bottleneck = self.rates.rate(flow).1;
+        let inside = |link: u32| link < topology.ports() && matches!(topology.peer(link), Peer::Router { .. });
+        if !flight.adaptive || now.0 < flight.laid.0 + KEPT.0 || !inside(bottleneck) {
+            return;
+        }
+        self.flights.edit::<C>(flow as usize).laid = now;
+        let message = shared.messages.get(flight.message);
+        let old: Vec<(u32, f64)> = self.rates.path(flow).collect();
+        let highest = |rates: &MaxMin| {
+            let demands = rates.path(flow).filter(|&(link, _)| inside(link));
+            demands.map(|(link, _)| rates.demand(link, 0.0)).fold(0.0, f64::max)
+        };
+        let before = highest(&self.rates);
+        self.rates.move_to::<C>(flow, flight.demand, std::iter::empty());
+        let ends = (message.source, message.target);
+        let paths: Paths = self
+            .network(shared)
+            .paths(ends, flight.left as u64 + 1, flight.demand, now.0);
+        self.rates.move_to::<C>(flow, flight.demand, paths.weights());
+        if highest(&self.rates) < WORTH * before {
+            self.flights.edit::<C>(flow as usize).latency = paths.latency;
+        } else {
+            self.rates.move_to::<C>(flow, flight.demand, old.into_iter());
+        }
+        self.ask_to_fill(ctx);
+    }
+
+    /// An event of `flow`: perhaps nearly all of it has left, or all.
+    fn advance<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &mut Shared<P>, delay: Time, flow: u32) {
+        let (now, flight) = (ctx.now(), self.flights.get(flow as usize));
+        if flight.message == NIL || flight.scheduled != now {
+            return;
+        }
+        let packet = shared.setup.params.packet;
+        let flight = self.flights.edit::<C>(flow as usize);
+        flight.scheduled = Time::NEVER;
+        if flight.due > now {
+            return schedule(ctx, flight, flow, goal(flight, packet, delay));
+        }
+        flight.advance(now);
+        if !flight.told {
+            flight.told = true;
+            schedule(ctx, flight, flow, 0.0);
+            let slot = flight.message;
+            return tell(ctx, shared, delay, slot);
+        }
+        let Flight {
+            message: slot, latency, ..
+        } = *flight;
+        *flight = Flight::default();
+        let message = *shared.messages.get(slot);
+        let packets = message.bytes.div_ceil(packet);
+        let path: Vec<(u32, f64)> = self.rates.path(flow).collect();
+        self.count::<C>(message.bytes, path.into_iter(), packets);
+        self.rates.end::<C>(flow);
+        self.ask_to_fill(ctx);
+        self.pop::<C, P>(shared, message.source);
+        send_on(ctx, shared, delay, slot, latency);
+        self.begin(ctx, shared, delay, message.source);
+    }
+
+    /// A message has gone over these links, parts of it on each.
+    fn count<C: HandlerContext>(&mut self, bytes: u64, path: impl Iterator<Item = (u32, f64)>, packets: u64) {
+        for (link, weight) in path {
+            let part = bytes as f64 * weight;
+            let busy = (part / self.rates.capacity(link)).round() as u64;
+            let stats = self.links.edit::<C>(link);
+            stats.bytes += part.round() as u64;
+            stats.packets += ((packets.max(1) as f64 * weight).round() as u64).max(1);
+            stats.busy += Time(busy);
+        }
+    }
+}
+
+/// So many bytes of `flight` are left when something is to be done: its source is told when a packet and what leaves in twice the
+/// hand-over delay is left, so that it hears of it when the last packet starts.
+fn goal(flight: &Flight, packet: u64, delay: Time) -> f64 {
+    match flight.told {
+        true => 0.0,
+        false => packet as f64 + flight.demand * (2 * delay.0) as f64,
+    }
+}
+
+/// Schedules the event at which `flight` has so many bytes left, unless there is one before that.
+fn schedule<C: HandlerContext>(ctx: &mut C, flight: &mut Flight, flow: u32, goal: f64) {
+    flight.due = flight.due(goal);
+    if flight.due < flight.scheduled {
+        flight.scheduled = flight.due.max(Time(ctx.now().0 + 1));
+        ctx.send(KEEPER, flight.scheduled, FabricEvent::FlowEnd { flow }.into());
+    }
+}
+
+/// The source of message `slot` is told that it is sent, if it wants to be.
+fn tell<C: HandlerContext, P: Payload>(ctx: &mut C, shared: &mut Shared<P>, delay: Time, slot: u32) {
+    let message = shared.messages.get(slot);
+    let (source, home) = (message.source, message.home);
+    if home == NIL {
+        return;
+    }
+    let (lp, at) = (shared.routes.process_of(source), ctx.now() + delay);
+    if shared.flow.links.holds(source) {
+        ctx.send(lp, at, FabricEvent::Sent { message: home }.into());
+    } else {
+        let events = &mut shared.boundary.send_buffer.events;
+        events.push((lp, at, RemoteEvent::Sent(home)));
+    }
+}
+
+/// The last byte of message `slot` has left its source; it is at its target after the rest of `latency`.
+fn send_on<C: HandlerContext, P: Payload>(ctx: &mut C, shared: &mut Shared<P>, delay: Time, slot: u32, latency: Time) {
+    let message = *shared.messages.get(slot);
+    // What has been added on the way here: the hand-over, and 1 ps until rates were filled.
+    let added = delay.0 + u64::from(message.bytes > 0);
+    let at = ctx.now() + Time(latency.0.saturating_sub(added)).max(delay);
+    let lp = shared.routes.process_of(message.target);
+    if shared.flow.links.holds(message.target) {
+        ctx.send(lp, at, FabricEvent::Delivered { message: slot }.into());
+    } else {
+        shared.messages.free::<C>(slot);
+        let events = &mut shared.boundary.send_buffer.events;
+        events.push((lp, at, RemoteEvent::Delivered(message)));
+    }
+}
+
+/// Message `slot` is at its target.
+fn deliver<C: HandlerContext, P: Payload>(ctx: &mut C, shared: &mut Shared<P>, slot: u32) -> Option<Notice> {
+    let message = *shared.messages.get(slot);
+    shared.stats.delivered_whole::<C, P>(&message, ctx.now());
+    shared.stats.message_delivered::<C>(message.traffic);
+    if message.notify_arrived {
+        return Some(Notice::Arrived { message: slot });
+    }
+    shared.messages.free::<C>(slot);
+    None
+}
+
+/// The host at its source has been told that message `slot` is sent.
+pub(crate) fn told<M: Uses, P: Payload>(shared: &mut Shared<P>, slot: u32) {
+    shared.messages.free::<M>(slot);
+}

@@ -1,0 +1,222 @@
+use super::*;
+use odonata_engine::{Digest, Journalled, Plain, Savepoint, Speculative};
+use odonata_units::SplitMix64;
+
+/// Links of a path with the share of the flow that each carries.
+type Path = Vec<(u32, f64)>;
+
+fn links(capacities: &[f64]) -> MaxMin {
+    MaxMin::new(capacities.iter().copied())
+}
+
+fn flow(of: &mut MaxMin, path: &[(u32, f64)]) -> u32 {
+    of.start::<Plain>(10.0, path.iter().copied())
+}
+
+/// The rates of `flows` after filling.
+fn rates<const N: usize>(of: &mut MaxMin, flows: [u32; N]) -> [f64; N] {
+    of.fill::<Plain>(|_, _| {});
+    flows.map(|flow| of.rate(flow).0)
+}
+
+fn assert_close(found: &[f64], expected: &[f64]) {
+    let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-9 * b.abs();
+    assert!(found.iter().zip(expected).all(close), "{found:?}, not {expected:?}");
+}
+
+/// Two flows on a link of capacity C: C/2 each; all of it when the other has gone.
+#[test]
+fn two_flows_share_a_link_in_halves() {
+    let mut of = links(&[3.0]);
+    let a = flow(&mut of, &[(0, 1.0)]);
+    assert_close(&rates(&mut of, [a]), &[3.0]);
+    let b = flow(&mut of, &[(0, 1.0)]);
+    assert_close(&rates(&mut of, [a, b]), &[1.5, 1.5]);
+    of.end::<Plain>(a);
+    assert_close(&rates(&mut of, [b]), &[3.0]);
+}
+
+/// The parking lot: a flow over n links of capacity 1, and one more on each: 1/2 for all.
+#[test]
+fn in_a_parking_lot_everybody_has_half() {
+    let mut of = links(&[1.0; 5]);
+    let long: Path = (0..5).map(|link| (link, 1.0)).collect();
+    let long = flow(&mut of, &long);
+    let short: [u32; 5] = std::array::from_fn(|link| flow(&mut of, &[(link as u32, 1.0)]));
+    assert_close(&rates(&mut of, short), &[0.5; 5]);
+    assert_close(&[of.rate(long).0], &[0.5]);
+}
+
+/// A triangle: links of capacity 1, 2 and 3, a flow over each two of them. The first link gives 1/2 to both of its flows; on
+/// the second 2 - 1/2 is left for the flow that is on the second and third.
+#[test]
+fn in_a_triangle_the_smallest_link_is_filled_first() {
+    let mut of = links(&[1.0, 2.0, 3.0]);
+    let a = flow(&mut of, &[(0, 1.0), (1, 1.0)]);
+    let b = flow(&mut of, &[(1, 1.0), (2, 1.0)]);
+    let c = flow(&mut of, &[(2, 1.0), (0, 1.0)]);
+    assert_close(&rates(&mut of, [a, b, c]), &[0.5, 1.5, 0.5]);
+}
+
+/// Three jobs, capacities 1 and 2: two flows on the first link, one of them on the second as well, where a third has what is left:
+/// 2 - 1/2. When the flow on both ends the others have 1 and 2.
+#[test]
+fn who_is_held_up_elsewhere_leaves_its_share_to_others() {
+    let mut of = links(&[1.0, 2.0]);
+    let a = flow(&mut of, &[(0, 1.0)]);
+    let both = flow(&mut of, &[(0, 1.0), (1, 1.0)]);
+    let c = flow(&mut of, &[(1, 1.0)]);
+    assert_close(&rates(&mut of, [a, both, c]), &[0.5, 0.5, 1.5]);
+    of.end::<Plain>(both);
+    assert_close(&rates(&mut of, [a, c]), &[1.0, 2.0]);
+}
+
+/// A flow over two paths takes half of its rate on each: with a capacity of 1 each it has 2, less where another is on one path.
+#[test]
+fn a_flow_over_two_paths_has_the_capacity_of_both() {
+    let mut of = links(&[1.0, 1.0]);
+    let split = flow(&mut of, &[(0, 0.5), (1, 0.5)]);
+    assert_close(&rates(&mut of, [split]), &[2.0]);
+    // r / 2 + r = 1 on the first link.
+    let other = flow(&mut of, &[(0, 1.0)]);
+    assert_close(&rates(&mut of, [split, other]), &[2.0 / 3.0, 2.0 / 3.0]);
+}
+
+/// Progressive filling of all flows from scratch, by looking at every link every time: what the incremental one is held against.
+fn reference(capacities: &[f64], flows: &[Path]) -> Vec<f64> {
+    let mut rates = vec![None; flows.len()];
+    while rates.contains(&None) {
+        let share = |link: u32| {
+            let (mut left, mut weights) = (capacities[link as usize], 0.0);
+            for (path, rate) in flows.iter().zip(&rates) {
+                for (_, weight) in path.iter().filter(|(on, _)| *on == link) {
+                    match rate {
+                        Some(rate) => left -= weight * rate,
+                        None => weights += weight,
+                    }
+                }
+            }
+            if weights > 0.0 { left / weights } else { f64::INFINITY }
+        };
+        let (link, share) = (0..capacities.len() as u32)
+            .map(|link| (link, share(link)))
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+            .expect("there are links");
+        for (path, rate) in flows.iter().zip(&mut rates) {
+            if rate.is_none() && path.iter().any(|&(on, _)| on == link) {
+                *rate = Some(share);
+            }
+        }
+    }
+    rates.into_iter().flatten().collect()
+}
+
+fn random_path(random: &mut SplitMix64, links: u64) -> Path {
+    let mut below = |n: u64| random.next_u64() % n;
+    let mut path = std::collections::BTreeMap::new();
+    for _ in 0..=below(4) {
+        let weight = [1.0, 0.5, 0.25][below(3) as usize];
+        path.insert(below(links) as u32, weight);
+    }
+    path.into_iter().collect()
+}
+
+/// Whatever comes and goes: the rates are those of filling everything from scratch, no link carries more than it can, and every
+/// flow that changes is told of.
+#[test]
+fn rates_after_every_change_are_those_of_filling_from_scratch() {
+    for seed in 0..60 {
+        let mut random = SplitMix64(seed);
+        let n = 3 + random.next_u64() % 20;
+        let capacities: Vec<f64> = (0..n).map(|_| 1.0 + (random.next_u64() % 5) as f64).collect();
+        let mut of = links(&capacities);
+        let mut known: Vec<(u32, Path, f64)> = Vec::new();
+        for _ in 0..80 {
+            for _ in 0..=random.next_u64() % 3 {
+                let what = random.next_u64() % 8;
+                if known.is_empty() || what < 4 {
+                    let path = random_path(&mut random, n);
+                    known.push((flow(&mut of, &path), path, 0.0));
+                } else {
+                    let at = random.next_u64() as usize % known.len();
+                    if what < 7 {
+                        of.end::<Plain>(known.swap_remove(at).0);
+                    } else {
+                        let path = random_path(&mut random, n);
+                        of.move_to::<Plain>(known[at].0, 10.0, path.iter().copied());
+                        known[at].1 = path;
+                    }
+                }
+            }
+            let mut told = std::collections::BTreeMap::new();
+            of.fill::<Plain>(|flow, rate| {
+                told.insert(flow, rate);
+            });
+            for (flow, _, rate) in &mut known {
+                *rate = told.get(flow).copied().unwrap_or(*rate);
+            }
+            let paths: Vec<_> = known.iter().map(|(_, path, _)| path.clone()).collect();
+            let expected = reference(&capacities, &paths);
+            let found: Vec<f64> = known.iter().map(|(flow, ..)| of.rate(*flow).0).collect();
+            assert_close(&found, &expected);
+            let heard: Vec<f64> = known.iter().map(|known| known.2).collect();
+            assert_close(&heard, &expected);
+            for (link, capacity) in (0..).zip(&capacities) {
+                let taken: f64 = (paths.iter().flatten().zip(
+                    paths
+                        .iter()
+                        .zip(&found)
+                        .flat_map(|(path, rate)| path.iter().map(move |_| rate)),
+                ))
+                .filter(|((on, _), _)| *on == link)
+                .map(|((_, weight), rate)| weight * rate)
+                .sum();
+                assert!(
+                    taken <= capacity * (1.0 + 1e-9),
+                    "link {link} carries {taken} of {capacity}"
+                );
+            }
+        }
+        for (flow, ..) in known {
+            of.end::<Plain>(flow);
+        }
+        of.fill::<Plain>(|_, _| {});
+        assert!(
+            (0..n as u32).all(|link| of.demand(link, 0.0) == 0.0),
+            "demand is left over"
+        );
+    }
+}
+
+/// Done, undone and done again: the state is the same as before, and the same rates come out.
+#[test]
+fn what_is_undone_leaves_nothing_behind() {
+    let print = |of: &MaxMin| {
+        let mut digest = Digest::new();
+        of.fingerprint(&mut digest);
+        digest.value()
+    };
+    let mut random = SplitMix64(7);
+    let mut of = links(&[2.0, 1.0, 3.0, 1.5, 1.0]);
+    let mut flows = Vec::new();
+    for step in 1..200 {
+        let (before, kept, drawn) = (print(&of), flows.clone(), random.0);
+        let mut after = Vec::new();
+        for _ in 0..2 {
+            of.undo(Savepoint(step));
+            assert_eq!(print(&of), before);
+            (flows, random) = (kept.clone(), SplitMix64(drawn));
+            Savepoint(step).begin();
+            let path = random_path(&mut random, 5);
+            flows.push(of.start::<Speculative>(10.0, path.into_iter()));
+            if flows.len() > 12 {
+                let gone = flows.swap_remove(random.next_u64() as usize % flows.len());
+                of.end::<Speculative>(gone);
+            }
+            of.fill::<Speculative>(|_, _| {});
+            after.push(print(&of));
+        }
+        assert_eq!(after[0], after[1]);
+        of.commit();
+    }
+}
