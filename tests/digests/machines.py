@@ -92,6 +92,12 @@ FAMILIES: list[tuple[str, Table, int, list[str]]] = [
         36,
         ["minimal", "valiant", "ugal", "dal", "up-down"],
     ),
+    (
+        "rail-optimized",
+        {"rail-optimized": {"pods": 2, "hosts_per_pod": 4, "gpus_per_host": 3, "spines": 2}},
+        24,
+        ["minimal", "pxn", "up-down"],
+    ),
     ("graph", {"graph": {"file": str(RING), "nodes_per_router": 2}}, 10, ["up-down"]),
 ]
 
@@ -318,6 +324,7 @@ PRESETS = [
     "bluegene-p",
     "bluegene-q",
     "frontier-like",
+    "dgx-h100-superpod-like",
 ]
 
 

@@ -183,6 +183,20 @@ FAILURES: dict[str, Table] = {
         "tiers": [{"name": "io", "nodes": {"list": [60, 61]}, "device": {"capacity": "1 GB"}}],
         "faults": [{"server": 9, "at": "200 us", "duration": "1 ms", "kind": "fail"}],
     },
+    "object-servers": {
+        "client": {"on_failure": "re-route", "lost_reads": "below"},
+        "tiers": [{"name": "io", "nodes": {"list": [60, 61]}}],
+        "file_system": {
+            "object_servers": 3,
+            "bandwidth": "1 GB/s",
+            "latency": "5 us",
+            "layout": {"striped": {"stripe": "16 KiB"}},
+        },
+        "faults": [
+            {"server": 11, "at": "200 us", "duration": "1 ms", "kind": "fail"},
+            {"server": 12, "at": "100 us", "kind": "fail"},
+        ],
+    },
     "device": {
         "client": {"on_failure": "error", "lost_reads": "below"},
         "locks": {"granularity": "4 KiB"},
@@ -209,6 +223,45 @@ def _failures() -> Iterator[Case]:
         base = {key: value for key, value in BASE.items() if key != "device" or "devices" not in keys}
         base = merged(base, {"client": client, "faults": faults})
         yield Case(f"storage/failure-{name}", on_dragonfly(JOBS, storage=merged(base, keys)))
+
+
+#: What survives of checkpoints whose servers fail again and again, alone or above a tier that fails too.
+RESTARTS: dict[str, Table] = {
+    "one-tier": {},
+    "tiers": {
+        "client": {"timeout": "2 ms"},
+        "policy": {"read": "cache", "read_ahead": "48 KiB"},
+        "tiers": [{"name": "io", "nodes": {"list": [60, 61]}, "device": {"capacity": "1 GB"}}],
+        "faults": [
+            {"server": 1, "at": "900 us", "kind": "fail"},
+            *(
+                {"server": 9, "at": f"{at} us", "duration": "20 us", "kind": "fail"}
+                for at in range(500, 9000, 700)
+            ),
+        ],
+    },
+}
+
+
+def _restarts() -> Iterator[Case]:
+    workload = {
+        "work": "4 ms",
+        "mtti": "1 ms",
+        "interval": "300 us",
+        "total": "480 kB",
+        "record": "5 kB",
+        "restart": "50 us",
+    }
+    jobs = [{"name": "solver", "ranks": 24, "workload": {"checkpoint-restart": workload}}]
+    client = {"timeout": "200 us", "retries": 1, "backoff": "20 us", "on_failure": "re-route"}
+    faults = [
+        {"server": server, "at": f"{at} us", "duration": "10 us", "kind": "fail"}
+        for server in (0, 1)
+        for at in range(300 + 150 * server, 9000, 400)
+    ]
+    base = merged(BASE, {"client": client, "faults": faults})
+    for name, keys in RESTARTS.items():
+        yield Case(f"storage/restart-{name}", on_dragonfly(jobs, storage=merged(base, keys)))
 
 
 def _sync() -> Iterator[Case]:
@@ -306,6 +359,7 @@ def cases() -> Iterator[Case]:
     yield from _files()
     yield from _metadata()
     yield from _failures()
+    yield from _restarts()
     yield from _sync()
     yield from _stages()
     yield from _removals()

@@ -132,6 +132,54 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
             }
         },
     ),
+    *[
+        (
+            f"nccl-{collective}-{protocol}",
+            24,
+            {
+                "nccl": {
+                    "bytes": "200 kB",
+                    "collective": collective,
+                    "protocol": protocol,
+                    "channels": 3,
+                    "chunk": "9 kB",
+                    "gpus_per_host": 4,
+                    "iterations": 2,
+                }
+            },
+        )
+        for collective, protocol in (
+            ("all-reduce", "simple"),
+            ("all-gather", "ll"),
+            ("reduce-scatter", "ll128"),
+            ("broadcast", "simple"),
+        )
+    ],
+    *[
+        (
+            f"training-{schedule}",
+            24,
+            {
+                "training": {
+                    "layers": 6,
+                    "hidden": 64,
+                    "sequence": 32,
+                    "vocabulary": 500,
+                    "tensor": 2,
+                    "pipeline": 3,
+                    "experts": experts,
+                    "expert": experts,
+                    "micro_batches": 4,
+                    "schedule": schedule,
+                    "gradients": gradients,
+                    "flops": 1e12,
+                    "sample": "3 kB",
+                    "checkpoint_interval": 1,
+                }
+            },
+        )
+        for schedule, gradients, experts in (("1f1b", "all-reduce", 2), ("gpipe", "sharded", 1))
+    ],
     ("checkpoint", 40, {"checkpoint": {"iterations": 2, "total": "2 MB", "interval": "4 us"}}),
     (
         "checkpoint-at-zero",

@@ -27,6 +27,7 @@ fn end(program: &ConceptualProgram, rank: u32) -> (usize, Option<String>, Option
             memory: &mut memory,
             now: None,
             answer: 0,
+            lost: false,
             failure: None,
         };
         match program.next_with(rank, &mut cursor, &mut seen) {

@@ -356,6 +356,7 @@ fn the_same_memory_gives_the_same_operation_and_memory() {
                     memory: &mut memory,
                     now: Some(odonata_units::Time::from_ns(1000 * step)),
                     answer: 0,
+                    lost: false,
                     failure: None,
                 };
                 let op = program.next_with(rank, &mut cursor, &mut seen);
@@ -437,6 +438,7 @@ fn nested_lists_end_when_their_steps_are_spent() {
         memory: &mut memory,
         now: None,
         answer: 0,
+        lost: false,
         failure: None,
     };
     assert_eq!(program.next_with(0, &mut Cursor::default(), &mut seen), None);

@@ -260,6 +260,7 @@ impl Writing<'_> {
                 memory: &mut memory,
                 now: None,
                 answer: 0,
+                lost: false,
                 failure: None,
             };
             let next = self.program.next_with(rank, &mut cursor, &mut seen);

@@ -18,6 +18,7 @@ use crate::scenario::Problem;
 use crate::scenario::resolved::{Parts, Resolved, RouterModel, Scheduler, Threads};
 use crate::scenario::run::Optimism;
 use odonata_engine::{Partition, Time};
+use odonata_network::hand_over_of;
 use odonata_network::lookahead::{self, LinkDelays};
 use odonata_network::settings::Fidelity;
 use odonata_topology::{LinkClass, Topology, partition};
@@ -134,13 +135,18 @@ impl<'a> Survey<'a> {
         // Blocks of the machines that have such groups are the groups.
         let size = topology.blocks().get(1).copied().unwrap_or(topology.routers());
         let groups = scenario.network.routing.knowledge_delay.map(|delay| (size, delay));
-        let analytic = scenario.network.fidelity == Fidelity::Analytic;
+        let network = &scenario.network;
+        let everywhere = match network.fidelity {
+            Fidelity::Packet => None,
+            Fidelity::Analytic => Some(*network.analytic.latency),
+            Fidelity::Flow => Some(hand_over_of(*links.terminal.latency, network.router_delay)),
+        };
         let mut survey = Survey {
             topology,
             estimate,
             delays: LinkDelays::new(delays, scenario.network.router_delay)
                 .with_groups(groups)
-                .with_messages(analytic.then(|| *scenario.network.analytic.latency)),
+                .with_messages(everywhere),
             weights: estimate.weights(placement, topology),
             parts: scenario.run.parts.clone(),
             divisions: Vec::new(),

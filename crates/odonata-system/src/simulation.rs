@@ -294,6 +294,18 @@ impl Simulation {
         }
     }
 
+    /// The share of the events that the run was expected to handle; of what goes in packets, which is what is reckoned. A run
+    /// with more events than expected stays below the end.
+    fn expected_share(&self) -> f64 {
+        const MOST: f64 = 0.95;
+        let expected = self.schedule.estimate.events();
+        if self.scenario.network.fidelity.is_packet() && expected > 0.0 {
+            (self.scheduler.events() as f64 / expected).min(MOST)
+        } else {
+            0.0
+        }
+    }
+
     /// Where the run stood when it was last advanced.
     pub fn progress(&self) -> Progress {
         self.progress.clone()

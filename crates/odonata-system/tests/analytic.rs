@@ -1,5 +1,8 @@
 //! The analytic form of the network: closed forms of the LogGP model, GOAL schedules under LogGOPS, and what it refuses.
 
+mod everywhere;
+
+use everywhere::{JOBS, assert_one_digest};
 use odonata_system::results::Rows;
 use odonata_system::{Outcome, Results, Simulation, scenario};
 use std::fs;
@@ -172,22 +175,11 @@ fn a_schedule_that_waits_for_what_never_comes_fails_by_name() {
 
 #[test]
 fn storage_and_messages_have_one_digest_on_every_scheduler() {
-    let jobs = "[storage]\nnodes = { per_group = 2 }\n[[jobs]]\nname = \"io\"\nranks = 12\nplacement = \"random\"\n\
-                workload.checkpoint = { iterations = 2, total = \"36 MiB\", interval = \"20 us\" }\n\
-                [[jobs]]\nname = \"halo\"\nranks = 12\nplacement = \"random\"\n\
-                workload.stencil = { dims = [4, 3], message = \"20 KiB\", iterations = 5, compute = \"1 us\" }\n";
-    let mut digests = Vec::new();
-    for overrides in [
-        &["run.scheduler=\"sequential\"", "run.parts=1"][..],
-        &["run.scheduler=\"sequential\"", "run.parts=4"][..],
-        &["run.scheduler=\"conservative\"", "run.threads=2", "run.parts=4"][..],
-        &["run.scheduler=\"optimistic\"", "run.threads=2", "run.parts=3"][..],
-    ] {
-        let results = run_in(Path::new("."), &text(jobs), overrides);
+    assert_one_digest("analytic", |overrides| {
+        let results = run_in(Path::new("."), &text(JOBS), overrides);
         assert_eq!(*results.outcome(), Outcome::Completed, "{overrides:?}");
-        digests.push(results.digest().to_owned());
-    }
-    assert!(digests.iter().all(|digest| *digest == digests[0]), "{digests:?}");
+        results.digest().to_owned()
+    });
 }
 
 #[test]
@@ -214,4 +206,64 @@ fn what_only_packets_have_is_refused() {
         refused(&with("").replace("latency = \"1000 ns\"", "latency = \"0 ns\"")),
         "network.analytic.latency"
     );
+}
+
+/// A collective of NCCL on one channel with one chunk, on hosts of four GPUs.
+fn nccl(ranks: u32, keys: &str, bytes: u64) -> String {
+    text(&format!(
+        "[[jobs]]\nranks = {ranks}\n\
+         workload.nccl = {{ bytes = \"{bytes} B\", channels = 1, chunk = \"1 TiB\", gpus_per_host = 4, launch = \"2 us\", \
+         step_latency = \"300 ns\", reduction = \"0.5 ns/B\", {keys} }}\n"
+    ))
+}
+
+/// 2 (p - 1) (alpha + beta n / p) for an all-reduce, half of it for its two halves; what a step takes beside its transfer is
+/// added to alpha, and where blocks are summed up, to beta (Patarasuk, Yuan, JPDC 69(2), 2009).
+#[test]
+fn rings_of_nccl_take_their_closed_forms() {
+    let (launch, latency, reduction) = (2000.0, 300.0, 0.5);
+    for ranks in [4_u32, 8, 32] {
+        for bytes in [4096_u64, 1 << 20] {
+            let block = (bytes / u64::from(ranks)) as f64;
+            let around = f64::from(ranks - 1);
+            let step = message(block) + latency;
+            for (collective, expected) in [
+                ("all-reduce", around * (2.0 * step + reduction * block)),
+                ("all-gather", around * step),
+                ("reduce-scatter", around * (step + reduction * block)),
+            ] {
+                let rows = rows(&nccl(ranks, &format!("collective = \"{collective}\""), bytes));
+                close(elapsed_ns(&rows), launch + expected);
+            }
+        }
+    }
+}
+
+/// LL sends twice the bytes, LL128 128 for 120.
+#[test]
+fn protocols_of_nccl_cost_what_they_send() {
+    let (ranks, bytes) = (8, 8 * 12_000);
+    for (protocol, wire) in [("simple", 12_000.0), ("ll", 24_000.0), ("ll128", 12_800.0)] {
+        let rows = rows(&nccl(
+            ranks,
+            &format!("collective = \"all-gather\", protocol = \"{protocol}\""),
+            bytes,
+        ));
+        close(elapsed_ns(&rows), 2000.0 + 7.0 * (message(wire) + 300.0));
+    }
+}
+
+/// A broadcast of k chunks around p ranks: the first chunk takes p - 1 messages, each behind the time of a step, and the others follow it
+/// one by one: a GPU in between sends one while it gets the next, each behind a step and both overheads, and pays no latency of the network.
+/// The last rank has two steps more: that of its last chunk, and one without any.
+#[test]
+fn a_broadcast_of_nccl_is_pipelined_by_its_chunks() {
+    let (ranks, chunk, latency) = (8, 16_384_u64, 300.0);
+    for chunks in [1_u64, 4, 16] {
+        let text = nccl(ranks, "collective = \"broadcast\"", chunks * chunk);
+        let rows = rows(&text.replace("1 TiB", &format!("{chunk} B")));
+        let first = f64::from(ranks - 1) * (message(chunk as f64) + latency);
+        let others = (chunks - 1) as f64 * (message(chunk as f64) - L + latency);
+        close(elapsed_ns(&rows), 2000.0 + first + others + 2.0 * latency);
+    }
 }

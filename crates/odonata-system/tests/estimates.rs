@@ -177,6 +177,38 @@ fn events_of_messages_and_files_are_within_half_of_those_of_the_run() {
     }
 }
 
+/// A single long phase, in which no rank comes to its end: the share that is done is told all the same, within half as well.
+#[test]
+fn progress_within_a_phase_is_within_half_of_the_share_of_events() {
+    let text = format!(
+        "{DRAGONFLY}[storage]\nnodes = {{ list = [0, 16, 32, 48] }}\nassignment = \"round-robin\"\n\
+         device = {{ capacity = \"100 GB\", rate = {{ write = \"2 GB/s\", read = \"2 GB/s\", overhead = \"20 us\" }} }}\n\
+         [run]\nthreads = 1\n\
+         [[jobs]]\nranks = 32\nworkload.checkpoint = {{ iterations = 1, total = \"320 MB\", interval = \"1 ms\" }}\n"
+    );
+    let _alone = ALONE.lock().unwrap_or_else(|broken| broken.into_inner());
+    let mut run = Simulation::new(load("checkpoint", &text)).unwrap();
+    let mut told = Vec::new();
+    loop {
+        let now = run.advance(Duration::ZERO);
+        told.push((now.events as f64, now.fraction.unwrap()));
+        if now.finished {
+            break;
+        }
+    }
+    let (all, last) = *told.last().unwrap();
+    assert_eq!(last, 1.0);
+    assert!(told.is_sorted_by(|a, b| a.1 <= b.1), "{told:?}");
+    let within: Vec<_> = told
+        .iter()
+        .filter(|(events, _)| (0.1..0.6).contains(&(events / all)))
+        .collect();
+    assert!(within.len() > 2, "{told:?}");
+    for (events, fraction) in within {
+        assert_close("checkpoint", "share", *fraction, events / all, 1.5);
+    }
+}
+
 #[test]
 fn what_a_run_takes_before_its_first_event_follows_from_sizes() {
     let torus = "[machine.torus]\ndims = [16, 16, 16]\n";

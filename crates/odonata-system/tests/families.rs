@@ -125,6 +125,10 @@ fn large_machines_are_proved_on_smaller_ones() {
         ("polarfly = { q = 19 }", "PolarFly with q = 7"),
         ("polarfly = { q = 32 }", "PolarFly with q = 4"),
         ("hyperx = { dims = [20, 20] }", "HyperX of 6 x 6 routers"),
+        (
+            "rail-optimized = { pods = 4, hosts_per_pod = 32, spines = 16 }",
+            "3 pods of 4 hosts with 3 GPUs, 2 spines",
+        ),
     ];
     for (machine, proved_on) in cases {
         let text = format!("[machine]\n{machine}\n[[jobs]]\nranks = 2\nworkload.milc = {{}}\n");

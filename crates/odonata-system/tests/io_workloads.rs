@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use odonata_system::results::{DataLoaderRow, IorRow, Rows};
+use odonata_system::results::{CheckpointRestartRow, DataLoaderRow, IorRow, Rows};
 use odonata_system::{Outcome, Simulation, scenario};
 
 /// One group, 8 routers of 4 nodes; links are fast, so that what a test is about is slow.
@@ -151,6 +151,19 @@ fn collective_transfers_reach_the_rate_of_the_device() {
     }
 }
 
+/// time to solution = work + checkpoints + lost work + lost checkpoints + restarts + lost restarts.
+fn is_the_sum_of_its_parts(row: &CheckpointRestartRow) {
+    let parts = [
+        row.work_s,
+        row.checkpoints_s,
+        row.lost_work_s,
+        row.lost_checkpoints_s,
+        row.restarts_s,
+        row.lost_restarts_s,
+    ];
+    near(row.time_to_solution_s, parts.iter().sum(), 1e-3);
+}
+
 /// A job of 4 s of work with failures every second: the parts add up to the time to solution, and Daly's mean is near.
 #[test]
 fn the_time_to_solution_is_the_sum_of_its_parts() {
@@ -164,21 +177,45 @@ fn the_time_to_solution_is_the_sum_of_its_parts() {
     // 4 MB at 200 MB/s.
     near(row.checkpoint_mean_s, 0.02, 0.05);
     near(row.interval_s, row.optimum_higher_order_s, 0.02);
-    let parts = [
-        row.work_s,
-        row.checkpoints_s,
-        row.lost_work_s,
-        row.lost_checkpoints_s,
-        row.restarts_s,
-        row.lost_restarts_s,
-    ];
-    near(row.time_to_solution_s, parts.iter().sum(), 1e-3);
+    is_the_sum_of_its_parts(row);
     near(row.time_to_solution_s, row.expected_s, 0.3);
     assert_eq!(rows.jobs[0].bytes_read > 0, row.restarts > 0);
     // The seed decides.
     let other = finished(&format!("seed = 99\n{text}")).1;
     assert_ne!(digest, other);
     assert_eq!(digest, finished(&text).1);
+}
+
+/// A server that comes back empty every 300 ms takes checkpoints with it: restarts read what survived, and what was lost is done
+/// again. Where the buffers drain at once, all of it survives, be the server back or gone for good.
+#[test]
+fn a_restart_goes_back_where_its_checkpoint_is_lost_with_a_server() {
+    let of = |seed: u32, storage: &str| {
+        let workload = r#"{ checkpoint-restart = { work = "2 s", mtti = "500 ms", total = "4 MB", record = "100 kB", restart = "20 ms", interval = "100 ms" } }"#;
+        let text = format!("seed = {seed}\n{MACHINE}{storage}{}", job(4, workload));
+        let (rows, _) = finished(&text);
+        let row = &rows.checkpoint_restart[0];
+        is_the_sum_of_its_parts(row);
+        assert_eq!(row.solved, 1);
+        (row.unreadable_checkpoints, rows.jobs[0].io_lost_reads_bytes)
+    };
+    let client = "client = { timeout = \"60 ms\", retries = 1, on_failure = \"re-route\" }\n";
+    let away = |at: u32, more: &str| format!("{{ server = 0, at = \"{at} ms\", kind = \"fail\"{more} }}");
+    let often: Vec<_> = (1..20).map(|n| away(300 * n, ", duration = \"1 ms\"")).collect();
+    let often = format!("{client}faults = [{}]\n", often.join(", "));
+    let for_good = format!("{client}faults = [{}]\n", away(700, ""));
+    let below =
+        "[storage.file_system]\nobject_servers = 2\nbandwidth = \"10 GB/s\"\nlink = \"10 GB/s\"\nlatency = \"10 us\"\n";
+    let mut lost = (0, 0);
+    for seed in 1..4 {
+        let (unreadable, bytes) = of(seed, &storage(2, "200 MB/s", &often));
+        lost = (lost.0 + unreadable, lost.1 + bytes);
+        for faults in [&often, &for_good] {
+            let drained = format!("{}{below}", storage(2, "200 MB/s", faults));
+            assert_eq!(of(seed, &drained), (0, 0), "seed {seed}: {faults}");
+        }
+    }
+    assert!(lost.0 > 0 && lost.1 > 0, "{lost:?}");
 }
 
 fn steps(keys: &str) -> Vec<DataLoaderRow> {

@@ -25,7 +25,7 @@ fn cables(description: &Description) -> Vec<(&str, u64)> {
 
 #[test]
 fn every_preset_but_that_of_a_router_is_a_machine() {
-    assert_eq!(presets::names().count(), 10);
+    assert_eq!(presets::names().count(), 11);
     for preset in presets::names().filter(|&preset| preset != "booksim") {
         let found = machine(preset);
         assert!(found.nodes > 0 && found.diameter.nodes > 0, "{preset}");
@@ -123,6 +123,33 @@ fn frontier_slows_down_the_flows_that_congest_an_interface() {
     assert_eq!(network.congestion_control.kind, CongestionKind::PerFlow);
 }
 
+/// Four scalable units of 32 hosts of 8 GPUs; 8 leaves each, 16 spines, all of 64 ports; 50 GB/s of every GPU up to the spines.
+#[test]
+fn a_superpod_has_the_switches_of_its_reference_architecture() {
+    let found = machine("dgx-h100-superpod-like");
+    assert_eq!(found.nodes, 1_024);
+    let leaves_and_spines = 4 * 8 + 16;
+    // GPUs, the switches in hosts, leaves and spines.
+    assert_eq!(found.routers, 1_024 + 128 + leaves_and_spines);
+    assert_eq!(found.ports_per_router[1], 64);
+    assert_eq!(
+        cables(&found),
+        [
+            ("terminal", 1_024),
+            ("local", 1_024),
+            ("global", 1_024),
+            ("column", 1_024)
+        ]
+    );
+    for links in found
+        .links
+        .iter()
+        .filter(|links| ["global", "column"].contains(&links.class))
+    {
+        assert_eq!(links.bandwidth_bytes_per_s, 50e9);
+    }
+}
+
 /// Detours over a group and over a router ask for different channels; what loads are compared does not matter to them.
 #[test]
 fn every_preset_is_free_of_dependency_cycles_with_every_routing_of_its_family() {
@@ -152,6 +179,11 @@ fn prove(preset: &str) {
             ("valiant", detours),
             ("ugal", detours),
             ("progressive-adaptive", detours),
+        ],
+        "rail-optimized" => &[
+            ("minimal", &["up = \"random\""]),
+            ("pxn", &["up = \"random\""]),
+            ("up-down", &[""]),
         ],
         kind => panic!("{preset} is a {kind}: name its algorithms here"),
     };

@@ -66,6 +66,15 @@ fn every_family_has_the_sizes_of_its_formula() {
             "hyperx = { dims = [3, 4], cables = [1, 2], nodes_per_router = 3 }",
             (12, 36, 4),
         ),
+        // P H G GPUs, P H switches of hosts, P G leaves, as many spines as hosts of a pod; the pods and the spines
+        (
+            "rail-optimized = { pods = 3, hosts_per_pod = 4, gpus_per_host = 2 }",
+            (24 + 12 + 6 + 4, 24, 4),
+        ),
+        (
+            "rail-optimized = { hosts_per_pod = 4, host_links = \"all-to-all\", spines = 0 }",
+            (32 + 8, 32, 1),
+        ),
     ];
     for (machine, (routers, nodes, groups)) in cases {
         let hardware = load(&format!("[machine]\n{machine}\n"));
@@ -183,6 +192,21 @@ fn sizes_that_cannot_be_are_refused_with_key_and_bound() {
              global_ports_per_spine = 2 }",
             "machine.dragonfly-plus.groups",
             "at most 5 groups",
+        ),
+        (
+            "rail-optimized = { pods = 2, hosts_per_pod = 4, spines = 0 }",
+            "machine.rail-optimized.spines",
+            "1 at least, or pods = 1",
+        ),
+        (
+            "rail-optimized = { hosts_per_pod = 4, spines = 3 }",
+            "machine.rail-optimized.spines",
+            "a divisor of 4",
+        ),
+        (
+            "rail-optimized = { hosts_per_pod = 4, oversubscription = 3 }",
+            "machine.rail-optimized.oversubscription",
+            "a divisor of hosts_per_pod",
         ),
         ("graph = {}", "machine.graph.file", "the path of a file"),
         (

@@ -209,6 +209,38 @@ fn a_metadata_server_that_stands_still_makes_who_opens_wait() {
     assert!((4.85e-3..4.9e-3).contains(&(slow - sound)), "{}", slow - sound);
 }
 
+/// A metadata server that is away from the start is asked `1 + retries` times by each rank, which then goes to the other: every try in
+/// vain is one of the job, and one of the server. Where nobody fails, no try has a timeout.
+#[test]
+fn tries_in_vain_are_those_of_the_server_that_is_away() {
+    let job = mdtest(4, "-n 20 -F -C");
+    let metadata = "metadata = { nodes = { list = [22, 23] } }\nclient = { timeout = \"1 ms\", retries = 2, on_failure = \"re-route\" }\n";
+    let timeouts = |faults: &str| {
+        let rows = rows(&format!("{metadata}{faults}{job}"));
+        let timeouts: Vec<u64> = rows.metadata.iter().map(|server| server.timeouts).collect();
+        assert_eq!(timeouts.iter().sum::<u64>(), rows.jobs[0].io_timeouts);
+        let calls: Vec<u64> = rows.metadata.iter().map(|server| server.calls).collect();
+        (timeouts, calls, rows.metadata[0].server)
+    };
+    let (sound, calls, first) = timeouts("");
+    assert_eq!(sound, [0, 0]);
+    assert!(calls.iter().all(|&calls| calls > 0), "{calls:?}");
+    for away in [0, 1] {
+        let fault = format!(
+            "faults = [{{ server = {}, at = \"0 s\", kind = \"fail\" }}]\n",
+            first + away
+        );
+        let (found, answered, _) = timeouts(&fault);
+        let mut expected = [0, 0];
+        expected[away as usize] = 4 * 3;
+        assert_eq!(found, expected);
+        assert_eq!(
+            (answered[away as usize], answered.iter().sum::<u64>()),
+            (0, calls.iter().sum())
+        );
+    }
+}
+
 #[test]
 fn what_is_wrong_in_a_command_line_is_named_at_its_key() {
     let error = load(&mdtest(4, "-n 10 -Q")).err().unwrap();

@@ -598,11 +598,11 @@ fn layouts_and_files_that_cannot_be_are_refused_at_their_keys() {
         (
             format!(
                 "{storage}client = {{ timeout = \"1 s\" }}\nfile_system = {{ object_servers = 2 }}\n\
-                 faults = [{{ server = 8, at = \"1 s\", kind = \"fail\" }}]\n{JOB}"
+                 faults = [{{ server = 10, at = \"1 s\", kind = \"fail\" }}]\n{JOB}"
             ),
             "storage.faults.0.server",
-            "server 8 is an object server of the file system outside",
-            "0 to 7 for what fails",
+            "there is no server 10",
+            "0 to 9",
         ),
         (
             format!("{storage}metadata = {{}}\nfaults = [{{ server = 8, at = \"1 s\", kind = \"fail\" }}]\n{JOB}"),

@@ -122,6 +122,59 @@ fn a_tier_drains_at_the_least_rate_of_the_chain() {
     }
 }
 
+/// Blocks one by one through one I/O node, whose object servers take equally long. Where one of two is away for good, the I/O node finds
+/// that out once, in `(1 + retries) timeout + (2^retries - 1) backoff`, and the other has all from then on: the last byte is safe by that
+/// later, however many blocks there are.
+#[test]
+fn object_servers_that_fail_cost_what_it_takes_to_find_out() {
+    let chain = [
+        "storage.nodes.list=[0]",
+        "storage.tiers.0.nodes.list=[16]",
+        "storage.file_system.object_servers=2",
+        "storage.policy.blocks_in_flight=1",
+        "storage.policy.drain=\"job-end\"",
+        "storage.client={ timeout = \"200 ms\", retries = 2, backoff = \"3 ms\", on_failure = \"re-route\" }",
+    ];
+    let sound = run(&format!("{CHAIN}{SAVER}"), &chain);
+    let stored = |rows: &Rows| -> Vec<u64> {
+        let servers = rows.servers.iter().filter(|server| server.tier == "file-system");
+        servers.map(|server| server.bytes_written).collect()
+    };
+    assert!(stored(&sound).iter().all(|&bytes| bytes > 0), "both are used");
+    let fails = "storage.faults=[{ server = 2, at = \"0 s\", kind = \"fail\" }]";
+    let rows = run(&format!("{CHAIN}{SAVER}"), &[&chain[..], &[fails]].concat());
+    assert_eq!(stored(&rows), [0, 64_000_000]);
+    let found_out = 3.0 * 0.2 + 3.0 * 0.003;
+    let late = tier(&rows, "storage").last_safe_s - tier(&sound, "storage").last_safe_s;
+    assert!((late - found_out).abs() < 1e-9, "{late}");
+    let job = &rows.jobs[0];
+    assert_eq!((job.io_timeouts, job.io_retries, job.io_lost_bytes), (3, 2, 0));
+    assert_eq!(job.io_rerouted_bytes, stored(&sound)[0]);
+    // Nobody else has a timeout: the buffer knows that it takes longer.
+    assert!(rows.servers[..2].iter().all(|server| server.timeouts == 0));
+}
+
+/// All is safe in the file system, and then an object server fails and is back, empty: what it had is lost, and all that was
+/// written is lost or on the others.
+#[test]
+fn what_an_object_server_had_is_lost_with_it() {
+    let sound = run(&format!("{CHAIN}{SAVER}"), &[]);
+    let safe = tier(&sound, "storage").last_safe_s;
+    let had = sound.servers[5].bytes_written;
+    assert!(sound.servers[5].tier == "file-system" && had > 0);
+    let at = format!(
+        "storage.faults=[{{ server = 5, at = \"{} ns\", duration = \"1 ms\", kind = \"fail\" }}]",
+        (safe * 1e9).ceil()
+    );
+    let client = "storage.client={ timeout = \"1 s\" }";
+    let tail = "[[jobs]]\nname = \"tail\"\nranks = 1\nworkload = { checkpoint = { iterations = 1, total = \"8 B\", interval = \"1 s\" } }\n";
+    let rows = run(&format!("{CHAIN}{SAVER}{tail}"), &[&at, client]);
+    let system = tier(&rows, "file-system");
+    assert_eq!((system.lost_bytes, system.alone_bytes), (had, 64_000_000 - had));
+    assert_eq!(rows.servers[5].lost_bytes, had);
+    assert_eq!(rows.jobs[0].io_lost_bytes, had);
+}
+
 /// The data are on the way to the I/O node once, and behind it no more: the saver's bytes cross the network to the buffers and
 /// from there to the I/O nodes.
 #[test]

@@ -135,6 +135,7 @@ impl<'a> Walk<'a> {
                 memory: &mut memory,
                 now: None,
                 answer: 0,
+                lost: false,
                 failure: None,
             };
             let Some(op) = program.next_with(rank, &mut cursor, &mut seen) else {

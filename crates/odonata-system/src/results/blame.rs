@@ -61,7 +61,7 @@ row! {
         victim: String,
         /// mpi or io: what of that job.
         victim_class: &'static str,
-        /// Job that held what was waited for; may be the same. Empty where the run ended before it was known.
+        /// Job that held what was waited for; may be the same. Empty where the run ended before it was known, and of a fault.
         culprit: String,
         /// mpi or io: what of that job.
         culprit_class: &'static str,

@@ -44,9 +44,12 @@ row! {
         /// Time of all of them.
         #[unit = "s"]
         checkpoints_s: f64,
-        /// Computation since the last complete checkpoint, over all failures: it was done again.
+        /// Computation since the last complete checkpoint, over all failures, and that in checkpoints alone that were found lost: it
+        /// was done again.
         #[unit = "s"]
         lost_work_s: f64,
+        /// Complete checkpoints that a restart found lost, with storage servers that failed.
+        unreadable_checkpoints: u64,
         /// Checkpoints that a failure struck.
         lost_checkpoints: u64,
         /// Time that they had taken.
@@ -130,6 +133,7 @@ fn row_of(params: &CheckpointRestartParams, found: &Found, now: Time) -> Checkpo
     let (restarts, restarts_s) = of(reports::RESTART);
     let (lost_checkpoints, lost_checkpoints_s) = of(reports::LOST_CHECKPOINT);
     let (failures, lost_work_s) = of(reports::FAILURE);
+    let (unreadable_checkpoints, unreadable_s) = of(reports::UNREADABLE);
     let (work_s, mtti_s) = (params.work.seconds(), params.mtti.seconds());
     let (interval_s, delta) = (of(reports::INTERVAL).1, mean(checkpoints_s, checkpoints));
     let restart = match restarts {
@@ -149,7 +153,8 @@ fn row_of(params: &CheckpointRestartParams, found: &Found, now: Time) -> Checkpo
         checkpoints,
         checkpoint_mean_s: delta,
         checkpoints_s,
-        lost_work_s,
+        lost_work_s: lost_work_s + unreadable_s,
+        unreadable_checkpoints,
         lost_checkpoints,
         lost_checkpoints_s,
         restarts,

@@ -46,6 +46,8 @@ row! {
         longest_s: f64,
         /// Most calls that waited at once.
         peak_waiting: u64,
+        /// Tries of calls to it that were not answered in time, and given up (storage.client); 0 where no metadata server fails.
+        timeouts: u64,
     }
 }
 
@@ -60,6 +62,7 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<MetadataRow> {
     let all = from.now.max(Time::from_ps(1)).seconds() * f64::from(threads);
     let row = |(&(server, m), &node): (&(u32, MetadataMetrics), &u32)| {
         let of = |call: MetadataCall| m.calls[call as usize];
+        let retries = from.hosts.retries.1.get(server as usize);
         MetadataRow {
             server: u64::from(server),
             node: u64::from(node),
@@ -78,6 +81,7 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<MetadataRow> {
             wait_directory_s: ps(m.directory_wait_ps),
             longest_s: m.longest.seconds(),
             peak_waiting: u64::from(m.peak_waiting),
+            timeouts: retries.map_or(0, |retries| retries.timeouts),
         }
     };
     from.hosts

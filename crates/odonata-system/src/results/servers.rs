@@ -63,7 +63,7 @@ row! {
         #[unit = "bytes"]
         removed_bytes: u64,
         /// Bytes of reads, lost or on a server that did not answer, that were read here as if nobody had written them
-        /// (storage.client.lost_reads = "below").
+        /// (storage.client.lost_reads = "below"), or that a restarting job was told are lost.
         #[unit = "bytes"]
         lost_reads_bytes: u64,
         /// Requests that came to it while it was away.

@@ -76,10 +76,10 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<TierRow> {
         }
         let tier = usize::from(level);
         let passes_on = tier > 0 && storage.tiers.get(tier - 1).is_some_and(|tier| tier.forwards());
-        // Servers of the first tier alone fail.
-        let losses = from.hosts.losses.iter().filter(|loss| level == 0 && loss.1 == job);
-        let gone: u64 = losses.map(|(_, _, losses)| losses.on_devices + losses.dropped).sum();
         let of_tier = |server: u32| from.placement.tier_of(server) == tier;
+        let losses = from.hosts.losses.iter();
+        let losses = losses.filter(|&&(server, owner, _)| owner == job && of_tier(server));
+        let gone: u64 = losses.map(|(_, _, losses)| losses.on_devices + losses.dropped).sum();
         let removed = from.hosts.removed.iter();
         let removed = removed.filter(|&&(server, owner, _)| owner == job && of_tier(server));
         let removed: u64 = removed.map(|&(.., bytes)| bytes).sum();

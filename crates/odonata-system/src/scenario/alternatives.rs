@@ -22,11 +22,42 @@ fn is_workload(candidates: &[&str]) -> bool {
     candidates.contains(&"milc") && candidates.contains(&"uniform")
 }
 
-/// What a key that has moved is called now.
+/// Keys and values that stand elsewhere or are called otherwise: names, one of those that there are where they are written, and what
+/// they are here.
+const ELSEWHERE: [(&[&str], &str, &str); 5] = [
+    (
+        &["arbitration"],
+        "vc_allocation",
+        "it is network.arbitration, which goes with all router models",
+    ),
+    (
+        &["failed_links", "failed_cables", "broken_links"],
+        "router_delay",
+        "cables that have failed are machine.failed_links",
+    ),
+    (
+        &["dor", "xy", "dim_order", "dimension_order"],
+        "dimension-order",
+        "it is called \"dimension-order\"",
+    ),
+    (
+        &["size", "message", "message_size", "count"],
+        "bytes",
+        "did you mean \"bytes\"?",
+    ),
+    (
+        &["command", "command_line", "args", "arguments"],
+        "transferSize",
+        "a command line stands in place of the table: ior = \"-w -t 1m -b 4m\"",
+    ),
+];
+
+/// What a name is called that stands elsewhere, or that others use.
 fn moved(name: &str, candidates: &[&str]) -> Option<String> {
-    // From `network.pipeline`, which is told by its other keys.
-    let was_of_pipeline = name == "arbitration" && candidates.contains(&"vc_allocation");
-    was_of_pipeline.then(|| "it is network.arbitration, which goes with all router models".into())
+    let found = ELSEWHERE
+        .iter()
+        .find(|(names, beside, _)| names.contains(&name) && candidates.contains(beside));
+    found.map(|(_, _, words)| (*words).into())
 }
 
 /// Workloads as others call them, and what they are here.
@@ -84,8 +115,8 @@ const OTHER_NAMES: [(&[&str], &str); 17] = [
         "writes of all ranks are \"checkpoint\"; writes and reads are \"ior\"",
     ),
     (
-        &["training", "dnn", "ml", "nccl"],
-        "data-parallel training is \"allreduce\" with bytes and compute, \"data-loader\" with what it reads, or \"cosmoflow\"",
+        &["dnn", "ml", "llm", "transformer", "gpt"],
+        "training of a transformer is \"training\", its collectives alone \"nccl\"; what is read is \"data-loader\", or \"cosmoflow\"",
     ),
     (
         &["dataloader", "training-loader", "dlio", "loader"],
@@ -184,6 +215,20 @@ mod tests {
         assert_eq!(of("allredcue"), "did you mean \"allreduce\"?");
         assert!(of("alltoallv").contains("python ="));
         assert!(of("lammps").contains("python ="));
+    }
+
+    #[test]
+    fn keys_and_values_that_others_use_lead_to_ours() {
+        let of = |name, candidates: &[&str]| alternative(name, candidates).unwrap();
+        assert_eq!(
+            of("xy", &["minimal", "dimension-order"]),
+            "it is called \"dimension-order\""
+        );
+        assert_eq!(of("size", &["algorithm", "bytes"]), "did you mean \"bytes\"?");
+        assert!(of("failed_links", &["packet", "router_delay"]).contains("machine.failed_links"));
+        assert!(of("command", &["api", "transferSize"]).contains("ior = \"-w"));
+        // Nothing of it is there.
+        assert_eq!(alternative("xy", &["minimal", "valiant"]), None);
     }
 
     #[test]

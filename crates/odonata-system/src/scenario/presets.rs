@@ -1,6 +1,6 @@
 //! The presets that come with the program.
 
-const PRESETS: [(&str, &str); 10] = [
+const PRESETS: [(&str, &str); 11] = [
     ("codes-compatible", include_str!("../../presets/codes-compatible.toml")),
     ("mfnetsim", include_str!("../../presets/mfnetsim.toml")),
     ("theta", include_str!("../../presets/theta.toml")),
@@ -11,6 +11,10 @@ const PRESETS: [(&str, &str); 10] = [
     ("bluegene-q", include_str!("../../presets/bluegene-q.toml")),
     ("booksim", include_str!("../../presets/booksim.toml")),
     ("frontier-like", include_str!("../../presets/frontier-like.toml")),
+    (
+        "dgx-h100-superpod-like",
+        include_str!("../../presets/dgx-h100-superpod-like.toml"),
+    ),
 ];
 
 /// The names of all presets.

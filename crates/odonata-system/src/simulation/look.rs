@@ -114,7 +114,7 @@ impl Look {
             packets: self.packets,
             packet_hops: self.packet_hops,
             messages: self.messages,
-            fraction: by_time.or(Some(self.jobs.progress_fraction())),
+            fraction: by_time.or(Some(self.jobs.progress_fraction().max(run.expected_share()))),
         }
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
     warnings
 }
 
-/// Servers that fail and that nobody uses.
+/// Servers of the first tier that fail and that nobody uses.
 fn unused(scenario: &Scenario, storage: &Storage) -> Vec<Warning> {
     if !storage.has_failures() {
         return Vec::new();
@@ -26,7 +26,11 @@ fn unused(scenario: &Scenario, storage: &Storage) -> Vec<Warning> {
         return Vec::new();
     }
     let fails = storage.faults.iter().enumerate();
-    let fails = fails.filter(|(_, fault)| fault.outage().is_some() && !users.of_server.contains_key(&fault.server));
+    let first = 0..scenario.placement.servers.len() as u32;
+    let fails = fails.filter(|(_, fault)| {
+        let fails = fault.outage().is_some() && first.contains(&fault.server);
+        fails && !users.of_server.contains_key(&fault.server)
+    });
     let warning = |(number, fault): (usize, &odonata_storage::Fault)| Warning {
         key: format!("storage.faults.{number}.server"),
         message: format!(
@@ -113,6 +117,9 @@ mod tests {
             found[0].1,
             "server 7 fails, and no rank uses it in its first operations"
         );
+        // An object server, which no rank asks itself.
+        let system = "file_system = { object_servers = 2 }\n";
+        assert_eq!(said(&format!("{system}{}", text(10))), []);
     }
 
     /// A device of 1 GB/s takes 10 ms for 10 MB.

@@ -240,6 +240,7 @@ pub(super) fn requests_of(program: &dyn Program, rank: u32, home: &[u32], layout
             memory: &mut memory,
             now: None,
             answer: 0,
+            lost: false,
             failure: None,
         };
         let Some(op) = program.next_with(rank, &mut cursor, &mut seen) else {

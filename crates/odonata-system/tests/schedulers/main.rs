@@ -133,6 +133,20 @@ fn tables(results: &Results) -> String {
     format!("{:?}", results.rows())
 }
 
+/// Holds tables, outcome and digest against those of the reference; says where tables differ first.
+fn assert_same(got: &Results, reference: &Results) {
+    let (ours, theirs) = (tables(got), tables(reference));
+    if let Some(at) = ours.bytes().zip(theirs.bytes()).position(|(one, other)| one != other) {
+        let around = |text: &str| {
+            String::from_utf8_lossy(&text.as_bytes()[at.saturating_sub(600)..text.len().min(at + 200)]).into_owned()
+        };
+        panic!("other tables:\n{}\nreference:\n{}", around(&ours), around(&theirs));
+    }
+    assert_eq!(ours.len(), theirs.len(), "one has more rows");
+    assert_eq!(got.outcome(), reference.outcome());
+    assert_eq!(got.digest(), reference.digest());
+}
+
 /// Runs `text` on the dragonfly under all schedulers, and holds every result against that of one queue.
 fn assert_equal_everywhere(text: &str, more: &[&str], outcome: &Outcome) {
     assert_equal_on(MACHINE, text, more, outcome);

@@ -10,7 +10,7 @@ mod network;
 mod storage;
 
 use super::shared::shared;
-use super::{ALL, ONE_QUEUE, results, tables};
+use super::{ALL, ONE_QUEUE, assert_same, results};
 use author::Author;
 use std::ops::Range;
 
@@ -55,9 +55,7 @@ fn assert_equal_of(seed: u64) -> bool {
             true => shared(&text, &how, 2),
             false => results(&text, &overrides),
         };
-        assert_eq!(got.outcome(), reference.outcome());
-        assert_eq!(got.digest(), reference.digest());
-        assert_eq!(tables(&got), tables(&reference));
+        assert_same(&got, &reference);
     }
     reference.outcome().name() == "completed"
 }
@@ -90,9 +88,7 @@ fn storage_outcome(seed: u64) -> String {
         let _told = Told(format!("{how:?}"));
         let overrides: Vec<&str> = how.iter().map(String::as_str).collect();
         let got = results(&text, &overrides);
-        assert_eq!(got.outcome(), reference.outcome());
-        assert_eq!(got.digest(), reference.digest());
-        assert_eq!(tables(&got), tables(&reference));
+        assert_same(&got, &reference);
     }
     reference.outcome().name().to_owned()
 }

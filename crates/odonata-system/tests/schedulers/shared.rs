@@ -38,6 +38,12 @@ fn assert_equal_when_shared(text: &str, more: &[&str], outcome: &Outcome) {
     }
 }
 
+/// Rates are kept by the process that has the first router, and what links of the others have carried comes from there.
+#[test]
+fn flows_whose_rates_one_process_keeps() {
+    assert_equal_when_shared(MIX, &["network.fidelity=\"flow\""], &Outcome::Completed);
+}
+
 #[test]
 fn a_mix_masses_of_ties_and_jobs_that_wait() {
     assert_equal_when_shared(MIX, &[], &Outcome::Completed);

@@ -12,10 +12,12 @@ use crate::scenario::error::Problem;
 use crate::scenario::resolved as r;
 
 /// How the way up can be chosen, the default first.
-fn ways_up(algorithm: r::Algorithm) -> &'static [r::Up] {
+fn ways_up(kind: &r::Kind, algorithm: r::Algorithm) -> &'static [r::Up] {
     match algorithm {
-        r::Algorithm::NearestCommonAncestor => &[r::Up::DModK, r::Up::Random, r::Up::Adaptive],
         r::Algorithm::UpDown => &[r::Up::Random, r::Up::Adaptive],
+        _ if routing_keys::takes(kind.family(), algorithm, RoutingKey::Up) => {
+            &[r::Up::DModK, r::Up::Random, r::Up::Adaptive]
+        }
         _ => &[],
     }
 }
@@ -43,7 +45,7 @@ pub(super) fn routing(network: &mut Network, leftovers: &BTreeSet<String>, kind:
     routing_keys::take(&mut network.routing, leftovers, kind.family(), algorithm)?;
     let routing = &network.routing;
     let ugal = algorithm == r::Algorithm::Ugal;
-    let ways_up = ways_up(algorithm);
+    let ways_up = ways_up(kind, algorithm);
     if let Some(up) = routing.up.filter(|up| !ways_up.contains(up)) {
         let problem = format!("{} by {}", algorithm.name(), up.name());
         let names: Vec<&str> = ways_up.iter().map(|up| up.name()).collect();

@@ -224,6 +224,9 @@ pub(super) fn lost_time(resolved: &Resolved) -> Result<(), Problem> {
     if resolved.network.fidelity == Fidelity::Analytic {
         return refused("messages that go by the analytic model wait for nobody on their way");
     }
+    if resolved.network.fidelity == Fidelity::Flow {
+        return refused("flows share links: none waits for another");
+    }
     if !*resolved.run.blame {
         let problem = "lost time is found from the waits that run.blame charges to jobs, which is off";
         return Err(Problem::new("run.lost_time", problem, "false, or run.blame = true"));

@@ -69,7 +69,8 @@ impl Author {
         };
         let text = aside.analytic(text);
         let text = aside.failing(text);
-        aside.lost_time(text)
+        let text = aside.lost_time(text);
+        aside.flows(text)
     }
 
     /// Some of those in which waits are charged ask for what is lost by them.
@@ -97,6 +98,21 @@ impl Author {
             &format!("[network]\nfidelity = \"analytic\"\nanalytic = {model}\n"),
             1,
         )
+    }
+
+    /// Some scenarios have messages as flows, where nothing asks for packets.
+    fn flows(&mut self, text: String) -> String {
+        let packets = [
+            "congestion_control",
+            "traffic_classes",
+            "fidelity",
+            "lost_time",
+            "\"pipelined\"",
+        ];
+        if packets.iter().any(|key| text.contains(key)) || !self.chance(20) {
+            return text;
+        }
+        text.replacen("[network]\n", "[network]\nfidelity = \"flow\"\n", 1)
     }
 
     /// How to run it.

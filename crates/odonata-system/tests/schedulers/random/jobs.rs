@@ -253,7 +253,22 @@ impl Author {
         let bytes = self.one_of(&["0 B", "64 B", "3000 B", "8 KiB", "40 KiB"]);
         let compute = self.one_of(&["0 ns", "1 us", "1.7 us"]);
         let last = if storage { 10 } else { 6 };
-        let workload = match self.below(last) {
+        let workload = match self.below(last + 2) {
+            n if n == last => format!(
+                "{{ nccl = {{ collective = {:?}, bytes = \"70 kB\", chunk = {:?}, channels = 2, gpus_per_host = {}, launch = {compute:?} }} }}",
+                self.one_of(&["all-reduce", "all-gather", "reduce-scatter", "broadcast"]),
+                self.one_of(&["2 MiB", "3000 B"]),
+                if ranks.is_multiple_of(2) { 2 } else { ranks },
+            ),
+            n if n > last => {
+                let stages = if ranks.is_multiple_of(2) { 2 } else { 1 };
+                format!(
+                    "{{ training = {{ layers = 2, hidden = 16, sequence = 16, vocabulary = 50, pipeline = {stages}, micro_batches = 3, \
+                     schedule = {:?}, gradients = {:?}, flops = 1e12 }} }}",
+                    self.one_of(&["1f1b", "gpipe"]),
+                    self.one_of(&["all-reduce", "sharded"]),
+                )
+            }
             0 | 1 => format!(
                 "{{ stencil = {{ dimensions = {}, message = {bytes:?}, iterations = 2, compute = {compute:?}, \
                  allreduce = \"{} B\" }} }}",

@@ -77,7 +77,7 @@ impl Author {
         // Storage servers, two I/O nodes below them, object servers outside, metadata servers.
         let (io, objects) = (if tiered { 2 } else { 0 }, if tiered && outside { 3 } else { 0 });
         let first_metadata = groups + io + objects;
-        text += &self.faults_of_storage(several, (groups, io), metadata.then_some(first_metadata));
+        text += &self.faults_of_storage(several, (groups, io + objects), metadata.then_some(first_metadata));
         text += &format!(
             "[storage.manager]\nblock = \"4 KiB\"\nmemory = {:?}\npieces_in_flight = {}\nextents = true\nsharing = {:?}\n\
              acknowledge = {:?}\n",
