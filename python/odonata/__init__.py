@@ -10,6 +10,7 @@
 - `run` simulates a scenario: a file, a dictionary, or a `Scenario` with completion and checks.
 - `check` says what can be known before, `describe` what a machine is, `presets` which there are to start
   from.
+- `fidelity` runs a scenario in packets, as flows and by the analytic model, and compares.
 - `sweep` runs a scenario at many points of its keys, `load_sweep` measures a latency-load curve.
 - `load` opens the folder that `odonata run` wrote, `compare` says what differs between two, `html_report`
   shows them.
@@ -57,6 +58,7 @@ if _TYPE_CHECKING:
     from odonata.sweeps.result import Sweep
     from odonata.sweeps.run import sweep
     from odonata.sweeps.spec import Slurm
+    from odonata.tiers import fidelity
 
 __all__ = [
     "InputError",
@@ -80,6 +82,7 @@ __all__ = [
     "device_fit",
     "device_preset",
     "device_presets",
+    "fidelity",
     "html_report",
     "import_scenario",
     "init",
@@ -118,6 +121,7 @@ _MODULES = {
     **dict.fromkeys(("check", "compare", "describe", "html_report", "load", "run"), "api"),
     "load_sweep": "latency_load",
     **dict.fromkeys(("operations", "plot", "scenario"), ""),
+    "fidelity": "tiers",
     "sweep": "sweeps.run",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import difflib
 import io
 import json
 import os
@@ -44,7 +45,19 @@ def preset(name: str) -> str:
     text = _core.device_preset(name)
     if text is None:
         expected = "one of " + ", ".join(_core.device_presets())
-        raise InputError("there is no such device", key="DEVICE", value=repr(name), expected=expected)
+        # Half of a name is what people remember of a product's: p3608.
+        known = _core.device_presets()
+        alike = [one for one in known if len(name) > 2 and name.lower() in one]
+        models = {one.rpartition("-")[2]: one for one in known}
+        alike += difflib.get_close_matches(name.lower(), known, n=1)
+        alike += [models[one] for one in difflib.get_close_matches(name.lower(), models, n=1)]
+        raise InputError(
+            "there is no such device",
+            key="DEVICE",
+            value=repr(name),
+            expected=expected,
+            hint=f"did you mean {alike[0]}?" if alike else None,
+        )
     return text
 
 

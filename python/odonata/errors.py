@@ -136,6 +136,10 @@ def input_errors() -> Iterator[None]:
         yield
     except _core.InputError as error:
         parts = json.loads(error.args[0])
+        # The one key that every sweep file has, and no scenario.
+        misplaced = parts.get("key") == "scenario" and parts["message"].startswith("unknown key")
+        if misplaced and parts.get("file"):
+            parts["hint"] = f"it is a sweep: odonata sweep {parts['file']} runs it"
         raise InputError(parts.pop("message"), **parts) from None
     except UnicodeEncodeError as error:
         raise _no_text(error.object) from None

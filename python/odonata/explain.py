@@ -8,6 +8,7 @@ what was lost.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -230,38 +231,49 @@ def of_jobs(
             key="run.lost_time_path",
             value="0",
             expected="a run with run.lost_time = true and run.lost_time_path = 1000, say",
+            hint="odonata run SCENARIO --set run.lost_time=true --set run.lost_time_path=1000",
         )
     jobs: list[str] = needed(results, "jobs", ("job",))["job"].to_pylist()
     if job is not None and job not in jobs:
-        raise InputError("there is no such job", key="--job", value=job, expected=", ".join(jobs))
+        near = [one for one in jobs if one.lower() == job.lower()]
+        near += difflib.get_close_matches(job, jobs, n=1)
+        raise InputError(
+            "there is no such job",
+            key="--job",
+            value=job,
+            expected=", ".join(jobs),
+            hint=f'did you mean "{near[0]}"?' if near else None,
+        )
     table = needed(results, NAME, COLUMNS)
     chosen = [job] if job is not None else jobs
     of_each = _by_job(table.select(list(COLUMNS)).to_pylist())
-    found = [
-        _explain(name, of_each[name], rank, iteration)
-        for name in chosen
-        if job is not None or _has_end(of_each.get(name, {}), rank, iteration)
-        if name in of_each or _missing(name, rank, iteration)
-    ]
+    found = []
+    for name in chosen:
+        # Of all jobs, those that have such an end.
+        if job is None and not _has_end(of_each.get(name, {}), rank, iteration):
+            continue
+        if name not in of_each:
+            raise _missing(name, rank, iteration)
+        found.append(_explain(name, of_each[name], rank, iteration))
     if not found:
-        _missing(job or "any job", rank, iteration)
+        raise _missing(job or "any job", rank, iteration)
     return found
 
 
-def _missing(job: str, rank: int | None, iteration: int | None) -> bool:
-    """Says that nothing of this is kept."""
+def _missing(job: str, rank: int | None, iteration: int | None) -> InputError:
+    """Nothing of this is kept."""
     if iteration is not None:
-        raise InputError(
+        return InputError(
             f"no wait at the end of that iteration is kept of {job}",
             key="--iteration",
             value=str(iteration),
             expected="an iteration that its program marks, and run.lost_time_path large enough to reach back",
         )
     if rank is not None:
-        raise InputError(
+        return InputError(
             f"no wait of that rank is kept of {job}", key="--rank", value=str(rank), expected="a rank"
         )
-    raise InputError(f"no wait of {job} is kept", key="--job", value=job, expected="a job with a program")
+    return InputError(f"no wait of {job} is kept", key="--job", value=job, expected="a job with a program")
 
 
 _Waits = dict[tuple[int, int], Wait]
@@ -308,7 +320,7 @@ def _has_end(waits: _Waits, rank: int | None, iteration: int | None) -> bool:
 def _explain(job: str, waits: _Waits, rank: int | None, iteration: int | None) -> Explanation:
     ends = list(_ends(waits, rank, iteration))
     if not ends:
-        _missing(job, rank, iteration)
+        raise _missing(job, rank, iteration)
     # The last one; of several at the same instant the one that has lost least, as in the table lost_time.
     end = min(ends, key=lambda wait: (-wait.end_s, wait.lost_s, wait.rank))
     begin_s = _begin(waits, iteration)

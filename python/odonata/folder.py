@@ -190,12 +190,11 @@ class ResultFolder:
             ) from None
         if not self.replace:
             hint = f"choose another{' with -o' if self._key == '--out' else ''}"
-            if self._marker is not None:
+            if self._marker is not None and self._replaceable():
                 hint += ", or replace it with --force"
             raise self._error(f"the {self._kind} folder exists", "a name that is not taken", hint)
         assert self._marker is not None
-        is_result = target.is_dir() and ((target / self._marker).is_file() or not any(target.iterdir()))
-        if target.is_symlink() or not is_result:
+        if not self._replaceable():
             raise self._error(
                 f"what is there is not a {self._kind}, and will not be replaced",
                 f"a folder that holds {self._marker}, or none",
@@ -207,6 +206,16 @@ class ResultFolder:
                 raise self._error(
                     f"{path} is read, and lies in what is to be replaced", "a folder without it"
                 )
+
+    def _replaceable(self) -> bool:
+        """Whether what is there is a folder of the same kind, or an empty one: nothing else is replaced."""
+        target = self.target
+        if self._marker is None or target.is_symlink() or not target.is_dir():
+            return False
+        try:
+            return (target / self._marker).is_file() or not any(target.iterdir())
+        except OSError:  # nobody may look into it
+            return False
 
     def _error(self, problem: str, expected: str, hint: str | None = None) -> InputError:
         return InputError(problem, key=self._key, value=str(self.target), expected=expected, hint=hint)

@@ -12,7 +12,7 @@ from odonata.errors import InputError
 from odonata.output_file import OutputFile
 
 #: Picture formats, by the ending of the file.
-FORMATS = (".png", ".svg")
+FORMATS = (".png", ".svg", ".pdf")
 
 
 def picture(file: Path | None, key: str, *, replace: bool, inputs: Iterable[Path] = ()) -> OutputFile | None:
@@ -21,7 +21,7 @@ def picture(file: Path | None, key: str, *, replace: bool, inputs: Iterable[Path
         return None
     if file.suffix.lower() not in FORMATS:
         raise InputError(
-            "no such picture format", key=key, value=str(file), expected="a file named *.png or *.svg"
+            "no such picture format", key=key, value=str(file), expected="a file named *.png, *.svg or *.pdf"
         )
     output = OutputFile(file, key=key, replace=replace, inputs=inputs)
     try:

@@ -27,6 +27,12 @@ GOOD_OUTCOMES = ("completed", "time-limit")
 
 def _results_near(path: Path) -> str | None:
     """What to name instead, if results are right below a folder that is none, or it is a sweep."""
+    # Both kinds of sweeps have a sweep.json; a load sweep has its points as text.
+    if os.path.isfile(path / "sweep.json") and os.path.isfile(path / "points.csv"):
+        return (
+            "it is a load sweep: its table is points.csv, odonata.LoadSweep.load reads it, "
+            "and odonata load-sweep --plot FILE draws one"
+        )
     if os.path.isfile(path / "sweep.json"):
         return f"it is a sweep: odonata report {path} shows it, odonata.Sweep.load reads it"
     try:
@@ -56,6 +62,11 @@ class Results:
         path: Path | None = None,
         baselines: Mapping[str, Results] | None = None,
     ) -> None:
+        given: object = run
+        if isinstance(given, (str, Path)):
+            raise TypeError(
+                f"a result is read by odonata.load({str(given)!r}); Results takes the contents of run.json"
+            )
         #: Outcome, digest, rates, seed, version, the resolved scenario: the contents of run.json.
         self.run = run
         #: The folder, if the results were written.

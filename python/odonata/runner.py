@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import numbers
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -79,7 +80,20 @@ LARGEST_SEED = 2**63 - 1
 
 
 def check_seed(seed: int | None) -> None:
-    """Refuses, with an `InputError`, a seed that no scenario could have."""
+    """Refuses, with an `InputError`, a seed that no scenario could have.
+
+    >>> check_seed("five")
+    Traceback (most recent call last):
+    ...
+    odonata.errors.InputError: the seed is no whole number
+      key       seed
+      found     'five'
+      expected  0 to 9223372036854775807
+    """
+    if seed is not None and not isinstance(seed, numbers.Integral):
+        raise InputError(
+            "the seed is no whole number", key="seed", value=repr(seed), expected=f"0 to {LARGEST_SEED}"
+        )
     if seed is not None and not 0 <= seed <= LARGEST_SEED:
         raise InputError(
             "the seed is out of range", key="seed", value=str(seed), expected=f"0 to {LARGEST_SEED}"
@@ -219,13 +233,25 @@ def preset_or_scenario(source: Path, key: str = "SCENARIO|PRESET") -> str:
         return f'preset = "{source}"\n'
     presets = _core.preset_names()
     alike = difflib.get_close_matches(str(source).lower(), presets, n=1)
+    hint = f"did you mean {alike[0]}?" if alike else None
+    if str(source) in _families():
+        hint = f"{source} is a family of networks: odonata init --machine {source} writes a scenario with one"
     raise InputError(
         "neither a file nor a preset",
         key=key,
         value=str(source),
         expected=f"a scenario file, or one of {', '.join(presets)}",
-        hint=f"did you mean {alike[0]}?" if alike else None,
+        hint=hint,
     )
+
+
+def _families() -> list[str]:
+    """Names of the families of networks, the tables of `machine`.
+
+    >>> "dragonfly" in _families(), "theta" in _families()
+    (True, False)
+    """
+    return list(json.loads(_core.schema())["$defs"]["Machine"]["properties"])
 
 
 def drive(

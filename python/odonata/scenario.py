@@ -108,6 +108,7 @@ __all__ = [
     "Grid",
     "GridStep",
     "Hdd",
+    "HostLinks",
     "HotSpot",
     "HyperX",
     "Incast",
@@ -138,6 +139,9 @@ __all__ = [
     "Milc",
     "Mpi",
     "Multigrid",
+    "NcclCollective",
+    "NcclProtocol",
+    "NcclWorkload",
     "Neighbours",
     "Nekbone",
     "Network",
@@ -155,12 +159,14 @@ __all__ = [
     "Permutation",
     "PingPong",
     "Pipeline",
+    "PipelineSchedule",
     "Placement",
     "PlacementTable",
     "PolarFly",
     "Policy",
     "Position",
     "Progress",
+    "RailOptimized",
     "Rate",
     "Reach",
     "ReadPolicy",
@@ -200,6 +206,9 @@ __all__ = [
     "Tornado",
     "Torus",
     "TrafficClass",
+    "TrainingGradients",
+    "TrainingModel",
+    "TrainingWorkload",
     "Transpose",
     "Turn",
     "Uniform",
@@ -1096,6 +1105,197 @@ class AlltoallWorkload(Table):
     overlap: bool = False
     """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
 
+NcclCollective = Literal["all-reduce", "all-gather", "reduce-scatter", "broadcast"]
+"""Which collective of NCCL.
+
+`all-reduce`: `ncclAllReduce`.
+
+`all-gather`: `ncclAllGather`.
+
+`reduce-scatter`: `ncclReduceScatter`.
+
+`broadcast`: `ncclBroadcast`, from rank 0.
+"""
+
+NcclProtocol = Literal["simple", "ll", "ll128"]
+"""How ranks tell each other that data are there.
+
+`simple`: Chunks, each followed by a fence: all of the bandwidth, the most latency.
+
+`ll`: Every 4 B of data come with a flag of 4 B: half of the bandwidth, the least latency.
+
+`ll128`: Every 120 B of data come with a flag of 8 B. Needs links that keep 128 B together, as NVLink
+does.
+"""
+
+PerByte = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(ps/B|ns/B|[uµμ]s/B)\s*$")]
+"""A time per byte: a number and one of ps/B, ns/B, us/B."""
+
+
+class NcclWorkload(Table):
+    """A collective of NCCL: `iterations` times computation and the collective, by rings on several channels."""
+
+    bytes: Bytes | None = None
+    """How much, e.g. "1 GiB", as nccl-tests counts it: of an all-reduce and a broadcast the vector, of an
+    all-gather and a reduce-scatter all blocks together. Required.
+    """
+
+    channels: Annotated[int, Field(ge=1, le=64)] = 8
+    """Channels at most, 1 to 64; there are fewer where one would have less than 32 KiB, as NCCL has it of
+    512 threads with 64 B each.
+    """
+
+    chunk: Bytes | None = None
+    """Data of a step at most, on each channel. Default: by protocol, "2 MiB", LL "16 KiB", LL128 "576 kB"."""
+
+    collective: NcclCollective = "all-reduce"
+    """Which collective."""
+
+    compute: Time = "0 s"
+    """Computation of each rank before each call, e.g. "50 ms"."""
+
+    gpus_per_host: Annotated[int, Field(ge=1)] = 8
+    """GPUs, which are ranks in turn, of a host: rings go through a host before they leave it. The ranks must
+    fill their hosts, unless they are on one.
+    """
+
+    iterations: Annotated[int, Field(ge=0)] = 1
+    """How often."""
+
+    launch: Time | None = None
+    """What a call takes by itself, before its first step. Default: by protocol, "8.4 us", LL "3.6 us", LL128
+    "10 us".
+    """
+
+    protocol: NcclProtocol = "simple"
+    """How ranks tell each other that data are there."""
+
+    reduction: PerByte = "0.9 ps/B"
+    """What summing up takes per byte. Default: two reads and a write at the 3.35 TB/s of an H100."""
+
+    step_latency: Time | None = None
+    """What a step takes beside its transfer. Default: by protocol, "6 us", LL "1 us", LL128 "2 us"."""
+
+TrainingGradients = Literal["all-reduce", "sharded"]
+"""How gradients come together.
+
+`all-reduce`: An all-reduce.
+
+`sharded`: A reduce-scatter, and an all-gather of the parameters (ZeRO, stages 1 and 2).
+"""
+
+TrainingModel = Literal["gpt3-175b", "llama-3-8b", "llama-3-70b", "llama-3-405b", "mixtral-8x7b"]
+"""A model whose sizes are published.
+
+`gpt3-175b`: GPT-3 of 175 thousand million parameters (T. Brown et al., "Language models are few-shot
+learners", 2020, table 2.1).
+
+`llama-3-8b`: Llama 3 of 8 thousand million parameters ("The Llama 3 herd of models", 2024, table 3).
+
+`llama-3-70b`: Llama 3 of 70 thousand million parameters (ibid.).
+
+`llama-3-405b`: Llama 3 of 405 thousand million parameters (ibid.).
+
+`mixtral-8x7b`: Mixtral, 8 experts of which 2 are active (A. Jiang et al., "Mixtral of experts", 2024,
+table 1).
+"""
+
+PipelineSchedule = Literal["1f1b", "gpipe"]
+"""In which order a stage takes the passes of its micro-batches.
+
+`1f1b`: One forward, one backward in turn (PipeDream-Flush).
+
+`gpipe`: All forward, then all backward (GPipe).
+"""
+
+
+class TrainingWorkload(Table):
+    """Training of a transformer, by data, tensor, pipeline and expert parallelism: the job has `tensor` x
+    `data` x `pipeline` ranks, each a GPU. Sizes that are left out are those of `model`.
+    """
+
+    active: Annotated[int, Field(ge=0)] | None = None
+    """Experts that a token goes through. Default: those of the model, else 1."""
+
+    checkpoint: Bytes = "14 B"
+    """What a checkpoint has of each parameter. Default: "14 B", bfloat16 and Adam's three numbers of 4 B."""
+
+    checkpoint_interval: Annotated[int, Field(ge=0)] = 0
+    """A checkpoint after every so many iterations; 0: none."""
+
+    data: Annotated[int, Field(ge=0)] | None = None
+    """Data parallel ranks. Default: the ranks of the job / (tensor x pipeline)."""
+
+    element: Bytes = "2 B"
+    """Size of an element of activations and gradients, e.g. "2 B" of bfloat16."""
+
+    expert: Annotated[int, Field(ge=1)] = 1
+    """Expert parallel ranks: a divisor of the data parallel ranks, among which they are, and of the experts."""
+
+    experts: Annotated[int, Field(ge=0)] | None = None
+    """Experts of a layer; 1: a plain MLP. Default: those of the model, else 1."""
+
+    flops: float = 400000000000000.0
+    """Floating-point operations of a GPU per second, as it keeps them up. Default: 400e12, what an H100 kept
+    up in the training of Llama 3 405B on 16,384 of them (table 4 of that paper).
+    """
+
+    gradients: TrainingGradients = "all-reduce"
+    """How gradients come together."""
+
+    heads: Annotated[int, Field(ge=0)] | None = None
+    """Heads of attention. Default: those of the model, else hidden size / 128, at least 1."""
+
+    hidden: Annotated[int, Field(ge=0)] | None = None
+    """Hidden size: elements of a token between layers."""
+
+    inner: Annotated[int, Field(ge=0)] | None = None
+    """Inner size of a multi-layer perceptron (MLP). Default: that of the model, else 4 times the hidden
+    size.
+    """
+
+    iterations: Annotated[int, Field(ge=0)] = 1
+    """How often."""
+
+    kv_heads: Annotated[int, Field(ge=0)] | None = None
+    """Heads with keys and values of their own. Default: those of the model, else all."""
+
+    layers: Annotated[int, Field(ge=0)] | None = None
+    """Layers."""
+
+    matrices: Annotated[int, Field(ge=0)] | None = None
+    """Matrices of an MLP, 2 or 3: 3 of a gated one. Default: that of the model, else 2."""
+
+    micro_batch: Annotated[int, Field(ge=1)] = 1
+    """Sequences of a micro-batch."""
+
+    micro_batches: Annotated[int, Field(ge=1)] = 1
+    """Micro-batches of an iteration, on each data parallel rank."""
+
+    model: TrainingModel | None = None
+    """A model whose sizes are published. Default: none, and all sizes have to be given."""
+
+    pipeline: Annotated[int, Field(ge=1)] = 1
+    """Pipeline stages; a divisor of the layers."""
+
+    recompute: bool = False
+    """Whether a backward pass computes the forward one once more, as activations were not kept."""
+
+    sample: Bytes = "0 B"
+    """What a sequence takes in its file. "0 B": nothing is read."""
+
+    schedule: PipelineSchedule = "1f1b"
+    """In which order a stage takes its micro-batches."""
+
+    sequence: Annotated[int, Field(ge=0)] | None = None
+    """Tokens of a sequence. Default: those of the model, else 2,048."""
+
+    tensor: Annotated[int, Field(ge=1)] = 1
+    """Tensor parallel ranks."""
+
+    vocabulary: Annotated[int, Field(ge=0)] | None = None
+    """Words of the vocabulary. Default: those of the model, else 50,257."""
+
 
 class ComputeWorkload(Table):
     """Computation alone. In a list of workloads: a pause, a start at a later time, a phase of an
@@ -1295,7 +1495,7 @@ class CheckpointRestart(Table):
 
     total: Bytes = "1 TB"
     """Size of one checkpoint of the whole job; every rank has the same share, rounded down. Two are kept in
-    turn.
+    turn: where storage servers fail, a restart that finds the last one lost reads the one before.
     """
 
     work: Time = "3600 s"
@@ -2768,6 +2968,12 @@ class Workload(Choice):
     alltoall: AlltoallWorkload | None = None
     """All-to-alls, one after the other; "all-to-all" is traffic that waits for nothing."""
 
+    nccl: NcclWorkload | None = None
+    """A collective of NCCL: rings on several channels, chunk by chunk."""
+
+    training: TrainingWorkload | None = None
+    """Training of a transformer: data, tensor, pipeline and expert parallel."""
+
     compute: ComputeWorkload | None = None
     """Computation alone."""
 
@@ -3183,6 +3389,42 @@ class PolarFly(Table):
     q: Annotated[int, Field(ge=2)] | None = None
     """A prime power; a router has at most q + 1 ports to others. Required, here or in the preset."""
 
+HostLinks = Literal["switch", "all-to-all"]
+"""What links the GPUs of a host.
+
+`switch`: A switch with a link to each GPU, as NVSwitch. A `local` link is all that a GPU has into its
+host.
+
+`all-to-all`: A link between any two GPUs. A `local` link is one of them.
+"""
+
+
+class RailOptimized(Table):
+    """A rail-optimised cluster: hosts of several GPUs with a NIC each, which is on the leaf switch of the
+    GPU's number; every GPU is a node. Links in a host are `local`, from NIC to leaf `column`, from leaf
+    to spine `global`.
+    """
+
+    gpus_per_host: Annotated[int, Field(ge=1)] | None = None
+    """GPUs of a host: as many rails, and leaf switches of a pod. Default: 8."""
+
+    host_links: HostLinks = "switch"
+    """What links the GPUs of a host."""
+
+    hosts_per_pod: Annotated[int, Field(ge=1)] | None = None
+    """Hosts of a pod. Required, here or in the preset."""
+
+    oversubscription: float | None = None
+    """Hosts of a leaf to its cables up, e.g. 2 for 2:1; whole numbers of cables must come of it. Default: 1."""
+
+    pods: Annotated[int, Field(ge=1)] | None = None
+    """Pods: hosts that share their leaf switches, called scalable units as well. Default: 1."""
+
+    spines: Annotated[int, Field(ge=0)] | None = None
+    """Spine switches. 0, only with one pod: rails meet in the hosts alone. Default: as many as a leaf has
+    cables up, one to each.
+    """
+
 
 class SlimFly(Table):
     """A Slim Fly (M. Besta, T. Hoefler, SC 2014): the McKay-Miller-Širáň graph of 2 q^2 routers, any two of
@@ -3236,6 +3478,11 @@ class Machine(Table):
 
     polarfly: PolarFly | None = None
     """A PolarFly: a graph of diameter two with one shortest path between any two routers."""
+
+    rail_optimized: RailOptimized | None = Field(default=None, validation_alias="rail-optimized", serialization_alias="rail-optimized")
+    """A rail-optimised cluster of GPU hosts: NVLink or its like in a host, a leaf switch for each GPU of a
+    host, spines above.
+    """
 
     service_routers: list[Annotated[int, Field(ge=0)]] = []
     """Routers of every group, numbered from 0 in the group, whose nodes are service nodes, such as those
@@ -3376,9 +3623,6 @@ sends it when it is wanted, goes on with a non-blocking collective.
 `in-calls`: While the rank is inside an MPI call, or when it enters the next one.
 """
 
-PerByte = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(ps/B|ns/B|[uµμ]s/B)\s*$")]
-"""A time per byte: a number and one of ps/B, ns/B, us/B."""
-
 
 class Mpi(Table):
     """Costs and protocols of MPI calls, algorithms of collectives. A message of b bytes reaches the
@@ -3465,7 +3709,7 @@ The simulator CODES does so.
 """
 
 Clock = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(ps|ns|[uµμ]s|ms|s|Hz|kHz|MHz|GHz)\s*$")]
-"""The length of a cycle: a time, or a number and one of Hz, kHz, MHz, GHz."""
+"""A period of a clock: a time, or a number and one of Hz, kHz, MHz, GHz."""
 
 CongestionKind = Literal["none", "ecn", "per-flow"]
 """Congestion control between the ends of the network.
@@ -3504,10 +3748,13 @@ class CongestionControl(Table):
     a node without anybody being slowed down. Default: 8 packets; per flow: 4 packets.
     """
 
-Fidelity = Literal["packet", "analytic"]
+Fidelity = Literal["packet", "flow", "analytic"]
 """How a fabric carries messages.
 
 `packet`: In packets, from router to router.
+
+`flow`: As flows, whose rates are max-min fair over the links of their paths (D. Bertsekas, R. Gallager,
+Data Networks, 1992, 6.5.2): links are shared, but there are no packets, queues or buffers.
 
 `analytic`: By the LogGP model (A. Alexandrov et al., SPAA 1995): nothing in the network is in the way of
 anything else. GOAL schedules go by the LogGOPS model of LogGOPSim.
@@ -3615,7 +3862,7 @@ RouterModel = Literal["input-queued", "output-queued", "pipelined"]
 to jobs (`run.blame`).
 """
 
-Algorithm = Literal["minimal", "valiant", "progressive-adaptive", "ugal", "romm", "dimension-order", "bubble", "minimal-adaptive", "nearest-common-ancestor", "dal", "up-down"]
+Algorithm = Literal["minimal", "valiant", "progressive-adaptive", "ugal", "romm", "dimension-order", "bubble", "minimal-adaptive", "nearest-common-ancestor", "dal", "pxn", "up-down"]
 """The routing algorithm. Each family of machines has some of them.
 
 `minimal`: Always a shortest path.
@@ -3646,6 +3893,9 @@ chosen.
 
 `dal`: Dimensionally adaptive: in every dimension at most one detour over another router of the line (DAL:
 J. Ahn et al., "HyperX", SC 2009).
+
+`pxn`: To a GPU on another rail of another host: through the links of the own host to its GPU on that rail
+first (PXN of NCCL 2.12, 2022).
 
 `up-down`: Over a spanning tree: first towards its root, then away from it (up*/down*: M. Schroeder et
 al., "Autonet", 1991).
@@ -3705,7 +3955,7 @@ Up = Literal["random", "d-mod-k", "adaptive"]
 `random`: At random.
 
 `d-mod-k`: By the number of the destination (E. Zahavi, "D-Mod-K routing", 2010): all packets to a node
-share one way down. Fat trees only.
+share one way down. Fat trees and rail-optimised clusters only.
 
 `adaptive`: The least loaded one of `candidates` random ones.
 """
@@ -3815,7 +4065,9 @@ class Routing(Table):
     """
 
     up: Up | None = None
-    """Fat trees and up*/down* routing: how the way up is chosen. Default: "d-mod-k", and "random"."""
+    """Fat trees, rail-optimised clusters and up*/down* routing: how the way up is chosen. Default:
+    "d-mod-k", of up*/down* "random".
+    """
 
     vc_rule: VcRule | None = None
     """Dragonfly: how virtual channels are assigned to the hops of a path. Default: "stage"."""
@@ -3881,8 +4133,8 @@ class Network(Table):
     """Congestion control between the ends of the network; not with pipelined routers."""
 
     fidelity: Fidelity | None = None
-    """How messages are carried: "packet" (default), from router to router, or "analytic", by the LogGP model
-    without contention.
+    """How messages are carried: "packet" (default), from router to router, "flow", as flows with max-min
+    fair rates, or "analytic", by the LogGP model without contention.
     """
 
     flit: Bytes = "32 B"
@@ -4833,8 +5085,9 @@ class Scenario(ScenarioTable):
     preset: str | None = None
     """A set of keys to start from: "codes-compatible" (the MFNetSim case study as it was run) or "mfnetsim"
     (as its paper describes it); a machine without jobs: "theta", "edison", "cori-like", "trinity" (Cray
-    XC), "bluegene-p", "bluegene-q", "frontier-like" (Slingshot). Keys of this file replace those of the
-    preset one by one. Default: none.
+    XC), "bluegene-p", "bluegene-q", "frontier-like" (Slingshot), "dgx-h100-superpod-like" (GPUs with
+    rails); BookSim 2's router without a machine: "booksim". Keys of this file replace those of the preset
+    one by one. Default: none.
     """
 
     seed: Annotated[int, Field(ge=0, le=9223372036854775807)] = 1

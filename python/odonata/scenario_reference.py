@@ -52,7 +52,7 @@ class _Page:
     def visit(self, path: str, schema: dict[str, Any]) -> None:
         """Finds out, depth first, what stands where."""
         for name, place in self._references(path, schema):
-            if self._is_quantity(name):
+            if self._is_quantity(name) or self._is_plain(name):
                 continue
             met = name in self.places
             places = self.places.setdefault(name, [])
@@ -75,6 +75,16 @@ class _Page:
 
     def _is_quantity(self, name: str) -> bool:
         return "pattern" in self.definitions[name]
+
+    def _is_plain(self, name: str) -> bool:
+        """Whether a type is a choice of values that need no words, such as "none" or a size."""
+        definition = self.definitions[name]
+        variants = definition.get("anyOf") or definition.get("oneOf") or []
+        return (
+            "description" not in definition
+            and bool(variants)
+            and all("description" not in each and "properties" not in each for each in variants)
+        )
 
     def quantities(self) -> str:
         """The quantities and how they are written."""
@@ -184,11 +194,15 @@ class _Page:
             definition = self.definitions[name]
             if self._is_quantity(name):
                 return str(definition["description"]).partition(":")[0].removeprefix("A ")
+            if self._is_plain(name):
+                return self._type(definition)
             return self._link(name, "one of ..." if "oneOf" in definition else "table")
         for choice in ("anyOf", "oneOf", "allOf"):
             if choice in item:
                 names = [self._type(part) for part in item[choice] if part.get("type") != "null"]
                 return " or ".join(dict.fromkeys(names))
+        if "const" in item:
+            return f"`{json.dumps(item['const'])}`"
         kinds = item.get("type", "any")
         names = [kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind != "null"]
         if "array" in names:

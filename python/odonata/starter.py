@@ -44,6 +44,7 @@ MACHINES: dict[str, dict[str, Any]] = {
     "hyperx": {"dims": [4, 4], "nodes_per_router": 4},
     "mesh": {"dims": [8, 8], "nodes_per_router": 1},
     "polarfly": {"q": 5},
+    "rail-optimized": {"pods": 2, "hosts_per_pod": 4, "gpus_per_host": 8},
     "slim-fly": {"q": 5},
     "torus": {"dims": [4, 4, 4], "nodes_per_router": 1},
 }
@@ -51,6 +52,8 @@ MACHINES: dict[str, dict[str, Any]] = {
 #: What a job has beside its defaults, for a run of seconds.
 WORKLOADS: dict[str, dict[str, Any]] = {
     "allreduce": {"bytes": "4 MB"},
+    "nccl": {"bytes": "4 MB", "gpus_per_host": 1},
+    "training": {"layers": 4, "hidden": 1024, "micro_batches": 4},
     "milc": {"iterations": 20, "message": "64 KiB"},
     "nekbone": {"cg_iterations": 10, "orders": [8]},
     "checkpoint": {"iterations": 2, "interval": "2 ms", "total": "256 MB"},
@@ -213,9 +216,31 @@ def scenario(wanted: Starter, file: str) -> str:
     with input_errors():
         nodes = json.loads(_core.check(head, file))["machine"]["compute_nodes"]
     text = "\n".join([head, *_jobs(wanted.jobs, nodes)]) + "\n"
-    with input_errors():
-        _core.check(text, file)
+    try:
+        with input_errors():
+            _core.check(text, file)
+    except InputError as error:
+        raise _of_options(error, wanted) from None
     return text
+
+
+def _of_options(error: InputError, wanted: Starter) -> InputError:
+    """The same error in the words of the options: there is no file yet of which a line could be named."""
+    error.file = error.line = error.column = None
+    table, _, rest = (error.key or "").partition(".")
+    number, _, key = rest.partition(".")
+    if table != "jobs" or key != "ranks" or not number.isdecimal() or int(number) >= len(wanted.jobs):
+        return error
+    job = wanted.jobs[int(number)]
+    return InputError(
+        error.message,
+        key="--job",
+        value=job.workload if job.ranks is None else f"{job.workload}:{job.ranks}",
+        expected=error.expected,
+        hint="the machine of the starter is small: write it with fewer ranks, and let both grow in the file"
+        if wanted.preset is None
+        else error.hint,
+    )
 
 
 def sweep(jobs: Sequence[Job], scenario_file: str, file: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any
 
 
@@ -76,10 +77,11 @@ def value_text(value: Any) -> str:
     match value:
         case bool():
             return "true" if value else "false"
-        case int():
-            return str(value)
-        case float():
-            return repr(value)
+        # Numbers of numpy are such numbers too.
+        case Integral():
+            return str(int(value))
+        case Real():
+            return repr(float(value))
         case str():
             return _text(value)
         case Mapping():

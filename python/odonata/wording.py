@@ -100,10 +100,16 @@ def factor(ratio: float) -> str:
 
     >>> factor(1.4067), factor(0.5), factor(math.nan), factor(12.0), factor(1234.5)
     ('1.41x', '0.50x', '-', '12.0x', '1234x')
+    >>> factor(0.00108), factor(0.05), factor(0.0)
+    ('0.0011x', '0.050x', '0.00x')
     """
     if not math.isfinite(ratio):
         return "-"
-    places = 2 if ratio < 10 else 1 if ratio < 100 else 0
+    if 0.0 < ratio < 0.1:
+        # A thousandth is not nothing: two digits, whatever zeros are before them.
+        places = min(1 - math.floor(math.log10(ratio)), 6)
+    else:
+        places = 2 if ratio < 10 else 1 if ratio < 100 else 0
     return f"{ratio:.{places}f}x"
 
 

@@ -41,7 +41,7 @@ VARIES = re.compile(
 ALIKE = 0.7
 
 #: Seconds after which a command counts as hung.
-PATIENCE_S = 120
+PATIENCE_S = 600
 
 _BLOCK = re.compile(
     r"^```(?P<language>\w*)[ ]*(?P<info>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL

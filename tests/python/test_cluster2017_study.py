@@ -212,14 +212,14 @@ def test_every_point_is_right_and_all_compute_nodes_have_a_job(name):
     for point in found:
         groups = point.scenario["machine"]["dragonfly-2d"]["groups"]
         assert sum(job["ranks"] for job in point.scenario["jobs"]) == groups * 360
-        assert point.baselines == ["checkpoint", "background"]
+        assert point.baselines == ([] if name == "daly" else ["checkpoint", "background"])
         # Blocks, and the overhead of each, are scaled alike: 20 us for 1 MB.
         manager, rate = (
             point.scenario["storage"]["manager"],
             point.scenario["storage"]["device"]["model"]["rate"],
         )
         assert measures.seconds(rate["overhead"]) / measures.size(manager["block"]) == pytest.approx(20e-12)
-    assert len(found) == {"quick": 24, "full": 60, "scales": 10}[name]
+    assert len(found) == {"quick": 24, "full": 60, "scales": 15, "whole": 1, "daly": 10}[name]
 
 
 # The page

@@ -27,6 +27,55 @@ workload = { uniform = { load = 0.2, messages = 10 } }
 """
 
 
+def test_what_is_no_scenario_is_called_by_its_name(shell):
+    """A sweep file where a scenario is wanted; a folder of one kind where another is."""
+    shell.write(SMALL)
+    shell.write('scenario = "scenario.toml"\n[grid]\njobs.halo.ranks = [8]\n', "points.toml")
+    for command in ("check", "run", "describe"):
+        done = shell(command, "points.toml")
+        assert done.code == 2
+        assert "it is a sweep: odonata sweep points.toml runs it" in done.err
+    done = shell("describe", "torus")
+    assert "torus is a family of networks: odonata init --machine torus writes" in done.err
+    # What is no result is never replaced, so --force is not offered.
+    (shell.folder / "taken").mkdir()
+    (shell.folder / "taken" / "thesis.tex").write_text("years")
+    done = shell("run", "scenario.toml", "-o", "taken")
+    assert "choose another with -o" in done.err
+    assert "--force" not in done.err
+    done = shell("run", "scenario.toml", "-o", "taken", "--force")
+    assert (done.code, (shell.folder / "taken" / "thesis.tex").read_text()) == (2, "years")
+
+
+def test_a_load_sweep_is_not_called_what_it_is_not(shell):
+    curve = """\
+preset = "booksim"
+machine = { mesh = { dims = [3, 3] } }
+[[jobs]]
+name = "traffic"
+ranks = 9
+workload = { uniform = { load = 0.1 } }
+"""
+    shell.write(curve)
+    assert shell("load-sweep", "scenario.toml", "--loads", "0.1", "-o", "curve", "-q").code == 0
+    for command in ("report", "summary"):
+        done = shell(command, "curve")
+        assert done.code == 2
+        assert "it is a load sweep" in done.err
+        assert "odonata report curve" not in done.err
+
+
+def test_a_starter_names_its_options_and_no_line_of_a_file_that_is_not_there(shell):
+    done = shell("init", "new.toml", "--job", "stencil:1000")
+    assert done.code == 2
+    assert "found     stencil:1000" in done.err
+    assert "new.toml" not in done.err
+    done = shell("init", "new.toml", "--machine", "torus", "--job", "transpose:7")
+    assert "not 7" in done.err
+    assert "new.toml" not in done.err
+    assert shell.files() == []
+
+
 def test_check_says_what_bounds_each_tier_of_storage(shell):
     page = shell("check", ROOT / "examples" / "tiers.toml", "--verbose").out
     rows = page.partition("Storage tiers\n")[2].splitlines()

@@ -5,6 +5,9 @@ import json
 import pytest
 from conftest import ROOT
 
+import odonata
+from odonata.errors import InputError
+
 #: Table 1 of MFNetSim, the column "Model" of its SSD.
 TABLE_ONE = """\
 operation,pattern,record,queue_depth,iops,bandwidth,latency
@@ -13,6 +16,14 @@ read,sequential,512 KiB,1,,392.04 MB/s,
 write,random,4 KiB,1,,,71 us
 write,sequential,512 KiB,1,,388.26 MB/s,
 """
+
+
+def test_the_model_of_a_product_leads_to_its_preset():
+    """People remember the end of a name, or nearly: P3608, p4510."""
+    for asked, meant in (("P3608", "datawarp-p3608"), ("p4510", "intel-d3-s4510"), ("cori", "cori-bb")):
+        with pytest.raises(InputError) as raised:
+            odonata.device_preset(asked)
+        assert raised.value.hint == f"did you mean {meant}?"
 
 
 def test_presets_are_listed_and_shown_with_their_sources(shell):

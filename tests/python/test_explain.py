@@ -147,6 +147,13 @@ def test_what_is_not_there_is_said(asked, problem):
         explain.of_jobs(results(), **asked)
 
 
+def test_a_job_by_nearly_its_name_is_told_the_name():
+    jobs = results().table("jobs")["job"].to_pylist()
+    with pytest.raises(InputError) as raised:
+        explain.of_jobs(results(), job=jobs[0].upper())
+    assert raised.value.hint == f'did you mean "{jobs[0]}"?'
+
+
 def test_without_waits_it_is_said_how_to_keep_them():
     with pytest.raises(InputError, match="has kept no waits"):
         explain.of_jobs(results(kept=0))

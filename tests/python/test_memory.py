@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ODONATA, OVERLOADED, SMALL
+from conftest import ODONATA, OVERLOADED, ROOT, SMALL
 
 import odonata
 
@@ -79,26 +79,19 @@ def test_messages_that_wait_at_an_interface_have_a_bound_that_no_scheduler_chang
     assert "(job flood)" in runs[0]["detail"]
 
 
-#: Runs a command, and writes to a file how much memory it took at most. A process starts with the peak of the
-#: one that it was forked from, so that one must be small.
-MEASURED = """
-import pathlib, resource, subprocess, sys
-code = subprocess.run(sys.argv[2:]).returncode
-pathlib.Path(sys.argv[1]).write_text(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
-sys.exit(code)
-"""
+PEAK_MEMORY = ROOT / "benches" / "peak_memory.py"
 
 
 def check_in_little_memory(shell, *arguments):
     """`odonata check` of the scenario: how it ended, and the most memory that it took."""
     peak = shell.folder.parent / f"{shell.folder.name}.peak"
     done = subprocess.run(
-        [sys.executable, "-c", MEASURED, peak, *ODONATA, "check", "scenario.toml", "--json", *arguments],
+        [sys.executable, PEAK_MEMORY, peak, *ODONATA, "check", "scenario.toml", "--json", *arguments],
         cwd=shell.folder,
         capture_output=True,
         text=True,
     )
-    return done.returncode, json.loads(done.stdout), done.stderr, int(peak.read_text()) * 1024
+    return done.returncode, json.loads(done.stdout), done.stderr, int(peak.read_text())
 
 
 MISTYPED = {

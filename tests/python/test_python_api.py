@@ -3,7 +3,9 @@
 import inspect
 import json
 import tomllib
+from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import ROOT, SMALL
 from test_devices import TABLE_ONE
@@ -11,6 +13,7 @@ from test_devices import TABLE_ONE
 import odonata
 from odonata import answers, json_types, python_errors, tool_answers
 from odonata.cli import app
+from odonata.errors import InputError
 
 TORUS = {"machine": {"torus": {"dims": [4, 4]}}}
 TRAFFIC = {**TORUS, "jobs": [{"ranks": 16, "workload": {"uniform": {"load": 0.1, "messages": 100}}}]}
@@ -19,6 +22,27 @@ TRAFFIC = {**TORUS, "jobs": [{"ranks": 16, "workload": {"uniform": {"load": 0.1,
 @pytest.fixture(scope="module")
 def results():
     return odonata.run(tomllib.loads(SMALL), baselines=True)
+
+
+def test_numbers_of_numpy_are_numbers():
+    """Ranks, seeds and swept values often come out of arrays."""
+    scenario = {
+        "machine": {"torus": {"dims": [4, 4], "nodes_per_router": np.int64(1)}},
+        "jobs": [{"name": "a", "ranks": np.int64(8), "workload": {"stencil": {"iterations": 2}}}],
+    }
+    plain = odonata.run(scenario, seed=3, overrides={"jobs.a.ranks": 4})
+    assert (
+        odonata.run(scenario, seed=np.int64(3), overrides={"jobs.a.ranks": np.int32(4)}).run["digest"]
+        == (plain.run["digest"])
+    )
+    found = odonata.sweep(scenario, over={"jobs.a.ranks": np.array([4, 8])}, seeds=np.int64(2))
+    assert found.table["jobs.a.ranks"].to_pylist() == [4, 4, 8, 8]
+
+
+@pytest.mark.parametrize("wrong", ["five", 1.5, [1, 2]])
+def test_a_seed_that_is_no_number_is_an_input_error(wrong):
+    with pytest.raises(InputError, match="no whole number"):
+        odonata.run({"jobs": []}, seed=wrong)
 
 
 def test_the_package_shows_what_it_offers_and_nothing_else():
@@ -271,3 +295,9 @@ def test_a_sweep_takes_objects_and_makes_a_page(tmp_path):
     assert (found.description["name"], found.table.num_rows) == ("traffic", 4)
     assert found.report().startswith("<!doctype html>")
     assert "traffic: completed, 2 points" in found._repr_html_()
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_path_given_to_results_is_told_how_results_are_read(kind, tmp_path):
+    with pytest.raises(TypeError, match=r"odonata\.load\(.*takes the contents of run\.json"):
+        odonata.Results(kind(tmp_path))

@@ -63,7 +63,7 @@ def test_every_key_of_networks_has_a_default_or_is_required():
         *("Machine", "Dragonfly", "Dragonfly2d", "DragonflyPlus", "Torus", "FatTree", "SlimFly", "HyperX"),
         *("Graph", "Exception", "FailedLink", "DegradedLink", "Network", "Links", "Link", "Routing"),
         *("ClassVcs", "Pipeline", "TrafficClass", "CongestionControl", "Nic", "Uniform", "WorstCase"),
-        "PolarFly",
+        *("PolarFly", "RailOptimized"),
     }
     assert networks <= set(definitions)
     assert [

@@ -152,6 +152,19 @@ def test_waits_over_time_add_up_to_the_waits(report, results):
         assert drawn == pytest.approx(sum(row["waited_s"] for row in rows), rel=1e-6)
 
 
+def test_lost_time_is_that_of_the_table(report, shell, tmp_path):
+    """A row for each job, culprit and kind; a run that did not look for it has no such section."""
+    assert "lost-time-parts" not in report.tables
+    results = odonata.run(
+        shell.folder / "scenario.toml", tmp_path / "lost", overrides={"run.lost_time": True}
+    )
+    rows = Page(results.report()).rows("lost-time-parts")
+    lost = [row for row in results.rows("lost_time") if row["lost_s"] > 0]
+    assert len(rows) == len(lost) > 0
+    assert sum(row["lost"][1] for row in rows) == pytest.approx(sum(row["lost_s"] for row in lost))
+    assert {row["job"][0] for row in rows} == {row["victim"] for row in lost}
+
+
 def test_jobs_are_those_of_the_table(report, results):
     rows = {row["job"][0]: row for row in report.rows("jobs-table")}
     for job in results.rows("jobs"):

@@ -578,6 +578,31 @@ def test_the_page_and_the_picture(shell):
     assert again.code == 2
 
 
+def test_keys_that_change_together_are_one_axis_of_pictures_and_pages(shell):
+    """Else a page would hold the second of a `zip` at its first value, which leaves one point of all."""
+    figures = pytest.importorskip("matplotlib.figure")
+    placements = 'jobs.halo.placement = ["random", "contiguous"]\n'
+    sweep_file(shell, f"seeds = 2\n[zip]\n{placements}jobs.noise.workload.uniform.messages = [10, 20]\n")
+    done = shell("sweep", "sweep.toml", "-o", "out", "-q", "--plot", "elapsed.pdf", "--measure", "elapsed_s")
+    assert (done.code, done.err) == (0, "")
+    wrong = shell("sweep", "sweep.toml", "-o", "out", "--plot", "x.png", "--measure", "slowdown")
+    assert 'did you mean "elapsed_ratio"?' in wrong.err
+    assert (shell.folder / "elapsed.pdf").read_bytes().startswith(b"%PDF")
+    found = odonata.Sweep.load(shell.folder / "out")
+    for key in found.swept:
+        drawn = found.plot("elapsed_s", x=key)
+        assert isinstance(drawn, figures.Figure)
+        # A series per job, not one per job and value of the other key.
+        assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["halo", "noise"]
+        (other,) = set(found.swept) - {key}
+        assert other in drawn.axes[0].get_xlabel()
+    assert shell("report", "out", "-o", "page.html").code == 0
+    text = (shell.folder / "page.html").read_text()
+    assert "With jobs.halo.placement change: jobs.noise.workload.uniform.messages." in text
+    assert "only:jobs.halo.placement" in text
+    assert "only:jobs.noise.workload.uniform.messages" not in text
+
+
 def test_a_sweep_of_examples_is_short(shell):
     """Three jobs, two placements, five seeds, slowdowns with intervals: one file, two commands."""
     file = ROOT / "examples/sweeps/placement.toml"

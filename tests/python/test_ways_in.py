@@ -156,7 +156,7 @@ def test_the_sweep_that_init_writes_runs(forked):
         (["--preset", "booksim"], "--preset", None),
         (["--preset", "tehta"], "--preset", "did you mean theta?"),
         (["--job", "checkpoint", "--no-storage"], "--no-storage", None),
-        (["--job", "stencil:73"], "jobs.0.ranks", None),
+        (["--job", "stencil:73"], "--job", None),
     ],
 )
 def test_what_init_cannot_write_is_an_error(forked, arguments, key, hint):

@@ -24,6 +24,7 @@ from odonata.cli import (
     check,
     device,
     explain,
+    fidelity,
     import_,
     init,
     load_sweep,
@@ -72,6 +73,7 @@ app.command()(sweep.sweep)
 app.command("load-sweep")(load_sweep.load_sweep)
 app.command()(check.check)
 app.command()(check.describe)
+app.command()(fidelity.fidelity)
 app.command()(results.summary)
 app.command()(explain.explain)
 app.command()(report.report)

@@ -152,7 +152,10 @@ def device_show(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Print a device that has a name as a file, with the source of each number; or the names."""
+    """Print a preset, with the source of each number.
+
+    Without a name, lists the names that there are.
+    """
     from odonata import devices
 
     with reported(as_json, writes=False):

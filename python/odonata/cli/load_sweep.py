@@ -72,7 +72,7 @@ def load_sweep(
         typer.Option("--out", "-o", metavar="DIR", help="Folder to write: sweep.json, points.csv."),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Picture of the curve to write, PNG or SVG.")
+        Path | None, typer.Option("--plot", metavar="FILE", help="Picture of the curve: PNG, SVG or PDF.")
     ] = None,
     settings: Settings = None,
     seed: Seed = None,

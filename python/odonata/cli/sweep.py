@@ -72,7 +72,7 @@ def sweep(
         str | None, typer.Option("--slurm-memory", metavar="SIZE", help="Memory of each. [default: 4 GB]")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Picture to write, PNG or SVG.")
+        Path | None, typer.Option("--plot", metavar="FILE", help="Picture to write, PNG, SVG or PDF.")
     ] = None,
     measure: Annotated[
         str, typer.Option("--measure", metavar="NAME", help="With --plot: a column of points.parquet.")

@@ -41,7 +41,9 @@ def trace_info(
     trace: TracePath,
     matrix: Annotated[
         Path | None,
-        typer.Option("--matrix", metavar="FILE", help="Picture of who sends how much to whom, PNG or SVG."),
+        typer.Option(
+            "--matrix", metavar="FILE", help="Picture of who sends how much to whom: PNG, SVG, PDF."
+        ),
     ] = None,
     incomplete: Incomplete = False,
     force: Force = False,
@@ -231,7 +233,9 @@ def trace_merge(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Merge an MPI trace and a log of file access of one job into a program in files.
+    """Merge an MPI trace and a Darshan log of one job.
+
+    The result is a program in files.
 
     Operations of each rank are in the order in which they began, on the clocks of both, and the rank computes
     for as long as it was in none of them. What a trace does not say is listed on standard error.

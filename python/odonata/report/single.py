@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from odonata.report import jobs, latency, limits, machine, network, origin, slowdowns, storage, verdict, waits
+from odonata.report import (
+    jobs,
+    latency,
+    limits,
+    lost,
+    machine,
+    network,
+    origin,
+    slowdowns,
+    storage,
+    verdict,
+    waits,
+)
 from odonata.report.blocks import Section, duration
 from odonata.report.contents import Contents
 from odonata.report.page import page
@@ -15,6 +27,7 @@ SECTIONS: tuple[Callable[[Contents], Section | None], ...] = (
     verdict.section,
     slowdowns.section,
     waits.section,
+    lost.section,
     jobs.section,
     latency.section,
     network.section,

@@ -22,6 +22,7 @@ from odonata.errors import InputError
 from odonata.report.blocks import Cell, Column, Control, Drawing, Facts, Section, Table
 from odonata.report.page import page
 from odonata.sweeps import statistics
+from odonata.sweeps.result import together
 from odonata.sweeps.statistics import quantile
 from odonata.wording import quantity
 
@@ -52,15 +53,18 @@ def html(file: Path) -> str:
     }
     repeats = [name for name, role in roles.items() if role == "replication"]
     count = _replications(columns, [*axes, "job"])
+    # Of keys that change together one is an axis: to hold another still would leave a single point.
+    alike = together({name: columns[name] for name in axes})
+    drawn = list(alike)
     sections = [
         Section(
             "sweep",
             "Sweep",
             "Choose what stands on the axes. Points are means over replications, bars their 95 % confidence "
-            "intervals (Student's t); without replications there are none.",
+            f"intervals (Student's t); without replications there are none.{_said_together(alike)}",
             [
-                Facts(_facts(table.num_rows, axes, columns, repeats, count)),
-                _drawing(columns, axes, metrics, units),
+                Facts(_facts(table.num_rows, drawn, columns, repeats, count)),
+                _drawing(columns, drawn, metrics, units),
             ],
         ),
         Section("rows", "All points", "", [_table(columns, axes, repeats, metrics, units)]),
@@ -78,6 +82,14 @@ def interval(values: list[float]) -> tuple[float, float | None]:
     """
     found = statistics.interval(values)
     return found.mean, None if found.number < 2 else found.half_width
+
+
+def _said_together(alike: dict[str, list[str]]) -> str:
+    """
+    >>> _said_together({"load": [], "routing": ["levels", "via"]})
+    ' With routing change: levels, via.'
+    """
+    return "".join(f" With {name} change: {', '.join(others)}." for name, others in alike.items() if others)
 
 
 def _role(field: Any) -> str:

@@ -6,18 +6,35 @@ from typing import TYPE_CHECKING, Any
 
 from odonata.errors import InputError
 from odonata.sweeps.reader import Source, unknown
-from odonata.sweeps.result import leading
+from odonata.sweeps.result import together
 from odonata.sweeps.table import job_columns, measure_names
 from odonata.sweeps.values import text as value_text
 
 if TYPE_CHECKING:
     from odonata.sweeps.result import Sweep
 
+#: What people call measures, and the columns that they mean.
+COMMON_NAMES = {
+    "slowdown": "elapsed_ratio",
+    "elapsed": "elapsed_s",
+    "time": "elapsed_s",
+    "runtime": "elapsed_s",
+    "latency": "message_latency_mean_s",
+    "bandwidth": "io_bandwidth_bytes_per_s",
+}
+
 
 def check(measure: str, x: str | None, swept: list[str]) -> None:
     """Raises `InputError` if there is nothing to draw; before anything is run."""
     if measure not in measure_names():
-        raise unknown(Source(), "--measure", measure, measure_names(), "unknown measure")
+        raise unknown(
+            Source(),
+            "--measure",
+            measure,
+            measure_names(),
+            "unknown measure",
+            meant=COMMON_NAMES.get(measure),
+        )
     if not swept:
         raise InputError("nothing is swept", key="--plot", expected="a sweep with an axis")
     if x is not None and x not in swept:
@@ -30,8 +47,9 @@ def figure(sweep: Sweep, measure: str, x: str | None) -> Any:
 
     check(measure, x, sweep.swept)
     x = x or sweep.swept[0]
-    across = sweep.table[x].to_pylist()
-    others = [key for key in leading(sweep)[0] if sweep.table[key].to_pylist() != across]
+    # That along which is drawn comes first, so that keys which change with it are its own.
+    alike = together({key: sweep.table[key].to_pylist() for key in dict.fromkeys([x, *sweep.swept])})
+    others = [key for key in alike if key != x]
     rows = sweep.intervals(measure).to_pylist()
     made = empty(7.0, 4.5)
     axes = made.subplots()
@@ -60,7 +78,10 @@ def figure(sweep: Sweep, measure: str, x: str | None) -> Any:
     column = next(one for one in job_columns() if one.name == measure)
     unit = {one["key"]: one["unit"] for one in sweep.description["swept"]}[x]
     # Names are no formulas.
-    axes.set_xlabel(f"{x} [{unit}]" if unit else x, parse_math=False)
+    along = f"{x} [{unit}]" if unit else x
+    if others := alike[x]:
+        along += "\nwith " + (others[0] if len(others) == 1 else f"{len(others)} keys that change with it")
+    axes.set_xlabel(along, parse_math=False)
     ratio = measure.endswith("_ratio")
     unit = "together / alone" if ratio else column.unit
     axes.set_ylabel(f"{measure} [{unit}]" if unit else measure, parse_math=False)
@@ -72,7 +93,8 @@ def figure(sweep: Sweep, measure: str, x: str | None) -> Any:
         axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3, axis="y")
     if series:
-        axes.legend(fontsize="small")
+        # Beside the axes: bars are as high as the highest, and none hides behind the names.
+        made.legend(loc="outside right upper", fontsize="small")
     return made
 
 

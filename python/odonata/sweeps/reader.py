@@ -122,11 +122,16 @@ def read(file: Path) -> Table:
 
 
 def unknown(
-    source: Source, key: str, name: str, names: Iterable[str], problem: str = "unknown key"
+    source: Source,
+    key: str,
+    name: str,
+    names: Iterable[str],
+    problem: str = "unknown key",
+    meant: str | None = None,
 ) -> InputError:
-    """That there is no such name; with the nearest one that there is."""
+    """That there is no such name; with the one that is `meant`, or else the nearest one that there is."""
     known = [str(one) for one in names]
-    nearest = difflib.get_close_matches(name, known, n=1)
+    nearest = [meant] if meant is not None else difflib.get_close_matches(name, known, n=1)
     return source.error(
         f'{problem} "{name}"',
         key,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -214,3 +215,23 @@ def leading(sweep: Sweep) -> tuple[list[str], dict[str, list[str]]]:
         else:
             same.setdefault(first, []).append(key)
     return list(keys), same
+
+
+def together(columns: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+    """Columns that say as much as an earlier one, by that one: values of the two go together one to one.
+
+    So do the keys of one `zip`: what holds one of them still leaves a single value of the others.
+
+    >>> together({"routing": ["a", "b", "b"], "levels": [1, 2, 2], "load": [0.1, 0.1, 0.2]})
+    {'routing': ['levels'], 'load': []}
+    """
+    found: dict[str, list[str]] = {}
+    for name, values in columns.items():
+        for first in found:
+            pairs = set(zip(columns[first], values, strict=True))
+            if len(pairs) == len(set(values)) == len(set(columns[first])):
+                found[first].append(name)
+                break
+        else:
+            found[name] = []
+    return found

@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -83,7 +84,7 @@ def sweep(
         name = scenario.get("name") if isinstance(scenario, Mapping) else scenario.name
         spec = Spec(Path(path), str(name or "sweep"), text=text)
     axes = [
-        list_axis(key, list(values), Table({}, Source()), f"over.{key}")
+        list_axis(key, [_own(value) for value in values], Table({}, Source()), f"over.{key}")
         for key, values in (over or {}).items()
     ]
     chosen: dict[str, Any] = {
@@ -94,7 +95,9 @@ def sweep(
         "keep": keep,
     }
     if seeds is not None:
-        chosen["seeds"] = seeds if isinstance(seeds, int) else tuple(seeds)
+        chosen["seeds"] = (
+            int(seeds) if isinstance(seeds, int | Integral) else tuple(_own(seed) for seed in seeds)
+        )
     spec = amended(spec, axes, chosen)
     settings = override_list(overrides)
     with (
@@ -110,6 +113,16 @@ def sweep(
             found.path = None
             return found
         return execute(spec, out, settings, reuse=reuse, stop=stop, report=report)
+
+
+def _own(value: Any) -> Any:
+    """A number of numpy as one of Python; all else as it is.
+
+    >>> import numpy as np
+    >>> [_own(value) for value in (np.int64(8), "8 KiB", 0.5)]
+    [8, '8 KiB', 0.5]
+    """
+    return value.item() if hasattr(value, "dtype") and hasattr(value, "item") else value
 
 
 def amended(spec: Spec, axes: Sequence[Axis], chosen: Mapping[str, Any]) -> Spec:

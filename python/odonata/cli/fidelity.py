@@ -1,0 +1,55 @@
+"""`odonata fidelity`: one scenario under several tiers of fidelity."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from odonata import runner
+from odonata.cli.answer import open_pipe, print_json, reported
+from odonata.cli.arguments import Json, ScenarioFile, Seed, Settings
+
+
+class TierName(StrEnum):
+    """How messages are carried."""
+
+    PACKET = "packet"
+    FLOW = "flow"
+    ANALYTIC = "analytic"
+
+
+def fidelity(
+    scenario: ScenarioFile,
+    tiers: Annotated[
+        list[TierName] | None,
+        typer.Option("--tier", help="Run this tier; may be repeated. [default: all, packet first]"),
+    ] = None,
+    packet_until: Annotated[
+        str | None,
+        typer.Option(
+            "--packet-until",
+            metavar="TIME",
+            help="End the run in packets after this simulated time; jobs that go on are not compared.",
+        ),
+    ] = None,
+    settings: Settings = None,
+    seed: Seed = None,
+    as_json: Json = False,
+) -> None:
+    """Run a scenario in packets, as flows and by the analytic model, and compare.
+
+    Per job: time, MPI time, I/O time, latency, slowdown (with run.baselines), how far each tier is off that
+    in packets, and the CPU seconds of each. What a tier cannot do is said by name.
+    """
+    with reported(as_json, writes=False):
+        from odonata import tiers as sides
+
+        task = runner.Task(runner.read_scenario(scenario), str(scenario), list(settings or []), seed)
+        found = sides.compare(task, [tier.value for tier in tiers or TierName], packet_until)
+    with open_pipe():
+        if as_json:
+            print_json(found)
+        else:
+            sides.show(found)

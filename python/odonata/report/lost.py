@@ -1,0 +1,44 @@
+"""Lost time: how much later each job ended because of what it waited for."""
+
+from __future__ import annotations
+
+from odonata import lost_time
+from odonata.report.blocks import Cell, Column, Section, Table, Text, duration, name_cell
+from odonata.report.contents import Contents
+
+
+def section(contents: Contents) -> Section | None:
+    """The section, if the run found out what jobs lost (run.lost_time)."""
+    found = lost_time.of_jobs(contents.results)
+    if not found:
+        return None
+    return Section(
+        "lost-time",
+        "Lost time",
+        "How much later each job ended because of what its ranks waited for. A wait counts as far as it made "
+        "the end later.",
+        [Text([lost.words() for lost in found], items=True), _table(found)],
+    )
+
+
+def _table(found: list[lost_time.Lost]) -> Table:
+    """A row per job, culprit and kind of place; those of a job add up to what it lost."""
+    rows = [
+        [
+            name_cell(lost.job),
+            Cell(f"{part.culprit}, {lost_time.of_traffic(part.culprit_class)}"),
+            Cell(part.kind),
+            Cell(duration(part.lost_s), part.lost_s),
+            Cell(duration(lost.elapsed_s), lost.elapsed_s),
+        ]
+        for lost in found
+        for part in lost.parts
+    ]
+    columns = [
+        Column("job", number=False),
+        Column("waited for", number=False),
+        Column("at", number=False, help="Links, full buffers, or what of a storage server."),
+        Column("lost"),
+        Column("time of the job"),
+    ]
+    return Table("lost-time-parts", "What each job lost, to whom", columns, rows)

@@ -1,0 +1,221 @@
+"""Tiers of fidelity: the same scenario in packets, as flows and by the analytic model, side by side."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from odonata import runner, toml_text
+from odonata.errors import InputError
+from odonata.fidelity_answer import FidelityAnswer, Tier, TierJob
+from odonata.python_errors import speaks_python
+
+if TYPE_CHECKING:
+    from odonata.api import ScenarioLike
+    from odonata.results import Results
+
+#: The tiers, the one that the others are held against first.
+TIERS = ("packet", "flow", "analytic")
+
+#: Metrics of a job that are compared: key, column of the table `jobs`, column that is 0 where there are none.
+METRICS = (
+    ("elapsed_s", "elapsed_s", "ranks_finished"),
+    ("mpi_s", "mpi_s", "messages"),
+    ("io_s", "io_s", "io_operations"),
+    ("message_latency_p99_s", "message_latency_p99_s", "messages"),
+)
+
+
+@speaks_python
+def fidelity(
+    scenario: ScenarioLike,
+    *,
+    tiers: Sequence[str] = TIERS,
+    packet_until: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+) -> FidelityAnswer:
+    """Runs a scenario under several tiers of fidelity and compares its jobs (docs/fidelity.md).
+
+    The keys are those of `odonata fidelity --json` (docs/results.md). A tier that cannot run the scenario has
+    the reason in `refused`.
+
+    Args:
+        scenario: As of `run`.
+        tiers: "packet", "flow", "analytic", in the order in which they run; the others are compared with
+            "packet", if it is among them.
+        packet_until: Simulated time after which the run in packets ends, e.g. "2 ms"; jobs that have not
+            ended by then are not compared.
+        overrides: Settings that replace those of the scenario, by dotted key.
+        seed: Replaces the scenario's seed.
+
+    Raises:
+        InputError: The scenario is wrong whatever the tier, or there is no such tier.
+
+    >>> import odonata
+    >>> found = odonata.fidelity("examples/uniform.toml", tiers=["flow", "analytic"])  # doctest: +SKIP
+    >>> [tier["tier"] for tier in found["tiers"]]  # doctest: +SKIP
+    ['flow', 'analytic']
+    """
+    from odonata.api import override_list, text_and_path
+    from odonata.html_page import Answer
+
+    text, path = text_and_path(scenario)
+    task = runner.Task(text, path, override_list(overrides), seed)
+    found = compare(task, tiers, packet_until)
+    return cast("FidelityAnswer", Answer(cast("dict[str, Any]", found), show))
+
+
+def compare(task: runner.Task, tiers: Sequence[str], packet_until: str | None) -> FidelityAnswer:
+    """See `fidelity`."""
+    check(tiers)
+    answers = [_run(task, tier, packet_until) for tier in tiers]
+    if all(answer["refused"] for answer, _ in answers):
+        _, error = answers[0]
+        assert error is not None
+        raise error
+    rows = [answer for answer, _ in answers]
+    packets = next((row for row in rows if row["tier"] == "packet"), None)
+    if packets is not None:
+        for row in rows:
+            for job, true in zip(row["jobs"], packets["jobs"], strict=False):
+                job["off"] = _off(job, true)
+    settings = next(iter(_settings(task, row["tier"]) for row in rows if not row["refused"]))
+    resolved = settings.scenario()
+    return {"scenario": str(resolved["name"]), "tiers": rows, "seed": int(resolved["seed"])}
+
+
+def check(tiers: Sequence[str]) -> None:
+    """Raises an `InputError` unless all are tiers, each once."""
+    for tier in tiers:
+        if tier not in TIERS:
+            raise InputError("no such tier", key="tiers", value=tier, expected=", ".join(TIERS))
+    if not tiers or len(set(tiers)) < len(tiers):
+        raise InputError("each tier once", key="tiers", value=", ".join(tiers), expected=", ".join(TIERS))
+
+
+def _settings(task: runner.Task, tier: str) -> runner.Task:
+    """The task of a tier: what the scenario says of the analytic model concerns that alone."""
+    text = task.text
+    if tier != "analytic":
+        try:
+            content = tomllib.loads(text)
+        except tomllib.TOMLDecodeError:
+            content = {}  # The core says where it is wrong.
+        network = content.get("network")
+        if isinstance(network, dict) and network.pop("analytic", None) is not None:
+            text = toml_text.document(content)
+    return replace(
+        task, text=text, overrides=[*task.overrides, f"network.fidelity={toml_text.value_text(tier)}"]
+    )
+
+
+def _run(task: runner.Task, tier: str, packet_until: str | None) -> tuple[Tier, InputError | None]:
+    """The task under one tier; what is wrong if it cannot run."""
+    from odonata.execute import execute
+
+    settings = _settings(task, tier)
+    if tier == "packet" and packet_until is not None:
+        limit = f"run.time_limit={toml_text.value_text(packet_until)}"
+        settings = replace(settings, overrides=[*settings.overrides, limit])
+    begin = _cpu_s()
+    row: Tier = {
+        "tier": tier,
+        "refused": None,
+        "outcome": None,
+        "cpu_s": 0.0,
+        "simulated_s": None,
+        "jobs": [],
+    }
+    with runner.StopRequest() as stop:
+        try:
+            simulation = settings.build(stop=stop)
+        except InputError as error:
+            row["refused"] = str(error)
+            return row, error
+        results = execute(settings, simulation, None, stop=stop)
+    row["cpu_s"] = _cpu_s() - begin
+    row["outcome"] = results.outcome
+    row["simulated_s"] = float(results.run["simulated_s"])
+    row["jobs"] = _jobs(results)
+    return row, None
+
+
+def _cpu_s() -> float:
+    """CPU seconds of this process and of the children that have ended."""
+    used = os.times()
+    return time.process_time() + used.children_user + used.children_system
+
+
+def _jobs(results: Results) -> list[TierJob]:
+    slowdowns = results.slowdown() if "slowdown" in results.tables else {}
+    jobs: list[TierJob] = []
+    for row in results.rows("jobs"):
+        ended = row["ranks_finished"] == row["ranks"]
+        metrics = {
+            name: float(row[column]) if ended and row[count] else None for name, column, count in METRICS
+        }
+        slowdown = slowdowns.get(row["job"], {}).get("elapsed")
+        ratio = None if slowdown is None or math.isnan(slowdown.ratio) else slowdown.ratio
+        jobs.append(cast("TierJob", {"job": row["job"], **metrics, "slowdown": ratio, "off": {}}))
+    return jobs
+
+
+def _off(job: TierJob, true: TierJob) -> dict[str, float]:
+    """How far the metrics of a job are off, where both have them."""
+    off = {}
+    for name in (*(name for name, _, _ in METRICS), "slowdown"):
+        ours, theirs = cast("dict[str, Any]", job)[name], cast("dict[str, Any]", true)[name]
+        if ours is not None and theirs:
+            off[name] = ours / theirs - 1
+    return off
+
+
+def show(found: Any, stream: TextIO | None = None) -> None:
+    """Prints the answer: a table of jobs by tier, then what was refused."""
+    from odonata.terminal import console, say, show_table, table
+
+    out = console(stream)
+    page = table("job", "tier", "time", "off", "MPI", "I/O", "p99 latency", "off", "slowdown", "CPU", left=2)
+    tiers = [tier for tier in found["tiers"] if not tier["refused"]]
+    jobs = [job["job"] for job in tiers[0]["jobs"]]
+    for number, name in enumerate(jobs):
+        for tier in tiers:
+            job = tier["jobs"][number]
+            off = job["off"] if tier["tier"] != "packet" else {}
+            page.add_row(
+                name,
+                tier["tier"],
+                _time(job["elapsed_s"]),
+                _part(off.get("elapsed_s")),
+                _time(job["mpi_s"]),
+                _time(job["io_s"]),
+                _time(job["message_latency_p99_s"]),
+                _part(off.get("message_latency_p99_s")),
+                "-" if job["slowdown"] is None else f"{job['slowdown']:.2f}",
+                f"{tier['cpu_s']:.2f} s" if number == 0 else "",
+            )
+    show_table(out, page)
+    for tier in found["tiers"]:
+        if tier["refused"]:
+            say(out, f"{tier['tier']}: cannot run this: {tier['refused']}")
+        elif tier["outcome"] != "completed":
+            say(out, f"{tier['tier']}: ended as {tier['outcome']}")
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.4g} {unit}"
+    return f"{seconds * 1e9:.4g} ns"
+
+
+def _part(off: float | None) -> str:
+    return "" if off is None else f"{100 * off:+.1f} %"

@@ -1,0 +1,97 @@
+"""`odonata fidelity`: tiers side by side."""
+
+import json
+import os
+import subprocess
+
+import pytest
+from conftest import ODONATA
+
+import odonata
+from odonata import json_types
+from odonata.answers import ANSWERS
+
+SCENARIO = {
+    "machine": {
+        "dragonfly": {
+            "groups": 3,
+            "routers_per_group": 4,
+            "nodes_per_router": 2,
+            "global_ports_per_router": 1,
+        }
+    },
+    "run": {"blame": False},
+    "jobs": [
+        {
+            "name": "exchange",
+            "ranks": 16,
+            "workload": {"alltoall": {"bytes": "64 KiB", "iterations": 1}},
+        }
+    ],
+}
+
+
+def by_tier(found):
+    return {tier["tier"]: tier for tier in found["tiers"]}
+
+
+def test_flows_are_closer_to_packets_than_the_analytic_model_where_links_are_shared():
+    found = odonata.fidelity(SCENARIO, overrides={"network.routing.algorithm": "minimal"})
+    json_types.check(dict(found), ANSWERS["fidelity"])
+    off = {name: abs(tier["jobs"][0]["off"]["elapsed_s"]) for name, tier in by_tier(found).items()}
+    assert off["packet"] == 0
+    assert off["flow"] < off["analytic"]
+    assert off["flow"] < 0.15
+
+
+def test_what_a_tier_cannot_do_is_a_row_with_the_reason():
+    control = {"congestion_control": {"kind": "ecn", "threshold": "16 KiB"}}
+    tiers = by_tier(odonata.fidelity({**SCENARIO, "network": control}))
+    assert tiers["packet"]["refused"] is None
+    for name in ("flow", "analytic"):
+        assert "network.congestion_control" in tiers[name]["refused"]
+        assert tiers[name]["jobs"] == []
+
+
+def test_parameters_of_the_analytic_model_concern_it_alone():
+    network = {"fidelity": "analytic", "analytic": {"latency": "1 us"}}
+    tiers = by_tier(odonata.fidelity({**SCENARIO, "network": network}))
+    assert [tier["refused"] for tier in tiers.values()] == [None] * 3
+
+
+def test_a_bound_on_packets_leaves_jobs_without_a_time():
+    tiers = by_tier(odonata.fidelity(SCENARIO, tiers=["packet", "flow"], packet_until="5 us"))
+    assert (tiers["packet"]["outcome"], tiers["packet"]["jobs"][0]["elapsed_s"]) == ("time-limit", None)
+    assert tiers["flow"]["jobs"][0]["off"] == {}
+
+
+def test_what_is_wrong_whatever_the_tier_is_an_error():
+    with pytest.raises(odonata.InputError) as caught:
+        odonata.fidelity({"machine": {"dragonfly": {"grups": 5}}})
+    assert caught.value.key == "machine.dragonfly.grups"
+    with pytest.raises(odonata.InputError, match="no such tier"):
+        odonata.fidelity(SCENARIO, tiers=["exact"])
+    with pytest.raises(odonata.InputError, match="each tier once"):
+        odonata.fidelity(SCENARIO, tiers=["flow", "flow"])
+
+
+def test_the_command_prints_a_table_and_answers_in_json(tmp_path):
+    odonata.Scenario.from_dict(SCENARIO).save(tmp_path / "s.toml")
+
+    def told(*options):
+        done = subprocess.run(
+            [*ODONATA, "fidelity", "s.toml", "--tier", "packet", "--tier", "flow", *options],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env=os.environ | {"COLUMNS": "200"},
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    answer = json.loads(told("--json"))
+    json_types.check(answer, ANSWERS["fidelity"])
+    assert [tier["tier"] for tier in answer["tiers"]] == ["packet", "flow"]
+    page = told()
+    assert "exchange" in page
+    assert "%" in page
