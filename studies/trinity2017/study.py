@@ -1,8 +1,12 @@
 """Runs the study of Trinity's burst buffers under IOR, and holds it against the claims of its text.
 
-    study.py quick      23 groups, 230 buffers, up to 64 nodes: seconds
-    study.py phase2     the same up to 512 nodes: N-N and N-1 write
-    study.py merged     57 groups, 570 buffers: N-N write under three cablings
+    study.py quick      phase II, 230 buffers, up to 64 nodes: seconds
+    study.py phase2     the same up to 512 nodes, N-N and N-1, write and read
+    study.py large      the same with 1,024 and 2,048 nodes
+    study.py longer     the same with 1,024 nodes and four times the transfers, N-N write
+    study.py merged     the merged machine, 570 buffers, up to 1,024 nodes
+    study.py cabling    the same under the other two cablings, N-N write
+    study.py logs FILE...  Darshan logs replayed on phase II, alone and two at once
     study.py page       README.md and its figure anew, from what --store has kept
 
 What has been run by the same build is not run again; after Ctrl-C the same command goes on. Results go to
@@ -17,23 +21,28 @@ from __future__ import annotations
 from pathlib import Path
 
 # First: it puts what all studies share on the module path.
-from trinity2017_study import measures, page  # isort: skip
+from trinity2017_study import logs, measures, page  # isort: skip
 
 import matplotlib
 from study_tools import command, verdicts
 
 #: The smaller runs of phase II, of which nothing is kept.
 QUICK = "quick"
+LOGS = "logs"
 
 
 def main() -> int:
-    arguments = command.parse(str(__doc__), (QUICK, *page.SWEEPS), Path("results/trinity2017"))
+    what = (QUICK, *page.SWEEPS, LOGS)
+    arguments = command.parse(str(__doc__), what, Path("results/trinity2017"), "Darshan logs")
     if arguments.what == "page":
         write_page()
         return 0
+    if arguments.what == LOGS:
+        replay(arguments.files, store=arguments.store)
+        return 0
     found = command.sweep(arguments, page.STUDY)
     folder = arguments.out / arguments.what
-    runs = measures.of_sweep(folder, "phase2" if arguments.what == QUICK else arguments.what)
+    runs = measures.of_sweep(folder)
     print(page.run_table(runs).text())
     judged = page.judge(runs)
     print(verdicts.overview(judged).text())
@@ -42,6 +51,14 @@ def main() -> int:
         measures.write(page.DATA / f"{arguments.what}.parquet", runs)
         print(f"kept: {page.DATA}")
     return command.end(found)
+
+
+def replay(files: list[Path], *, store: bool) -> None:
+    """Replays these logs."""
+    replays = list(logs.of_logs(files))
+    print(page.log_table(replays).text())
+    if store:
+        logs.write(page.DATA / "logs.parquet", replays)
 
 
 def write_page() -> None:

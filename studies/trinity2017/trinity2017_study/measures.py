@@ -12,12 +12,13 @@ import pyarrow.parquet as pq
 
 import odonata
 
-FILES = {"per-rank": "N-N", "shared": "N-1"}
+#: Groups of the machine -> what the text calls it.
+MACHINES = {23: "phase2", 57: "merged"}
 
 
 @dataclass(frozen=True)
 class Run:
-    """An IOR run that writes."""
+    """A run of IOR that writes, or one that reads."""
 
     #: "phase2" or "merged".
     machine: str
@@ -25,10 +26,14 @@ class Run:
     arrangement: str
     #: "N-N" or "N-1".
     files: str
+    #: "write" or "read".
+    access: str
     #: Compute nodes, and buffers of the machine.
     nodes: int
     buffers: int
-    #: Bytes written, from the first request to the last acknowledgement.
+    #: Of each rank.
+    transfers: int
+    #: Bytes, and the time from the first open to the last close, as IOR reckons its bandwidth.
     bytes: float
     seconds: float
     #: Largest share of that time in which a link within groups, one between groups, and a device was busy.
@@ -41,8 +46,9 @@ class Run:
 
     @property
     def name(self) -> str:
-        """machine-arrangement-files-nodes."""
-        return f"{self.machine}-{self.arrangement}-{self.files}-{self.nodes}"
+        """machine-arrangement-files-access-nodes, and the transfers of a rank."""
+        parts = (self.machine, self.arrangement, self.files, self.access, self.nodes)
+        return f"{'-'.join(map(str, parts))} x {self.transfers}"
 
     @property
     def bandwidth(self) -> float:
@@ -55,31 +61,35 @@ class Run:
         return self.bandwidth / self.nodes
 
 
-def of_sweep(folder: Path, machine: str) -> list[Run]:
+def of_sweep(folder: Path) -> list[Run]:
     """Every run of a sweep that has ended well."""
     sweep = odonata.Sweep.load(folder)
     rows = [row for row in sweep.table.to_pylist() if row["outcome"] == "completed"]
-    return [of_results(odonata.load(folder / row["folder"]), machine) for row in rows]
+    return [of_results(odonata.load(folder / row["folder"])) for row in rows]
 
 
-def of_results(results: odonata.Results, machine: str) -> Run:
+def of_results(results: odonata.Results) -> Run:
     """A run, from its tables."""
     scenario = results.run["scenario"]
     job = results.rows("jobs")[0]
+    dragonfly = scenario["machine"]["dragonfly-2d"]
     links, servers = results.table("links"), results.rows("servers")
-    seconds = job["io_completion_s"]
+    (ior,) = results.rows("ior")
+    seconds = ior["total_s"]
 
     def busiest(*classes: str) -> float:
         chosen = links.filter(pc.is_in(links["class"], pa.array(classes)))
         return pc.max(chosen["busy_s"]).as_py() / seconds
 
     return Run(
-        machine=machine,
-        arrangement=scenario["machine"]["dragonfly-2d"]["arrangement"],
-        files=FILES[scenario["jobs"][0]["workload"]["checkpoint"]["file"]],
+        machine=MACHINES[dragonfly["groups"]],
+        arrangement=dragonfly["arrangement"],
+        files="N-N" if scenario["jobs"][0]["workload"]["ior"]["filePerProc"] else "N-1",
+        access=ior["access"],
         nodes=job["nodes"],
         buffers=len(servers),
-        bytes=float(job["bytes_written"]),
+        transfers=round(ior["bytes"] / ior["transfer_bytes"] / ior["tasks"]),
+        bytes=float(ior["bytes"]),
         seconds=seconds,
         local_busy=busiest("local", "column"),
         global_busy=busiest("global"),

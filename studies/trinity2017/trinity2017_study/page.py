@@ -10,8 +10,9 @@ from study_tools import verdicts
 from study_tools.claims import number
 from study_tools.table import Table
 
-from trinity2017_study import measures
+from trinity2017_study import logs, measures
 from trinity2017_study.claims import CLAIMS
+from trinity2017_study.logs import Replay
 from trinity2017_study.measures import Run
 
 STUDY = Path(__file__).parents[1]
@@ -19,7 +20,15 @@ TEMPLATE = STUDY / "page.md"
 PAGE = STUDY / "README.md"
 DATA = STUDY / "data"
 FIGURES = STUDY.parents[1] / "docs" / "figures"
-SWEEPS = ("phase2", "merged")
+SWEEPS = ("phase2", "large", "longer", "merged", "cabling")
+
+#: Label and colour of a curve, by files and access.
+CURVES = {
+    ("N-N", "write"): ("N-N write", "#0b6e75"),
+    ("N-1", "write"): ("N-1 write", "#c4501b"),
+    ("N-N", "read"): ("N-N read", "#6b5b95"),
+    ("N-1", "read"): ("N-1 read", "#a08b2c"),
+}
 
 
 def stored() -> list[Run]:
@@ -42,8 +51,17 @@ def text() -> str:
         reasons=verdicts.reasons(judged, verdicts.notes(STUDY / "notes.md")).strip(),
         rules=verdicts.rules(judged).strip(),
         runs=run_table(runs).markdown().strip(),
+        missing=reached(runs),
+        logs=log_table(logs.read(DATA / "logs.parquet")).markdown().strip(),
         cpu_minutes=number(sum(run.cpu_s for run in runs) / 60, "min"),
     )
+
+
+def reached(runs: Sequence[Run]) -> str:
+    """The largest of our runs."""
+    titles = {"phase2": "phase II", "merged": "the merged machine"}
+    largest = {name: max(run.nodes for run in runs if run.machine == name) for name in titles}
+    return ", ".join(f"on {title} at most {largest[name]:,} nodes" for name, title in titles.items())
 
 
 def run_table(runs: Sequence[Run]) -> Table:
@@ -62,35 +80,53 @@ def run_table(runs: Sequence[Run]) -> Table:
         for run in runs
     ]
     header = [
-        *("run", "written", "bandwidth", "per node", "busiest local link", "busiest global link"),
+        *("run", "bytes", "bandwidth", "per node", "busiest local link", "busiest global link"),
         *("busiest device", "CPU"),
     ]
     return Table("", header, rows)
 
 
-def figure(runs: Sequence[Run]) -> Figure:
-    """Bandwidth over nodes, as figures 7, 8 and 10; dashed is 2.0 GB/s per node, at most 1,200 GB/s."""
-    picture = Figure(figsize=(9, 3.2), layout="constrained")
-    lines = [
-        [("N-N", "absolute", "#0b6e75", "N-N write"), ("N-1", "absolute", "#c4501b", "N-1 write")],
+def log_table(replays: Sequence[Replay]) -> Table:
+    """Throughput of logs beside that of their replays, and by how much two at once are slower."""
+    beside = {one.log: f"{one.slowdown:.3f}x beside {one.beside}" for one in replays if one.beside}
+    rows = [
         [
-            ("N-N", "absolute", "#0b6e75", "N-N write, absolute"),
-            ("N-N", "relative", "#c4501b", "relative"),
-            ("N-N", "circulant", "#6b5b95", "circulant"),
-        ],
+            one.log,
+            number(float(one.ranks), ""),
+            number(one.bytes / 1e6, "MB"),
+            number(one.logged / 1e9, "GB/s"),
+            number(one.simulated / 1e9, "GB/s"),
+            number(one.simulated / one.logged, "x"),
+            beside.get(one.log, ""),
+        ]
+        for one in replays
+        if not one.beside
     ]
-    for place, (machine, title) in enumerate((("phase2", "phase II"), ("merged", "after the merge"))):
+    header = ["log", "ranks", "read and written", "in the log", "replayed", "ratio", "two at once"]
+    return Table("", header, rows)
+
+
+def figure(runs: Sequence[Run]) -> Figure:
+    """Bandwidth over nodes, as figures 7 to 13; dashed: 2.0 GB/s per node, at most what buffers take."""
+    picture = Figure(figsize=(9, 3.2), layout="constrained")
+    for place, (machine, title, cap) in enumerate(
+        (("phase2", "phase II", 1200), ("merged", "after the merge", 2964))
+    ):
         axes = picture.add_subplot(1, 2, place + 1)
-        for files, arrangement, colour, label in lines[place]:
-            chosen = sorted(
-                (run.nodes, run.bandwidth / 1e9)
-                for run in runs
-                if (run.machine, run.files, run.arrangement) == (machine, files, arrangement)
+        chosen = [
+            run
+            for run in runs
+            if (run.machine, run.arrangement) == (machine, "absolute")
+            and (run.nodes < 512 or run.transfers == 2)
+        ]
+        for kind, (label, colour) in CURVES.items():
+            points = sorted(
+                (run.nodes, run.bandwidth / 1e9) for run in chosen if (run.files, run.access) == kind
             )
-            if chosen:
-                axes.plot(*zip(*chosen, strict=True), "o-", color=colour, markersize=4, label=label)
-        nodes = sorted({run.nodes for run in runs if run.machine == machine})
-        axes.plot(nodes, [min(2.0 * n, 1200) for n in nodes], "--", color="grey", label="2.0 GB/s per node")
+            if points:
+                axes.plot(*zip(*points, strict=True), "o-", color=colour, markersize=4, label=label)
+        nodes = sorted({run.nodes for run in chosen})
+        axes.plot(nodes, [min(2.0 * n, cap) for n in nodes], "--", color="grey", label="2.0 GB/s per node")
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         axes.set_title(title, fontsize=8, loc="left")
