@@ -3,6 +3,8 @@
     study.py quick      a fifth of the machine, 24 configurations: minutes
     study.py full       all 60 configurations of figures 5 to 8
     study.py scales     five of them with more and larger blocks
+    study.py whole      one of them with the whole checkpoint of 1 TB
+    study.py daly       a job that fails and restarts, at five intervals between checkpoints
     study.py page       README.md and its figures anew, from what --store has kept
 
 What has been run by the same build is not run again; after Ctrl-C the same command goes on. Results go to
@@ -16,10 +18,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cluster2017_study import figures, measures, page
+from cluster2017_study import daly, figures, measures, page
 from study_tools import command, verdicts
 
-SWEEPS = ("quick", "full", "scales")
+SWEEPS = ("quick", "full", "scales", "whole", "daly")
+#: Sweeps that are held against no claim, but compared with each other.
+SCALES = ("scales", "whole")
 
 
 def main() -> int:
@@ -29,8 +33,14 @@ def main() -> int:
         return 0
     found = command.sweep(arguments, page.STUDY)
     folder = arguments.out / arguments.what
+    if arguments.what == "daly":
+        solutions = daly.of_sweep(folder)
+        print(daly.table(solutions).text())
+        if arguments.store and found.outcome == "completed":
+            daly.write(page.DATA / "daly.parquet", solutions)
+        return command.end(found)
     runs, completions = measures.of_sweep(folder)
-    if arguments.what == "scales":
+    if arguments.what in SCALES:
         print(page.scale_table(runs).text())
     else:
         judged = page.judge(runs)

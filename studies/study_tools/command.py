@@ -11,8 +11,11 @@ from typing import Any
 import odonata
 
 
-def parse(description: str, sweeps: Sequence[str], out: Path) -> argparse.Namespace:
-    """The arguments; `description` is the docstring of the script, `out` where its results go."""
+def parse(description: str, sweeps: Sequence[str], out: Path, files: str | None = None) -> argparse.Namespace:
+    """The arguments.
+
+    `description` is the docstring of the script, `out` where its results go, `files` what files it takes.
+    """
     first, _, rest = description.partition("\n\n")
     parser = argparse.ArgumentParser(
         description=first, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -29,6 +32,8 @@ def parse(description: str, sweeps: Sequence[str], out: Path) -> argparse.Namesp
     )
     parser.add_argument("--store", action="store_true", help="keep what was measured for the page")
     parser.add_argument("--out", type=Path, default=out, metavar="DIR", help="[%(default)s]")
+    if files:
+        parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help=files)
     arguments = parser.parse_args()
     if arguments.processes is not None and arguments.processes < 1:
         parser.error("--processes: at least 1")
@@ -44,17 +49,27 @@ def sweep(arguments: argparse.Namespace, study: Path) -> odonata.Sweep:
         overrides={"run.threads": 1},
         processes=arguments.processes,
         reuse=arguments.reuse,
-        progress=show,
+        progress=line(),
     )
     print(file=sys.stderr)
     return found
 
 
-def show(progress: Any) -> None:
-    """A line on how far it is, overwritten."""
-    left = "" if progress.left_s is None else f", {progress.left_s / 60:.0f} min left"
-    text = f"{progress.done} of {progress.planned} points, {progress.runs} runs{left}"
-    print(f"\r{text:<60}", end="", file=sys.stderr, flush=True)
+def line() -> Callable[[Any], None]:
+    """Says how far a sweep is: on a terminal in one line, elsewhere a line for each change."""
+    said = ""
+
+    def show(progress: Any) -> None:
+        nonlocal said
+        text = f"{progress.done} of {progress.planned} points, {progress.runs} runs"
+        if sys.stderr.isatty():
+            left = "" if progress.left_s is None else f", {progress.left_s / 60:.0f} min left"
+            print(f"\r{text + left:<60}", end="", file=sys.stderr, flush=True)
+        elif text != said:
+            print(text, file=sys.stderr, flush=True)
+        said = text
+
+    return show
 
 
 def end(found: odonata.Sweep) -> int:

@@ -9,7 +9,7 @@ from study_tools import verdicts
 from study_tools.claims import Claim, number
 from study_tools.table import Table
 
-from cluster2017_study import claims_background, claims_io, measures
+from cluster2017_study import claims_background, claims_io, daly, measures
 from cluster2017_study.measures import Run
 
 STUDY = Path(__file__).parents[1]
@@ -37,7 +37,7 @@ def judge(runs: Sequence[Run]) -> list[verdicts.Judged]:
 def text() -> str:
     """The page, from what is stored."""
     runs, _ = measures.read(DATA, "full")
-    scales, _ = measures.read(DATA, "scales")
+    scales = [run for name in ("scales", "whole") for run in measures.read(DATA, name)[0]]
     quick, _ = measures.read(DATA, "quick")
     judged, small = judge(runs), judge(quick)
     agree = sum(a.verdict == b.verdict for a, b in zip(judged, small, strict=True))
@@ -48,6 +48,7 @@ def text() -> str:
         reasons=verdicts.reasons(judged, notes()).strip(),
         rules=verdicts.rules(judged).strip(),
         scales=scale_table(scales).markdown().strip(),
+        daly=daly.table(daly.read(DATA / "daly.parquet")).markdown().strip(),
         points=len(runs),
         cpu_minutes=number(sum(run.cpu_s for run in runs) / 60, "min"),
         hops=number(sum(run.packet_hops for run in runs) / 1e6, "M"),
@@ -58,12 +59,22 @@ def text() -> str:
     )
 
 
+def scale(checkpoint_bytes: float) -> str:
+    """Of a checkpoint: by how much smaller it is than that of scale 1.
+
+    >>> scale(measures.SCALE_ONE / 16), scale(measures.WHOLE)
+    ('16', '1/32')
+    """
+    times = measures.SCALE_ONE / checkpoint_bytes
+    return f"{times:.0f}" if times >= 1 else f"1/{1 / times:.0f}"
+
+
 def scale_table(runs: Sequence[Run]) -> Table:
     """The configurations that were run at several scales."""
     rows = [
         [
             run.name,
-            f"{measures.SCALE_ONE / run.checkpoint_bytes:.0f}",
+            scale(run.checkpoint_bytes),
             number(1e3 * run.checkpoint_s, "ms"),
             number(measures.WHOLE / run.checkpoint_bytes * run.checkpoint_s, "s"),
             number(1e6 * run.latency_mean_s, "us"),

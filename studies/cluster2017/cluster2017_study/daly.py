@@ -1,0 +1,103 @@
+"""Checkpoints of a job that fails, beside background traffic: which interval has the solution first.
+
+J. T. Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", FGCS 22(3), 2006.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from statistics import fmean
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from study_tools.claims import number
+from study_tools.table import Table
+
+import odonata
+from cluster2017_study.measures import PLACEMENTS, ROUTINGS
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A job that computed, failed and restarted until it was done."""
+
+    placement: str
+    routing: str
+    buffers: str
+    seed: int
+    interval_s: float
+    #: Mean time of a checkpoint, and Daly's interval of higher order for it.
+    checkpoint_s: float
+    optimum_s: float
+    failures: int
+    #: When it was done, and what Daly expects in the mean over all failures.
+    solution_s: float
+    expected_s: float
+
+
+def of_sweep(folder: Path) -> list[Solution]:
+    """Every run of a sweep that has ended well."""
+    table = odonata.Sweep.load(folder).table.to_pylist()
+    rows = [row for row in table if row["outcome"] == "completed" and row["job"] == "checkpoint"]
+    return [of_results(odonata.load(folder / row["folder"]), row["seed"]) for row in rows]
+
+
+def of_results(results: odonata.Results, seed: int) -> Solution:
+    """A run, from its tables."""
+    scenario = results.run["scenario"]
+    job = next(one for one in scenario["jobs"] if one["name"] == "checkpoint")
+    (row,) = results.rows("checkpoint_restart")
+    return Solution(
+        placement=PLACEMENTS[job["placement"]],
+        routing=ROUTINGS[scenario["network"]["routing"]["algorithm"]],
+        buffers=scenario["storage"]["assignment"],
+        seed=seed,
+        interval_s=row["interval_s"],
+        checkpoint_s=row["checkpoint_mean_s"],
+        optimum_s=row["optimum_higher_order_s"],
+        failures=row["failures"],
+        solution_s=row["time_to_solution_s"],
+        expected_s=row["expected_s"],
+    )
+
+
+def table(solutions: Sequence[Solution]) -> Table:
+    """Means over seeds, a row for each interval; the one with the first solution is marked."""
+    groups: dict[tuple[str, ...], dict[float, list[Solution]]] = {}
+    for one in solutions:
+        key = (one.placement, one.routing, one.buffers)
+        groups.setdefault(key, {}).setdefault(one.interval_s, []).append(one)
+    rows = []
+    for key, by_interval in sorted(groups.items()):
+        best = min(by_interval, key=lambda interval: fmean(s.solution_s for s in by_interval[interval]))
+        for interval, found in sorted(by_interval.items()):
+            mark = " (first)" if interval == best else ""
+            rows.append(
+                [
+                    "-".join(key),
+                    number(1e3 * interval, "ms"),
+                    number(1e3 * fmean(s.solution_s for s in found), "ms") + mark,
+                    number(1e3 * fmean(s.expected_s for s in found), "ms"),
+                    number(1e3 * fmean(s.optimum_s for s in found), "ms"),
+                    number(1e3 * fmean(s.checkpoint_s for s in found), "ms"),
+                    str(len(found)),
+                ]
+            )
+    header = [
+        *("configuration", "interval", "time to solution", "Daly's expected time", "Daly's optimum interval"),
+        *("a checkpoint takes", "seeds"),
+    ]
+    return Table("", header, rows)
+
+
+def write(file: Path, solutions: Sequence[Solution]) -> None:
+    """Keeps rows as Parquet, a column per field."""
+    plain = [asdict(one) for one in solutions]
+    pq.write_table(pa.table({f.name: [row[f.name] for row in plain] for f in fields(Solution)}), file)
+
+
+def read(file: Path) -> list[Solution]:
+    """What `write` kept."""
+    return [Solution(**row) for row in pq.read_table(file).to_pylist()]

@@ -1,0 +1,199 @@
+"""Holds flows and the analytic model against packets, and writes the table of docs/fidelity.md anew.
+
+    study.py measure [NAME ...]   scenarios whose names contain one of these, all without: minutes of CPU time
+    study.py page                 the table of docs/fidelity.md, from what is kept here
+
+Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+HERE = Path(__file__).parent
+# study_tools, which all studies share.
+sys.path.append(str(HERE.parent))
+
+from study_tools import command  # noqa: E402
+from study_tools.table import Table  # noqa: E402
+
+import odonata  # noqa: E402
+
+STORED = HERE / "data" / "measured.json"
+PAGE = HERE.parents[1] / "docs" / "fidelity.md"
+BEGIN, END = "<!-- errors: studies/fidelity/study.py page -->", "<!-- end -->"
+
+DRAGONFLY = {"groups": 9, "routers_per_group": 4, "nodes_per_router": 2, "global_ports_per_router": 2}
+
+#: Machines of 64 to 100 nodes, and a routing of each.
+MACHINES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "dragonfly, minimal": ({"dragonfly": DRAGONFLY}, {"algorithm": "minimal"}),
+    "dragonfly, valiant": ({"dragonfly": DRAGONFLY}, {"algorithm": "valiant"}),
+    "dragonfly, ugal": ({"dragonfly": DRAGONFLY}, {"algorithm": "ugal"}),
+    "fat tree, random up": ({"fat-tree": {"k": 4, "n": 3}}, {"up": "random"}),
+    "fat tree, adaptive up": ({"fat-tree": {"k": 4, "n": 3}}, {"up": "adaptive"}),
+    "torus, dimension order": ({"torus": {"dims": [4, 4, 4]}}, {"algorithm": "dimension-order"}),
+    "torus, valiant": ({"torus": {"dims": [4, 4, 4]}}, {"algorithm": "valiant"}),
+    "HyperX, minimal": ({"hyperx": {"dims": [4, 4], "nodes_per_router": 4}}, {"algorithm": "minimal"}),
+    "HyperX, ugal": ({"hyperx": {"dims": [4, 4], "nodes_per_router": 4}}, {"algorithm": "ugal"}),
+    "Slim Fly, minimal": ({"slim-fly": {"q": 5, "nodes_per_router": 2}}, {"algorithm": "minimal"}),
+}
+
+#: What runs: kind of traffic, jobs, and storage if they need it.
+WORKLOADS: dict[str, tuple[str, list[dict[str, Any]], dict[str, Any]]] = {
+    "all-to-all": (
+        "bulk",
+        [{"ranks": 48, "workload": {"alltoall": {"bytes": "64 KiB", "iterations": 2}}}],
+        {},
+    ),
+    "stencil": (
+        "bulk",
+        [
+            {
+                "ranks": 48,
+                "placement": "random",
+                "workload": {"stencil": {"message": "512 KiB", "iterations": 3, "compute": "20 us"}},
+            }
+        ],
+        {},
+    ),
+    "two jobs": (
+        "bulk",
+        [
+            {
+                "name": "stencil",
+                "ranks": 24,
+                "placement": "random",
+                "workload": {"stencil": {"message": "512 KiB", "iterations": 3, "compute": "20 us"}},
+            },
+            {
+                "name": "all-to-all",
+                "ranks": 24,
+                "placement": "random",
+                "workload": {"alltoall": {"bytes": "128 KiB", "iterations": 2}},
+            },
+        ],
+        {},
+    ),
+    "checkpoint": (
+        "storage",
+        [
+            {
+                "ranks": 32,
+                "placement": "random",
+                "workload": {"checkpoint": {"total": "64 MiB", "interval": "50 us", "iterations": 2}},
+            }
+        ],
+        {"storage": {"nodes": {"per_group": 1}}},
+    ),
+    "small all-reduce": (
+        "latency",
+        [{"ranks": 48, "placement": "random", "workload": {"allreduce": {"bytes": "8 B", "iterations": 20}}}],
+        {},
+    ),
+}
+
+
+def scenarios() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Name, kind of traffic, scenario."""
+    for machine, (graph, routing) in MACHINES.items():
+        for workload, (kind, jobs, more) in WORKLOADS.items():
+            named = [{"name": f"job{number}", **job} for number, job in enumerate(jobs)]
+            content = {
+                "seed": 1,
+                "machine": graph,
+                "network": {"routing": routing},
+                "run": {"blame": False},
+                "jobs": named,
+                **more,
+            }
+            yield f"{machine}: {workload}", kind, content
+
+
+def measure(names: list[str]) -> None:
+    """Runs the scenarios and stores what jobs took."""
+    stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
+    for name, kind, content in scenarios():
+        if names and not any(part in name for part in names):
+            continue
+        found = odonata.fidelity(content)
+        tiers = {tier["tier"]: tier for tier in found["tiers"]}
+        stored[name] = {
+            "kind": kind,
+            "cpu_s": {which: round(tier["cpu_s"], 3) for which, tier in tiers.items()},
+            "off": {
+                which: {job["job"]: round(job["off"]["elapsed_s"], 5) for job in tier["jobs"]}
+                for which, tier in tiers.items()
+                if which != "packet"
+            },
+        }
+        print(name, stored[name]["off"], stored[name]["cpu_s"], flush=True)
+        order = [known for known, _, _ in scenarios()]
+        kept = {known: stored[known] for known in order if known in stored}
+        STORED.parent.mkdir(exist_ok=True)
+        STORED.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+def errors(stored: dict[str, Any], tier: str, part: str) -> list[float]:
+    """How far job times are off, of the scenarios with this in their name or kind."""
+    return [
+        abs(off)
+        for name, row in stored.items()
+        if part in name or part == row["kind"]
+        for off in row["off"].get(tier, {}).values()
+    ]
+
+
+def text() -> str:
+    """The tables of the page."""
+    stored = json.loads(STORED.read_text(encoding="utf-8"))
+
+    def rows(parts: list[str]) -> list[list[str]]:
+        found = []
+        for part in parts:
+            cells = [part.strip(": ")]
+            for tier in ("flow", "analytic"):
+                off = errors(stored, tier, part)
+                cells += [f"{100 * fmean(off):.1f} %", f"{100 * max(off):.1f} %"]
+            found.append(cells)
+        return found
+
+    header = ["", "flow, mean", "flow, worst", "analytic, mean", "analytic, worst"]
+    kinds = Table("", ["traffic", *header[1:]], rows(["bulk", "storage", "latency"]))
+    workloads = Table("", ["workload", *header[1:]], rows([f": {name}" for name in WORKLOADS]))
+    machines = Table("", ["machine and routing", *header[1:]], rows([f"{name}:" for name in MACHINES]))
+    cpu = {
+        tier: sum(row["cpu_s"][tier] for row in stored.values()) for tier in ("packet", "flow", "analytic")
+    }
+    told = ", ".join(f"{tier} {seconds:.0f} s" for tier, seconds in cpu.items())
+    tables = "\n".join(table.markdown() for table in (kinds, workloads, machines))
+    return f"{len(stored)} scenarios; CPU time of all of them: {told}.\n\n{tables}"
+
+
+def main() -> int:
+    """See the top."""
+    description, _, rest = str(__doc__).partition("\n\n")
+    parser = argparse.ArgumentParser(
+        description=description, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["measure", "page"])
+    parser.add_argument("names", nargs="*", help="of scenarios, or parts of these")
+    arguments = parser.parse_args()
+    if arguments.what == "measure":
+        measure(arguments.names)
+        return 0
+    before, _, after = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = after.partition(END)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{text()}\n{END}{after}", encoding="utf-8")
+    print("written: docs/fidelity.md")
+    return 0
+
+
+if __name__ == "__main__":
+    command.run(main)
