@@ -24,27 +24,19 @@ from typing import Any
 SCENARIOS = Path(__file__).parent / "estimates"
 #: Estimates of events and of memory are right up to this factor.
 PROMISED = 1.5
-
-
-#: Runs a command, and prints to standard error how much memory it took at most. A process starts with the
-#: peak of the one that it was forked from, so that one must be small.
-MEASURED = """
-import resource, subprocess, sys
-code = subprocess.run(sys.argv[1:]).returncode
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)
-sys.exit(code)
-"""
+PEAK_MEMORY = Path(__file__).parent / "peak_memory.py"
 
 
 def odonata(*arguments: str, cache: Path) -> tuple[str, int]:
     """What a command prints, and its highest resident size in bytes; `cache` holds how fast runs were."""
     environment = os.environ | {"XDG_CACHE_HOME": str(cache)}
-    command = [sys.executable, "-c", MEASURED, sys.executable, "-m", "odonata", *arguments]
+    cache.mkdir(parents=True, exist_ok=True)
+    peak = cache / "peak"
+    command = [sys.executable, str(PEAK_MEMORY), str(peak), sys.executable, "-m", "odonata", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if done.returncode:
         sys.exit(f"odonata {' '.join(arguments)}: exit code {done.returncode}\n{done.stderr}")
-    peak = int(done.stderr.splitlines()[-1])
-    return done.stdout, peak * (1 if sys.platform == "darwin" else 1024)
+    return done.stdout, int(peak.read_text(encoding="ascii"))
 
 
 def measure(scenario: Path, folder: Path, cache: Path, settings: list[str]) -> dict[str, Any]:
