@@ -1,0 +1,150 @@
+//! Who gets how much where traffic meets: the parking lot, in which all nodes of a line send to its last one.
+//!
+//! ```text
+//!  node 0    node 1    node 2          node 6    node 7
+//!    |         |         |               |         ^
+//!  router -> router -> router -> ... -> router -> router
+//! ```
+//!
+//! Every router merges what comes along the line with what its own node sends.
+
+use crate::common;
+use crate::common::{ARBITRATIONS, CYCLE, FLIT, Net, Play, ROUTERS, Scripted, link, links, message, named, shape};
+use odonata_engine::{Sequential, Time};
+use odonata_network::routing::{Routing, TorusAlgorithm, TorusRouting};
+use odonata_network::{Arbitration, Blueprint, NetworkParams, RouterModel};
+use odonata_topology::{Torus, TorusShape};
+
+const NODES: u32 = 8;
+const PACKET: u64 = 8 * FLIT;
+
+/// Packets of buffer at terminal and local links; all cover a round trip.
+const BUFFERS: [(u64, u64); 4] = [(4, 4), (16, 4), (4, 16), (32, 16)];
+
+fn line(router: common::Router, arbitration: Arbitration, (terminal, local): (u64, u64)) -> NetworkParams {
+    let mut params = Net::round(shape(1, 1, 1, 0)).params;
+    (params.router, params.input_queues) = router;
+    params.arbitration = arbitration;
+    params.blame &= router.0 != RouterModel::Pipelined;
+    params.traffics = NODES as u16;
+    params.links = links([link(1, 2, 8 * terminal, 1), link(1, 2, 8 * local, 1), link(1, 2, 8, 1)]);
+    params
+}
+
+/// What each of nodes 0 to 6 gets of the link to node 7, in the second half of a run; `vcs` channels per link.
+fn shares(params: NetworkParams, vcs: u8, script: Vec<Scripted>, cycles: u64) -> Vec<f64> {
+    let line = Torus::new(TorusShape {
+        extents: vec![NODES],
+        nodes: 1,
+        wrap: false,
+    });
+    let routing = Routing::Torus(TorusRouting::new(line.unwrap(), TorusAlgorithm::DimensionOrder).unwrap());
+    let play = Play::on(Blueprint::new(params, routing, [vcs, vcs, 0, 0]).whole(), script);
+    let bytes = |play: &Play| -> Vec<u64> { play.fabric.traffic_stats().iter().map(|t| t.bytes).collect() };
+    let mut run = Sequential::new(play);
+    run.run(Time(cycles / 2 * CYCLE.0), u64::MAX);
+    let before = bytes(run.model());
+    run.run(Time(cycles * CYCLE.0), u64::MAX);
+    let after = bytes(run.model());
+    let gained: Vec<f64> = (0..7).map(|node| (after[node] - before[node]) as f64).collect();
+    let all: f64 = gained.iter().sum();
+    // A pipelined router with one channel misses a cycle between two packets of eight flits.
+    let full = (cycles - cycles / 2) as f64 * FLIT as f64;
+    assert!(all >= 0.88 * full, "the last link is idle: {all} of {full} bytes");
+    gained.into_iter().map(|bytes| bytes / all).collect()
+}
+
+/// Nodes 0 to 6 each offer the full rate of a link, in messages of a packet or in a single one; so much for `cycles`.
+fn everybody_to_the_last(long: bool, cycles: u64) -> Vec<Scripted> {
+    let slots = cycles / 8;
+    let sources = 0..NODES - 1;
+    let script = match long {
+        true => (sources.map(|source| (source, 0, slots * PACKET))).collect::<Vec<_>>(),
+        false => (0..slots)
+            .flat_map(|slot| sources.clone().map(move |source| (source, slot, PACKET)))
+            .collect(),
+    };
+    let script = script.into_iter().map(|(source, slot, bytes)| Scripted {
+        traffic: source as u16,
+        ..message(Time((1 + 8 * slot) * CYCLE.0), source, NODES - 1, bytes)
+    });
+    named(script.collect())
+}
+
+const CYCLES: u64 = 40_000;
+
+fn assert_shares(expected: [f64; 7], got: &[f64], context: &str) {
+    // Four packets of some 2,500.
+    let near = expected
+        .iter()
+        .zip(got)
+        .all(|(a, b)| (a - b).abs() <= 4.0 * 16.0 / CYCLES as f64);
+    assert!(near, "{context}: {got:.4?}, not {expected:.4?}");
+}
+
+fn everywhere(arbitration: Arbitration, expected: [f64; 7]) {
+    let pipelined = (RouterModel::Pipelined, ROUTERS[0].1);
+    for router in ROUTERS.into_iter().chain([pipelined]) {
+        for buffers in BUFFERS {
+            for (long, vcs) in [(false, 1), (true, 1), (false, 3)] {
+                let context = format!("{router:?}, {arbitration:?}, buffers {buffers:?}, {vcs} channels, long {long}");
+                let script = everybody_to_the_last(long, CYCLES);
+                let got = shares(line(router, arbitration, buffers), vcs, script, CYCLES);
+                assert_shares(expected, &got, &context);
+            }
+        }
+    }
+}
+
+/// Each merge halves: 2^-(7 - k) for node k, and the two farthest alike; W. Dally, B. Towles 2004, section 15.4.1.
+#[test]
+fn under_round_robin_every_merge_halves_whatever_the_buffers() {
+    everywhere(
+        Arbitration::RoundRobin,
+        std::array::from_fn(|k| 0.5_f64.powi(7 - k.max(1) as i32)),
+    );
+}
+
+/// 1/7 each: what is delivered is what was created before some moment, wherever it was.
+#[test]
+fn under_age_all_get_the_same_whatever_the_buffers() {
+    everywhere(Arbitration::Age, [1.0 / 7.0; 7]);
+}
+
+/// Requests stand in line by packets, so that a port's share is that of its packets in the buffers: with four times as much
+/// buffer for what comes along the line, the farthest node gets many times as much.
+#[test]
+fn where_the_first_to_come_goes_first_shares_follow_the_buffers() {
+    let far = |buffers| {
+        let script = everybody_to_the_last(false, CYCLES);
+        shares(line(ROUTERS[0], Arbitration::FirstCome, buffers), 1, script, CYCLES)[0]
+    };
+    let (more_local, more_terminal) = (far((4, 16)), far((16, 4)));
+    assert!(more_local > 20.0 * more_terminal, "{more_local} and {more_terminal}");
+}
+
+/// The lowest input port goes first, and that of the node is the first of a router's: nobody else passes the last merge.
+#[test]
+fn under_lowest_first_the_lowest_port_takes_all() {
+    let script = everybody_to_the_last(false, CYCLES);
+    let got = shares(line(ROUTERS[0], Arbitration::LowestFirst, (16, 16)), 1, script, CYCLES);
+    assert!(got[6] > 0.99, "{got:?}");
+}
+
+/// All under each arbitration: every message arrives once, idle looks at ports change nothing, and what is done, undone and done
+/// again leaves the same state.
+#[test]
+fn looks_at_idle_ports_change_nothing_under_any_arbitration() {
+    for router in ROUTERS {
+        for arbitration in ARBITRATIONS {
+            let mut net = Net::round(shape(5, 4, 2, 2)).with(router);
+            net.params.arbitration = arbitration;
+            let script = common::random_messages(&net, 400, 600, &[FLIT, 3 * FLIT, 8 * FLIT, 20 * FLIT], 5);
+            let context = format!("{router:?} {arbitration:?}");
+            let mut lazy = common::play(&net, script.clone());
+            lazy.assert_complete(&context);
+            let eager = common::finish(Play::new(&net, script).eager(Time(2_000 * CYCLE.0)));
+            assert_eq!(lazy.digest(), eager.digest(), "{context}");
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Congestion control: many to one, and those who only cross the same routers.
+
+use crate::common;
+use crate::common::{
+    CYCLE, FLIT, INPUT_QUEUES, Net, Play, Scripted, fingerprint, finish, link, links, message, named, play,
+    random_messages, shape,
+};
+use odonata_engine::random::Purpose;
+use odonata_engine::{RollbackCheck, Sequential, Stream, Time, run_with_restarts};
+use odonata_network::{CongestionControl, InputQueues, RouterModel, TrafficClass, TrafficClasses};
+use odonata_units::Bytes;
+
+const PACKET: u64 = 8 * FLIT;
+
+fn cycles(n: u64) -> Time {
+    Time(n * CYCLE.0)
+}
+
+fn per_flow() -> CongestionControl {
+    CongestionControl::per_flow(Bytes(4 * PACKET), cycles(200), cycles(20_000))
+}
+
+fn ecn() -> CongestionControl {
+    CongestionControl::ecn(Bytes(4 * PACKET), 0.5, cycles(200), cycles(40_000))
+}
+
+/// Five groups of four routers with four nodes; all links send a flit in a cycle.
+fn machine(congestion: CongestionControl) -> Net {
+    let mut net = Net::round(shape(5, 4, 4, 2));
+    net.params.links = links([link(1, 2, 64, 2), link(1, 5, 64, 5), link(1, 20, 128, 20)]);
+    net.params.congestion = congestion;
+    net.params.traffics = 2;
+    net
+}
+
+/// Where everybody sends to: the first node of group 0.
+const HOT: u32 = 0;
+const END: u64 = 60_000;
+
+/// 30 nodes of groups 1 and 2 send all they can to the hot node, as traffic 0. The other two of these groups send a packet every 150
+/// cycles to another node of the hot one's router, as traffic 1, from the cycle 20,000 on.
+fn incast(hot: bool) -> Vec<Scripted> {
+    let sources = (16..48u32).filter(|node| node % 16 != 15);
+    let flood = sources.flat_map(|source| (0..400).map(move |_| message(CYCLE, source, HOT, PACKET)));
+    let victims = [31u32, 47].into_iter().flat_map(|source| {
+        (0..250).map(move |i| {
+            let mut m = message(cycles(20_000 + 150 * i + u64::from(source)), source, HOT + 1, PACKET);
+            m.traffic = 1;
+            m
+        })
+    });
+    named(flood.filter(|_| hot).chain(victims).collect())
+}
+
+struct Measured {
+    /// Mean latency of a victim's packet, cycles.
+    victim: f64,
+    /// Rate at the hot node from cycle 20,000 on, as a part of its link's.
+    throughput: f64,
+    /// Packets in the network at the end.
+    backlog: u32,
+}
+
+fn measure(net: &Net, script: Vec<Scripted>) -> Measured {
+    let mut run = Sequential::new(Play::new(net, script));
+    run.run(cycles(20_000), u64::MAX);
+    let before = run.model().fabric.traffic_stats().get(0).bytes;
+    run.run(cycles(END), u64::MAX);
+    let fabric = &run.model().fabric;
+    let (hot, victim) = (fabric.traffic_stats().get(0), fabric.traffic_stats().get(1));
+    Measured {
+        victim: victim.latency_ps as f64 / CYCLE.0 as f64 / victim.packets.max(1) as f64,
+        throughput: (hot.bytes - before) as f64 / (FLIT * (END - 20_000)) as f64,
+        backlog: fabric.in_flight().0,
+    }
+}
+
+/// Without control the buffers on the way are full, and the victim's packets stand in them. With it they take less than one
+/// and a half times as long as in a network without the others (with input FIFOs, half as long as without control), and the
+/// link to the hot node is 90 % busy.
+#[test]
+fn a_flow_that_crosses_an_incast_is_not_delayed_if_only_those_who_cause_it_are_slowed_down() {
+    for (router, queues) in [
+        (RouterModel::InputQueued, InputQueues::VirtualOutput),
+        (RouterModel::InputQueued, InputQueues::Fifo),
+        (RouterModel::OutputQueued, InputQueues::VirtualOutput),
+    ] {
+        let with = |control| machine(control).with((router, queues));
+        let alone = measure(&with(CongestionControl::default()), incast(false));
+        let without = measure(&with(CongestionControl::default()), incast(true));
+        let controlled = measure(&with(per_flow()), incast(true));
+        let marked = measure(&with(ecn()), incast(true));
+        let context = format!(
+            "{router:?} {queues:?}: victims take {:.0} cycles alone, {:.0} without control, {:.0} per flow, {:.0} with marks; \
+             throughput {:.3}, {:.3}, {:.3}; backlog {}, {}, {}",
+            alone.victim,
+            without.victim,
+            controlled.victim,
+            marked.victim,
+            without.throughput,
+            controlled.throughput,
+            marked.throughput,
+            without.backlog,
+            controlled.backlog,
+            marked.backlog,
+        );
+        eprintln!("{context}");
+        assert!(without.victim >= 3.0 * alone.victim, "{context}");
+        assert!(controlled.throughput >= 0.9, "{context}");
+        assert!(controlled.backlog < without.backlog, "{context}");
+        assert!(marked.backlog * 2 <= without.backlog, "{context}");
+        assert!(marked.victim <= 0.7 * without.victim, "{context}");
+        if queues == InputQueues::Fifo {
+            // Only what waits in the last routers' FIFOs is seen, and each packet to the hot node blocks all behind it.
+            assert!(controlled.victim <= 0.5 * without.victim, "{context}");
+        } else {
+            assert!(controlled.victim <= 1.5 * alone.victim, "{context}");
+            assert!(controlled.backlog * 3 <= without.backlog, "{context}");
+        }
+    }
+}
+
+/// A source of the incast also sends to a node that nobody else sends to. Its messages to the hot node stand in front of those in
+/// its queue, but not in their way.
+#[test]
+fn other_messages_of_a_source_that_is_slowed_down_are_not_delayed() {
+    let script = |others: bool| {
+        let flood = incast(true).into_iter().filter(|m| m.traffic == 0);
+        let light = (0..200).map(|i| {
+            let mut m = message(cycles(20_000 + 150 * i), 16, 64, PACKET);
+            m.traffic = 1;
+            m
+        });
+        let all: Vec<Scripted> = flood.filter(|_| others).chain(light).collect();
+        named(all)
+    };
+    let latency = |net: &Net, script| {
+        let mut run = Sequential::new(Play::new(net, script));
+        run.run(cycles(END), u64::MAX);
+        let light = *run.model().fabric.traffic_stats().get(1);
+        assert!(light.packets >= 190, "{} packets", light.packets);
+        light.latency_created_ps as f64 / CYCLE.0 as f64 / light.packets as f64
+    };
+    let alone = latency(&machine(CongestionControl::default()), script(false));
+    let beside = latency(&machine(per_flow()), script(true));
+    assert!(
+        beside <= 1.5 * alone,
+        "{beside:.0} cycles from creation, alone {alone:.0}"
+    );
+}
+
+/// Where nothing waits for longer than a few packets take, nobody is marked or slowed down: every packet arrives at the very
+/// picosecond at which it does without control.
+#[test]
+fn without_congestion_control_changes_nothing() {
+    let script = random_messages(&machine(CongestionControl::default()), 500, 40_000, &[FLIT, PACKET], 3);
+    let reference = play(&machine(CongestionControl::default()), script.clone());
+    for control in [per_flow(), ecn()] {
+        let got = play(&machine(control), script.clone());
+        assert_eq!(got.digest(), reference.digest(), "{control:?}");
+    }
+}
+
+/// Small machines with control that acts soon, and a short incast among random messages, with one class or two.
+fn controlled(mut test: impl FnMut(&Net, Vec<Scripted>, &str)) {
+    for control in [
+        CongestionControl::per_flow(Bytes(FLIT), cycles(60), cycles(900)),
+        CongestionControl::ecn(Bytes(FLIT), 0.6, cycles(50), cycles(900)),
+    ] {
+        for (router, queues) in common::ROUTERS {
+            for classes in [1, 2] {
+                if classes == 2 && router == RouterModel::OutputQueued {
+                    continue;
+                }
+                let mut net = Net::round(shape(3, 2, 2, 1)).with((router, queues));
+                net.params.congestion = control;
+                net.params.traffics = 2;
+                let list = vec![
+                    TrafficClass {
+                        name: String::new(),
+                        share: 0.5,
+                        priority: 0
+                    };
+                    classes
+                ];
+                net.params.classes = TrafficClasses::new(list, vec![0, classes as u8 - 1]).unwrap();
+                let mut script = random_messages(&net, 20, 400, &[0, FLIT, PACKET, 50 * FLIT], 6);
+                script.extend((1..12).map(|source| message(CYCLE, source, 0, 8 * PACKET + 5)));
+                script.extend((1..12).map(|source| message(cycles(300 + u64::from(source)), source, 0, PACKET)));
+                let mut script = named(script);
+                script.iter_mut().for_each(|m| m.traffic = (m.name % 2) as u16);
+                test(
+                    &net,
+                    script,
+                    &format!("{control:?} {router:?} {queues:?}, {classes} classes"),
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn everything_arrives_once_whoever_looks_when() {
+    controlled(|net, script, context| {
+        let mut plain = play(net, script.clone());
+        plain.assert_complete(context);
+        let mut free = net.clone();
+        free.params.congestion = CongestionControl::default();
+        assert_ne!(
+            play(&free, script.clone()).digest(),
+            plain.digest(),
+            "{context}: nobody was slowed down"
+        );
+        let end = (0..script.len()).map(|i| plain.arrival(i)).max().unwrap();
+        let eager = finish(Play::new(net, script.clone()).eager(end));
+        assert_eq!(eager.digest(), plain.digest(), "{context}");
+    });
+}
+
+#[test]
+fn every_event_can_be_taken_back() {
+    controlled(|net, script, context| {
+        // Without the random messages: the first ones are slowed down as well, and it takes less long.
+        let script = named(script.into_iter().skip(20).collect());
+        let plain = play(net, script.clone());
+        let mut harness = RollbackCheck::new(Play::new(net, script));
+        harness
+            .run(u64::MAX)
+            .unwrap_or_else(|error| panic!("{context}: {error}"));
+        assert_eq!(harness.model().digest(), plain.digest(), "{context}");
+    });
+}
+
+#[test]
+fn results_are_the_same_on_all_schedulers_and_divisions() {
+    controlled(|net, script, context| common::divided::assert_equal_divided(net, &script, context));
+}
+
+#[test]
+fn a_run_goes_on_from_what_was_saved() {
+    let mut random = Stream::new(1, 0, Purpose::Host);
+    controlled(|net, script, context| {
+        let whole = play(net, script.clone());
+        let leg = || 1 + u64::from(random.below(400));
+        let run = run_with_restarts(|| Play::new(net, script.clone()), leg)
+            .unwrap_or_else(|error| panic!("{context}: {error}"));
+        assert_eq!(fingerprint(run.model()), fingerprint(&whole), "{context}");
+    });
+}
+
+/// Messages from one node to another arrive in the order sent, whether their flow is limited or not.
+#[test]
+fn messages_of_a_pair_of_nodes_stay_in_order() {
+    for queues in INPUT_QUEUES {
+        // One cable between two groups: packets of a pair of nodes take the same way.
+        let mut net = Net::round(shape(9, 4, 2, 2));
+        net.params.congestion = per_flow();
+        net.params.input_queues = queues;
+        let script: Vec<Scripted> = (16..40u32)
+            .flat_map(|source| (0..60).map(move |i| message(cycles(1 + 20 * i), source, HOT, FLIT * (1 + i % 12))))
+            .collect();
+        let script = named(script);
+        let model = play(&net, script.clone());
+        let mut last = std::collections::HashMap::new();
+        for (i, m) in script.iter().enumerate() {
+            let before = last.insert(m.source, model.arrival(i)).unwrap_or(Time::ZERO);
+            assert!(before < model.arrival(i), "{queues:?}: {m:?} overtook");
+        }
+    }
+}

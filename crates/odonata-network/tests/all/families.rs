@@ -1,0 +1,15 @@
+//! Routing on every family of networks, on small instances and for all outcomes of its choices: every packet arrives
+//! within the stated number of cables, minimal ones by a shortest path; the dependencies of the channels have no cycle,
+//! and have one where levels are taken away.
+
+mod dragonfly;
+mod dragonfly_plus;
+mod fat_tree;
+mod hyperx;
+mod paths;
+mod polarfly;
+mod rail_optimized;
+mod slim_fly;
+mod torus;
+mod up_down;
+mod worst_load;

@@ -1,0 +1,182 @@
+//! Torus and mesh.
+
+use super::paths::{assert_cyclic_on_one_level, assert_safe, assert_shortest, dependencies, ends, longest, walk};
+use odonata_network::deadlock::outcomes;
+use odonata_network::routing::{Header, Routing, TorusAlgorithm, TorusRouting};
+use odonata_topology::{Effect, FamilyGraph, Fault, LinkClass, Torus, TorusShape};
+use std::collections::HashSet;
+
+pub(crate) fn torus(extents: &[u32], wrap: bool) -> Torus {
+    let extents = extents.to_vec();
+    Torus::new(TorusShape {
+        extents,
+        wrap,
+        nodes: 2,
+    })
+    .unwrap()
+}
+
+pub(crate) fn on_torus(extents: &[u32], wrap: bool, algorithm: TorusAlgorithm) -> Routing {
+    Routing::Torus(TorusRouting::new(torus(extents, wrap), algorithm).unwrap())
+}
+
+const TORI: [&[u32]; 6] = [&[4, 4], &[5, 3], &[8], &[2, 3, 2], &[6, 2], &[4, 1, 3]];
+
+#[test]
+fn torus_packets_take_shortest_paths_or_two_of_them() {
+    for extents in TORI {
+        for wrap in [true, false] {
+            assert_shortest(&on_torus(extents, wrap, TorusAlgorithm::DimensionOrder));
+            assert_shortest(&on_torus(extents, wrap, TorusAlgorithm::MinimalAdaptive));
+            assert_shortest(&on_torus(extents, wrap, TorusAlgorithm::Romm));
+            let diameter = torus(extents, wrap).topology().diameter().routers;
+            let valiant = longest(&on_torus(extents, wrap, TorusAlgorithm::Valiant));
+            assert_eq!(valiant, 2 * diameter, "{extents:?} {wrap}");
+        }
+        assert_shortest(&on_torus(extents, true, TorusAlgorithm::Bubble));
+    }
+}
+
+#[test]
+fn torus_levels_are_those_of_the_table() {
+    for (wrap, table) in [(true, [2, 4, 4, 3]), (false, [1, 2, 2, 2])] {
+        let algorithms = [
+            TorusAlgorithm::DimensionOrder,
+            TorusAlgorithm::Valiant,
+            TorusAlgorithm::Romm,
+            TorusAlgorithm::MinimalAdaptive,
+        ];
+        for (algorithm, levels) in algorithms.into_iter().zip(table) {
+            for extents in TORI {
+                let routing = on_torus(extents, wrap, algorithm);
+                assert_eq!(routing.virtual_channels(), [1, levels, 0, 0]);
+                assert_safe(&routing, &format!("{extents:?} {wrap} {algorithm:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn torus_without_datelines_deadlocks() {
+    assert_cyclic_on_one_level(
+        &on_torus(&[4, 4], true, TorusAlgorithm::DimensionOrder),
+        "dimension order",
+    );
+    assert_cyclic_on_one_level(&on_torus(&[5], true, TorusAlgorithm::DimensionOrder), "ring");
+    assert_cyclic_on_one_level(&on_torus(&[4, 3], false, TorusAlgorithm::Valiant), "Valiant on a mesh");
+    assert_cyclic_on_one_level(&on_torus(&[4, 3], false, TorusAlgorithm::Romm), "ROMM on a mesh");
+    // Phases without datelines: level mod 2 keeps the dateline and drops the phase.
+    for algorithm in [TorusAlgorithm::Valiant, TorusAlgorithm::Romm] {
+        let phases = on_torus(&[4, 4], true, algorithm);
+        assert!(dependencies(&phases, |decision| decision.level % 2).cycle().is_some());
+    }
+}
+
+/// The box of a packet that goes d_i steps in dimension i has Π (d_i + 1) routers; of two sides as near, one is drawn.
+#[test]
+fn romm_goes_over_every_router_on_the_shortest_paths() {
+    for (extents, wrap) in [
+        (&[5u32, 4][..], false),
+        (&[5, 7], true),
+        (&[4, 6], true),
+        (&[3, 1, 4], true),
+    ] {
+        let routing = on_torus(extents, wrap, TorusAlgorithm::Romm);
+        let t = routing.topology();
+        let distances: Vec<Vec<u32>> = (0..t.routers()).map(|router| t.distances(router)).collect();
+        for source in 0..t.routers() {
+            for home in 0..t.routers() {
+                let mut over = HashSet::new();
+                let target = home * 2;
+                outcomes(&routing, source, Header::new(target), |_, header| {
+                    over.insert(header.via);
+                });
+                let on_the_way = |via: &u32| {
+                    let via = *via as usize;
+                    distances[source as usize][via] + distances[via][home as usize]
+                        == distances[source as usize][home as usize]
+                };
+                let expected: HashSet<u32> = (0..t.routers()).filter(on_the_way).collect();
+                assert_eq!(over, expected, "{extents:?} {wrap}: {source} to {home}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bubbles_are_wanted_on_entering_a_ring_and_only_then() {
+    for extents in TORI {
+        let routing = on_torus(extents, true, TorusAlgorithm::Bubble);
+        assert_safe(&routing, &format!("{extents:?}"));
+        let t = routing.topology();
+        let ends = ends(t);
+        let sources: Vec<u32> = ends.iter().map(|end| end.0).collect();
+        for &(_, node) in &ends {
+            walk(&routing, &sources, node, |held, decision| {
+                let between = t.class(decision.port) != LinkClass::Terminal;
+                let ring = |port| routing.ring(port);
+                let entering = between && held.map(|(port, _)| ring(port)) != Some(ring(decision.port));
+                assert_eq!(decision.spare, entering);
+            });
+        }
+        // If nobody leaves room, a ring of three or more may be full.
+        if extents.iter().any(|&extent| extent > 3) {
+            assert!(dependencies(&routing, |_| 0).cycle().is_some(), "{extents:?}");
+        }
+    }
+    let mesh = TorusRouting::new(torus(&[4, 4], false), TorusAlgorithm::Bubble);
+    assert!(mesh.unwrap_err().contains("mesh"));
+}
+
+/// From (0, 0) to the opposite corner of 4 × 4: both ways are as long in both dimensions.
+#[test]
+fn ties_are_drawn_by_dimension_order_and_go_to_minus_by_minimal_adaptive() {
+    for (algorithm, expected) in [
+        (TorusAlgorithm::DimensionOrder, 2),
+        (TorusAlgorithm::MinimalAdaptive, 2),
+    ] {
+        let routing = on_torus(&[4, 4], true, algorithm);
+        let mut ports = HashSet::new();
+        outcomes(&routing, 0, Header::new(2 * 10), |decision, _| {
+            ports.insert(decision.port);
+        });
+        assert_eq!(ports.len(), expected);
+        let minus = torus(&[4, 4], true).port(0, 1, false);
+        assert_eq!(ports.contains(&minus), algorithm == TorusAlgorithm::MinimalAdaptive);
+    }
+}
+
+#[test]
+fn packets_on_the_escape_level_stay_there() {
+    let routing = on_torus(&[4, 4], true, TorusAlgorithm::MinimalAdaptive);
+    let ends = ends(routing.topology());
+    let sources: Vec<u32> = ends.iter().map(|end| end.0).collect();
+    let mut adaptive = 0;
+    for &(_, node) in &ends {
+        walk(&routing, &sources, node, |held, decision| {
+            let between = routing.topology().class(decision.port) != LinkClass::Terminal;
+            assert_eq!(decision.retry, between && decision.level == 2);
+            adaptive += u32::from(decision.retry);
+            if let Some((_, level)) = held.filter(|_| between) {
+                assert!(level == 2 || decision.level < 2);
+            }
+        });
+    }
+    assert!(adaptive > 0);
+}
+
+#[test]
+fn algorithms_that_need_every_cable_refuse_failed_ones() {
+    let fault = Fault {
+        routers: (0, 1),
+        index: None,
+        effect: Effect::Failed,
+    };
+    let mut ring = torus(&[4], true);
+    ring.impair(&[fault]).unwrap();
+    let error = TorusRouting::new(ring, TorusAlgorithm::DimensionOrder).unwrap_err();
+    assert!(
+        error.contains("routers 0 and 1") && error.contains("up*/down*"),
+        "{error}"
+    );
+}

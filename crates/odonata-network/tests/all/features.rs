@@ -1,0 +1,29 @@
+//! Handlers that are compiled for some of the features give what those give that are compiled for all.
+
+use crate::common::{INPUT_QUEUES, Play, SIZES, every_fabric, finish, play, random_messages};
+use odonata_network::RouterModel;
+
+#[test]
+fn what_is_not_compiled_in_makes_no_difference() {
+    let mut specialised = 0;
+    every_fabric(|net, _, context| {
+        for blame in [false, true] {
+            let mut net = net.clone();
+            net.params.blame = blame;
+            let script = random_messages(&net, 150, 300, &SIZES, 5);
+            let mut all = Play::new(&net, script.clone());
+            let fifo = (RouterModel::InputQueued, INPUT_QUEUES[1]);
+            assert_eq!(
+                all.fabric.uses_all_features(),
+                (net.params.router, net.params.input_queues) == fifo,
+                "{context}"
+            );
+            specialised += u32::from(!all.fabric.uses_all_features());
+            all.fabric.use_all_features();
+            let (some, all) = (play(&net, script), finish(all));
+            assert_eq!(some.digest(), all.digest(), "{context}, blame {blame}");
+            assert_eq!(some.fabric.blame(), all.fabric.blame(), "{context}, blame {blame}");
+        }
+    });
+    assert!(specialised > 0);
+}

@@ -1,0 +1,135 @@
+//! Messages as flows: closed forms, conservation, and the same results however they are run.
+
+use crate::common::{CYCLE, FLIT, Net, Play, SIZES, assert_equal_divided, every_fabric, fingerprint, message, named, play};
+use crate::common::{random_messages, shape};
+use odonata_engine::random::Purpose;
+use odonata_engine::{Stream, Time, run_with_restarts};
+use odonata_network::RouterModel;
+
+fn flows(net: &Net) -> Net {
+    let mut net = net.clone();
+    net.params.flows = true;
+    net.params.blame = false;
+    net
+}
+
+/// Of every routing, with the routers that do not work in cycles.
+fn every_network(mut run: impl FnMut(&Net, &str)) {
+    every_fabric(|net, _, context| {
+        if net.params.router != RouterModel::Pipelined {
+            run(&flows(net), context);
+        }
+    });
+}
+
+/// A message alone arrives when it does in packets, but for rounding: between nodes of one router, of a group, of two groups.
+#[test]
+fn a_message_alone_takes_what_it_takes_in_packets() {
+    let net = Net::round(shape(5, 4, 2, 2));
+    for target in [1, 5, 20, 39] {
+        for bytes in [0, 1, FLIT, 5 * FLIT + 3, 8 * FLIT, 9 * FLIT, 100 * FLIT] {
+            let script = vec![message(CYCLE, 0, target, bytes)];
+            let packets = play(&net, script.clone()).arrival(0);
+            let as_flow = play(&flows(&net), script).arrival(0);
+            assert!(
+                packets.0.abs_diff(as_flow.0) <= 3,
+                "{bytes} bytes to {target}: {packets:?} and {as_flow:?}"
+            );
+        }
+    }
+}
+
+/// n sources, each with s bytes for one node from the same moment on, share its link: all end together, after n s / b and the
+/// latency, here of nodes of one group.
+#[test]
+fn sources_of_one_node_share_its_link() {
+    let net = flows(&Net::round(shape(1, 5, 2, 0)));
+    let bytes = 1000 * FLIT;
+    let script = named((2..8).map(|source| message(CYCLE, source, 0, bytes)).collect());
+    let alone = play(&net, named(vec![message(CYCLE, 2, 0, bytes)])).arrival(0);
+    let ran = play(&net, script);
+    // Five sources more at a flit per cycle.
+    let expected = alone.0 + 5 * 1000 * CYCLE.0;
+    for name in 0..6 {
+        let at = ran.arrival(name).0;
+        assert!(at.abs_diff(expected) <= 20, "message {name} at {at} ps, not {expected}");
+    }
+}
+
+/// Of two messages of a node the second starts when the first has gone.
+#[test]
+fn messages_of_a_node_go_one_after_the_other() {
+    let net = flows(&Net::round(shape(1, 5, 2, 0)));
+    let bytes = 1000 * FLIT;
+    let ran = play(
+        &net,
+        named(vec![message(CYCLE, 0, 4, bytes), message(CYCLE, 0, 6, bytes)]),
+    );
+    let between = ran.arrival(1).0 - ran.arrival(0).0;
+    assert!(between.abs_diff(1000 * CYCLE.0) <= 5, "{between} ps");
+}
+
+#[test]
+fn random_traffic_arrives_once_and_whole() {
+    every_network(|net, context| {
+        let script = random_messages(net, 400, 1_000, &SIZES, 11);
+        let mut ran = play(net, script.clone());
+        ran.assert_complete(context);
+        let measured = ran.fabric.measured();
+        let sum = |bytes: &mut dyn Iterator<Item = u64>| bytes.sum::<u64>();
+        let sent: u64 = script.iter().map(|m| m.bytes).sum();
+        assert_eq!(sum(&mut measured.nics.iter().map(|link| link.bytes)), sent, "{context}");
+        let topology = ran.fabric.routing().topology();
+        for node in 0..topology.nodes() {
+            let expected: u64 = script.iter().filter(|m| m.target == node).map(|m| m.bytes).sum();
+            let port = &measured.ports[topology.node_port(node) as usize];
+            assert_eq!(port.bytes, expected, "{context}: node {node}");
+        }
+    });
+}
+
+#[test]
+fn parts_and_schedulers_make_no_difference() {
+    every_network(|net, context| {
+        let script = random_messages(net, 150, 200, &SIZES, 3);
+        assert_equal_divided(net, &script, context);
+    });
+}
+
+#[test]
+fn flows_go_on_from_what_was_saved() {
+    let mut random = Stream::new(1, 0, Purpose::Host);
+    every_network(|net, context| {
+        let script = random_messages(net, 120, 60, &SIZES, 6);
+        let whole = play(net, script.clone());
+        let leg = || 1 + u64::from(random.below(400));
+        let run = run_with_restarts(|| Play::new(net, script.clone()), leg)
+            .unwrap_or_else(|error| panic!("{context}: {error}"));
+        assert_eq!(fingerprint(run.model()), fingerprint(&whole), "{context}");
+        assert_eq!(run.model().digest(), whole.digest(), "{context}");
+    });
+}
+
+/// Ten groups send all they can to the next: minimal paths share one global cable; UGAL takes others as well, and is done sooner.
+#[test]
+fn adaptive_flows_leave_a_cable_that_all_want() {
+    use odonata_network::routing::{Algorithm, Intermediate};
+    let minimal = Net::round(shape(5, 4, 2, 2));
+    let adaptive = minimal.clone().routed(Algorithm::Ugal, Intermediate::Group);
+    let per_group = 8;
+    let script = named(
+        (0..40)
+            .map(|node| message(CYCLE, node, (node + per_group) % 40, 2000 * FLIT))
+            .collect(),
+    );
+    let end = |net: &Net| {
+        play(&flows(net), script.clone())
+            .fates()
+            .iter()
+            .map(|fate| fate.at)
+            .max()
+    };
+    let (minimal, adaptive) = (end(&minimal), end(&adaptive));
+    assert!(adaptive < minimal, "{adaptive:?}, {minimal:?}");
+    assert!(minimal > Some(Time(8 * 2000 * CYCLE.0 / 2)), "{minimal:?}");
+}

@@ -1,0 +1,24 @@
+//! The tests of the fabric: one binary, as each would be linked with a copy of everything.
+
+mod adaptive;
+mod arbitration;
+mod blame;
+mod common;
+mod congestion;
+mod conservation;
+mod deadlock;
+mod families;
+mod features;
+mod flows;
+mod knowledge;
+mod lookahead;
+mod order;
+mod pipelined;
+mod reference_pipeline;
+mod reference_router;
+mod snapshot;
+mod stall;
+mod statistics;
+mod throughput;
+mod traffic_classes;
+mod zero_load;

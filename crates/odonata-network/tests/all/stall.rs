@@ -1,0 +1,161 @@
+//! Packets that make no progress are found, and named; those that do are not.
+
+use crate::common::{CYCLE, FLIT, Fabric, Net, Play, link, message, named, shape};
+use odonata_engine::random::Purpose;
+use odonata_engine::{Pause, Sequential, Stream, Time};
+use odonata_network::routing::{Algorithm, Intermediate, VcRule};
+use odonata_network::{Deadlock, InputQueues, RouterModel, Switching, find_deadlock};
+use odonata_topology::Peer;
+
+/// Buffers of one packet, and the channels of CODES, which are too few for Valiant routing by routers.
+fn unsafe_net() -> Net {
+    let mut net = Net {
+        rule: VcRule::Codes,
+        ..Net::round(shape(9, 4, 2, 2)).routed(Algorithm::Valiant, Intermediate::Router)
+    };
+    net.params.links = [link(1, 1, 8, 1); 4];
+    net
+}
+
+/// Long messages from every node to others.
+fn flood(net: &Net, messages: u32, seed: u64) -> Sequential<Play> {
+    let mut random = Stream::new(seed, 0, Purpose::Destination);
+    let nodes = net.nodes();
+    let script = (0..nodes * messages).map(|i| {
+        let source = i % nodes;
+        message(CYCLE, source, (source + 1 + random.below(nodes - 1)) % nodes, 64 * FLIT)
+    });
+    Sequential::new(Play::new(net, named(script.collect())))
+}
+
+#[test]
+fn a_deadlock_is_found_as_a_cycle_of_packets_and_full_buffers() {
+    let mut found = 0;
+    for (seed, queues) in (0..6).map(|seed| (seed, [InputQueues::VirtualOutput, InputQueues::Fifo][seed as usize % 2]))
+    {
+        let mut net = unsafe_net();
+        net.params.input_queues = queues;
+        net.params.seed = seed;
+        let mut run = flood(&net, 20, seed);
+        assert_eq!(run.run(Time::LONGEST, u64::MAX), Pause::Idle);
+        let fabric = &run.model().fabric;
+        let (packets, _) = fabric.in_flight();
+        let Some(deadlock) = find_deadlock([fabric]) else {
+            assert_eq!(packets, 0, "nothing moves, and no deadlock was found");
+            continue;
+        };
+        found += 1;
+        // Nothing is under way any more: all that is left is stuck.
+        assert_eq!(deadlock.packets as u32, packets, "{deadlock:?}");
+        assert_cycle(&deadlock, fabric);
+    }
+    assert!(found >= 2, "the network is meant to deadlock");
+}
+
+/// Each packet waits for what the next one holds, at the router where the buffer is that it holds.
+fn assert_cycle(deadlock: &Deadlock, fabric: &Fabric) {
+    assert!(deadlock.cycle.len() >= 2, "{deadlock:?}");
+    let topology = fabric.routing().topology();
+    for (i, waiting) in deadlock.cycle.iter().enumerate() {
+        let next = &deadlock.cycle[(i + 1) % deadlock.cycle.len()];
+        assert_eq!(waiting.wants, next.packet.holds, "it waits for what the next one holds");
+        // It waits at the router where the link ends whose buffer it is in, and where the next one begins.
+        let Peer::Router { router, .. } = topology.peer(waiting.packet.holds.link) else {
+            panic!("a buffer behind a node's link in a cycle")
+        };
+        assert_eq!(topology.router_of_port(waiting.wants.link), router);
+        assert_ne!(waiting.packet.source, waiting.packet.target);
+        assert!(waiting.packet.hops >= 2);
+    }
+}
+
+const SWITCHINGS: [Switching; 3] = [Switching::Wormhole, Switching::CutThrough, Switching::StoreAndForward];
+
+/// With pipelined routers, and worms longer than a buffer.
+fn pipelined(mut net: Net, switching: Switching) -> Net {
+    (net.params.router, net.params.switching, net.params.blame) = (RouterModel::Pipelined, switching, false);
+    if switching == Switching::Wormhole {
+        net.params.packet = 24 * FLIT;
+    }
+    net
+}
+
+#[test]
+fn a_deadlock_of_worms_is_found_as_a_cycle_of_packets_and_full_buffers() {
+    for switching in SWITCHINGS {
+        let mut found = 0;
+        for seed in 0..4 {
+            let mut net = pipelined(unsafe_net(), switching);
+            net.params.seed = seed;
+            let mut run = flood(&net, 20, seed);
+            let mut before = None;
+            while run.run(Time::LONGEST, 20_000) == Pause::Budget {
+                // Whoever is in a deadlock stays in it.
+                let now = find_deadlock([&run.model().fabric]).map(|deadlock| deadlock.packets);
+                assert!(now >= before, "{before:?} packets were stuck, now {now:?}");
+                before = now;
+            }
+            let fabric = &run.model().fabric;
+            let (packets, _) = fabric.in_flight();
+            let Some(deadlock) = find_deadlock([fabric]) else {
+                assert_eq!(packets, 0, "nothing moves, and no deadlock was found");
+                continue;
+            };
+            found += 1;
+            // Nothing is under way any more: all that is left is stuck.
+            assert_eq!(deadlock.packets as u32, packets, "{switching:?}");
+            assert_cycle(&deadlock, fabric);
+        }
+        assert!(found >= 2, "the network is meant to deadlock: {switching:?}, {found}");
+    }
+}
+
+/// Looks every so many `events`: packets wait, none is taken for deadlocked, and all arrive.
+fn assert_nobody_is_stuck(net: &Net, events: u64) {
+    let mut run = flood(net, 4, 3);
+    let mut looked = 0;
+    while run.run(Time::LONGEST, events) == Pause::Budget {
+        let fabric = &run.model().fabric;
+        assert!(find_deadlock([fabric]).is_none());
+        assert!(fabric.livelocked(8).is_none(), "no path visits more routers");
+        looked += usize::from(!fabric.waiting().is_empty());
+    }
+    assert!(looked > 10, "packets wait, though");
+    assert_eq!(run.model().fabric.in_flight().0, 0);
+}
+
+#[test]
+fn worms_that_wait_for_each_other_in_turn_are_never_taken_for_deadlocked() {
+    for switching in SWITCHINGS {
+        let mut net = pipelined(unsafe_net(), switching);
+        net.rule = VcRule::Stage;
+        assert_nobody_is_stuck(&net, 5_000);
+    }
+}
+
+#[test]
+fn a_network_with_channels_enough_is_never_taken_for_deadlocked() {
+    let mut net = unsafe_net();
+    net.rule = VcRule::Stage;
+    for queues in [InputQueues::VirtualOutput, InputQueues::Fifo] {
+        net.params.input_queues = queues;
+        assert_nobody_is_stuck(&net, 2_000);
+    }
+}
+
+#[test]
+fn the_packet_that_has_waited_longest_while_its_output_sends_is_named() {
+    // 7 nodes of a group send to the eighth: one of 7 waits for the other six.
+    let net = Net::round(shape(9, 4, 2, 2));
+    let script = (1..8).map(|source| message(CYCLE, source, 0, 64 * FLIT)).collect();
+    let mut run = Sequential::new(Play::new(&net, named(script)));
+    run.run(Time(300 * CYCLE.0), u64::MAX);
+    let fabric = &run.model().fabric;
+    let now = Time(300 * CYCLE.0);
+    let starved = fabric.starved(now, Time(20 * CYCLE.0)).expect("packets wait");
+    assert_eq!(starved.packet.target, 0);
+    assert!(now - starved.since > Time(20 * CYCLE.0));
+    let longest = fabric.waiting().iter().map(|waiting| waiting.since).min();
+    assert_eq!(Some(starved.since), longest);
+    assert!(fabric.starved(now, Time(10_000 * CYCLE.0)).is_none());
+}

@@ -1,0 +1,142 @@
+//! What the fabric counts adds up.
+
+use crate::common;
+use crate::common::{Net, Play, SIZES, every_fabric, play, random_messages, shape};
+use odonata_engine::Time;
+use odonata_network::{LinkStats, Switching};
+use odonata_topology::{LinkClass, Peer, Topology};
+
+fn sum(model: &Play, topology: &Topology, wanted: impl Fn(Option<LinkClass>, Peer) -> bool) -> LinkStats {
+    let mut total = LinkStats::default();
+    for (link, stats) in (0..).zip(model.fabric.link_stats().iter()) {
+        let (class, peer) = match link < topology.ports() {
+            true => (Some(topology.class(link)), topology.peer(link)),
+            false => (None, Peer::Free),
+        };
+        if wanted(class, peer) {
+            total.bytes += stats.bytes;
+            total.packets += stats.packets;
+            total.busy += stats.busy;
+        }
+    }
+    total
+}
+
+/// Links count what the nodes count: NICs send and terminal ports deliver every byte once, and the packets on
+/// links between routers are the routers visited less one per packet.
+#[test]
+fn link_counters_add_up_to_what_was_delivered() {
+    every_fabric(|net, _, context| {
+        let script = random_messages(net, 500, 1_500, &SIZES, 23);
+        let model = play(net, script.clone());
+        let dragonfly = net.dragonfly();
+        let topology = dragonfly.topology();
+        let (delivered, hops) = model.fabric.delivered();
+        let bytes: u64 = script.iter().map(|m| m.bytes).sum();
+        let nics = sum(&model, topology, |class, _| class.is_none());
+        let to_nodes = sum(&model, topology, |class, peer| {
+            class.is_some() && matches!(peer, Peer::Node(_))
+        });
+        let between = sum(&model, topology, |_, peer| matches!(peer, Peer::Router { .. }));
+        let free = sum(&model, topology, |class, peer| class.is_some() && peer == Peer::Free);
+        assert_eq!((nics.bytes, to_nodes.bytes), (bytes, bytes), "{context}");
+        assert_eq!((nics.packets, to_nodes.packets), (delivered, delivered), "{context}");
+        assert_eq!(between.packets, hops - delivered, "{context}");
+        assert_eq!((free.bytes, free.packets), (0, 0), "{context}");
+        // All links of these networks take 62.5 ps per byte. A cut-through link also stands busy while it waits
+        // for a tail that is still coming in.
+        let least = |stats: &LinkStats| (stats.bytes as f64 * 62.5 - stats.packets as f64) as u64;
+        assert!(nics.busy.0.abs_diff(least(&nics)) <= 2 * nics.packets, "{context}");
+        for stats in [to_nodes, between] {
+            match net.params.switching {
+                Switching::StoreAndForward => {
+                    assert!(stats.busy.0.abs_diff(least(&stats)) <= 2 * stats.packets, "{context}")
+                }
+                Switching::CutThrough | Switching::Wormhole => assert!(stats.busy.0 >= least(&stats), "{context}"),
+            }
+        }
+    });
+}
+
+/// No link is busy longer than the run, and none is saturated longer.
+#[test]
+fn busy_and_saturated_times_fit_into_the_run() {
+    every_fabric(|net, _, context| {
+        let script = random_messages(net, 500, 100, &SIZES[3..], 29);
+        let model = play(net, script.clone());
+        let end = (0..script.len()).map(|i| model.arrival(i)).max().unwrap();
+        let mut saturated = Time::ZERO;
+        for stats in model.fabric.link_stats().iter() {
+            assert!(
+                stats.busy <= end && stats.saturation <= end,
+                "{context}: {stats:?} of {end:?}"
+            );
+            assert!(
+                stats.stalled > 0 || stats.saturation == Time::ZERO,
+                "{context}: {stats:?}"
+            );
+            saturated += stats.saturation;
+        }
+        assert!(
+            saturated > Time::ZERO,
+            "{context}: a load that fills no buffer tests nothing"
+        );
+    });
+}
+
+/// The time series is a view of the same counts: its cells add up to the totals of traffic and links.
+#[test]
+fn series_add_up_to_the_totals() {
+    every_fabric(|net, _, context| {
+        let mut net = net.clone();
+        net.params.series = Some(Time(common::CYCLE.0 * 100));
+        net.params.traffics = 2;
+        let mut script = random_messages(&net, 300, 1_000, &SIZES, 31);
+        script.iter_mut().for_each(|m| m.traffic = (m.name % 2) as u16);
+        let model = play(&net, script);
+        let columns = 2 + LinkClass::ALL.len();
+        let total = |column: usize| {
+            let cells = model.fabric.series().filter(|&(i, _)| i % columns == column);
+            cells.fold((0, 0, 0), |t, (_, c)| (t.0 + c.packets, t.1 + c.bytes, t.2 + c.time.0))
+        };
+        for (i, traffic) in model.fabric.traffic_stats().iter().enumerate() {
+            assert_eq!(
+                total(i),
+                (traffic.packets, traffic.bytes, traffic.latency_ps as u64),
+                "{context}"
+            );
+        }
+        let dragonfly = net.dragonfly();
+        for class in LinkClass::ALL {
+            // Router ports only: what a NIC sends is no column.
+            let links = sum(&model, dragonfly.topology(), |of, _| of == Some(class));
+            assert_eq!(
+                total(2 + class as usize),
+                (links.packets, links.bytes, links.busy.0),
+                "{context} {class:?}"
+            );
+        }
+    });
+}
+
+/// Saturation of an input-queued port by hand: two packets of one node need the same one-packet buffer; the
+/// second is in front of the idle port from the end of the first packet until the credit is back.
+#[test]
+fn saturation_is_the_time_an_idle_port_lacks_credit() {
+    let cycle = common::CYCLE.0;
+    let mut net = Net::round(shape(1, 2, 2, 0));
+    let (lat, pipe, credit) = (25, 3, 4);
+    net.params.links[1] = common::link(1, lat, 8, credit);
+    let message = |source| common::message(Time(cycle), source, 2, 8 * common::FLIT);
+    for queues in common::INPUT_QUEUES {
+        net.params.input_queues = queues;
+        let model = play(&net, common::named(vec![message(0), message(1)]));
+        let dragonfly = net.dragonfly();
+        let port = dragonfly.local_port(0, 1);
+        let stats = model.fabric.link_stats().get(port);
+        // From the end of the first packet, 8 cycles after its start, to the return of its credit: flight,
+        // pipeline and the tail's flit on the terminal link, then the credit's way.
+        assert_eq!(stats.saturation, Time((lat + pipe + 1 + credit) * cycle));
+        assert_eq!((stats.stalled, stats.packets, stats.busy), (1, 2, Time(16 * cycle)));
+    }
+}

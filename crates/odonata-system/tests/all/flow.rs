@@ -1,0 +1,124 @@
+//! The flow-level form of the network: closed forms, conservation, one digest on every scheduler, and what it refuses.
+
+
+use crate::everywhere::{JOBS, assert_one_digest};
+use odonata_system::results::Rows;
+use odonata_system::{Outcome, Results, Simulation, scenario};
+use std::time::Duration;
+
+/// 32 nodes; links of terminals carry 10 bytes per ns, so that they are the slowest.
+fn text(network: &str, jobs: &str) -> String {
+    format!(
+        "[machine.dragonfly]\ngroups = 4\nrouters_per_group = 4\nnodes_per_router = 2\nglobal_ports_per_router = 1\n\
+         [network]\npacket = \"4 KiB\"\nflit = \"64 B\"\nrouter_delay = \"90 ns\"\n\
+         routing = {{ algorithm = \"minimal\" }}\n\
+         links.terminal = {{ bandwidth = \"10 GB/s\", latency = \"20 ns\" }}\n\
+         links.local = {{ bandwidth = \"20 GB/s\", latency = \"30 ns\" }}\n\
+         links.global = {{ bandwidth = \"20 GB/s\", latency = \"300 ns\" }}\n{network}\n\
+         [nic]\nmessage_delay = \"0 ns\"\n\
+         [mpi]\neager_threshold = \"none\"\n{jobs}"
+    )
+}
+
+const FLOW: &str = "fidelity = \"flow\"";
+
+fn run(text: &str, overrides: &[&str]) -> Results {
+    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
+    let scenario =
+        scenario::load(text, "s.toml", &overrides, None, "").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut simulation = Simulation::new(scenario).unwrap();
+    while !simulation.advance(Duration::from_secs(60)).finished {}
+    let results = simulation.finish(false);
+    assert_eq!(*results.outcome(), Outcome::Completed, "{overrides:?}");
+    results
+}
+
+fn rows(text: &str) -> Rows {
+    run(text, &[]).rows().clone()
+}
+
+fn elapsed_ns(rows: &Rows) -> f64 {
+    rows.jobs[0].elapsed_s * 1e9
+}
+
+/// A message that meets nobody takes s/b and the latency of its path, as packets do; with a nanosecond for what is rounded
+/// (a packet's time to a picosecond, a fill 1 ps after a start).
+#[test]
+fn a_message_alone_takes_what_it_takes_in_packets() {
+    for bytes in [0, 8, 64, 1000, 4096, 5000, 1 << 20] {
+        let job = format!(
+            "[[jobs]]\nranks = 2\nplacement = \"random\"\nworkload.ping-pong = {{ bytes = \"{bytes} B\", iterations = 3 }}\n"
+        );
+        let packets = elapsed_ns(&rows(&text("", &job)));
+        let flows = elapsed_ns(&rows(&text(FLOW, &job)));
+        assert!(
+            (packets - flows).abs() <= 1.0,
+            "{bytes} bytes: {packets} and {flows} ns"
+        );
+    }
+}
+
+/// n ranks that send s bytes each to one: its terminal link is the bottleneck, n s / b, and MPI adds its costs.
+#[test]
+fn many_to_one_takes_the_time_of_the_last_link() {
+    let (senders, bytes) = (7_u32, 1_u64 << 20);
+    let job = format!(
+        "[[jobs]]\nranks = {}\nworkload.gather = {{ bytes = \"{bytes} B\", algorithm = \"linear\", iterations = 1 }}\n",
+        senders + 1
+    );
+    let results = run(&text(FLOW, &job), &[]);
+    let time = elapsed_ns(results.rows());
+    let least = f64::from(senders) * bytes as f64 / 10.0;
+    assert!(
+        time >= least && time < least * 1.05 + 10_000.0,
+        "{time} ns; {least} ns at least"
+    );
+}
+
+#[test]
+fn storage_and_messages_have_one_digest_on_every_scheduler() {
+    for algorithm in ["minimal", "valiant", "ugal"] {
+        let text = text(FLOW, JOBS).replace("\"minimal\"", &format!("{algorithm:?}"));
+        assert_one_digest(algorithm, |overrides| run(&text, overrides).digest().to_owned());
+    }
+}
+
+/// Every byte that leaves a NIC comes to a node: the terminal links count the same bytes in both directions, which are those that
+/// ranks and servers have sent.
+#[test]
+fn what_nics_send_comes_to_nodes() {
+    let results = run(&text(FLOW, JOBS), &[]);
+    let rows = results.rows();
+    let nics = rows.links.iter().filter(|link| link.source_kind == "node");
+    let last = rows.links.iter().filter(|link| link.target_kind == "node");
+    let (from, to): (u64, u64) = (nics.map(|link| link.bytes).sum(), last.map(|link| link.bytes).sum());
+    assert!(from > 36 << 20, "{from}");
+    assert_eq!(from, to);
+}
+
+#[test]
+fn what_only_packets_have_is_refused() {
+    let job = "[[jobs]]\nranks = 2\nworkload.ping-pong = {}\n";
+    let refused = |network: &str, more: &str| match scenario::load(
+        &text(&format!("{FLOW}\n{network}"), &format!("{job}{more}")),
+        "s.toml",
+        &[],
+        None,
+        "",
+    ) {
+        Ok(_) => panic!("this should have been refused: {network} {more}"),
+        Err(error) => error.key,
+    };
+    assert_eq!(
+        refused("congestion_control = { kind = \"ecn\", threshold = \"16 KiB\" }", ""),
+        "network.congestion_control"
+    );
+    let classes = "traffic_classes = [{ name = \"a\", share = 0.5 }, { name = \"b\", share = 0.5 }]";
+    assert_eq!(refused(classes, ""), "network.traffic_classes");
+    assert_eq!(
+        refused("router = \"pipelined\"\nclock = \"1 GHz\"", ""),
+        "network.router"
+    );
+    assert_eq!(refused("analytic = { gap = \"1 ns\" }", ""), "network.analytic");
+    assert_eq!(refused("", "[run]\nblame = true\nlost_time = true\n"), "run.lost_time");
+}
