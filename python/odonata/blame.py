@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 #: What can be waited for, where, and by what traffic.
 NAMES = {
     "resource": (
-        *("link", "credit", "input", "space", "memory", "device", "lock", "thread", "directory", "fault"),
+        *("link", "credit", "input", "space", "memory", "device", "reserve", "lock"),
+        *("thread", "directory", "fault"),
     ),
     "place": ("nic", "terminal", "local", "column", "global", "server", "file-system", "metadata"),
     "victim_class": ("mpi", "io"),

@@ -48,6 +48,9 @@ def preset(name: str) -> str:
         # Half of a name is what people remember of a product's: p3608.
         known = _core.device_presets()
         alike = [one for one in known if len(name) > 2 and name.lower() in one]
+        # Or what kind of device it is: hdd.
+        kind = re.compile(rf"^\[?{re.escape(name.lower())}\b", re.MULTILINE)
+        alike += [one for one in known if kind.search(_core.device_preset(one) or "")]
         models = {one.rpartition("-")[2]: one for one in known}
         alike += difflib.get_close_matches(name.lower(), known, n=1)
         alike += [models[one] for one in difflib.get_close_matches(name.lower(), models, n=1)]

@@ -269,7 +269,7 @@ class Results:
 
         Args:
             resource: Only waits for this: "link", "credit", "input"; at servers "space", "memory", "device",
-                "lock"; at metadata servers "thread", "directory"; at either "fault".
+                "reserve", "lock"; at metadata servers "thread", "directory"; at either "fault".
             place: Only waits here: "nic", "terminal", "local", "global", "server", "file-system" or
                 "metadata".
             victim_class: Only waits of the victims' "mpi" or "io".

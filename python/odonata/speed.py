@@ -31,8 +31,8 @@ MOST_MACHINES = 64
 #: Shorter runs say more about how a machine is built than about how fast it runs.
 LEAST_CPU_S, LEAST_EVENTS = 1.0, 1_000_000
 
-#: Units of work of a message, in routers visited by a packet.
-MESSAGE_WORK = 3.3
+#: Units of work of a message, in routers visited by a packet, and of looking at another one to match it.
+MESSAGE_WORK, SEARCH_WORK = 3.3, 0.3
 #: CPU seconds to make a byte of the machine's state.
 BUILDING_S = 6e-9
 #: Work takes up to so many times as long where the state is much larger than this, bytes.
@@ -58,20 +58,22 @@ def remember(run: Mapping[str, Any]) -> None:
     state = run["state_bytes_per_node"] * run["nodes"]
     # However large the machine is, a part of the time was for the run.
     cpu_s = max(run["cpu_s"] - BUILDING_S * state, 0.1 * run["cpu_s"])
-    rate = work(router, run) * crowding(state) / cpu_s
+    counts = dict(run) | {"searches": run.get("schedule", {}).get("searches", 0.0)}
+    rate = work(router, counts) * crowding(state) / cpu_s
     with contextlib.suppress(OSError):
         _write(_with(_read(), _kind(router, run["threads"]), rate))
 
 
 def work(router: str, counts: Mapping[str, Any]) -> float:
-    """Units of work of a run with so many events, packet_hops and messages.
+    """Units of work of a run with so many events, packet_hops, messages and searches.
 
-    >>> work("input-queued", {"events": 900, "packet_hops": 400, "messages": 100})
-    730.0
+    >>> work("input-queued", {"events": 900, "packet_hops": 400, "messages": 100, "searches": 50.0})
+    745.0
     """
     if router == "pipelined":
         return float(counts["events"])
-    return float(counts["packet_hops"] + MESSAGE_WORK * counts["messages"])
+    of_messages = MESSAGE_WORK * counts["messages"] + SEARCH_WORK * counts["searches"]
+    return float(counts["packet_hops"] + of_messages)
 
 
 def crowding(state_bytes: float) -> float:

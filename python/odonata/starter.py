@@ -49,6 +49,32 @@ MACHINES: dict[str, dict[str, Any]] = {
     "torus": {"dims": [4, 4, 4], "nodes_per_router": 1},
 }
 
+#: Larger ones, for jobs that do not fit into the small one; sizes that are not said stay.
+LARGER: dict[str, list[dict[str, Any]]] = {
+    "dragonfly": [
+        {"nodes_per_router": 4},
+        {"groups": 33, "routers_per_group": 8, "nodes_per_router": 4, "global_ports_per_router": 4},
+        {"groups": 73, "routers_per_group": 12, "nodes_per_router": 6, "global_ports_per_router": 6},
+    ],
+    "dragonfly-2d": [
+        {"nodes_per_router": 4},
+        {"groups": 9, "rows": 6, "columns": 8, "nodes_per_router": 4},
+        {"groups": 15, "rows": 6, "columns": 16, "nodes_per_router": 4},
+    ],
+    "dragonfly-plus": [
+        {"groups": 9},
+        {"groups": 17, "leaves_per_group": 8, "spines_per_group": 8, "nodes_per_leaf": 8},
+        {"groups": 33, "leaves_per_group": 16, "spines_per_group": 16, "nodes_per_leaf": 8},
+    ],
+    "fat-tree": [{"k": 8}, {"k": 16}],
+    "hyperx": [{"dims": [8, 8]}, {"dims": [8, 8, 8], "nodes_per_router": 8}],
+    "mesh": [{"dims": [16, 16]}, {"dims": [32, 32], "nodes_per_router": 4}],
+    "polarfly": [{"q": 11}, {"q": 19}],
+    "rail-optimized": [{"pods": 4, "hosts_per_pod": 8}, {"pods": 8, "hosts_per_pod": 64}],
+    "slim-fly": [{"q": 11}, {"q": 17}],
+    "torus": [{"dims": [8, 8, 8]}, {"dims": [16, 16, 16]}],
+}
+
 #: What a job has beside its defaults, for a run of seconds.
 WORKLOADS: dict[str, dict[str, Any]] = {
     "allreduce": {"bytes": "4 MB"},
@@ -212,9 +238,7 @@ def scenario(wanted: Starter, file: str) -> str:
     storage = needs_storage if wanted.storage is None else wanted.storage
     metadata = storage and any(job.workload in WITH_METADATA for job in wanted.jobs)
     servers = [*_storage(preset, storage), *_metadata(preset, metadata)]
-    head = "\n".join([*_head(wanted, file), *_machine(wanted), *_network(preset), *servers])
-    with input_errors():
-        nodes = json.loads(_core.check(head, file))["machine"]["compute_nodes"]
+    head, nodes = _head_that_holds(wanted, preset, servers, file)
     text = "\n".join([head, *_jobs(wanted.jobs, nodes)]) + "\n"
     try:
         with input_errors():
@@ -222,6 +246,24 @@ def scenario(wanted: Starter, file: str) -> str:
     except InputError as error:
         raise _of_options(error, wanted) from None
     return text
+
+
+def _head_that_holds(
+    wanted: Starter, preset: dict[str, Any], servers: list[str], file: str
+) -> tuple[str, int]:
+    """The scenario up to its jobs, with a machine that holds all ranks asked for, and its compute nodes.
+
+    If none does it is the largest.
+    """
+    ranks = sum(job.ranks or 0 for job in wanted.jobs)
+    for larger in ({}, *LARGER.get(wanted.machine or "", [])):
+        machine = _machine(wanted, larger)
+        head = "\n".join([*_head(wanted, file), *machine, *_network(preset), *servers])
+        with input_errors():
+            nodes = json.loads(_core.check(head, file))["machine"]["compute_nodes"]
+        if nodes >= ranks:
+            break
+    return head, nodes
 
 
 def _of_options(error: InputError, wanted: Starter) -> InputError:
@@ -237,7 +279,7 @@ def _of_options(error: InputError, wanted: Starter) -> InputError:
         key="--job",
         value=job.workload if job.ranks is None else f"{job.workload}:{job.ranks}",
         expected=error.expected,
-        hint="the machine of the starter is small: write it with fewer ranks, and let both grow in the file"
+        hint="machines of the starter are small: write it with fewer ranks, and let both grow in the file"
         if wanted.preset is None
         else error.hint,
     )
@@ -312,14 +354,14 @@ def _head(wanted: Starter, file: str) -> Iterator[str]:
     yield from _optional("Run", {"time_limit": "10 ms", "series_interval": "1 ms"})
 
 
-def _machine(wanted: Starter) -> Iterator[str]:
+def _machine(wanted: Starter, larger: dict[str, Any]) -> Iterator[str]:
     if wanted.machine is None:
         return
     table = _schema()["$defs"]["Machine"]["properties"][wanted.machine]
     yield ""
     yield from _about(table["description"])
     yield f"[machine.{wanted.machine}]"
-    yield from _keys(_type(table), MACHINES[wanted.machine])
+    yield from _keys(_type(table), MACHINES[wanted.machine] | larger)
 
 
 def _network(preset: dict[str, Any]) -> Iterator[str]:

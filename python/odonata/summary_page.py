@@ -11,7 +11,7 @@ from rich.table import Table
 
 from odonata import blame, summary, workload_page
 from odonata.terminal import console, explain, say, show_table, table
-from odonata.wording import duration, factor, rate, share, size
+from odonata.wording import MUCH, SIDE_BY_SIDE, duration, factor, rate, share, size
 
 #: From so many times the mean on the busiest storage server is worth a word, as it is to `odonata check`.
 SKEW = 4.0
@@ -237,12 +237,26 @@ def draining(page: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def overlapping(page: Mapping[str, Any]) -> str:
+    """What is said where shares of a job's time add up to clearly more than all of it.
+
+    >>> overlapping({"jobs": [{"compute_share": 0.7, "mpi_share": 0.9, "io_share": None}]})[:44]
+    ' What a rank does side by side counts for ea'
+    >>> overlapping({"jobs": [{"compute_share": 0.7, "mpi_share": 0.3, "io_share": 0.0}]})
+    ''
+    """
+    parts = ("compute_share", "mpi_share", "io_share")
+    most = max((sum(job[part] or 0.0 for part in parts) for job in page["jobs"]), default=0.0)
+    return f" {SIDE_BY_SIDE}" if most > MUCH else ""
+
+
 def _ending(out: Console, page: Mapping[str, Any]) -> None:
     explain(
         out,
         "",
         "compute, in MPI, in I/O: share of a rank's time, mean over ranks; busy: share of the simulated "
-        "time; saturated: time in which packets found the buffers full; r3>n12: from router 3 to node 12.",
+        "time; saturated: time in which packets found the buffers full; r3>n12: from router 3 to node 12."
+        + overlapping(page),
     )
     if page["results"] is not None:
         say(out, f"Tables: {page['results']}/*.parquet    run: {page['results']}/run.json")

@@ -8,6 +8,10 @@ _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 _SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
 _COUNTS = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
+#: Parts of a rank's time that add up to more than this share of it are explained, as follows.
+MUCH = 1.02
+SIDE_BY_SIDE = "What a rank does side by side counts for each: parts may add up to more than its time."
+
 
 def digits(value: float) -> str:
     """`value` with three significant digits, without an exponent.

@@ -34,6 +34,13 @@ def read_program(path: Path) -> str:
         ) from None
     if len(content) > LONGEST:
         raise InputError(f"the program has more than {LONGEST} bytes", file=str(path), expected=expected)
+    if path.suffix == ".toml":
+        raise InputError(
+            "a file in TOML is no program",
+            file=str(path),
+            expected=expected,
+            hint=f"a scenario is checked by: odonata check {path}",
+        )
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -26,6 +26,13 @@ def test_the_model_of_a_product_leads_to_its_preset():
         assert raised.value.hint == f"did you mean {meant}?"
 
 
+def test_a_kind_of_device_leads_to_a_preset_of_it():
+    for asked, meant in (("hdd", "seagate-st2000nx0253"), ("ssd", "intel-d3-s4510")):
+        with pytest.raises(InputError) as raised:
+            odonata.device_preset(asked)
+        assert raised.value.hint == f"did you mean {meant}?"
+
+
 def test_presets_are_listed_and_shown_with_their_sources(shell):
     names = shell("device", "show").out.split()
     assert names == ["cori-bb", "datawarp-p3608", "intel-d3-s4510", "seagate-st2000nx0253"]

@@ -175,6 +175,30 @@ def test_jobs_are_those_of_the_table(report, results):
         assert row["message p99"][1] == pytest.approx(job["message_latency_p99_s"])
 
 
+def test_parts_that_overlap_are_drawn_in_full_and_explained(report, shell):
+    """A ring of NCCL reduces and sends at the same time: together more than all of a rank's time."""
+    shell.write(
+        """[machine.torus]\ndims = [4, 4]\n[[jobs]]\nname = "ring"\nranks = 16
+workload = { nccl = { bytes = "1 MB", gpus_per_host = 1, compute = "300 us" } }
+""",
+        "ring.toml",
+    )
+    done = shell("run", "ring.toml", "-o", "ring")
+    assert done.code == 0, done.err
+    said = "What a rank does side by side counts for each"
+    assert said in " ".join(done.out.split())
+    results = odonata.load(shell.folder / "ring")
+    job = results.summary()["jobs"][0]
+    most = sum(job[f"{part}_share"] or 0.0 for part in ("compute", "mpi", "io"))
+    assert most > 1.02
+    text = results.report()
+    assert said in html.unescape(text)
+    assert Page(text).data["jobs-time"]["layout"]["xaxis"]["range"] == [0, pytest.approx(most)]
+    # Elsewhere the axis ends at all of the time, and nothing is said.
+    assert report.data["jobs-time"]["layout"]["xaxis"]["range"] == [0, 1]
+    assert said not in html.unescape(report.text)
+
+
 def test_distributions_of_latency_pass_the_percentiles_of_the_jobs(report, results):
     for number, job in enumerate(results.rows("jobs")):
         trace = report.traces("latency-distribution", measure="mpi", view="cdf")[number]

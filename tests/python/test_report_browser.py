@@ -137,6 +137,17 @@ def test_choices_change_the_charts(opened):
     assert axis == "log"
 
 
+def test_the_axes_of_the_map_count_routers_and_groups(opened):
+    """Numbers of routers and groups are whole."""
+    tab = opened()
+    tab.locator("#machine-map").scroll_into_view_if_needed()
+    tab.wait_for_selector("#machine-map .xtick text")
+    for axis in ("x", "y"):
+        ticks = tab.locator(f"#machine-map .{axis}tick text").all_text_contents()
+        assert ticks
+        assert all(tick.lstrip("\u2212-").isdecimal() for tick in ticks), ticks
+
+
 def test_the_map_is_filtered_by_class_measure_and_job(opened):
     tab = opened()
     colours = (

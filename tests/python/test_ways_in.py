@@ -112,6 +112,17 @@ def test_init_writes_every_family(forked, family, jobs):
     assert report["name"] == "it"
 
 
+@pytest.mark.parametrize("family", starter.MACHINES)
+@pytest.mark.parametrize("ranks", [300, 3000])
+def test_init_takes_a_machine_that_holds_the_ranks_asked_for(forked, family, ranks):
+    job = ["--job", f"uniform:{ranks // 2}"]
+    done = forked("init", "it.toml", "--machine", family, *job, *job)
+    assert done.code == 0, done.err
+    report = odonata.check(forked.folder / "it.toml")
+    assert [job["ranks"] for job in report["jobs"]] == [ranks // 2] * 2
+    assert ranks <= report["machine"]["compute_nodes"] < 20 * ranks
+
+
 @pytest.mark.parametrize("workload", starter.workloads())
 def test_init_writes_every_workload(forked, workload):
     done = forked("init", "it.toml", "--machine", "torus", "--job", f"{workload}")
@@ -156,7 +167,7 @@ def test_the_sweep_that_init_writes_runs(forked):
         (["--preset", "booksim"], "--preset", None),
         (["--preset", "tehta"], "--preset", "did you mean theta?"),
         (["--job", "checkpoint", "--no-storage"], "--no-storage", None),
-        (["--job", "stencil:73"], "--job", None),
+        (["--job", "stencil:100000"], "--job", None),
     ],
 )
 def test_what_init_cannot_write_is_an_error(forked, arguments, key, hint):

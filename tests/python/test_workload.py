@@ -40,6 +40,15 @@ def test_a_mistake_is_shown_with_its_line_and_ends_with_2(tmp_path: Path) -> Non
     assert odonata("check", str(tmp_path / "missing.ncptl")).returncode == 2
 
 
+def test_a_scenario_is_told_from_a_program(tmp_path: Path) -> None:
+    scenario = tmp_path / "halo.toml"
+    scenario.write_text("[machine.torus]\ndims = [4]\n")
+    for command in (["check"], ["format"]):
+        done = odonata(*command, str(scenario))
+        assert done.returncode == 2
+        assert f"odonata check {scenario}" in "".join(done.stderr.split("\n"))
+
+
 def test_text_for_another_back_end_is_passed_over_when_asked(tmp_path: Path) -> None:
     program = tmp_path / "other.ncptl"
     program.write_text('All tasks synchronize then\nall tasks backend execute "other_library(1);".\n')

@@ -29,6 +29,7 @@ use crate::extents::{Extent, Place};
 use crate::request::{Piece, PieceKind};
 use crate::settings::{DrainPolicy, Policy, WritePolicy};
 use crate::stage::Stages;
+use crate::sync::Block;
 use crate::{Action, Actions, NewRequest, ServerParams, Servers};
 use copies::CleanRange;
 
@@ -45,6 +46,8 @@ pub(crate) struct Reserve {
     turn: u32,
     /// Whether there may be something of jobs that have ended.
     ended: bool,
+    /// Blocks that have been chosen to go down so far.
+    pub(crate) left: u64,
 }
 
 impl Reserve {
@@ -388,6 +391,9 @@ impl Servers {
             bytes,
             ..
         } = *self.pieces.get(slot);
+        let piece = *self.pieces.get(slot);
+        self.block_moves::<M>(now, &piece, Some(Block::Below), None);
+        self.settle_reserve::<M>(now, server, owner);
         self.store_below::<M>(slot);
         self.pieces.free::<M>(slot);
         self.ways.reserves.edit::<M>(server).sending -= 1;
@@ -473,21 +479,25 @@ impl Servers {
         if policy.write == WritePolicy::Around && !self.is_indexed(server) {
             return;
         }
-        self.advance_syncs::<M>(server, actions);
+        self.advance_syncs::<M>(now, server, actions);
         while self.ways.reserves.get(server).taken() < policy.blocks_in_flight {
             let Some((device, chosen)) = self.leave_next::<M>(server, policy) else {
-                return;
+                break;
             };
             let (owner, object, offset, bytes) = chosen;
             self.spaces.edit::<M>(device).fetched += bytes;
-            let piece = Piece::new(now, (server, device), (NIL, owner), object, offset, bytes);
-            let slot = self.pieces.allocate::<M>(piece);
+            let mut piece = Piece::new(now, (server, device), (NIL, owner), object, offset, bytes);
             let devices = self.devices.of(server);
             let reserve = self.ways.reserves.edit::<M>(server);
+            piece.number = reserve.left;
+            reserve.left += 1;
             reserve.fetching += 1;
             reserve.turn = (device - devices.start + 1) % devices.len() as u32;
+            let slot = self.pieces.allocate::<M>(piece);
+            self.block_moves::<M>(now, &piece, None, Some(Block::Queued));
             self.join_device::<M>(now, slot, actions);
         }
+        self.reconsider_syncs::<M>(now, server);
     }
 
     /// Takes the next block that shall go down, first for who synchronises a file: device, and owner, object, offset, length. Devices take turns; one for whose
@@ -547,15 +557,18 @@ impl Servers {
 
     /// The device has read a block that shall go down.
     pub(crate) fn fetched_to_leave<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
-        let Piece { server, removed, .. } = *self.pieces.get(slot);
-        let reserve = self.ways.reserves.edit::<M>(server);
-        reserve.fetching -= 1;
+        let piece = *self.pieces.get(slot);
+        let Piece { server, removed, .. } = piece;
+        self.ways.reserves.edit::<M>(server).fetching -= 1;
+        let to = (!removed).then_some(Block::Below);
+        self.block_moves::<M>(now, &piece, Some(Block::Served), to);
         if removed {
+            self.settle_reserve::<M>(now, server, piece.owner);
             self.pieces.free::<M>(slot);
             self.feed_below::<M>(now, server, actions);
             return;
         }
-        reserve.sending += 1;
+        self.ways.reserves.edit::<M>(server).sending += 1;
         self.ask_below::<M>(now, slot, true, actions);
     }
 }

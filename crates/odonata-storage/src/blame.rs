@@ -8,6 +8,7 @@
 //! | [`DEVICE`] | a piece of it is in the device's queue, none in service | the access in service; of several, the one that ends next |
 //! | [`MEMORY`] | all its pieces wait for memory | the piece that gives its memory back next |
 //!
+//! A synchronisation waits for what its file waits for, and beside that for a block of the [`RESERVE`] (`sync/waits.rs`).
 //! A device that has nobody in service works off what it has put off: that is charged to the job whose turn came last.
 //! While the device has a fault ([`FaultClock`](crate::faults)), what its clock loses is charged to that ([`FAULT`]): of those who wait for the
 //! device, and of each access that is served for somebody who waits. Who waits for space or memory meanwhile does so for whom it
@@ -27,10 +28,16 @@ pub(crate) const MEMORY: Cause = 1;
 /// The device.
 pub(crate) const DEVICE: Cause = 2;
 
-/// A device that stands still, or is slow.
-const LOST: Cause = 3;
+/// A block of the reserve of those that go down.
+pub(crate) const RESERVE: Cause = 3;
 
-/// Names of what is waited for at a storage manager, by number.
+/// A device that stands still, or is slow.
+pub(crate) const LOST: Cause = 4;
+
+/// Lines of a device: one for each of the resources above.
+pub(crate) const LINES: u32 = 4;
+
+/// Names of what requests wait for at a storage manager, by number.
 pub const RESOURCES: [&str; 3] = ["space", "memory", "device"];
 
 /// A lock on a range of a file ([`ExtentLocks`](crate::ExtentLocks)).
@@ -45,8 +52,11 @@ pub const FAULT: u8 = 6;
 /// The same of a metadata server.
 pub const METADATA_FAULT: u8 = 7;
 
+/// A block of the reserve, of those that a server hands down to the tier below.
+pub const RESERVED: u8 = 8;
+
 /// Names of what is waited for at servers of all kinds, by number; the first are those of a storage manager.
-pub const SERVER_RESOURCES: [&str; 8] = [
+pub const SERVER_RESOURCES: [&str; 9] = [
     "space",
     "memory",
     "device",
@@ -55,6 +65,7 @@ pub const SERVER_RESOURCES: [&str; 8] = [
     "directory",
     "fault",
     "fault",
+    "reserve",
 ];
 
 /// What requests of one job have waited for those of another at one server.
@@ -160,6 +171,10 @@ impl Books {
         &self.ledger
     }
 
+    pub(crate) fn ledger_mut(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
     /// `bytes` of `owner` have been written.
     pub(crate) fn wrote<M: Mode>(&mut self, device: u32, owner: u16, bytes: u64) {
         if !self.is_on() {
@@ -248,7 +263,7 @@ impl Books {
                     client: what.client,
                     token: what.token,
                     // The device; `take_losses` says of which server.
-                    server: line / RESOURCES.len() as u32,
+                    server: line / LINES,
                     culprit,
                     resource,
                     time: to - from,
@@ -260,7 +275,16 @@ impl Books {
 
 /// The line of those who wait for `cause` at a device; for memory, at the first of a server.
 pub(crate) fn line(device: u32, cause: Cause) -> u32 {
-    device * RESOURCES.len() as u32 + u32::from(cause)
+    device * LINES + u32::from(cause)
+}
+
+/// The number of a cause in [`SERVER_RESOURCES`].
+fn resource_of(cause: Cause) -> u8 {
+    match cause {
+        RESERVE => RESERVED,
+        LOST => FAULT,
+        cause => cause,
+    }
 }
 
 fn cause_of(wait: Wait) -> Option<Cause> {
@@ -283,9 +307,9 @@ impl Servers {
                 .min(self.tiers - 1)
         };
         let lines = (0..n as u32)
-            .flat_map(|device| [tier_of(device); RESOURCES.len()])
+            .flat_map(|device| [tier_of(device); LINES as usize])
             .collect();
-        let causes = RESOURCES.len() as u8 + u8::from(self.charges_faults);
+        let causes = LINES as u8 + u8::from(self.charges_faults);
         self.books = Books {
             ledger: Ledger::new(lines, self.tiers, jobs, causes, interval),
             service: Store::filled(usize::from(jobs), 0),
@@ -315,17 +339,17 @@ impl Servers {
     }
 
     /// The line of those who wait for `cause` at `device` of `server`.
-    fn line_of(&self, (server, device): (u32, u32), cause: Cause) -> u32 {
+    pub(crate) fn line_of(&self, (server, device): (u32, u32), cause: Cause) -> u32 {
         match cause {
-            MEMORY => line(self.devices.of(server).start, MEMORY),
+            MEMORY | RESERVE => line(self.devices.of(server).start, cause),
             cause => line(device, cause),
         }
     }
 
     /// Books the waits in a line until `now`.
-    fn book<M: Mode>(&mut self, now: Time, line: u32) {
-        let cause = (line % RESOURCES.len() as u32) as Cause;
-        let queue = self.queues.get(line / RESOURCES.len() as u32);
+    pub(crate) fn book<M: Mode>(&mut self, now: Time, line: u32) {
+        let cause = (line % LINES) as Cause;
+        let queue = self.queues.get(line / LINES);
         // Of several in service it is known afterwards who makes room.
         let holder = (cause == DEVICE && (queue.serving == 0 || queue.handed == 1)).then_some(queue.last);
         if cause == DEVICE && self.charges_faults {
@@ -343,10 +367,7 @@ impl Servers {
     /// Books what the device of a line has lost until `now` by faults, and what lies between.
     fn book_faults<M: Mode>(&mut self, now: Time, line: u32, holder: Option<u16>) {
         let ledger = &mut self.books.ledger;
-        let (Some(clock), Some(since)) = (
-            self.devices.clock(line / RESOURCES.len() as u32),
-            ledger.unbooked_since(line),
-        ) else {
+        let (Some(clock), Some(since)) = (self.devices.clock(line / LINES), ledger.unbooked_since(line)) else {
             return;
         };
         if since >= now {
@@ -415,10 +436,16 @@ impl Servers {
         self.settle::<M>(now, line(first, MEMORY), MEMORY, owner);
     }
 
+    /// A block of `owner` leaves the reserve of `server`.
+    pub(crate) fn settle_reserve<M: Mode>(&mut self, now: Time, server: u32, owner: u16) {
+        let first = self.devices.of(server).start;
+        self.settle::<M>(now, line(first, RESERVE), RESERVE, owner);
+    }
+
     /// `server` fails: what has been waited for there is charged to the job whose access was the last at its device.
     pub(crate) fn settle_failure<M: Mode>(&mut self, now: Time, server: u32) {
         for device in self.devices.of(server) {
-            self.settle_device_failure::<M>(now, device, &[SPACE, MEMORY, DEVICE]);
+            self.settle_device_failure::<M>(now, device, &[SPACE, MEMORY, DEVICE, RESERVE]);
         }
     }
 
@@ -459,8 +486,12 @@ impl Servers {
     /// Finds out anew what `request`, which has its space, waits for.
     pub(crate) fn reconsider<M: Mode>(&mut self, now: Time, request: u32) {
         if request != NIL && self.books.is_on() {
-            let wait = self.requests.get(request).waits_for();
+            let cell = self.requests.get(request);
+            let (wait, followed) = (cell.waits_for(), cell.answered && cell.write_back);
             self.set_wait::<M>(now, request, wait);
+            if followed {
+                self.syncs_follow::<M>(now, request);
+            }
         }
     }
 
@@ -468,10 +499,10 @@ impl Servers {
     /// kept. Of several devices of a server it is the sum.
     pub fn blame(&self) -> impl Iterator<Item = ServerCharge> + '_ {
         let charges = self.books.ledger.charges().map(|charge| ServerCharge {
-            server: self.devices.server_of(charge.line / RESOURCES.len() as u32),
+            server: self.devices.server_of(charge.line / LINES),
             resource: match charge.culprit {
                 Some(_) if charge.cause == LOST => FAULT,
-                _ => (charge.line % RESOURCES.len() as u32) as u8,
+                _ => resource_of((charge.line % LINES) as Cause),
             },
             victim: charge.victim,
             culprit: charge.culprit.filter(|_| charge.cause != LOST),
@@ -495,7 +526,7 @@ impl Servers {
         self.books.ledger.series().map(|charge| ServerWaitSeries {
             start: charge.start,
             tier: charge.place,
-            resource: if charge.cause == LOST { FAULT } else { charge.cause },
+            resource: resource_of(charge.cause),
             victim: charge.victim,
             culprit: charge.culprit,
             time: charge.time,
@@ -519,9 +550,10 @@ impl Servers {
     /// Ends the books at `now`, when a run ends in the middle of requests.
     pub fn close_books(&mut self, now: Time) {
         if self.books.is_on() {
-            for line in 0..self.devices.len() * RESOURCES.len() as u32 {
+            for line in 0..self.devices.len() * LINES {
                 self.book::<odonata_engine::Plain>(now, line);
             }
+            self.close_books_of_syncs(now);
         }
     }
 }

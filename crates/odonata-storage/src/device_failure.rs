@@ -20,6 +20,7 @@ use odonata_units::Time;
 
 use crate::blame::{DEVICE, SPACE};
 use crate::request::{Piece, PieceKind, Request, Wait};
+use crate::sync::Block;
 use crate::{Action, Actions, Outage, Servers};
 
 /// When single devices fail; empty where none does.
@@ -225,8 +226,8 @@ impl Servers {
             piece.dead = true;
             piece.has_block = piece.request != NIL && !at_memory.contains(&slot);
             if piece.request == NIL && !piece.down {
-                let kind = piece.kind;
-                let waits = self.leave_reserve::<M>(server, slot, kind);
+                let piece = *piece;
+                let waits = self.leave_reserve::<M>(now, slot, &piece);
                 queued.extend(waits.then_some(slot));
             }
             self.piece_dies::<M>(slot);
@@ -272,13 +273,19 @@ impl Servers {
     }
 
     /// Piece `slot`, for no request, which has not left, goes out of the reserve; whether nobody else will mention it.
-    fn leave_reserve<M: Mode>(&mut self, server: u32, slot: u32, kind: PieceKind) -> bool {
+    fn leave_reserve<M: Mode>(&mut self, now: Time, slot: u32, piece: &Piece) -> bool {
+        let server = piece.server;
         if self.params[server as usize].next.is_some() {
             let reserve = self.ways.reserves.edit::<M>(server);
-            match kind {
+            match piece.kind {
                 PieceKind::Fill => reserve.filling -= 1,
                 _ => reserve.fetching -= 1,
             }
+            if piece.kind == PieceKind::Drain {
+                let from = if piece.begun { Block::Served } else { Block::Queued };
+                self.block_moves::<M>(now, piece, Some(from), None);
+            }
+            self.settle_reserve::<M>(now, server, piece.owner);
             return false;
         }
         let drain = self.drains.edit::<M>(server);

@@ -251,7 +251,7 @@ impl Servers {
             self.drop_unanswered::<M>(server, &what, device);
         }
         self.lose_contents::<M>(server, None);
-        self.end_syncs::<M>(server);
+        self.end_syncs::<M>(at, server);
         self.note_occupancy::<M>(at, server);
     }
 

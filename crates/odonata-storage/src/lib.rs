@@ -122,8 +122,8 @@ pub use action::{Action, Actions, NewRequest};
 pub use audit::BlockedWrite;
 pub use below::{TierContents, TierMetrics};
 pub use blame::{
-    DIRECTORY, FAULT, LOCK, METADATA_FAULT, RESOURCES, RequestLoss, SERVER_RESOURCES, ServerCharge, ServerWaitSeries,
-    THREAD,
+    DIRECTORY, FAULT, LOCK, METADATA_FAULT, RESERVED, RESOURCES, RequestLoss, SERVER_RESOURCES, ServerCharge,
+    ServerWaitSeries, THREAD,
 };
 pub use extents::{Extent, Extents, Place};
 pub use failure::Losses;

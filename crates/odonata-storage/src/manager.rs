@@ -2,7 +2,7 @@
 //! study. The devices' queues are in `service.rs`, the drain in `drain.rs`.
 
 use crate::below::Ways;
-use crate::blame::{Books, MEMORY, SPACE, line};
+use crate::blame::{Books, LINES, MEMORY, SPACE, line};
 use crate::contents::Contents;
 use crate::device_failure::DeviceFailures;
 use crate::devices::Devices;
@@ -128,7 +128,7 @@ impl Servers {
         self.contents = Contents::new(self.params.len(), weights.len());
         let fair = |params: &ServerParams| params.manager.sharing != Default::default();
         if self.params.iter().any(fair) {
-            self.turns = Turns::new(self.devices.len() as usize * crate::RESOURCES.len(), weights);
+            self.turns = Turns::new(self.devices.len() as usize * LINES as usize, weights);
         }
         self
     }

@@ -132,6 +132,10 @@ pub(crate) struct Piece {
     pub(crate) lost: bool,
     /// Of a dead one, whether it has a block of memory of a server that is there.
     pub(crate) has_block: bool,
+    /// Whether a device has begun to serve it.
+    pub(crate) begun: bool,
+    /// Of a block that goes down, its number among those of its server.
+    pub(crate) number: u64,
     next: u32,
 }
 
@@ -183,6 +187,8 @@ impl Piece {
             removed: false,
             lost: false,
             has_block: false,
+            begun: false,
+            number: 0,
             next: NIL,
         }
     }

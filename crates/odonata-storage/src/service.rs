@@ -5,6 +5,7 @@
 
 use crate::blame::{DEVICE, line};
 use crate::request::{Piece, PieceKind};
+use crate::sync::Block;
 use crate::{Action, Actions, Servers};
 use odonata_device::{Access, Service};
 use odonata_engine::{Mode, NIL};
@@ -13,16 +14,18 @@ use odonata_units::Time;
 impl Servers {
     /// The turn of the piece in `slot` has come at its device, as announced by [`Action::DeviceBegins`].
     pub fn device_begins<M: Mode>(&mut self, now: Time, slot: u32) {
-        self.is_dead::<M>(now, slot);
+        let dead = self.is_dead::<M>(now, slot);
+        let piece = *self.pieces.get(slot);
         let Piece {
             request,
             device,
             since,
             owner,
             ..
-        } = *self.pieces.get(slot);
+        } = piece;
         self.book_device::<M>(now, device);
-        self.pieces.edit::<M>(slot).since = now;
+        let cell = self.pieces.edit::<M>(slot);
+        (cell.since, cell.begun) = (now, true);
         let queue = self.queues.edit::<M>(device);
         if queue.serving == 0 {
             queue.busy_since = now;
@@ -34,6 +37,8 @@ impl Servers {
             cell.at_device -= 1;
             cell.in_service += 1;
             self.reconsider::<M>(now, request);
+        } else if piece.kind == PieceKind::Drain && !dead {
+            self.block_moves::<M>(now, &piece, Some(Block::Queued), Some(Block::Served));
         }
         self.device_metrics.edit::<M>(device).wait_ps += u128::from((now - since).0);
     }

@@ -12,11 +12,15 @@
 //! matter of the next synchronisation, so that a file which is written on and on holds nobody up for ever. A server that passes
 //! its devices by asks the tier below in any case.
 
+mod waits;
+
 use odonata_engine::{List, Mode, NIL, Pool, Store, journalled};
 use odonata_units::Time;
 
 use crate::extents::Place;
 use crate::{Action, Actions, NewRequest, Servers};
+pub(crate) use waits::Block;
+use waits::{Blocks, SyncWait};
 
 /// A synchronisation that arrives at a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -54,6 +58,12 @@ struct Sync {
     phase: Phase,
     /// Whether its server has failed since.
     dead: bool,
+    /// Of the writes that it waits for, the first that was acknowledged; else [`NIL`].
+    oldest: u32,
+    /// The number of the next block that left when it began to wait for blocks, and where those behind it are.
+    first: u64,
+    blocks: Blocks,
+    wait: SyncWait,
     next: u32,
 }
 odonata_engine::slots!(Sync);
@@ -109,15 +119,19 @@ impl Servers {
         }
         let cell = *self.syncs.servers.get(server);
         let before = cell.uncommitted.iter(&self.requests);
-        let writes = before
-            .filter(|&slot| self.requests.get(slot).what.file == what.file)
-            .count();
+        let mut before = before.filter(|&slot| self.requests.get(slot).what.file == what.file);
+        let oldest = before.next();
+        let writes = usize::from(oldest.is_some()) + before.count();
         let slot = self.syncs.cells.allocate::<M>(Sync {
             what,
             server,
             number: cell.writes,
             phase: Phase::Writes(writes as u32),
             dead: false,
+            oldest: oldest.unwrap_or(NIL),
+            first: 0,
+            blocks: Blocks::default(),
+            wait: SyncWait::Nothing,
             next: NIL,
         });
         let mut open = cell.open;
@@ -125,12 +139,15 @@ impl Servers {
         self.syncs.servers.edit::<M>(server).open = open;
         if writes == 0 {
             self.write_caches_out::<M>(now, slot, actions);
+        } else {
+            self.reconsider_sync::<M>(now, slot);
         }
     }
 
     /// The caches that synchronisation `slot` waits for are written out, as announced by [`Action::CachesWritten`].
     pub fn caches_written<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         if !self.sync_died::<M>(now, slot) {
+            self.set_sync_wait::<M>(now, slot, SyncWait::Nothing);
             self.drain_for_sync::<M>(now, slot, actions);
         }
     }
@@ -138,7 +155,7 @@ impl Servers {
     /// The tier below has answered synchronisation `slot`, which was given out with [`Action::SyncBelow`].
     pub fn synced_below<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         if !self.sync_died::<M>(now, slot) {
-            self.end_sync::<M>(slot, actions);
+            self.end_sync::<M>(now, slot, actions);
         }
     }
 
@@ -153,8 +170,9 @@ impl Servers {
     }
 
     /// `server` has failed: nobody gets an answer.
-    pub(crate) fn end_syncs<M: Mode>(&mut self, server: u32) {
+    pub(crate) fn end_syncs<M: Mode>(&mut self, at: Time, server: u32) {
         for slot in self.syncs.open(server) {
+            self.set_sync_wait::<M>(at, slot, SyncWait::Nothing);
             match self.syncs.cells.get(slot).phase {
                 Phase::Elsewhere => self.syncs.cells.edit::<M>(slot).dead = true,
                 Phase::Writes(_) | Phase::Drain { .. } => self.syncs.cells.free::<M>(slot),
@@ -191,6 +209,12 @@ impl Servers {
                 && number < sync.number
             {
                 self.syncs.cells.edit::<M>(slot).phase = Phase::Writes(left - 1);
+                if sync.oldest == request {
+                    let mut rest = uncommitted.iter(&self.requests);
+                    let oldest = rest.find(|&slot| self.requests.get(slot).what.file == file);
+                    self.syncs.cells.edit::<M>(slot).oldest = oldest.filter(|_| left > 1).unwrap_or(NIL);
+                }
+                self.reconsider_sync::<M>(now, slot);
                 if left == 1 {
                     self.write_caches_out::<M>(now, slot, actions);
                 }
@@ -201,13 +225,16 @@ impl Servers {
     /// All that was acknowledged is on a device: on the medium, too?
     fn write_caches_out<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let server = self.syncs.cells.get(slot).server;
-        let times = self
-            .devices
-            .of(server)
-            .map(|device| self.devices.flush::<M>(device, now));
-        let at = times.fold(now, Time::max);
+        let (mut at, mut last) = (now, NIL);
+        for device in self.devices.of(server) {
+            let end = self.devices.flush::<M>(device, now);
+            if end > at {
+                (at, last) = (end, device);
+            }
+        }
         if at > now {
             self.syncs.cells.edit::<M>(slot).phase = Phase::Elsewhere;
+            self.waits_for_cache::<M>(now, slot, last);
             actions.push(Action::CachesWritten { server, slot, at });
         } else {
             self.drain_for_sync::<M>(now, slot, actions);
@@ -219,16 +246,18 @@ impl Servers {
         let Sync { what, server, .. } = *self.syncs.cells.get(slot);
         let leads_down = self.params[server as usize].next.is_some();
         if !(leads_down && what.below && self.is_indexed(server)) {
-            self.sync_below::<M>(slot, actions);
+            self.sync_below::<M>(now, slot, actions);
             return;
         }
         let end = self.contents.extents.end_of(server, what.file);
-        self.syncs.cells.edit::<M>(slot).phase = Phase::Drain { from: 0, end };
+        let first = self.ways.reserves.get(server).left;
+        let sync = self.syncs.cells.edit::<M>(slot);
+        (sync.phase, sync.first) = (Phase::Drain { from: 0, end }, first);
         self.feed_below::<M>(now, server, actions);
     }
 
     /// Something may have gone down from `server`: ends the waits for it.
-    pub(crate) fn advance_syncs<M: Mode>(&mut self, server: u32, actions: &mut Actions) {
+    pub(crate) fn advance_syncs<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
         if self.syncs.servers.get(server).open.is_empty() {
             return;
         }
@@ -251,7 +280,7 @@ impl Servers {
                         end,
                     }
                 }
-                None => self.sync_below::<M>(slot, actions),
+                None => self.sync_below::<M>(now, slot, actions),
             }
         }
     }
@@ -283,19 +312,21 @@ impl Servers {
     }
 
     /// Nothing that it waits for is here alone: asks the tier below, or ends.
-    fn sync_below<M: Mode>(&mut self, slot: u32, actions: &mut Actions) {
+    fn sync_below<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        self.set_sync_wait::<M>(now, slot, SyncWait::Nothing);
         let Sync { what, server, .. } = *self.syncs.cells.get(slot);
         let leads_down = self.params[server as usize].next.is_some();
         if leads_down && (what.below || self.passes_by(server)) {
             self.syncs.cells.edit::<M>(slot).phase = Phase::Elsewhere;
             actions.push(Action::SyncBelow { server, slot, what });
         } else {
-            self.end_sync::<M>(slot, actions);
+            self.end_sync::<M>(now, slot, actions);
         }
     }
 
     /// Answers synchronisation `slot`, and forgets it.
-    fn end_sync<M: Mode>(&mut self, slot: u32, actions: &mut Actions) {
+    fn end_sync<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+        self.set_sync_wait::<M>(now, slot, SyncWait::Nothing);
         let Sync { what, server, .. } = *self.syncs.cells.get(slot);
         let mut open = self.syncs.servers.get(server).open;
         let it = |other: &Sync| (other.what.client, other.what.token) == (what.client, what.token);

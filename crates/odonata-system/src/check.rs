@@ -131,6 +131,8 @@ pub struct CostReport {
     pub packets: f64,
     /// Routers visited by them.
     pub packet_hops: f64,
+    /// Messages and receives that are looked through to match messages, where a rank has several open at once.
+    pub searches: f64,
     /// Events; of pipelined routers one for each of their flits and cycles.
     pub events: f64,
     /// The routers, of which it is a matter how much an event costs.
@@ -219,6 +221,7 @@ fn cost(scenario: &Resolved, estimate: &Estimate) -> CostReport {
         messages: estimate.messages(),
         packets: estimate.packets(),
         packet_hops: estimate.hops(),
+        searches: estimate.searches(),
         events: estimate.events(),
         router: scenario.network.router,
         events_per_cpu_s,

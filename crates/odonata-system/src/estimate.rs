@@ -165,6 +165,8 @@ pub(crate) struct JobEstimate {
     pub(crate) routers: Option<f64>,
     /// Ranks that one of its ranks exchanges messages with, if its operations say so.
     pub(crate) peers: f64,
+    /// Messages and receives that are looked through to match its messages.
+    pub(crate) searches: f64,
     /// Iterations and values that all of its ranks record.
     pub(crate) records: f64,
     /// Its reads and writes, and its calls of metadata servers.
@@ -316,6 +318,11 @@ impl Estimate {
     /// Messages of all jobs, those of I/O among them.
     pub(crate) fn messages(&self) -> f64 {
         self.jobs.iter().map(|job| job.messages + job.io_messages).sum()
+    }
+
+    /// Messages and receives that are looked through to match messages.
+    pub(crate) fn searches(&self) -> f64 {
+        self.jobs.iter().map(|job| job.searches).sum()
     }
 
     /// Routers visited by them.
@@ -493,6 +500,7 @@ fn job_estimate(
         flits: share * walk.flits * f64::from(ranks),
         routers: (walk.reached.0 > 0.0).then(|| walk.reached.1 / walk.reached.0),
         peers: share * walk.peers,
+        searches: share * walk.searches * f64::from(ranks),
         records: share * walk.records * f64::from(ranks),
         accesses: share * walk.accesses * f64::from(ranks),
         lasts_s: share * walk.computes_s + sends_s,

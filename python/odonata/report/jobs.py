@@ -22,6 +22,7 @@ from odonata.report.blocks import (
     time_cell,
 )
 from odonata.report.contents import Contents
+from odonata.wording import MUCH, SIDE_BY_SIDE
 
 
 def section(contents: Contents) -> Section:
@@ -74,7 +75,9 @@ def _time_spent(contents: Contents) -> Chart:
     jobs = [job for job in contents.summary["jobs"] if job["job"] in contents.shown]
     parts = {"compute": "compute", "mpi": "blocked in MPI", "io": "blocked in I/O"}
     shares = {part: [job[f"{part}_share"] or 0.0 for job in jobs] for part in parts}
-    shares["other"] = [max(0.0, 1.0 - sum(values)) for values in zip(*shares.values(), strict=True)]
+    sums = [sum(values) for values in zip(*shares.values(), strict=True)]
+    shares["other"] = [max(0.0, 1.0 - all_parts) for all_parts in sums]
+    most = max([1.0, *sums])
     traces = [
         {
             "type": "bar",
@@ -92,12 +95,11 @@ def _time_spent(contents: Contents) -> Chart:
         "jobs-time",
         "Where the time went",
         "Share of a rank's time, mean over ranks. Other is what is neither computation nor blocked, such "
-        "as the "
-        "overhead of calls that do not block.",
+        "as the overhead of calls that do not block." + (f" {SIDE_BY_SIDE}" if most > MUCH else ""),
         traces,
         {
             "barmode": "stack",
-            "xaxis": axis("share of a rank's time", "share", range=[0, 1]),
+            "xaxis": axis("share of a rank's time", "share", range=[0, most]),
             "yaxis": {"autorange": "reversed", "type": "category", "automargin": True},
             "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
         },
@@ -112,6 +114,7 @@ def _iterations(contents: Contents) -> Chart | None:
         ends.setdefault(row["job"], []).append((row["iteration"], row["last_s"]))
     starts = {row["job"]: row["start_s"] for row in contents.jobs}
     traces: list[dict[str, Any]] = []
+    most = max((number for rows in ends.values() for number, _ in rows), default=0)
     for job in contents.shown:
         ordered = sorted(ends.get(job, []))
         if len(ordered) < 2:
@@ -139,7 +142,7 @@ def _iterations(contents: Contents) -> Chart | None:
         "Time per iteration",
         "From when the last rank had ended the iteration before. Peaks are where a job was held up.",
         traces,
-        {"xaxis": axis("iteration"), "yaxis": times_axis},
+        {"xaxis": axis("iteration", dtick=1 if most <= 20 else None), "yaxis": times_axis},
     )
 
 

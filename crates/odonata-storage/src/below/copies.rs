@@ -301,6 +301,7 @@ impl Servers {
         self.copy_is_clean::<M>(&piece);
         self.pieces.free::<M>(slot);
         self.ways.reserves.edit::<M>(piece.server).filling -= 1;
+        self.settle_reserve::<M>(now, piece.server, piece.owner);
         // Somebody may wait for space that is clean now.
         self.settle_space::<M>(now, piece.device, piece.owner);
         self.reserve::<M>(now, piece.device, actions);

@@ -143,11 +143,16 @@ impl Rig {
     }
 
     /// A synchronisation of `file` arrives at `server`.
-    pub(crate) fn sync(&mut self, at: Time, server: u32, (token, file): (u64, u64), below: bool) {
+    pub(crate) fn sync(&mut self, at: Time, server: u32, name: (u64, u64), below: bool) {
+        self.sync_of(0, at, server, name, below);
+    }
+
+    /// The same, which job `owner` asks for.
+    pub(crate) fn sync_of(&mut self, owner: u16, at: Time, server: u32, (token, file): (u64, u64), below: bool) {
         let what = SyncRequest {
             client: token as u32,
             token,
-            owner: 0,
+            owner,
             file,
             below,
         };

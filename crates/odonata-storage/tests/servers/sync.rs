@@ -4,7 +4,7 @@ use crate::rig::{MB, Network, Rig, delay, ms, pipelined, plain_device, transfer}
 use odonata_device::{Device, DeviceModel, Hdd, HddState};
 use odonata_engine::{Plain, Stream, random::Purpose};
 use odonata_storage::settings::{Acknowledge, DrainPolicy, Policy, WritePolicy};
-use odonata_storage::{Place, ServerParams};
+use odonata_storage::{NewRequest, Place, SERVER_RESOURCES, ServerParams};
 use odonata_units::Time;
 
 /// A network that takes no time, and a tier below that takes so long.
@@ -51,7 +51,7 @@ fn a_sync_does_not_wait_for_what_was_not_acknowledged_when_it_came() {
     let mut rig = Rig::new(vec![early(plain_device(100 * MB, 100 * MB))], delay(Time::ZERO));
     rig.request(Time::ZERO, 0, transfer(true, 1, 2 * MB));
     rig.sync(ms(1), 0, (11, 1), false);
-    let behind = odonata_storage::NewRequest {
+    let behind = NewRequest {
         file: 1,
         offset: 50 * MB,
         ..transfer(true, 2, 5 * MB)
@@ -153,7 +153,7 @@ fn a_sync_ends_though_the_file_is_written_on() {
     params.next = Some(policy);
     let mut rig = Rig::new(vec![params], below(ms(9)));
     for part in 0..60 {
-        let what = odonata_storage::NewRequest {
+        let what = NewRequest {
             file: 7,
             offset: part % 4 * MB,
             ..transfer(true, part, MB)
@@ -164,4 +164,125 @@ fn a_sync_ends_though_the_file_is_written_on() {
     let ends = answers(&mut rig);
     // 4 MB, one after the other, read in 1 ms and handed down in 9 ms, and behind one write of 1 ms each at most.
     assert!(ends[60] > ms(35 + 40) && ends[60] < ms(35 + 4 * 12 + 9), "{}", ends[60]);
+}
+
+/// What synchronisations have waited for: (resource, victim, culprit, microseconds).
+fn waits(rig: &Rig) -> Vec<(&'static str, u16, u16, u64)> {
+    let charges = rig.servers.blame().map(|charge| {
+        (
+            SERVER_RESOURCES[usize::from(charge.resource)],
+            charge.victim,
+            charge.culprit.expect("nothing is left open"),
+            charge.time.0 / 1_000_000,
+        )
+    });
+    charges.collect()
+}
+
+/// A write of job `owner` to file `token`, 1 ms per MB.
+fn of(owner: u16, token: u64, bytes: u64) -> NewRequest {
+    NewRequest {
+        owner,
+        ..transfer(true, token, bytes)
+    }
+}
+
+/// Jobs 1 and 2 write 4 MB each, which are acknowledged in memory at once. Job 1's go to the device first: who synchronises job 2's
+/// file from 1 ms on waits 3 ms for job 1, and then for nobody, while its own data are written.
+#[test]
+fn a_sync_waits_for_the_job_whose_writes_the_device_serves_first() {
+    let mut rig = Rig::new(vec![early(plain_device(100 * MB, 100 * MB))], delay(Time::ZERO));
+    rig.request(Time::ZERO, 0, of(1, 1, 4 * MB));
+    rig.request(Time::ZERO, 0, of(2, 2, 4 * MB));
+    rig.sync_of(2, ms(1), 0, (12, 2), false);
+    assert_eq!(answers(&mut rig)[2], ms(8));
+    assert_eq!(waits(&rig), [("device", 2, 1, 3_000)]);
+    // Job 1 synchronises its own file, whose data are served at that time.
+    let mut rig = Rig::new(vec![early(plain_device(100 * MB, 100 * MB))], delay(Time::ZERO));
+    rig.request(Time::ZERO, 0, of(1, 1, 4 * MB));
+    rig.request(Time::ZERO, 0, of(2, 2, 4 * MB));
+    rig.sync_of(1, ms(1), 0, (11, 1), false);
+    assert_eq!(answers(&mut rig)[2], ms(4));
+    assert_eq!(waits(&rig), []);
+}
+
+/// Of two writes to one file, with one of another job between them, the wait is for that one, once each is served.
+#[test]
+fn a_sync_follows_one_write_after_the_other() {
+    let mut rig = Rig::new(vec![early(plain_device(100 * MB, 100 * MB))], delay(Time::ZERO));
+    rig.request(Time::ZERO, 0, of(2, 1, 2 * MB));
+    rig.request(Time::ZERO, 0, of(1, 2, 3 * MB));
+    let more = NewRequest {
+        file: 1,
+        offset: 10 * MB,
+        ..of(2, 3, MB)
+    };
+    rig.request(Time::ZERO, 0, more);
+    rig.sync_of(2, ms(1), 0, (11, 1), false);
+    // On the device: 2 2 1 1 1 2, from 0 to 6 ms.
+    assert_eq!(answers(&mut rig)[3], ms(6));
+    assert_eq!(waits(&rig), [("device", 2, 1, 3_000)]);
+}
+
+/// A disk has job 1's write in its cache; job 2, which has written nothing, synchronises: all of its wait is for job 1.
+#[test]
+fn a_sync_waits_for_the_job_whose_data_a_cache_writes_out() {
+    let params = ServerParams::new(DeviceModel::Hdd(Hdd::default()), 1_000 * MB, 100 * MB);
+    let mut rig = Rig::new(vec![params], delay(Time::ZERO));
+    rig.request(Time::ZERO, 0, of(1, 1, MB));
+    rig.sync_of(2, ms(500), 0, (11, 2), false);
+    let idle = answers(&mut rig)[1];
+    assert_eq!(idle, ms(500), "a disk that is idle has long written its cache out");
+    let params = ServerParams::new(DeviceModel::Hdd(Hdd::default()), 1_000 * MB, 100 * MB);
+    let mut rig = Rig::new(vec![params.clone()], delay(Time::ZERO));
+    rig.request(Time::ZERO, 0, of(1, 1, MB));
+    let written = answers(&mut rig)[0];
+    let mut rig = Rig::new(vec![params], delay(Time::ZERO));
+    rig.request(Time::ZERO, 0, of(1, 1, MB));
+    rig.sync_of(2, written, 0, (11, 2), false);
+    let waited = answers(&mut rig)[1] - written;
+    assert!(waited > Time::ZERO);
+    let charges: Vec<_> = rig
+        .servers
+        .blame()
+        .map(|c| (c.resource, c.victim, c.culprit, c.time))
+        .collect();
+    assert_eq!(charges, [(2, 2, Some(1), waited)]);
+}
+
+/// One block at a time goes down, in 1 ms from the device and 9 ms to the tier below. Job 1's is on its way from 3 ms (behind its
+/// writes) to 13 ms: job 2, which synchronises its file from 7 ms on, waits 6 ms for the block of the reserve. Its own is then behind
+/// job 3's write, of which the device has 1.5 ms to do; the tier below has the rest of its time.
+#[test]
+fn a_sync_to_the_last_tier_waits_for_blocks_of_others_on_their_way_down() {
+    let mut params = plain_device(1_000 * MB, 100 * MB);
+    params.manager.extents = true;
+    params.next = Some(Policy {
+        drain: DrainPolicy::Immediately,
+        blocks_in_flight: 1,
+        ..Policy::default()
+    });
+    let mut rig = Rig::new(vec![params], below(ms(9)));
+    rig.request(Time::ZERO, 0, of(1, 1, 3 * MB));
+    rig.request(ms(5), 0, of(2, 2, MB));
+    rig.sync_of(2, ms(7), 0, (12, 2), true);
+    rig.request(Time::from_ns(12_500_000), 0, of(3, 3, 2 * MB));
+    let ends = answers(&mut rig);
+    // 14.5 ms: read; 15.5 ms: sent; 24.5 ms: below, where the sync takes 9 ms.
+    assert_eq!(ends[3], Time::from_ns(33_500_000));
+    assert_eq!(waits(&rig), [("device", 2, 3, 1_500), ("reserve", 2, 1, 6_000)]);
+}
+
+/// A run that ends in the middle of a wait has charged it until then.
+#[test]
+fn what_a_sync_has_waited_when_the_run_ends_is_in_the_books() {
+    let mut rig = Rig::new(vec![early(plain_device(100 * MB, 100 * MB))], delay(Time::ZERO));
+    rig.request(Time::ZERO, 0, of(1, 1, 4 * MB));
+    rig.request(Time::ZERO, 0, of(2, 2, 4 * MB));
+    rig.sync_of(2, ms(1), 0, (12, 2), false);
+    while rig.now < ms(3) {
+        assert!(rig.step::<Plain>());
+    }
+    rig.servers.close_books(ms(3));
+    assert_eq!(waits(&rig), [("device", 2, 1, 2_000)]);
 }

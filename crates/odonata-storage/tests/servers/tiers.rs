@@ -274,7 +274,10 @@ pub(crate) fn scene(seed: u64) -> Rig {
         let file = u64::from(stream.below(4));
         let token = TOKENS + token;
         match stream.below(2) {
-            0 => rig.sync(at, server, (token, file), stream.below(2) == 0),
+            0 => {
+                let owner = (token % 3) as u16;
+                rig.sync_of(owner, at, server, (token, file), stream.below(2) == 0);
+            }
             _ => {
                 let what = NewRequest {
                     file,

@@ -65,6 +65,22 @@ fn computation_is_not_counted_as_time_in_which_events_happen() {
     assert!((long.events_per_s() / short.events_per_s() - 1.0).abs() < 1e-9);
 }
 
+/// Eight ranks have seven messages each, to and from all others: matched one by one as long as a rank waits for each, at once in an
+/// all-to-all whose messages are all posted before the first wait, where half of the six others are looked through for each.
+#[test]
+fn messages_that_are_open_at_once_are_looked_through() {
+    let searches = |algorithm: &str| {
+        let (found, _) = estimate(&format!(
+            "[mpi.collectives]\nalltoall = {algorithm:?}\n[[jobs]]\nranks = 8\n\
+             workload.alltoall = {{ bytes = \"4 KiB\", iterations = 3 }}\n"
+        ));
+        assert!((found.jobs[0].messages - 3.0 * 8.0 * 7.0).abs() < 1e-9, "{found:?}");
+        found.searches()
+    };
+    assert_eq!(searches("pairwise"), 0.0);
+    assert!((searches("linear") - 3.0 * 8.0 * 7.0 * 6.0 / 2.0).abs() < 1e-9);
+}
+
 #[test]
 fn links_between_groups_set_the_pace_where_they_are_full() {
     let (found, _) = estimate(

@@ -59,6 +59,12 @@ pub(super) struct Walk<'a> {
     /// Whom the ranks so far have sent to, each rank's anew, and how many they were.
     targets: BTreeSet<u32>,
     pub(super) peers: f64,
+    /// Messages since something was waited for, and whom they were for.
+    batch: f64,
+    batch_targets: BTreeSet<u32>,
+    /// Messages and receives that are looked through to match messages: half of the others that are open at the same time, of
+    /// each.
+    pub(super) searches: f64,
     /// Iterations and values recorded.
     pub(super) records: f64,
     /// Reads and writes, and calls of metadata servers, which are recorded as they are.
@@ -108,6 +114,9 @@ impl<'a> Walk<'a> {
             flit: scenario.network.flit.0,
             targets: BTreeSet::new(),
             peers: 0.0,
+            batch: 0.0,
+            batch_targets: BTreeSet::new(),
+            searches: 0.0,
             records: 0.0,
             accesses: 0.0,
             messages: 0.0,
@@ -191,12 +200,15 @@ impl<'a> Walk<'a> {
             }
         }
         self.peers += self.targets.len() as f64;
+        self.match_batch();
         !fails
     }
 
     /// Adds a message, to a rank of the job if that is known.
     fn message(&mut self, bytes: u64, to: Option<u32>) {
         self.messages += 1.0;
+        self.batch += 1.0;
+        self.batch_targets.extend(to);
         let routers = to.zip(self.reach.as_ref()).and_then(|(to, reach)| reach.routers(to));
         if let Some(routers) = routers {
             let packets = bytes.div_ceil(self.packet).max(1) as f64;
@@ -221,6 +233,15 @@ impl<'a> Walk<'a> {
     /// Something that another rank does is waited for.
     fn answer(&mut self) {
         self.sends_s += self.message_s;
+        self.match_batch();
+    }
+
+    /// The messages since the last wait are matched: each with those of other ranks that are open meanwhile.
+    fn match_batch(&mut self) {
+        let others = (self.batch_targets.len() as f64 - 1.0).max(0.0);
+        self.searches += self.batch * others / 2.0;
+        self.batch = 0.0;
+        self.batch_targets.clear();
     }
 
     /// Sends those of the `persistent` requests that are in `first .. first + count`.

@@ -29,8 +29,8 @@ row! {
         /// mpi or io: what of that job.
         culprit_class: &'static str,
         /// What was waited for. At links: link (it was sending), credit (the buffer behind it was full), input (a
-        /// packet in front in the same FIFO). At servers: space, memory, device, lock (a lock
-        /// on a range of a file). At metadata servers: thread (all were busy), directory (somebody changed it). At
+        /// packet in front in the same FIFO). At servers: space, memory, device, reserve (`fsync` down to the last tier: a
+        /// block of those on their way down), lock (a lock on a range of a file). At metadata servers: thread (all were busy), directory (somebody changed it). At
         /// either: fault (storage.faults: it was away, stood still or was slow).
         resource: &'static str,
         /// nic (a node's link to its router), terminal, local, column or global (a router's link of that class),

@@ -81,7 +81,7 @@ odonata.kinds.machine = (spec, values, look) => {
   });
   const grouped = new Set(data.group).size > 1;
   const layout = {
-    xaxis: { title: { text: grouped ? "router in its group" : "" }, zeroline: false, showgrid: false, showticklabels: grouped, range: [-0.9, width - 0.1] },
+    xaxis: { title: { text: grouped ? "router in its group" : "" }, zeroline: false, showgrid: false, showticklabels: grouped, range: [-0.9, width - 0.1], dtick: width <= 40 ? 1 : undefined },
     yaxis: { title: { text: grouped ? "group" : "" }, zeroline: false, showgrid: false, showticklabels: grouped, range: [height - 0.1, -0.9], dtick: height <= 40 ? 1 : undefined },
     margin: { t: 10 },
   };
