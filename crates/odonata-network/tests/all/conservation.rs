@@ -1,6 +1,8 @@
 //! Nothing is lost, nothing is doubled, nothing stays behind, and no path is longer than its routing allows.
 
-use crate::common::{CYCLE, FLIT, Net, Play, ROUTERS, ROUTINGS, SIZES, Scripted, every_fabric, play, random_messages, shape};
+use crate::common::{
+    CYCLE, FLIT, Net, Play, ROUTERS, ROUTINGS, SIZES, Scripted, every_fabric, play, random_messages, shape,
+};
 use odonata_engine::random::Purpose;
 use odonata_engine::{Stream, Time};
 use odonata_network::deadlock::outcomes;

@@ -1,6 +1,8 @@
 //! Messages as flows: closed forms, conservation, and the same results however they are run.
 
-use crate::common::{CYCLE, FLIT, Net, Play, SIZES, assert_equal_divided, every_fabric, fingerprint, message, named, play};
+use crate::common::{
+    CYCLE, FLIT, Net, Play, SIZES, assert_equal_divided, every_fabric, fingerprint, message, named, play,
+};
 use crate::common::{random_messages, shape};
 use odonata_engine::random::Purpose;
 use odonata_engine::{Stream, Time, run_with_restarts};

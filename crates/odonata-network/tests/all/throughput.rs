@@ -1,7 +1,9 @@
 //! Rates: bounded by links, by credits, and by the cables between groups; and the bounds are reached.
 
 use crate::common;
-use crate::common::{CYCLE, FLIT, INPUT_QUEUES, Net, Play, ROUTERS, Scripted, link, links, message, named, play, shape};
+use crate::common::{
+    CYCLE, FLIT, INPUT_QUEUES, Net, Play, ROUTERS, Scripted, link, links, message, named, play, shape,
+};
 use odonata_engine::random::Purpose;
 use odonata_engine::{Sequential, Stream, Time};
 use odonata_network::routing::{Algorithm, Intermediate};

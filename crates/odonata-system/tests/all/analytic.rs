@@ -1,6 +1,5 @@
 //! The analytic form of the network: closed forms of the LogGP model, GOAL schedules under LogGOPS, and what it refuses.
 
-
 use crate::everywhere::{JOBS, assert_one_digest};
 use odonata_system::results::Rows;
 use odonata_system::{Outcome, Results, Simulation, scenario};

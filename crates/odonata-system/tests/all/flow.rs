@@ -1,6 +1,5 @@
 //! The flow-level form of the network: closed forms, conservation, one digest on every scheduler, and what it refuses.
 
-
 use crate::everywhere::{JOBS, assert_one_digest};
 use odonata_system::results::Rows;
 use odonata_system::{Outcome, Results, Simulation, scenario};

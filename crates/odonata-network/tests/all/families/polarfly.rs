@@ -1,8 +1,8 @@
 //! PolarFly.
 
+use super::paths::{assert_cyclic_on_one_level, assert_safe, assert_shortest, longest};
 use crate::common::Play;
 use crate::common::{CYCLE, FLIT, Net, finish, message, named, shape};
-use super::paths::{assert_cyclic_on_one_level, assert_safe, assert_shortest, longest};
 use odonata_engine::Time;
 use odonata_network::Blueprint;
 use odonata_network::routing::{DiameterTwoAlgorithm, PolarFlyRouting, Routing};

@@ -1,7 +1,7 @@
 //! Rail-optimised clusters.
 
-use crate::common::{CYCLE, FLIT, Net, Play, finish, message, named, shape};
 use super::paths::{assert_lengths, assert_safe, assert_shortest, longest};
+use crate::common::{CYCLE, FLIT, Net, Play, finish, message, named, shape};
 use odonata_engine::Time;
 use odonata_network::Blueprint;
 use odonata_network::deadlock::check;

@@ -1,6 +1,5 @@
 //! Every routing under a load that fills all buffers: what the proof says, seen.
 
-use crate::common::{CYCLE, FLIT, Net, Play, finish, message, named, shape};
 use super::dragonfly::{TWO, on_two, two_shape};
 use super::dragonfly_plus::{PLUS, on_plus, plus_shape};
 use super::fat_tree::{TREES, trees};
@@ -9,6 +8,7 @@ use super::polarfly::{ALGORITHMS, on_polarfly};
 use super::rail_optimized::every_cluster;
 use super::torus::on_torus;
 use super::up_down::{graphs, up_down};
+use crate::common::{CYCLE, FLIT, Net, Play, finish, message, named, shape};
 use odonata_engine::Time;
 use odonata_network::Blueprint;
 use odonata_network::routing::{

@@ -1,7 +1,7 @@
 //! Runs that several processes share; here they are threads, each of which has only its own parts.
 
-use crate::crowd::{of_first, together};
 use super::{MACHINE, MIX, PARALLEL, RULES, TIES, results, tables};
+use crate::crowd::{of_first, together};
 use odonata_system::{Outcome, Results, Simulation, scenario};
 use std::time::Duration;
 

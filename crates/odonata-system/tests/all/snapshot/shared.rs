@@ -1,7 +1,7 @@
 //! Snapshots of a run that several processes share: a file of each, and only all of them together.
 
-use crate::crowd::{of_first, together};
 use super::{LONG, Scratch, finish, load, load_whole};
+use crate::crowd::{of_first, together};
 use odonata_system::{InputError, Others, Simulation, Snapshot};
 use std::path::PathBuf;
 use std::time::Duration;
