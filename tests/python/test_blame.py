@@ -187,7 +187,7 @@ layout = "round-robin"
 sync = "below"
 device = { capacity = "1 TB", rate = { write = "2 GB/s", read = "2 GB/s", overhead = "20 us" } }
 policy = { blocks_in_flight = 1 }
-tiers = [{ name = "io", nodes = { list = [8] }, policy = { write = "around" } }]
+tiers = [{ name = "io", nodes = { list = [8] } }]
 file_system = { object_servers = 2, bandwidth = "200 MB/s" }
 [run]
 blame = true
