@@ -1,8 +1,11 @@
 """Who slowed whom: the table blame in words and as a matrix."""
 
+import tomllib
+
 import pyarrow as pa
 import pytest
 
+import odonata
 from odonata import Results, blame
 
 COLUMNS = (
@@ -168,3 +171,41 @@ def test_the_matrix_of_a_resource_a_place_or_a_class():
         ValueError, match="no place 'switch'; there are nic, terminal, local, column, global, server"
     ):
         results().blame_matrix(place="switch")
+
+
+def test_waits_of_fsync_are_charged_to_who_has_the_blocks_in_flight(tmp_path):
+    """Two jobs write to the same buffers, and one of them synchronises down to the file system."""
+    scenario = """
+[machine.dragonfly]
+groups = 5
+routers_per_group = 2
+nodes_per_router = 2
+global_ports_per_router = 2
+[storage]
+nodes = { list = [0, 4] }
+layout = "round-robin"
+sync = "below"
+device = { capacity = "1 TB", rate = { write = "2 GB/s", read = "2 GB/s", overhead = "20 us" } }
+policy = { blocks_in_flight = 1 }
+tiers = [{ name = "io", nodes = { list = [8] } }]
+file_system = { object_servers = 2, bandwidth = "200 MB/s" }
+[run]
+blame = true
+[[jobs]]
+name = "saver"
+ranks = 4
+workload = { checkpoint = { iterations = 2, total = "16 MB", interval = "100 us", fsync = true } }
+[[jobs]]
+name = "other"
+ranks = 4
+workload = { checkpoint = { iterations = 2, total = "16 MB", interval = "100 us" } }
+"""
+    done = odonata.run(tomllib.loads(scenario), tmp_path / "out")
+    # What has completed was audited: all waits are charged, to the picosecond.
+    assert done.outcome == "completed"
+    rows = [row for row in done.rows("blame") if row["resource"] == "reserve"]
+    assert {(row["victim"], row["place"]) for row in rows} == {("saver", "server")}
+    assert "other" in {row["culprit"] for row in rows}
+    charged = done.blame_matrix(resource="reserve")
+    assert charged["saver"]["other"] > 0.01
+    assert charged["other"] == {"saver": 0.0, "other": 0.0}
