@@ -36,7 +36,7 @@ export ODONATA_OTF2_ARCHIVES ?= $(abspath $(wildcard ../shared/traces/otf2))
 export ODONATA_GOAL_SCHEDULES ?= $(abspath $(wildcard ../shared/traces/goal))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-mpi lint check site digests digests-update wheel wheel-aarch64 sdist check-concurrency format bench hop-costs fuzz hostile docs gallery validation study-mfnetsim study-mfnetsim-paper study-cluster2017 study-trinity2017 study-tpds2016 study-gpcnet study-real-machines study-amg clean FORCE
+.PHONY: help setup demo test test-mpi lint check site digests digests-update wheel wheel-aarch64 sdist check-concurrency format bench hop-costs fuzz hostile docs gallery validation study-mfnetsim study-mfnetsim-paper study-cluster2017 study-trinity2017 study-tpds2016 study-gpcnet study-theta study-real-machines study-amg clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -214,13 +214,18 @@ study-trinity2017: setup ## Hold IOR on Trinity's burst buffers against its text
 
 study-tpds2016: WHAT = quick
 
-study-tpds2016: setup ## Hold three programs on dragonflies and tori, BookSim and Blue Gene against their paper (WHAT="full --store")
+study-tpds2016: setup ## Hold three programs on dragonflies and tori, BookSim and Blue Gene against their paper (WHAT="full --store", multigrid-full)
 	$(BIN)/python studies/tpds2016/study.py $(WHAT)
 
 study-gpcnet: WHAT = quick
 
 study-gpcnet: setup ## Hold GPCNeT's canaries beside congestors against measured machines (WHAT="full --store")
 	$(BIN)/python studies/gpcnet/study.py $(WHAT)
+
+study-theta: WHAT = quick
+
+study-theta: setup ## Ping-pong and bisection pairing on a machine like Theta, beside what is public of it (WHAT="full --store")
+	$(BIN)/python studies/theta/study.py $(WHAT)
 
 study-real-machines: WHAT = quick
 

@@ -35,6 +35,7 @@ ELSEWHERE = {
     "project/study-trinity2017.md": "studies/trinity2017/README.md",
     "project/study-tpds2016.md": "studies/tpds2016/README.md",
     "project/study-gpcnet.md": "studies/gpcnet/README.md",
+    "project/study-theta.md": "studies/theta/README.md",
     "project/digests.md": "tests/digests/README.md",
     "project/fuzz.md": "fuzz/README.md",
     "project/hostile.md": "tests/hostile/README.md",

@@ -1,7 +1,7 @@
 """Measures what docs/validation.md holds against real machines, and writes its table anew.
 
     study.py quick      pairs of nodes of two machines: seconds
-    study.py page       docs/validation.md anew, from what is kept here, in tpds2016 and in gpcnet
+    study.py page       docs/validation.md anew, from what is kept here, in tpds2016, gpcnet and theta
 
 Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
 """

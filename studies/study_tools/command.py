@@ -11,10 +11,13 @@ from typing import Any
 import odonata
 
 
-def parse(description: str, sweeps: Sequence[str], out: Path, files: str | None = None) -> argparse.Namespace:
+def parse(
+    description: str, sweeps: Sequence[str], out: Path, files: str | None = None, *, minutes: bool = False
+) -> argparse.Namespace:
     """The arguments.
 
-    `description` is the docstring of the script, `out` where its results go, `files` what files it takes.
+    `description` is the docstring of the script, `out` where its results go, `files` what files it takes;
+    `minutes` whether a run can be stopped after some.
     """
     first, _, rest = description.partition("\n\n")
     parser = argparse.ArgumentParser(
@@ -32,6 +35,10 @@ def parse(description: str, sweeps: Sequence[str], out: Path, files: str | None 
     )
     parser.add_argument("--store", action="store_true", help="keep what was measured for the page")
     parser.add_argument("--out", type=Path, default=out, metavar="DIR", help="[%(default)s]")
+    if minutes:
+        parser.add_argument(
+            "--minutes", type=float, metavar="N", help="stop a run at full size, saved, after N"
+        )
     if files:
         parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help=files)
     arguments = parser.parse_args()

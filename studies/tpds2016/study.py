@@ -4,6 +4,10 @@
     study.py larger     AMG with its 13,824 ranks, Crystal Router with more bytes
     study.py machines   ping-pongs on Blue Gene, schedulers and threads
     study.py full       all of these
+    study.py amg-full, multigrid-full, crystal-router-full
+                        a program with all its ranks and bytes on a dragonfly; --minutes stops it, saved,
+                        and the same command goes on with it
+    study.py processes  all ranks and fewer bytes, by one process and by two under MPI (docs/mpi.md)
     study.py page       README.md and its figures anew, from what --store has kept
 
 What has been run by the same build is not run again; after Ctrl-C the same command goes on. Results go to
@@ -19,7 +23,7 @@ import argparse
 from pathlib import Path
 
 # First: it puts what all studies share on the module path.
-from tpds2016_study import bluegene, bluegene_load, cost, figures, measures, page  # isort: skip
+from tpds2016_study import bluegene, bluegene_load, cost, figures, full, measures, page, processes  # isort: skip
 
 from study_tools import command, verdicts
 
@@ -34,12 +38,17 @@ PARTS = {
 
 
 def main() -> int:
-    arguments = command.parse(str(__doc__), tuple(PARTS), Path("results/tpds2016"))
+    names = (*PARTS, *full.CASES, "processes")
+    arguments = command.parse(str(__doc__), names, Path("results/tpds2016"), minutes=True)
     if arguments.what == "page":
         figures.draw(page.FIGURES, *page.figure_data())
         page.PAGE.write_text(page.text(), encoding="utf-8")
         print(f"written: {page.PAGE}")
         return 0
+    if arguments.what in full.CASES:
+        return at_full_size(arguments)
+    if arguments.what == "processes":
+        return by_processes(arguments.store)
     outcome = "completed"
     for part in PARTS[arguments.what]:
         if part == "machines":
@@ -79,6 +88,35 @@ def sweeps(part: str, arguments: argparse.Namespace) -> str:
             measures.write(page.DATA, "distributions", points)
         print(f"kept: {page.DATA}")
     return "completed"
+
+
+def at_full_size(arguments: argparse.Namespace) -> int:
+    """A program to its end, or for some minutes; what is kept of it replaces what was."""
+    name, out = arguments.what, arguments.out / "full"
+    row = full.run(page.STUDY / "dragonfly.toml", name, out, minutes=arguments.minutes)
+    print(page.full_table([row]).text())
+    if arguments.store:
+        kept = [one for one in page.stored_full() if one.name != name]
+        measures.write(
+            page.DATA, "full", sorted([*kept, row], key=lambda one: list(full.CASES).index(one.name))
+        )
+        print(f"kept: {page.DATA}")
+    return 0 if row.outcome == "completed" else 130 if row.outcome in ("stopped", "interrupted") else 3
+
+
+def by_processes(store: bool) -> int:
+    """Digests of one process and of two."""
+    mpirun = processes.launcher()
+    if mpirun is None:
+        print("no mpirun on this machine: docs/mpi.md says how to build for MPI")
+        return 2
+    rows = processes.measure(page.STUDY / "dragonfly.toml", mpirun)
+    print(page.split_table(rows).text())
+    if store:
+        measures.write(page.DATA, "processes", rows)
+        print(f"kept: {page.DATA}")
+    same = all(len({row.digest for row in rows if row.program == one.program}) == 1 for one in rows)
+    return 0 if same else 3
 
 
 def machines(store: bool) -> None:

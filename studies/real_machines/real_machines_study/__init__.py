@@ -9,4 +9,4 @@ from pathlib import Path
 
 STUDIES = Path(__file__).parents[2]
 # study_tools, which all studies share, and the studies whose results are read here.
-sys.path += [str(STUDIES), str(STUDIES / "tpds2016"), str(STUDIES / "gpcnet")]
+sys.path += [str(STUDIES), *(str(STUDIES / name) for name in ("tpds2016", "gpcnet", "theta"))]

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from gpcnet_study import measures as gpcnet
 from gpcnet_study import published
 from gpcnet_study.machines import OWN_CONTROL
+from theta_study import published as theta
+from theta_study import rules
+from theta_study import runs as theta_runs
 from tpds2016_study import bluegene, bluegene_load
 
 from real_machines_study.pingpong import Time
@@ -55,11 +58,12 @@ class Measured:
     bluegene: list[bluegene.Time]
     loads: list[bluegene_load.Load]
     gpcnet: list[gpcnet.Row]
+    theta: list[theta_runs.Time]
 
 
 def entries(of: Measured) -> list[Entry]:
     """All of them, machine by machine."""
-    return [*blue_gene(of), *aries(of), *slingshot(of), *congestion(of)]
+    return [*blue_gene(of), *aries(of), *pairs(of), *slingshot(of), *congestion(of)]
 
 
 def blue_gene(of: Measured) -> Iterator[Entry]:
@@ -144,6 +148,32 @@ def aries(of: Measured) -> Iterator[Entry]:
     )
     rate = 4194304 / times["same group", 4194304] / 1e9
     yield Entry("XC, 750 nodes", "IMB ping-pong, largest", 8.5, rate, "GB/s", XC, "exact", "theta")
+
+
+def pairs(of: Measured) -> Iterator[Entry]:
+    """What studies/theta has beside that: pairs with several ranks, a hop, a path, the bisection."""
+    for point in (*theta.RATES[3:], *theta.BLADE):
+        ours = rules.ours(of.theta, "preset", point)
+        if ours is not None:
+            yield Entry(
+                point.machine,
+                point.quantity,
+                point.value,
+                ours,
+                point.unit,
+                point.source,
+                point.certainty,
+                "theta",
+            )
+    for what, values, target in (
+        ("per hop", rules.hop(of.theta), theta.HOP_NS),
+        ("minimal path, at most", rules.path(of.theta)[-1:], theta.PATH_NS),
+    ):
+        for value in values:
+            yield Entry("XC, 750 nodes", what, target, value.number, "ns", theta.XC, "exact", "theta")
+    for value, (groups, rate) in zip(rules.bisection(of.theta), theta.BISECTION.items(), strict=True):
+        what = f"bisection of {groups} groups, 12 cables each (computed)"
+        yield Entry("XC", what, rate, value.number, "GB/s", theta.XC, "table", "theta")
 
 
 def slingshot(of: Measured) -> Iterator[Entry]:

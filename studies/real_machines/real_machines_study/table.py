@@ -8,6 +8,7 @@ from pathlib import Path
 from gpcnet_study import measures as gpcnet
 from study_tools.claims import number
 from study_tools.table import Table
+from theta_study import runs as theta_runs
 from tpds2016_study import bluegene, bluegene_load, measures
 
 from real_machines_study import STUDIES, pingpong
@@ -27,6 +28,7 @@ def stored() -> Measured:
         bluegene=measures.read(data, "bluegene", bluegene.Time),
         loads=measures.read(data, "bluegene-load", bluegene_load.Load),
         gpcnet=gpcnet.read(STUDIES / "gpcnet" / "data" / "rows.parquet"),
+        theta=theta_runs.read(STUDIES / "theta" / "data" / "times.parquet"),
     )
 
 

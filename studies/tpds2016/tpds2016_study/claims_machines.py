@@ -15,6 +15,7 @@ from tpds2016_study.bluegene_load import Load
 from tpds2016_study.claims_torus import shapes
 from tpds2016_study.cost import Cost
 from tpds2016_study.measures import Run
+from tpds2016_study.processes import Split
 
 BOOKSIM = Path(__file__).parents[2] / "booksim" / "validation.json"
 
@@ -29,6 +30,8 @@ class Evidence:
     times: Sequence[Time] = ()
     loads: Sequence[Load] = ()
     costs: Sequence[Cost] = ()
+    #: By one process and by several.
+    splits: Sequence[Split] = ()
     #: Of studies/booksim: sweep -> differences of mean latency.
     booksim: dict[str, dict[str, float]] | None = None
 
@@ -180,9 +183,10 @@ def router_rollbacks(evidence: Evidence) -> list[Value]:
 
 def same_results(evidence: Evidence) -> list[Value]:
     values = []
-    for program in {cost.program: None for cost in evidence.costs}:
-        digests = [cost.digest for cost in evidence.costs if cost.program == program]
-        values.append(Value("digests", program, len(set(digests)), "", yes(len(set(digests)) == 1)))
+    for what, rows in (("schedulers", evidence.costs), ("processes", evidence.splits)):
+        for program in {row.program: None for row in rows}:
+            digests = len({row.digest for row in rows if row.program == program})
+            values.append(Value("digests", f"{program}, {what}", digests, "", yes(digests == 1)))
     return values
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from study_tools import verdicts
 from study_tools.claims import number
@@ -14,7 +15,9 @@ from tpds2016_study.bluegene import Time
 from tpds2016_study.bluegene_load import Load
 from tpds2016_study.claims_machines import Evidence
 from tpds2016_study.cost import Cost
+from tpds2016_study.full import Full
 from tpds2016_study.measures import Point, Run
+from tpds2016_study.processes import Split
 
 STUDY = Path(__file__).parents[1]
 TEMPLATE = STUDY / "page.md"
@@ -29,6 +32,16 @@ def stored(name: str = "programs") -> list[Run]:
     return measures.read(DATA, name, Run)
 
 
+def stored_full() -> list[Full]:
+    """Runs at full size that are kept."""
+    return kept("full", Full)
+
+
+def kept(name: str, kind: type) -> list[Any]:
+    """Rows that are kept, or none."""
+    return measures.read(DATA, name, kind) if (DATA / f"{name}.parquet").exists() else []
+
+
 def evidence(runs: Sequence[Run]) -> Evidence:
     """What is kept of everything else, with these runs."""
     return Evidence(
@@ -37,6 +50,7 @@ def evidence(runs: Sequence[Run]) -> Evidence:
         times=measures.read(DATA, "bluegene", Time),
         loads=measures.read(DATA, "bluegene-load", Load),
         costs=measures.read(DATA, "cost", Cost),
+        splits=kept("processes", Split),
         booksim=claims_machines.booksim(),
     )
 
@@ -66,6 +80,8 @@ def text() -> str:
         larger=run_table(larger).markdown().strip(),
         scales=scale_table(runs, larger).markdown().strip(),
         costs=cost_table(found.costs).markdown().strip(),
+        full=full_table(stored_full()).markdown().strip(),
+        splits=split_table(found.splits).markdown().strip(),
         cpu_minutes=number(sum(run.cpu_s for run in everything) / 60, "min"),
         longest=number(max(run.cpu_s for run in everything), "s"),
     )
@@ -164,6 +180,72 @@ def cost_table(costs: Sequence[Cost]) -> Table:
         *("waiting", "digest"),
     ]
     return Table("", header, rows, left=2)
+
+
+def full_table(rows: Sequence[Full]) -> Table:
+    """Runs at full size: what they took, and what they had said that they would."""
+    found = [
+        [
+            row.program,
+            f"{row.ranks:,} on {row.nodes:,} nodes",
+            row.routing,
+            row.outcome if row.outcome == "completed" else f"{row.outcome} at {number(row.fraction, '%')}",
+            str(row.sittings),
+            number(row.bytes / 2**30, "GiB") if row.bytes else "",
+            number(row.packet_hops / 1e6, "M"),
+            number(row.events / 1e6, "M"),
+            number(row.cpu_s, "s"),
+            number(row.wall_s, "s"),
+            f"{row.packet_hops / row.cpu_s / 1e6:.2f} M/s",
+            number(row.peak_rss_bytes / 1e6, "MB"),
+            number(row.whole_cpu_s / 60, "min"),
+            f"{100 * row.off:+.0f} %" if row.off == row.off else "",
+            f"`{row.digest[:8]}`" if row.digest else "",
+            f"`{row.commit}`",
+        ]
+        for row in rows
+    ]
+    header = [
+        *(
+            "program",
+            "ranks",
+            "routing",
+            "outcome",
+            "sittings",
+            "sent",
+            "packet-hops",
+            "events",
+            "CPU",
+            "wall",
+        ),
+        *("packet-hops per CPU-second", "peak memory", "CPU of the whole run", "said after a tenth, off by"),
+        *("digest", "commit"),
+    ]
+    return Table("", header, found, left=4)
+
+
+def split_table(rows: Sequence[Split]) -> Table:
+    """The same program by one process and by several."""
+    found = [
+        [
+            row.program,
+            f"{row.ranks:,}",
+            str(row.processes),
+            number(row.events / 1e6, "M"),
+            number(row.packet_hops / 1e6, "M"),
+            number(row.wall_s, "s"),
+            number(row.cpu_s, "s"),
+            number(row.waiting, "%"),
+            number(row.peak_rss_bytes / 1e6, "MB"),
+            f"`{row.digest[:8]}`",
+        ]
+        for row in rows
+    ]
+    header = [
+        *("program", "ranks", "processes", "events", "packet-hops", "wall", "CPU of all", "waiting"),
+        *("peak memory of a process", "digest"),
+    ]
+    return Table("", header, found)
 
 
 def figure_data() -> tuple[list[Run], list[Point], list[Time]]:

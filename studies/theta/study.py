@@ -1,0 +1,86 @@
+"""Runs ping-pong and bisection pairing on a machine like Theta, and holds them against what is public of it.
+
+    study.py quick      pairs of nodes, pairing of up to 512 nodes: a minute
+    study.py full       pairing of up to 2,048 nodes, bandwidth by ranks, bisection of 6 and 8 groups: minutes
+    study.py page       README.md and its figure anew, from what --store has kept
+
+Results go to results/theta: a row per test in times.parquet, verdicts in claims.csv.
+
+Exit code: 0, whatever the verdicts are; 2 if the arguments are wrong; 130 if it was interrupted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+# First: it puts what all studies share on the module path.
+from theta_study import figures, page, runs  # isort: skip
+
+from study_tools import command, verdicts
+from theta_study import published
+from theta_study.machine import DISTANCES, VARIANTS
+from theta_study.runs import Time
+
+#: What it is called, and what runs it.
+Test = tuple[str, Callable[[], list[Time]]]
+
+
+def tests(what: str) -> Iterator[Test]:
+    """All tests of "quick" or "full"."""
+    for variant in VARIANTS:
+        for where in DISTANCES:
+            yield f"{variant}, ping-pong, {where}", lambda v=variant, w=where: runs.ping_pong(v, w)
+    for variant in ("preset", "minimal"):
+        for nodes in runs.NODES:
+            if what == "full" or nodes <= 512:
+                yield (
+                    f"{variant}, pairing, {nodes} nodes",
+                    lambda v=variant, n=nodes: [runs.pairing(v, n, size) for size in runs.SIZES],
+                )
+    yield (
+        "preset, a pair in two groups",
+        lambda: [runs.pairing("preset", 2, size, "other group") for size in runs.SIZES],
+    )
+    for variant in ("preset", "fitted"):
+        for ranks in runs.RANKS if what == "full" else runs.RANKS[:3]:
+            yield (
+                f"{variant}, one way, {ranks} ranks",
+                lambda v=variant, r=ranks: [runs.rate(v, "same blade", r, both=False)],
+            )
+        for where, both in (("other group", False), ("same blade", True), ("other group", True)):
+            yield (
+                f"{variant}, {'both ways' if both else 'one way'}, {where}",
+                lambda v=variant, w=where, b=both: [runs.rate(v, w, published.MANY, both=b)],
+            )
+    if what == "full":
+        for groups in runs.GROUPS:
+            yield f"minimal, bisection, {groups} groups", lambda g=groups: [runs.bisection("minimal", g)]
+
+
+def main() -> int:
+    arguments = command.parse(str(__doc__), ("quick", "full"), Path("results/theta"))
+    if arguments.what == "page":
+        figures.draw(page.FIGURES, page.stored())
+        page.PAGE.write_text(page.text(), encoding="utf-8")
+        print(f"written: {page.PAGE}")
+        return 0
+    times = []
+    wanted = list(tests(arguments.what))
+    for number, (name, run) in enumerate(wanted, start=1):
+        times += run()
+        print(f"{number} of {len(wanted)}: {name}", flush=True)
+    judged = page.judge(times)
+    print(verdicts.overview(judged).text())
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    runs.write(arguments.out / "times.parquet", times)
+    verdicts.write_csv(arguments.out / "claims.csv", judged)
+    print(f"written: {arguments.out}/times.parquet, claims.csv")
+    if arguments.store:
+        runs.write(page.DATA, times)
+        print(f"kept: {page.DATA}")
+    return 0
+
+
+if __name__ == "__main__":
+    command.run(main)

@@ -1,0 +1,184 @@
+"""The paper's programs with all their ranks and bytes, on a balanced dragonfly: to the end, or a beginning.
+
+A beginning can be gone on with. A run keeps beside its folder how far it was when (NAME.track.csv), so that
+what it said of its end after the first tenth can be held against its end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import resource
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import odonata
+from tpds2016_study.track import Mark, Track, read_track, said, sittings
+
+#: Time on the wall between two snapshots.
+SNAPSHOTS = "5 min"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program at full size."""
+
+    program: str
+    ranks: int
+    #: Of the smallest balanced dragonfly that holds them: p nodes and p global ports per router, 2p routers
+    #: in a group, 2p^2 + 1 groups.
+    nodes_per_router: int
+    workload: dict[str, Any]
+    #: The same with as many ranks and fewer bytes, for runs that are compared with each other.
+    short: dict[str, Any]
+
+    def overrides(self, *, short: bool = False) -> dict[str, Any]:
+        """What it changes of dragonfly.toml."""
+        p = self.nodes_per_router
+        return {
+            "machine.dragonfly.groups": 2 * p * p + 1,
+            "machine.dragonfly.routers_per_group": 2 * p,
+            "machine.dragonfly.nodes_per_router": p,
+            "machine.dragonfly.global_ports_per_router": p,
+            "jobs.0.ranks": self.ranks,
+            "jobs.0.workload": self.short if short else self.workload,
+        }
+
+
+CASES = {
+    "amg-full": Case("AMG", 13824, 8, {"amg": {}}, {"amg": {"cycles": 1, "message": "512 B"}}),
+    "multigrid-full": Case(
+        "Multigrid",
+        110592,
+        13,
+        {"multigrid": {}},
+        {"multigrid": {"exchanges": [1], "points": 2, "allreduces": 1, "broadcasts": 1}},
+    ),
+    "crystal-router-full": Case(
+        "Crystal Router",
+        10000,
+        8,
+        {"crystal-router": {"payload": "33 MB"}},
+        {"crystal-router": {"payload": "2 kB", "rounds": 1, "compute": "2.512 ms"}},
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Full:
+    """A run, or its beginning."""
+
+    name: str
+    program: str
+    ranks: int
+    nodes: int
+    routing: str
+    #: "completed" or "stopped".
+    outcome: str
+    #: Processes that it took: one, and one for every time that it was gone on with.
+    sittings: int
+    threads: int
+    #: Bytes that the ranks sent; 0 of a beginning.
+    bytes: float
+    simulated_s: float
+    fraction: float
+    events: int
+    packet_hops: int
+    wall_s: float
+    cpu_s: float
+    peak_rss_bytes: int
+    #: What it said at the first tenth that it would take in all; 0 if it did not come so far.
+    said_wall_s: float
+    said_cpu_s: float
+    digest: str
+    commit: str
+    machine: str
+
+    @property
+    def off(self) -> float:
+        """CPU time that was said after the first tenth over what it took, less one; nan of a beginning."""
+        whole = self.outcome == "completed" and self.said_cpu_s > 0
+        return self.said_cpu_s / self.cpu_s - 1.0 if whole else float("nan")
+
+    @property
+    def whole_cpu_s(self) -> float:
+        """CPU time of the whole run; of a beginning what it leads to expect."""
+        return self.cpu_s if self.outcome == "completed" else self.cpu_s / max(self.fraction, 1e-9)
+
+
+def run(file: Path, name: str, out: Path, *, routing: str = "minimal", minutes: float | None = None) -> Full:
+    """Runs a case, or goes on with it, for so many minutes at most; `file` is dragonfly.toml."""
+    case, folder = CASES[name], out / name
+    track_file = out / f"{name}.track.csv"
+    out.mkdir(parents=True, exist_ok=True)
+    goes_on = (out / f".{name}.unfinished").exists()
+    track = Track(track_file, None if minutes is None else 60 * minutes, anew=not goes_on)
+    overrides = case.overrides() | {
+        "network.routing.algorithm": routing,
+        "run.checkpoint_interval": SNAPSHOTS,
+    }
+    results: odonata.Results | None = None
+    with contextlib.suppress(odonata.RunSuspended):
+        results = odonata.run(
+            odonata.Scenario.load(file),
+            folder,
+            overrides=overrides,
+            resume=True,
+            force=not goes_on,
+            progress=track,
+        )
+    return row(name, routing, results, read_track(track_file))
+
+
+def row(name: str, routing: str, results: odonata.Results | None, track: Sequence[Mark]) -> Full:
+    """What a run, or its beginning, took; without results it was stopped."""
+    case = CASES[name]
+    p = case.nodes_per_router
+    # A run that is over in a moment has no track.
+    last = track[-1] if track else Mark(0.0, 0.0, 0.0, 0.0, 0, 0)
+    end = results.run if results else {}
+    said_wall_s, said_cpu_s = said(track)
+    return Full(
+        name=name,
+        program=case.program,
+        ranks=case.ranks,
+        nodes=2 * p * p * (2 * p * p + 1),
+        routing=routing,
+        outcome=end.get("outcome", "stopped"),
+        sittings=sittings(track),
+        threads=end.get("threads", os.cpu_count() or 1),
+        bytes=float(results.rows("jobs")[0]["bytes_sent"]) if results else 0.0,
+        simulated_s=end.get("simulated_s", last.simulated_s),
+        fraction=1.0 if results else last.fraction,
+        events=end.get("events", last.events),
+        packet_hops=end.get("packet_hops", last.packet_hops),
+        wall_s=max(end.get("wall_s", 0.0), last.wall_s),
+        cpu_s=max(end.get("cpu_s", 0.0), last.cpu_s),
+        peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        said_wall_s=said_wall_s,
+        said_cpu_s=said_cpu_s,
+        digest=end.get("digest", ""),
+        commit=commit(),
+        machine=machine(),
+    )
+
+
+def commit() -> str:
+    """The commit that this is run at."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def machine() -> str:
+    """The processor, and how many of it this process may use."""
+    names = [
+        line.split(":", 1)[1].strip()
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        if line.startswith("model name")
+    ]
+    return f"{names[0] if names else platform.machine()}, {len(os.sched_getaffinity(0))} cores"

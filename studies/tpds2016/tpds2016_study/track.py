@@ -1,0 +1,98 @@
+"""How far a long run was when: kept beside its folder, over all processes that it took."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import os
+import resource
+import signal
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+from odonata.runner import Progress
+
+#: Time on the wall between two lines.
+LINES_S = 2.0
+#: A prediction counts from this share of a run on.
+TENTH = 0.1
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How far a run was at a time."""
+
+    #: Of this run and of the processes that it was begun in.
+    wall_s: float
+    cpu_s: float
+    simulated_s: float
+    #: Estimated share that is done.
+    fraction: float
+    events: int
+    packet_hops: int
+
+
+class Track:
+    """Writes down how far a run is, on top of what earlier processes wrote down; stops it after a time."""
+
+    def __init__(self, file: Path, stop_after_s: float | None, *, anew: bool) -> None:
+        self._file = file
+        if anew:
+            file.unlink(missing_ok=True)
+        before = read_track(file)
+        self._cpu_before = before[-1].cpu_s if before else 0.0
+        self._cpu_at_start = _cpu_s()
+        self._began: float | None = None
+        self._last = -LINES_S
+        self._stop_after_s = stop_after_s
+        self._told = False
+
+    def __call__(self, now: Progress) -> None:
+        """Called some ten times a second."""
+        if self._began is None:
+            self._began = now.wall_s
+        if now.wall_s - self._last >= LINES_S:
+            self._last = now.wall_s
+            cpu_s = self._cpu_before + _cpu_s() - self._cpu_at_start
+            share = now.fraction or 0.0
+            mark = Mark(now.wall_s, cpu_s, now.simulated_s, share, now.events, now.packet_hops)
+            fresh = not self._file.exists()
+            with self._file.open("a", newline="", encoding="utf-8") as opened:
+                writer = csv.writer(opened, lineterminator="\n")
+                if fresh:
+                    writer.writerow([field.name for field in fields(Mark)])
+                writer.writerow(astuple(mark))
+        over = self._stop_after_s is not None and now.wall_s - self._began >= self._stop_after_s
+        if over and not self._told:
+            # As a batch system does: the run is saved, and stops.
+            self._told = True
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def read_track(file: Path) -> list[Mark]:
+    """Every line of a track, in order."""
+    if not file.exists():
+        return []
+    with file.open(newline="", encoding="utf-8") as opened:
+        rows = list(csv.DictReader(opened))
+    whole = ("events", "packet_hops")
+    return [Mark(**{key: int(row[key]) if key in whole else float(row[key]) for key in row}) for row in rows]
+
+
+def sittings(track: Sequence[Mark]) -> int:
+    """How many processes wrote a track: a run that goes on is a little behind where it was."""
+    return 1 + sum(later.events < earlier.events for earlier, later in itertools.pairwise(track))
+
+
+def said(track: Sequence[Mark]) -> tuple[float, float]:
+    """Time on the wall and of the CPU that a run was to take by what it knew after its first tenth."""
+    for mark in track:
+        if mark.fraction >= TENTH:
+            return mark.wall_s / mark.fraction, mark.cpu_s / mark.fraction
+    return 0.0, 0.0
+
+
+def _cpu_s() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
