@@ -32,7 +32,7 @@ class TierJob(TypedDict):
 class Tier(TypedDict):
     """The scenario under one tier."""
 
-    tier: Annotated[str, Field(description="packet, flow or analytic.")]
+    tier: Annotated[str, Field(description="packet, mixed, flow or analytic.")]
     refused: Annotated[str | None, Field(description="Why the tier cannot run it; null: it can.")]
     outcome: Annotated[str | None, Field(description="How the run ended; null if it was refused.")]
     cpu_s: Annotated[Number, Field(description="CPU seconds, those of baselines included.")]

@@ -1,9 +1,10 @@
-"""Tiers of fidelity: the same scenario in packets, as flows and by the analytic model, side by side."""
+"""Tiers of fidelity: a scenario in packets, mixed, as flows and by the analytic model, side by side."""
 
 from __future__ import annotations
 
 import math
 import os
+import re
 import time
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from odonata.results import Results
 
 #: The tiers, the one that the others are held against first.
-TIERS = ("packet", "flow", "analytic")
+TIERS = ("packet", "mixed", "flow", "analytic")
+
+#: What the scenario says of jobs, in the form of an override.
+_OF_A_JOB = re.compile(r"\s*jobs\..*\.fidelity\s*=")
 
 #: Metrics of a job that are compared: key, column of the table `jobs`, column that is 0 where there are none.
 METRICS = (
@@ -35,7 +39,7 @@ METRICS = (
 def fidelity(
     scenario: ScenarioLike,
     *,
-    tiers: Sequence[str] = TIERS,
+    tiers: Sequence[str] | None = None,
     packet_until: str | None = None,
     overrides: Mapping[str, Any] | None = None,
     seed: int | None = None,
@@ -47,8 +51,9 @@ def fidelity(
 
     Args:
         scenario: As of `run`.
-        tiers: "packet", "flow", "analytic", in the order in which they run; the others are compared with
-            "packet", if it is among them.
+        tiers: "packet", "mixed" (jobs as their own fidelity says), "flow", "analytic", in the order in which
+            they run; the others are compared with "packet", if it is among them. Default: all, "mixed" if a
+            job has a fidelity of its own.
         packet_until: Simulated time after which the run in packets ends, e.g. "2 ms"; jobs that have not
             ended by then are not compared.
         overrides: Settings that replace those of the scenario, by dotted key.
@@ -71,9 +76,14 @@ def fidelity(
     return cast("FidelityAnswer", Answer(cast("dict[str, Any]", found), show))
 
 
-def compare(task: runner.Task, tiers: Sequence[str], packet_until: str | None) -> FidelityAnswer:
+def compare(task: runner.Task, tiers: Sequence[str] | None, packet_until: str | None) -> FidelityAnswer:
     """See `fidelity`."""
+    if tiers is None:
+        tiers = [tier for tier in TIERS if tier != "mixed" or _is_mixed(task)]
     check(tiers)
+    if "mixed" in tiers and _is_mixed(task) is False:
+        expected = 'jobs with fidelity = "flow" and others with "packet"'
+        raise InputError("no job has a fidelity of its own", key="tiers", value="mixed", expected=expected)
     answers = [_run(task, tier, packet_until) for tier in tiers]
     if all(answer["refused"] for answer, _ in answers):
         _, error = answers[0]
@@ -99,20 +109,41 @@ def check(tiers: Sequence[str]) -> None:
         raise InputError("each tier once", key="tiers", value=", ".join(tiers), expected=", ".join(TIERS))
 
 
+def _is_mixed(task: runner.Task) -> bool | None:
+    """Whether some jobs are to go in packets and others as flows; None: the scenario is wrong as it is."""
+    try:
+        resolved = task.scenario()
+    except InputError:
+        return None
+    own = [job.get("fidelity") for job in resolved["jobs"]]
+    return len({fidelity or resolved["network"].get("fidelity", "packet") for fidelity in own}) > 1
+
+
 def _settings(task: runner.Task, tier: str) -> runner.Task:
-    """The task of a tier: what the scenario says of the analytic model concerns that alone."""
-    text = task.text
-    if tier != "analytic":
-        try:
-            content = tomllib.loads(text)
-        except tomllib.TOMLDecodeError:
-            content = {}  # The core says where it is wrong.
-        network = content.get("network")
-        if isinstance(network, dict) and network.pop("analytic", None) is not None:
-            text = toml_text.document(content)
-    return replace(
-        task, text=text, overrides=[*task.overrides, f"network.fidelity={toml_text.value_text(tier)}"]
-    )
+    """The task of a tier: what the scenario says of another one does not concern it."""
+    text, overrides = task.text, list(task.overrides)
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        content = {}  # The core says where it is wrong.
+    found = []
+    network, jobs = content.get("network"), content.get("jobs")
+    if isinstance(network, dict):
+        others = {"analytic": "analytic", "coupling_interval": "mixed"}
+        found += [network.pop(key, None) for key, own in others.items() if tier != own]
+    if tier != "mixed":
+        tables = [job for job in jobs if isinstance(job, dict)] if isinstance(jobs, list) else []
+        found += [job.pop("fidelity", None) for job in tables]
+        of_mixed = ("network.coupling_interval",)
+        overrides = [
+            setting
+            for setting in overrides
+            if not _OF_A_JOB.match(setting) and not setting.strip().startswith(of_mixed)
+        ]
+        overrides.append(f"network.fidelity={toml_text.value_text(tier)}")
+    if any(value is not None for value in found):
+        text = toml_text.document(content)
+    return replace(task, text=text, overrides=overrides)
 
 
 def _run(task: runner.Task, tier: str, packet_until: str | None) -> tuple[Tier, InputError | None]:
@@ -149,7 +180,7 @@ def _run(task: runner.Task, tier: str, packet_until: str | None) -> tuple[Tier, 
 def _cpu_s() -> float:
     """CPU seconds of this process and of the children that have ended."""
     used = os.times()
-    return time.process_time() + used.children_user + used.children_system
+    return time.processtime_text() + used.children_user + used.children_system
 
 
 def _jobs(results: Results) -> list[TierJob]:
@@ -191,11 +222,11 @@ def show(found: Any, stream: TextIO | None = None) -> None:
             page.add_row(
                 name,
                 tier["tier"],
-                _time(job["elapsed_s"]),
+                time_text(job["elapsed_s"]),
                 _part(off.get("elapsed_s")),
-                _time(job["mpi_s"]),
-                _time(job["io_s"]),
-                _time(job["message_latency_p99_s"]),
+                time_text(job["mpi_s"]),
+                time_text(job["io_s"]),
+                time_text(job["message_latency_p99_s"]),
                 _part(off.get("message_latency_p99_s")),
                 "-" if job["slowdown"] is None else f"{job['slowdown']:.2f}",
                 f"{tier['cpu_s']:.2f} s" if number == 0 else "",
@@ -208,7 +239,8 @@ def show(found: Any, stream: TextIO | None = None) -> None:
             say(out, f"{tier['tier']}: ended as {tier['outcome']}")
 
 
-def _time(seconds: float | None) -> str:
+def time_text(seconds: float | None) -> str:
+    """A time in a table."""
     if seconds is None:
         return "-"
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):

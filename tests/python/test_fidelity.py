@@ -53,6 +53,37 @@ def test_what_a_tier_cannot_do_is_a_row_with_the_reason():
         assert tiers[name]["jobs"] == []
 
 
+def two_jobs(**of_second):
+    """Beside the exchange another one, on nodes of its own."""
+    exchange = SCENARIO["jobs"][0]
+    jobs = [{**exchange, "ranks": 12}, {**exchange, "name": "other", "ranks": 12, **of_second}]
+    return {**SCENARIO, "jobs": jobs}
+
+
+def test_mixed_is_a_tier_where_jobs_say_so():
+    scenario = two_jobs(fidelity="flow", placement="random")
+    scenario["network"] = {"coupling_interval": "1 us", "routing": {"algorithm": "minimal"}}
+    tiers = by_tier(odonata.fidelity(scenario))
+    assert list(tiers) == ["packet", "mixed", "flow", "analytic"]
+    assert [tier["refused"] for tier in tiers.values()] == [None] * 4
+    # Its first job is nearer to packets than where all messages are flows, or nothing is shared.
+    off = {name: abs(tier["jobs"][0]["off"]["elapsed_s"]) for name, tier in tiers.items()}
+    assert off["mixed"] < 0.1
+    assert off["mixed"] < off["analytic"]
+    # The same by a setting.
+    keys = {"jobs.other.fidelity": "flow", "network.coupling_interval": "1 us"}
+    plain = two_jobs(placement="random") | {"network": {"routing": {"algorithm": "minimal"}}}
+    again = by_tier(odonata.fidelity(plain, overrides=keys))
+    for name, tier in tiers.items():
+        assert [job["elapsed_s"] for job in again[name]["jobs"]] == [job["elapsed_s"] for job in tier["jobs"]]
+
+
+def test_mixed_needs_jobs_that_differ():
+    with pytest.raises(odonata.InputError, match="no job has a fidelity of its own"):
+        odonata.fidelity(two_jobs(), tiers=["packet", "mixed"])
+    assert list(by_tier(odonata.fidelity(two_jobs(), tiers=None))) == ["packet", "flow", "analytic"]
+
+
 def test_parameters_of_the_analytic_model_concern_it_alone():
     network = {"fidelity": "analytic", "analytic": {"latency": "1 us"}}
     tiers = by_tier(odonata.fidelity({**SCENARIO, "network": network}))

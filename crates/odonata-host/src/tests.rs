@@ -308,6 +308,7 @@ impl Setup {
             nic_rates: None,
             analytic: None,
             flows: false,
+            mixed: None,
             classes: odonata_network::TrafficClasses::default(),
             congestion: odonata_network::CongestionControl::default(),
             traffics: 2 * self.jobs.len() as u16,

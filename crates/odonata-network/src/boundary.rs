@@ -24,7 +24,7 @@ pub use remote::{
 use crate::control::{LostTime, Notification, Waiter};
 use crate::fabric::Shared;
 use crate::features::{AnyUse, HandlerContext};
-use crate::flow::Upstream;
+use crate::flow::{LinkPart, Upstream};
 use crate::message::{Message, Payload};
 use crate::packet::Packet;
 use crate::{FabricEvent, Traffic};
@@ -134,6 +134,12 @@ impl<P: Payload> Shared<P> {
                 message: self.messages.allocate::<M>(message),
             },
             RemoteEvent::Sent(message) => FabricEvent::Sent { message },
+            RemoteEvent::TakenByPackets(LinkPart { link, part, note }) => FabricEvent::LinkUse { link, part, note },
+            RemoteEvent::LeftByFlows(left) => FabricEvent::LinkShare {
+                link: self.flow.links.own_number(left.link),
+                part: left.part,
+                load: left.note,
+            },
             RemoteEvent::Delivered(message) => FabricEvent::Delivered {
                 message: self.messages.allocate::<M>(message),
             },

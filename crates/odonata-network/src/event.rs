@@ -76,6 +76,28 @@ pub enum FabricEvent {
         /// Flow.
         flow: u32,
     },
+    /// Tell the senders of links what flows leave to packets.
+    FlowTell,
+    /// Packets have taken so much of a link.
+    LinkUse {
+        /// The machine's number of the link.
+        link: u32,
+        /// Of its bandwidth.
+        part: u32,
+        /// Their sources.
+        note: u16,
+    },
+    /// An interval has ended: report what packets have taken of links, where flows use them as well.
+    LinkReport,
+    /// Flows leave so much of a link to packets.
+    LinkShare {
+        /// The link, by its own number in the part.
+        link: u32,
+        /// Of its bandwidth.
+        part: u32,
+        /// Flits that they would have waiting.
+        load: u16,
+    },
     /// Message `message`, a flow, is at its target.
     Delivered {
         /// Message slot.
@@ -85,7 +107,7 @@ pub enum FabricEvent {
 
 impl FabricEvent {
     /// Whether it is an idempotent wake-up, which may find nothing to do: there may be more or fewer of them, depending on who
-    /// handles events.
+    /// handles events. Or whether it is only about what is known of links, and carries nothing.
     #[inline]
     pub fn is_wake_up(self) -> bool {
         matches!(
@@ -97,6 +119,10 @@ impl FabricEvent {
                 | FabricEvent::Nic { .. }
                 | FabricEvent::FlowFill
                 | FabricEvent::FlowEnd { .. }
+                | FabricEvent::FlowTell
+                | FabricEvent::LinkUse { .. }
+                | FabricEvent::LinkReport
+                | FabricEvent::LinkShare { .. }
         )
     }
 }

@@ -93,12 +93,13 @@ impl<P: Payload> Fabric<P> {
     }
 
     /// The smallest delay between two routers: a head's or a credit's way over a cable between them, or what they publish
-    /// for their group.
+    /// for their group; where messages go without packets, theirs.
     pub fn lookahead(&self, from: u32, to: u32) -> Time {
         if let Some(model) = self.analytic.params() {
             return model.latency;
         }
-        if let Some(delay) = self.fluid.hand_over() {
+        let flows = self.fluid.hand_over();
+        if let Some(delay) = flows.filter(|_| self.params().flows) {
             return delay;
         }
         let topology = self.routing().topology();
@@ -113,6 +114,7 @@ impl<P: Payload> Fabric<P> {
             .filter(|&port| matches!(topology.peer(port), Peer::Router { router, .. } if router == to))
             .map(delay)
             .chain(told.map(|(_, delay)| delay))
+            .chain(flows)
             .min()
             .unwrap_or(Time::NEVER)
     }
@@ -181,7 +183,8 @@ impl<P: Payload> Fabric<P> {
     /// A message reaches the interface of its source.
     #[inline]
     fn enqueue<C: HandlerContext>(&mut self, ctx: &mut C, message: u32) -> Option<Notice> {
-        if let Some(delay) = self.fluid.hand_over() {
+        let traffic = self.shared.messages.get(message).traffic;
+        if let Some(delay) = self.fluid.hand_over_of(traffic) {
             return self.fluid.enqueue(ctx, &mut self.shared, delay, message);
         }
         match self.analytic.params() {
@@ -196,7 +199,8 @@ impl<P: Payload> Fabric<P> {
         if self.analytic.params().is_some() {
             self.analytic.told::<AnyUse<M>, P>(&mut self.shared, slot);
         }
-        if self.fluid.hand_over().is_some() {
+        let traffic = self.shared.messages.get(slot).traffic;
+        if self.fluid.hand_over_of(traffic).is_some() {
             fluid::told::<AnyUse<M>, P>(&mut self.shared, slot);
         }
     }
@@ -284,7 +288,11 @@ impl<P: Payload> Fabric<P> {
             | FabricEvent::FlowStart { .. }
             | FabricEvent::FlowFill
             | FabricEvent::FlowEnd { .. }
-            | FabricEvent::Delivered { .. } => return self.handle_message(ctx, event),
+            | FabricEvent::FlowTell
+            | FabricEvent::LinkUse { .. }
+            | FabricEvent::LinkReport
+            | FabricEvent::LinkShare { .. }
+            | FabricEvent::Delivered { .. } => return self.handle_message(ctx, lp, event),
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
             FabricEvent::Notify { notification } => {
                 let arrived = shared.forward_notification(ctx, lp, notification)?;
@@ -319,7 +327,11 @@ impl<P: Payload> Fabric<P> {
             | FabricEvent::FlowStart { .. }
             | FabricEvent::FlowFill
             | FabricEvent::FlowEnd { .. }
-            | FabricEvent::Delivered { .. } => return self.handle_message(ctx, event),
+            | FabricEvent::FlowTell
+            | FabricEvent::LinkUse { .. }
+            | FabricEvent::LinkReport
+            | FabricEvent::LinkShare { .. }
+            | FabricEvent::Delivered { .. } => return self.handle_message(ctx, lp, event),
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
             FabricEvent::Port { .. } | FabricEvent::Input { .. } | FabricEvent::Notify { .. } => {
                 debug_assert!(false, "there is nothing to look at")
@@ -328,11 +340,17 @@ impl<P: Payload> Fabric<P> {
         None
     }
 
-    /// The same of messages that do not go in packets.
+    /// The same of messages that do not go in packets, and of what packets know of them.
     #[inline(never)]
-    fn handle_message<C: HandlerContext>(&mut self, ctx: &mut C, event: FabricEvent) -> Option<Notice> {
-        if self.fluid.hand_over().is_some() {
-            return self.fluid.handle(ctx, &mut self.shared, event);
+    fn handle_message<C: HandlerContext>(&mut self, ctx: &mut C, lp: u32, event: FabricEvent) -> Option<Notice> {
+        if let Some(delay) = self.fluid.hand_over() {
+            let shared = &mut self.shared;
+            match event {
+                FabricEvent::LinkReport => shared.report_links(ctx, lp, delay),
+                FabricEvent::LinkShare { link, part, load } => shared.flow.coupling.flows::<C>(link, part, load),
+                _ => return self.fluid.handle(ctx, shared, event),
+            }
+            return None;
         }
         let model = self.analytic.params()?;
         match event {

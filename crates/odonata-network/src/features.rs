@@ -14,7 +14,7 @@
 //! - *lost time*: messages say what they have lost on their way;
 //! - *control*: several traffic classes, or congestion control;
 //! - *extras*: time series, sampling periods, FIFOs at inputs, what routers tell each other of their ports, bounds on the rate of
-//!   NICs.
+//!   NICs, flows beside packets.
 //!
 //! A handler asks `C::BLAME && ..` of its [context](HandlerContext), or `M::BLAME` of the [`Uses`] that edits state: what follows is
 //! not compiled where the set does not have it. Everything else is the same code, so that results cannot depend on the variant,
@@ -78,7 +78,8 @@ impl<P> Fabric<P> {
         let extras = shared.stats.has_extras()
             || shared.remote.is_on::<Plain>()
             || self.input_queued.has_fifos::<Plain>()
-            || shared.setup.params.limits_nics();
+            || shared.setup.params.limits_nics()
+            || shared.flow.coupling.is_on::<Plain>();
         let lost = shared.flow.lost.is_kept();
         match (control || extras || lost, shared.flow.is_blamed::<Plain>()) {
             (true, _) => Variant::Everything,

@@ -3,6 +3,7 @@
 //! A port may send into a buffer what it has credits for. Credits are lazy: one lies with its time until somebody needs it,
 //! and only a port that awaits credits gets an event for each.
 
+mod coupling;
 mod credits;
 mod flit_credit;
 mod link;
@@ -10,6 +11,8 @@ mod link_traversal;
 mod port;
 mod vc_ranges;
 
+pub use coupling::LinkPart;
+pub(crate) use coupling::{Coupling, WHOLE};
 pub(crate) use flit_credit::FlitCredits;
 pub(crate) use link::{Link, Links, Upstream, VcNumbers};
 pub(crate) use port::{OutPort, OutVc};
@@ -36,6 +39,8 @@ pub(crate) struct Flow {
     flits: FlitCredits,
     pub(crate) blame: BlameLedger,
     pub(crate) lost: LostTime,
+    /// Of links that flows use as well.
+    pub(crate) coupling: Coupling,
     /// What is added to the number of a link for the id of its wake-ups.
     first_wake_up_id: u32,
 }
@@ -46,7 +51,8 @@ odonata_engine::journalled!(Flow {
     credits,
     flits,
     blame,
-    lost
+    lost,
+    coupling
 });
 
 /// The bit of virtual channel `vc`, if it has one.
@@ -59,6 +65,7 @@ impl Flow {
     pub(crate) fn new(
         links: Links,
         (blame, lost): (BlameLedger, LostTime),
+        coupling: Coupling,
         flits: bool,
         first_wake_up_id: u32,
     ) -> Self {
@@ -71,6 +78,7 @@ impl Flow {
             credits: Pool::new(),
             blame,
             lost,
+            coupling,
             first_wake_up_id,
         }
     }
@@ -139,6 +147,7 @@ impl Flow {
             + self.flits.memory()
             + self.blame.memory()
             + self.lost.memory()
+            + self.coupling.memory()
     }
 
     /// Bytes of each link while no credit is on its way, and of each virtual channel.
@@ -209,12 +218,12 @@ impl Flow {
         self.ports.edit::<M>(link).used += flits;
     }
 
-    /// Flits on their way through or waiting for `link`'s port: its load.
+    /// Flits on their way through or waiting for `link`'s port, and what flows on it stand for: its load.
     #[inline(always)]
     pub(crate) fn load<M: Uses>(&mut self, link: u32, now: Time) -> u32 {
         self.count_credits::<M>(link, now);
         let port = self.ports.get(link);
-        port.used + port.waiting_flits
+        port.used + port.waiting_flits + self.coupling.load::<M>(link)
     }
 
     /// A packet at `link`'s port has found the buffers exhausted; credits are awaited from now on.

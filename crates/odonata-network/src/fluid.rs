@@ -17,24 +17,28 @@
 //! message alone is delivered s/b + L after it was handed over. D is also what parallel runs look ahead. Rates are filled 1 ps after
 //! a flow has come or gone, once for all that did at that moment.
 
+mod coupled;
 mod max_min;
 mod paths;
 
 use crate::boundary::RemoteEvent;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
+use crate::flow::LinkPart;
 use crate::params::NetworkParams;
 use crate::routing::Routing;
 use crate::statistics::LinkStats;
-use crate::{FabricEvent, Notice, Payload};
+use crate::{FabricEvent, Notice, Payload, Traffic};
+use coupled::CoupledLinks;
 use max_min::MaxMin;
 use odonata_engine::{GrowableStore, List, NIL, Store, Time};
 use odonata_topology::{LinkClass, Peer};
 use odonata_units::Bandwidth;
 use paths::{Network, Paths};
+use std::sync::Arc;
 
 /// The logical process that keeps the rates.
-const KEEPER: u32 = 0;
+pub(crate) const KEEPER: u32 = 0;
 
 /// After so long a flow may be laid over other paths, under adaptive routing.
 const KEPT: Time = Time(10_000_000);
@@ -121,6 +125,8 @@ impl Flight {
 pub(crate) struct Fluid {
     /// D, if messages go as flows.
     hand_over: Option<Time>,
+    /// By traffic whether it does, where others go in packets.
+    only: Option<Arc<[bool]>>,
     rates: MaxMin,
     /// By the numbers of flows.
     flights: GrowableStore<Flight>,
@@ -130,6 +136,8 @@ pub(crate) struct Fluid {
     links: Store<LinkStats>,
     /// Whether rates are to be filled, which is an event on its way.
     to_fill: Store<bool>,
+    /// Where packets go beside them.
+    coupled: CoupledLinks,
     /// Flows that are looked at; empty between events.
     looked_at: Vec<u32>,
 }
@@ -138,13 +146,14 @@ odonata_engine::journalled!(Fluid {
     flights,
     queues,
     links,
-    to_fill
+    to_fill,
+    coupled
 });
 
 impl Fluid {
     /// Of a part, which `keeps` the rates if it has the first router.
     pub(crate) fn new(params: &NetworkParams, routing: &Routing, keeps: bool) -> Fluid {
-        let hand_over = params.flows.then(|| hand_over(params));
+        let hand_over = params.has_flows().then(|| hand_over(params));
         let topology = routing.topology();
         let (ports, nodes) = match keeps && hand_over.is_some() {
             true => (topology.ports(), topology.nodes()),
@@ -155,15 +164,19 @@ impl Fluid {
             let link = capacity(topology.node_port(node));
             params.nic_rate(node).map_or(link, |Bandwidth(rate)| rate.min(link))
         };
-        let capacities = (0..ports).map(capacity).chain((0..nodes).map(nic));
         let links = (ports + nodes) as usize;
+        // Behind the links those that hold the packets of each to what they take.
+        let of_packets = std::iter::repeat_n(0.0, params.mixed.as_ref().map_or(0, |_| links));
+        let capacities = (0..ports).map(capacity).chain((0..nodes).map(nic)).chain(of_packets);
         Fluid {
             hand_over,
+            only: params.mixed.as_ref().map(|mixed| mixed.flows.clone()),
             rates: MaxMin::new(capacities.map(|rate| rate * 1e-12)),
             flights: GrowableStore::new(),
             queues: Store::filled(nodes as usize, List::EMPTY),
             links: Store::filled(links, LinkStats::default()),
             to_fill: Store::filled(1, false),
+            coupled: CoupledLinks::new(params, links),
             looked_at: Vec::new(),
         }
     }
@@ -174,13 +187,22 @@ impl Fluid {
         self.hand_over
     }
 
+    /// D, if messages of `traffic` go as flows.
+    #[inline]
+    pub(crate) fn hand_over_of(&self, traffic: Traffic) -> Option<Time> {
+        match &self.only {
+            None => self.hand_over,
+            Some(only) => self.hand_over.filter(|_| only[usize::from(traffic)]),
+        }
+    }
+
     /// What links have carried, router ports first, then NICs; nothing unless rates are kept here.
     pub(crate) fn links(&self) -> &Store<LinkStats> {
         &self.links
     }
 
     pub(crate) fn memory(&self) -> usize {
-        self.rates.memory() + self.flights.memory() + self.queues.memory() + self.links.memory()
+        self.rates.memory() + self.flights.memory() + self.queues.memory() + self.links.memory() + self.coupled.memory()
     }
 
     /// A message is handed over at its source: to where rates are kept.
@@ -220,6 +242,8 @@ impl Fluid {
             FabricEvent::FlowStart { message } => self.join(ctx, shared, delay, message),
             FabricEvent::FlowFill => self.fill(ctx, shared, delay),
             FabricEvent::FlowEnd { flow } => self.advance(ctx, shared, delay, flow),
+            FabricEvent::FlowTell => self.tell_links(ctx, shared, delay),
+            FabricEvent::LinkUse { link, part, note } => self.hear(ctx, delay, LinkPart { link, part, note }),
             FabricEvent::Sent { message } => return Some(Notice::Sent { message }),
             FabricEvent::Delivered { message } => return deliver(ctx, shared, message),
             _ => debug_assert!(false, "{event:?} is none of flows"),
@@ -305,20 +329,25 @@ impl Fluid {
         let (flights, packet) = (&mut self.flights, shared.setup.params.packet);
         self.rates.fill::<C>(|flow, rate| {
             let flight = flights.edit::<C>(flow as usize);
+            if flight.message == NIL {
+                // That of packets.
+                return;
+            }
             flight.advance(now);
             flight.rate = rate;
             changed.push(flow);
             schedule(ctx, flight, flow, goal(flight, packet, delay));
         });
         for &flow in &changed {
-            self.lay_again(ctx, shared, flow);
+            self.note(ctx, delay, flow);
+            self.lay_again(ctx, shared, delay, flow);
         }
         changed.clear();
         self.looked_at = changed;
     }
 
     /// Lays an adaptive flow that a link between routers holds up over other paths, if it is worth it.
-    fn lay_again<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &Shared<P>, flow: u32) {
+    fn lay_again<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &Shared<P>, delay: Time, flow: u32) {
         let (now, flight) = (ctx.now(), self.flights.get(flow as usize));
         let topology = shared.routes.routing.topology();
         let bottleneck = self.rates.rate(flow).1;
@@ -345,6 +374,7 @@ impl Fluid {
         } else {
             self.rates.move_to::<C>(flow, flight.demand, old.into_iter());
         }
+        self.note(ctx, delay, flow);
         self.ask_to_fill(ctx);
     }
 
@@ -375,6 +405,7 @@ impl Fluid {
         let packets = message.bytes.div_ceil(packet);
         let path: Vec<(u32, f64)> = self.rates.path(flow).collect();
         self.count::<C>(message.bytes, path.into_iter(), packets);
+        self.note(ctx, delay, flow);
         self.rates.end::<C>(flow);
         self.ask_to_fill(ctx);
         self.pop::<C, P>(shared, message.source);

@@ -18,7 +18,7 @@
 //! | `flow` | links, virtual channels, credits; link traversal |
 //! | `nic` | messages to packets, or to flits |
 //! | `analytic` | messages without packets: the LogGP model |
-//! | `fluid` | messages as flows: max-min fair rates over the links of their paths |
+//! | `fluid` | messages as flows: max-min fair rates over the links of their paths; beside packets, where both are there |
 //! | `router` | the three router models |
 //! | `route_computation`, [`routing`] | what a routing sees of a router, and the routings |
 //! | `control` | traffic classes, congestion control, who held up whom |
@@ -70,12 +70,13 @@ pub use context::FabricContext;
 pub use control::blame::{LinkCharge, PLACES, RESOURCES, WaitSeries};
 pub use event::{FabricEvent, Notice};
 pub use fabric::{Blueprint, Extent, FLIT_CREDIT_BYTES, Fabric, Footprint, MESSAGE_BYTES, PACKET_BYTES};
+pub use flow::LinkPart;
 pub use fluid::hand_over_of;
 pub use message::{Message, Payload, Traffic};
 pub use nic::{HALT_QUEUE, Overflow};
 pub use odonata_blame::Waited;
 pub use params::{
-    Broadcast, Detour, Knowledge, MOST_CLASSES, NetworkParams, RunParams, TrafficClasses, VirtualChannels,
+    Broadcast, Detour, Knowledge, MOST_CLASSES, Mixed, NetworkParams, RunParams, TrafficClasses, VirtualChannels,
 };
 pub use settings::{
     Allocator, Arbitration, Comparison, CongestionControl, InputQueues, Link, Nic, Pipeline, RouterModel, Switching,

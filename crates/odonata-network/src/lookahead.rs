@@ -32,6 +32,8 @@ pub struct LinkDelays {
     pub groups: Option<(u32, Time)>,
     /// The latency of messages that do not go in packets: from any router to any other, over no cable.
     pub everywhere: Option<Time>,
+    /// Whether there are packets, too.
+    pub packets: bool,
 }
 
 impl LinkDelays {
@@ -42,6 +44,7 @@ impl LinkDelays {
             credit: links.map(|(_, credit_delay)| credit_delay),
             groups: None,
             everywhere: None,
+            packets: true,
         }
     }
 
@@ -53,7 +56,16 @@ impl LinkDelays {
     /// With messages that go from any router to any other, without packets, as
     /// [`NetworkParams::analytic`] says, or as flows.
     pub fn with_messages(self, everywhere: Option<Time>) -> LinkDelays {
-        LinkDelays { everywhere, ..self }
+        LinkDelays {
+            everywhere,
+            packets: everywhere.is_none(),
+            ..self
+        }
+    }
+
+    /// The same, where others go in packets ([`NetworkParams::mixed`]).
+    pub fn beside_packets(self) -> LinkDelays {
+        LinkDelays { packets: true, ..self }
     }
 
     /// The lookahead over a cut cable of `class`.
@@ -65,10 +77,14 @@ impl LinkDelays {
 impl From<&NetworkParams> for LinkDelays {
     fn from(params: &NetworkParams) -> LinkDelays {
         let links = params.links.map(|link| (*link.latency, *link.credit_delay));
-        LinkDelays::new(links, params.routing_delay()).with_messages(
+        let delays = LinkDelays::new(links, params.routing_delay()).with_messages(
             (params.analytic.map(|model| model.latency))
-                .or_else(|| params.flows.then(|| crate::fluid::hand_over(params))),
-        )
+                .or_else(|| params.has_flows().then(|| crate::fluid::hand_over(params))),
+        );
+        match params.mixed {
+            Some(_) => delays.beside_packets(),
+            None => delays,
+        }
     }
 }
 
@@ -114,7 +130,7 @@ pub fn partition(topology: &Topology, delays: &LinkDelays, bounds: &[u32]) -> Re
     // Per other part the smallest delay found so far, and which of them have one.
     let mut smallest = vec![Time::NEVER; parts];
     let mut found: Vec<u32> = Vec::new();
-    if let Some(latency) = delays.everywhere {
+    if let Some(latency) = delays.everywhere.filter(|_| !delays.packets) {
         let others = |part| (0..parts as u32).filter(move |&other| other != part);
         let senders = (0..parts as u32).map(|part| others(part).map(|other| (other, latency)).collect());
         return Ok(
@@ -155,6 +171,13 @@ pub fn partition(topology: &Topology, delays: &LinkDelays, bounds: &[u32]) -> Re
                     }
                     *entry = (*entry).min(delay);
                 }
+            }
+        }
+        if let Some(latency) = delays.everywhere {
+            found.clear();
+            for sender in (0..parts as u32).filter(|&sender| sender as usize != part) {
+                smallest[sender as usize] = smallest[sender as usize].min(latency);
+                found.push(sender);
             }
         }
         found.sort_unstable();
@@ -244,6 +267,7 @@ mod tests {
         credit: [Time(1), Time(30), Time(400), Time(20)],
         groups: None,
         everywhere: None,
+        packets: true,
     };
 
     fn dragonfly() -> Topology {

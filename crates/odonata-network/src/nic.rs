@@ -230,19 +230,28 @@ impl Nics {
         let number = shared.flow.links.ports + nic;
         let link = shared.flow.link(number);
         let last = unsent == u64::from(bytes);
-        let serialisation = link.serialisation(bytes);
-        let tail_out = now + serialisation;
-        let head_out = match shared.setup.params.switching {
-            Switching::CutThrough | Switching::Wormhole => now + link.flit_time(serialisation),
-            Switching::StoreAndForward => tail_out,
-        };
         // A NIC that may not send as fast as its link can does so in whole packets.
         let rate = C::EXTRAS.then(|| shared.setup.params.nic_rate(shared.flow.links.node(nic)));
-        let slowed = match rate.flatten() {
-            Some(rate) => now + rate.time_for(odonata_units::Bytes(u64::from(bytes))),
-            None => Time::ZERO,
+        let slowed = rate
+            .flatten()
+            .map_or(Time::ZERO, |rate| rate.time_for(odonata_units::Bytes(u64::from(bytes))));
+        let alone = link.serialisation(bytes);
+        let (serialisation, slowed) = match shared.flow.coupling.is_on::<C>() {
+            true => {
+                let m = shared.messages.get(message);
+                let all = alone.max(slowed);
+                let ends = (number, shared.routes.process_of(m.source));
+                let longer = shared.flow.coupling.packet(ctx, ends, m.source, all) - all;
+                (alone + longer, slowed + longer)
+            }
+            false => (alone, slowed),
         };
-        let free_at = tail_out.max(Time(now.0 + 1)).max(slowed);
+        let tail_out = now + serialisation;
+        let head_out = match shared.setup.params.switching {
+            Switching::CutThrough | Switching::Wormhole => now + link.flit_time(alone),
+            Switching::StoreAndForward => tail_out,
+        };
+        let free_at = tail_out.max(Time(now.0 + 1)).max(now + slowed);
         if shared.flow.is_blamed::<C>() {
             let owner = shared.messages.get(message).traffic;
             shared
@@ -275,7 +284,7 @@ impl Nics {
         let sent = Transmission {
             packets: 1,
             bytes,
-            busy: serialisation,
+            busy: alone,
         };
         shared.stats.transmitted::<C>(number, sent);
         if full_until > entered {

@@ -238,8 +238,19 @@ pub struct NetworkParams {
     pub seed: u64,
     /// How messages go, where they do not go in packets.
     pub analytic: Option<LogGp>,
-    /// Whether messages go as flows with max-min fair rates.
+    /// Whether all messages go as flows with max-min fair rates.
     pub flows: bool,
+    /// Which do, where others go in packets; not with pipelined routers, traffic classes or congestion control.
+    pub mixed: Option<Mixed>,
+}
+
+/// Flows beside packets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mixed {
+    /// By traffic whether it goes as flows.
+    pub flows: Arc<[bool]>,
+    /// How often packets and flows hear of each other; positive.
+    pub interval: Time,
 }
 
 impl NetworkParams {
@@ -255,6 +266,11 @@ impl NetworkParams {
     /// Whether some interface may not send as fast as its link can.
     pub(crate) fn limits_nics(&self) -> bool {
         self.nic.rate.is_some() || self.nic_rates.is_some()
+    }
+
+    /// Whether some messages go as flows.
+    pub(crate) fn has_flows(&self) -> bool {
+        self.flows || self.mixed.is_some()
     }
 
     /// Of a network whose settings are resolved.
@@ -298,6 +314,7 @@ impl NetworkParams {
                 gap_per_byte: *network.analytic.gap_per_byte,
             }),
             flows: network.fidelity == Fidelity::Flow,
+            mixed: None,
         }
     }
 

@@ -11,7 +11,7 @@ use odonata_host::{
 };
 use odonata_network::routing::Routing;
 use odonata_network::settings::{Fidelity, NicRates};
-use odonata_network::{Blueprint, LinkPeriod, NetworkParams, RunParams, TrafficClasses, VirtualChannels};
+use odonata_network::{Blueprint, LinkPeriod, Mixed, NetworkParams, RunParams, TrafficClasses, VirtualChannels};
 use odonata_storage::settings::{DrainPolicy, Storage};
 use odonata_storage::{FileLayout, Metadata, ServerParams, Servers};
 use odonata_topology::{LinkClass, Topology};
@@ -286,8 +286,24 @@ pub(crate) fn network(scenario: &Resolved) -> Result<NetworkParams, String> {
         lost_places: scenario.run.lost_time_path > 0,
         seed: scenario.seed,
     };
+    let of_jobs = || {
+        scenario
+            .jobs
+            .iter()
+            .map(|job| scenario.fidelity_of(job) == Fidelity::Flow)
+    };
     Ok(NetworkParams {
         nic_rates: nic_rates(scenario),
+        flows: scenario.fidelity() == Some(Fidelity::Flow),
+        mixed: (scenario
+            .network
+            .coupling_interval
+            .filter(|_| scenario.fidelity().is_none()))
+        .map(|interval| Mixed {
+            // MPI and I/O.
+            flows: of_jobs().flat_map(|flows| [flows; 2]).collect(),
+            interval,
+        }),
         ..NetworkParams::new(&scenario.network, &scenario.nic, run)
     })
 }

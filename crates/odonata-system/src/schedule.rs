@@ -136,17 +136,18 @@ impl<'a> Survey<'a> {
         let size = topology.blocks().get(1).copied().unwrap_or(topology.routers());
         let groups = scenario.network.routing.knowledge_delay.map(|delay| (size, delay));
         let network = &scenario.network;
-        let everywhere = match network.fidelity {
-            Fidelity::Packet => None,
-            Fidelity::Analytic => Some(*network.analytic.latency),
-            Fidelity::Flow => Some(hand_over_of(*links.terminal.latency, network.router_delay)),
+        let delays = LinkDelays::new(delays, network.router_delay).with_groups(groups);
+        let flows = Some(hand_over_of(*links.terminal.latency, network.router_delay));
+        let delays = match scenario.fidelity() {
+            Some(Fidelity::Packet) => delays,
+            Some(Fidelity::Analytic) => delays.with_messages(Some(*network.analytic.latency)),
+            Some(Fidelity::Flow) => delays.with_messages(flows),
+            None => delays.with_messages(flows).beside_packets(),
         };
         let mut survey = Survey {
             topology,
             estimate,
-            delays: LinkDelays::new(delays, scenario.network.router_delay)
-                .with_groups(groups)
-                .with_messages(everywhere),
+            delays,
             weights: estimate.weights(placement, topology),
             parts: scenario.run.parts.clone(),
             divisions: Vec::new(),

@@ -24,6 +24,7 @@ use crate::warnings::{Warning, warnings};
 use look::Look;
 use odonata_engine::{Pause, Scheduler, Time};
 use odonata_host::Interrupt;
+use odonata_network::settings::Fidelity;
 use start::share_of;
 pub(crate) use start::{ranges, start};
 use std::time::{Duration, Instant};
@@ -299,7 +300,7 @@ impl Simulation {
     fn expected_share(&self) -> f64 {
         const MOST: f64 = 0.95;
         let expected = self.schedule.estimate.events();
-        if self.scenario.network.fidelity.is_packet() && expected > 0.0 {
+        if self.scenario.fidelity() == Some(Fidelity::Packet) && expected > 0.0 {
             (self.scheduler.events() as f64 / expected).min(MOST)
         } else {
             0.0

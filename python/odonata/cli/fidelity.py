@@ -16,6 +16,7 @@ class TierName(StrEnum):
     """How messages are carried."""
 
     PACKET = "packet"
+    MIXED = "mixed"
     FLOW = "flow"
     ANALYTIC = "analytic"
 
@@ -24,7 +25,10 @@ def fidelity(
     scenario: ScenarioFile,
     tiers: Annotated[
         list[TierName] | None,
-        typer.Option("--tier", help="Run this tier; may be repeated. [default: all, packet first]"),
+        typer.Option(
+            "--tier",
+            help="Run this tier; may be repeated. [default: all, packet first; mixed if jobs differ]",
+        ),
     ] = None,
     packet_until: Annotated[
         str | None,
@@ -38,7 +42,7 @@ def fidelity(
     seed: Seed = None,
     as_json: Json = False,
 ) -> None:
-    """Run a scenario in packets, as flows and by the analytic model, and compare.
+    """Run a scenario in packets, as flows and by the analytic model, and compare; mixed, if its jobs say so.
 
     Per job: time, MPI time, I/O time, latency, slowdown (with run.baselines), how far each tier is off that
     in packets, and the CPU seconds of each. What a tier cannot do is said by name.
@@ -47,7 +51,7 @@ def fidelity(
         from odonata import tiers as sides
 
         task = runner.Task(runner.read_scenario(scenario), str(scenario), list(settings or []), seed)
-        found = sides.compare(task, [tier.value for tier in tiers or TierName], packet_until)
+        found = sides.compare(task, [tier.value for tier in tiers] if tiers else None, packet_until)
     with open_pipe():
         if as_json:
             print_json(found)

@@ -4,6 +4,7 @@
 
 use crate::Traffic;
 use crate::control::Notification;
+use crate::flow::LinkPart;
 use crate::message::Message;
 use crate::packet::Packet;
 use crate::routing::Header;
@@ -26,6 +27,10 @@ pub enum RemoteEvent<P> {
     Sent(u32),
     /// A message that has gone as a flow is at its target.
     Delivered(Message<P>),
+    /// What packets have taken of a link, to where rates of flows are kept.
+    TakenByPackets(LinkPart),
+    /// What flows leave of a link to packets.
+    LeftByFlows(LinkPart),
 }
 
 impl<P> RemoteEvent<P> {
@@ -36,7 +41,11 @@ impl<P> RemoteEvent<P> {
             | RemoteEvent::Message(message)
             | RemoteEvent::Handover(message)
             | RemoteEvent::Delivered(message) => Some(message),
-            RemoteEvent::Flit(_) | RemoteEvent::Notification(_) | RemoteEvent::Sent(_) => None,
+            RemoteEvent::Flit(_)
+            | RemoteEvent::Notification(_)
+            | RemoteEvent::Sent(_)
+            | RemoteEvent::TakenByPackets(_)
+            | RemoteEvent::LeftByFlows(_) => None,
         }
     }
 }

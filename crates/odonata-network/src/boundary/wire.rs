@@ -3,6 +3,7 @@
 use super::remote::{
     RemoteCredit, RemoteEvent, RemoteFlit, RemoteLoad, RemoteLoss, RemoteNotification, RemotePacket, RemoteUpdate,
 };
+use crate::flow::LinkPart;
 use crate::message::{Message, Payload};
 use crate::packet::{Packet, VcTerms};
 use crate::routing::Header;
@@ -15,6 +16,8 @@ const MESSAGE: u8 = 3;
 const HANDOVER: u8 = 4;
 const SENT: u8 = 5;
 const DELIVERED: u8 = 6;
+const TAKEN_BY_PACKETS: u8 = 7;
+const LEFT_BY_FLOWS: u8 = 8;
 
 const CREDIT: u8 = 0;
 const LOAD: u8 = 1;
@@ -169,6 +172,14 @@ impl<P: Payload> WireFormat for RemoteEvent<P> {
                 bytes.push(DELIVERED);
                 write_message(message, bytes);
             }
+            RemoteEvent::TakenByPackets(part) => {
+                bytes.push(TAKEN_BY_PACKETS);
+                write_part(part, bytes);
+            }
+            RemoteEvent::LeftByFlows(part) => {
+                bytes.push(LEFT_BY_FLOWS);
+                write_part(part, bytes);
+            }
         }
     }
 
@@ -191,11 +202,27 @@ impl<P: Payload> WireFormat for RemoteEvent<P> {
             }
             SENT => RemoteEvent::Sent(f.word()?),
             DELIVERED => RemoteEvent::Delivered(read_message(&mut f)?),
+            TAKEN_BY_PACKETS => RemoteEvent::TakenByPackets(read_part(&mut f)?),
+            LEFT_BY_FLOWS => RemoteEvent::LeftByFlows(read_part(&mut f)?),
             _ => return None,
         };
         *bytes = f.0;
         Some(event)
     }
+}
+
+fn write_part(of: &LinkPart, bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(&of.link.to_le_bytes());
+    bytes.extend_from_slice(&of.part.to_le_bytes());
+    bytes.extend_from_slice(&of.note.to_le_bytes());
+}
+
+fn read_part(f: &mut Fields<'_>) -> Option<LinkPart> {
+    Some(LinkPart {
+        link: f.word()?,
+        part: f.word()?,
+        note: f.short()?,
+    })
 }
 
 /// A message that goes without packets.

@@ -6,7 +6,7 @@ use crate::analytic::Analytic;
 use crate::boundary::Boundary;
 use crate::control::{BlameLedger, ClassScheduler, Congestion, LostTime};
 use crate::features::Variant;
-use crate::flow::{Flow, Links, VcNumbers, VcRanges};
+use crate::flow::{Coupling, Flow, Links, VcNumbers, VcRanges};
 use crate::fluid::Fluid;
 use crate::nic::Nics;
 use crate::params::{NetworkParams, VirtualChannels};
@@ -117,6 +117,7 @@ impl Blueprint {
         };
         let vcs = VcRanges::new(self.routing.virtual_channels(), self.vcs, params.classes.count());
         let n_links = links.len();
+        let coupling = Coupling::new(&params, &links, routers.clone());
         let mut fabric = Fabric {
             nics: Nics::new(nodes.len(), params.classes.count()),
             analytic: Analytic::new(params.analytic, nodes.len()),
@@ -136,6 +137,7 @@ impl Blueprint {
                 flow: Flow::new(
                     links,
                     (blame, lost),
+                    coupling,
                     params.router == RouterModel::Pipelined,
                     first_wake_up_id,
                 ),

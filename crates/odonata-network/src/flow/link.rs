@@ -357,6 +357,14 @@ impl Links {
         port - self.first_port
     }
 
+    /// The own number of `link` of the machine: the other way round than [`number`](Self::number).
+    pub(crate) fn own_number(&self, link: u32) -> u32 {
+        match link.checked_sub(self.machine_ports) {
+            None => self.port(link),
+            Some(node) => self.ports + self.nic(node),
+        }
+    }
+
     /// The own number of input buffer `buffer` of the machine.
     pub(crate) fn buffer(&self, buffer: u32) -> u32 {
         buffer - self.first_buffer

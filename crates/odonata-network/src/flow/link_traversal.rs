@@ -1,8 +1,11 @@
 //! Link traversal: a packet that has its output and the buffer space behind it leaves, packet by packet.
 
+use super::coupling::LinkPart;
+use crate::boundary::RemoteEvent;
 use crate::control::{Departure, Waiter};
 use crate::fabric::Shared;
 use crate::features::HandlerContext;
+use crate::fluid::KEEPER;
 use crate::message::EXPECTED;
 use crate::router::input_port;
 use crate::settings::Switching;
@@ -28,15 +31,19 @@ impl<P: Payload> Shared<P> {
         queued: u64,
     ) -> Time {
         let now = ctx.now();
-        let setup = &self.setup;
         let link = self.flow.link(port);
         let p = self.packets.get(packet);
         let (bytes, tail_in, owner, input) = (p.bytes, p.tail_in, p.traffic, input_port(p));
-        let serialisation = link.serialisation(bytes);
+        let alone = link.serialisation(bytes);
+        let serialisation = match self.flow.coupling.is_on::<C>() {
+            true => self.beside_flows(ctx, port, packet, alone),
+            false => alone,
+        };
+        let setup = &self.setup;
         let mut tail_out = now + serialisation;
         let mut head_out = tail_out;
         if setup.params.switching == Switching::CutThrough {
-            let flit = link.flit_time(serialisation);
+            let flit = link.flit_time(alone);
             head_out = now + flit;
             tail_out = tail_out.max(tail_in + setup.delay_before_routing + flit);
         }
@@ -50,7 +57,7 @@ impl<P: Payload> Shared<P> {
         let sent = Transmission {
             packets: 1,
             bytes,
-            busy: tail_out - now,
+            busy: tail_out - now - (serialisation - alone),
         };
         self.stats.stall_ended::<C>(port, since, now);
         self.stats.port_transmitted::<C>((port, link.class), now, sent);
@@ -84,6 +91,28 @@ impl<P: Payload> Shared<P> {
             }
         }
         free_at
+    }
+
+    /// How long `packet`, which starts on `link` now and would take `alone`, takes beside the flows there.
+    // Not compiled into those who send where there are none.
+    #[inline(never)]
+    fn beside_flows<C: HandlerContext>(&mut self, ctx: &mut C, link: u32, packet: u32, alone: Time) -> Time {
+        let source = self.messages.get(self.packets.get(packet).message).source;
+        let router = self.flow.links.sender(link);
+        (self.flow.coupling).packet(ctx, (link, router), source, alone)
+    }
+
+    /// What the links of `router` have carried in an interval goes to where rates of flows are kept.
+    pub(crate) fn report_links<C: HandlerContext>(&mut self, ctx: &mut C, router: u32, delay: Time) {
+        let (flow, boundary) = (&mut self.flow, &mut self.boundary);
+        let (here, at) = (self.setup.routers.contains(&KEEPER), ctx.now() + delay);
+        (flow.coupling).report(ctx, &flow.links, router, |ctx, used| match here {
+            true => {
+                let LinkPart { link, part, note } = used;
+                ctx.send(KEEPER, at, FabricEvent::LinkUse { link, part, note }.into());
+            }
+            false => (boundary.send_buffer.events).push((KEEPER, at, RemoteEvent::TakenByPackets(used))),
+        });
     }
 
     /// Books the delivery of `packet`, whose tail will be at its node at `arrival`. Known when its

@@ -272,6 +272,26 @@ impl MaxMin {
         self.links.get(link).capacity
     }
 
+    /// `link` has this capacity from now on.
+    pub(crate) fn set_capacity<M: Mode>(&mut self, link: u32, capacity: f64) {
+        if self.links.get(link).capacity != capacity {
+            self.links.edit::<M>(link).capacity = capacity;
+            self.has_changed::<M>(link);
+        }
+    }
+
+    /// What the flows on `link` but `other` take of it, the sum of their weights, and what they would take if nothing but their
+    /// sources limited them.
+    pub(crate) fn without(&self, link: u32, other: u32) -> (f64, f64, f64) {
+        let (mut taken, mut weights, mut demand) = (0.0, 0.0, 0);
+        for of in uses_of(&self.uses, self.links.get(link).first).filter(|of| of.flow != other) {
+            taken += of.weight * self.flows.get(of.flow).rate;
+            weights += of.weight;
+            demand += of.demand;
+        }
+        (taken, weights, demand as f64 / DEMAND_UNIT)
+    }
+
     pub(crate) fn memory(&self) -> usize {
         self.links.memory() + self.flows.memory() + self.uses.memory()
     }

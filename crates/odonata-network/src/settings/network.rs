@@ -47,6 +47,10 @@ pub struct Network {
     /// Congestion control between the ends of the network; not with pipelined routers.
     #[serde(skip_serializing_if = "CongestionControl::is_none")]
     pub congestion_control: CongestionControl,
+    /// How often packets and flows hear of each other, where some jobs go in packets and others as flows (`jobs.fidelity`), 100 ns
+    /// to 1 s. Default: "10 us" where they do, else none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coupling_interval: Option<Time>,
     /// Length of a cycle, as its period ("1 ns") or its frequency ("1 GHz"). Where it is given, every time of the
     /// scenario may be written in cycles ("3 cycles"), every rate in flits ("1 flit/cycle"). Default: none.
     pub clock: Option<Clock>,
@@ -69,6 +73,7 @@ impl Default for Network {
             routing: Routing::default(),
             traffic_classes: Vec::new(),
             congestion_control: CongestionControl::default(),
+            coupling_interval: None,
             clock: None,
         }
     }
@@ -155,13 +160,20 @@ impl Network {
     /// A parameter is out of its range or has no use, or something is asked for that only packets have.
     pub fn check_fidelity(&self) -> Result<(), Problem> {
         self.analytic.check(self.fidelity)?;
-        if self.fidelity == Fidelity::Packet {
-            return Ok(());
+        match self.fidelity {
+            Fidelity::Packet => Ok(()),
+            other => self.check_without_packets(other),
         }
-        let only_packets =
-            |key: &str, problem: &str| Err(Problem::new(key, problem, "none, or network.fidelity = \"packet\""));
-        if self.fidelity == Fidelity::Flow && self.router == RouterModel::Pipelined {
-            let expected = "\"input-queued\" or \"output-queued\", or network.fidelity = \"packet\"";
+    }
+
+    /// Checks what goes with `fidelity`, of all messages or of some, which is not that of packets.
+    ///
+    /// # Errors
+    /// Something is asked for that only packets have.
+    pub fn check_without_packets(&self, fidelity: Fidelity) -> Result<(), Problem> {
+        let only_packets = |key: &str, problem: &str| Err(Problem::new(key, problem, "none, or fidelity = \"packet\""));
+        if fidelity == Fidelity::Flow && self.router == RouterModel::Pipelined {
+            let expected = "\"input-queued\" or \"output-queued\", or fidelity = \"packet\"";
             return Err(Problem::new(
                 "network.router",
                 "flows do not go cycle by cycle",
@@ -207,6 +219,30 @@ impl Network {
             }
         }
         Ok(())
+    }
+
+    /// Fills in and checks what goes with messages some of which go in packets and others as flows, if `mixed`.
+    ///
+    /// # Errors
+    /// The coupling interval is out of its range, or there is nothing to couple.
+    pub fn fill_coupling(&mut self, mixed: bool) -> Result<(), Problem> {
+        const KEY: &str = "network.coupling_interval";
+        let (least, most) = (Time::from_ns(100), Time(1_000_000_000_000));
+        match (self.coupling_interval, mixed) {
+            (None, false) => Ok(()),
+            (Some(interval), false) => {
+                let problem = format!("{interval}, and all messages go alike");
+                let expected = "none, or jobs with fidelity = \"packet\" and others with \"flow\"";
+                Err(Problem::new(KEY, problem, expected))
+            }
+            (Some(interval), true) if !(least..=most).contains(&interval) => {
+                Err(Problem::new(KEY, interval.to_string(), format!("{least} to {most}")))
+            }
+            (interval, true) => {
+                self.coupling_interval = Some(interval.unwrap_or(Time::from_ns(10_000)));
+                Ok(())
+            }
+        }
     }
 
     /// Checks the traffic classes.

@@ -68,6 +68,7 @@ pub(super) fn resolve(
     if let Some(timeline) = &mut resolved.run.timeline {
         rules::timeline(timeline, &resolved.jobs)?;
     }
+    rules::fidelity(&mut resolved)?;
     storage::files(&resolved)?;
     let pipelined = resolved.network.router == r::RouterModel::Pipelined;
     if pipelined && resolved.run.blame.given() == Some(&true) {

@@ -53,6 +53,18 @@ pub struct Resolved {
 }
 
 impl Resolved {
+    /// How the messages of `job` are carried.
+    pub fn fidelity_of(&self, job: &Job) -> Fidelity {
+        job.fidelity.unwrap_or(self.network.fidelity)
+    }
+
+    /// How all messages are carried; `None` if those of some jobs go in packets and those of others as flows.
+    pub fn fidelity(&self) -> Option<Fidelity> {
+        let mut of_jobs = self.jobs.iter().map(|job| self.fidelity_of(job));
+        let first = of_jobs.next().unwrap_or(self.network.fidelity);
+        of_jobs.all(|other| other == first).then_some(first)
+    }
+
     /// Which servers the files of `job` are on, on a machine with so many.
     pub fn layout_of_files(&self, job: &Job, servers: u32) -> FileLayout {
         let layout = self

@@ -95,6 +95,7 @@ impl Net {
                 nic_rates: None,
                 analytic: None,
                 flows: false,
+                mixed: None,
                 classes: odonata_network::TrafficClasses::default(),
                 congestion: odonata_network::CongestionControl::default(),
                 traffics: 1,

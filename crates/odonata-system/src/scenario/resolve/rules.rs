@@ -202,6 +202,29 @@ fn no_cycle(jobs: &[Job]) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Some jobs may go in packets and others as flows.
+pub(super) fn fidelity(resolved: &mut Resolved) -> Result<(), Problem> {
+    let expected = "\"packet\" or \"flow\"";
+    for job in &resolved.jobs {
+        let key = format!("jobs.{}.fidelity", job.entry);
+        match (job.fidelity, resolved.network.fidelity) {
+            (Some(Fidelity::Analytic), _) => {
+                let problem = "the analytic model goes for the whole network";
+                let error = Problem::new(key, problem, expected);
+                return Err(error.hint("network.fidelity = \"analytic\""));
+            }
+            (Some(_), Fidelity::Analytic) => {
+                let problem = "all messages go by the analytic model";
+                return Err(Problem::new(key, problem, "none, or another network.fidelity"));
+            }
+            (Some(Fidelity::Flow), Fidelity::Packet) => resolved.network.check_without_packets(Fidelity::Flow)?,
+            (Some(_), _) | (None, _) => {}
+        }
+    }
+    let mixed = resolved.fidelity().is_none();
+    resolved.network.fill_coupling(mixed)
+}
+
 /// Lost time is found from waits that are charged to jobs, one by one.
 pub(super) fn lost_time(resolved: &Resolved) -> Result<(), Problem> {
     if !resolved.run.lost_time {
@@ -224,7 +247,7 @@ pub(super) fn lost_time(resolved: &Resolved) -> Result<(), Problem> {
     if resolved.network.fidelity == Fidelity::Analytic {
         return refused("messages that go by the analytic model wait for nobody on their way");
     }
-    if resolved.network.fidelity == Fidelity::Flow {
+    if resolved.fidelity() != Some(Fidelity::Packet) {
         return refused("flows share links: none waits for another");
     }
     if !*resolved.run.blame {

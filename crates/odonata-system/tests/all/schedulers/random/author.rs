@@ -100,7 +100,7 @@ impl Author {
         )
     }
 
-    /// Some scenarios have messages as flows, where nothing asks for packets.
+    /// Some scenarios have messages as flows, all or those of some jobs, where nothing asks for packets.
     fn flows(&mut self, text: String) -> String {
         let packets = [
             "congestion_control",
@@ -112,7 +112,27 @@ impl Author {
         if packets.iter().any(|key| text.contains(key)) || !self.chance(20) {
             return text;
         }
-        text.replacen("[network]\n", "[network]\nfidelity = \"flow\"\n", 1)
+        if self.chance(40) {
+            return text.replacen("[network]\n", "[network]\nfidelity = \"flow\"\n", 1);
+        }
+        // Of some jobs, beside the packets of others.
+        let mut jobs = text.split("[[jobs]]\n");
+        let mut mixed = jobs.next().unwrap_or_default().to_owned();
+        let (mut all, mut flows) = (0, 0);
+        for job in jobs {
+            let flow = self.chance(50);
+            (all, flows) = (all + 1, flows + u32::from(flow));
+            mixed += &format!("[[jobs]]\n{}{job}", if flow { "fidelity = \"flow\"\n" } else { "" });
+        }
+        if flows == 0 || flows == all {
+            return mixed;
+        }
+        let interval = self.one_of(&["100 ns", "1300 ns", "10 us"]);
+        mixed.replacen(
+            "[network]\n",
+            &format!("[network]\ncoupling_interval = {interval:?}\n"),
+            1,
+        )
     }
 
     /// How to run it.

@@ -1,0 +1,269 @@
+//! Links that packets and flows share, where some messages go in packets and others as flows: what their senders know of the flows,
+//! and tell of the packets.
+//!
+//! ```text
+//!  router     packets of an interval ── part of the link, sources, whether it was busy ──► router 0
+//!  of a link                                                                               rates of flows, those of packets beside
+//!             packets take longer    ◄── part of the link that is left to packets ────────  them (see `fluid/coupled.rs`)
+//! ```
+//!
+//! A router reports at the multiples of the coupling interval, of the links on which it has sent packets, and only what has changed;
+//! once a link is idle it says so and reports no more, so that an idle network comes to its end. A packet that starts is slowed down
+//! by what was last heard of the flows.
+
+use super::link::Links;
+use crate::FabricEvent;
+use crate::features::{HandlerContext, Uses};
+use crate::params::NetworkParams;
+use odonata_engine::{Store, Time};
+use odonata_units::SplitMix64;
+
+/// All of a link's bandwidth.
+pub(crate) const WHOLE: u32 = 1 << 31;
+
+/// What changes by less than this part of a link is not told.
+const UNTOLD: u32 = WHOLE >> 8;
+
+/// In [`LinkPart::note`] of packets: the link was busy with them, and they might take more of it.
+const BUSY: u16 = 1 << 15;
+
+/// What packets take of a link, or what flows leave them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkPart {
+    /// The machine's number of the link: router ports first, then NICs.
+    pub(crate) link: u32,
+    /// Of its bandwidth, [`WHOLE`] being all of it.
+    pub(crate) part: u32,
+    /// Of packets their sources, and whether the link was [`BUSY`]; of flows the flits that they would have waiting for it.
+    pub(crate) note: u16,
+}
+
+impl LinkPart {
+    /// About how many nodes packets have come from, and whether they might take more.
+    pub(crate) fn packets(self) -> (u16, bool) {
+        (self.note & !BUSY, self.note & BUSY != 0)
+    }
+
+    /// Whether it is worth telling to those who know `old`.
+    pub(crate) fn differs(self, old: LinkPart, notes: u16) -> bool {
+        let ends = [0, WHOLE];
+        self.part.abs_diff(old.part) > UNTOLD
+            || (self.part != old.part && (ends.contains(&self.part) || ends.contains(&old.part)))
+            || self.note.abs_diff(old.note) > notes
+    }
+}
+
+/// A link, as its sender has it.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Side {
+    /// What the time of a packet on the link is multiplied by.
+    stretch: f64,
+    /// The time of the packets that have started since the last report: alone, and beside flows.
+    alone: Time,
+    busy: Time,
+    /// A bit for each node that they are from, by a hash.
+    sources: u64,
+    /// What was reported last.
+    part: u32,
+    note: u16,
+    /// Flits that flows would have waiting.
+    load: u16,
+}
+
+impl Side {
+    const IDLE: Side = Side {
+        stretch: 1.0,
+        alone: Time::ZERO,
+        busy: Time::ZERO,
+        sources: 0,
+        part: 0,
+        note: 0,
+        load: 0,
+    };
+}
+
+/// The links of a part; nothing where packets and flows do not meet.
+#[derive(Debug)]
+pub(crate) struct Coupling {
+    interval: Time,
+    links: Store<Side>,
+    /// When each router reports next, if that lies in the future.
+    next: Store<Time>,
+    first_router: u32,
+    /// The links of the routers, one router after the other, and where those of each begin.
+    of_routers: Vec<u32>,
+    begins: Vec<u32>,
+}
+odonata_engine::journalled!(Coupling { links, next });
+
+impl Coupling {
+    pub(crate) fn new(params: &NetworkParams, links: &Links, routers: std::ops::Range<u32>) -> Coupling {
+        let mut coupling = Coupling {
+            interval: Time::NEVER,
+            links: Store::new(),
+            next: Store::new(),
+            first_router: routers.start,
+            of_routers: Vec::new(),
+            begins: Vec::new(),
+        };
+        let Some(mixed) = &params.mixed else {
+            return coupling;
+        };
+        coupling.interval = mixed.interval;
+        coupling.links = Store::filled(links.len() as usize, Side::IDLE);
+        coupling.next = Store::filled(routers.len(), Time::ZERO);
+        coupling.of_routers = (0..links.len()).collect();
+        coupling.of_routers.sort_by_key(|&link| links.sender(link));
+        let sorted = &coupling.of_routers;
+        let begin = |router| sorted.partition_point(|&link| links.sender(link) < router) as u32;
+        coupling.begins = (routers.start..=routers.end).map(begin).collect();
+        coupling
+    }
+
+    /// Whether packets and flows meet.
+    #[inline(always)]
+    pub(crate) fn is_on<U: Uses>(&self) -> bool {
+        U::EXTRAS && !self.links.is_empty()
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        self.links.memory() + self.next.memory()
+    }
+
+    /// Flits that flows would have waiting for `link`.
+    #[inline(always)]
+    pub(crate) fn load<U: Uses>(&self, link: u32) -> u32 {
+        match self.is_on::<U>() {
+            true => u32::from(self.links.get(link).load),
+            false => 0,
+        }
+    }
+
+    /// A packet from node `source`, which would take `alone`, starts on `link` of `router` now: how long it takes beside the flows.
+    pub(crate) fn packet<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        (link, router): (u32, u32),
+        source: u32,
+        alone: Time,
+    ) -> Time {
+        let cell = self.links.edit::<C>(link);
+        let time = match cell.stretch {
+            1.0 => alone,
+            stretch => Time((alone.0 as f64 * stretch + 0.5) as u64),
+        };
+        cell.alone += alone;
+        cell.busy += time;
+        cell.sources |= 1 << (SplitMix64::named(0, [u64::from(source)]).next_u64() >> 58);
+        self.report_later(ctx, router);
+        time
+    }
+
+    /// `router` reports at the next multiple of the interval.
+    fn report_later<C: HandlerContext>(&mut self, ctx: &mut C, router: u32) {
+        let now = ctx.now();
+        let own = router - self.first_router;
+        if *self.next.get(own) > now {
+            return;
+        }
+        let at = Time((now.0 / self.interval.0 + 1) * self.interval.0);
+        *self.next.edit::<C>(own) = at;
+        ctx.send(router, at, FabricEvent::LinkReport.into());
+    }
+
+    /// An interval of `router` has ended: calls `tell` with what has changed on its links.
+    pub(crate) fn report<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        links: &Links,
+        router: u32,
+        mut tell: impl FnMut(&mut C, LinkPart),
+    ) {
+        let (own, interval) = ((router - self.first_router) as usize, self.interval);
+        let mut again = false;
+        for at in self.begins[own]..self.begins[own + 1] {
+            let link = self.of_routers[at as usize];
+            let old = *self.links.get(link);
+            if old.busy == Time::ZERO && old.part == 0 {
+                continue;
+            }
+            // What was started and takes longer than the interval is of the next one.
+            let busy = old.busy.min(interval);
+            let of_it = busy.0 as f64 / old.busy.0.max(1) as f64;
+            let alone = Time((old.alone.0 as f64 * of_it) as u64).min(interval);
+            let part = (alone.0 as f64 / interval.0 as f64 * f64::from(WHOLE)) as u32;
+            let is_busy = busy.0 / 15 >= interval.0 / 16;
+            let new = LinkPart {
+                link: links.number(link),
+                part,
+                note: sources(old.sources) | if is_busy { BUSY } else { 0 },
+            };
+            let known = LinkPart {
+                part: old.part,
+                note: old.note,
+                ..new
+            };
+            let differs = new.differs(known, sources(old.sources) / 8);
+            let cell = self.links.edit::<C>(link);
+            cell.busy -= busy;
+            cell.alone -= alone;
+            if cell.busy == Time::ZERO {
+                (cell.alone, cell.sources) = (Time::ZERO, 0);
+            }
+            if differs {
+                (cell.part, cell.note) = (new.part, new.note);
+            }
+            again |= cell.part != 0 || cell.busy != Time::ZERO;
+            if differs {
+                tell(ctx, new);
+            }
+        }
+        if again {
+            self.report_later(ctx, router);
+        }
+    }
+
+    /// So much of the own link `link` is left by flows from now on.
+    pub(crate) fn flows<U: Uses>(&mut self, link: u32, part: u32, load: u16) {
+        let cell = self.links.edit::<U>(link);
+        cell.stretch = f64::from(WHOLE) / f64::from(part.clamp(1, WHOLE));
+        cell.load = load;
+    }
+}
+
+/// About how many nodes set these bits, each one of 64 by a hash: as many as are drawn until so many different bits have come.
+fn sources(bits: u64) -> u16 {
+    let drawn = |set: u32| 64.0 / f64::from(64 - set);
+    ((0..bits.count_ones()).map(drawn).sum::<f64>() + 0.5) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By linear counting, n = -64 ln(part of the bits that are not set) (K. Whang et al., ACM TODS 15 (2), 1990).
+    #[test]
+    fn sources_are_counted_by_the_bits_that_they_leave_free() {
+        for set in [0_u32, 1, 2, 8, 31, 48, 63] {
+            let bits = (0..set).fold(0, |bits, bit| bits | 1_u64 << bit);
+            let expected = -64.0 * (1.0 - f64::from(set) / 64.0).ln();
+            let found = f64::from(sources(bits));
+            assert!(
+                (found - expected).abs() <= 1.0 + expected * 0.02,
+                "{set} bits: {found}, {expected}"
+            );
+        }
+        assert!(sources(u64::MAX) < BUSY);
+    }
+
+    #[test]
+    fn the_ends_of_a_scale_are_always_told() {
+        let part = |part, note| LinkPart { link: 0, part, note };
+        assert!(!part(WHOLE / 2, 4).differs(part(WHOLE / 2 + UNTOLD, 4), 0));
+        assert!(part(WHOLE / 2, 4).differs(part(WHOLE / 2 + UNTOLD + 1, 4), 0));
+        assert!(part(1, 4).differs(part(0, 4), 0));
+        assert!(part(WHOLE - 1, 4).differs(part(WHOLE, 4), 0));
+        assert!(part(9, 4).differs(part(9, 6), 1));
+        assert!(part(9, 4 | BUSY).differs(part(9, 4), 1));
+    }
+}

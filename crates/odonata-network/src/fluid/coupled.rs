@@ -1,0 +1,237 @@
+//! Flows beside packets: where rates are kept, the packets of a link are one more flow on it.
+//!
+//! That flow stands for the n sources that a router has counted, so that each of them weighs as much as a flow: it takes n times its
+//! rate. A link of its own holds it to what its packets took, and a little more; there is none where they kept the link busy. So
+//! the rates are max-min fair over flows and sources of packets alike, and packets are left the rest: of a link of capacity C with
+//! flows of weight W that take f, max(C - f, C n / (n + W)). The second is the least that fairness gives them: they have it at once,
+//! and not only when they have been seen to need it.
+
+use super::{Fluid, KEEPER};
+use crate::boundary::RemoteEvent;
+use crate::fabric::Shared;
+use crate::features::{HandlerContext, Uses};
+use crate::flow::{LinkPart, WHOLE};
+use crate::params::NetworkParams;
+use crate::{FabricEvent, Payload};
+use odonata_engine::{NIL, Store, Time};
+use odonata_topology::{LinkClass, Topology};
+
+/// Packets that did not keep their link busy may take so much more before they are seen to.
+const ROOM: f64 = 1.125;
+
+/// A link that packets and flows share.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Coupled {
+    /// The flow of its packets; NIL: there are none.
+    flow: u32,
+    /// Their sources, as last counted.
+    sources: u16,
+    /// Whether there have ever been any: nobody else wants to know of flows.
+    known: bool,
+    /// What its sender was told last.
+    part: u32,
+    load: u16,
+    /// The next of those on which rates have changed; itself if it is the last; NIL if it is none.
+    next_changed: u32,
+}
+
+impl Coupled {
+    const FREE: Coupled = Coupled {
+        flow: NIL,
+        sources: 0,
+        known: false,
+        part: WHOLE,
+        load: 0,
+        next_changed: NIL,
+    };
+}
+
+/// The links of a machine on which packets and flows meet; none where they do not.
+#[derive(Debug)]
+pub(super) struct CoupledLinks {
+    interval: Time,
+    links: Store<Coupled>,
+    /// The first of those on which rates have changed.
+    changed: Store<u32>,
+    /// Whether they are to be told, which is an event on its way.
+    to_tell: Store<bool>,
+}
+odonata_engine::journalled!(CoupledLinks {
+    links,
+    changed,
+    to_tell
+});
+
+impl CoupledLinks {
+    pub(super) fn new(params: &NetworkParams, links: usize) -> CoupledLinks {
+        CoupledLinks {
+            interval: params.mixed.as_ref().map_or(Time::NEVER, |mixed| mixed.interval),
+            links: match params.mixed {
+                Some(_) => Store::filled(links, Coupled::FREE),
+                None => Store::new(),
+            },
+            changed: Store::filled(1, NIL),
+            to_tell: Store::filled(1, false),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.links.memory()
+    }
+
+    fn has_changed<M: Uses>(&mut self, link: u32) {
+        if self.links.get(link).next_changed != NIL {
+            return;
+        }
+        let first = *self.changed.get(0);
+        self.links.edit::<M>(link).next_changed = if first == NIL { link } else { first };
+        *self.changed.edit::<M>(0) = link;
+    }
+}
+
+impl Fluid {
+    /// What was reported of the packets of a link.
+    pub(super) fn hear<C: HandlerContext>(&mut self, ctx: &mut C, delay: Time, of: LinkPart) {
+        let (link, own) = (of.link, self.links.len() as u32 + of.link);
+        let (capacity, (sources, busy)) = (self.rates.capacity(link), of.packets());
+        let old = *self.coupled.links.get(link);
+        let cell = self.coupled.links.edit::<C>(link);
+        (cell.sources, cell.known) = (sources.max(1), true);
+        if of.part == 0 {
+            if old.flow != NIL {
+                cell.flow = NIL;
+                self.rates.end::<C>(old.flow);
+            }
+        } else {
+            let weight = f64::from(cell.sources);
+            let taken = capacity * f64::from(of.part) / f64::from(WHOLE);
+            let least = capacity * weight / (weight + self.rates.without(link, old.flow).1);
+            let most = match busy {
+                true => capacity,
+                false if taken * ROOM <= least => taken,
+                false => taken * ROOM,
+            };
+            self.rates.set_capacity::<C>(own, most);
+            let (demand, path) = (most / weight, [(link, weight), (own, weight)].into_iter());
+            match old.flow {
+                NIL => {
+                    let flow = self.rates.start::<C>(demand, path);
+                    self.coupled.links.edit::<C>(link).flow = flow;
+                }
+                flow => self.rates.move_to::<C>(flow, demand, path),
+            }
+        }
+        self.ask_to_fill(ctx);
+        self.coupled.has_changed::<C>(link);
+        self.ask_to_tell(ctx, delay);
+    }
+
+    /// Rates on the links of `flow` are others now, or will be.
+    pub(super) fn note<C: HandlerContext>(&mut self, ctx: &mut C, delay: Time, flow: u32) {
+        if self.coupled.is_empty() {
+            return;
+        }
+        let mut any = false;
+        for (link, _) in self.rates.path(flow) {
+            if self.coupled.links.get(link).known {
+                self.coupled.has_changed::<C>(link);
+                any = true;
+            }
+        }
+        if any {
+            self.ask_to_tell(ctx, delay);
+        }
+    }
+
+    /// Senders are told what flows leave once in an interval: when its reports have come and rates were filled.
+    fn ask_to_tell<C: HandlerContext>(&mut self, ctx: &mut C, delay: Time) {
+        if *self.coupled.to_tell.get(0) {
+            return;
+        }
+        *self.coupled.to_tell.edit::<C>(0) = true;
+        let (interval, after) = (self.coupled.interval.0, delay.0 + 2);
+        let number = (ctx.now().0 + interval).saturating_sub(after) / interval;
+        let at = Time(number * interval + after);
+        ctx.send(KEEPER, at.max(Time(ctx.now().0 + 1)), FabricEvent::FlowTell.into());
+    }
+
+    /// Tells the senders of links what flows leave them, where that has changed.
+    pub(super) fn tell_links<C: HandlerContext, P: Payload>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<P>,
+        delay: Time,
+    ) {
+        *self.coupled.to_tell.edit::<C>(0) = false;
+        let at = ctx.now() + delay;
+        let mut link = std::mem::replace(self.coupled.changed.edit::<C>(0), NIL);
+        while link != NIL {
+            let cell = *self.coupled.links.get(link);
+            let (new, step) = self.left(shared, link);
+            let old = LinkPart {
+                part: cell.part,
+                note: cell.load,
+                ..new
+            };
+            let cell = self.coupled.links.edit::<C>(link);
+            let next = std::mem::replace(&mut cell.next_changed, NIL);
+            if new.differs(old, step) {
+                (cell.part, cell.load) = (new.part, new.note);
+                let lp = sender(shared.routes.routing.topology(), link);
+                if shared.setup.routers.contains(&lp) {
+                    let own = shared.flow.links.own_number(link);
+                    let event = FabricEvent::LinkShare {
+                        link: own,
+                        part: new.part,
+                        load: new.note,
+                    };
+                    ctx.send(lp, at, event.into());
+                } else {
+                    let events = &mut shared.boundary.send_buffer.events;
+                    events.push((lp, at, RemoteEvent::LeftByFlows(new)));
+                }
+            }
+            link = if next == link { NIL } else { next };
+        }
+    }
+
+    /// What flows leave of `link`, with the flits that they would have waiting for it; and how many of these make no difference.
+    ///
+    /// In packets they would have on their way what they send in a round trip, and a full buffer waiting where they want twice what
+    /// there is.
+    fn left<P: Payload>(&self, shared: &Shared<P>, link: u32) -> (LinkPart, u16) {
+        let cell = self.coupled.links.get(link);
+        let (capacity, sources) = (self.rates.capacity(link), f64::from(cell.sources.max(1)));
+        let (taken, weights, demand) = self.rates.without(link, cell.flow);
+        let least = capacity * sources / (sources + weights);
+        let part = (capacity - taken).max(least) / capacity;
+        let (topology, params) = (shared.routes.routing.topology(), &shared.setup.params);
+        let class = match link < topology.ports() {
+            true => topology.class(link),
+            false => LinkClass::Terminal,
+        };
+        let of_class = params.link(class);
+        let (buffer, flit) = (of_class.buffer.0 as f64, params.flit as f64);
+        let round_trip = (of_class.latency.0 + of_class.credit_delay.0) as f64;
+        let waiting = (demand / capacity - 1.0).clamp(0.0, 1.0) * buffer;
+        let load = ((taken * round_trip).min(buffer) + waiting) / flit;
+        let told = LinkPart {
+            link,
+            part: ((part * f64::from(WHOLE)) as u32).clamp(1, WHOLE),
+            note: load.min(f64::from(u16::MAX)) as u16,
+        };
+        (told, (buffer / flit / 16.0).min(f64::from(u16::MAX)) as u16)
+    }
+}
+
+/// The router that sends on `link`, or whose node does.
+fn sender(topology: &Topology, link: u32) -> u32 {
+    match link.checked_sub(topology.ports()) {
+        None => topology.router_of_port(link),
+        Some(node) => topology.node_router(node),
+    }
+}

@@ -1,0 +1,253 @@
+//! Packets beside flows: closed forms of shared links, conservation, and the same results however they are run.
+//!
+//! Traffic 0 goes in packets and traffic 1 as flows. A link carries a flit in a cycle, C = 1.
+
+mod common;
+
+use common::{
+    CYCLE, FLIT, Net, Play, ROUTERS, ROUTINGS, SIZES, SWITCHINGS, Scripted, assert_equal_divided, every_fabric,
+};
+use common::{fingerprint, message, named, play, random_messages, shape};
+use odonata_engine::random::Purpose;
+use odonata_engine::{RollbackCheck, Stream, Time, run_with_restarts};
+use odonata_network::{Mixed, RouterModel};
+use odonata_units::Bandwidth;
+use std::sync::Arc;
+
+const INTERVAL: Time = Time(500 * CYCLE.0);
+
+/// When what takes long has settled.
+const LATER: Time = Time(5_000 * CYCLE.0);
+
+fn mixed(net: &Net, flows: [bool; 2], interval: Time) -> Net {
+    let mut net = net.clone();
+    net.params.traffics = 2;
+    net.params.mixed = Some(Mixed {
+        flows: Arc::new(flows),
+        interval,
+    });
+    net
+}
+
+/// Ten nodes of one group, of which some send no faster than this part of a link.
+fn group(limited: &[(usize, f64)]) -> Net {
+    let mut net = mixed(&Net::round(shape(1, 5, 2, 0)), [false, true], INTERVAL);
+    let mut rates = vec![None; 10];
+    for &(node, part) in limited {
+        rates[node] = Some(Bandwidth(part * FLIT as f64 * 1e9));
+    }
+    net.params.nic_rates = Some(rates.into());
+    net
+}
+
+fn of(traffic: u16, message: Scripted) -> Scripted {
+    Scripted { traffic, ..message }
+}
+
+/// The cycles from when the first message was sent to its arrival.
+fn cycles(net: &Net, script: Vec<Scripted>) -> f64 {
+    let at = script[0].at;
+    (play(net, named(script)).arrival(0) - at).0 as f64 / CYCLE.0 as f64
+}
+
+/// What coupling may be late: until a link is known, and until those who share it have taken turns, in intervals; and a part of the
+/// whole time, since changes below a 256th of a link are not told.
+fn assert_takes(found: f64, expected: f64, context: &str) {
+    let late = 3.0 * (INTERVAL.0 / CYCLE.0) as f64;
+    assert!(
+        (found - expected).abs() <= late + expected / 100.0,
+        "{context}: {found} cycles, not {expected}"
+    );
+}
+
+/// n flits in packets beside flows that take r of the link take n / (C - r), and no more than fairness lets them: from three nodes
+/// that could take it all, 4 n.
+#[test]
+fn packets_get_what_flows_leave() {
+    let flits = 40_000;
+    for (rates, share) in [
+        (&[0.25][..], 0.75),
+        (&[0.5], 0.5),
+        (&[0.9], 0.5),
+        (&[0.125, 0.25], 0.625),
+        (&[0.125, 1.0], 0.4375),
+        (&[1.0, 1.0, 1.0], 0.25),
+    ] {
+        let sources = (2..).map(|node| 2 * node);
+        let limits: Vec<_> = sources.zip(rates).map(|(node, &rate)| (node, rate)).collect();
+        let net = group(&limits);
+        let mut script = vec![of(0, message(LATER, 2, 0, flits * FLIT))];
+        script.extend(
+            limits
+                .iter()
+                .map(|&(node, _)| of(1, message(CYCLE, node as u32, 0, 1_000_000 * FLIT))),
+        );
+        assert_takes(cycles(&net, script), flits as f64 / share, &format!("beside {rates:?}"));
+    }
+}
+
+/// The same the other way round: a flow of n flits beside packets that take r of the link.
+#[test]
+fn flows_get_what_packets_leave() {
+    let flits = 40_000;
+    for (rates, share) in [
+        (&[0.25][..], 0.75),
+        (&[0.5], 0.5),
+        (&[0.9], 0.5),
+        (&[1.0, 1.0, 1.0], 0.25),
+    ] {
+        let sources = (2..).map(|node| 2 * node);
+        let limits: Vec<_> = sources.zip(rates).map(|(node, &rate)| (node, rate)).collect();
+        let net = group(&limits);
+        let mut script = vec![of(1, message(LATER, 2, 0, flits * FLIT))];
+        script.extend(
+            limits
+                .iter()
+                .map(|&(node, _)| of(0, message(CYCLE, node as u32, 0, 200_000 * FLIT))),
+        );
+        assert_takes(cycles(&net, script), flits as f64 / share, &format!("beside {rates:?}"));
+    }
+}
+
+/// One of each from the same moment on, over the same link: both take twice as long as alone.
+#[test]
+fn a_flow_and_packets_share_alike() {
+    let net = group(&[]);
+    let flits = 50_000;
+    let both = |first: u16| {
+        let script =
+            [(first, 2), (1 - first, 4)].map(|(traffic, node)| of(traffic, message(CYCLE, node, 0, flits * FLIT)));
+        cycles(&net, script.to_vec())
+    };
+    let (packets, flow) = (both(0), both(1));
+    assert_takes(packets, 2.0 * flits as f64, "packets");
+    assert_takes(flow, 2.0 * flits as f64, "flow");
+}
+
+/// A node whose packets and flows share nothing but its NIC.
+#[test]
+fn a_nic_is_shared() {
+    let net = group(&[]);
+    let flits = 40_000;
+    let script = vec![
+        of(0, message(LATER, 2, 0, flits * FLIT)),
+        of(1, message(CYCLE, 2, 6, 1_000_000 * FLIT)),
+    ];
+    assert_takes(cycles(&net, script), 2.0 * flits as f64, "half a NIC");
+}
+
+/// The finer the interval, the nearer to the closed form a burst comes that starts beside a flow.
+#[test]
+fn a_shorter_interval_is_nearer() {
+    let error = |interval: u64| {
+        let mut net = group(&[(4, 0.5)]);
+        if let Some(mixed) = &mut net.params.mixed {
+            mixed.interval = Time(interval * CYCLE.0);
+        }
+        let script = vec![
+            of(0, message(LATER, 2, 0, 8_000 * FLIT)),
+            of(1, message(CYCLE, 4, 0, 1_000_000 * FLIT)),
+        ];
+        (cycles(&net, script) - 16_000.0).abs()
+    };
+    let (coarse, fine) = (error(4_000), error(200));
+    assert!(fine < 0.2 * coarse && coarse > 1_000.0, "{fine} and {coarse} cycles");
+}
+
+/// Without flows, or without packets, nothing is coupled.
+#[test]
+fn one_kind_alone_is_as_ever() {
+    every_network(|net, context| {
+        let script: Vec<_> = random_messages(net, 150, 300, &SIZES, 5);
+        let (mut packets, mut flows) = (net.clone(), net.clone());
+        (packets.params.mixed, flows.params.mixed) = (None, None);
+        flows.params.flows = true;
+        for (one, all) in [([false, true], packets), ([true, false], flows)] {
+            let found = play(&mixed(net, one, INTERVAL), script.clone()).digest();
+            assert_eq!(found, play(&all, script.clone()).digest(), "{context}");
+        }
+    });
+}
+
+/// Of every routing, with the routers that do not work in cycles.
+fn every_network(mut run: impl FnMut(&Net, &str)) {
+    every_fabric(|net, _, context| {
+        if net.params.router != RouterModel::Pipelined {
+            let mut net = mixed(net, [false, true], Time(40 * CYCLE.0));
+            net.params.blame = context.len() % 2 == 0;
+            run(&net, context);
+        }
+    });
+}
+
+/// Half of them of each traffic.
+fn both_kinds(net: &Net, n: usize, span: u64, seed: u64) -> Vec<Scripted> {
+    let mut script = random_messages(net, n, span, &SIZES, seed);
+    script.iter_mut().for_each(|m| m.traffic = (m.name % 2) as u16);
+    script
+}
+
+#[test]
+fn random_traffic_arrives_once_and_whole() {
+    every_network(|net, context| {
+        let script = both_kinds(net, 400, 1_000, 11);
+        let mut ran = play(net, script.clone());
+        ran.assert_complete(context);
+        let measured = ran.fabric.measured();
+        let sent: u64 = script.iter().map(|m| m.bytes).sum();
+        assert_eq!(
+            measured.nics.iter().map(|link| link.bytes).sum::<u64>(),
+            sent,
+            "{context}"
+        );
+        let topology = ran.fabric.routing().topology();
+        for node in 0..topology.nodes() {
+            let expected: u64 = script.iter().filter(|m| m.target == node).map(|m| m.bytes).sum();
+            let port = &measured.ports[topology.node_port(node) as usize];
+            assert_eq!(port.bytes, expected, "{context}: node {node}");
+        }
+    });
+}
+
+#[test]
+fn parts_and_schedulers_make_no_difference() {
+    every_network(|net, context| assert_equal_divided(net, &both_kinds(net, 150, 200, 3), context));
+}
+
+#[test]
+fn what_is_known_of_the_others_goes_on_from_what_was_saved() {
+    let mut random = Stream::new(1, 0, Purpose::Host);
+    every_network(|net, context| {
+        let script = both_kinds(net, 120, 60, 6);
+        let whole = play(net, script.clone());
+        let leg = || 1 + u64::from(random.below(400));
+        let run = run_with_restarts(|| Play::new(net, script.clone()), leg)
+            .unwrap_or_else(|error| panic!("{context}: {error}"));
+        assert_eq!(fingerprint(run.model()), fingerprint(&whole), "{context}");
+        assert_eq!(run.model().digest(), whole.digest(), "{context}");
+    });
+}
+
+/// Every event done, undone and done again, at a load that fills the smallest buffers.
+#[test]
+fn every_event_can_be_taken_back() {
+    for router in ROUTERS {
+        for switching in SWITCHINGS {
+            for (algorithm, intermediate, _) in ROUTINGS {
+                let mut net = Net::round(shape(3, 2, 2, 1))
+                    .routed(algorithm, intermediate)
+                    .smallest_buffers()
+                    .with(router);
+                (net.params.switching, net.candidates) = (switching, 2);
+                let net = mixed(&net, [false, true], Time(40 * CYCLE.0));
+                let script = both_kinds(&net, 28, 14, 6);
+                let mut harness = RollbackCheck::new(Play::new(&net, script.clone()));
+                let context = format!("{router:?} {switching:?} {algorithm:?} {intermediate:?}");
+                harness
+                    .run(u64::MAX)
+                    .unwrap_or_else(|error| panic!("{context}: {error}"));
+                assert_eq!(harness.model().digest(), play(&net, script).digest(), "{context}");
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Some jobs in packets, others as flows: what they leave each other, one digest on every scheduler, and what is refused.
+
+mod everywhere;
+
+use everywhere::{JOBS, assert_one_digest};
+use odonata_system::{Outcome, Results, Simulation, scenario};
+use std::time::Duration;
+
+/// 32 nodes; links of terminals carry 10 bytes per ns, so that they are the slowest.
+fn text(network: &str, jobs: &str) -> String {
+    format!(
+        "[machine.dragonfly]\ngroups = 4\nrouters_per_group = 4\nnodes_per_router = 2\nglobal_ports_per_router = 1\n\
+         [network]\npacket = \"4 KiB\"\nflit = \"64 B\"\nrouter_delay = \"90 ns\"\n\
+         routing = {{ algorithm = \"minimal\" }}\n\
+         links.terminal = {{ bandwidth = \"10 GB/s\", latency = \"20 ns\" }}\n\
+         links.local = {{ bandwidth = \"20 GB/s\", latency = \"30 ns\" }}\n\
+         links.global = {{ bandwidth = \"20 GB/s\", latency = \"300 ns\" }}\n{network}\n\
+         [nic]\nmessage_delay = \"0 ns\"\n\
+         [mpi]\neager_threshold = \"none\"\n{jobs}"
+    )
+}
+
+fn run(text: &str, overrides: &[&str]) -> Results {
+    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
+    let scenario =
+        scenario::load(text, "s.toml", &overrides, None, "").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut simulation = Simulation::new(scenario).unwrap();
+    while !simulation.advance(Duration::from_secs(60)).finished {}
+    let results = simulation.finish(false);
+    assert_eq!(*results.outcome(), Outcome::Completed, "{overrides:?}");
+    results
+}
+
+/// The job `flows` goes as flows, `packets` in packets; each sends 8 MiB from one node of the first router to the other group.
+fn two_pairs(of_flows: &str, of_packets: &str) -> String {
+    let job = |name: &str, nodes: &str, more: &str| {
+        format!(
+            "[[jobs]]\nname = {name:?}\nranks = 2\nplacement = {{ nodes = {nodes} }}\n{more}\
+             workload.ping-pong = {{ bytes = \"16 MiB\", iterations = 2 }}\n"
+        )
+    };
+    job("flows", "[0, 8]", of_flows) + &job("packets", "[1, 9]", of_packets)
+}
+
+/// Two pairs of nodes whose messages share a global cable of half the bandwidth that they want take the same time, whichever of them
+/// goes as flows: packets and flows share it alike. The time is that of both in packets, and of both as flows, within 3 %.
+#[test]
+fn a_cable_is_shared_alike_whoever_goes_as_flows() {
+    let network = "links.global = { bandwidth = \"10 GB/s\", latency = \"300 ns\" }";
+    let network = text("", "").replace(
+        "links.global = { bandwidth = \"20 GB/s\", latency = \"300 ns\" }",
+        network,
+    );
+    let with = |flows: &str, packets: &str| {
+        let results = run(&(network.clone() + &two_pairs(flows, packets)), &[]);
+        let jobs = &results.rows().jobs;
+        (jobs[0].elapsed_s, jobs[1].elapsed_s)
+    };
+    let flow = "fidelity = \"flow\"\n";
+    let packets = with("", "");
+    for (first, second) in [(flow, ""), ("", flow), (flow, flow)] {
+        let found = with(first, second);
+        for (time, expected) in [(found.0, packets.0), (found.1, packets.1)] {
+            assert!(
+                (time / expected - 1.0).abs() < 0.03,
+                "{found:?}, in packets {packets:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn storage_and_messages_have_one_digest_on_every_scheduler() {
+    for algorithm in ["minimal", "valiant", "ugal"] {
+        for job in [0, 1] {
+            let mut place = 0;
+            let jobs = JOBS.split_inclusive("[[jobs]]\n").fold(String::new(), |sum, part| {
+                place += 1;
+                let flow = if place == job + 1 { "fidelity = \"flow\"\n" } else { "" };
+                sum + part + flow
+            });
+            let text = text("coupling_interval = \"1 us\"", &jobs).replace("\"minimal\"", &format!("{algorithm:?}"));
+            assert_one_digest(&format!("{algorithm}, job {job} as flows"), |overrides| {
+                run(&text, overrides).digest().to_owned()
+            });
+        }
+    }
+}
+
+/// Every byte that leaves a NIC comes to a node, and is counted on the links between, however it goes.
+#[test]
+fn what_nics_send_comes_to_nodes() {
+    let jobs = JOBS.replace("name = \"io\"", "name = \"io\"\nfidelity = \"flow\"");
+    let results = run(&text("", &jobs), &[]);
+    let rows = results.rows();
+    let nics = rows.links.iter().filter(|link| link.source_kind == "node");
+    let last = rows.links.iter().filter(|link| link.target_kind == "node");
+    let (from, to): (u64, u64) = (nics.map(|link| link.bytes).sum(), last.map(|link| link.bytes).sum());
+    let packets = run(&text("", JOBS), &[]);
+    let nics = packets.rows().links.iter().filter(|link| link.source_kind == "node");
+    assert_eq!(from, to);
+    assert_eq!(from, nics.map(|link| link.bytes).sum::<u64>());
+}
+
+/// A baseline is a job alone: nothing is coupled there.
+#[test]
+fn a_job_alone_goes_as_it_does_beside_others() {
+    let jobs = JOBS.replace("name = \"io\"", "name = \"io\"\nfidelity = \"flow\"");
+    let mixed = text("", &jobs);
+    let alone = |name: &str| {
+        let scenario = scenario::load(&mixed, "s.toml", &[], None, "").unwrap();
+        let mut simulation = Simulation::new(scenario.alone(name, None).unwrap().unwrap()).unwrap();
+        while !simulation.advance(Duration::from_secs(60)).finished {}
+        simulation.finish(false).rows().jobs[0].elapsed_s
+    };
+    for (name, fidelity) in [("io", "flow"), ("halo", "packet")] {
+        let scenario = scenario::load(
+            &text(&format!("fidelity = {fidelity:?}"), JOBS),
+            "s.toml",
+            &[],
+            None,
+            "",
+        )
+        .unwrap();
+        let mut simulation = Simulation::new(scenario.alone(name, None).unwrap().unwrap()).unwrap();
+        while !simulation.advance(Duration::from_secs(60)).finished {}
+        assert_eq!(simulation.finish(false).rows().jobs[0].elapsed_s, alone(name), "{name}");
+    }
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let refused = |network: &str, first: &str, second: &str, more: &str| {
+        let jobs = two_pairs(first, second) + more;
+        match scenario::load(&text(network, &jobs), "s.toml", &[], None, "") {
+            Ok(_) => panic!("this should have been refused: {network} {first} {second} {more}"),
+            Err(error) => error.key,
+        }
+    };
+    let flow = "fidelity = \"flow\"\n";
+    assert_eq!(refused("", "", "fidelity = \"analytic\"\n", ""), "jobs.1.fidelity");
+    assert_eq!(refused("fidelity = \"analytic\"", flow, "", ""), "jobs.0.fidelity");
+    for interval in ["99 ns", "2 s"] {
+        let interval = format!("coupling_interval = {interval:?}");
+        assert_eq!(refused(&interval, flow, "", ""), "network.coupling_interval");
+    }
+    let interval = "coupling_interval = \"1 us\"";
+    assert_eq!(refused(interval, "", "", ""), "network.coupling_interval");
+    assert_eq!(refused(interval, flow, flow, ""), "network.coupling_interval");
+    let classes = "traffic_classes = [{ name = \"a\", share = 0.5 }, { name = \"b\", share = 0.5 }]";
+    assert_eq!(refused(classes, flow, "", ""), "network.traffic_classes");
+    assert_eq!(
+        refused("router = \"pipelined\"\nclock = \"1 GHz\"", flow, "", ""),
+        "network.router"
+    );
+    assert_eq!(
+        refused("", flow, "", "[run]\nblame = true\nlost_time = true\n"),
+        "run.lost_time"
+    );
+}

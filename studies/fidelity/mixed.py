@@ -1,0 +1,144 @@
+"""A job in packets beside the rest of a large machine as flows, against all of it in packets.
+
+    mixed.py measure [NAME ...]   scenarios with one of these in their names; all without: an hour of CPU time
+    mixed.py page                 the table of docs/fidelity.md, from what is kept here
+
+Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+# study_tools, which all studies share.
+sys.path.append(str(HERE.parent))
+
+from study_tools import command  # noqa: E402
+from study_tools.table import Table  # noqa: E402
+
+import odonata  # noqa: E402
+
+STORED = HERE / "data" / "mixed.json"
+PAGE = HERE.parents[1] / "docs" / "fidelity.md"
+BEGIN, END = "<!-- mixed: studies/fidelity/mixed.py page -->", "<!-- end of mixed -->"
+
+#: 99 groups of 14 routers with 7 nodes each: 9,702 nodes.
+MACHINE = {
+    "dragonfly": {
+        "groups": 99,
+        "routers_per_group": 14,
+        "nodes_per_router": 7,
+        "global_ports_per_router": 7,
+    }
+}
+
+#: What the job of 512 ranks does.
+JOBS = {
+    "stencil": {"stencil": {"message": "64 KiB", "iterations": 4, "compute": "20 us"}},
+    "all-reduce": {"allreduce": {"bytes": "1 MiB", "iterations": 1}},
+}
+
+#: Message and load of 8,000 background nodes.
+BACKGROUND = {
+    "light": ("4 MiB", 0.1),
+    "medium": ("4 MiB", 0.3),
+    "heavy": ("4 MiB", 0.5),
+    "short messages": ("64 KiB", 0.3),
+}
+
+ROUTINGS = ("minimal", "ugal")
+
+
+def scenarios() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name and scenario."""
+    for routing in ROUTINGS:
+        for background, (bytes_, load) in BACKGROUND.items():
+            for job, workload in JOBS.items():
+                content = {
+                    "seed": 3,
+                    "machine": MACHINE,
+                    "network": {"routing": {"algorithm": routing}},
+                    "run": {"blame": False, "threads": 1, "message_rows": 0},
+                    "jobs": [
+                        {"name": "job", "ranks": 512, "placement": "random", "workload": workload},
+                        {
+                            "name": "background",
+                            "ranks": 8000,
+                            "placement": "random",
+                            "until": "job",
+                            "fidelity": "flow",
+                            "workload": {"uniform": {"bytes": bytes_, "load": load}},
+                        },
+                    ],
+                }
+                yield f"{routing}, {background}: {job}", content
+
+
+def measure(names: list[str]) -> None:
+    """Runs the scenarios in packets and mixed, and stores what the job took."""
+    stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
+    for name, content in scenarios():
+        if names and not any(part in name for part in names):
+            continue
+        found = odonata.fidelity(content, tiers=["packet", "mixed"])
+        row: dict[str, Any] = {}
+        for tier in found["tiers"]:
+            job = tier["jobs"][0]
+            row[tier["tier"]] = {"elapsed_s": job["elapsed_s"], "cpu_s": round(tier["cpu_s"], 2)}
+        alone = {**content, "jobs": content["jobs"][:1]}
+        row["alone_s"] = odonata.fidelity(alone, tiers=["packet"])["tiers"][0]["jobs"][0]["elapsed_s"]
+        stored[name] = row
+        print(name, row, flush=True)
+        order = [known for known, _ in scenarios()]
+        kept = {known: stored[known] for known in order if known in stored}
+        STORED.parent.mkdir(exist_ok=True)
+        STORED.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+def text() -> str:
+    """The table of the page."""
+    rows = []
+    for name, row in json.loads(STORED.read_text(encoding="utf-8")).items():
+        packet, mixed = row["packet"], row["mixed"]
+        rows.append(
+            [
+                name,
+                f"{packet['elapsed_s'] / row['alone_s']:.2f}x",
+                f"{mixed['elapsed_s'] / row['alone_s']:.2f}x",
+                f"{100 * (mixed['elapsed_s'] / packet['elapsed_s'] - 1):+.1f} %",
+                f"{packet['cpu_s']:.0f} s",
+                f"{mixed['cpu_s']:.0f} s",
+                f"{packet['cpu_s'] / mixed['cpu_s']:.1f}",
+            ]
+        )
+    header = ["scenario", "slowdown, packets", "mixed", "off", "CPU, packets", "mixed", "ratio"]
+    return Table("", header, rows).markdown()
+
+
+def main() -> int:
+    """See the top."""
+    description, _, rest = str(__doc__).partition("\n\n")
+    parser = argparse.ArgumentParser(
+        description=description, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["measure", "page"])
+    parser.add_argument("names", nargs="*", help="of scenarios, or parts of these")
+    arguments = parser.parse_args()
+    if arguments.what == "measure":
+        measure(arguments.names)
+        return 0
+    before, _, after = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = after.partition(END)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{text()}\n{END}{after}", encoding="utf-8")
+    print("written: docs/fidelity.md")
+    return 0
+
+
+if __name__ == "__main__":
+    command.run(main)
