@@ -358,8 +358,8 @@ def read(path: str, folder: Path) -> dict[str, Any]:
         }
     except Wrong as error:
         found["problem"] = str(error)
-    except (sqlite3.Error, OverflowError) as error:
-        # What SQLite has to say of a damaged database is what people are told.
+    except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
+        # What SQLite has to say of a damaged database is what people are told, unless that is no text.
         found["problem"] = f"SQLite: {error}"[:500]
     step("end")
     return found
