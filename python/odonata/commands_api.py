@@ -93,13 +93,14 @@ def trace_convert(
     interface: Literal["posix", "mpi-io"] | None = None,
     without: Sequence[str] = (),
     ranks: int | None = None,
+    bytes_from_time: str | None = None,
     force: bool = False,
 ) -> Converted:
     """Writes a trace, or the program of a job, as a program in files, which jobs replay.
 
     Args:
-        source: A trace (DUMPI, Chakra, OTF2, Darshan), a program in files, or a scenario file whose job
-            is to be written.
+        source: A trace (DUMPI, Chakra, OTF2, Nsight Systems, Darshan), a program in files, or a scenario file
+            whose job is to be written.
         out: Folder to write, NAME.program by custom.
         job: Job of the scenario. Default: the only one.
         overrides: Settings of the scenario, by dotted key.
@@ -109,7 +110,9 @@ def trace_convert(
         interface: Of a Darshan log: accesses as the file system saw them ("posix", the default), or as the
             application asked for them.
         without: Of a Darshan log: patterns of names of files that are left out.
-        ranks: Of a Chakra trace of one rank: how many ranks do the same.
+        ranks: Of a Chakra trace or an export of Nsight Systems of one rank: how many ranks do the same.
+        bytes_from_time: Of an export of Nsight Systems: a bus bandwidth such as "300 GB/s"; collectives of
+            NCCL whose size is not recorded have what it moves in their time. Default: they are computation.
         force: Replace a program that is there.
 
     Raises:
@@ -140,6 +143,7 @@ def trace_convert(
         interface=interface,
         without=without,
         ranks=ranks,
+        bytes_from_time=bytes_from_time,
     )
     answer: Converted = {"program": str(out), "ranks": written.ranks, "operations": written.operations}
     if written.notes:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
+from odonata.errors import InputError
+
 
 @dataclass
 class Converted:
@@ -40,6 +42,8 @@ class ConvertOptions:
     #: Whether time in calls counts as computation too, where it was recorded: operations then stand on the
     #: clock of the recording.
     call_time: bool = False
+    #: Bus bandwidth in B/s, from which sizes follow that are not recorded, of a recording with times.
+    bus_bandwidth: float | None = None
 
 
 class ConvertedFormat(Protocol):
@@ -77,9 +81,10 @@ def formats() -> tuple[ConvertedFormat, ...]:
     """All of them, in the order in which they are tried."""
     from odonata.chakra.format import ChakraTrace
     from odonata.darshan_log.format import DarshanLog
+    from odonata.nsys_export.format import NsysExport
     from odonata.otf2_archive.format import Otf2Archive
 
-    return (DarshanLog(), ChakraTrace(), Otf2Archive())
+    return (DarshanLog(), ChakraTrace(), Otf2Archive(), NsysExport())
 
 
 def at(path: Path) -> ConvertedFormat | None:
@@ -92,6 +97,17 @@ def files() -> str:
     return ", or ".join(format.files for format in formats())
 
 
+def refuse_bandwidth(options: ConvertOptions, path: Path) -> None:
+    """`InputError` if a format that knows its sizes is told a bandwidth to reckon them from."""
+    if options.bus_bandwidth is not None:
+        raise InputError(
+            "the trace says how much is sent",
+            file=str(path),
+            key="--bytes-from-time",
+            expected="an export of Nsight Systems",
+        )
+
+
 def lint_as_program(format: ConvertedFormat, path: Path) -> list[dict[str, str]]:
     """What is wrong with the program that a trace is converted to: messages and collectives that do not fit.
 
@@ -101,7 +117,7 @@ def lint_as_program(format: ConvertedFormat, path: Path) -> list[dict[str, str]]
     import tempfile
 
     from odonata import _core
-    from odonata.errors import InputError, input_errors
+    from odonata.errors import input_errors
 
     with tempfile.TemporaryDirectory(prefix="odonata-lint-") as folder:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -165,11 +166,13 @@ def convert(
     interface: str | None = None,
     without: Sequence[str] = (),
     ranks: int | None = None,
+    bytes_from_time: str | None = None,
 ) -> Written:
     """Writes a trace, a program, or what a job of a scenario runs, as a program in files.
 
     `job` and `settings` are of scenarios; the others, but for `force`, of traces: `interface` and `without`
-    of logs of file access, `ranks` of Chakra traces, see `trace_formats.ConvertOptions`.
+    of logs of file access, `ranks` of Chakra traces and exports of Nsight Systems, `bytes_from_time`, a
+    bandwidth such as "300 GB/s", of the latter, see `trace_formats.ConvertOptions`.
     """
     if is_scenario(source):
         given = {
@@ -179,6 +182,7 @@ def convert(
             "--interface": interface is not None,
             "--without": bool(without),
             "--ranks": ranks is not None,
+            "--bytes-from-time": bytes_from_time is not None,
         }
         key = next((key for key, there in given.items() if there), None)
         if key is not None:
@@ -196,10 +200,30 @@ def convert(
     return _convert_trace(
         source,
         target,
-        trace_formats.ConvertOptions(incomplete, interface, tuple(without), ranks),
+        trace_formats.ConvertOptions(
+            incomplete,
+            interface,
+            tuple(without),
+            ranks,
+            bus_bandwidth=None if bytes_from_time is None else _bandwidth(bytes_from_time),
+        ),
         times,
         compute_scale,
         force=force,
+    )
+
+
+def _bandwidth(text: str) -> float:
+    """Bytes per second of a bandwidth with its unit."""
+    said = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([kMGT]?)(B|bit)/s\s*", text)
+    if said is None or float(said[1]) == 0:
+        raise InputError(
+            "no bandwidth", key="--bytes-from-time", value=text, expected="one such as 300 GB/s or 400 Gbit/s"
+        )
+    return (
+        float(said[1])
+        * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[said[2]]
+        / (8 if said[3] == "bit" else 1)
     )
 
 
@@ -219,6 +243,7 @@ def _convert_trace(
         ("--interface", options.interface),
         ("--without", options.without),
         ("--ranks", options.ranks),
+        ("--bytes-from-time", options.bus_bandwidth),
     ):
         if given:
             raise InputError("the trace is of a format without it", key=key, expected=trace_formats.files())

@@ -85,6 +85,8 @@ def make(folder: Path) -> None:
     _log(folder / "log/x.darshan")
     (folder / "training").mkdir()
     _training(folder / "training/x.0.et")
+    (folder / "gpus").mkdir()
+    _gpus(folder / "gpus/x.sqlite")
     texts = [*sorted((bases.ROOT / "programs").glob("*.ncptl")), bases.ROOT / "examples/conceptual.ncptl"]
     for path in texts:
         shutil.copy(path, folder / "text" / path.name)
@@ -141,6 +143,27 @@ def _training(path: Path) -> None:
             chakra.node(6, chakra.COLL, "barrier", (5,), calls=(2,), comm_type=9, involved_dim=[True]),
         )
     )
+
+
+def _gpus(path: Path) -> None:
+    """An export of Nsight Systems of two GPUs: kernels, copies, a collective and messages of NCCL."""
+    sys.path.insert(0, str(bases.ROOT / "tests/traces"))
+    import nsys_writer as nsys
+
+    export = nsys.Export(path)
+    for pid in (1, 2):
+        export.init(7, pid - 1, 2, pid=pid)
+        export.copy(1, 4096, 10, 20, pid=pid)
+        export.kernel("layer", 20, 500, pid=pid, launched=5)
+        export.call("ncclAllReduce", 7, 4096, 100, 200, pid=pid)
+        export.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 300, 700, stream=9, pid=pid, launched=150)
+        export.range("ncclGroupStart", 210, 211, pid=pid)
+        for number, name in enumerate(("ncclSend", "ncclRecv")):
+            export.call(name, 7, 500, 220 + 10 * number, 225 + 10 * number, last=2 - pid, pid=pid)
+        export.range("ncclGroupEnd", 250, 300, pid=pid)
+        export.kernel("ncclDevKernel_SendRecv", 800, 900, stream=9, pid=pid, launched=260)
+        export.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 900, 950, stream=9, pid=pid)
+    export.close()
 
 
 def make_few(folder: Path) -> None:

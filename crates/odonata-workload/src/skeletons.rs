@@ -15,7 +15,7 @@
 //! | [`fill_boundary`] | 26 neighbours of boxes | an all-reduce, broadcasts of 8 B | none |
 //! | [`crystal_router`] | the mirror in ever smaller halves | none | none |
 //! | [`collective`] | none | one kind of them, repeated | none |
-//! | [`nccl`] | rings of several channels | none | none |
+//! | [`nccl`] | rings or trees of several channels | none | none |
 //! | [`training`] | activations between pipeline stages | all-reduces, all-to-alls, gradients | samples, checkpoints, optional |
 //! | [`compute`] | none | none | none |
 //! | [`ping_pong`] | two ranks of a pair in turn | none | none |
@@ -74,7 +74,7 @@ pub use ior::{Ior, IorApi, IorParams, IorProgram};
 pub use mdtest::{Mdtest, MdtestParams, MdtestProgram, MdtestTest};
 pub use milc::{Milc, MilcParams};
 pub use multigrid::{Multigrid, MultigridParams};
-pub use nccl::{Nccl, NcclCollective, NcclParams, NcclProtocol};
+pub use nccl::{Nccl, NcclAlgorithm, NcclCollective, NcclParams, NcclProtocol};
 pub use nekbone::{Nekbone, NekboneParams};
 pub use ping_pong::{Pairs, PingPong, PingPongParams};
 pub use stencil::{Stencil, StencilParams};
@@ -171,7 +171,7 @@ macro_rules! for_each_skeleton {
             Exscan "exscan" ExscanParams;
             /// All-to-alls, one after the other; "all-to-all" is traffic that waits for nothing.
             Alltoall "alltoall" AlltoallParams;
-            /// A collective of NCCL: rings on several channels, chunk by chunk.
+            /// A collective of NCCL: rings or double binary trees on several channels, chunk by chunk.
             Nccl "nccl" NcclParams;
             /// Training of a transformer: data, tensor, pipeline and expert parallel.
             Training "training" TrainingParams;

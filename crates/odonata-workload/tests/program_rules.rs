@@ -45,9 +45,10 @@ fn skeletons(ranks: u32) -> impl Iterator<Item = Skeleton> {
             ..Default::default()
         })
     };
-    let nccl = |collective| {
+    let nccl = |collective, algorithm| {
         Skeleton::Nccl(NcclParams {
             collective,
+            algorithm,
             bytes: odonata_units::Bytes(200_000).into(),
             gpus_per_host: if ranks.is_multiple_of(6) { 6 } else { ranks },
             iterations: 2,
@@ -69,9 +70,11 @@ fn skeletons(ranks: u32) -> impl Iterator<Item = Skeleton> {
     [
         training(training::Gradients::AllReduce),
         training(training::Gradients::Sharded),
-        nccl(NcclCollective::AllReduce),
-        nccl(NcclCollective::AllGather),
-        nccl(NcclCollective::Broadcast),
+        nccl(NcclCollective::AllReduce, NcclAlgorithm::Ring),
+        nccl(NcclCollective::AllReduce, NcclAlgorithm::Tree),
+        nccl(NcclCollective::AllReduce, NcclAlgorithm::Nvls),
+        nccl(NcclCollective::AllGather, NcclAlgorithm::Ring),
+        nccl(NcclCollective::Broadcast, NcclAlgorithm::Ring),
         Skeleton::Amg(AmgParams::default()),
         Skeleton::Amg(AmgParams {
             levels: 2,

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from odonata.chakra import files
 from odonata.errors import InputError
 from odonata.terminal import console, explain, say, show_table, table
-from odonata.trace_formats import Converted, ConvertOptions
+from odonata.trace_formats import Converted, ConvertOptions, refuse_bandwidth
 from odonata.wording import duration, size
 
 #: Sentences that are shown.
@@ -81,6 +81,7 @@ class ChakraTrace:
         for key, given in (("--interface", options.interface), ("--without", options.without)):
             if given:
                 raise InputError("a Chakra trace has no access to files", key=key, expected="a Darshan log")
+        refuse_bandwidth(options, path)
         found = survey.of(path)
         if found.errors:
             where, text = found.errors[0]

@@ -13,7 +13,7 @@ from odonata.errors import TRACE_WRONG, InputError
 
 app = typer.Typer(
     help="Recorded programs: look into, check, repeat, convert.\n\n"
-    "DUMPI, Chakra, OTF2, GOAL, Darshan logs, and programs in files.",
+    "DUMPI, Chakra, OTF2, Nsight Systems, GOAL, Darshan logs, and programs in files.",
     no_args_is_help=True,
 )
 
@@ -143,16 +143,26 @@ def trace_convert(
             min=1,
             max=1 << 24,
             metavar="N",
-            help="Of a Chakra trace of one rank: let N ranks do the same. [default: as the trace has]",
+            help="Of a Chakra trace or an export of Nsight Systems of one rank: let N ranks do the same. "
+            "[default: as the trace has]",
+        ),
+    ] = None,
+    bytes_from_time: Annotated[
+        str | None,
+        typer.Option(
+            "--bytes-from-time",
+            metavar="BANDWIDTH",
+            help="Of an export of Nsight Systems: collectives of NCCL whose size is not recorded have what "
+            "this bus bandwidth, as '300 GB/s', moves in their time. [default: they are computation]",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Write a program in files (docs/programs.md).
 
-    From a trace (DUMPI, Chakra, OTF2, Darshan) or another program, or from a job of a scenario, whatever it
-    runs. It appears when it is complete, or not at all. What a trace does not say is listed on standard
-    error.
+    From a trace (DUMPI, Chakra, OTF2, Nsight Systems, Darshan) or another program, or from a job of a
+    scenario, whatever it runs. It appears when it is complete, or not at all. What a trace does not say is
+    listed on standard error.
     """
     from odonata import trace_report as report
 
@@ -176,6 +186,7 @@ def trace_convert(
             interface=interface,
             without=without or [],
             ranks=ranks,
+            bytes_from_time=bytes_from_time,
         )
     for text in written.cleared:
         say(text)

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from odonata.darshan_log import header
 from odonata.errors import InputError
 from odonata.terminal import console, explain, say, show_table, table
-from odonata.trace_formats import Converted, ConvertOptions
+from odonata.trace_formats import Converted, ConvertOptions, refuse_bandwidth
 from odonata.wording import duration, size
 
 #: Values of the option for the interface, and the modules that they name.
@@ -137,6 +137,7 @@ class DarshanLog:
             raise InputError(
                 "the log says how many ranks there are", key="--ranks", expected="a Chakra trace of one rank"
             )
+        refuse_bandwidth(options, path)
         log = reader.read(path, incomplete=options.incomplete)
         found = accesses.of(log, interface, _left_out(log.names, options.without))
         ranks, operations = program.write(log, found, folder, progress, call_time=options.call_time)

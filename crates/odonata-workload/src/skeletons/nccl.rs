@@ -24,6 +24,8 @@
 //! | LL: flags of 4 B after every 4 B | 8 ceil(n / 4) | 1 us |
 //! | LL128: 120 B of a line of 128 B | 128 ceil(n / 120) | 2 us |
 //!
+//! All-reduces go around rings, or over double binary trees and the switches of hosts (`tree.rs`).
+//!
 //! Latencies are those of table I of that paper. What a call costs by itself is NCCL's own estimate for its rings (`baseLat` in `src/graph/tuning.cc`
 //! of NCCL 2.11).
 //!
@@ -63,6 +65,20 @@ impl NcclCollective {
             NcclCollective::Broadcast => "broadcast",
         }
     }
+}
+
+/// How the data of an all-reduce go from rank to rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "NcclAlgorithm")]
+pub enum NcclAlgorithm {
+    /// Around a ring of all ranks.
+    #[default]
+    Ring,
+    /// Up and down two binary trees over the hosts for each channel, through chains of the GPUs of a host.
+    Tree,
+    /// Summed up in the switches of each host, and between hosts over two binary trees of each channel for each rail.
+    Nvls,
 }
 
 /// How ranks tell each other that data are there.
@@ -108,7 +124,7 @@ impl NcclProtocol {
     }
 }
 
-/// A collective of NCCL: `iterations` times computation and the collective, by rings on several channels.
+/// A collective of NCCL: `iterations` times computation and the collective, by rings or trees on several channels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "NcclWorkload")]
@@ -119,6 +135,8 @@ pub struct NcclParams {
     /// all blocks together. Required.
     #[schemars(with = "Option<Bytes>")]
     pub bytes: Filled<Bytes>,
+    /// How an all-reduce is carried out; other collectives go around rings. NCCL's choice among them by size is not made.
+    pub algorithm: NcclAlgorithm,
     /// How ranks tell each other that data are there.
     pub protocol: NcclProtocol,
     /// Channels at most, 1 to 64; there are fewer where one would have less than 32 KiB, as NCCL has it of 512 threads with 64 B each.
@@ -150,6 +168,7 @@ impl Default for NcclParams {
         NcclParams {
             collective: NcclCollective::AllReduce,
             bytes: Filled::EMPTY,
+            algorithm: NcclAlgorithm::Ring,
             protocol: NcclProtocol::Simple,
             channels: 8,
             chunk: Filled::EMPTY,
@@ -177,6 +196,10 @@ impl Parameters for NcclParams {
         if self.bytes.is_empty() {
             let problem = "the key \"bytes\" is missing";
             return Err(Problem::new(at, problem, "a size such as \"1 GiB\""));
+        }
+        if self.algorithm != NcclAlgorithm::Ring && self.collective != NcclCollective::AllReduce {
+            let problem = format!("{} goes around rings only", self.collective.name());
+            return Err(Problem::new(format!("{at}.algorithm"), problem, "\"ring\""));
         }
         odonata_units::within(format!("{at}.channels"), self.channels, 1, MOST_CHANNELS)?;
         let (latency, launch, chunk) = self.protocol.defaults();
@@ -229,15 +252,19 @@ impl Nccl {
         let bytes = params.bytes.0;
         let most = u64::from(params.channels);
         let channels = (bytes / LEAST_OF_A_CHANNEL).clamp(1, most) as u32;
-        let longest = bytes.div_ceil(u64::from(channels));
+        let gpus = params.gpus_per_host.min(ranks).max(1);
+        let by_trees = params.algorithm != NcclAlgorithm::Ring;
+        let longest = bytes.div_ceil(u64::from(if by_trees { 2 * channels } else { channels }));
         let blocks = match params.collective {
             NcclCollective::Broadcast => 1,
+            _ if by_trees => 1,
             _ => u64::from(ranks),
         };
         let loops = longest.div_ceil(blocks.saturating_mul(params.chunk.0.max(1))).max(1);
         let around = u64::from(ranks - 1);
         let (loops, steps) = match params.collective {
             _ if ranks == 1 => (1, 0),
+            _ if by_trees => (loops, 1),
             NcclCollective::AllReduce => (loops, 2 * around),
             NcclCollective::AllGather | NcclCollective::ReduceScatter => (loops, around),
             // A chunk is sent on while the next one comes in.
@@ -245,17 +272,24 @@ impl Nccl {
         };
         let timed = *params.step_latency > Time::ZERO || params.reduction != PerByte::default();
         let parts = 1 + u32::from(timed);
-        let each = loops.saturating_mul(steps).saturating_mul(u64::from(channels * parts));
-        check_length(params.iterations, each.saturating_add(u64::from(channels) + 2))?;
-        Ok(Nccl {
+        let mut nccl = Nccl {
             ranks,
             params: params.clone(),
             channels,
-            gpus: params.gpus_per_host.min(ranks).max(1),
-            loops: loops as u32,
+            gpus,
+            loops: 1,
             steps: steps as u32,
             parts,
-        })
+        };
+        let of_a_step = if by_trees {
+            u64::from(nccl.blocks()) * u64::from(nccl.slots())
+        } else {
+            u64::from(channels * parts)
+        };
+        let each = loops.saturating_mul(steps).saturating_mul(of_a_step);
+        check_length(params.iterations, each.saturating_add(2 * u64::from(channels) + 2))?;
+        nccl.loops = loops as u32;
+        Ok(nccl)
     }
 
     /// Channels that are used.
@@ -277,11 +311,15 @@ impl Nccl {
 
     /// Bytes of block `block` of `blocks` of the part of loop `turn` of `turns`, of `channel`.
     fn block(&self, channel: u32, turn: (u32, u32), block: (u32, u32)) -> u64 {
-        let cut = |bytes: u64, (index, count): (u32, u32)| {
+        self.piece(&[(channel, self.channels), turn, block])
+    }
+
+    /// Bytes of a part of a part ... of all: which one of how many.
+    fn piece(&self, cuts: &[(u32, u32)]) -> u64 {
+        cuts.iter().fold(self.params.bytes.0, |bytes, &(index, count)| {
             let before = |index: u32| (u128::from(bytes) * u128::from(index) / u128::from(count)) as u64;
             before(index + 1) - before(index)
-        };
-        cut(cut(cut(self.params.bytes.0, (channel, self.channels)), turn), block)
+        })
     }
 
     /// What a rank sends and receives in a step: (rank, bytes of data) each.
@@ -332,10 +370,17 @@ impl Program for Nccl {
 
     /// So many that all channels go on, some steps ahead of each other.
     fn look_ahead(&self) -> u32 {
-        (8 * self.channels * self.parts).max(256)
+        if self.params.algorithm == NcclAlgorithm::Ring {
+            (8 * self.channels * self.parts).max(256)
+        } else {
+            (tree::AHEAD * self.blocks() * self.slots()).max(256)
+        }
     }
 
     fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
+        if self.params.algorithm != NcclAlgorithm::Ring {
+            return self.next_of_trees(rank, cursor);
+        }
         let [mut iteration, mut turn, mut step, mut place, mut call] = cursor.words;
         if rank >= self.ranks || iteration >= self.params.iterations {
             return None;
@@ -416,12 +461,18 @@ impl Program for Nccl {
         let NcclParams {
             collective,
             bytes,
+            algorithm,
             protocol,
             iterations,
             ..
         } = &self.params;
+        let by = match algorithm {
+            NcclAlgorithm::Ring => "rings",
+            NcclAlgorithm::Tree => "double binary trees",
+            NcclAlgorithm::Nvls => "the switches of hosts",
+        };
         format!(
-            "{iterations} times NCCL {} of {} by rings, {} ranks, {} channels in {} steps, protocol {}",
+            "{iterations} times NCCL {} of {} by {by}, {} ranks, {} channels in {} steps, protocol {}",
             collective.name(),
             **bytes,
             self.ranks,
@@ -431,6 +482,8 @@ impl Program for Nccl {
         )
     }
 }
+
+mod tree;
 
 #[cfg(test)]
 mod tests;

@@ -194,7 +194,185 @@ fn what_makes_no_sense_is_refused() {
         params.resolve("nccl", 12).unwrap_err().key
     };
     assert_eq!(bad(&|_| {}), "nccl.gpus_per_host");
+    assert_eq!(
+        bad(&|params| (params.algorithm, params.collective) = (NcclAlgorithm::Tree, NcclCollective::AllGather)),
+        "nccl.algorithm"
+    );
     assert_eq!(bad(&|params| params.channels = 0), "nccl.channels");
     assert_eq!(bad(&|params| params.channels = 65), "nccl.channels");
     assert_eq!(bad(&|params| params.chunk = Bytes(0).into()), "nccl.chunk");
+}
+
+/// What NCCL draws of 14 ranks beside `ncclGetBtree`, and of the mirrored tree of 12 beside `ncclGetDtree`.
+#[test]
+fn binary_trees_are_those_of_nccl() {
+    let children = |n, second, rank| tree::double_tree(n, second, rank).children;
+    assert_eq!(children(14, false, 0), [None, Some(8)]);
+    assert_eq!(children(14, false, 8), [Some(4), Some(12)]);
+    assert_eq!(children(14, false, 12), [Some(10), Some(13)]);
+    assert_eq!(children(14, false, 10), [Some(9), Some(11)]);
+    assert_eq!(children(12, true, 11), [None, Some(3)]);
+    assert_eq!(children(12, true, 3), [Some(7), Some(1)]);
+    assert_eq!(children(12, true, 7), [Some(9), Some(5)]);
+    assert_eq!(children(13, true, 1), [None, Some(9)]);
+    assert_eq!(children(13, true, 0), [Some(11), None]);
+}
+
+/// Links agree from both ends, every rank comes to the root within log2 of n steps and one, and but for one at most, who has children in one
+/// tree has none in the other.
+#[test]
+fn ranks_are_leaves_in_one_of_two_trees() {
+    for n in 1..70 {
+        let mut inner = vec![0; n as usize];
+        for second in [false, true] {
+            let links: Vec<tree::Links> = (0..n).map(|rank| tree::double_tree(n, second, rank)).collect();
+            assert_eq!(links.iter().filter(|links| links.parent.is_none()).count(), 1);
+            for rank in 0..n {
+                inner[rank as usize] += u32::from(links[rank as usize].children != [None, None]);
+                for child in links[rank as usize].children.into_iter().flatten() {
+                    assert_eq!(links[child as usize].parent, Some(rank), "{n} {second}");
+                }
+                let (mut at, mut steps) = (rank, 0);
+                while let Some(parent) = links[at as usize].parent {
+                    assert!(links[parent as usize].children.contains(&Some(at)));
+                    (at, steps) = (parent, steps + 1);
+                }
+                assert!(steps <= n.ilog2() + 1, "{n}: {steps} steps");
+            }
+        }
+        let both = inner.iter().filter(|&&trees| trees == 2).count();
+        assert!(both <= (n % 2) as usize, "{n}: {both}");
+    }
+}
+
+/// Sends of (source, destination, tag) in their order, and receives.
+type Sizes = BTreeMap<(u32, u32, u32), Vec<u64>>;
+
+fn all_messages(nccl: &Nccl) -> (Sizes, Sizes) {
+    let (mut sent, mut received) = (Sizes::new(), Sizes::new());
+    for rank in 0..nccl.ranks() {
+        for op in operations(nccl, rank) {
+            let (send, receive) = match op.kind {
+                OpKind::Send { to, tag, bytes, .. } => (Some((to, tag, bytes)), None),
+                OpKind::Recv {
+                    from: Source::Rank(from),
+                    tag: Tag::Is(tag),
+                    bytes,
+                    ..
+                } => (None, Some((from, tag, bytes))),
+                OpKind::Sendrecv {
+                    to,
+                    send_tag,
+                    send_bytes,
+                    from: Source::Rank(from),
+                    recv_bytes,
+                    ..
+                } => (Some((to, send_tag, send_bytes)), Some((from, send_tag, recv_bytes))),
+                _ => (None, None),
+            };
+            if let Some((to, tag, bytes)) = send {
+                sent.entry((rank, to, tag)).or_default().push(bytes);
+            }
+            if let Some((from, tag, bytes)) = receive {
+                received.entry((from, rank, tag)).or_default().push(bytes);
+            }
+        }
+    }
+    (sent, received)
+}
+
+/// Every message has its receive; over trees of p ranks go 2 (p - 1) n bytes, whatever does not divide.
+#[test]
+fn trees_send_everything_up_and_down_once() {
+    for (ranks, gpus, bytes, channels, chunk) in [
+        (1, 1, 100_000, 2, 1_000),
+        (2, 1, 1_000_003, 1, 5_000),
+        (8, 8, 300_001, 3, 10_000),
+        (12, 4, 777_777, 8, 7_000),
+        (20, 2, 65_536, 2, 1 << 20),
+    ] {
+        for algorithm in [NcclAlgorithm::Tree, NcclAlgorithm::Nvls] {
+            let params = params(NcclCollective::AllReduce, bytes, ranks, |params| {
+                (params.algorithm, params.gpus_per_host) = (algorithm, gpus);
+                (params.channels, params.chunk) = (channels, Bytes(chunk).into());
+            });
+            let nccl = Nccl::new(ranks, &params).unwrap();
+            let (sent, received) = all_messages(&nccl);
+            assert_eq!(sent, received, "{algorithm:?} {ranks}");
+            let total: u64 = sent.values().flatten().sum();
+            let hosts = u64::from(ranks / gpus);
+            let chunks = u64::from(nccl.blocks() * nccl.loops * ranks);
+            match algorithm {
+                NcclAlgorithm::Tree => assert_eq!(total, 2 * u64::from(ranks - 1) * bytes, "{ranks}"),
+                _ => {
+                    // Exchanges: n (1 + 1 / g) from each GPU, up to a byte for each message; between hosts 2 (h - 1) n.
+                    let inside = if gpus > 1 {
+                        hosts * bytes * u64::from(gpus + 1)
+                    } else {
+                        0
+                    };
+                    let least = inside + 2 * (hosts - 1) * bytes;
+                    assert!(
+                        (least..=least + 2 * chunks * u64::from(gpus)).contains(&total),
+                        "{total} {least}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// A host's links to other hosts end at the GPU of the channel, and one of its children at the next; no GPU has more than two.
+#[test]
+fn hosts_of_a_tree_are_linked_by_two_gpus() {
+    let nccl = Nccl::new(
+        24,
+        &params(NcclCollective::AllReduce, 1 << 20, 24, |params| {
+            params.algorithm = NcclAlgorithm::Tree
+        }),
+    )
+    .unwrap();
+    for block in 0..nccl.blocks() {
+        for rank in 0..24 {
+            let links = nccl.links(rank, block);
+            let place = nccl.position(block / 2, rank) % 4;
+            let elsewhere = |other: Option<u32>| other.is_some_and(|other| other / 4 != rank / 4);
+            assert!(!elsewhere(links.parent) || place == 0);
+            assert!(!links.children.into_iter().any(elsewhere) || place < 2);
+            for child in links.children.into_iter().flatten() {
+                assert_eq!(nccl.links(child, block).parent, Some(rank));
+            }
+        }
+    }
+}
+
+/// The joins name the last operation of each tree.
+#[test]
+fn a_call_over_trees_ends_when_all_trees_have() {
+    for algorithm in [NcclAlgorithm::Tree, NcclAlgorithm::Nvls] {
+        let params = params(NcclCollective::AllReduce, 1 << 20, 8, |params| {
+            (params.algorithm, params.iterations, params.channels) = (algorithm, 2, 3);
+            params.chunk = Bytes(50_000).into();
+        });
+        let nccl = Nccl::new(8, &params).unwrap();
+        for rank in 0..8 {
+            let ops: Vec<Op> = operations(&nccl, rank).collect();
+            assert!(ops.iter().enumerate().all(|(number, op)| op.id.0 == number as u32));
+            let mark = ops
+                .iter()
+                .position(|op| matches!(op.kind, OpKind::Mark { .. }))
+                .unwrap();
+            let joins = mark - 2;
+            let joined: Vec<u32> = ops[joins..mark]
+                .iter()
+                .flat_map(|op| op.after.iter().map(|id| id.0))
+                .collect();
+            // The streams of a tree are two neighbours.
+            let last: Vec<u32> = (0..6)
+                .map(|block| ops[1..joins].iter().rposition(|op| op.stream / 2 == block).unwrap() as u32 + 1)
+                .collect();
+            assert_eq!(joined, last);
+            assert!(matches!(ops[mark + 1].kind, OpKind::Compute { duration } if duration == *params.launch));
+        }
+    }
 }

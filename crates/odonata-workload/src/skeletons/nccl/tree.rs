@@ -1,0 +1,293 @@
+//! All-reduces of NCCL by double binary trees, and by the switches of hosts.
+//!
+//! **Trees.** Each channel has two binary trees over the hosts, with half of its part each, in which a host that has children in one is
+//! a leaf of the other, but for one (P. Sanders, J. Speck, J. Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
+//! Parallel Computing 35(12), 2009; NCCL, `src/graph/trees.cc`, whose numbering this is). In a host the GPUs are a chain, which begins at
+//! the GPU of the channel: it is linked to the parent host and one child host, the second GPU to the other child (NCCL's "balanced tree").
+//! Chunks go up the tree and are summed up, and go down again, one behind the other.
+//!
+//! **NVLS.** The switches of a host sum up what they read of all of its g GPUs, and send one write to all of them. Of b bytes, each GPU
+//! gives b to be read and b / g to be written, and takes b / g and b: b (1 + 1 / g) each way, against 2 b (g - 1) / g of a ring. Messages have
+//! no reduction in switches: a chunk is two exchanges of all GPUs of the host with half of that each, of which a GPU sends to all others
+//! alike, which loads all links as much. Between hosts a GPU's share, b / g, goes over the two trees of hosts (`NVLS_TREE`), on its rail.
+//!
+//! A rank does for each chunk of a tree, on two streams, what of this it has:
+//!
+//! | stream | slots |
+//! |---|---|
+//! | up | exchange; receive from the first child; from the second; time of the step and of summing up; send to the parent |
+//! | down (of the root: up) | receive from the parent; time of the step; send to the first child; to the second; exchange |
+
+use odonata_units::{Bytes, Time};
+
+use super::{Nccl, NcclAlgorithm};
+use crate::{After, Comm, Cursor, Op, OpId, OpKind, Source, Tag};
+
+/// Who is next to a rank in a tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Links {
+    pub parent: Option<u32>,
+    pub children: [Option<u32>; 2],
+}
+
+/// The binary tree of NCCL on ranks 0 to `n` - 1, whose root is 0: odd ones are leaves.
+fn binary_tree(n: u32, rank: u32) -> Links {
+    if rank == 0 {
+        let children = [None, (n > 1).then(|| n.next_power_of_two() / 2)];
+        return Links { parent: None, children };
+    }
+    let bit = rank & rank.wrapping_neg();
+    let above = (rank ^ bit) | (bit << 1);
+    let parent = Some(if above < n { above } else { rank ^ bit });
+    let half = bit / 2;
+    if half == 0 {
+        return Links {
+            parent,
+            children: [None, None],
+        };
+    }
+    let mut step = half;
+    while step > 0 && rank + step >= n {
+        step /= 2;
+    }
+    Links {
+        parent,
+        children: [Some(rank - half), (step > 0).then_some(rank + step)],
+    }
+}
+
+/// The first or second of the double binary tree on `n` ranks: the second is the first mirrored, or moved by one if n is odd.
+pub(super) fn double_tree(n: u32, second: bool, rank: u32) -> Links {
+    let (to, from): (&dyn Fn(u32) -> u32, &dyn Fn(u32) -> u32) = match (second, n % 2) {
+        (false, _) => (&|rank| rank, &|rank| rank),
+        (true, 0) => (&|rank| n - 1 - rank, &|rank| n - 1 - rank),
+        (true, _) => (&|rank| (rank + n - 1) % n, &|rank| (rank + 1) % n),
+    };
+    let links = binary_tree(n, to(rank));
+    Links {
+        parent: links.parent.map(from),
+        children: links.children.map(|child| child.map(from)),
+    }
+}
+
+/// Slots of a chunk beside those of exchanges.
+const SLOTS: u32 = 8;
+/// Places of an iteration: the call, then the slots of the blocks, chunk by chunk, the joins, the mark.
+const CALL: u32 = 0;
+const BODY: u32 = 1;
+/// Chunks that a rank is ahead of itself: the slots of NCCL's buffers, of which a step of an all-reduce takes two.
+pub(super) const AHEAD: u32 = 4;
+
+impl Nccl {
+    /// Trees: two for each channel.
+    pub(super) fn blocks(&self) -> u32 {
+        2 * self.channels
+    }
+
+    /// Slots of a chunk of a tree at most.
+    pub(super) fn slots(&self) -> u32 {
+        SLOTS + 2 * self.exchange()
+    }
+
+    /// Slots of an exchange: a message to each other GPU of the host, and the time of the step.
+    fn exchange(&self) -> u32 {
+        if self.params.algorithm == NcclAlgorithm::Nvls && self.gpus > 1 {
+            self.gpus
+        } else {
+            0
+        }
+    }
+
+    /// The links of `rank` in tree `block`.
+    pub(super) fn links(&self, rank: u32, block: u32) -> Links {
+        let (gpus, channel, second) = (self.gpus, block / 2, block % 2 == 1);
+        let hosts = self.ranks / gpus;
+        let (host, gpu) = (rank / gpus, rank % gpus);
+        let of_host = double_tree(hosts, second, host);
+        if self.params.algorithm == NcclAlgorithm::Nvls {
+            let on_rail = |host: u32| host * gpus + gpu;
+            return Links {
+                parent: of_host.parent.map(on_rail),
+                children: of_host.children.map(|child| child.map(on_rail)),
+            };
+        }
+        let place = self.position(channel, rank) % gpus;
+        let at = |host: u32, place: u32| self.rank_at(channel, host * gpus + place);
+        // The GPU of a host that its second child is linked to.
+        let other = u32::from(gpus > 1);
+        let parent = if place > 0 {
+            Some(at(host, place - 1))
+        } else {
+            of_host.parent.map(|above| {
+                let is_second = double_tree(hosts, second, above).children[1] == Some(host);
+                at(above, if is_second { other } else { 0 })
+            })
+        };
+        let below = (place + 1 < gpus).then(|| at(host, place + 1));
+        let child = |number: usize| of_host.children[number].map(|child| at(child, 0));
+        let children = match (gpus, place) {
+            (1, _) => [child(0), child(1)],
+            (_, 0) => [below, child(0)],
+            (_, 1) => [below, child(1)],
+            _ => [below, None],
+        };
+        Links { parent, children }
+    }
+
+    /// Bytes of chunk `turn` of tree `block`, and what goes over the tree at `rank`.
+    fn bytes(&self, rank: u32, block: u32, turn: u32) -> (u64, u64) {
+        let whole = self.piece(&[(block, self.blocks()), (turn, self.loops)]);
+        match self.params.algorithm {
+            NcclAlgorithm::Nvls => {
+                let own = (rank % self.gpus, self.gpus);
+                (whole, self.piece(&[(block, self.blocks()), (turn, self.loops), own]))
+            }
+            _ => (whole, whole),
+        }
+    }
+
+    /// Stream and operation of a slot of a chunk, if the rank has it.
+    fn slot(&self, rank: u32, block: u32, turn: u32, slot: u32) -> Option<(u16, OpKind)> {
+        let links = self.links(rank, block);
+        let (up, is_root) = (2 * block as u16, links.parent.is_none());
+        let down = if is_root { up } else { up + 1 };
+        let exchange = self.exchange();
+        if slot < exchange {
+            return Some((up, self.exchanged(rank, block, turn, slot)?));
+        }
+        let slot = slot - exchange;
+        if slot >= SLOTS {
+            return Some((down, self.exchanged(rank, block, turn, slot - SLOTS)?));
+        }
+        let bytes = self.bytes(rank, block, turn).1;
+        let children = links.children.iter().flatten().count() as u64;
+        let (tag, wire) = (block, self.params.protocol.wire(bytes));
+        let receive = |from: u32| OpKind::Recv {
+            from: Source::Rank(from),
+            tag: Tag::Is(tag),
+            bytes: wire,
+            comm: Comm::WORLD,
+        };
+        let send = |to: u32| OpKind::Send {
+            to,
+            tag,
+            bytes: wire,
+            comm: Comm::WORLD,
+        };
+        let time = |summed: u64| {
+            let duration = *self.params.step_latency + self.params.reduction.time_for(Bytes(summed));
+            (duration > Time::ZERO).then_some(OpKind::Compute { duration })
+        };
+        match slot {
+            0 | 1 => links.children[slot as usize].map(|child| (up, receive(child))),
+            2 if children > 0 => time(bytes.saturating_mul(children)).map(|kind| (up, kind)),
+            3 => links.parent.map(|parent| (up, send(parent))),
+            4 => links.parent.map(|parent| (down, receive(parent))),
+            5 if !is_root => time(0).map(|kind| (down, kind)),
+            6 | 7 => links.children[slot as usize - 6].map(|child| (down, send(child))),
+            _ => None,
+        }
+    }
+
+    /// A slot of an exchange: with the GPU so much further in the host, or its time.
+    fn exchanged(&self, rank: u32, block: u32, turn: u32, slot: u32) -> Option<OpKind> {
+        let (gpus, host, gpu) = (self.gpus, rank / self.gpus, rank % self.gpus);
+        let further = slot + 1;
+        if further == gpus {
+            let duration = *self.params.step_latency;
+            return (duration > Time::ZERO).then_some(OpKind::Compute { duration });
+        }
+        let whole = u128::from(self.bytes(rank, block, turn).0);
+        let (all, others) = (u128::from(gpus), u128::from(gpus - 1));
+        let each = (whole * (all + 1)).div_ceil(2 * all * others) as u64;
+        let wire = self.params.protocol.wire(each);
+        let tag = self.blocks() + block;
+        Some(OpKind::Sendrecv {
+            to: host * gpus + (gpu + further) % gpus,
+            send_tag: tag,
+            send_bytes: wire,
+            from: Source::Rank(host * gpus + (gpu + gpus - further) % gpus),
+            recv_tag: Tag::Is(tag),
+            recv_bytes: wire,
+            comm: Comm::WORLD,
+        })
+    }
+
+    /// How many slots of the last chunk of tree `block` the rank has.
+    fn slots_of(&self, rank: u32, block: u32) -> u32 {
+        (0..self.slots())
+            .filter(|&slot| self.slot(rank, block, self.loops - 1, slot).is_some())
+            .count() as u32
+    }
+
+    /// The operation at `cursor`, whose words are iteration, chunk, tree, place, and the number of the call's operation.
+    pub(super) fn next_of_trees(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
+        let [mut iteration, mut turn, mut block, mut place, mut call] = cursor.words;
+        if rank >= self.ranks || iteration >= self.params.iterations {
+            return None;
+        }
+        let (slots, blocks) = (self.slots(), self.blocks());
+        let joins = BODY + slots;
+        let (mut stream, mut after) = (0, After::NONE);
+        let mut found = None;
+        if place == CALL {
+            call = cursor.op;
+            place = BODY;
+            found = Some(OpKind::Compute {
+                duration: self.params.compute + *self.params.launch,
+            });
+        }
+        while found.is_none() && place < joins {
+            if let Some((of_slot, kind)) = self.slot(rank, block, turn, place - BODY) {
+                (stream, found) = (of_slot, Some(kind));
+                if turn == 0 {
+                    after = After::ops(&[OpId(call)]);
+                }
+            }
+            place += 1;
+            if place == joins && (turn + 1, block + 1) != (self.loops, blocks) {
+                place = BODY;
+                (turn, block) = if block + 1 < blocks {
+                    (turn, block + 1)
+                } else {
+                    (turn + 1, 0)
+                };
+            }
+        }
+        let kind = match found {
+            Some(kind) => kind,
+            None if self.ranks > 1 && place - joins < blocks.div_ceil(AFTER) => {
+                let join = place - joins;
+                // The operations of the last chunk are those before the joins, tree by tree.
+                let counts = |last: u32| (0..last).map(|block| self.slots_of(rank, block)).sum::<u32>();
+                let first = cursor.op - join - counts(blocks);
+                let mut last = [OpId(0); After::MOST];
+                let mut count = 0;
+                for block in (AFTER * join..blocks).take(After::MOST) {
+                    last[count] = OpId(first + counts(block + 1) - 1);
+                    count += 1;
+                }
+                after = After::from_slice(&last[..count]).unwrap_or(After::NONE);
+                place += 1;
+                OpKind::Compute { duration: Time::ZERO }
+            }
+            None => {
+                let mark = OpKind::Mark { iteration };
+                (iteration, turn, block, place) = (iteration + 1, 0, 0, CALL);
+                mark
+            }
+        };
+        let op = Op {
+            id: OpId(cursor.op),
+            stream,
+            after,
+            kind,
+        };
+        cursor.words = [iteration, turn, block, place, call];
+        cursor.op += 1;
+        Some(op)
+    }
+}
+
+/// Trees of a join.
+const AFTER: u32 = After::MOST as u32;

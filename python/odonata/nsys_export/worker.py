@@ -1,0 +1,365 @@
+"""Reads an export of Nsight Systems, in a process of its own which `reader_worker.py` bounds.
+
+A database comes from outside: SQLite runs what its schema says, and a damaged one may take any path in it.
+It is opened read-only, nothing but plain tables are read, and rows, lengths and types are bounded. It writes
+`activities.parquet`, `launches.parquet` and `calls.parquet` to a folder, gives all else, and says on standard
+output what it is at. It imports nothing of odonata.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+#: Bounds: rows of a table that are used, tables, bytes of a value, characters of a name that are kept.
+MOST_ROWS = 1 << 22
+MOST_TABLES = 2000
+MOST_BYTES = 16 << 20
+LONGEST_NAME = 300
+#: Largest time in nanoseconds: what 63 bits hold, of times in picoseconds.
+MOST_NS = ((1 << 63) - 1) // 1000
+#: Rows that are written at once.
+ROWS = 1 << 16
+
+KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
+#: Tables of what runs on streams, and what it is.
+ACTIVITIES = {
+    KERNELS: "kernel",
+    "CUPTI_ACTIVITY_KIND_MEMCPY": "memcpy",
+    "CUPTI_ACTIVITY_KIND_MEMSET": "memset",
+}
+RUNTIME, NVTX, STRINGS = "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS", "StringIds"
+SCHEMAS, ENTRIES = "NVTX_PAYLOAD_SCHEMAS", "NVTX_PAYLOAD_SCHEMA_ENTRIES"
+META = "META_DATA_EXPORT"
+USED = (*ACTIVITIES, RUNTIME, NVTX, STRINGS, SCHEMAS, ENTRIES, META)
+#: Tables that describe others, or the computer.
+ABOUT = ("ENUM_", "META_DATA", "TARGET_INFO", "EXPORT_META", "NVTX_PAYLOAD", "ANALYSIS_", "sqlite_")
+
+#: Process in the number of a thread: all but its last 24 bits.
+PROCESS = ~0xFFFFFF
+#: Ranges of NVTX, by push and pop, and by start and end.
+RANGES = (59, 60)
+#: Entries of NCCL's payloads, and what they are here; bytes and sign of types of entries that are read
+#: (NVTX, `nvToolsExtPayload.h`).
+FIELDS = {
+    "NCCL communicator ID": "comm",
+    "Message size [bytes]": "bytes",
+    "Peer rank": "peer",
+    "Root": "root",
+    "No. of ranks": "nranks",
+    "Rank": "rank",
+}
+TYPES = {5: "<i", 6: "<I", 9: "<q", 10: "<Q", 15: "<i", 16: "<I", 17: "<q", 18: "<Q", 22: "<Q"}
+#: Bytes before a payload: domain, schema, bytes of the payload, place of it.
+HEADER = struct.Struct("<QQQQ")
+
+
+class Wrong(Exception):
+    """What is wrong with a database, in a sentence."""
+
+
+def step(where: str) -> None:
+    """Says what is read next."""
+    print(where, flush=True)
+
+
+def text_of(data: bytes) -> str:
+    """Text of a database, of whatever bytes."""
+    return data.decode("utf-8", errors="replace")
+
+
+class Database:
+    """An open export, of which tables are read row by row."""
+
+    def __init__(self, path: str) -> None:
+        self.base = sqlite3.connect(f"file:{quote(path)}?mode=ro&immutable=1", uri=True)
+        self.base.text_factory = text_of
+        self.base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
+        for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0", "query_only = ON"):
+            self.base.execute(f"PRAGMA {pragma}")
+        #: Columns of each table.
+        self.tables: dict[str, set[str]] = {}
+        rows = self.base.execute("SELECT name, type, rootpage FROM sqlite_master")
+        for number, (name, kind, page) in enumerate(rows):
+            if number >= MOST_TABLES:
+                raise Wrong(f"it has more than {MOST_TABLES} tables")
+            if not isinstance(name, str) or '"' in name or "\0" in name or len(name) > LONGEST_NAME:
+                raise Wrong(f"the name of a table is {str(name)[:50]!r}")
+            if kind != "table" or not page:
+                if name in USED:
+                    raise Wrong(f"{name} is {'a virtual table' if kind == 'table' else f'a {kind}'}")
+                continue
+            # Columns that are reckoned are not read.
+            self.tables[name] = {
+                row[1] for row in self.base.execute(f'PRAGMA table_xinfo("{name}")') if row[6] == 0
+            }
+
+    def rows(
+        self, table: str, needed: tuple[str, ...], optional: tuple[str, ...] = ()
+    ) -> Iterator[dict[str, Any]]:
+        """Rows with these columns; those that are not there are None."""
+        there = self.tables[table]
+        for name in needed:
+            if name not in there:
+                raise Wrong(f"{table} has no column {name}")
+        names = [*needed, *(name for name in optional if name in there)]
+        columns = ", ".join(f'"{name}"' for name in names)
+        empty = dict.fromkeys(optional)
+        for number, row in enumerate(self.base.execute(f'SELECT {columns} FROM "{table}"')):
+            if number >= MOST_ROWS:
+                raise Wrong(f"{table} has more than {MOST_ROWS} rows")
+            yield {**empty, **dict(zip(names, row, strict=True))}
+
+    def count(self, table: str) -> int:
+        """Rows of a table."""
+        found = self.base.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0]
+        assert isinstance(found, int)
+        return found
+
+
+def number(table: str, row: int, name: str, value: Any, most: int = (1 << 63) - 1) -> int:
+    """A whole number from 0 on; None is 0."""
+    if value is None:
+        return 0
+    if not isinstance(value, int) or not 0 <= value <= most:
+        raise Wrong(f"{table}, row {row}: {name} is {str(value)[:50]}, not a number from 0 to {most}")
+    return value
+
+
+def span(table: str, row: int, values: dict[str, Any]) -> tuple[int, int]:
+    """Start and end, in nanoseconds."""
+    if values["start"] is None or values["end"] is None:
+        raise Wrong(f"{table}, row {row}: it has no start or no end")
+    start = number(table, row, "start", values["start"], MOST_NS)
+    end = number(table, row, "end", values["end"], MOST_NS)
+    if end < start:
+        raise Wrong(f"{table}, row {row}: it ends at {end} ns, before it starts at {start} ns")
+    return start, end
+
+
+class Rows:
+    """A table that is being written."""
+
+    def __init__(self, path: Path, columns: dict[str, Any]) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self.schema = pa.schema(list(columns.items()))
+        self.table, self.file = pa.Table, pq.ParquetWriter(path, self.schema)
+        self.rows: list[dict[str, Any]] = []
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Adds a row."""
+        self.rows.append(row)
+        if len(self.rows) >= ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Writes what there is."""
+        self.file.write_table(self.table.from_pylist(self.rows, schema=self.schema))
+        self.rows.clear()
+
+    def close(self) -> None:
+        """Writes the rest."""
+        self.flush()
+        self.file.close()
+
+
+def strings(base: Database) -> dict[int, str]:
+    """Texts by number."""
+    if STRINGS not in base.tables:
+        return {}
+    found = {}
+    for row, values in enumerate(base.rows(STRINGS, ("id", "value"))):
+        found[number(STRINGS, row, "id", values["id"])] = str(values["value"])[:LONGEST_NAME]
+    return found
+
+
+def activities(
+    base: Database, texts: dict[int, str], out: Path
+) -> tuple[dict[str, Any], set[tuple[int, int]]]:
+    """Writes what runs on streams; what it is in all, and processes and numbers of NCCL's launches."""
+    import pyarrow as pa
+
+    whole = dict.fromkeys(("process", "device", "context", "stream", "start", "end", "launch"), pa.int64())
+    rows = Rows(out / "activities.parquet", {"kind": pa.string(), "name": pa.string(), **whole})
+    counts: Counter[str] = Counter()
+    copied: Counter[str] = Counter()
+    nccl: set[tuple[int, int]] = set()
+    optional = ("contextId", "correlationId", "globalPid", "shortName", "demangledName", "bytes", "copyKind")
+    for table, kind in ACTIVITIES.items():
+        if table not in base.tables:
+            continue
+        step(table)
+        for row, values in enumerate(base.rows(table, ("start", "end", "deviceId", "streamId"), optional)):
+            start, end = span(table, row, values)
+
+            def whole_of(
+                name: str, values: dict[str, Any] = values, table: str = table, row: int = row
+            ) -> int:
+                return number(table, row, name, values[name])
+
+            name = kind
+            if kind == "kernel":
+                ids = [values["shortName"], values["demangledName"]]
+                named = [texts[id] for id in ids if isinstance(id, int) and id in texts]
+                name = named[0] if named else "(no name)"
+            elif kind == "memcpy":
+                name = f"memcpy {whole_of('copyKind')}"
+            process, launch = whole_of("globalPid"), whole_of("correlationId")
+            counts[kind] += 1
+            copied[name] += whole_of("bytes") if kind != "kernel" else 0
+            if name.startswith("nccl"):
+                nccl.add((process & PROCESS, launch))
+            rows.add(
+                {
+                    "kind": kind,
+                    "name": name,
+                    "process": process & PROCESS,
+                    "device": whole_of("deviceId"),
+                    "context": whole_of("contextId"),
+                    "stream": whole_of("streamId"),
+                    "start": start,
+                    "end": end,
+                    "launch": launch,
+                }
+            )
+    rows.close()
+    return {"counts": dict(counts), "copied": dict(copied)}, nccl
+
+
+def launches(base: Database, wanted: set[tuple[int, int]], out: Path) -> None:
+    """Writes the calls that have launched kernels of NCCL: thread, number and begin."""
+    import pyarrow as pa
+
+    rows = Rows(out / "launches.parquet", dict.fromkeys(("thread", "launch", "start"), pa.int64()))
+    if wanted and RUNTIME in base.tables:
+        step(RUNTIME)
+        for row, values in enumerate(base.rows(RUNTIME, ("start", "globalTid", "correlationId"))):
+            thread = number(RUNTIME, row, "globalTid", values["globalTid"])
+            launch = number(RUNTIME, row, "correlationId", values["correlationId"])
+            if (thread & PROCESS, launch) in wanted:
+                start = number(RUNTIME, row, "start", values["start"], MOST_NS)
+                rows.add({"thread": thread, "launch": launch, "start": start})
+    rows.close()
+
+
+def payloads(base: Database) -> dict[tuple[int, int], list[tuple[str, int, struct.Struct]]]:
+    """Entries of payloads that are read, by domain and schema: what it is, place, type."""
+    found: dict[tuple[int, int], list[tuple[str, int, struct.Struct]]] = {}
+    if ENTRIES not in base.tables:
+        return found
+    for row, values in enumerate(base.rows(ENTRIES, ("schemaId", "type", "name"), ("domainId", "offset"))):
+        field, form = FIELDS.get(str(values["name"])), TYPES.get(values["type"])
+        if field is None or form is None:
+            continue
+        keys = (number(ENTRIES, row, "domainId", values["domainId"]), values["schemaId"])
+        if isinstance(keys[1], int):
+            place = number(ENTRIES, row, "offset", values["offset"], MOST_BYTES)
+            found.setdefault(keys, []).append((field, place, struct.Struct(form)))
+    return found
+
+
+def decoded(data: Any, known: dict[tuple[int, int], list[tuple[str, int, struct.Struct]]]) -> dict[str, int]:
+    """What a payload says."""
+    if not isinstance(data, bytes) or len(data) < HEADER.size:
+        return {}
+    domain, schema, length, _ = HEADER.unpack_from(data)
+    body = data[HEADER.size : HEADER.size + length]
+    # Numbers of a schema that the program has chosen are as large as they like.
+    signed = schema - (1 << 64) if schema >> 63 else schema
+    entries = known.get((domain, signed)) or known.get((domain & 0xFFFFFFFF, schema & 0xFFFFFFFF), [])
+    return {
+        field: form.unpack_from(body, place)[0]
+        for field, place, form in entries
+        if place + form.size <= len(body)
+    }
+
+
+def calls(base: Database, texts: dict[int, str], out: Path) -> dict[str, Any]:
+    """Writes the ranges of NCCL with what their payloads say; how many others there are."""
+    import pyarrow as pa
+
+    whole = dict.fromkeys(("thread", "start", "end", "bytes", "peer", "root", "nranks", "rank"), pa.int64())
+    rows = Rows(out / "calls.parquet", {"text": pa.string(), "comm": pa.string(), **whole})
+    others = unfinished = 0
+    if NVTX in base.tables:
+        step(NVTX)
+        known = payloads(base)
+        optional = ("end", "text", "textId", "globalTid", "eventType", "binaryData")
+        for row, values in enumerate(base.rows(NVTX, ("start",), optional)):
+            text = values["text"]
+            if text is None and isinstance(values["textId"], int):
+                text = texts.get(values["textId"])
+            if not isinstance(text, str) or not text.startswith(("nccl", "commHash")):
+                others += 1
+                continue
+            if values["eventType"] is not None and values["eventType"] not in RANGES:
+                if not text.startswith("commHash"):
+                    others += 1
+                    continue
+                values["end"] = values["start"]
+            if values["end"] is None:
+                unfinished += 1
+                continue
+            start, end = span(NVTX, row, values)
+            said = decoded(values["binaryData"], known)
+            for name, value in said.items():
+                if name != "comm" and not -1 <= value < 1 << 63:
+                    raise Wrong(f"{NVTX}, row {row}: the payload of {text[:50]} has {name} {value}")
+            comm = said.pop("comm", None)
+            rows.add(
+                {
+                    "text": text[:LONGEST_NAME],
+                    "comm": None if comm is None else f"0x{comm & ((1 << 64) - 1):x}",
+                    "thread": number(NVTX, row, "globalTid", values["globalTid"]),
+                    "start": start,
+                    "end": end,
+                    **said,
+                }
+            )
+    rows.close()
+    return {"other_ranges": others, "unfinished": unfinished}
+
+
+def load() -> None:
+    """Imports what writes tables."""
+    step("pyarrow")
+    import pyarrow.parquet  # noqa: F401
+
+
+def read(path: str, folder: Path) -> dict[str, Any]:
+    """Reads the export at `path`; its rows go to `folder`, all else is returned."""
+    found: dict[str, Any] = {"problem": ""}
+    try:
+        step("tables")
+        base = Database(path)
+        found["tables"] = sorted(base.tables)
+        texts = strings(base)
+        what, wanted = activities(base, texts, folder)
+        found |= what
+        launches(base, wanted, folder)
+        found |= calls(base, texts, folder)
+        step("other tables")
+        versions = base.rows(META, ("name", "value")) if META in base.tables else iter(())
+        found["about"] = {
+            str(row["name"])[:LONGEST_NAME]: str(row["value"])[:LONGEST_NAME]
+            for _, row in zip(range(1000), versions, strict=False)
+        }
+        found["not_used"] = {
+            table: base.count(table)
+            for table in sorted(base.tables)
+            if table not in USED and not table.startswith(ABOUT)
+        }
+    except Wrong as error:
+        found["problem"] = str(error)
+    except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
+        # What SQLite has to say of a damaged database is what people are told, unless that is no text.
+        found["problem"] = f"SQLite: {error}"[:500]
+    step("end")
+    return found
