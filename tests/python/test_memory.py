@@ -164,8 +164,8 @@ def test_check_knows_how_fast_the_last_runs_were(tmp_path, monkeypatch):
     report = odonata.check(scenario)
     before = report["cost"]
     assert before["runs"] == 0
-    # A visit of a router is a unit of work, a message 3.3 of them, a look at another to match it 0.3; all take
-    # longer with much state, which takes time to be made.
+    # A visit of a router is a unit of work, a message 3.3 of them, a look at another to match it 0.3; all
+    # take longer with much state, which takes time to be made.
     state = report["memory"]["idle_bytes"]
     of_messages = 3.3 * before["messages"] + 0.3 * before["searches"]
     units = (before["packet_hops"] + of_messages) * (1 + 8 * state / (state + (60 << 20)))

@@ -17,6 +17,7 @@ mod load_sweep;
 mod machine_presets;
 mod machines;
 mod metadata;
+mod mixed;
 mod parallel_keys;
 mod placement;
 mod programs;

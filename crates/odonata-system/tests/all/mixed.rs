@@ -1,8 +1,6 @@
 //! Some jobs in packets, others as flows: what they leave each other, one digest on every scheduler, and what is refused.
 
-mod everywhere;
-
-use everywhere::{JOBS, assert_one_digest};
+use crate::everywhere::{JOBS, assert_one_digest};
 use odonata_system::{Outcome, Results, Simulation, scenario};
 use std::time::Duration;
 

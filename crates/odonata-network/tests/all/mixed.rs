@@ -2,12 +2,10 @@
 //!
 //! Traffic 0 goes in packets and traffic 1 as flows. A link carries a flit in a cycle, C = 1.
 
-mod common;
-
-use common::{
+use crate::common::{
     CYCLE, FLIT, Net, Play, ROUTERS, ROUTINGS, SIZES, SWITCHINGS, Scripted, assert_equal_divided, every_fabric,
 };
-use common::{fingerprint, message, named, play, random_messages, shape};
+use crate::common::{fingerprint, message, named, play, random_messages, shape};
 use odonata_engine::random::Purpose;
 use odonata_engine::{RollbackCheck, Stream, Time, run_with_restarts};
 use odonata_network::{Mixed, RouterModel};
