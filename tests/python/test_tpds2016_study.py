@@ -18,15 +18,21 @@ from tpds2016_study import (  # noqa: E402
     claims_torus,
     cost,
     figures,
+    full,
     measures,
     page,
+    processes,
+    track,
 )
 from tpds2016_study.bluegene import Time  # noqa: E402
 from tpds2016_study.bluegene_load import Load  # noqa: E402
 from tpds2016_study.claims_machines import Evidence  # noqa: E402
 from tpds2016_study.cost import Cost  # noqa: E402
+from tpds2016_study.full import Case  # noqa: E402
 from tpds2016_study.measures import Run  # noqa: E402
 from tpds2016_study.page import verdicts  # noqa: E402
+from tpds2016_study.processes import Split  # noqa: E402
+from tpds2016_study.track import Mark  # noqa: E402
 
 import odonata  # noqa: E402
 from odonata.sweeps import points, spec  # noqa: E402
@@ -124,7 +130,10 @@ def the_evidence():
         "dragonfly_min_baddragon": {"last_stable": 0.03},
         "dragonfly_ugal_baddragon": {"last_stable": 0.2},
     }
-    return Evidence(the_runs(), [], times, loads, costs, booksim)
+    splits = [
+        Split(program, 8, count, 1, 1, 1.0, 1.0, 1, 0.0, program) for program in BYTES for count in (1, 2)
+    ]
+    return Evidence(the_runs(), [], times, loads, costs, splits, booksim)
 
 
 def verdict(key, found):
@@ -299,6 +308,76 @@ def test_a_row_is_what_the_tables_of_its_run_say():
     assert values["communication"][0] == min(row["mpi_s"] for row in ranks)
     assert values["communication"][-1] == run.communication_s
     assert all(series == sorted(series) for series in values.values())
+
+
+def test_two_processes_that_differ_are_seen():
+    evidence = the_evidence()
+    changed = [
+        dataclasses.replace(one, digest="another") if one.processes == 2 else one for one in evidence.splits
+    ]
+    assert verdict("same-results", dataclasses.replace(evidence, splits=changed)) is not Verdict.HOLDS
+
+
+# At full size
+
+
+@pytest.mark.parametrize("name", full.CASES)
+def test_a_dragonfly_holds_its_program_and_a_smaller_balanced_one_does_not(name):
+    case = full.CASES[name]
+    nodes = [2 * p * p * (2 * p * p + 1) for p in (case.nodes_per_router - 1, case.nodes_per_router)]
+    assert nodes[0] < case.ranks <= nodes[1]
+    sizes = case.overrides()
+    keys = ("groups", "routers_per_group", "nodes_per_router")
+    assert math.prod(sizes[f"machine.dragonfly.{key}"] for key in keys) == nodes[1]
+
+
+#: 64 ranks on a dragonfly of 72 nodes; long enough to be stopped on its way.
+SMALL = Case("AMG", 64, 2, {"amg": {"cycles": 60}}, {"amg": {"cycles": 1, "levels": 2}})
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_results(tmp_path, monkeypatch):
+    monkeypatch.setitem(full.CASES, "small", SMALL)
+    monkeypatch.setattr(track, "LINES_S", 0.05)
+    file = STUDY / "dragonfly.toml"
+    begun = full.run(file, "small", tmp_path / "a", minutes=0.2 / 60)
+    assert (begun.outcome, begun.digest, begun.sittings) == ("stopped", "", 1)
+    assert 0 < begun.fraction < 1
+    whole = full.run(file, "small", tmp_path / "a")
+    at_once = full.run(file, "small", tmp_path / "b")
+    assert whole.outcome == at_once.outcome == "completed"
+    assert whole.digest == at_once.digest
+    assert (whole.events, whole.bytes) == (at_once.events, at_once.bytes)
+    assert whole.cpu_s > begun.cpu_s
+    assert (whole.sittings, at_once.sittings) == (2, 1)
+    # What was written down counts on from the first sitting.
+    marks = track.read_track(tmp_path / "a" / "small.track.csv")
+    assert [mark.cpu_s for mark in marks] == sorted(mark.cpu_s for mark in marks)
+
+
+def test_what_was_said_after_a_tenth_and_how_far_off_it_was():
+    """At 12 % of the share 30 CPU-seconds were gone: 250 in all were to be expected, 200 it took."""
+    marks = [Mark(10.0 * n, 15.0 * n, 0.0, 0.06 * n, 100 * n, 50 * n) for n in range(4)]
+    assert track.said(marks) == pytest.approx((200 / 0.12, 250.0))
+    assert track.said(marks[:2]) == (0.0, 0.0)
+    assert track.sittings([*marks, Mark(40.0, 50.0, 0.0, 0.2, 350, 175, 2)]) == 2
+    beginning = full.row("amg-full", "minimal", None, marks)
+    assert beginning.whole_cpu_s == pytest.approx(45.0 / 0.18)
+    assert beginning.off == (None, None)
+    whole = dataclasses.replace(beginning, outcome="completed", cpu_s=200.0, said_cpu_s=250.0, events=2000)
+    assert whole.off == pytest.approx((200 / 0.12 / 2000 - 1, 0.25))
+
+
+def test_what_is_started_under_mpi_is_what_one_process_runs(monkeypatch, tmp_path):
+    """The command of one process runs; that of two is the same after mpirun."""
+    monkeypatch.setitem(full.CASES, "small", SMALL)
+    file = STUDY / "dragonfly.toml"
+    one = processes.command(file, "small", 1, "mpirun.mpich", tmp_path / "out")
+    two = processes.command(file, "small", 2, "mpirun.mpich", tmp_path / "out")
+    assert two == ["mpirun.mpich", "-n", "2", *one]
+    found = processes.run(file, "small", 1, "unused")
+    assert (found.program, found.ranks, found.processes) == ("AMG", 64, 1)
+    assert len(found.digest) == 32
+    assert found.packet_hops > 0
 
 
 # The page

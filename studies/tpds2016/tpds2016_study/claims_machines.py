@@ -297,7 +297,7 @@ CLAIMS: list[Claim[Evidence]] = [
         "7",
         "simulations run on 1 to 64 cores (what they give does not depend on it)",
         "same",
-        "digests over sequential, conservative and optimistic runs: one per program",
+        "digests over sequential, conservative and optimistic runs, and over processes: one per program",
         same_results,
     ),
 ]

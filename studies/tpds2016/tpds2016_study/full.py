@@ -50,7 +50,7 @@ class Case:
 
 
 CASES = {
-    "amg-full": Case("AMG", 13824, 8, {"amg": {}}, {"amg": {"cycles": 1, "message": "512 B"}}),
+    "amg-full": Case("AMG", 13824, 8, {"amg": {}}, {"amg": {"cycles": 1, "levels": 2, "message": "512 B"}}),
     "multigrid-full": Case(
         "Multigrid",
         110592,
@@ -91,18 +91,21 @@ class Full:
     wall_s: float
     cpu_s: float
     peak_rss_bytes: int
-    #: What it said at the first tenth that it would take in all; 0 if it did not come so far.
-    said_wall_s: float
+    #: What it said at the first tenth that it would take in all; 0 where that is not known.
+    said_events: float
     said_cpu_s: float
     digest: str
     commit: str
     machine: str
 
     @property
-    def off(self) -> float:
-        """CPU time that was said after the first tenth over what it took, less one; nan of a beginning."""
-        whole = self.outcome == "completed" and self.said_cpu_s > 0
-        return self.said_cpu_s / self.cpu_s - 1.0 if whole else float("nan")
+    def off(self) -> tuple[float | None, float | None]:
+        """Events and CPU time said after a tenth over those it took, less one; None of a beginning."""
+        pairs = ((self.said_events, self.events), (self.said_cpu_s, self.cpu_s))
+        first, second = (
+            said / took - 1.0 if self.outcome == "completed" and said > 0 else None for said, took in pairs
+        )
+        return first, second
 
     @property
     def whole_cpu_s(self) -> float:
@@ -141,7 +144,7 @@ def row(name: str, routing: str, results: odonata.Results | None, track: Sequenc
     # A run that is over in a moment has no track.
     last = track[-1] if track else Mark(0.0, 0.0, 0.0, 0.0, 0, 0)
     end = results.run if results else {}
-    said_wall_s, said_cpu_s = said(track)
+    said_events, said_cpu_s = said(track)
     return Full(
         name=name,
         program=case.program,
@@ -159,7 +162,7 @@ def row(name: str, routing: str, results: odonata.Results | None, track: Sequenc
         wall_s=max(end.get("wall_s", 0.0), last.wall_s),
         cpu_s=max(end.get("cpu_s", 0.0), last.cpu_s),
         peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        said_wall_s=said_wall_s,
+        said_events=said_events,
         said_cpu_s=said_cpu_s,
         digest=end.get("digest", ""),
         commit=commit(),

@@ -81,7 +81,8 @@ def text() -> str:
         scales=scale_table(runs, larger).markdown().strip(),
         costs=cost_table(found.costs).markdown().strip(),
         full=full_table(stored_full()).markdown().strip(),
-        splits=split_table(found.splits).markdown().strip(),
+        full_remarks=(STUDY / "full.md").read_text(encoding="utf-8").strip(),
+        splits=split_table(found.splits).markdown().strip() if found.splits else "Not run yet.",
         cpu_minutes=number(sum(run.cpu_s for run in everything) / 60, "min"),
         longest=number(max(run.cpu_s for run in everything), "s"),
     )
@@ -199,7 +200,7 @@ def full_table(rows: Sequence[Full]) -> Table:
             f"{row.packet_hops / row.cpu_s / 1e6:.2f} M/s",
             number(row.peak_rss_bytes / 1e6, "MB"),
             number(row.whole_cpu_s / 60, "min"),
-            f"{100 * row.off:+.0f} %" if row.off == row.off else "",
+            *("" if off is None else f"{100 * off:+.0f} %" for off in row.off),
             f"`{row.digest[:8]}`" if row.digest else "",
             f"`{row.commit}`",
         ]
@@ -218,7 +219,8 @@ def full_table(rows: Sequence[Full]) -> Table:
             "CPU",
             "wall",
         ),
-        *("packet-hops per CPU-second", "peak memory", "CPU of the whole run", "said after a tenth, off by"),
+        *("packet-hops per CPU-second", "peak memory", "CPU of the whole run"),
+        *("said after a tenth: events off by", "CPU off by"),
         *("digest", "commit"),
     ]
     return Table("", header, found, left=4)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import itertools
 import os
 import resource
 import signal
@@ -31,6 +30,8 @@ class Mark:
     fraction: float
     events: int
     packet_hops: int
+    #: The process, from 1: a run that is gone on with has another.
+    sitting: int = 1
 
 
 class Track:
@@ -42,6 +43,7 @@ class Track:
             file.unlink(missing_ok=True)
         before = read_track(file)
         self._cpu_before = before[-1].cpu_s if before else 0.0
+        self._sitting = before[-1].sitting + 1 if before else 1
         self._cpu_at_start = _cpu_s()
         self._began: float | None = None
         self._last = -LINES_S
@@ -56,7 +58,7 @@ class Track:
             self._last = now.wall_s
             cpu_s = self._cpu_before + _cpu_s() - self._cpu_at_start
             share = now.fraction or 0.0
-            mark = Mark(now.wall_s, cpu_s, now.simulated_s, share, now.events, now.packet_hops)
+            mark = Mark(now.wall_s, cpu_s, now.simulated_s, share, now.events, now.packet_hops, self._sitting)
             fresh = not self._file.exists()
             with self._file.open("a", newline="", encoding="utf-8") as opened:
                 writer = csv.writer(opened, lineterminator="\n")
@@ -76,20 +78,20 @@ def read_track(file: Path) -> list[Mark]:
         return []
     with file.open(newline="", encoding="utf-8") as opened:
         rows = list(csv.DictReader(opened))
-    whole = ("events", "packet_hops")
+    whole = ("events", "packet_hops", "sitting")
     return [Mark(**{key: int(row[key]) if key in whole else float(row[key]) for key in row}) for row in rows]
 
 
 def sittings(track: Sequence[Mark]) -> int:
-    """How many processes wrote a track: a run that goes on is a little behind where it was."""
-    return 1 + sum(later.events < earlier.events for earlier, later in itertools.pairwise(track))
+    """How many processes wrote a track."""
+    return track[-1].sitting if track else 1
 
 
 def said(track: Sequence[Mark]) -> tuple[float, float]:
-    """Time on the wall and of the CPU that a run was to take by what it knew after its first tenth."""
+    """Events, and time of the CPU, that a run was to take by what it knew after its first tenth; 0 before."""
     for mark in track:
         if mark.fraction >= TENTH:
-            return mark.wall_s / mark.fraction, mark.cpu_s / mark.fraction
+            return mark.events / mark.fraction, mark.cpu_s / mark.fraction
     return 0.0, 0.0
 
 
