@@ -139,6 +139,7 @@ __all__ = [
     "Milc",
     "Mpi",
     "Multigrid",
+    "NcclAlgorithm",
     "NcclCollective",
     "NcclProtocol",
     "NcclWorkload",
@@ -1105,6 +1106,18 @@ class AlltoallWorkload(Table):
     overlap: bool = False
     """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
 
+NcclAlgorithm = Literal["ring", "tree", "nvls"]
+"""How the data of an all-reduce go from rank to rank.
+
+`ring`: Around a ring of all ranks.
+
+`tree`: Up and down two binary trees over the hosts for each channel, through chains of the GPUs of a
+host.
+
+`nvls`: Summed up in the switches of each host, and between hosts over two binary trees of each channel
+for each rail.
+"""
+
 NcclCollective = Literal["all-reduce", "all-gather", "reduce-scatter", "broadcast"]
 """Which collective of NCCL.
 
@@ -1133,7 +1146,14 @@ PerByte = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE]
 
 
 class NcclWorkload(Table):
-    """A collective of NCCL: `iterations` times computation and the collective, by rings on several channels."""
+    """A collective of NCCL: `iterations` times computation and the collective, by rings or trees on several
+    channels.
+    """
+
+    algorithm: NcclAlgorithm = "ring"
+    """How an all-reduce is carried out; other collectives go around rings. NCCL's choice among them by size
+    is not made.
+    """
 
     bytes: Bytes | None = None
     """How much, e.g. "1 GiB", as nccl-tests counts it: of an all-reduce and a broadcast the vector, of an
@@ -2969,7 +2989,7 @@ class Workload(Choice):
     """All-to-alls, one after the other; "all-to-all" is traffic that waits for nothing."""
 
     nccl: NcclWorkload | None = None
-    """A collective of NCCL: rings on several channels, chunk by chunk."""
+    """A collective of NCCL: rings or double binary trees on several channels, chunk by chunk."""
 
     training: TrainingWorkload | None = None
     """Training of a transformer: data, tensor, pipeline and expert parallel."""

@@ -134,12 +134,13 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
     ),
     *[
         (
-            f"nccl-{collective}-{protocol}",
+            f"nccl-{collective}-{protocol}" + ("" if algorithm == "ring" else f"-{algorithm}"),
             24,
             {
                 "nccl": {
                     "bytes": "200 kB",
                     "collective": collective,
+                    "algorithm": algorithm,
                     "protocol": protocol,
                     "channels": 3,
                     "chunk": "9 kB",
@@ -148,11 +149,13 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
                 }
             },
         )
-        for collective, protocol in (
-            ("all-reduce", "simple"),
-            ("all-gather", "ll"),
-            ("reduce-scatter", "ll128"),
-            ("broadcast", "simple"),
+        for collective, protocol, algorithm in (
+            ("all-reduce", "simple", "ring"),
+            ("all-reduce", "simple", "tree"),
+            ("all-reduce", "ll128", "nvls"),
+            ("all-gather", "ll", "ring"),
+            ("reduce-scatter", "ll128", "ring"),
+            ("broadcast", "simple", "ring"),
         )
     ],
     *[

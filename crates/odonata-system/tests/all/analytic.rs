@@ -265,3 +265,84 @@ fn a_broadcast_of_nccl_is_pipelined_by_its_chunks() {
         close(elapsed_ns(&rows), 2000.0 + first + others + 2.0 * latency);
     }
 }
+
+/// An all-reduce of NCCL over trees on one channel, of one GPU per host or of `gpus`.
+fn by_trees(ranks: u32, gpus: u32, algorithm: &str, bytes: u64) -> String {
+    nccl(ranks, &format!("algorithm = \"{algorithm}\""), bytes)
+        .replace("gpus_per_host = 4", &format!("gpus_per_host = {gpus}"))
+}
+
+/// Two ranks, each the root of one tree with half of the vector, m bytes: up and down, 2 (alpha + beta m), with the time of a step
+/// behind each and that of summing up behind the first.
+#[test]
+fn two_trees_of_two_ranks_take_their_closed_form() {
+    let (launch, latency, reduction) = (2000.0, 300.0, 0.5);
+    for bytes in [4096_u64, 1 << 20] {
+        let half = (bytes / 2) as f64;
+        let rows = rows(&by_trees(2, 1, "tree", bytes));
+        let expected = 2.0 * (message(half) + latency) + reduction * half;
+        close(elapsed_ns(&rows), launch + expected);
+    }
+}
+
+/// k chunks of c bytes follow each other: the root does for each, one after the other, what it takes to sum up and to send, without the
+/// latency of the network. With next to no overheads of the host, as ranks do this for one tree while they are leaves of the other.
+#[test]
+fn chunks_follow_each_other_up_and_down_a_tree() {
+    let (launch, latency, reduction) = (2000.0, 300.0, 0.5);
+    let (chunks, chunk) = (4_u64, 512_u64);
+    let text = by_trees(2, 1, "tree", 2 * chunks * chunk)
+        .replace("1 TiB", &format!("{chunk} B"))
+        .replace(&format!("\"{OS} ns\""), "\"1 ns\"")
+        .replace(&format!("\"{OR} ns\""), "\"0 ns\"");
+    let rows = rows(&text);
+    let (sent, summed) = (1.0 + (chunk - 1) as f64 * G, reduction * chunk as f64);
+    let expected = 2.0 * (L + sent + latency) + summed + (chunks - 1) as f64 * (latency + summed + sent);
+    close(elapsed_ns(&rows), launch + expected);
+}
+
+/// p GPUs of a host are a chain, of which both trees have one half of the vector each, m bytes: up p - 1 messages, each summed up, and down
+/// as many; the other tree's message is right behind at every interface: beta m and the gap later in all.
+#[test]
+fn a_tree_in_a_host_is_a_chain() {
+    let (launch, latency, reduction) = (2000.0, 300.0, 0.5);
+    for (ranks, bytes) in [(4_u32, 1_u64 << 20), (8, 1 << 16)] {
+        let half = (bytes / 2) as f64;
+        let rows = rows(&by_trees(ranks, ranks, "tree", bytes));
+        let step = message(half) + latency;
+        let around = f64::from(ranks - 1);
+        let expected = around * (2.0 * step + reduction * half) + (half - 1.0) * G + GAP;
+        close(elapsed_ns(&rows), launch + expected);
+    }
+}
+
+/// In a host of g GPUs, n bytes take two exchanges of n (1 + 1 / g) / 2 from each GPU, in g - 1 messages one after the other, and no
+/// summing up. Both trees, which have half of it each, share the interfaces: a message of one goes while the other's is on its way.
+#[test]
+fn switches_reduce_in_two_exchanges() {
+    let (gpus, bytes) = (4_u32, 1_u64 << 20);
+    let rows = rows(&by_trees(gpus, gpus, "nvls", bytes));
+    let each = (bytes / 2) as f64 * (1.0 + 1.0 / f64::from(gpus)) / 2.0 / f64::from(gpus - 1);
+    let sent = rows.ranks.iter().map(|row| row.bytes_sent).max().unwrap();
+    assert!(sent >= (bytes as f64 * 1.25) as u64 && sent <= (bytes as f64 * 1.25) as u64 + 12);
+    // 2 trees x 2 exchanges x (g - 1) messages are all on one interface: their bytes are a bound, which latencies exceed by a few steps.
+    let least = 12.0 * (each - 1.0) * G;
+    let most = 2000.0 + least + 12.0 * (GAP + OS + OR) + 8.0 * (L + 300.0);
+    assert!(
+        (least..most).contains(&elapsed_ns(&rows)),
+        "{} {least} {most}",
+        elapsed_ns(&rows)
+    );
+}
+
+#[test]
+fn trees_of_nccl_have_one_digest_on_every_scheduler() {
+    for algorithm in ["tree", "nvls"] {
+        assert_one_digest("nccl-trees", |overrides| {
+            let text = by_trees(24, 4, algorithm, 300_000).replace("1 TiB", "20 kB");
+            let results = run_in(Path::new("."), &text, overrides);
+            assert_eq!(*results.outcome(), Outcome::Completed, "{overrides:?}");
+            results.digest().to_owned()
+        });
+    }
+}
