@@ -134,7 +134,7 @@ class LostPart(TypedDict):
 
     culprit: Annotated[str, Field(description="The job that held what was waited for.")]
     culprit_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
-    kind: Annotated[str, Field(description="link, buffer, memory, space, device or metadata.")]
+    kind: Annotated[str, Field(description="link, buffer, memory, space, device, metadata or lock.")]
     lost_s: Annotated[Number, Field(description="How much later the job ended for it.")]
 
 

@@ -28,6 +28,7 @@ _WHAT = {
     "space": "at servers' space",
     "device": "at servers' devices",
     "metadata": "at metadata servers",
+    "lock": "for locks on files",
 }
 
 _TRAFFIC = {"mpi": "messages", "io": "I/O"}
@@ -50,7 +51,7 @@ class Part:
     culprit: str
     #: mpi or io: what of it.
     culprit_class: str
-    #: What was waited for: link, buffer, memory, space, device or metadata.
+    #: What was waited for: link, buffer, memory, space, device, metadata or lock.
     kind: str
     #: How much later the job ended for it.
     lost_s: float

@@ -103,6 +103,12 @@ impl Histories {
         self.kept
     }
 
+    /// Whether somebody waits in `line`.
+    #[inline]
+    pub fn is_waited_for(&self, line: u32) -> bool {
+        self.lines.get(line as usize).waiters > 0
+    }
+
     /// Somebody waits in `line` from `since` on. If he is the first, `held` is who has the resource, and until when.
     pub fn join<M: Mode>(&mut self, line: u32, since: Time, held: Option<(Time, Owner, Cause)>) -> Place {
         if self.lines.get(line as usize).waiters == 0 {

@@ -6,14 +6,20 @@
 //! parallel applications", ICPP 2010). Stamps are [joined](Stamp::join) where something needs several others: both clocks take
 //! the maximum (max-plus algebra), and the time lost is that of the one that came last, cut down to what is left of it.
 //!
-//! [`Stamps`] keeps them by key, journalled like all state.
+//! [`Stamps`] keeps them by key, journalled like all state; [`Vectors`] keeps what was lost, once for all that have lost the same.
 //!
 //! Where the chain is asked for that ends a job, a loss says *where* it was ([`LostAt`]) as long as it is not older than the
 //! last [`Origin`] of its stamp: a point in the life of a rank up to which another table says the same. [`Stamp::rebase`]
 //! begins anew at such a point.
 
+mod stamps;
+mod vectors;
+
+pub use stamps::{Key, Stamps};
+pub use vectors::{Vector, Vectors};
+
 use crate::Owner;
-use odonata_engine::{Mode, NIL, Pool, Store, Time};
+use odonata_engine::{NIL, Time};
 
 /// What kind of thing was waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -31,17 +37,20 @@ pub enum Kind {
     Device,
     /// A metadata server: a thread, or a directory.
     Metadata,
+    /// A lock on a range of a file.
+    Lock,
 }
 
 impl Kind {
     /// All of them, by number.
-    pub const ALL: [Kind; 6] = [
+    pub const ALL: [Kind; 7] = [
         Kind::Link,
         Kind::Buffer,
         Kind::Memory,
         Kind::Space,
         Kind::Device,
         Kind::Metadata,
+        Kind::Lock,
     ];
 
     /// Its name.
@@ -53,6 +62,7 @@ impl Kind {
             Kind::Space => "space",
             Kind::Device => "device",
             Kind::Metadata => "metadata",
+            Kind::Lock => "lock",
         }
     }
 
@@ -69,6 +79,9 @@ pub struct LostAt(pub u32);
 impl LostAt {
     /// Not asked for, or before the origin.
     pub const NOWHERE: LostAt = LostAt(0);
+
+    /// Since the origin, at one of the places that are not kept one by one ([`bound_places`]).
+    pub const ELSEWHERE: LostAt = LostAt(1);
 
     const CLASS: u32 = 30;
 
@@ -91,9 +104,14 @@ impl LostAt {
         Self::new(3, number)
     }
 
-    /// Its class (0: nowhere; link, server, metadata) and number.
+    /// Its class (0: nowhere or elsewhere; link, server, metadata) and number.
     pub const fn parts(self) -> (u32, u32) {
         (self.0 >> Self::CLASS, self.0 & ((1 << Self::CLASS) - 1))
+    }
+
+    /// Whether it is one place.
+    pub const fn is_known(self) -> bool {
+        self.0 >> Self::CLASS > 0
     }
 }
 
@@ -175,14 +193,64 @@ pub fn scale(losses: &mut Vec<Loss>, sum: Time) {
     if whole <= sum {
         return;
     }
+    if sum == Time::ZERO {
+        losses.clear();
+        return;
+    }
+    // Divisions of more than 64 bits cost ten times as much.
+    let narrow = whole.0.checked_mul(sum.0).is_some();
+    let share = |before: Time| match narrow {
+        true => Time(before.0 * sum.0 / whole.0),
+        false => Time((u128::from(before.0) * u128::from(sum.0) / u128::from(whole.0)) as u64),
+    };
     let (mut before, mut given) = (Time::ZERO, Time::ZERO);
     for loss in losses.iter_mut() {
         before += loss.time;
-        let until = Time((u128::from(before.0) * u128::from(sum.0) / u128::from(whole.0)) as u64);
+        let until = share(before);
         loss.time = until - given;
         given = until;
     }
     losses.retain(|loss| loss.time > Time::ZERO);
+}
+
+/// Places that are kept one by one, when there were more than [`MOST_PLACES`].
+const KEPT_PLACES: usize = 8;
+
+/// Losses with a place that there may be at a time.
+pub const MOST_PLACES: usize = 16;
+
+/// Where `losses` have more places than [`MOST_PLACES`], keeps those with the largest losses, of equal ones the first, and puts all others of a
+/// culprit and kind under [`LostAt::ELSEWHERE`]: no sum changes.
+pub fn bound_places(losses: &mut Vec<Loss>) {
+    let known = |loss: &&Loss| loss.place.is_known();
+    if losses.len() <= MOST_PLACES || losses.iter().filter(known).count() <= MOST_PLACES {
+        return;
+    }
+    let mut largest: Vec<(std::cmp::Reverse<Time>, (Owner, Kind, LostAt))> = (losses
+        .iter()
+        .filter(known)
+        .map(|loss| (std::cmp::Reverse(loss.time), loss.name())))
+    .collect();
+    let (_, &mut last, _) = largest.select_nth_unstable(KEPT_PLACES - 1);
+    let mut elsewhere: Option<usize> = None;
+    let mut kept: Vec<Loss> = Vec::with_capacity(losses.len());
+    for loss in losses.drain(..) {
+        // What is left of a culprit and kind comes after what has no place, before all places.
+        let of = |at: usize| (kept[at].culprit, kept[at].kind) == (loss.culprit, loss.kind);
+        let folds = loss.place == LostAt::ELSEWHERE
+            || (loss.place.is_known() && (std::cmp::Reverse(loss.time), loss.name()) > last);
+        match elsewhere.filter(|&at| of(at)) {
+            Some(at) if folds => kept[at].time += loss.time,
+            None if folds => {
+                let first = kept.partition_point(|of| of.name() < (loss.culprit, loss.kind, LostAt::ELSEWHERE));
+                let place = LostAt::ELSEWHERE;
+                kept.insert(first, Loss { place, ..loss });
+                elsewhere = Some(first);
+            }
+            _ => kept.push(loss),
+        }
+    }
+    *losses = kept;
 }
 
 /// Forgets where `losses` were.
@@ -262,7 +330,7 @@ impl Stamp {
         let undisturbed = self.undisturbed.max(other.undisturbed);
         // Of two at the same instant the one that has lost less says how it would have been.
         if other.at > self.at || (other.at == self.at && other.lost() < self.lost()) {
-            *self = other.clone();
+            self.clone_from(other);
         }
         self.undisturbed = undisturbed;
         let lost = self.lost();
@@ -282,188 +350,6 @@ impl Stamp {
                 sum.0, lost.0
             )),
         }
-    }
-}
-
-/// What a stamp is kept for: numbers that its user chooses.
-pub type Key = (u64, u64);
-
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-struct Cell {
-    key: Key,
-    at: Time,
-    undisturbed: Time,
-    origin: Origin,
-    losses: u32,
-    next: u32,
-}
-
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-struct Entry {
-    loss: Loss,
-    next: u32,
-}
-
-odonata_engine::slots!(Cell Entry);
-
-/// Stamps by key: a hash table with chains.
-#[derive(Debug)]
-pub struct Stamps {
-    heads: Store<u32>,
-    cells: Pool<Cell>,
-    entries: Pool<Entry>,
-}
-odonata_engine::journalled!(Stamps { heads, cells, entries });
-
-impl Stamps {
-    /// For about `expected` stamps at a time; for 0, none are kept.
-    pub fn new(expected: usize) -> Stamps {
-        let heads = match expected {
-            0 => 0,
-            n => n.clamp(64, 1 << 20).next_power_of_two(),
-        };
-        Stamps {
-            heads: Store::filled(heads, NIL),
-            cells: Pool::new(),
-            entries: Pool::new(),
-        }
-    }
-
-    /// Whether stamps are kept.
-    #[inline(always)]
-    pub fn is_on(&self) -> bool {
-        !self.heads.is_empty()
-    }
-
-    fn chain(&self, key: Key) -> u32 {
-        let mixed = (key.0 ^ key.1.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> 32) as u32 & (self.heads.len() as u32 - 1)
-    }
-
-    fn find(&self, key: Key) -> Option<u32> {
-        let mut at = *self.heads.get(self.chain(key));
-        while at != NIL && self.cells.get(at).key != key {
-            at = self.cells.get(at).next;
-        }
-        (at != NIL).then_some(at)
-    }
-
-    fn losses_of(&self, cell: u32) -> Vec<Loss> {
-        let mut losses = Vec::new();
-        let mut at = self.cells.get(cell).losses;
-        while at != NIL {
-            let entry = self.entries.get(at);
-            losses.push(entry.loss);
-            at = entry.next;
-        }
-        losses.sort_unstable();
-        losses
-    }
-
-    /// The stamp of `key`.
-    pub fn get(&self, key: Key) -> Option<Stamp> {
-        let cell = self.find(key)?;
-        let Cell {
-            at,
-            undisturbed,
-            origin,
-            ..
-        } = *self.cells.get(cell);
-        Some(Stamp {
-            at,
-            undisturbed,
-            origin,
-            losses: self.losses_of(cell),
-        })
-    }
-
-    /// Keeps `stamp` for `key`, in place of any other.
-    pub fn set<M: Mode>(&mut self, key: Key, stamp: &Stamp) {
-        let cell = self.find(key).unwrap_or_else(|| {
-            let chain = self.chain(key);
-            let slot = self.cells.allocate::<M>(Cell {
-                key,
-                at: Time::ZERO,
-                undisturbed: Time::ZERO,
-                origin: Origin::NONE,
-                losses: NIL,
-                next: *self.heads.get(chain),
-            });
-            *self.heads.edit::<M>(chain) = slot;
-            slot
-        });
-        self.clear::<M>(cell);
-        let mut losses = NIL;
-        for &loss in &stamp.losses {
-            losses = self.entries.allocate::<M>(Entry { loss, next: losses });
-        }
-        let cell = self.cells.edit::<M>(cell);
-        (cell.at, cell.undisturbed) = (stamp.at, stamp.undisturbed);
-        (cell.origin, cell.losses) = (stamp.origin, losses);
-    }
-
-    fn clear<M: Mode>(&mut self, cell: u32) {
-        let mut at = self.cells.get(cell).losses;
-        while at != NIL {
-            let next = self.entries.get(at).next;
-            self.entries.free::<M>(at);
-            at = next;
-        }
-    }
-
-    /// The stamp of `key`, which is no longer kept.
-    pub fn take<M: Mode>(&mut self, key: Key) -> Option<Stamp> {
-        let stamp = self.get(key)?;
-        self.forget::<M>(key);
-        Some(stamp)
-    }
-
-    /// Keeps no stamp for `key`.
-    pub fn forget<M: Mode>(&mut self, key: Key) {
-        let Some(cell) = self.find(key) else { return };
-        self.clear::<M>(cell);
-        let (chain, next) = (self.chain(key), self.cells.get(cell).next);
-        let mut at = *self.heads.get(chain);
-        if at == cell {
-            *self.heads.edit::<M>(chain) = next;
-        } else {
-            while self.cells.get(at).next != cell {
-                at = self.cells.get(at).next;
-            }
-            self.cells.edit::<M>(at).next = next;
-        }
-        self.cells.free::<M>(cell);
-    }
-
-    /// Adds `loss` to what is kept for `key`, whose time stays as it is.
-    pub fn lose<M: Mode>(&mut self, key: Key, loss: Loss) {
-        let mut stamp = self.get(key).unwrap_or_default();
-        add(&mut stamp.losses, loss);
-        self.set::<M>(key, &stamp);
-    }
-
-    /// What is kept for `key` stems from `origin`.
-    pub fn stems<M: Mode>(&mut self, key: Key, origin: Origin) {
-        match self.find(key) {
-            Some(cell) => self.cells.edit::<M>(cell).origin = origin,
-            None => self.set::<M>(
-                key,
-                &Stamp {
-                    origin,
-                    ..Stamp::default()
-                },
-            ),
-        }
-    }
-
-    /// Stamps that are kept.
-    pub fn live(&self) -> u32 {
-        self.cells.live()
-    }
-
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        self.heads.memory() + self.cells.memory() + self.entries.memory()
     }
 }
 

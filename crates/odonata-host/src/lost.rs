@@ -19,15 +19,18 @@
 //! Culprits are traffics: number `2 job` is the job's MPI, the next one its I/O.
 
 mod mpi;
+mod outside;
 pub(crate) mod path;
 pub(crate) mod progress;
 mod storage;
 
+pub(crate) use outside::OutsideBlock;
 pub(crate) use storage::ServerRequest;
 
 use crate::params::HostParams;
 use odonata_blame::lost::{Carried, Key, Origin, Stamp, Stamps};
 use odonata_engine::{Mode, Time};
+use outside::OutsideLinks;
 use path::PathLog;
 use progress::ProgressLog;
 use std::sync::Arc;
@@ -60,6 +63,8 @@ pub(crate) enum Of {
     /// What a server has asked the tier below for, and the part of it that one server has.
     Errand(u32),
     ErrandPart(u32),
+    /// The last block of a job on a link to or from a file system outside: the link, the job.
+    OutsideBlock(u32, u16),
 }
 
 impl Of {
@@ -78,6 +83,7 @@ impl Of {
             Of::Metadata(client, token) => (pair(9, token), pair(client, 0)),
             Of::Errand(n) => (pair(10, n), 0),
             Of::ErrandPart(n) => (pair(11, n), 0),
+            Of::OutsideBlock(link, owner) => (pair(12, link), u64::from(owner)),
             // The first bit tells it from all of the above.
             Of::Envelope(to, from, context, sequence) => (pair(1 << 31 | from, to), pair(context, sequence)),
         }
@@ -90,10 +96,16 @@ pub(crate) struct LostTime {
     stamps: Stamps,
     path: PathLog,
     progress: ProgressLog,
+    outside: OutsideLinks,
     /// Of what is being handled; without meaning between events.
     pub(crate) current: Stamp,
 }
-odonata_engine::journalled!(LostTime { stamps, path, progress });
+odonata_engine::journalled!(LostTime {
+    stamps,
+    path,
+    progress,
+    outside
+});
 
 impl LostTime {
     /// Of a part with these ranks, given as for a [`SparseStore`](odonata_engine::SparseStore), in a run of so many jobs.
@@ -104,6 +116,7 @@ impl LostTime {
             stamps: Stamps::new(if kept { 8 * ranks.1.len() + 1 } else { 0 }),
             path: PathLog::new(ranks, keep),
             progress: ProgressLog::new(kept, jobs, params.lost_time_interval),
+            outside: OutsideLinks::default(),
             current: Stamp::default(),
         }
     }
@@ -149,18 +162,14 @@ impl LostTime {
     #[inline]
     pub(crate) fn needs_current<M: Mode>(&mut self, of: Of) {
         if self.is_on() {
-            let mut stamp = self.stamps.get(of.key()).unwrap_or_default();
-            stamp.join(&self.current);
-            self.stamps.set::<M>(of.key(), &stamp);
+            self.stamps.join::<M>(of.key(), &self.current);
         }
     }
 
     /// `of` needs `other`, which is not asked for again.
     fn needs<M: Mode>(&mut self, of: Of, other: Of) {
         if let Some(other) = self.stamps.take::<M>(other.key()) {
-            let mut stamp = self.stamps.get(of.key()).unwrap_or_default();
-            stamp.join(&other);
-            self.stamps.set::<M>(of.key(), &stamp);
+            self.stamps.join::<M>(of.key(), &other);
         }
     }
 
@@ -208,6 +217,6 @@ impl LostTime {
 
     /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
-        self.stamps.memory() + self.path.memory() + self.progress.memory()
+        self.stamps.memory() + self.path.memory() + self.progress.memory() + self.outside.memory()
     }
 }

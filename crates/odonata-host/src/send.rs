@@ -338,11 +338,14 @@ impl Hosts {
             Payload::ReadData {
                 server,
                 client,
+                owner,
                 operation,
                 ..
             } => match client.requester() {
                 Requester::Rank(_) => self.read_data_arrived(ctx, operation, bytes),
-                Requester::Server(above) => self.read_data_from_below(ctx, (above, server), operation, bytes),
+                Requester::Server(above) => {
+                    self.read_data_from_below(ctx, (above, server), (operation, owner), bytes);
+                }
             },
             Payload::IoResponse {
                 client,

@@ -21,14 +21,14 @@ pub use remote::{
     RemoteCredit, RemoteEvent, RemoteFlit, RemoteLoad, RemoteLoss, RemoteNotification, RemotePacket, RemoteUpdate,
 };
 
-use crate::control::{LostTime, Notification, Waiter};
+use crate::control::Notification;
 use crate::fabric::Shared;
 use crate::features::{AnyUse, HandlerContext};
 use crate::flow::{LinkPart, Upstream};
 use crate::message::{Message, Payload};
 use crate::packet::Packet;
 use crate::{FabricEvent, Traffic};
-use odonata_blame::lost::{Carried, Loss};
+use odonata_blame::lost::Vector;
 use odonata_engine::{Mode, NIL, SendBuffer, Time};
 
 /// What a part has for others, and what has come of messages of which more is to come.
@@ -109,9 +109,7 @@ impl<P: Payload> Shared<P> {
     #[inline]
     pub(crate) fn forget_losses<M: Mode>(&mut self, slot: u32) {
         if self.flow.lost.is_kept() {
-            self.flow
-                .lost
-                .set_losses::<M>(Waiter::Message(slot), Carried::default());
+            self.flow.lost.forget_message::<M>(slot);
         }
     }
 
@@ -181,22 +179,29 @@ impl<P: Payload> Shared<P> {
     }
 
     /// What a packet of `owner` has lost to others goes with the space that it gives back, as in [`free_buffer`](Self::free_buffer).
-    #[inline(never)]
+    #[inline]
     pub(crate) fn free_with_losses<M: Mode>(
         &mut self,
         buffer: u32,
         vc: u8,
         owner: Traffic,
         leaves: Time,
-        losses: &[Loss],
+        to_others: Vector,
     ) {
+        if to_others.is_empty() {
+            return;
+        }
         match self.flow.links.upstream(buffer) {
             Upstream::Local(link, delay) => {
                 let at = self.flow.first_vc(link) + u32::from(vc);
-                self.flow.lost.frees::<M>((at, owner), leaves + delay, losses);
+                self.flow.lost.frees::<M>((at, owner), leaves + delay, to_others);
             }
             Upstream::Remote(link, lp, delay) => {
-                for loss in LostTime::frees_remote((link, vc, owner), leaves + delay, losses) {
+                for loss in self
+                    .flow
+                    .lost
+                    .frees_remote((link, vc, owner), leaves + delay, to_others)
+                {
                     let update = RemoteUpdate::Loss(loss);
                     (self.boundary.send_buffer.updates).push((lp, leaves + delay, update));
                 }

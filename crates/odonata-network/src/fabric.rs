@@ -23,7 +23,6 @@ pub(crate) use shared::Shared;
 
 use crate::analytic::Analytic;
 use crate::boundary::{RemoteEvent, RemoteUpdate};
-use crate::control::Waiter;
 use crate::features::{AnyUse, Blamed, Everything, Handler, HandlerContext, Lean, Variant};
 use crate::fluid::{self, Fluid};
 use crate::nic::Nics;
@@ -218,14 +217,15 @@ impl<P: Payload> Fabric<P> {
 
     /// Message `slot`, which was submitted now, has lost this before it was sent.
     pub fn set_losses<M: Mode>(&mut self, slot: u32, losses: Carried) {
-        self.shared.flow.lost.set_losses::<M>(Waiter::Message(slot), losses);
+        let owner = self.shared.messages.get(slot).traffic;
+        self.shared.flow.lost.set_message::<M>(slot, owner, &losses);
     }
 
     /// What message `slot` has lost until it was sent, or until it arrived: culprits are traffics. Nothing unless
     /// [`NetworkParams::lost_time`](crate::NetworkParams::lost_time) is set.
     pub fn losses(&self, slot: u32) -> Carried {
         match self.shared.flow.lost.is_kept() {
-            true => self.shared.flow.lost.losses(Waiter::Message(slot)),
+            true => self.shared.flow.lost.of_message(slot),
             false => Carried::default(),
         }
     }

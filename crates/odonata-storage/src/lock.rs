@@ -25,7 +25,7 @@
 //! The state machine knows no network: it says whom to ask ([`ExtentLocks::request`]), and is told of answers
 //! ([`ExtentLocks::revoked`]) and of ends ([`ExtentLocks::finished`]).
 
-use crate::{NewRequest, Outage};
+use crate::{LOCK, NewRequest, Outage, RequestLoss};
 use odonata_blame::Ledger;
 use odonata_engine::{List, Mode, NIL, Plain, Pool, Store, journalled};
 use odonata_units::{Bytes, Problem, Time, mix64};
@@ -164,6 +164,9 @@ pub struct ExtentLocks {
     metrics: Store<LockMetrics>,
     /// A line per server.
     ledger: Ledger,
+    /// Whether somebody asks what single requests have waited; that of the input that was handled last.
+    tells_losses: bool,
+    losses: Vec<RequestLoss>,
     /// When each server fails, and how many of these failures have begun; nothing where none does.
     outages: Vec<Vec<Outage>>,
     begun: Store<u32>,
@@ -201,6 +204,8 @@ impl ExtentLocks {
             holders: Pool::new(),
             metrics: Store::filled(servers as usize, LockMetrics::default()),
             ledger: Ledger::off(),
+            tells_losses: false,
+            losses: Vec::new(),
             outages: Vec::new(),
             begun: Store::new(),
         }
@@ -220,6 +225,17 @@ impl ExtentLocks {
     pub fn with_blame(mut self, jobs: u16, interval: Option<Time>) -> Self {
         self.ledger = Ledger::new(vec![0; self.metrics.len()], 1, jobs, 1, interval);
         self
+    }
+
+    /// Keeps in mind whom each single request waits for, where books are kept.
+    pub fn with_losses(mut self) -> Self {
+        self.tells_losses = self.ledger.is_on();
+        self
+    }
+
+    /// What requests that go on have waited for whom since this was asked last, where that is kept in mind.
+    pub fn take_losses(&mut self) -> Vec<RequestLoss> {
+        std::mem::take(&mut self.losses)
     }
 
     /// The settings, if there are locks.
@@ -297,7 +313,7 @@ impl ExtentLocks {
             }
             return false;
         }
-        self.charge::<M>(now, holder, culprit);
+        self.charge_and_lose::<M>(now, holder, culprit);
         self.holders.edit::<M>(holder).revocations -= 1;
         self.granted::<M>(now, holder)
     }
@@ -376,7 +392,7 @@ impl ExtentLocks {
         let mut slot = bucket.holders.head;
         while slot != NIL {
             if later && self.holders.get(slot).range.conflicts(&range) {
-                self.charge::<M>(now, slot, what.owner);
+                self.charge_and_lose::<M>(now, slot, what.owner);
                 self.holders.edit::<M>(slot).blockers -= 1;
                 if self.granted::<M>(now, slot) {
                     next.push(slot);
@@ -450,13 +466,31 @@ impl ExtentLocks {
         }
     }
 
-    /// What request `holder`, which waits, has waited since it was charged last was for job `culprit`.
-    fn charge<M: Mode>(&mut self, now: Time, holder: u32, culprit: u16) {
-        if self.ledger.is_on() {
-            let cell = self.holders.edit::<M>(holder);
-            let (server, owner, time) = (cell.server, cell.what.owner, now - cell.since);
-            cell.since = now;
-            self.ledger.charge_time::<M>(server, now, owner, time, (culprit, 0));
+    /// What request `holder`, which waits, has waited since it was charged last was for job `culprit`: so long.
+    fn charge<M: Mode>(&mut self, now: Time, holder: u32, culprit: u16) -> Time {
+        if !self.ledger.is_on() {
+            return Time::ZERO;
+        }
+        let cell = self.holders.edit::<M>(holder);
+        let (server, owner, time) = (cell.server, cell.what.owner, now - cell.since);
+        cell.since = now;
+        self.ledger.charge_time::<M>(server, now, owner, time, (culprit, 0));
+        time
+    }
+
+    /// The same of one that goes on some time, whose client waits for that.
+    fn charge_and_lose<M: Mode>(&mut self, now: Time, holder: u32, culprit: u16) {
+        let time = self.charge::<M>(now, holder, culprit);
+        if self.tells_losses && time > Time::ZERO {
+            let Holder { server, what, .. } = *self.holders.get(holder);
+            self.losses.push(RequestLoss {
+                client: what.client,
+                token: what.token,
+                server,
+                culprit,
+                resource: LOCK,
+                time,
+            });
         }
     }
 

@@ -86,7 +86,7 @@ fn stamps_come_back_as_they_were_kept() {
     for n in (1..500).step_by(2) {
         stamps.forget::<Plain>((n, n % 7));
     }
-    assert_eq!((stamps.live(), stamps.entries.live()), (0, 0));
+    assert_eq!((stamps.live(), stamps.chunks()), (0, 0));
 }
 
 #[test]
@@ -122,4 +122,63 @@ fn a_join_stems_from_where_the_last_one_does() {
     stamps.stems::<Plain>((1, 3), from(5, 6));
     assert_eq!(stamps.get((1, 2)), Some(both));
     assert_eq!(stamps.get((1, 3)).unwrap().origin, from(5, 6));
+}
+
+/// However many places there are: the largest stay, the sums of each culprit and kind too.
+#[test]
+fn of_many_places_the_largest_are_kept_and_the_others_are_one() {
+    let mut losses = Vec::new();
+    let times: Vec<u64> = (0..60).map(|n| 1 + n * 37 % 61).collect();
+    for (n, &time) in times.iter().enumerate() {
+        let loss = Loss {
+            culprit: (n % 2) as Owner,
+            kind: Kind::ALL[n % 3],
+            place: LostAt::link(n as u32 / 6),
+            time: Time(time),
+        };
+        add(&mut losses, loss);
+    }
+    add(&mut losses, by(1, 1));
+    let before = losses.clone();
+    bound_places(&mut losses);
+    assert!(losses.is_sorted_by(|a, b| a.name() < b.name()), "{losses:?}");
+    let known: Vec<&Loss> = losses.iter().filter(|loss| loss.place.is_known()).collect();
+    let least = known.iter().map(|loss| loss.time).min().unwrap();
+    let larger = before
+        .iter()
+        .filter(|loss| loss.place.is_known() && loss.time > least)
+        .count();
+    assert_eq!((known.len(), larger < known.len()), (KEPT_PLACES, true));
+    assert!(known.iter().all(|loss| before.contains(loss)));
+    assert!(losses.iter().filter(|loss| loss.place == LostAt::ELSEWHERE).count() <= 6);
+    let sums = |losses: &[Loss]| {
+        let mut plain = losses.to_vec();
+        without_places(&mut plain);
+        plain
+    };
+    assert_eq!(sums(&losses), sums(&before));
+    // Few stay as they are.
+    let few = losses.clone();
+    bound_places(&mut losses);
+    assert_eq!(losses, few);
+}
+
+/// What a short cut leaves out of a join changes nothing.
+#[test]
+fn a_join_of_what_is_kept_is_that_of_the_stamps() {
+    for n in 0..200 {
+        let of = |at: u64, lost: u64| {
+            let mut losses = Vec::new();
+            add(&mut losses, by(1, lost % 3));
+            add(&mut losses, by(2, lost % 4));
+            Stamp::new(s(at % 7), losses)
+        };
+        let (one, other) = (of(n, n * 5), of(n * 3, n * 11 / 2));
+        let mut stamps = Stamps::new(1);
+        stamps.set::<Plain>((0, 0), &one);
+        stamps.join::<Plain>((0, 0), &other);
+        let mut joined = one.clone();
+        joined.join(&other);
+        assert_eq!(stamps.get((0, 0)), Some(joined), "{one:?} {other:?}");
+    }
 }

@@ -16,7 +16,7 @@ use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
 use crate::io::below_retry::{Ask, ErrandRetries, What};
-use crate::lost::{Of, ServerRequest};
+use crate::lost::{Of, OutsideBlock, ServerRequest};
 use crate::payload::{Payload, Requester};
 use crate::send::{SendRequest, traffic_of};
 
@@ -341,16 +341,26 @@ impl Hosts {
             owner,
             piece,
         };
-        let (message, software) = match self.way_outside(below) {
-            None => (bytes, Time::ZERO),
-            Some(Outside { link, latency }) => {
-                let local = self.layout.server(server).local;
-                let free = &mut self.io.below.links.edit::<C>(local).out;
-                let sent = take_link(free, ctx.now(), link, bytes);
-                (self.params.io_control_message.0, sent - ctx.now() + latency)
-            }
+        let Some(Outside { link, latency }) = self.way_outside(below) else {
+            self.send_below(ctx, (server, below), (owner, bytes), data, Time::ZERO);
+            return;
         };
-        self.send_below(ctx, (server, below), (owner, message), data, software);
+        let (now, local) = (ctx.now(), self.layout.server(server).local);
+        let free = &mut self.io.below.links.edit::<C>(local).out;
+        let begin = now.max(*free);
+        let sent = take_link(free, now, link, bytes);
+        let before = self.ranks.lost.current.clone();
+        let block = OutsideBlock {
+            link: (local, true),
+            owner,
+            ready: now,
+            begin,
+            end: sent,
+        };
+        self.ranks.lost.crosses::<C>(block, server);
+        let control = self.params.io_control_message.0;
+        self.send_below(ctx, (server, below), (owner, control), data, sent - now + latency);
+        self.ranks.lost.is_now(before);
     }
 
     /// A piece that `server` reads has come from `below`.
@@ -358,7 +368,7 @@ impl Hosts {
         &mut self,
         ctx: &mut C,
         (server, below): (u32, u32),
-        operation: u32,
+        (operation, owner): (u32, u16),
         bytes: u64,
     ) {
         let Some(Outside { link, latency }) = self.way_outside(below) else {
@@ -367,12 +377,24 @@ impl Hosts {
             self.end_errand_part(ctx, operation);
             return;
         };
-        self.ranks.lost.errand_part::<C>(operation);
         // The message was the news: the data take the link now. An object server sends a part at once.
         let place = self.layout.server(server);
         let bytes = self.io.below.parts.get(operation).missing;
+        let ready = ctx.now() + latency;
         let free = &mut self.io.below.links.edit::<C>(place.local).into;
-        let at = take_link(free, ctx.now() + latency, link, bytes);
+        let begin = ready.max(*free);
+        let at = take_link(free, ready, link, bytes);
+        let block = OutsideBlock {
+            link: (place.local, false),
+            owner,
+            ready,
+            begin,
+            end: at,
+        };
+        let before = self.ranks.lost.current.clone();
+        self.ranks.lost.crosses::<C>(block, server);
+        self.ranks.lost.errand_part::<C>(operation);
+        self.ranks.lost.is_now(before);
         let event = HostEvent::FromFileSystem { server, operation };
         ctx.schedule(place.lp, at.max(ctx.now() + Time::from_ps(1)), event);
     }

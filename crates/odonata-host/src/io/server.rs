@@ -43,6 +43,9 @@ impl StorageServers {
         let locks = ExtentLocks::new(servers.len(), params.locks).with_failures(outages);
         StorageServers {
             locks: match params.books {
+                Some(BookParams { jobs, interval }) if params.lost_time => {
+                    locks.with_blame(jobs, interval).with_losses()
+                }
                 Some(BookParams { jobs, interval }) => locks.with_blame(jobs, interval),
                 None => locks,
             },
@@ -452,15 +455,24 @@ impl Hosts {
     #[inline]
     pub(crate) fn note_server_losses<C: Mode>(&mut self, now: Time) {
         if self.ranks.lost.is_on() {
-            let losses = self.io.servers.servers.take_losses();
-            let before = self.ranks.lost.current.clone();
+            let of_servers = [
+                self.io.servers.locks.take_losses(),
+                self.io.servers.servers.take_losses(),
+            ];
+            let of_metadata = self.io.metadata.take_losses();
+            if of_metadata.is_empty() && of_servers.iter().all(Vec::is_empty) {
+                return;
+            }
+            let before = std::mem::take(&mut self.ranks.lost.current);
             let servers = &self.io.servers;
             let at = |server| LostAt::server(servers.number(server));
-            self.ranks.lost.waited::<C>(now, Of::Server, at, &losses);
-            let losses = self.io.metadata.take_losses();
+            // Who has its lock asks for space then.
+            for losses in of_servers {
+                self.ranks.lost.waited::<C>(now, Of::Server, at, &losses);
+            }
             let metadata = &self.io.metadata;
             let at = |server| LostAt::metadata(metadata.number(server));
-            self.ranks.lost.waited::<C>(now, Of::Metadata, at, &losses);
+            self.ranks.lost.waited::<C>(now, Of::Metadata, at, &of_metadata);
             self.ranks.lost.is_now(before);
         }
     }

@@ -63,6 +63,7 @@ impl PathRecord {
             .filter(|loss| loss.place != LostAt::NOWHERE)
             .collect();
         let lost = total(&since);
+        since.retain(|loss| loss.place.is_known());
         since.sort_unstable_by_key(|loss| (std::cmp::Reverse(loss.time), *loss));
         let mut losses = [None; KEPT];
         let mut rest = lost;

@@ -28,7 +28,7 @@ impl LostTime {
     /// A piece of a write has arrived there.
     pub(crate) fn piece_arrives<M: Mode>(&mut self, request: Option<ServerRequest>) {
         if let Some(request) = request
-            && self.stamp(request.of()).is_some()
+            && self.stamps.has(request.of().key())
         {
             self.needs_current::<M>(request.of());
         }
@@ -101,6 +101,7 @@ fn kind_of(resource: u8) -> Kind {
         "space" => Kind::Space,
         "memory" => Kind::Memory,
         "device" => Kind::Device,
+        "lock" => Kind::Lock,
         _ => Kind::Metadata,
     }
 }

@@ -294,6 +294,44 @@ fn a_metadata_call_has_lost_what_it_waits_for_a_thread_or_a_directory() {
     }
 }
 
+/// A rank writes to a range that another job's node has locked: while that writes to it, and when it only keeps the lock.
+#[test]
+fn a_write_has_lost_what_it_waits_for_the_lock_of_another() {
+    let write = OpKind::Write {
+        file: 5,
+        offset: 0,
+        bytes: 900,
+    };
+    for later in [300, 100_000] {
+        let run = |noise: bool| {
+            let mut setup = setup().server(40, 1 << 40);
+            setup.params.locks = Some(odonata_storage::Locks {
+                granularity: Bytes(1),
+                revocation: Time::from_ns(700),
+            });
+            setup.params.books = Some(BookParams {
+                jobs: 2,
+                interval: None,
+            });
+            let mut setup = setup.script(vec![sequence([compute(later), write])], &[0]);
+            if noise {
+                setup = setup.script(vec![sequence([write])], &[2]);
+            }
+            let shared = setup.jobs[0].files;
+            setup.jobs.iter_mut().for_each(|job| job.files = shared);
+            setup.complete()
+        };
+        let (alone, both) = (run(false), run(true));
+        let delay = end(&both, 0) - end(&alone, 0);
+        assert!(delay > Time::from_ns(700), "they meet: {delay:?}");
+        let stamp = lost(&both, 0, 0);
+        let (others, names) = to_others(&stamp, 0);
+        assert_eq!((others, stamp.undisturbed), (delay, end(&alone, 0)), "{stamp:?}");
+        assert!(names.contains(&(3, Kind::Lock)), "{names:?}");
+        assert_eq!(lost(&alone, 0, 0).losses, []);
+    }
+}
+
 /// Nothing else changes, and what is undone was never there.
 #[test]
 fn results_are_the_same_with_lost_time_and_all_of_it_is_journalled() {

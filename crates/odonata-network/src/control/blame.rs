@@ -292,7 +292,7 @@ impl Flow {
                 .leave::<M>(link, (who, owner), (now, now), taker.lacked, room.filter(|_| !limited));
             self.lost.take_link::<M>(link, (who, owner), until);
             if !last {
-                self.lost.join::<M>(link, who, until, None);
+                self.lost.join::<M>(link, who, until, Some(next));
             }
         }
         self.edit_port::<M>(link).holder = owner;

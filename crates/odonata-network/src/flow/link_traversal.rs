@@ -2,7 +2,7 @@
 
 use super::coupling::LinkPart;
 use crate::boundary::RemoteEvent;
-use crate::control::{Departure, Waiter};
+use crate::control::Departure;
 use crate::fabric::Shared;
 use crate::features::HandlerContext;
 use crate::fluid::KEEPER;
@@ -120,15 +120,14 @@ impl<P: Payload> Shared<P> {
     pub(crate) fn deliver<C: HandlerContext>(&mut self, ctx: &mut C, packet: u32, arrival: Time) {
         let p = *self.packets.get(packet);
         self.packets.free::<C>(packet);
-        let lost = self.flow.lost.is_on::<C>();
-        let losses = lost.then(|| self.flow.lost.take::<C>(packet));
         let message = self.messages.edit::<C>(p.message);
         self.stats.delivered::<C>(&p, message.created, arrival);
         message.undelivered -= u64::from(p.bytes);
+        if self.flow.lost.is_on::<C>() {
+            let complete = message.undelivered == 0 && message.notify_arrived;
+            (self.flow.lost).deliver::<C>(packet, p.traffic, complete.then_some(p.message));
+        }
         if message.undelivered == 0 {
-            if let Some(losses) = losses.filter(|_| message.notify_arrived) {
-                self.flow.lost.set_losses::<C>(Waiter::Message(p.message), losses);
-            }
             if message.home == EXPECTED {
                 self.boundary.reassembly.remove::<C>(&mut self.messages, p.message);
             }

@@ -470,8 +470,8 @@ impl InputQueued {
         };
         let done = shared.transmit(ctx, (packet, flits), (port, vc), waited, queued);
         if shared.flow.lost.is_on::<C>() {
-            let losses = shared.flow.lost.of_last(port, owner);
-            shared.free_with_losses::<C>(buffer, from_vc, owner, done, &losses);
+            let to_others = shared.flow.lost.of_last(port);
+            shared.free_with_losses::<C>(buffer, from_vc, owner, done, to_others);
         }
         shared.free_buffer(ctx, buffer, from_vc, (flits as u16, owner), done);
         if !self.has_fifos::<C>() {

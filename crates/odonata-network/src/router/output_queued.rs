@@ -104,8 +104,8 @@ impl OutputQueued {
         let (buffer, from_vc, owner) = (p.buffer, p.vc, p.traffic);
         let now = ctx.now();
         if shared.flow.lost.is_on::<C>() {
-            let losses = shared.flow.lost.by_others::<C>(packet, owner);
-            shared.free_with_losses::<C>(buffer, from_vc, owner, now, &losses);
+            let to_others = shared.flow.lost.by_others::<C>(packet, owner);
+            shared.free_with_losses::<C>(buffer, from_vc, owner, now, to_others);
         }
         shared.free_buffer(ctx, buffer, from_vc, (flits as u16, owner), now);
     }

@@ -19,8 +19,8 @@ row! {
         /// mpi or io: what of that job.
         culprit_class: &'static str,
         /// What was waited for: link (it was sending), buffer (the one behind the link was full, or a packet in front in
-        /// the same FIFO), memory, space or device of a storage server,
-        /// metadata (a thread of a metadata server, or a directory).
+        /// the same FIFO; the link of an I/O node to a file system outside counts as one), memory, space or device of a storage
+        /// server, lock (on a range of a file), metadata (a thread of a metadata server, or a directory).
         kind: &'static str,
         /// How much later the job ended: of its rank that ended last, less what slack of other ranks takes up.
         #[unit = "s"]

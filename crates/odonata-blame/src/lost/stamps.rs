@@ -1,0 +1,203 @@
+//! Stamps by key.
+
+use super::{Loss, Origin, Stamp, Vector, Vectors, add};
+use odonata_engine::{Mode, NIL, Pool, Store, Time};
+
+/// What a stamp is kept for: numbers that its user chooses.
+pub type Key = (u64, u64);
+
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Cell {
+    key: Key,
+    at: Time,
+    undisturbed: Time,
+    origin: Origin,
+    losses: Vector,
+    next: u32,
+}
+
+odonata_engine::slots!(Cell);
+
+/// Stamps by key: a hash table with chains.
+#[derive(Debug)]
+pub struct Stamps {
+    heads: Store<u32>,
+    cells: Pool<Cell>,
+    vectors: Vectors,
+}
+odonata_engine::journalled!(Stamps { heads, cells, vectors });
+
+impl Stamps {
+    /// For about `expected` stamps at a time; for 0, none are kept.
+    pub fn new(expected: usize) -> Stamps {
+        let heads = match expected {
+            0 => 0,
+            n => n.clamp(64, 1 << 20).next_power_of_two(),
+        };
+        Stamps {
+            heads: Store::filled(heads, NIL),
+            cells: Pool::new(),
+            vectors: Vectors::new(),
+        }
+    }
+
+    /// Whether stamps are kept.
+    #[inline(always)]
+    pub fn is_on(&self) -> bool {
+        !self.heads.is_empty()
+    }
+
+    fn chain(&self, key: Key) -> u32 {
+        let mixed = (key.0 ^ key.1.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 32) as u32 & (self.heads.len() as u32 - 1)
+    }
+
+    fn find(&self, key: Key) -> Option<u32> {
+        let mut at = *self.heads.get(self.chain(key));
+        while at != NIL && self.cells.get(at).key != key {
+            at = self.cells.get(at).next;
+        }
+        (at != NIL).then_some(at)
+    }
+
+    fn stamp(&self, cell: u32) -> Stamp {
+        let Cell {
+            at,
+            undisturbed,
+            origin,
+            losses: vector,
+            ..
+        } = *self.cells.get(cell);
+        let mut losses = Vec::new();
+        self.vectors.read(vector, &mut losses);
+        Stamp {
+            at,
+            undisturbed,
+            origin,
+            losses,
+        }
+    }
+
+    /// The stamp of `key`.
+    pub fn get(&self, key: Key) -> Option<Stamp> {
+        self.find(key).map(|cell| self.stamp(cell))
+    }
+
+    /// Whether there is one of `key`.
+    pub fn has(&self, key: Key) -> bool {
+        self.find(key).is_some()
+    }
+
+    /// Keeps `stamp` for `key`, in place of any other.
+    pub fn set<M: Mode>(&mut self, key: Key, stamp: &Stamp) {
+        let slot = self.find(key).unwrap_or_else(|| {
+            let chain = self.chain(key);
+            let slot = self.cells.allocate::<M>(Cell {
+                key,
+                at: Time::ZERO,
+                undisturbed: Time::ZERO,
+                origin: Origin::NONE,
+                losses: Vector::EMPTY,
+                next: *self.heads.get(chain),
+            });
+            *self.heads.edit::<M>(chain) = slot;
+            slot
+        });
+        let before = self.cells.get(slot).losses;
+        let losses = match self.vectors.losses(before).eq(stamp.losses.iter().copied()) {
+            true => before,
+            false => {
+                self.vectors.release::<M>(before);
+                self.vectors.keep::<M>(Origin::NONE, &stamp.losses)
+            }
+        };
+        let cell = self.cells.edit::<M>(slot);
+        (cell.at, cell.undisturbed) = (stamp.at, stamp.undisturbed);
+        (cell.origin, cell.losses) = (stamp.origin, losses);
+    }
+
+    /// `key` needs `stamp`, too ([`Stamp::join`]).
+    pub fn join<M: Mode>(&mut self, key: Key, stamp: &Stamp) {
+        let Some(slot) = self.find(key) else {
+            let mut joined = Stamp::default();
+            joined.join(stamp);
+            self.set::<M>(key, &joined);
+            return;
+        };
+        // Most that is needed beside other things was there earlier, and would have been.
+        let cell = self.cells.get(slot);
+        if stamp.at < cell.at && stamp.undisturbed <= cell.undisturbed {
+            return;
+        }
+        let mut joined = self.stamp(slot);
+        joined.join(stamp);
+        self.set::<M>(key, &joined);
+    }
+
+    /// The stamp of `key`, which is no longer kept.
+    pub fn take<M: Mode>(&mut self, key: Key) -> Option<Stamp> {
+        let cell = self.find(key)?;
+        let stamp = self.stamp(cell);
+        self.remove::<M>(cell);
+        Some(stamp)
+    }
+
+    /// Keeps no stamp for `key`.
+    pub fn forget<M: Mode>(&mut self, key: Key) {
+        if let Some(cell) = self.find(key) {
+            self.remove::<M>(cell);
+        }
+    }
+
+    fn remove<M: Mode>(&mut self, cell: u32) {
+        let Cell { key, losses, next, .. } = *self.cells.get(cell);
+        self.vectors.release::<M>(losses);
+        let chain = self.chain(key);
+        let mut at = *self.heads.get(chain);
+        if at == cell {
+            *self.heads.edit::<M>(chain) = next;
+        } else {
+            while self.cells.get(at).next != cell {
+                at = self.cells.get(at).next;
+            }
+            self.cells.edit::<M>(at).next = next;
+        }
+        self.cells.free::<M>(cell);
+    }
+
+    /// Adds `loss` to what is kept for `key`, whose time stays as it is.
+    pub fn lose<M: Mode>(&mut self, key: Key, loss: Loss) {
+        let mut stamp = self.get(key).unwrap_or_default();
+        add(&mut stamp.losses, loss);
+        self.set::<M>(key, &stamp);
+    }
+
+    /// What is kept for `key` stems from `origin`.
+    pub fn stems<M: Mode>(&mut self, key: Key, origin: Origin) {
+        match self.find(key) {
+            Some(cell) => self.cells.edit::<M>(cell).origin = origin,
+            None => self.set::<M>(
+                key,
+                &Stamp {
+                    origin,
+                    ..Stamp::default()
+                },
+            ),
+        }
+    }
+
+    /// Stamps that are kept.
+    pub fn live(&self) -> u32 {
+        self.cells.live()
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        self.heads.memory() + self.cells.memory() + self.vectors.memory()
+    }
+
+    #[cfg(test)]
+    pub(super) fn chunks(&self) -> u32 {
+        self.vectors.live()
+    }
+}

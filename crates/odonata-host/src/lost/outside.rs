@@ -1,0 +1,213 @@
+//! Lost time at the links of I/O nodes to a file system outside of the network.
+//!
+//! A link carries one block after the other, so that it is known when a block comes to it who will have it until when. A block
+//! needs the one of its own job before it, and waits for those of others that come after that:
+//!
+//! ```text
+//!  link     | job A | job B | A |     a block of A that comes now: until the end of the second A it is that one's; nothing is lost
+//!           ^ now                     one of B: has lost the second A, behind the B that it needs
+//! ```
+
+use super::{LostTime, Of};
+use odonata_blame::lost::{Kind, Loss, LostAt, add, bound_places};
+use odonata_engine::{GrowableStore, List, Mode, NIL, Pool, Time};
+
+/// Until when a block of `owner` has a link.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Booked {
+    until: Time,
+    owner: u16,
+    next: u32,
+}
+
+odonata_engine::slots!(Booked);
+
+/// Who has which link: by server of the part and direction.
+#[derive(Debug, Default)]
+pub(super) struct OutsideLinks {
+    links: GrowableStore<List>,
+    booked: Pool<Booked>,
+}
+odonata_engine::journalled!(OutsideLinks { links, booked });
+
+impl OutsideLinks {
+    pub(super) fn memory(&self) -> usize {
+        self.links.memory() + self.booked.memory()
+    }
+
+    /// Forgets who has had `link` before `now`.
+    fn prune<M: Mode>(&mut self, link: usize, now: Time) {
+        let mut list = self.links.get(link);
+        while list.head != NIL && self.booked.get(list.head).until <= now {
+            if let Some(slot) = list.pop(&self.booked) {
+                self.booked.free::<M>(slot);
+            }
+        }
+        if list.head == NIL {
+            list = List::EMPTY;
+        }
+        if list != self.links.get(link) {
+            *self.links.edit::<M>(link) = list;
+        }
+    }
+
+    fn book<M: Mode>(&mut self, link: usize, owner: u16, until: Time) {
+        let mut list = self.links.get(link);
+        if list.tail != NIL && self.booked.get(list.tail).owner == owner {
+            self.booked.edit::<M>(list.tail).until = until;
+            return;
+        }
+        let slot = self.booked.allocate::<M>(Booked {
+            until,
+            owner,
+            next: NIL,
+        });
+        list.push::<M, _>(&mut self.booked, slot);
+        *self.links.edit::<M>(link) = list;
+    }
+}
+
+/// A block of a job that goes over a link to or from a file system.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OutsideBlock {
+    /// Server of the part, and whether it goes out.
+    pub(crate) link: (u32, bool),
+    pub(crate) owner: u16,
+    /// When it is there, when the link is free for it, and when it is over.
+    pub(crate) ready: Time,
+    pub(crate) begin: Time,
+    pub(crate) end: Time,
+}
+
+impl LostTime {
+    /// What is handled goes over the link as `block`, at storage server `server`; from then on it has come over.
+    pub(crate) fn crosses<M: Mode>(&mut self, block: OutsideBlock, server: u32) {
+        if !self.is_on() {
+            return;
+        }
+        let OutsideBlock {
+            link: (local, out),
+            owner,
+            ready,
+            begin,
+            end,
+        } = block;
+        let link = 2 * local + u32::from(out);
+        self.outside.prune::<M>(link as usize, ready);
+        let mut stamp = std::mem::take(&mut self.current).later(ready);
+        if let Some(own) = self.stamp(Of::OutsideBlock(link, owner)) {
+            stamp.join(&own);
+        }
+        let place = self.at(LostAt::server(server));
+        let list = self.outside.links.get(link as usize);
+        let mut from = stamp.at;
+        for slot in list.iter(&self.outside.booked) {
+            let Booked {
+                until, owner: culprit, ..
+            } = *self.outside.booked.get(slot);
+            if until > from {
+                let loss = Loss {
+                    culprit: 2 * culprit + 1,
+                    kind: Kind::Link,
+                    place,
+                    time: until - from,
+                };
+                add(&mut stamp.losses, loss);
+                from = until;
+            }
+        }
+        debug_assert_eq!(from, begin.max(stamp.at), "a link is busy without a gap");
+        bound_places(&mut stamp.losses);
+        stamp.at = from;
+        self.current = stamp.later(end);
+        self.note::<M>(Of::OutsideBlock(link, owner));
+        self.outside.book::<M>(link as usize, owner, end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lost::path::PathLog;
+    use crate::lost::progress::ProgressLog;
+    use odonata_blame::lost::{Stamp, Stamps, total};
+    use odonata_engine::random::Purpose;
+    use odonata_engine::{Plain, Stream};
+    use std::sync::Arc;
+
+    const LINK: (u32, bool) = (0, true);
+
+    fn lost_time() -> LostTime {
+        let none: (Arc<[u32]>, Arc<[u32]>) = ([].into(), [].into());
+        LostTime {
+            stamps: Stamps::new(1),
+            path: PathLog::new(&none, 0),
+            progress: ProgressLog::new(true, 3, None),
+            outside: OutsideLinks::default(),
+            current: Stamp::default(),
+        }
+    }
+
+    /// The stamps of blocks (owner, when it comes, how long it takes) when they have come over a link.
+    fn cross(blocks: &[(u16, u64, u64)]) -> Vec<Stamp> {
+        let (mut lost, mut free) = (lost_time(), Time::ZERO);
+        let mut over = Vec::new();
+        for &(owner, ready, takes) in blocks {
+            let ready = Time(ready);
+            lost.current = Stamp::start(ready);
+            let begin = free.max(ready);
+            free = begin + Time(takes);
+            let block = OutsideBlock {
+                link: LINK,
+                owner,
+                ready,
+                begin,
+                end: free,
+            };
+            lost.crosses::<Plain>(block, 7);
+            assert_eq!(lost.current.at, free);
+            lost.current.audit().unwrap();
+            over.push(lost.current.clone());
+        }
+        over
+    }
+
+    #[test]
+    fn a_block_waits_for_those_of_others_behind_the_last_of_its_own() {
+        let blocks = [(0, 10, 100), (1, 20, 50), (0, 30, 40), (1, 35, 10)];
+        let losses: Vec<Vec<(u16, u64)>> = cross(&blocks)
+            .iter()
+            .map(|stamp| stamp.losses.iter().map(|loss| (loss.culprit, loss.time.0)).collect())
+            .collect();
+        // The third begins at 160, alone it would at 110; the fourth ends at 210, alone at 80.
+        assert_eq!(losses, [vec![], vec![(1, 90)], vec![(3, 50)], vec![(1, 130)]]);
+    }
+
+    /// Whoever comes when: each block would have come over without others when it does without them, and has lost the rest to them.
+    #[test]
+    fn without_others_each_block_would_have_come_over_when_it_does_alone() {
+        let mut random = Stream::new(1, 0, Purpose::Host);
+        for _ in 0..200 {
+            let mut at = 0;
+            let blocks: Vec<(u16, u64, u64)> = (0..30)
+                .map(|_| {
+                    at += u64::from(random.below(120));
+                    (random.below(3) as u16, at, 1 + u64::from(random.below(100)))
+                })
+                .collect();
+            let together = cross(&blocks);
+            for job in 0..3 {
+                let of_job = |block: &&(u16, u64, u64)| block.0 == job;
+                let mine: Vec<(u16, u64, u64)> = blocks.iter().filter(of_job).copied().collect();
+                let alone = cross(&mine);
+                let stamps = together.iter().zip(&blocks).filter(|(_, block)| block.0 == job);
+                for ((stamp, _), alone) in stamps.zip(&alone) {
+                    assert_eq!(alone.losses, []);
+                    assert_eq!(stamp.undisturbed, alone.at, "{blocks:?}");
+                    assert_eq!(total(&stamp.losses), stamp.at - alone.at);
+                    assert!(stamp.losses.iter().all(|loss| loss.culprit != 2 * job + 1));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What packets have lost on their way from part to part, and what comes back from there with credits.
+
+use super::{LostTime, Waiter};
+use crate::boundary::RemoteLoss;
+use crate::message::{Message, Traffic};
+use crate::packet::Packet;
+use odonata_blame::lost::{Key, Kind, Loss, LostAt, Origin, Vector, add};
+use odonata_engine::{Mode, Time};
+
+/// The name of a packet in all parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Name {
+    source: u32,
+    /// Counted from 1.
+    number: u32,
+    created: Time,
+}
+
+impl Name {
+    fn of<P>(packet: &Packet, message: &Message<P>) -> Name {
+        Name {
+            source: message.source,
+            number: message.number,
+            created: packet.created,
+        }
+    }
+
+    fn key(self) -> Key {
+        let message = u64::from(self.source) << 32 | u64::from(self.number);
+        (message, 1 << 63 | self.created.0)
+    }
+}
+
+/// The kind of a [`RemoteLoss`] that says where the packet's losses stem from: a rank, and the number of its wait.
+const ORIGIN: u8 = u8::MAX;
+
+/// The number of a [`RemoteLoss`] of a credit for virtual channel `vc`, of a packet of `owner`: no message has one that large.
+fn credit_number(vc: u8, owner: Traffic) -> u32 {
+    1 << 31 | u32::from(vc) << 16 | u32::from(owner)
+}
+
+impl RemoteLoss {
+    fn of((source, number, created): (u32, u32, Time), loss: Loss) -> RemoteLoss {
+        RemoteLoss {
+            source,
+            number,
+            created,
+            culprit: loss.culprit,
+            kind: loss.kind as u8,
+            place: loss.place.0,
+            time: loss.time,
+        }
+    }
+}
+
+impl LostTime {
+    /// Puts what `who` of `owner`, if it is a packet from another part, has lost there together with what it has lost here.
+    #[inline]
+    pub(super) fn put_together<M: Mode>(&mut self, who: Waiter, owner: Traffic) {
+        if let Waiter::Packet(slot) = who
+            && self.names.get(slot as usize) != Name::default()
+        {
+            self.put_together_remote::<M>(slot, owner);
+        }
+    }
+
+    #[cold]
+    fn put_together_remote<M: Mode>(&mut self, slot: u32, owner: Traffic) {
+        let name = std::mem::take(self.names.edit::<M>(slot as usize));
+        let before = self.incoming.take::<M>(name.key()).unwrap_or_default();
+        let who = Waiter::Packet(slot);
+        let mut losses = before.losses;
+        let here = self.account(who).lost;
+        self.vectors.losses(here).for_each(|loss| add(&mut losses, loss));
+        self.set::<M>(who, owner, before.origin, &losses);
+    }
+
+    /// All that the packet in slot `slot` has lost, as what goes to another part; it is not kept any more.
+    pub(crate) fn export<M: Mode, P>(&mut self, slot: u32, packet: &Packet, message: &Message<P>) -> Vec<RemoteLoss> {
+        let who = Waiter::Packet(slot);
+        self.put_together::<M>(who, packet.traffic);
+        let lost = self.account(who).lost;
+        let Name {
+            source,
+            number,
+            created,
+        } = Name::of(packet, message);
+        let origin = self.vectors.origin(lost);
+        let stems = RemoteLoss {
+            source,
+            number,
+            created,
+            culprit: 0,
+            kind: ORIGIN,
+            place: origin.rank,
+            time: Time(origin.number.into()),
+        };
+        let stems = (origin != Origin::NONE).then_some(stems);
+        let losses = self
+            .vectors
+            .losses(lost)
+            .map(|loss| RemoteLoss::of((source, number, created), loss));
+        let all = stems.into_iter().chain(losses).collect();
+        self.replace::<M>(who, (Vector::EMPTY, Vector::EMPTY));
+        all
+    }
+
+    /// What comes to another part with the credit of a packet of `owner`, which has lost this to others, for virtual channel `vc`
+    /// of `link`.
+    pub(crate) fn frees_remote(
+        &self,
+        (link, vc, owner): (u32, u8, Traffic),
+        due: Time,
+        to_others: Vector,
+    ) -> impl Iterator<Item = RemoteLoss> + '_ {
+        let name = (link, credit_number(vc, owner), due);
+        self.vectors
+            .losses(to_others)
+            .map(move |loss| RemoteLoss::of(name, loss))
+    }
+
+    /// `packet` of `message` comes from another part, into slot `slot`.
+    pub(crate) fn arrives<M: Mode, P>(&mut self, slot: u32, packet: &Packet, message: &Message<P>) {
+        *self.names.edit::<M>(slot as usize) = Name::of(packet, message);
+    }
+
+    /// It has lost this there. `first_vc` says of a link which is the first of its virtual channels.
+    pub(crate) fn import<M: Mode>(&mut self, remote: RemoteLoss, first_vc: impl FnOnce(u32) -> u32) {
+        let RemoteLoss {
+            source,
+            number,
+            created,
+            culprit,
+            kind,
+            place,
+            time,
+        } = remote;
+        let name = Name {
+            source,
+            number,
+            created,
+        };
+        if let Some(kind) = Kind::of(kind) {
+            let place = LostAt(place);
+            let loss = Loss {
+                culprit,
+                kind,
+                place,
+                time,
+            };
+            if number >> 31 == 1 {
+                let vc = first_vc(source) + (number >> 16 & 0xff);
+                self.frees_by::<M>((vc, number as u16), created, loss);
+                return;
+            }
+            self.incoming.lose::<M>(name.key(), loss);
+        } else if kind == ORIGIN {
+            let origin = Origin {
+                rank: place,
+                number: time.0 as u32,
+            };
+            self.incoming.stems::<M>(name.key(), origin);
+        }
+    }
+}

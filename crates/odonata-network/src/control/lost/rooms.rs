@@ -1,0 +1,119 @@
+//! Room in the buffers behind links: what the packets that made it had lost to others comes back with their credits.
+
+use super::LostTime;
+use crate::message::Traffic;
+use odonata_blame::lost::{Loss, MOST_PLACES, Origin, Vector, add, bound_places};
+use odonata_engine::{Mode, Time};
+
+/// The room that was made last in a virtual channel by a packet that had lost something to others, and what of that is still on its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Room {
+    at: Time,
+    to_others: Vector,
+    /// The first credit, by its slot and 1.
+    pending: u32,
+    owner: Traffic,
+}
+
+/// A credit of a packet of `owner` that counts from `due` on.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct PendingRoom {
+    due: Time,
+    to_others: Vector,
+    /// The next one of the same virtual channel, by its slot and 1.
+    next: u32,
+    owner: Traffic,
+}
+
+odonata_engine::slots!(PendingRoom);
+
+impl LostTime {
+    /// The credit of `owner` that is due then for `vc`, and the one before it, each by its slot and 1.
+    fn find_credit(&self, vc: u32, owner: Traffic, due: Time) -> (u32, u32) {
+        let (mut before, mut at) = (0, self.rooms.get(vc as usize).pending);
+        while at > 0 {
+            let credit = self.pending.get(at - 1);
+            if (credit.owner, credit.due) == (owner, due) {
+                break;
+            }
+            (before, at) = (at, credit.next);
+        }
+        (at, before)
+    }
+
+    /// A packet of `owner` that has lost this to others makes room in virtual channel `vc`, from `due` on.
+    pub(crate) fn frees<M: Mode>(&mut self, (vc, owner): (u32, Traffic), due: Time, to_others: Vector) {
+        if to_others.is_empty() {
+            return;
+        }
+        let (found, _) = self.find_credit(vc, owner, due);
+        if found > 0 {
+            let before = self.pending.get(found - 1).to_others;
+            let mut sum: Vec<Loss> = self.vectors.losses(before).collect();
+            self.vectors.losses(to_others).for_each(|loss| add(&mut sum, loss));
+            self.vectors.release::<M>(before);
+            let sum = self.vectors.keep::<M>(Origin::NONE, &sum);
+            self.pending.edit::<M>(found - 1).to_others = sum;
+            return;
+        }
+        let credit = PendingRoom {
+            due,
+            to_others: self.vectors.share::<M>(to_others),
+            next: self.rooms.get(vc as usize).pending,
+            owner,
+        };
+        let slot = self.pending.allocate::<M>(credit);
+        self.rooms.edit::<M>(vc as usize).pending = slot + 1;
+    }
+
+    /// The same of one that has lost `loss` to others, and maybe more that is told of beside it.
+    pub(super) fn frees_by<M: Mode>(&mut self, of: (u32, Traffic), due: Time, loss: Loss) {
+        let vector = self.vectors.keep::<M>(Origin::NONE, &[loss]);
+        self.frees::<M>(of, due, vector);
+        self.vectors.release::<M>(vector);
+    }
+
+    /// The credit of a packet of `owner` that is due counts for virtual channel `vc`; if `last`, there is none that is due later.
+    #[inline]
+    pub(crate) fn counts<M: Mode>(&mut self, (vc, owner): (u32, Traffic), due: Time, last: bool) {
+        if self.rooms.get(vc as usize).pending > 0 {
+            self.count_pending::<M>((vc, owner), due, last);
+        }
+    }
+
+    fn count_pending<M: Mode>(&mut self, (vc, owner): (u32, Traffic), due: Time, last: bool) {
+        let (found, before) = self.find_credit(vc, owner, due);
+        if found == 0 {
+            return;
+        }
+        let PendingRoom {
+            mut to_others, next, ..
+        } = *self.pending.get(found - 1);
+        match before {
+            0 => self.rooms.edit::<M>(vc as usize).pending = next,
+            slot => self.pending.edit::<M>(slot - 1).next = next,
+        }
+        self.pending.free::<M>(found - 1);
+        if !last {
+            self.vectors.release::<M>(to_others);
+            return;
+        }
+        // All of it is there now, in whatever order it came.
+        if self.vectors.losses(to_others).count() > MOST_PLACES {
+            let mut losses: Vec<Loss> = self.vectors.losses(to_others).collect();
+            bound_places(&mut losses);
+            self.vectors.release::<M>(to_others);
+            to_others = self.vectors.keep::<M>(Origin::NONE, &losses);
+        }
+        let room = self.rooms.edit::<M>(vc as usize);
+        (room.at, room.owner) = (due, owner);
+        let old = std::mem::replace(&mut room.to_others, to_others);
+        self.vectors.release::<M>(old);
+    }
+
+    /// What the packet of `owner` had lost to others that made room in `vc` at `at`, if anything.
+    pub(super) fn room_made(&self, vc: u32, owner: Traffic, at: Time) -> Option<Vector> {
+        let room = self.rooms.get(vc as usize);
+        ((room.at, room.owner) == (at, owner) && !room.to_others.is_empty()).then_some(room.to_others)
+    }
+}
