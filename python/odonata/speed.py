@@ -32,7 +32,7 @@ MOST_MACHINES = 64
 LEAST_CPU_S, LEAST_EVENTS = 1.0, 1_000_000
 
 #: Units of work of a message, in routers visited by a packet, and of looking at another one to match it.
-MESSAGE_WORK, SEARCH_WORK = 3.3, 0.45
+MESSAGE_WORK, SEARCH_WORK = 3.3, 0.55
 #: CPU seconds to make a byte of the machine's state.
 BUILDING_S = 6e-9
 #: Work takes up to so many times as long where the state is much larger than this, bytes.
@@ -68,7 +68,7 @@ def work(router: str, counts: Mapping[str, Any]) -> float:
     """Units of work of a run with so many events, packet_hops, messages and searches.
 
     >>> work("input-queued", {"events": 900, "packet_hops": 400, "messages": 100, "searches": 50.0})
-    752.5
+    757.5
     """
     if router == "pipelined":
         return float(counts["events"])
