@@ -343,5 +343,5 @@ def test_bounds_on_memory_hold(tmp_path):
 
 def test_reports_that_are_not_exported_say_what_to_do(tmp_path):
     (tmp_path / "app.nsys-rep").write_bytes(b"")
-    with pytest.raises(InputError, match="nsys export --type sqlite"):
+    with pytest.raises(InputError, match="nsys export -t sqlite"):
         odonata.trace_info(tmp_path / "app.nsys-rep")

@@ -34,7 +34,7 @@ pub(crate) fn named(path: &Path) -> Option<String> {
         |name| format!("{name}, which is converted before a job runs it: odonata trace convert FILE NAME.program");
     let exported = |name| {
         format!(
-            "{name}, of which nsys export --type sqlite makes a database, and that is converted: \
+            "{name}, of which nsys export -t sqlite makes a database, and that is converted: \
              odonata trace convert FILE.sqlite NAME.program"
         )
     };

@@ -12,7 +12,7 @@ from odonata import foreign
 from odonata.errors import InputError, is_mistake
 
 #: What a path of the format is, for people.
-FILES = "an export of Nsight Systems (NAME.sqlite of nsys export --type sqlite, or the folder of them)"
+FILES = "an export of Nsight Systems (NAME.sqlite of nsys export -t sqlite, or the folder of them)"
 #: How every SQLite database begins.
 MAGIC = b"SQLite format 3\0"
 #: Files of a job.

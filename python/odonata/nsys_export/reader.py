@@ -66,7 +66,7 @@ def read(path: Path, *, memory: int = MEMORY, seconds: int = CPU_S) -> Export:
         tables = [pq.read_table(folder / f"{table}.parquet") for table in ("activities", "launches", "calls")]
     if "CUPTI_ACTIVITY_KIND_KERNEL" not in found["tables"]:
         error = wrong(path, "it has no table CUPTI_ACTIVITY_KIND_KERNEL", "a recording with kernels")
-        error.hint = "nsys profile --trace=cuda,nvtx"
+        error.hint = "nsys profile -t cuda,nvtx"
         raise error
     activities, launches, calls = tables
     return Export(
