@@ -11,6 +11,7 @@
 - `check` says what can be known before, `describe` what a machine is, `presets` which there are to start
   from.
 - `fidelity` runs a scenario in packets, as flows and by the analytic model, and compares.
+- `extrapolate` runs few iterations of a scenario's jobs, and says what all would take.
 - `sweep` runs a scenario at many points of its keys, `load_sweep` measures a latency-load curve.
 - `load` opens the folder that `odonata run` wrote, `compare` says what differs between two, `html_report`
   shows them.
@@ -50,6 +51,7 @@ if _TYPE_CHECKING:
         workload_format,
     )
     from odonata.errors import InputError, RunFailed, RunSuspended
+    from odonata.extrapolation import extrapolate
     from odonata.latency_load import LoadSweep, load_sweep
     from odonata.results import Results
     from odonata.runner import Progress
@@ -82,6 +84,7 @@ __all__ = [
     "device_fit",
     "device_preset",
     "device_presets",
+    "extrapolate",
     "fidelity",
     "html_report",
     "import_scenario",
@@ -121,6 +124,7 @@ _MODULES = {
     **dict.fromkeys(("check", "compare", "describe", "html_report", "load", "run"), "api"),
     "load_sweep": "latency_load",
     **dict.fromkeys(("operations", "plot", "scenario"), ""),
+    "extrapolate": "extrapolation",
     "fidelity": "tiers",
     "sweep": "sweeps.run",
 }

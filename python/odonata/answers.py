@@ -15,6 +15,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from odonata import _core
+from odonata.extrapolation_answer import ExtrapolationAnswer
 from odonata.fidelity_answer import FidelityAnswer
 from odonata.json_types import Count, Number, declared
 from odonata.tool_answers import TOOL_ANSWERS, TOOL_COMMANDS
@@ -854,6 +855,7 @@ ANSWERS: dict[str, Any] = {
     "bench": Bench,
     "bench-parallel": ParallelBench,
     "load-sweep": LoadSweep,
+    "extrapolate": ExtrapolationAnswer,
     "fidelity": FidelityAnswer,
     "timeline": TimelineAnswer,
     **TOOL_ANSWERS,

@@ -224,6 +224,18 @@ __all__ = [
 ]
 
 
+Fidelity = Literal["packet", "flow", "analytic"]
+"""How a fabric carries messages.
+
+`packet`: In packets, from router to router.
+
+`flow`: As flows, whose rates are max-min fair over the links of their paths (D. Bertsekas, R. Gallager,
+Data Networks, 1992, 6.5.2): links are shared, but there are no packets, queues or buffers.
+
+`analytic`: By the LogGP model (A. Alexandrov et al., SPAA 1995): nothing in the network is in the way of
+anything else. GOAL schedules go by the LogGOPS model of LogGOPSim.
+"""
+
 
 class AssignmentList(Table):
     """A server number for every compute node of the machine (counted with servers left out), in order."""
@@ -3092,6 +3104,12 @@ class Job(Table):
     NAME.
     """
 
+    fidelity: Fidelity | None = None
+    """How its messages are carried, "packet" or "flow", where `network.fidelity` is one of them: the packets
+    of some jobs and the flows of others take bandwidth of links from each other. Default:
+    `network.fidelity`.
+    """
+
     ignore_unknown_backend: bool | None = None
     """For a program in coNCePTuaL: passes over text for a back end that is not known (BACKEND EXECUTES),
     with a warning, instead of refusing it. Default: false.
@@ -3768,18 +3786,6 @@ class CongestionControl(Table):
     a node without anybody being slowed down. Default: 8 packets; per flow: 4 packets.
     """
 
-Fidelity = Literal["packet", "flow", "analytic"]
-"""How a fabric carries messages.
-
-`packet`: In packets, from router to router.
-
-`flow`: As flows, whose rates are max-min fair over the links of their paths (D. Bertsekas, R. Gallager,
-Data Networks, 1992, 6.5.2): links are shared, but there are no packets, queues or buffers.
-
-`analytic`: By the LogGP model (A. Alexandrov et al., SPAA 1995): nothing in the network is in the way of
-anything else. GOAL schedules go by the LogGOPS model of LogGOPSim.
-"""
-
 InputQueues = Literal["virtual-output", "fifo"]
 """Which packets of an input buffer compete for outputs.
 
@@ -4151,6 +4157,11 @@ class Network(Table):
 
     congestion_control: CongestionControl | None = None
     """Congestion control between the ends of the network; not with pipelined routers."""
+
+    coupling_interval: Time | None = None
+    """How often packets and flows hear of each other, where some jobs go in packets and others as flows
+    (`jobs.fidelity`), 100 ns to 1 s. Default: "10 us" where they do, else none.
+    """
 
     fidelity: Fidelity | None = None
     """How messages are carried: "packet" (default), from router to router, "flow", as flows with max-min

@@ -180,7 +180,7 @@ def _run(task: runner.Task, tier: str, packet_until: str | None) -> tuple[Tier, 
 def _cpu_s() -> float:
     """CPU seconds of this process and of the children that have ended."""
     used = os.times()
-    return time.processtime_text() + used.children_user + used.children_system
+    return time.process_time() + used.children_user + used.children_system
 
 
 def _jobs(results: Results) -> list[TierJob]:

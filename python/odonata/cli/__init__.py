@@ -24,6 +24,7 @@ from odonata.cli import (
     check,
     device,
     explain,
+    extrapolate,
     fidelity,
     import_,
     init,
@@ -74,6 +75,7 @@ app.command("load-sweep")(load_sweep.load_sweep)
 app.command()(check.check)
 app.command()(check.describe)
 app.command()(fidelity.fidelity)
+app.command()(extrapolate.extrapolate)
 app.command()(results.summary)
 app.command()(explain.explain)
 app.command()(report.report)

@@ -28,6 +28,7 @@ class What(StrEnum):
     bench = "bench"
     bench_parallel = "bench-parallel"
     load_sweep = "load-sweep"
+    extrapolate = "extrapolate"
     fidelity = "fidelity"
     trace_info = "trace-info"
     trace_lint = "trace-lint"

@@ -322,7 +322,12 @@ impl<P: Payload> RemotePacket<P> {
 mod tests {
     use super::*;
 
-    fn remote_events() -> [RemoteEvent<[u32; 9]>; 7] {
+    fn remote_events() -> [RemoteEvent<[u32; 9]>; 9] {
+        let part = LinkPart {
+            link: 4_000_000_000,
+            part: 1 << 31,
+            note: 0x8003,
+        };
         let header = Header {
             target: 9,
             via: 4,
@@ -367,6 +372,8 @@ mod tests {
             }),
             RemoteEvent::Sent(13),
             RemoteEvent::Delivered(Message { number: 0, ..message }),
+            RemoteEvent::TakenByPackets(part),
+            RemoteEvent::LeftByFlows(part),
         ]
     }
 
