@@ -1,4 +1,4 @@
-"""A job in packets beside the rest of a large machine as flows, against all of it in packets.
+"""A job in packets beside the rest of a machine as flows, against all of it in packets.
 
     mixed.py measure [NAME ...]   scenarios with one of these in their names; all without: an hour of CPU time
     mixed.py page                 the table of docs/fidelity.md, from what is kept here
@@ -28,56 +28,62 @@ STORED = HERE / "data" / "mixed.json"
 PAGE = HERE.parents[1] / "docs" / "fidelity.md"
 BEGIN, END = "<!-- mixed: studies/fidelity/mixed.py page -->", "<!-- end of mixed -->"
 
-#: 99 groups of 14 routers with 7 nodes each: 9,702 nodes.
-MACHINE = {
-    "dragonfly": {
-        "groups": 99,
-        "routers_per_group": 14,
-        "nodes_per_router": 7,
-        "global_ports_per_router": 7,
+
+def machine(groups: int, routers: int, nodes: int, cables: int) -> dict[str, Any]:
+    """A dragonfly."""
+    shape = {
+        "groups": groups,
+        "routers_per_group": routers,
+        "nodes_per_router": nodes,
+        "global_ports_per_router": cables,
     }
+    return {"dragonfly": shape}
+
+
+#: Machine, ranks of the job in packets, nodes of the background.
+MACHINES = {
+    "1,056 nodes": (machine(33, 8, 4, 4), 64, 960),
+    "9,702 nodes": (machine(99, 14, 7, 7), 512, 8000),
 }
 
-#: What the job of 512 ranks does.
+#: What the job does.
 JOBS = {
     "stencil": {"stencil": {"message": "64 KiB", "iterations": 4, "compute": "20 us"}},
     "all-reduce": {"allreduce": {"bytes": "1 MiB", "iterations": 1}},
 }
 
-#: Message and load of 8,000 background nodes.
-BACKGROUND = {
-    "light": ("4 MiB", 0.1),
-    "medium": ("4 MiB", 0.3),
-    "heavy": ("4 MiB", 0.5),
-    "short messages": ("64 KiB", 0.3),
-}
+#: Message and load of the background.
+BACKGROUND = {"light": ("1 MiB", 0.02), "short": ("64 KiB", 0.1), "long": ("4 MiB", 0.1)}
 
-ROUTINGS = ("minimal", "ugal")
+ROUTINGS = ("minimal", "valiant", "ugal")
 
 
 def scenarios() -> Iterator[tuple[str, dict[str, Any]]]:
     """Name and scenario."""
-    for routing in ROUTINGS:
-        for background, (bytes_, load) in BACKGROUND.items():
-            for job, workload in JOBS.items():
-                content = {
-                    "seed": 3,
-                    "machine": MACHINE,
-                    "network": {"routing": {"algorithm": routing}},
-                    "run": {"blame": False, "threads": 1, "message_rows": 0},
-                    "jobs": [
-                        {"name": "job", "ranks": 512, "placement": "random", "workload": workload},
-                        {
-                            "name": "background",
-                            "ranks": 8000,
-                            "placement": "random",
-                            "until": "job",
-                            "fidelity": "flow",
-                            "workload": {"uniform": {"bytes": bytes_, "load": load}},
-                        },
-                    ],
-                }
-                yield f"{routing}, {background}: {job}", content
+    for size, (graph, ranks, nodes) in MACHINES.items():
+        for routing in ROUTINGS:
+            for background, (bytes_, load) in BACKGROUND.items():
+                if background == "short" and routing != "minimal":
+                    # Flows of 64 KiB over sixteen paths each take a hundred times what their packets do.
+                    continue
+                for job, workload in JOBS.items():
+                    own = {"name": "job", "ranks": ranks, "placement": "random", "workload": workload}
+                    rest = {
+                        "name": "background",
+                        "ranks": nodes,
+                        "placement": "random",
+                        "until": "job",
+                        "fidelity": "flow",
+                        "workload": {"uniform": {"bytes": bytes_, "load": load}},
+                    }
+                    content = {
+                        "seed": 3,
+                        "machine": graph,
+                        "network": {"routing": {"algorithm": routing}},
+                        "run": {"blame": False, "threads": 1, "message_rows": 0},
+                        "jobs": [own, rest],
+                    }
+                    yield f"{size}, {routing}, {background}: {job}", content
 
 
 def measure(names: list[str]) -> None:
