@@ -66,9 +66,9 @@ workload = { uniform = { load = 0.1 } }
 
 
 def test_a_starter_names_its_options_and_no_line_of_a_file_that_is_not_there(shell):
-    done = shell("init", "new.toml", "--job", "stencil:1000")
+    done = shell("init", "new.toml", "--job", "stencil:10000000")
     assert done.code == 2
-    assert "found     stencil:1000" in done.err
+    assert "found     stencil:10000000" in done.err
     assert "new.toml" not in done.err
     done = shell("init", "new.toml", "--machine", "torus", "--job", "transpose:7")
     assert "not 7" in done.err
