@@ -147,7 +147,7 @@ class Schedule(TypedDict):
     """Events and credits sent from part to part."""
     waiting_share: Number
     """Share of the threads' time spent waiting."""
-    searches: NotRequired[Number]
+    searches: Number
     """Messages and receives that were expected to be looked through to match messages."""
     processes: list[ProcessCost]
     """The processes of the simulator:"""
