@@ -1,6 +1,6 @@
 //! From a resolved scenario to a machine that is ready to run.
 
-use crate::machine::Machine;
+use odonata_machine::Machine;
 use crate::placement::Placement;
 use crate::scenario::Scenario;
 use crate::scenario::resolved::{self, Resolved};

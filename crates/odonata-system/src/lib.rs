@@ -15,7 +15,6 @@ pub mod describe;
 mod estimate;
 mod formats;
 pub mod load_sweep;
-pub mod machine;
 mod memory;
 mod outcome;
 mod packet_diagnosis;

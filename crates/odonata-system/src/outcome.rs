@@ -1,6 +1,6 @@
 //! How a run ends, in a word and in words.
 
-use crate::machine::Machine;
+use odonata_machine::Machine;
 use odonata_engine::Time;
 use odonata_host::{Blocked, BlockedClient, FailureKind, HostOutcome, Hosts, RunState, WaitingJob, describe_cycle};
 use serde::Serialize;

@@ -67,7 +67,7 @@ pub use servers::{ServerRow, ServerSeriesRow};
 pub use stages::StageRow;
 pub use tiers::TierRow;
 
-use crate::machine::MachineMeasured;
+use odonata_machine::MachineMeasured;
 use crate::placement::Placement;
 use crate::scenario::resolved::Resolved;
 use odonata_engine::Time;

@@ -13,7 +13,7 @@ pub use start::Others;
 
 use crate::build::{self, Plan};
 use crate::cost::Meter;
-use crate::machine::Machine;
+use odonata_machine::Machine;
 use crate::memory::{self, Exceeded, Need, Spread, Watch};
 use crate::placement::Placement;
 use crate::process_group::ProcessGroup;

@@ -5,7 +5,7 @@ use super::booksim::BookSim;
 use super::method::{Judge, Method, Span, Verdict, Window};
 use super::periods::{Periods, mean};
 use crate::build::Plan;
-use crate::machine::Machine;
+use odonata_machine::Machine;
 use crate::memory::{self, Need, Spread, Watch};
 use crate::placement::Placement;
 use crate::scenario::resolved::{self, Resolved, Threads, Workload};

@@ -5,7 +5,7 @@ use super::start::{ranges, share_of};
 use super::{Results, Simulation};
 use crate::build::link_period;
 use crate::cost::Cost;
-use crate::machine::{Machine, MachineMeasured};
+use odonata_machine::{Machine, MachineMeasured};
 use crate::outcome::{self, Outcome};
 use crate::packet_diagnosis;
 use crate::process_group::ProcessGroup;

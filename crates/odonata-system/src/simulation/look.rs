@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use crate::build::Plan;
-use crate::machine::{Event, Machine};
+use odonata_machine::{Event, Machine};
 use odonata_engine::PartView;
 use odonata_host::{Hosts, JobStatuses};
 use serde::{Deserialize, Serialize};

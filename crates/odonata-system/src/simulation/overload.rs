@@ -1,6 +1,6 @@
 //! What is said of a run that ends because too much waits in it.
 
-use crate::machine::Machine;
+use odonata_machine::Machine;
 use crate::memory::Exceeded;
 use crate::placement::Placement;
 use crate::process_group::ProcessGroup;

@@ -1,13 +1,12 @@
 //! Who runs which parts of the machine: the share of each process, and its scheduler.
 
-use crate::machine::Machine;
+use odonata_machine::Machine;
 use crate::process_group::ProcessGroup;
 use crate::scenario::resolved::Scheduler as SchedulerKind;
 use crate::schedule;
-use odonata_engine::{Optimism, Options, Parallel, Scheduler, Sequential, SingleProcess, Transport};
+use odonata_engine::{Optimism, Options, Scheduler, SingleProcess, Transport};
 use odonata_host::Interrupt;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// What a run has to do with besides itself: the processes that share it, what its scheduler needs to reach them, and the
 /// run itself; and who may end it.
@@ -55,22 +54,23 @@ pub(crate) fn ranges(schedule: &schedule::Plan, parts: Range<usize>) -> Vec<Rang
 pub(crate) fn start(
     schedule: &schedule::Plan,
     first: usize,
-    mut parts: Vec<Machine>,
+    parts: Vec<Machine>,
     transport: Box<dyn Transport>,
 ) -> Result<Box<dyn Scheduler<Machine>>, String> {
-    let optimism = match schedule.scheduler {
-        SchedulerKind::Sequential | SchedulerKind::Auto => {
-            let machine = parts.remove(0);
-            return Ok(Box::new(Sequential::in_clusters(machine, &schedule.partition)?));
-        }
-        SchedulerKind::Conservative => None,
-        SchedulerKind::Optimistic => Some(Optimism {
-            events_per_round: schedule.optimism.events_per_round,
-            journal: schedule.optimism.journal.0,
+    let threads = schedule.threads as usize;
+    let options = match schedule.scheduler {
+        SchedulerKind::Sequential | SchedulerKind::Auto => None,
+        SchedulerKind::Conservative => Some(Options {
+            threads,
+            optimism: None,
+        }),
+        SchedulerKind::Optimistic => Some(Options {
+            threads,
+            optimism: Some(Optimism {
+                events_per_round: schedule.optimism.events_per_round,
+                journal: schedule.optimism.journal.0,
+            }),
         }),
     };
-    let threads = schedule.threads as usize;
-    let partition = Arc::new(schedule.partition.clone());
-    let options = Options { threads, optimism };
-    Ok(Box::new(Parallel::new(parts, partition, first, options, transport)?))
+    odonata_machine::schedule(parts, schedule.partition.clone(), first, options, transport)
 }

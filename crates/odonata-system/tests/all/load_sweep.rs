@@ -1,13 +1,12 @@
 //! Latency-load curves against closed forms, and sampling periods against the tables of the same run.
 
-use odonata_engine::{Digest, Optimism, Options, Parallel, Pause, Scheduler, Sequential, SingleProcess};
+use odonata_engine::{Digest, Optimism, Options, Pause, SingleProcess};
+use odonata_machine::MachineMeasured;
 use odonata_network::{Sampled, Sampling};
 use odonata_system::build::Plan;
 use odonata_system::load_sweep::{BookSim, LoadSweep, Method, PointResult, Span, Steady};
-use odonata_system::machine::MachineMeasured;
 use odonata_system::schedule::{self, Resources};
 use odonata_system::{InputError, Time, scenario};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// One flit per packet and nanosecond on every link, 5 ns of cable, 3 ns of router.
@@ -217,17 +216,15 @@ fn run(text: &str, scheduler: &str, sampled: bool) -> MachineMeasured {
             cycle: Some(Time::from_ns(1)),
         });
     }
-    let mut run: Box<dyn Scheduler<_>> = if scheduler == "sequential" {
-        Box::new(Sequential::new(machines.remove(0)))
-    } else {
+    let options = (scheduler != "sequential").then(|| {
         assert_eq!(machines.len(), 3);
         let optimism = (scheduler == "optimistic").then_some(Optimism {
             events_per_round: 300,
             journal: 1 << 24,
         });
-        let options = Options { threads: 2, optimism };
-        Box::new(Parallel::new(machines, Arc::new(partition), 0, options, Box::new(SingleProcess)).unwrap())
-    };
+        Options { threads: 2, optimism }
+    });
+    let mut run = odonata_machine::schedule(machines, partition, 0, options, Box::new(SingleProcess)).unwrap();
     let pause = run.run(Time::LONGEST, u64::MAX);
     assert_eq!(pause, Pause::Idle);
     let end = run.now();

@@ -3,7 +3,8 @@
 mod shared;
 
 use odonata_engine::random::Purpose;
-use odonata_engine::{Digest, Model, Stream, run_with_restarts};
+use odonata_engine::{Digest, Model, Stream};
+use odonata_machine::run_with_restarts;
 use odonata_system::scenario::{self, Scenario};
 use odonata_system::{InputError, Results, Simulation, build};
 use std::path::{Path, PathBuf};
@@ -170,12 +171,12 @@ fn random_scenario(seed: u64) -> Scenario {
 fn random_scenarios_go_on_from_what_was_saved_after_any_event() {
     for seed in 0..40 {
         let scenario = random_scenario(seed);
-        let machine = || build::whole(&scenario).unwrap();
+        let mut machine = || build::whole(&scenario).unwrap();
         let mut random = Stream::new(seed, 1, Purpose::Host);
-        let run = run_with_restarts(machine, || 1 + u64::from(random.below(3_000)))
+        let run = run_with_restarts(&mut machine, &mut || 1 + u64::from(random.below(3_000)))
             .unwrap_or_else(|error| panic!("{seed}: {error}"));
         let mut digest = Digest::new();
-        run.model().results(&mut digest);
+        run.into_parts()[0].results(&mut digest);
         let whole = finish(Simulation::new(scenario.clone()).unwrap());
         assert_eq!(digest.hex(), whole.digest(), "{seed}");
     }

@@ -1,0 +1,41 @@
+//! Schedulers of the machine: what runs its parts.
+
+use crate::Machine;
+use odonata_engine::{Options, Parallel, Partition, Scheduler, Sequential, Transport};
+use std::sync::Arc;
+
+/// Starts the parts of a machine, from part `first` of `partition` on, under a parallel scheduler with these options; or, without
+/// any, the whole machine as one whose parts take turns.
+///
+/// # Errors
+/// Parts that are not those of the partition, a partition without lookahead, processes that cannot be reached.
+pub fn schedule(
+    mut parts: Vec<Machine>,
+    partition: Partition,
+    first: usize,
+    options: Option<Options>,
+    transport: Box<dyn Transport>,
+) -> Result<Box<dyn Scheduler<Machine>>, String> {
+    match options {
+        None if parts.len() == 1 => Ok(Box::new(Sequential::in_clusters(parts.remove(0), &partition)?)),
+        None => Err(format!("one machine, not {}, runs sequentially", parts.len())),
+        Some(options) => Ok(Box::new(Parallel::new(
+            parts,
+            Arc::new(partition),
+            first,
+            options,
+            transport,
+        )?)),
+    }
+}
+
+/// The test harness for restarts, see [`odonata_engine::run_with_restarts`]; the machine that is left at the end.
+///
+/// # Errors
+/// Names the number of events after which a state was not loaded as it was saved.
+pub fn run_with_restarts(
+    make: &mut dyn FnMut() -> Machine,
+    interval: &mut dyn FnMut() -> u64,
+) -> Result<Box<dyn Scheduler<Machine>>, String> {
+    Ok(Box::new(odonata_engine::run_with_restarts(make, interval)?))
+}
