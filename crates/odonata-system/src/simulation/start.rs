@@ -1,7 +1,7 @@
 //! Who runs which parts of the machine: the share of each process, and its scheduler.
 
 use crate::machine::Machine;
-use crate::process_group::ProcessGroup;
+use crate::process_group::{self, ProcessGroup};
 use crate::scenario::resolved::Scheduler as SchedulerKind;
 use crate::schedule;
 use odonata_engine::{Optimism, Options, Parallel, Scheduler, Sequential, SingleProcess, Transport};
@@ -39,7 +39,7 @@ pub(super) fn share_of(schedule: &schedule::Plan, process: usize, processes: usi
             "the machine has {parts} parts, and {processes} processes share the run"
         ));
     }
-    Ok(parts * process / processes..parts * (process + 1) / processes)
+    Ok(process_group::share_of(parts, (process, processes)))
 }
 
 /// The routers of each machine that has the state of `parts`: one that is not divided if they only take turns.
