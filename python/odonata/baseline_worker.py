@@ -89,7 +89,7 @@ def _build(task: runner.Task, checkpoints: Checkpoints | None) -> _core.Simulati
     if saved is not None:
         # A baseline whose snapshot does not fit is begun anew: that costs time, and no results.
         with contextlib.suppress(InputError):
-            return task.build(saved.file())
+            return task.build(saved.folder)
     return task.build()
 
 

@@ -4,7 +4,8 @@ Snapshot number N is the folder `N`: a file of each process that shares the run,
 first, and how far it had come. It is made as `N.TOKEN.partial`, and renamed by the first process when all
 have brought their files to the disk; then the one before is removed. So there is always a whole one, and the
 highest number is the newest. TOKEN is another each time: a process that has outlived the first one of its
-run cannot write into what others make. What is in a file is the core's business (`snapshot.rs`).
+run cannot write into what others make. What is in a file is the core's business (`snapshot.rs`), and which
+of them each process reads that goes on with the run: there may be more or fewer.
 """
 
 from __future__ import annotations
@@ -42,13 +43,9 @@ class Saved:
     #: Estimated share of the run that was done, if it could be told.
     fraction: float | None
 
-    def file(self, process: int = 0) -> Path:
-        """What one process has saved."""
-        return file_in(self.folder, process)
-
 
 def file_in(folder: Path, process: int) -> Path:
-    """The file of a process in the snapshot `folder`."""
+    """The file of a process in the snapshot `folder`, where the core looks for it."""
     return folder / f"{process}.snapshot"
 
 

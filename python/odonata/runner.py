@@ -144,10 +144,10 @@ class Task:
     def build(
         self, snapshot: Path | None = None, *, shared: bool = False, stop: StopRequest | None = None
     ) -> _core.Simulation:
-        """A simulation that is ready to run, or to go on from `snapshot`, or an `InputError`.
+        """A simulation that is ready to run, or to go on from the folder `snapshot`, or an `InputError`.
 
-        With `shared` it is run by all processes of MPI together, each from its own `snapshot`. `stop` is
-        heard in the midst of its events too, also while it is built: what ranks do first is part of that.
+        With `shared` it is run by all processes of MPI together. `stop` is heard in the midst of its events
+        too, also while it is built: what ranks do first is part of that.
         """
         check_seed(self.seed)
         with input_errors():

@@ -249,11 +249,10 @@ def _resumed(
     task: runner.Task, place: Path, saved: Saved, group: Processes, stop: runner.StopRequest | None
 ) -> _core.Simulation:
     """The simulation that goes on from `saved`, or an `InputError` that says what does not fit."""
-    file = saved.file(group.rank)
     try:
-        return task.build(file, shared=group.size > 1, stop=stop)
+        return task.build(saved.folder, shared=group.size > 1, stop=stop)
     except InputError as error:
-        if error.file != str(file):
+        if error.file is None or Path(error.file).parent != saved.folder:
             raise
         hint = "begin anew with --force"
         changes = _changes(task, place)

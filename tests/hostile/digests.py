@@ -20,7 +20,7 @@ from hostile import calls, networks, oracle, rank_program, toml_writer
 from hostile.campaign import Campaign, Tell, Trial, Verdict
 from hostile.networks import one_of
 from hostile.oracle import Finding
-from odonata import _core, runner
+from odonata import _core, checkpoint, runner
 
 NAME = "scenario.toml"
 PROGRAM = "rank_program.py"
@@ -88,7 +88,7 @@ class Digests(Campaign):
         outcome = str(first.value[0]["outcome"])
         for name, way in trial.about["ways"].items():
             tell(name)
-            saved = folder / "saved" if "saved" in name else None
+            saved = folder if "saved" in name else None
             other = oracle.attempt(name, partial(_run, folder, way, None, saved))
             if other.finding:
                 found.append(other.finding)
@@ -108,7 +108,7 @@ Measured = tuple[dict[str, Any], str]
 def _run(folder: Path, settings: list[str], most: int | None, saved: Path | None = None) -> Measured | None:
     """run.json and the fingerprint of a run; None if it has more than `most` events.
 
-    With `saved`, it is saved there as soon as there is something, and another simulation goes on from it.
+    With `saved`, it is saved in that folder as soon as there is something, and another simulation goes on.
     """
     path = folder / NAME
     text = runner.read_scenario(path)
@@ -120,7 +120,7 @@ def _run(folder: Path, settings: list[str], most: int | None, saved: Path | None
             state = simulation.advance(MOMENT_S)
             rounds -= 1
         if not state["finished"]:
-            simulation.save(saved)
+            simulation.save(checkpoint.file_in(saved, 0))
             simulation = _core.Simulation(
                 text, str(path), [s for s in settings if "optimism" not in s], None, snapshot=saved
             )

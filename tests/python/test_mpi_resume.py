@@ -1,4 +1,5 @@
-"""A run that several processes share goes on from the snapshots of all of them, and from nothing less."""
+"""A run that several processes share goes on from the snapshots of all of them, and from nothing less; in any
+number of processes."""
 
 import json
 import random
@@ -86,25 +87,59 @@ def test_resume_begins_where_there_is_nothing_to_go_on_from(mpi, shell, whole):
     assert digest(shell) == whole.run["digest"]
 
 
-def test_another_number_of_processes_is_refused(mpi, shell):
-    killed(mpi, shell, 2)
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+@pytest.mark.parametrize(("saved", "resumed"), [(2, 1), (2, 3), (3, 2), (1, 2)])
+def test_another_number_of_processes_goes_on_to_the_same_results(
+    mpi, shell, whole, scheduler, saved, resumed
+):
+    shell.write(LONG_SHARED)
+    underway = Underway(mpi, shell, saved, "-q", "--scheduler", scheduler, "--set", "run.parts=3")
+    await_snapshot(shell, underway.mpirun)
+    underway.send(signal.SIGKILL, saved - 1)
+    code, said = underway.end()
+    assert code in {9, 137}, said
+    assert files_of_the_newest(shell) == [f"{process}.snapshot" for process in range(saved)]
+    done = run(mpi, shell, resumed, "--resume", "--json")
+    assert done.code == 0, done.err
+    assert done.err.count("goes on: saved at") == 1
+    answer = json.loads(done.out)
+    assert (answer["digest"], answer["scheduler"]) == (whole.run["digest"], scheduler)
+    again = odonata.load(shell.folder / "out")
+    assert (again.run["processes"], again.run["schedule"]["parts"]) == (resumed, 3)
+    for name in whole.tables:
+        assert again.table(name).equals(whole.table(name)), name
+
+
+def test_what_mpi_has_saved_goes_on_without_it(mpi, shell, whole):
+    shell.write(LONG_SHARED)
+    underway = Underway(mpi, shell, 2, "-q")
+    await_snapshot(shell, underway.mpirun)
+    underway.send(signal.SIGKILL, 0)
+    code, said = underway.end()
+    assert code in {9, 137}, said
+    done = shell("run", "scenario.toml", "-o", "out", "--resume", "-q")
+    assert done.code == 0, done.err
+    assert digest(shell) == whole.run["digest"]
+
+
+def test_more_processes_than_parts_are_refused(mpi, shell):
+    killed(mpi, shell, 2, "--set", "run.parts=2")
     before = shell.files()
-    for processes in (1, 3):
-        refused = run(mpi, shell, processes, "--resume")
-        assert (refused.code, refused.out) == (2, "")
-        assert refused.err.count("error: ") == 1
-        assert f"2 processes saved the run, and {processes} would go on with it" in refused.err
-        assert "2 processes, as with mpirun -n 2" in refused.err
-        assert shell.files() == before
+    refused = run(mpi, shell, 3, "--resume")
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.count("error: ") == 1
+    assert "the run was saved in 2 parts, and 3 processes would go on with it" in refused.err
+    assert "2 processes at most" in refused.err
+    assert shell.files() == before
 
 
-def test_a_run_of_one_process_is_not_resumed_by_several(mpi, shell):
-    killed(mpi, shell, 1)
+def test_a_run_in_one_piece_is_not_resumed_by_several(mpi, shell):
+    killed(mpi, shell, 1, "--scheduler", "sequential")
     before = shell.files()
     refused = run(mpi, shell, 2, "--resume")
     assert refused.code == 2
     assert refused.err.count("error: ") == 1
-    assert "one process saved the run, and 2 would go on with it" in refused.err
+    assert "the run was saved in one piece, and 2 processes would go on with it" in refused.err
     assert shell.files() == before
 
 

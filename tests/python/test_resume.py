@@ -313,8 +313,8 @@ def test_a_snapshot_stays_until_the_next_one_is_whole(tmp_path):
     # Killed in the midst of the next one.
     (tmp_path / "run" / "3.0.partial").mkdir()
     saved = checkpoints.latest()
-    assert (saved.file(), saved.simulated_s, saved.fraction) == (
-        tmp_path / "run" / "2" / "0.snapshot",
+    assert (saved.folder, saved.simulated_s, saved.fraction) == (
+        tmp_path / "run" / "2",
         2e-3,
         0.5,
     )
@@ -357,12 +357,12 @@ def test_a_snapshot_of_several_processes_is_that_of_all(tmp_path, full):
         latest = checkpoints.tell(checkpoints.latest() if rank == 0 else None)
         disk.is_full = False
         done.append(checkpoints.save(disk, NOW))
-        return done, latest.file(rank)
+        return done, latest.folder
 
     with ThreadPoolExecutor(3) as threads:
-        for rank, (done, file) in enumerate(threads.map(process, range(3))):
+        for done, latest in threads.map(process, range(3)):
             assert done == [True, True, False, True]
-            assert file == folder / "2" / f"{rank}.snapshot"
+            assert latest == folder / "2"
     assert told == ["the run could not be saved, and goes on: No space left on device"]
     assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) == [
         "3",

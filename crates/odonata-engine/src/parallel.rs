@@ -19,6 +19,7 @@
 //! - With several threads, parts are claimed from [work queues](work_queues). Where windows hold enough events, rounds
 //!   are [asynchronous]: a round is then many windows long, and a part waits only for the parts that can send to it and
 //!   for those of other processes.
+//! - Threads that turn out to gain nothing, as where another program has their cores, are left [asleep](pace).
 //! - With several processes, each round begins with two collective operations of the [`Transport`]: a global reduction
 //!   of times, and an exchange of messages.
 
@@ -34,6 +35,7 @@ mod input_queue;
 mod loom_tests;
 mod message_router;
 mod messages;
+mod pace;
 mod part;
 mod rounds;
 mod shared;
@@ -48,6 +50,7 @@ use crate::{Model, Partition, Saved, Time, Transport};
 use clocks::Clocks;
 use distances::Distances;
 use message_router::MessageRouter;
+use pace::Pace;
 use part::Part;
 use shared::{PartitionSlot, Shared, ThreadCounters, Worker};
 use speculation::Counts;
@@ -99,12 +102,17 @@ pub struct Parallel<M: Model> {
     /// The last instant that is handled at all.
     last: Time,
     rounds: u64,
-    /// Events handled before this state was loaded.
+    /// Events handled before the states were loaded; less those of the states that they replaced, which wraps.
     before: u64,
     /// Events, and windows, of all rounds since.
     total: (u64, u64),
     /// The expected size of a round.
     expected: Expected,
+    /// Whether the other threads gain anything; the running time, less that of exchanges, up to where it was told of.
+    pace: Pace,
+    told: Duration,
+    /// Events since then.
+    told_events: u64,
     /// Events of each part when the parts were last distributed over the threads.
     balanced: Vec<u64>,
     /// Events of all parts then.
@@ -112,6 +120,8 @@ pub struct Parallel<M: Model> {
     /// Wall time spent in [`run`](Scheduler::run), and the part of it spent waiting for other processes.
     running: Duration,
     exchange_time: Duration,
+    /// When this run began.
+    begin: Instant,
     /// Why the run cannot go on.
     lost: Option<String>,
     /// Still set after a handler has panicked.
@@ -190,10 +200,14 @@ impl<M: Model + 'static> Parallel<M> {
             before: 0,
             total: (0, 0),
             expected: Expected::default(),
+            pace: Pace::new(threads),
+            told: Duration::ZERO,
+            told_events: 0,
             balanced: vec![0; shared.slots.len()],
             balanced_at: 0,
             running: Duration::ZERO,
             exchange_time: Duration::ZERO,
+            begin: Instant::now(),
             lost: None,
             poisoned: false,
             shared,
@@ -254,28 +268,7 @@ fn agree_on_processes(
 
 impl<M: Model> Parallel<M> {
     fn handled(&self) -> u64 {
-        self.before + self.shared.sum(|counters| &counters.events)
-    }
-}
-
-/// Between runs no message is in transit, so the parts are the whole state.
-impl<M: Model + 'static> Saved for Parallel<M> {
-    fn save(&self, to: &mut Saver<'_>) {
-        for slot in &self.shared.slots {
-            lock(&slot.part).save(to);
-        }
-        to.value(&(self.now, self.handled()));
-    }
-
-    fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
-        for slot in &self.shared.slots {
-            lock(&slot.part).load(from)?;
-        }
-        let handled: u64;
-        (self.now, handled) = from.value()?;
-        self.before = handled.saturating_sub(self.shared.sum(|counters| &counters.events));
-        self.shared.publish_all();
-        Ok(())
+        self.before.wrapping_add(self.shared.sum(|counters| &counters.events))
     }
 }
 
@@ -286,12 +279,12 @@ impl<M: Model + 'static> Scheduler<M> for Parallel<M> {
         }
         assert!(!self.poisoned, "a handler has panicked in this run");
         self.poisoned = true;
-        let begin = Instant::now();
+        self.begin = Instant::now();
         let pause = self.run_rounds(until, budget).unwrap_or_else(|text| {
             self.lost = Some(text.clone());
             Pause::Lost(text)
         });
-        self.running += begin.elapsed();
+        self.running += self.begin.elapsed();
         self.poisoned = false;
         pause
     }
@@ -349,5 +342,23 @@ impl<M: Model + 'static> Scheduler<M> for Parallel<M> {
             gvt_rounds: if shared.optimistic { self.rounds } else { 0 },
             peak_journal_bytes: sum(|counts| counts.peak_bytes),
         }
+    }
+
+    fn save_state(&self, part: usize, to: &mut Saver<'_>) {
+        lock(&self.shared.slots[part].part).save(to);
+    }
+
+    fn load_state(&mut self, part: usize, from: &mut Loader<'_>) -> Result<(), Damaged> {
+        let slot = &self.shared.slots[part];
+        let (mut part, had) = (lock(&slot.part), slot.status.events());
+        part.load(from)?;
+        slot.status.restart(&part);
+        // What is counted since belongs to states that are gone.
+        self.before = self.before.wrapping_add(part.events()).wrapping_sub(had);
+        Ok(())
+    }
+
+    fn go_on_from(&mut self, now: Time) {
+        self.now = now;
     }
 }

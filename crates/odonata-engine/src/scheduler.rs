@@ -1,6 +1,7 @@
 //! The interface of a scheduler: how a run is advanced, inspected and ended.
 
-use crate::{Model, Saved, Time};
+use crate::saved::{Damaged, Loader, Saver};
+use crate::{Model, Time};
 
 /// Why [`Scheduler::run`] returned.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -33,9 +34,10 @@ pub struct PartView<'a, M: Model> {
 /// Where there are, each calls the same methods with the same arguments at the same point: [`run`](Self::run) is
 /// collective. The results do not depend on which scheduler it is.
 ///
-/// Between runs what this process holds can be [saved](Saved), and loaded into a scheduler of the same kind that was
-/// built from the same model in the same division: it goes on as this one would have done.
-pub trait Scheduler<M: Model>: Saved + Send {
+/// Between runs the states of the parts can be [saved](Self::save_state) one by one, and loaded into schedulers of the same
+/// kind that were built from the same model in the same division, on any number of processes: these go on as the ones that
+/// were saved would have done.
+pub trait Scheduler<M: Model>: Send {
     /// Handles all events up to and including `until`. Returns sooner, with [`Pause::Budget`], after about `budget`
     /// events of this process or of another, when no message is in transit between parts: all remote updates are
     /// applied, all remote events are received or shown by [`view`](Self::view), and no speculation is left.
@@ -56,6 +58,20 @@ pub trait Scheduler<M: Model>: Saved + Send {
 
     /// The performance of the run so far.
     fn figures(&self) -> Figures;
+
+    /// Writes the state of part `part` of this process. Parts that only take turns have one state together, that of part 0.
+    /// Only between two calls of [`run`](Self::run): no message is in transit then, so the parts are the whole state.
+    fn save_state(&self, part: usize, to: &mut Saver<'_>);
+
+    /// Replaces the state of part `part` of this process by one that was saved of the same part of the model. After an
+    /// error the scheduler must not be used.
+    ///
+    /// # Errors
+    /// What is read cannot be the state of this part.
+    fn load_state(&mut self, part: usize, from: &mut Loader<'_>) -> Result<(), Damaged>;
+
+    /// Goes on, all states having been loaded, from `now`: what [`now`](Self::now) was when they were saved.
+    fn go_on_from(&mut self, now: Time);
 }
 
 /// Performance figures of a scheduler in this process. They vary from run to run and are no results of the simulation.

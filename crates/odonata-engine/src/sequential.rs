@@ -120,6 +120,20 @@ impl<M: Model> Scheduler<M> for Sequential<M> {
             ..Figures::default()
         }
     }
+
+    fn save_state(&self, part: usize, to: &mut Saver<'_>) {
+        assert_eq!(part, 0, "there is one state");
+        self.save(to);
+    }
+
+    fn load_state(&mut self, part: usize, from: &mut Loader<'_>) -> Result<(), Damaged> {
+        assert_eq!(part, 0, "there is one state");
+        self.load(from)
+    }
+
+    fn go_on_from(&mut self, now: Time) {
+        debug_assert_eq!(self.now(), now, "the state knows");
+    }
 }
 
 impl<M: Model> Saved for Sequential<M> {

@@ -125,6 +125,24 @@ impl FabricEvent {
                 | FabricEvent::LinkShare { .. }
         )
     }
+
+    /// Whether it is of a message that does not go in packets, or of what flows and packets know of each other.
+    #[inline]
+    pub(crate) fn is_without_packets(self) -> bool {
+        matches!(
+            self,
+            FabricEvent::Sent { .. }
+                | FabricEvent::Incoming { .. }
+                | FabricEvent::Delivered { .. }
+                | FabricEvent::FlowStart { .. }
+                | FabricEvent::FlowFill
+                | FabricEvent::FlowEnd { .. }
+                | FabricEvent::FlowTell
+                | FabricEvent::LinkUse { .. }
+                | FabricEvent::LinkReport
+                | FabricEvent::LinkShare { .. }
+        )
+    }
 }
 
 /// What the fabric tells the hosts, as the result of handling an event.

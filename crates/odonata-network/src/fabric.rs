@@ -283,24 +283,13 @@ impl<P: Payload> Fabric<P> {
             FabricEvent::Nic { nic } => return self.nics.serve(ctx, shared, nic),
             FabricEvent::Publish => shared.publish(ctx, lp),
             FabricEvent::Submit { message } => return self.enqueue(ctx, message),
-            FabricEvent::Sent { .. }
-            | FabricEvent::Incoming { .. }
-            | FabricEvent::FlowStart { .. }
-            | FabricEvent::FlowFill
-            | FabricEvent::FlowEnd { .. }
-            | FabricEvent::FlowTell
-            | FabricEvent::LinkUse { .. }
-            | FabricEvent::LinkReport
-            | FabricEvent::LinkShare { .. }
-            | FabricEvent::Delivered { .. } => return self.handle_message(ctx, lp, event),
+            _ if event.is_without_packets() => return self.handle_message(ctx, lp, event),
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
             FabricEvent::Notify { notification } => {
                 let arrived = shared.forward_notification(ctx, lp, notification)?;
                 return self.nics.throttle(ctx, shared, &arrived);
             }
-            FabricEvent::Head { .. } | FabricEvent::Flit { .. } | FabricEvent::Tick => {
-                debug_assert!(false, "there is no pipeline")
-            }
+            _ => debug_assert!(false, "there is no pipeline"),
         }
         None
     }
@@ -322,20 +311,9 @@ impl<P: Payload> Fabric<P> {
             FabricEvent::Nic { nic } => return self.nics.serve_flits(ctx, shared, &self.pipelined, nic),
             FabricEvent::Publish => shared.publish(ctx, lp),
             FabricEvent::Submit { message } => return self.enqueue(ctx, message),
-            FabricEvent::Sent { .. }
-            | FabricEvent::Incoming { .. }
-            | FabricEvent::FlowStart { .. }
-            | FabricEvent::FlowFill
-            | FabricEvent::FlowEnd { .. }
-            | FabricEvent::FlowTell
-            | FabricEvent::LinkUse { .. }
-            | FabricEvent::LinkReport
-            | FabricEvent::LinkShare { .. }
-            | FabricEvent::Delivered { .. } => return self.handle_message(ctx, lp, event),
+            _ if event.is_without_packets() => return self.handle_message(ctx, lp, event),
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
-            FabricEvent::Port { .. } | FabricEvent::Input { .. } | FabricEvent::Notify { .. } => {
-                debug_assert!(false, "there is nothing to look at")
-            }
+            _ => debug_assert!(false, "there is nothing to look at"),
         }
         None
     }

@@ -50,7 +50,7 @@ fn shared_run(
         interrupt,
     };
     let loaded = scenario::load(text, path, overrides, seed, folder_of(path)).and_then(|scenario| {
-        let open = |path| Snapshot::open(path, &scenario, &others.group);
+        let open = |folder| Snapshot::open(|process| Snapshot::file_in(folder, process), &scenario, &others.group);
         let snapshot = snapshot.map(open).transpose()?;
         Ok((scenario, snapshot))
     });
@@ -85,8 +85,7 @@ pub(crate) struct PySimulation {
 impl PySimulation {
     /// Loads a scenario and builds the machine. With `only`, that job has it for itself, on the nodes that it has
     /// beside the others; `sends_for_s` is how long its traffic lasts if that depends on others. With `snapshot`, the
-    /// run goes on from that file. `shared`: all processes of MPI share the run, each with its own snapshot, and all do
-    /// what follows together; the first of them has the results. `interrupt` ends the run in the midst of an event, also
+    /// run goes on from the files in that folder. `shared`: all processes of MPI share the run, and all do what follows together; the first of them has the results. `interrupt` ends the run in the midst of an event, also
     /// while it is being built. Raises `InputError`, or `KeyError` if no job is called so; nothing has been written then.
     #[new]
     #[pyo3(signature = (text, path, overrides=Vec::new(), seed=None, only=None, sends_for_s=None, snapshot=None, shared=false, interrupt=None))]
@@ -127,8 +126,9 @@ impl PySimulation {
                 ..Others::default()
             };
             match &snapshot {
-                Some(path) => {
-                    let snapshot = Snapshot::open(path, &loaded, &others.group)?;
+                Some(folder) => {
+                    let file = |process| Snapshot::file_in(folder, process);
+                    let snapshot = Snapshot::open(file, &loaded, &others.group)?;
                     Simulation::resume_shared(loaded, snapshot, others)
                 }
                 None => Simulation::shared(loaded, others),

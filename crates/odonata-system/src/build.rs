@@ -1,6 +1,5 @@
 //! From a resolved scenario to a machine that is ready to run.
 
-use odonata_machine::Machine;
 use crate::placement::Placement;
 use crate::scenario::Scenario;
 use crate::scenario::resolved::{self, Resolved};
@@ -9,6 +8,7 @@ use odonata_host::{
     BookParams, FileAccess, HostParams, HostPlan, Job, JobProgram, JobStatuses, Outside, RecordParams, ServerOutage,
     StageFile, StorageTier, TimelineParams, WaitingJob,
 };
+use odonata_machine::Machine;
 use odonata_network::routing::Routing;
 use odonata_network::settings::{Fidelity, NicRates};
 use odonata_network::{Blueprint, LinkPeriod, Mixed, NetworkParams, RunParams, TrafficClasses, VirtualChannels};

@@ -19,8 +19,8 @@ use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::Time;
 use walk::{Reach, Walk};
 
-/// Ranks of a job whose programs are walked.
-const SAMPLED_RANKS: u32 = 8;
+/// Ranks of a job whose programs are walked: its first, which is often another than the rest, and some of these.
+const SAMPLED_RANKS: u32 = 16;
 /// Ranks that are asked whether their pattern has a destination for them.
 const SAMPLED_SENDERS: u32 = 4_096;
 /// Nodes from which distances are measured.
@@ -101,13 +101,30 @@ impl Way {
     }
 }
 
+/// Up to `most` different ones of `0..count`, scattered by the golden ratio, whose multiples lie evenly and in step with nothing
+/// (H. Weyl, 1916; V. T. Sós, 1957: gaps of three sizes at most). Equal steps are in step with the extents of a grid: every
+/// 1,728th of 24 x 24 x 24 is on one edge.
+fn scattered(count: u32, most: u32) -> Vec<u32> {
+    if count <= most {
+        return (0..count).collect();
+    }
+    /// 2^64 over the golden ratio.
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    let at = |number: u32| {
+        let fraction = u64::from(number).wrapping_mul(STEP);
+        ((u128::from(fraction) * u128::from(count)) >> 64) as u32
+    };
+    let mut all: Vec<u32> = (1..=most).map(at).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 /// Mean distances, in cables, of nodes of one group and of nodes of different groups, from a sample of nodes.
 fn distances(layout: &Layout, topology: &Topology) -> (f64, f64) {
     let (mut sums, mut counts) = ([0.0; 2], [0.0; 2]);
     let nodes = topology.nodes();
-    let starts = nodes.min(SAMPLED_STARTS);
-    for start in 0..starts {
-        let start = (u64::from(start) * u64::from(nodes) / u64::from(starts)) as u32;
+    for start in scattered(nodes, SAMPLED_STARTS) {
         let distance = topology.distances(topology.node_router(start));
         let group = layout.group_of(start);
         let targets = nodes.min(SAMPLED_SENDERS);
@@ -463,22 +480,32 @@ fn job_estimate(
         return Ok(JobEstimate::default());
     };
     let rules = scenario.mpi.collectives.rules();
-    let step = ranks.div_ceil(SAMPLED_RANKS).max(1);
-    let sampled: Vec<u32> = (0..ranks).step_by(step as usize).collect();
-    let mut walk = Walk::new(scenario, job);
     let nodes = &placement.jobs[number].nodes;
-    for &rank in &sampled {
-        walk.reach = distances.zip(nodes.get(rank as usize)).map(|(topology, &node)| Reach {
-            topology,
-            nodes,
-            distances: topology.distances(topology.node_router(node)),
-        });
-        // One that fails ends the run: the others are not worth the time, of which a failure may have taken much.
-        if !walk.rank(program.as_ref(), rank, &rules) {
-            break;
+    let walked = |ranks: &[u32]| {
+        let mut walk = Walk::new(scenario, job);
+        for &rank in ranks {
+            walk.reach = distances.zip(nodes.get(rank as usize)).map(|(topology, &node)| Reach {
+                topology,
+                nodes,
+                distances: topology.distances(topology.node_router(node)),
+            });
+            // One that fails ends the run: the others are not worth the time, of which a failure may have taken much.
+            if !walk.rank(program.as_ref(), rank, &rules) {
+                return (walk, false);
+            }
         }
-    }
-    let share = 1.0 / sampled.len() as f64;
+        (walk, true)
+    };
+    let others: Vec<u32> = scattered(ranks.saturating_sub(1), SAMPLED_RANKS - 1)
+        .into_iter()
+        .map(|rank| rank + 1)
+        .collect();
+    let (first, goes_on) = walked(&[0]);
+    let (rest, _) = walked(if goes_on { &others } else { &[] });
+    // Each of the others stands for as many.
+    let each = f64::from(ranks.saturating_sub(1)) / others.len().max(1) as f64;
+    let sum = |of: fn(&Walk) -> f64| of(&first) + each * of(&rest);
+    let mean = |of: fn(&Walk) -> f64| sum(of) / f64::from(ranks.max(1));
     let servers = scenario.servers_of(job, placement, &placement.jobs[number]).max(1) as f64;
     let device = scenario.storage.as_ref().map_or(f64::INFINITY, |storage| {
         let block = storage.manager.block.0;
@@ -489,21 +516,24 @@ fn job_estimate(
         // All that rules leave open is written to the last one.
         storage.all_devices().last().map_or(f64::INFINITY, rate)
     });
-    let sends_s = share * walk.sends_s + share * walk.io_bytes * f64::from(ranks) / (servers * device);
+    let io_bytes = sum(|walk| walk.io_bytes);
+    let io_packets = sum(|walk| walk.io_packets);
+    let sends_s = mean(|walk| walk.sends_s) + io_bytes / (servers * device);
+    let reached = sum(|walk| walk.reached.0);
     Ok(JobEstimate {
-        bytes: share * (walk.bytes + walk.io_bytes) * f64::from(ranks),
-        messages: share * walk.messages * f64::from(ranks),
-        io_messages: share * walk.io_messages * f64::from(ranks),
-        message_packets: (share * walk.packets).max(if walk.io_packets > 0.0 { 0.0 } else { 1.0 }) * f64::from(ranks),
-        io_packets: share * walk.io_packets * f64::from(ranks),
-        io_bytes: share * walk.io_bytes * f64::from(ranks),
-        flits: share * walk.flits * f64::from(ranks),
-        routers: (walk.reached.0 > 0.0).then(|| walk.reached.1 / walk.reached.0),
-        peers: share * walk.peers,
-        searches: share * walk.searches * f64::from(ranks),
-        records: share * walk.records * f64::from(ranks),
-        accesses: share * walk.accesses * f64::from(ranks),
-        lasts_s: share * walk.computes_s + sends_s,
+        bytes: sum(|walk| walk.bytes) + io_bytes,
+        messages: sum(|walk| walk.messages),
+        io_messages: sum(|walk| walk.io_messages),
+        message_packets: sum(|walk| walk.packets).max(if io_packets > 0.0 { 0.0 } else { f64::from(ranks) }),
+        io_packets,
+        io_bytes,
+        flits: sum(|walk| walk.flits),
+        routers: (reached > 0.0).then(|| sum(|walk| walk.reached.1) / reached),
+        peers: mean(|walk| walk.peers),
+        searches: sum(|walk| walk.searches),
+        records: sum(|walk| walk.records),
+        accesses: sum(|walk| walk.accesses),
+        lasts_s: mean(|walk| walk.computes_s) + sends_s,
         sends_s,
         ..JobEstimate::default()
     })

@@ -1,8 +1,8 @@
 //! How a run ends, in a word and in words.
 
-use odonata_machine::Machine;
 use odonata_engine::Time;
 use odonata_host::{Blocked, BlockedClient, FailureKind, HostOutcome, Hosts, RunState, WaitingJob, describe_cycle};
+use odonata_machine::Machine;
 use serde::Serialize;
 
 /// Ranks of a cycle of waits that are described.

@@ -1,7 +1,7 @@
 //! Diagnosis of packets: what holds them up (deadlock, livelock, starvation) when a run ends before they have arrived.
 
-use odonata_machine::Machine;
 use crate::scenario::Resolved;
+use odonata_machine::Machine;
 use odonata_network::{Channel, Deadlock, PacketView, Waiting, find_deadlock};
 use odonata_topology::{Peer, Topology};
 use odonata_units::Time;

@@ -4,6 +4,13 @@
 use odonata_engine::{SingleProcess, Transport};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::ops::Range;
+
+/// Which of `parts` parts process `process` of `processes` has.
+pub(crate) fn share_of(parts: usize, (process, processes): (usize, usize)) -> Range<usize> {
+    let first = |process: usize| (parts as u128 * process as u128 / processes as u128) as usize;
+    first(process)..first(process + 1)
+}
 
 /// The way from this process to the others, for everything but the scheduler.
 pub struct ProcessGroup {

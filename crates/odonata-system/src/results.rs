@@ -67,10 +67,10 @@ pub use servers::{ServerRow, ServerSeriesRow};
 pub use stages::StageRow;
 pub use tiers::TierRow;
 
-use odonata_machine::MachineMeasured;
 use crate::placement::Placement;
 use crate::scenario::resolved::Resolved;
 use odonata_engine::Time;
+use odonata_machine::MachineMeasured;
 use odonata_topology::Topology;
 use sources::Sources;
 

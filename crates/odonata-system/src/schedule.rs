@@ -338,6 +338,26 @@ mod tests {
         assert_eq!(plan.partition.lookahead(), Time::from_ns(300));
     }
 
+    /// Workload 1 of the MFNetSim paper in full, 700 million events: two threads, where credits take as long as packets; in the
+    /// published runs credits take 1.419 ns, a hundredth of the events in a window.
+    #[test]
+    fn the_full_hybrid_runs_on_two_threads_unless_credits_are_immediate() {
+        for (preset, expected) in [
+            ("mfnetsim", (Scheduler::Conservative, 2)),
+            ("codes-compatible", (Scheduler::Sequential, 1)),
+        ] {
+            let job = |name: &str| format!("[[jobs]]\nranks = 300\nplacement = \"random\"\nworkload.{name} = {{}}\n");
+            let jobs = ["milc", "checkpoint", "cosmoflow"].map(job).concat();
+            let text = format!("preset = {preset:?}\n[network.routing]\nalgorithm = \"progressive-adaptive\"\n{jobs}");
+            let loaded = scenario::load(&text, "scenario.toml", &[], None, "").expect("it is a scenario");
+            let routing = build::routing(&loaded.resolved).unwrap();
+            let resources = Resources { cores: 2, processes: 1 };
+            let plan = plan(&loaded.resolved, &loaded.placement, routing.topology(), resources).unwrap();
+            assert!(plan.estimate.events() > 5e8, "{}", plan.estimate.events());
+            assert_eq!((plan.scheduler, plan.threads), expected, "{preset}: {:?}", plan.reasons);
+        }
+    }
+
     #[test]
     fn a_machine_of_one_group_is_divided_inside_of_it() {
         let text = "[machine.dragonfly]\ngroups = 1\nrouters_per_group = 8\nnodes_per_router = 4\n\

@@ -13,7 +13,6 @@ pub use start::Others;
 
 use crate::build::{self, Plan};
 use crate::cost::Meter;
-use odonata_machine::Machine;
 use crate::memory::{self, Exceeded, Need, Spread, Watch};
 use crate::placement::Placement;
 use crate::process_group::ProcessGroup;
@@ -24,6 +23,7 @@ use crate::warnings::{Warning, warnings};
 use look::Look;
 use odonata_engine::{Pause, Scheduler, Time};
 use odonata_host::Interrupt;
+use odonata_machine::Machine;
 use odonata_network::settings::Fidelity;
 use start::share_of;
 pub(crate) use start::{ranges, start};

@@ -1,44 +1,34 @@
-//! A run under way, in a file, so that it can go on after its computer has failed.
+//! A run under way, in files, so that it can go on after its computer has failed.
 //!
-//! | bytes | what |
-//! |---|---|
-//! | 16 | [`MAGIC`] |
-//! | any | program, header ([`Header`]) and state, as [`odonata_engine::saved`] writes them |
-//! | 8 | number of all bytes before |
-//! | 16 | checksum over all bytes before ([`Digest`]) |
+//! Each of the processes that share a run has a file of its own, with the states of its parts of the machine
+//! ([`state_file`] says how it is made). The files of one moment are a set, and know it: those of two moments make no run.
+//! Which set is the newest whole one is the business of whoever names the files.
 //!
-//! A file is written beside its place, flushed to the disk, and moved there: at any time there is either the one
-//! before or the new one, whole. It is read twice: for the checksum first, so that nothing of a damaged file is
-//! believed. It belongs to one program, told apart by a hash of its sources, and to one scenario; all else is refused.
+//! States are those of parts, so that other processes than those that have saved a run can go on with it: each reads the
+//! parts that it has now, from whichever files they are in. There cannot be more processes than parts, and the parts stay
+//! as they are.
+//!
+//! A snapshot belongs to one program, told apart by a hash of its sources, and to one scenario; all else is refused.
 //! Snapshots are for going on with a run, not for keeping: what is to be kept is in the results.
-//!
-//! Each of several processes that share a run has a file of its own, with its parts of the machine. The files of one
-//! moment are a set, and know it: those of two moments make no run. Which set is the newest whole one is the business of
-//! whoever names the files.
+
+mod state_file;
+
+pub(crate) use state_file::write;
 
 use crate::cost::Spent;
 use crate::placement::Placement;
-use crate::process_group::ProcessGroup;
+use crate::process_group::{ProcessGroup, share_of};
 use crate::scenario::resolved::{ListedParts, Parts, Run, Scheduler};
 use crate::scenario::{InputError, Resolved, Scenario};
-use odonata_engine::Digest;
-use odonata_engine::saved::{Damaged, Loader, Saver};
-use odonata_workload::open_regular;
+use odonata_engine::saved::{Damaged, Loader};
+use odonata_engine::{Digest, Pause, Time};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use state_file::{PROGRAM, StateFile};
+use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// The beginning of every snapshot.
-const MAGIC: [u8; 16] = *b"odonata snapshot";
-
-/// Bytes behind the state.
-const TRAILER: u64 = 24;
-
-/// The version of the program that is running, and the hash of its sources.
-const PROGRAM: (&str, &str) = (env!("CARGO_PKG_VERSION"), env!("ODONATA_SOURCES"));
-
-/// What a snapshot belongs to.
+/// What a file of a snapshot belongs to, and what all files of a set agree on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Header {
     /// [Hash](identity) of the scenario and its placement.
@@ -50,11 +40,33 @@ pub(crate) struct Header {
     pub(crate) saved_at: u64,
     /// How the run is divided.
     pub(crate) layout: Layout,
+    /// Where it stands.
+    pub(crate) standing: Standing,
     /// What the run has cost this process until then.
     pub(crate) spent: Spent,
 }
 
-/// Who runs the events, over which parts: a state can only be read into the same.
+impl Header {
+    /// The states of all that are in this file, if that is possible.
+    fn states(&self) -> Option<Range<usize>> {
+        let (process, processes) = self.process;
+        let states = self.layout.states();
+        (process < processes && processes <= states).then(|| share_of(states, self.process))
+    }
+}
+
+/// Where a run stands, beside the states of its parts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Standing {
+    /// Why it does not go on, if it does not.
+    pub(crate) pause: Option<Pause>,
+    /// Until when it has been looked at whether anything but traffic without end is left.
+    pub(crate) checked: Time,
+    /// The time of its last event.
+    pub(crate) now: Time,
+}
+
+/// Who runs the events, over which parts: states can only be read into the same.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Layout {
     pub(crate) scheduler: Scheduler,
@@ -68,6 +80,14 @@ impl Layout {
         let first_routers = self.bounds[..self.bounds.len().saturating_sub(1)].to_vec();
         run.scheduler = self.scheduler;
         run.parts = Parts::Listed(ListedParts { first_routers });
+    }
+
+    /// How many states there are: one of each part, or one of all if they only take turns.
+    fn states(&self) -> usize {
+        match self.scheduler {
+            Scheduler::Sequential => 1,
+            _ => self.bounds.len().saturating_sub(1),
+        }
     }
 }
 
@@ -97,11 +117,13 @@ pub(crate) enum Refused {
     OtherProgram(String),
     /// It is of another scenario.
     OtherScenario,
-    /// It is that of a process, of so many, and another one asks for it.
+    /// It is that of a process, of so many, where that of another one was to be.
     OtherProcess {
         saved: (usize, usize),
         asking: (usize, usize),
     },
+    /// It has fewer states than processes would go on with them.
+    TooFewParts { states: usize, processes: usize },
     /// Another process has one of another moment.
     OtherMoment,
 }
@@ -151,19 +173,17 @@ impl Refused {
                 "the scenario is not the one that was saved".into(),
                 "the same scenario, placement, overrides and seed".into(),
             ),
-            Refused::OtherProcess {
-                saved: (_, saved),
-                asking: (_, asking),
-            } if saved != asking => (
-                format!("{} saved the run, and {asking} would go on with it", processes(*saved)),
-                match saved {
-                    1 => "one process".into(),
-                    _ => format!("{saved} processes, as with mpirun -n {saved}"),
-                },
-            ),
             Refused::OtherProcess { saved, asking } => (
                 format!("the snapshot is that of process {} of {}", saved.0, saved.1),
-                format!("that of process {}", asking.0),
+                format!("that of process {} of {}", asking.0, asking.1),
+            ),
+            Refused::TooFewParts { states: 1, processes } => (
+                format!("the run was saved in one piece, and {processes} processes would go on with it"),
+                "one process; only a run under a parallel scheduler has parts that can be shared".into(),
+            ),
+            Refused::TooFewParts { states, processes } => (
+                format!("the run was saved in {states} parts, and {processes} processes would go on with it"),
+                format!("{states} processes at most"),
             ),
             Refused::OtherMoment => (
                 "the snapshots of the processes were not saved together".into(),
@@ -173,220 +193,123 @@ impl Refused {
     }
 }
 
-fn processes(number: usize) -> String {
-    match number {
-        1 => "one process".into(),
-        _ => format!("{number} processes"),
-    }
-}
-
-/// Writes a snapshot to `path`, where an older one stays until this one is whole; its size in bytes.
-///
-/// # Errors
-/// It cannot be written; then the older one is still there.
-pub(crate) fn write(path: &Path, header: &Header, state: impl FnOnce(&mut Saver<'_>)) -> io::Result<u64> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".partial");
-    let beside = Path::new(&beside);
-    let written = write_whole(beside, header, state).and_then(|bytes| {
-        std::fs::rename(beside, path)?;
-        // The new name is on the disk when the folder is; not every system can say so of a folder.
-        if let Some(folder) = path.parent() {
-            let folder = if folder.as_os_str().is_empty() {
-                Path::new(".")
-            } else {
-                folder
-            };
-            File::open(folder).and_then(|folder| folder.sync_all()).ok();
-        }
-        Ok(bytes)
-    });
-    if written.is_err() {
-        std::fs::remove_file(beside).ok();
-    }
-    written
-}
-
-fn write_whole(path: &Path, header: &Header, state: impl FnOnce(&mut Saver<'_>)) -> io::Result<u64> {
-    let mut file = Summed::new(File::create(path)?);
-    file.write_all(&MAGIC)?;
-    let mut saver = Saver::new(&mut file);
-    saver.value(&PROGRAM);
-    saver.value(header);
-    state(&mut saver);
-    saver.finish()?;
-    let Summed { mut to, sum } = file;
-    to.write_all(&sum.bytes.to_le_bytes())?;
-    to.write_all(&sum.value().to_le_bytes())?;
-    to.sync_all()?;
-    Ok(sum.bytes + TRAILER)
-}
-
-/// A snapshot that is whole, and belongs to a run.
+/// Snapshots that are whole, and belong to a run: the files in which the parts of a process are.
 pub struct Snapshot {
-    path: PathBuf,
-    file: BufReader<File>,
-    /// Where its state ends.
-    end: u64,
-    pub(crate) header: Header,
+    files: Vec<StateFile>,
+    /// The parts of this process.
+    parts: Range<usize>,
 }
 
 impl Snapshot {
-    /// Opens the one at `path`, which is to be of `scenario` and of this process of `group`.
-    ///
-    /// # Errors
-    /// It cannot be read, is damaged, or belongs to something else.
-    pub fn open(path: &Path, scenario: &Scenario, group: &ProcessGroup) -> Result<Snapshot, InputError> {
-        Snapshot::read(path, scenario, group.place()).map_err(|refused| refused.error(path))
+    /// The file of a process in the folder of a set.
+    pub fn file_in(folder: &Path, process: usize) -> PathBuf {
+        folder.join(format!("{process}.snapshot"))
     }
 
-    fn read(path: &Path, scenario: &Scenario, asking: (usize, usize)) -> Result<Snapshot, Refused> {
-        let mut file = BufReader::with_capacity(1 << 16, open_regular(path)?);
-        let end = check(&mut file)?;
-        let header = header(&mut Loader::new(&mut content(&mut file, end)?))?;
-        if header.process != asking {
-            let saved = header.process;
-            return Err(Refused::OtherProcess { saved, asking });
-        }
-        if header.scenario != identity(&scenario.resolved, &scenario.placement) {
-            return Err(Refused::OtherScenario);
-        }
-        Ok(Snapshot {
-            path: path.to_owned(),
-            file,
-            end,
-            header,
-        })
-    }
-
-    /// Lets `state` take the state.
+    /// Opens what this process of `group` needs of a set, which is to be of `scenario`; `file` names the file of each of the
+    /// processes that have saved it.
     ///
     /// # Errors
-    /// It cannot be read, or is no state of that kind.
-    pub(crate) fn load(mut self, state: impl FnOnce(&mut Loader<'_>) -> Result<(), Damaged>) -> Result<(), InputError> {
-        let load = || {
-            let mut content = content(&mut self.file, self.end)?;
-            let mut loader = Loader::new(&mut content);
-            header(&mut loader)?;
-            state(&mut loader)?;
-            Ok(loader.finish()?)
+    /// A file cannot be read, is damaged, or belongs to something else; there are more processes than parts.
+    pub fn open(
+        file: impl Fn(usize) -> PathBuf,
+        scenario: &Scenario,
+        group: &ProcessGroup,
+    ) -> Result<Snapshot, InputError> {
+        Snapshot::read(file, scenario, group.place()).map_err(|(path, refused)| refused.error(&path))
+    }
+
+    fn read(
+        file: impl Fn(usize) -> PathBuf,
+        scenario: &Scenario,
+        (process, processes): (usize, usize),
+    ) -> Result<Snapshot, (PathBuf, Refused)> {
+        let identity = identity(&scenario.resolved, &scenario.placement);
+        let open = |number: usize, saved: Option<usize>| {
+            let one = StateFile::open(file(number))?;
+            let Header { process, scenario, .. } = one.header;
+            let asking = (number, saved.unwrap_or(process.1));
+            let refused = if process != asking {
+                Refused::OtherProcess { saved: process, asking }
+            } else if scenario != identity {
+                Refused::OtherScenario
+            } else {
+                return Ok(one);
+            };
+            Err((one.path, refused))
         };
-        load().map_err(|refused: Refused| refused.error(&self.path))
+        // Any of the files says who has what: most often that with the parts that this process had before.
+        let known = match file(process) {
+            own if own.exists() => process,
+            _ => 0,
+        };
+        let mut known = Some(open(known, None)?);
+        let about = known.as_ref().map(|known| (known.header.clone(), known.path.clone()));
+        let (about, path) = about.expect("it was opened");
+        let states = about.layout.states();
+        if states < processes {
+            return Err((path, Refused::TooFewParts { states, processes }));
+        }
+        let parts = share_of(states, (process, processes));
+        let mut files = Vec::new();
+        for number in 0..about.process.1 {
+            let there = share_of(states, (number, about.process.1));
+            if there.end <= parts.start || parts.end <= there.start {
+                continue;
+            }
+            let one = match known.take_if(|known| known.header.process.0 == number) {
+                Some(known) => known,
+                None => open(number, Some(about.process.1))?,
+            };
+            let of_a_set = |header: &Header| (header.saved_at, header.layout.clone(), header.standing.clone());
+            if of_a_set(&one.header) != of_a_set(&about) {
+                return Err((one.path, Refused::OtherMoment));
+            }
+            files.push(one);
+        }
+        Ok(Snapshot { files, parts })
+    }
+
+    /// What all files of the set agree on.
+    pub(crate) fn header(&self) -> &Header {
+        &self.files[0].header
+    }
+
+    /// What this process takes over of what the run has cost: each of those that have saved it has one that does.
+    pub(crate) fn spent(&self) -> Spent {
+        let mut all = Spent::default();
+        for StateFile { header, .. } in &self.files {
+            let Spent { wall, cpu, peak_rss } = header.spent;
+            all.wall = all.wall.max(wall);
+            all.peak_rss = all.peak_rss.max(peak_rss);
+            if header.states().is_some_and(|states| self.parts.contains(&states.start)) {
+                all.cpu += cpu;
+            }
+        }
+        all
+    }
+
+    /// Lets `state` take the state of each part of this process, by its number among them.
+    ///
+    /// # Errors
+    /// One cannot be read, or is no state of that kind.
+    pub(crate) fn load(
+        mut self,
+        mut state: impl FnMut(usize, &mut Loader<'_>) -> Result<(), Damaged>,
+    ) -> Result<(), InputError> {
+        for file in &mut self.files {
+            let there = file.header.states().unwrap_or_default();
+            for part in there.clone().filter(|part| self.parts.contains(part)) {
+                let own = part - self.parts.start;
+                let loaded = file.load(part - there.start, |from| state(own, from));
+                loaded.map_err(|refused| refused.error(&file.path))?;
+            }
+        }
+        Ok(())
     }
 
     /// The error that this one cannot be gone on from, because of `refused`.
     pub(crate) fn error(&self, refused: &Refused) -> InputError {
-        refused.error(&self.path)
-    }
-}
-
-/// What stands between the beginning and `end` of a file.
-fn content(file: &mut BufReader<File>, end: u64) -> io::Result<impl Read> {
-    file.seek(SeekFrom::Start(MAGIC.len() as u64))?;
-    Ok(file.take(end - MAGIC.len() as u64))
-}
-
-/// The header, if this program has written it.
-fn header(from: &mut Loader<'_>) -> Result<Header, Refused> {
-    let (version, sources): (String, String) = from.value()?;
-    if (version.as_str(), sources.as_str()) != PROGRAM {
-        return Err(Refused::OtherProgram(version));
-    }
-    Ok(from.value()?)
-}
-
-/// Whether a file is whole; the number of its bytes up to the trailer.
-fn check(file: &mut (impl Read + Seek)) -> Result<u64, Refused> {
-    let length = file.seek(SeekFrom::End(0))?;
-    file.rewind()?;
-    let mut magic = [0; MAGIC.len()];
-    if file.read_exact(&mut magic).is_err() || magic != MAGIC {
-        return Err(Refused::Foreign);
-    }
-    let damaged = |text: &str| Refused::Damaged(Damaged(text.into()));
-    let Some(end) = length.checked_sub(TRAILER).filter(|&end| end >= MAGIC.len() as u64) else {
-        return Err(damaged("it ends too early"));
-    };
-    file.rewind()?;
-    let mut summed = Summed::new(io::sink());
-    io::copy(&mut file.take(end), &mut summed)?;
-    let (mut bytes, mut sum) = ([0; 8], [0; 16]);
-    file.read_exact(&mut bytes)?;
-    file.read_exact(&mut sum)?;
-    if u64::from_le_bytes(bytes) != end {
-        return Err(damaged("it does not have the length that was written"));
-    }
-    if u128::from_le_bytes(sum) != summed.sum.value() {
-        return Err(damaged("its checksum is wrong"));
-    }
-    Ok(end)
-}
-
-/// A writer that sums up what goes through it.
-struct Summed<W> {
-    to: W,
-    sum: Sum,
-}
-
-/// A checksum over bytes, however they are cut into pieces. One changed word always changes it.
-#[derive(Clone, Debug)]
-struct Sum {
-    digest: Digest,
-    /// The last bytes, which do not yet fill a word.
-    word: [u8; 8],
-    bytes: u64,
-}
-
-impl Sum {
-    fn add(&mut self, mut bytes: &[u8]) {
-        let begun = (self.bytes % 8) as usize;
-        self.bytes += bytes.len() as u64;
-        if begun > 0 {
-            let (first, rest) = bytes.split_at(bytes.len().min(8 - begun));
-            self.word[begun..begun + first.len()].copy_from_slice(first);
-            if begun + first.len() < 8 {
-                return;
-            }
-            self.digest.word(u64::from_le_bytes(self.word));
-            bytes = rest;
-        }
-        let (words, rest) = bytes.as_chunks();
-        words
-            .iter()
-            .for_each(|&word| self.digest.word(u64::from_le_bytes(word)));
-        self.word[..rest.len()].copy_from_slice(rest);
-    }
-
-    fn value(&self) -> u128 {
-        let mut digest = self.digest;
-        let mut last = [0; 8];
-        let begun = (self.bytes % 8) as usize;
-        last[..begun].copy_from_slice(&self.word[..begun]);
-        digest.word(u64::from_le_bytes(last));
-        digest.word(self.bytes);
-        digest.value()
-    }
-}
-
-impl<W> Summed<W> {
-    fn new(to: W) -> Self {
-        let sum = Sum {
-            digest: Digest::new(),
-            word: [0; 8],
-            bytes: 0,
-        };
-        Summed { to, sum }
-    }
-}
-
-impl<W: Write> Write for Summed<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.to.write(bytes)?;
-        self.sum.add(&bytes[..written]);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.to.flush()
+        refused.error(&self.files[0].path)
     }
 }

@@ -13,6 +13,8 @@ use std::time::Instant;
 /// Rounds, and events, after which the parts are distributed anew over the threads.
 const REBALANCE_EVERY: u64 = 256;
 const REBALANCE_AFTER: u64 = 1 << 17;
+/// Events after which the pace of the run is noted.
+const TELL_AFTER: u64 = 1 << 12;
 
 /// The state of a run without messages in transit.
 struct Quiescent {
@@ -142,13 +144,20 @@ impl<M: Model> Parallel<M> {
             wanted = shared.slots.len() - 1;
             self.end = shared.clocks.limit();
         }
-        pool.work(shared, &mut self.worker, if large { wanted } else { 0 });
+        let together = large && (pool.asynchronous.is_some() || !self.pace.is_alone());
+        pool.work(shared, &mut self.worker, if together { wanted } else { 0 });
         let total = (
             shared.sum(|counters| &counters.events),
             shared.sum(|counters| &counters.windows),
         );
         let last = (total.0 - self.total.0, total.1 - self.total.1);
         self.total = total;
+        self.told_events += last.0;
+        if self.told_events >= TELL_AFTER {
+            let time = (self.running + self.begin.elapsed()).saturating_sub(self.exchange_time);
+            self.pace.passed(self.told_events, time.saturating_sub(self.told));
+            (self.told, self.told_events) = (time, 0);
+        }
         self.expected.events = events - events / 16 + last.0;
         self.expected.windows = last.1;
         if self.rounds.is_multiple_of(REBALANCE_EVERY) || total.0 - self.balanced_at >= REBALANCE_AFTER {

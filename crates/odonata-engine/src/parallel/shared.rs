@@ -73,7 +73,7 @@ impl PartStatus {
     }
 
     /// As [`publish`](Self::publish), after the state of the part was replaced.
-    fn restart<M: Model>(&self, part: &Part<M>) {
+    pub(super) fn restart<M: Model>(&self, part: &Part<M>) {
         self.events.store(part.events(), Ordering::Relaxed);
         self.publish(part);
     }
@@ -289,14 +289,6 @@ impl<M: Model> Shared<M> {
             events += slot.status.publish(&part);
         }
         add(&self.thread_counters[0].events, events);
-    }
-
-    /// Publishes the status of all parts, after their state was replaced.
-    pub(super) fn publish_all(&self) {
-        for slot in &self.slots {
-            let part = lock(&slot.part);
-            slot.status.restart(&part);
-        }
     }
 
     /// Sum of a counter over the threads.

@@ -176,3 +176,57 @@ fn idle_machines_weigh_the_same_everywhere() {
     assert!(found.events().is_finite() && found.events_per_s().is_finite());
     assert_eq!(Estimate::default().events_per_s(), 0.0);
 }
+
+/// Ranks of a grid of 24 x 24 x 24 that does not wrap: most have all neighbours; every 864th lies on one of two opposite edges, and
+/// has some two thirds of the faces and half of all. What all ranks send is added up.
+#[test]
+fn a_grid_is_reckoned_by_ranks_of_all_its_places() {
+    let text = "[machine.dragonfly]\ngroups = 65\nrouters_per_group = 16\nnodes_per_router = 16\nglobal_ports_per_router = 4\n\
+                [[jobs]]\nranks = 13824\nworkload.amg = { levels = 2, cycles = 1 }\n";
+    let loaded = scenario::load(text, "scenario.toml", &[], None, "").expect("it is a scenario");
+    let (resolved, placement) = (&loaded.resolved, &loaded.placement);
+    let found = Estimate::new(resolved, placement, &topology(&loaded)).expect("it was checked");
+    let (job, rules) = (&resolved.jobs[0], resolved.mpi.collectives.rules());
+    let program = job.program().unwrap().unwrap();
+    let mut all = Walk::new(resolved, job);
+    assert!((0..13_824).all(|rank| all.rank(program.as_ref(), rank, &rules)));
+    for (expected, found) in [
+        (all.messages, found.jobs[0].messages),
+        (all.bytes, found.jobs[0].bytes),
+        (all.packets, found.jobs[0].message_packets),
+    ] {
+        assert!((0.85..1.15).contains(&(found / expected)), "{found} of {expected}");
+    }
+}
+
+/// The first rank sends to all others, and nobody else sends: of a job of `n` ranks `n - 1` messages, not as many times `n / 16`.
+#[test]
+fn the_first_rank_stands_for_itself() {
+    let (found, _) = estimate(
+        "[[jobs]]\nranks = 40\n\
+         workload.broadcast = { bytes = \"4 KiB\", iterations = 3, algorithm = \"linear\" }\n",
+    );
+    assert!((found.jobs[0].messages - 3.0 * 39.0).abs() < 1e-9, "{found:?}");
+}
+
+#[test]
+fn samples_are_scattered_and_all_different() {
+    for (count, most) in [(1, 16), (16, 16), (17, 16), (1_000, 16), (13_824, 15), (u32::MAX, 16)] {
+        let found = scattered(count, most);
+        assert!(found.is_sorted_by(|one, next| one < next) && found.iter().all(|&one| one < count));
+        assert!(found.len() as u32 >= count.min(most) * 3 / 4, "{count}: {found:?}");
+        // Gaps are shorter than three times the mean, at the ends too.
+        let ends = [0]
+            .into_iter()
+            .chain(found.iter().copied())
+            .zip(found.iter().copied().chain([count]));
+        let widest = ends.map(|(one, next)| next - one).max().unwrap_or(0);
+        assert!(
+            u64::from(widest) * u64::from(most.min(count)) <= 3 * u64::from(count),
+            "{count}: {found:?}"
+        );
+    }
+    // Places modulo 24: equal steps of 864 or 1,728 have one of them.
+    let rows: std::collections::BTreeSet<u32> = scattered(13_824, 16).iter().map(|at| at % 24).collect();
+    assert!(rows.len() > 8, "{rows:?}");
+}

@@ -5,7 +5,6 @@ use super::start::{ranges, share_of};
 use super::{Results, Simulation};
 use crate::build::link_period;
 use crate::cost::Cost;
-use odonata_machine::{Machine, MachineMeasured};
 use crate::outcome::{self, Outcome};
 use crate::packet_diagnosis;
 use crate::process_group::ProcessGroup;
@@ -14,6 +13,7 @@ use crate::scenario::Resolved;
 use odonata_engine::saved::{Loader, Saver};
 use odonata_engine::{Digest, Figures, Pause, Saved, Time};
 use odonata_host::TimelineMeasured;
+use odonata_machine::{Machine, MachineMeasured};
 use odonata_network::HALT_QUEUE;
 use odonata_topology::Topology;
 

@@ -2,9 +2,9 @@
 
 use super::Simulation;
 use crate::build::Plan;
-use odonata_machine::{Event, Machine};
 use odonata_engine::PartView;
 use odonata_host::{Hosts, JobStatuses};
+use odonata_machine::{Event, Machine};
 use serde::{Deserialize, Serialize};
 
 /// Where a run stands.

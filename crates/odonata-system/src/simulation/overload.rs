@@ -1,10 +1,10 @@
 //! What is said of a run that ends because too much waits in it.
 
-use odonata_machine::Machine;
 use crate::memory::Exceeded;
 use crate::placement::Placement;
 use crate::process_group::ProcessGroup;
 use crate::scenario::Resolved;
+use odonata_machine::Machine;
 use odonata_network::Overflow;
 use serde::{Deserialize, Serialize};
 

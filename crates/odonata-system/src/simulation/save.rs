@@ -1,41 +1,42 @@
 //! A run saved on the way, and gone on with.
 
-use super::{Others, Simulation};
+use super::{Others, Simulation, ranges, share_of};
 use crate::scenario::{InputError, Problem, Scenario};
-use crate::snapshot::{self, Header, Layout, Refused, Snapshot};
+use crate::snapshot::{self, Header, Layout, Refused, Snapshot, Standing};
 use odonata_engine::Pause;
 use std::io;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 impl Simulation {
-    /// Goes on with the run of `scenario` that was [saved](Self::save_to) to `path`.
+    /// Goes on with the run of `scenario` that was [saved](Self::save_to) to `path`, by one process.
     ///
     /// # Errors
     /// Those of [`Snapshot::open`], and of [`new`](Self::new).
     pub fn resume(scenario: Scenario, path: &Path) -> Result<Self, InputError> {
         let others = Others::default();
-        let snapshot = Snapshot::open(path, &scenario, &others.group)?;
+        let snapshot = Snapshot::open(|_| path.to_owned(), &scenario, &others.group)?;
         Simulation::resume_shared(scenario, snapshot, others)
     }
 
-    /// The same in one of several processes that share the run, each with its `snapshot`. Collective.
+    /// The same in one of several processes that share the run, each with its `snapshot`; it may have been saved by more or
+    /// fewer of them. Collective.
     ///
     /// # Errors
     /// Those of [`shared`](Self::shared), or that the snapshots were not saved together.
     pub fn resume_shared(scenario: Scenario, snapshot: Snapshot, mut others: Others) -> Result<Self, InputError> {
-        let saved_at = others.group.share(snapshot.header.saved_at);
+        let saved_at = others.group.share(snapshot.header().saved_at);
         let saved_at = saved_at.map_err(|text| scenario.document.locate(Problem::new("", text, "")))?;
         if saved_at.iter().any(|&other| other != saved_at[0]) {
             return Err(snapshot.error(&Refused::OtherMoment));
         }
-        let mut run = Simulation::with(scenario, others, Some(&snapshot.header.layout))?;
-        run.meter.resume(snapshot.header.spent);
-        snapshot.load(|from| {
-            run.pause = from.value()?;
-            run.checked = from.value()?;
-            run.scheduler.load(from)
-        })?;
+        let Header { layout, standing, .. } = snapshot.header().clone();
+        let mut run = Simulation::with(scenario, others, Some(&layout))?;
+        run.meter.resume(snapshot.spent());
+        snapshot.load(|part, from| run.scheduler.load_state(part, from))?;
+        run.scheduler.go_on_from(standing.now);
+        run.pause = standing.pause;
+        run.checked = standing.checked;
         run.progress = run.look().progress(&run);
         Ok(run)
     }
@@ -61,12 +62,16 @@ impl Simulation {
                 scheduler: self.schedule.scheduler,
                 bounds: self.schedule.partition.bounds().to_vec(),
             },
+            standing: Standing {
+                pause: self.pause.clone(),
+                checked: self.checked,
+                now: self.scheduler.now(),
+            },
             spent: self.meter.spent(),
         };
-        snapshot::write(path, &header, |to| {
-            to.value(&self.pause);
-            to.value(&self.checked);
-            self.scheduler.save(to);
-        })
+        let (process, processes) = self.group.place();
+        let parts = share_of(&self.schedule, process, processes).map_err(io::Error::other)?;
+        let states = ranges(&self.schedule, parts).len();
+        snapshot::write(path, &header, states, |part, to| self.scheduler.save_state(part, to))
     }
 }

@@ -1,11 +1,11 @@
 //! Who runs which parts of the machine: the share of each process, and its scheduler.
 
-use odonata_machine::Machine;
-use crate::process_group::ProcessGroup;
+use crate::process_group::{self, ProcessGroup};
 use crate::scenario::resolved::Scheduler as SchedulerKind;
 use crate::schedule;
 use odonata_engine::{Optimism, Options, Scheduler, SingleProcess, Transport};
 use odonata_host::Interrupt;
+use odonata_machine::Machine;
 use std::ops::Range;
 
 /// What a run has to do with besides itself: the processes that share it, what its scheduler needs to reach them, and the
@@ -38,7 +38,7 @@ pub(super) fn share_of(schedule: &schedule::Plan, process: usize, processes: usi
             "the machine has {parts} parts, and {processes} processes share the run"
         ));
     }
-    Ok(parts * process / processes..parts * (process + 1) / processes)
+    Ok(process_group::share_of(parts, (process, processes)))
 }
 
 /// The routers of each machine that has the state of `parts`: one that is not divided if they only take turns.

@@ -1,20 +1,21 @@
-//! Snapshots of a run that several processes share: a file of each, and only all of them together.
+//! Snapshots of a run that several processes share: a file of each, and only all of them together. Any number of processes
+//! goes on with it, up to that of its parts.
 
 use super::{LONG, Scratch, finish, load, load_whole};
 use crate::crowd::{of_first, together};
 use odonata_system::{InputError, Others, Simulation, Snapshot};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The settings of a run in `parts` under `scheduler`.
 fn divided(scheduler: &str, parts: usize) -> [String; 2] {
     [format!("run.scheduler={scheduler}"), format!("run.parts={parts}")]
 }
 
-/// The run of a process, gone on from what it has at `path`.
-fn resume(settings: &[&str], mut others: Others, path: PathBuf) -> Result<Simulation, InputError> {
+/// The run of a process, gone on from what each of those that have saved it has at `file`.
+fn resume(settings: &[&str], mut others: Others, file: impl Fn(usize) -> PathBuf) -> Result<Simulation, InputError> {
     let scenario = load(LONG, settings);
-    let snapshot = Snapshot::open(&path, &scenario, &others.group);
+    let snapshot = Snapshot::open(file, &scenario, &others.group);
     // As everybody has to: where one cannot go on, the others must not wait for it.
     let all = others.group.all(snapshot.is_ok()).unwrap();
     let snapshot = snapshot?;
@@ -22,21 +23,28 @@ fn resume(settings: &[&str], mut others: Others, path: PathBuf) -> Result<Simula
     Simulation::resume_shared(scenario, snapshot, others)
 }
 
-/// Saves a run after every slice of events, and goes on with it in new processes.
-fn assert_equal_when_resumed(scheduler: &str, processes: usize, parts: usize) {
-    let scratch = Scratch::new(&format!("shared-{scheduler}-{processes}"));
+/// Saves a run after every slice of events, and goes on with it in new processes: each time in the next of these numbers of
+/// them, over and over again.
+fn assert_equal_when_resumed(scheduler: &str, numbers: &[usize], parts: usize) {
+    let scratch = Scratch::new(&format!("shared-{scheduler}-{parts}-{}", numbers.len()));
     let settings = divided(scheduler, parts);
     let settings = settings.each_ref().map(String::as_str);
-    let file = |process: usize| scratch.0.join(format!("{process}.snapshot"));
-    let advance = |simulation: &mut Simulation, process: usize| {
+    let file = |leg: usize| {
+        let folder = scratch.0.join(leg.to_string());
+        move |process| Snapshot::file_in(&folder, process)
+    };
+    let advance = |simulation: &mut Simulation, leg: usize, process: usize| {
         let finished = simulation.advance(Duration::ZERO).finished;
-        let bytes = simulation.save_to(&file(process)).unwrap();
-        assert_eq!(bytes, file(process).metadata().unwrap().len());
+        let place = file(leg)(process);
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        let bytes = simulation.save_to(&place).unwrap();
+        assert_eq!(bytes, place.metadata().unwrap().len());
         finished
     };
-    let mut finished = together(processes, |process, others| {
+    let processes = |leg: usize| numbers[leg % numbers.len()];
+    let mut finished = together(processes(0), |process, others| {
         let mut simulation = Simulation::shared(load(LONG, &settings), others).unwrap();
-        advance(&mut simulation, process)
+        advance(&mut simulation, 0, process)
     });
     let mut legs = 1;
     while !finished[0] {
@@ -44,47 +52,91 @@ fn assert_equal_when_resumed(scheduler: &str, processes: usize, parts: usize) {
         // On another number of threads each time; of the division that is asked for now, nothing is taken.
         let threads = format!("run.threads={}", 1 + legs % 2);
         let settings = ["run.scheduler=auto", "run.parts=9", &threads];
-        finished = together(processes, |process, others| {
-            let mut simulation = resume(&settings, others, file(process)).unwrap();
-            advance(&mut simulation, process)
+        finished = together(processes(legs), |process, others| {
+            let mut simulation = resume(&settings, others, file(legs - 1)).unwrap();
+            advance(&mut simulation, legs, process)
         });
         legs += 1;
     }
-    assert!(legs > 5, "{legs}");
-    let results = of_first(together(processes, |process, others| {
-        let mut simulation = resume(&settings, others, file(process)).unwrap();
+    assert!(legs > 5 && legs > numbers.len(), "{legs}");
+    let last = processes(legs);
+    let results = of_first(together(last, |_, others| {
+        let mut simulation = resume(&settings, others, file(legs - 1)).unwrap();
         assert!(simulation.advance(Duration::ZERO).finished);
         simulation.finish_shared(false).unwrap()
     }));
     let whole = finish(load_whole());
-    assert_eq!(results.digest(), whole.digest(), "{scheduler}, {processes} processes");
+    assert_eq!(results.digest(), whole.digest(), "{scheduler}, {numbers:?} processes");
     assert_eq!(format!("{:?}", results.rows()), format!("{:?}", whole.rows()));
     let run = results.run_json();
     assert_eq!(
         (&run["scheduler"], &run["processes"]),
-        (&scheduler.into(), &processes.into())
+        (&scheduler.into(), &last.into())
     );
     assert_eq!(run["schedule"]["parts"], parts);
 }
 
 #[test]
 fn a_conservative_run_is_saved_and_resumed_by_all_its_processes() {
-    assert_equal_when_resumed("conservative", 2, 5);
-    assert_equal_when_resumed("conservative", 3, 20);
+    assert_equal_when_resumed("conservative", &[2], 5);
+    assert_equal_when_resumed("conservative", &[3], 20);
 }
 
 #[test]
 fn an_optimistic_run_is_saved_and_resumed_by_all_its_processes() {
-    assert_equal_when_resumed("optimistic", 2, 5);
-    assert_equal_when_resumed("optimistic", 3, 20);
+    assert_equal_when_resumed("optimistic", &[2], 5);
+    assert_equal_when_resumed("optimistic", &[3], 20);
 }
 
-/// Saves a run of two processes twice, at two moments: to files whose names begin with `old` and with `new`.
+/// Parts move between the processes, one of which may have them all, or each one.
+#[test]
+fn a_run_goes_on_in_another_number_of_processes_to_the_same_results() {
+    for scheduler in ["conservative", "optimistic"] {
+        assert_equal_when_resumed(scheduler, &[2, 3, 1, 5, 4], 5);
+        assert_equal_when_resumed(scheduler, &[1, 4, 2, 3], 20);
+    }
+}
+
+/// What the processes have cost is neither lost nor counted twice, whoever has their parts now.
+#[test]
+fn what_all_processes_have_cost_is_carried_on_by_any_number_of_them() {
+    let scratch = Scratch::new("costs");
+    let settings = divided("conservative", 5);
+    let settings = settings.each_ref().map(String::as_str);
+    let file = |process: usize| Snapshot::file_in(&scratch.0, process);
+    let save = |simulation: &mut Simulation, process: usize| {
+        let begin = Instant::now();
+        // Processes of this test are threads, and the time of the processor is that of all of them.
+        while begin.elapsed() < Duration::from_millis(100) {}
+        simulation.save_to(&file(process)).unwrap();
+    };
+    together(3, |process, others| {
+        save(&mut Simulation::shared(load(LONG, &settings), others).unwrap(), process);
+    });
+    let cpu_s = |processes: usize| {
+        let resumed = together(processes, |_, others| {
+            resume(&[], others, file).unwrap().finish_shared(true).unwrap()
+        });
+        of_first(resumed).cpu_s()
+    };
+    // At least the first 100 ms of each of the three, as the processor's time runs at least as fast as one thread's.
+    for processes in [1, 2, 5] {
+        let found = cpu_s(processes);
+        assert!(found >= 0.1, "{processes}: {found}");
+    }
+}
+
+/// Saves a run of two processes twice, at two moments: to files in the folders `old` and `new`.
 fn saved_twice(scratch: &Scratch) -> impl Fn(&str, usize) -> PathBuf {
-    let file = |folder: PathBuf| move |name: &str, process: usize| folder.join(format!("{name}.{process}"));
-    let file = file(scratch.0.clone());
+    let folder = scratch.0.clone();
+    let file = move |name: &str, process: usize| Snapshot::file_in(&folder.join(name), process);
+    let settings = divided("conservative", 4);
+    let settings = settings.each_ref().map(String::as_str);
+    for name in ["old", "new"] {
+        std::fs::create_dir(scratch.0.join(name)).unwrap();
+    }
     together(2, |process, others| {
-        let mut simulation = Simulation::shared(load(LONG, &[]), others).unwrap();
+        let mut simulation = Simulation::shared(load(LONG, &settings), others).unwrap();
         for name in ["old", "new"] {
             simulation.advance(Duration::ZERO);
             simulation.save_to(&file(name, process)).unwrap();
@@ -98,44 +150,69 @@ fn snapshots_of_two_moments_make_no_run() {
     let scratch = Scratch::new("moments");
     let file = saved_twice(&scratch);
     for names in [["old", "new"], ["new", "old"]] {
-        let refused = together(2, |process, others| {
-            resume(&[], others, file(names[process], process)).err().unwrap()
-        });
+        let mixed = |process: usize| file(names[process], process);
+        let refused = together(2, |_, others| resume(&[], others, mixed).err().unwrap());
         for (process, error) in refused.iter().enumerate() {
             assert_eq!(error.message, "the snapshots of the processes were not saved together");
-            assert_eq!(error.file, file(names[process], process).display().to_string());
+            assert_eq!(error.file, mixed(process).display().to_string());
         }
+        // One process has both files for itself.
+        let refused = together(1, |_, others| resume(&[], others, mixed).err().unwrap());
+        assert_eq!(
+            refused[0].message,
+            "the snapshots of the processes were not saved together"
+        );
+        assert_eq!(refused[0].file, mixed(1).display().to_string());
     }
     for name in ["old", "new"] {
-        together(2, |process, others| {
-            resume(&[], others, file(name, process)).unwrap().progress()
+        together(2, |_, others| {
+            resume(&[], others, |process| file(name, process)).unwrap().progress()
         });
     }
 }
 
 #[test]
-fn other_processes_than_those_that_saved_a_run_are_refused() {
+fn files_that_are_not_those_of_the_processes_that_saved_a_run_are_refused() {
     let scratch = Scratch::new("processes");
     let file = saved_twice(&scratch);
-    let open = |processes: usize, path: PathBuf| {
+    let open = |processes: usize, file: &(dyn Fn(usize) -> PathBuf + Sync)| {
         together(processes, |_, others| {
             let scenario = load(LONG, &[]);
-            let snapshot = Snapshot::open(&path, &scenario, &others.group);
+            let snapshot = Snapshot::open(file, &scenario, &others.group);
             snapshot.map(|_| ()).map_err(|error| (error.message, error.expected))
         })
     };
-    let said = |processes: &str, expected: &str| Err((processes.to_owned(), expected.to_owned()));
-    let two = "2 processes, as with mpirun -n 2";
-    assert_eq!(
-        open(1, file("new", 0)),
-        [said("2 processes saved the run, and 1 would go on with it", two)]
+    let said = |message: &str, expected: &str| Err((message.to_owned(), expected.to_owned()));
+    for processes in 1..=4 {
+        assert_eq!(
+            open(processes, &|process| file("new", process)),
+            vec![Ok(()); processes]
+        );
+    }
+    let many = said(
+        "the run was saved in 4 parts, and 5 processes would go on with it",
+        "4 processes at most",
     );
-    let three = said("2 processes saved the run, and 3 would go on with it", two);
-    assert_eq!(open(3, file("new", 0)), [three.clone(), three.clone(), three]);
-    let swapped = said("the snapshot is that of process 0 of 2", "that of process 1");
-    assert_eq!(open(2, file("new", 0)), [Ok(()), swapped]);
+    assert_eq!(open(5, &|process| file("new", process)), vec![many; 5]);
+    let swapped = said("the snapshot is that of process 0 of 2", "that of process 1 of 2");
+    assert_eq!(open(2, &|_| file("new", 0)), [Ok(()), swapped.clone()]);
+    // One process has all parts, of which half are in the other file.
+    assert_eq!(open(1, &|_| file("new", 0)), [swapped]);
+    let lacking = |process: usize| file(["new", "nowhere"][process.min(1)], process);
+    for processes in [1, 2] {
+        let found = open(processes, &lacking);
+        let (message, _) = found.last().unwrap().as_ref().unwrap_err();
+        assert!(
+            message.starts_with("the snapshot cannot be read: No such file"),
+            "{message}"
+        );
+    }
     let alone = scratch.0.join("alone");
-    Simulation::new(load(LONG, &[])).unwrap().save_to(&alone).unwrap();
-    let one = said("one process saved the run, and 2 would go on with it", "one process");
-    assert_eq!(open(2, alone), [one.clone(), one]);
+    let settings = ["run.scheduler=sequential"];
+    Simulation::new(load(LONG, &settings)).unwrap().save_to(&alone).unwrap();
+    let one = said(
+        "the run was saved in one piece, and 2 processes would go on with it",
+        "one process; only a run under a parallel scheduler has parts that can be shared",
+    );
+    assert_eq!(open(2, &|_| alone.clone()), [one.clone(), one]);
 }
