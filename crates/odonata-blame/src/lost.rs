@@ -29,7 +29,7 @@ pub enum Kind {
     Link,
     /// Room in the buffer behind a link, or a packet in front in the same FIFO.
     Buffer,
-    /// Memory of a storage server; of that for blocks that go down, too.
+    /// Memory of a storage server.
     Memory,
     /// Space of a storage server.
     Space,

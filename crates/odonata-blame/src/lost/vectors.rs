@@ -91,9 +91,7 @@ impl Vectors {
         if !more.is_empty() {
             chunk.next = self.keep_more::<M>(more);
         }
-        for (cell, &loss) in chunk.losses.iter_mut().zip(first) {
-            *cell = loss;
-        }
+        chunk.losses[..first.len()].copy_from_slice(first);
         Vector(self.chunks.allocate::<M>(chunk) + 1)
     }
 
