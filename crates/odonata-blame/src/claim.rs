@@ -8,8 +8,22 @@ use odonata_engine::{NIL, Time};
 /// Culprits per claim; further ones are in continuations.
 const CULPRITS: usize = 3;
 
-/// No culprit.
-const NOBODY: Owner = Owner::MAX;
+/// For whom, and for which kind of thing: the culprit above the cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+struct Name(u32);
+
+impl Name {
+    const NONE: Name = Name(u32::MAX);
+
+    #[inline(always)]
+    fn of(culprit: Owner, cause: Cause) -> Name {
+        Name(u32::from(culprit) << 8 | u32::from(cause))
+    }
+
+    fn parts(self) -> (Owner, Cause) {
+        ((self.0 >> 8) as Owner, self.0 as Cause)
+    }
+}
 
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 #[repr(align(64))]
@@ -18,14 +32,13 @@ pub(crate) struct Claim {
     /// Waited for somebody who is not known yet, in ps modulo 2^64: who comes while a held resource is idle begins
     /// with a debt.
     pub(crate) deferred: u64,
+    names: [Name; CULPRITS],
     /// Waiters of the owner, where the line has no room to count them.
     pub(crate) waiting: u32,
     /// The claim of a further owner.
     pub(crate) next: u32,
     /// The claim of the same owner that has its further culprits.
     pub(crate) more: u32,
-    culprits: [Owner; CULPRITS],
-    causes: [Cause; CULPRITS],
     pub(crate) owner: Owner,
 }
 
@@ -34,19 +47,12 @@ impl Claim {
         Claim {
             times: [Time::ZERO; CULPRITS],
             deferred: 0,
+            names: [Name::NONE; CULPRITS],
             waiting: 0,
             next: NIL,
             more: NIL,
-            culprits: [NOBODY; CULPRITS],
-            causes: [0; CULPRITS],
             owner,
         }
-    }
-
-    /// Where `culprit` is booked, or could be.
-    #[inline]
-    pub(crate) fn place_of(&self, culprit: Owner, cause: Cause) -> Option<usize> {
-        (0..CULPRITS).find(|&i| self.culprits[i] == NOBODY || (self.culprits[i] == culprit && self.causes[i] == cause))
     }
 
     /// Adds `time` (ps modulo 2^64) to what is deferred.
@@ -55,25 +61,31 @@ impl Claim {
         self.deferred = self.deferred.wrapping_add(time);
     }
 
-    #[inline]
-    pub(crate) fn add(&mut self, place: usize, culprit: Owner, cause: Cause, time: u64) {
-        self.culprits[place] = culprit;
-        self.causes[place] = cause;
+    /// Adds `time` (ps modulo 2^64) to what is booked for `culprit`, if that is here or there is room for it.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, culprit: Owner, cause: Cause, time: u64) -> bool {
+        let name = Name::of(culprit, cause);
+        let is_his = |known: Name| known == name || known == Name::NONE;
+        // By number: two arrays zipped cost a call, which is more than all of this.
+        let Some(place) = (0..CULPRITS).find(|&place| is_his(self.names[place])) else {
+            return false;
+        };
+        self.names[place] = name;
         self.times[place] = Time(self.times[place].0.wrapping_add(time));
+        true
     }
 
     /// What is booked here; without a culprit what is deferred.
     pub(crate) fn charges(&self) -> impl Iterator<Item = (Option<Owner>, Cause, Time)> + use<> {
         let Claim {
-            culprits,
-            causes,
-            times,
-            deferred,
-            ..
+            names, times, deferred, ..
         } = *self;
         (0..CULPRITS)
-            .filter(move |&i| culprits[i] != NOBODY)
-            .map(move |i| (Some(culprits[i]), causes[i], times[i]))
+            .filter(move |&i| names[i] != Name::NONE)
+            .map(move |i| {
+                let (culprit, cause) = names[i].parts();
+                (Some(culprit), cause, times[i])
+            })
             .chain((deferred > 0).then_some((None, 0, Time(deferred))))
     }
 }

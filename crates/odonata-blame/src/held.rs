@@ -9,7 +9,7 @@
 //! resource was free is charged to that one. Idle time counts from the moment at which the resource was free,
 //! `free_at`, which is the same for all: who comes later starts with the time before as a debt.
 
-use crate::line::Waiters;
+use crate::line::{INLINE, Waiters};
 use crate::{Cause, Ledger, Owner};
 use odonata_engine::{Mode, Time};
 
@@ -54,33 +54,63 @@ impl Ledger {
             return;
         }
         let idle = now.saturating_sub(free_at).0;
-        let mut walk = self.walk(line);
-        while let Some(waiters) = self.next(&mut walk) {
-            if waiters.count == 0 {
-                continue;
+        for place in 0..INLINE {
+            let Some(waiters) = self.lines.get(line).waiters(place) else {
+                break;
+            };
+            if waiters.count > 0 {
+                self.pass_by::<M>(line, waiters, (idle, now), next, taker);
             }
-            if idle > 0 {
-                self.claims.edit::<M>(waiters.claim).defer(idle * waiters.count);
-            }
-            let mut left = waiters;
-            if let Some(Taker { returns, lacked }) = taker {
-                self.clear::<M>(line, waiters, now, lacked.0, lacked.1);
-                if waiters.owner == next.holder {
-                    left.count -= 1;
-                    if !returns {
-                        self.depart::<M>(line, waiters);
-                    }
-                }
-            }
-            if left.count > 0 {
-                self.book_span::<M>(line, left, (now, next.free_at), next.holder, next.cause);
-            }
+        }
+        if self.lines.get(line).has_more() {
+            self.pass_by_further::<M>(line, (idle, now), next, taker);
         }
         if let Some(Taker { returns, .. }) = taker {
             let waited = self.waited.edit::<M>(u32::from(next.holder));
             waited.end(now);
             if returns {
                 waited.begin(next.free_at);
+            }
+        }
+    }
+
+    /// The same for the waiters of one owner, of whom there are some.
+    #[inline(always)]
+    fn pass_by<M: Mode>(
+        &mut self,
+        line: u32,
+        waiters: Waiters,
+        (idle, now): (u64, Time),
+        next: Hold,
+        taker: Option<Taker>,
+    ) {
+        let mut left = waiters;
+        if idle > 0 {
+            self.claims.edit::<M>(waiters.claim).defer(idle * waiters.count);
+        }
+        if let Some(Taker { returns, lacked }) = taker {
+            if self.claims.get(waiters.claim).deferred > 0 {
+                self.clear::<M>(line, waiters, now, lacked.0, lacked.1);
+            }
+            if waiters.owner == next.holder {
+                left.count -= 1;
+                if !returns {
+                    self.depart::<M>(line, waiters);
+                }
+            }
+        }
+        if left.count > 0 {
+            self.book_span::<M>(line, left, (now, next.free_at), next.holder, next.cause);
+        }
+    }
+
+    /// The same for those who have no place in the line itself.
+    #[inline(never)]
+    fn pass_by_further<M: Mode>(&mut self, line: u32, when: (u64, Time), next: Hold, taker: Option<Taker>) {
+        let mut walk = self.walk_further(line);
+        while let Some(waiters) = self.next(&mut walk) {
+            if waiters.count > 0 {
+                self.pass_by::<M>(line, waiters, when, next, taker);
             }
         }
     }

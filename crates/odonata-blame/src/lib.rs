@@ -248,7 +248,6 @@ impl Ledger {
     }
 
     /// Charges what `waiters` have waited for somebody not known yet to `culprit`.
-    #[inline]
     fn clear<M: Mode>(&mut self, line: u32, waiters: Waiters, now: Time, culprit: Owner, cause: Cause) {
         let time = self.claims.get(waiters.claim).deferred;
         if time > 0 {
@@ -260,7 +259,7 @@ impl Ledger {
 
     /// Charges `waiters` for the time from `from` to `to`, in the books and in the time series; a count modulo 2^64
     /// takes back what was charged.
-    #[inline]
+    #[inline(always)]
     fn book_span<M: Mode>(
         &mut self,
         line: u32,
@@ -273,27 +272,37 @@ impl Ledger {
             claim, owner, count, ..
         } = waiters;
         self.book::<M>(claim, culprit, cause, (to - from).0.wrapping_mul(count));
-        self.series.book::<M>(line, (from, to), count, owner, culprit, cause);
+        if self.series.is_on() {
+            self.series.book::<M>(line, (from, to), count, owner, culprit, cause);
+        }
     }
 
     /// Adds `time` to what claim `at`'s owner has waited for `culprit`; in ps modulo 2^64, so that it can be taken back.
-    #[inline]
+    #[inline(always)]
     fn book<M: Mode>(&mut self, at: u32, culprit: Owner, cause: Cause, time: u64) {
+        if !self.claims.edit::<M>(at).add(culprit, cause, time) {
+            self.book_further::<M>(at, culprit, cause, time);
+        }
+    }
+
+    /// The same where claim `at` itself has no room for this culprit.
+    #[inline(never)]
+    fn book_further<M: Mode>(&mut self, at: u32, culprit: Owner, cause: Cause, time: u64) {
         let mut slot = at;
         loop {
-            let claim = self.claims.get(slot);
-            if let Some(place) = claim.place_of(culprit, cause) {
-                self.claims.edit::<M>(slot).add(place, culprit, cause, time);
-                return;
-            }
-            slot = match claim.more {
+            let Claim { more, owner, .. } = *self.claims.get(slot);
+            let next = match more {
                 NIL => {
-                    let more = self.claims.allocate::<M>(Claim::new(claim.owner));
+                    let more = self.claims.allocate::<M>(Claim::new(owner));
                     self.claims.edit::<M>(slot).more = more;
                     more
                 }
                 more => more,
             };
+            if self.claims.edit::<M>(next).add(culprit, cause, time) {
+                return;
+            }
+            slot = next;
         }
     }
 

@@ -5,7 +5,7 @@ use crate::{Ledger, Owner};
 use odonata_engine::{Mode, NIL, Time};
 
 /// Owners that are counted in the line itself. Few lines see more of them.
-const INLINE: usize = 4;
+pub(crate) const INLINE: usize = 4;
 
 /// No owner.
 const NOBODY: Owner = Owner::MAX;
@@ -38,6 +38,30 @@ impl Line {
         more: NIL,
         total: 0,
     };
+
+    /// Whose place `place` is.
+    #[inline(always)]
+    pub(crate) fn waiters(&self, place: usize) -> Option<Waiters> {
+        let owner = self.owners[place];
+        (owner != NOBODY).then(|| Waiters {
+            claim: self.claims[place],
+            owner,
+            count: u64::from(self.waiting[place]),
+            place,
+        })
+    }
+
+    /// The place of `owner`, if he has one.
+    #[inline(always)]
+    fn place_of(&self, owner: Owner) -> Option<usize> {
+        (0..INLINE).find(|&place| self.owners[place] == owner)
+    }
+
+    /// Whether there are owners that have no place here.
+    #[inline(always)]
+    pub(crate) fn has_more(&self) -> bool {
+        self.more != NIL
+    }
 }
 
 /// Somebody who has a claim on a line.
@@ -51,40 +75,37 @@ pub(crate) struct Waiters {
     pub(crate) place: usize,
 }
 
-/// A walk over the owners that have a claim on a line. Holds a copy of the line, so that claims may change meanwhile.
+/// A walk over the owners that have a claim on a line, whose waiters may change meanwhile.
 pub(crate) struct Walk {
-    line: Line,
+    line: u32,
     place: usize,
     at: u32,
 }
 
 impl Ledger {
     /// Walks over all owners of `line`.
-    #[inline]
     pub(crate) fn walk(&self, line: u32) -> Walk {
-        let line = *self.lines.get(line);
         Walk {
             line,
             place: 0,
-            at: line.more,
+            at: self.lines.get(line).more,
+        }
+    }
+
+    /// Walks over those that have no place in `line` itself.
+    pub(crate) fn walk_further(&self, line: u32) -> Walk {
+        Walk {
+            place: INLINE,
+            ..self.walk(line)
         }
     }
 
     /// The next owner of a walk.
-    #[inline]
     pub(crate) fn next(&self, walk: &mut Walk) -> Option<Waiters> {
         let place = walk.place;
         if place < INLINE {
-            if walk.line.owners[place] == NOBODY {
-                return None;
-            }
             walk.place += 1;
-            return Some(Waiters {
-                claim: walk.line.claims[place],
-                owner: walk.line.owners[place],
-                count: u64::from(walk.line.waiting[place]),
-                place,
-            });
+            return self.lines.get(walk.line).waiters(place);
         }
         if walk.at == NIL {
             return None;
@@ -103,13 +124,17 @@ impl Ledger {
     /// `owner` in `line`; `None` if nobody of his has ever waited there.
     #[inline]
     pub(crate) fn find(&self, line: u32, owner: Owner) -> Option<Waiters> {
-        let mut walk = self.walk(line);
-        while let Some(waiters) = self.next(&mut walk) {
-            if waiters.owner == owner {
-                return Some(waiters);
-            }
+        let cell = self.lines.get(line);
+        match cell.place_of(owner) {
+            Some(place) => cell.waiters(place),
+            None => self.find_further(line, owner),
         }
-        None
+    }
+
+    #[inline(never)]
+    fn find_further(&self, line: u32, owner: Owner) -> Option<Waiters> {
+        let mut walk = self.walk_further(line);
+        std::iter::from_fn(|| self.next(&mut walk)).find(|waiters| waiters.owner == owner)
     }
 
     /// The claim of `owner` on `line`.
@@ -121,23 +146,43 @@ impl Ledger {
     }
 
     /// Counts one more waiter of `owner` in `line`; he alone is what is returned.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter<M: Mode>(&mut self, line: u32, now: Time, owner: Owner) -> Waiters {
         self.waited.edit::<M>(u32::from(owner)).begin(now);
-        let waiters = match self.find(line, owner) {
+        let cell = self.lines.edit::<M>(line);
+        cell.total += 1;
+        if let Some(place) = cell.place_of(owner) {
+            cell.waiting[place] += 1;
+            return Waiters {
+                claim: cell.claims[place],
+                owner,
+                count: 1,
+                place,
+            };
+        }
+        self.enter_further::<M>(line, owner)
+    }
+
+    /// The same where `owner` has no place in `line` itself, and the line has counted.
+    #[inline(never)]
+    fn enter_further<M: Mode>(&mut self, line: u32, owner: Owner) -> Waiters {
+        let waiters = match self.find_further(line, owner) {
             Some(waiters) => waiters,
             None => self.admit::<M>(line, owner),
         };
-        self.lines.edit::<M>(line).total += 1;
         *self.counter::<M>(line, waiters) += 1;
         Waiters { count: 1, ..waiters }
     }
 
     /// One waiter less.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn depart<M: Mode>(&mut self, line: u32, waiters: Waiters) {
-        self.lines.edit::<M>(line).total -= 1;
-        *self.counter::<M>(line, waiters) -= 1;
+        let cell = self.lines.edit::<M>(line);
+        cell.total -= 1;
+        match cell.waiting.get_mut(waiters.place) {
+            Some(waiting) => *waiting -= 1,
+            None => self.claims.edit::<M>(waiters.claim).waiting -= 1,
+        }
     }
 
     /// Where an owner's waiters are counted.

@@ -197,20 +197,24 @@ pub fn scale(losses: &mut Vec<Loss>, sum: Time) {
         losses.clear();
         return;
     }
-    // Divisions of more than 64 bits cost ten times as much.
-    let narrow = whole.0.checked_mul(sum.0).is_some();
-    let share = |before: Time| match narrow {
-        true => Time(before.0 * sum.0 / whole.0),
-        false => Time((u128::from(before.0) * u128::from(sum.0) / u128::from(whole.0)) as u64),
-    };
     let (mut before, mut given) = (Time::ZERO, Time::ZERO);
     for loss in losses.iter_mut() {
         before += loss.time;
-        let until = share(before);
+        let until = part(before, sum, whole);
         loss.time = until - given;
         given = until;
     }
     losses.retain(|loss| loss.time > Time::ZERO);
+}
+
+/// What `time` of `whole` is where that is cut down to `sum`, rounded down.
+#[inline]
+pub fn part(time: Time, sum: Time, whole: Time) -> Time {
+    // Divisions of more than 64 bits cost ten times as much.
+    match time.0.checked_mul(sum.0) {
+        Some(product) => Time(product / whole.0),
+        None => Time((u128::from(time.0) * u128::from(sum.0) / u128::from(whole.0)) as u64),
+    }
 }
 
 /// Places that are kept one by one, when there were more than [`MOST_PLACES`].

@@ -54,6 +54,11 @@ impl Series {
         }
     }
 
+    #[inline(always)]
+    pub(crate) fn is_on(&self) -> bool {
+        self.interval.is_some()
+    }
+
     pub(crate) fn end(&self) -> Option<Time> {
         self.interval.map(|interval| Time(interval.0.saturating_mul(self.bins)))
     }
@@ -73,7 +78,7 @@ impl Series {
 
     /// Books `waiters` waits from `from` to `to`, cut at the ends of intervals; modulo 2^64, so that waits can be
     /// taken back.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn book<M: Mode>(
         &mut self,
         line: u32,

@@ -21,14 +21,13 @@ pub use remote::{
     RemoteCredit, RemoteEvent, RemoteFlit, RemoteLoad, RemoteLoss, RemoteNotification, RemotePacket, RemoteUpdate,
 };
 
+use crate::FabricEvent;
 use crate::control::Notification;
 use crate::fabric::Shared;
 use crate::features::{AnyUse, HandlerContext};
-use crate::flow::{LinkPart, Upstream};
+use crate::flow::{LinkPart, Space, Upstream};
 use crate::message::{Message, Payload};
 use crate::packet::Packet;
-use crate::{FabricEvent, Traffic};
-use odonata_blame::lost::Vector;
 use odonata_engine::{Mode, NIL, SendBuffer, Time};
 
 /// What a part has for others, and what has come of messages of which more is to come.
@@ -178,56 +177,38 @@ impl<P: Payload> Shared<P> {
         FabricEvent::Arrive { packet }
     }
 
-    /// What a packet of `owner` has lost to others goes with the space that it gives back, as in [`free_buffer`](Self::free_buffer).
-    #[inline]
-    pub(crate) fn free_with_losses<M: Mode>(
-        &mut self,
-        buffer: u32,
-        vc: u8,
-        owner: Traffic,
-        leaves: Time,
-        to_others: Vector,
-    ) {
-        if to_others.is_empty() {
-            return;
-        }
-        match self.flow.links.upstream(buffer) {
-            Upstream::Local(link, delay) => {
-                let at = self.flow.first_vc(link) + u32::from(vc);
-                self.flow.lost.frees::<M>((at, owner), leaves + delay, to_others);
-            }
-            Upstream::Remote(link, lp, delay) => {
-                for loss in self
-                    .flow
-                    .lost
-                    .frees_remote((link, vc, owner), leaves + delay, to_others)
-                {
-                    let update = RemoteUpdate::Loss(loss);
-                    (self.boundary.send_buffer.updates).push((lp, leaves + delay, update));
-                }
-            }
-        }
-    }
-
-    /// Gives the space of a packet of `owner` in input buffer `buffer`, of virtual channel `vc`, back to whoever
-    /// feeds it, the credit leaving at `leaves`. Not where routers are pipelined.
+    /// Gives `space` of a packet in input buffer `buffer`, of virtual channel `vc`, back to whoever feeds it, the credit leaving at
+    /// `leaves`. Not where routers are pipelined.
     #[inline(always)]
     pub(crate) fn free_buffer<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
         buffer: u32,
         vc: u8,
-        (flits, owner): (u16, Traffic),
+        space: Space,
         leaves: Time,
     ) {
         match self.flow.links.upstream(buffer) {
             Upstream::Local(link, delay) => {
-                self.return_credit(ctx, link, vc, (flits, owner), leaves + delay);
+                self.return_credit(ctx, link, vc, space, leaves + delay);
             }
-            Upstream::Remote(link, lp, delay) => {
-                let credit = RemoteCredit { link, flits, owner, vc };
-                self.boundary.export_credit(lp, leaves + delay, credit);
-            }
+            Upstream::Remote(link, lp, delay) => self.free_remote(link, vc, space, (lp, leaves + delay)),
         }
+    }
+
+    /// The same where a port of router `to` in another part feeds it, for which the credit counts from `due` on.
+    #[cold]
+    fn free_remote(&mut self, link: u32, vc: u8, space: Space, (to, due): (u32, Time)) {
+        let Space {
+            flits,
+            owner,
+            to_others,
+        } = space;
+        for loss in self.flow.lost.frees_remote((link, vc, owner), due, to_others) {
+            let update = RemoteUpdate::Loss(loss);
+            self.boundary.send_buffer.updates.push((to, due, update));
+        }
+        let credit = RemoteCredit { link, flits, owner, vc };
+        self.boundary.export_credit(to, due, credit);
     }
 }

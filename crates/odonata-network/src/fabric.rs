@@ -23,7 +23,8 @@ pub(crate) use shared::Shared;
 
 use crate::analytic::Analytic;
 use crate::boundary::{RemoteEvent, RemoteUpdate};
-use crate::features::{AnyUse, Blamed, Everything, Handler, HandlerContext, Lean, Variant};
+use crate::features::{AnyUse, Blamed, Everything, Handler, HandlerContext, Lean, Traced, Variant};
+use crate::flow::Space;
 use crate::fluid::{self, Fluid};
 use crate::nic::Nics;
 use crate::router::input_queued::InputQueued;
@@ -32,7 +33,7 @@ use crate::router::pipelined::Pipelined;
 use crate::settings::RouterModel;
 use crate::statistics::{LinkPeriod, Sampling};
 use crate::{FabricContext, FabricEvent, Message, Notice, Payload};
-use odonata_blame::lost::Carried;
+use odonata_blame::lost::{Carried, Vector};
 use odonata_engine::{Context, Mode, SendBuffer, Time};
 use odonata_topology::Peer;
 use std::ops::Range;
@@ -47,6 +48,10 @@ macro_rules! with_features {
             }
             Variant::Blamed if !C::JOURNAL => {
                 let mut $ctx = Handler::<C, Blamed>::new($context);
+                $handle
+            }
+            Variant::Traced if !C::JOURNAL => {
+                let mut $ctx = Handler::<C, Traced>::new($context);
                 $handle
             }
             _ => {
@@ -225,7 +230,7 @@ impl<P: Payload> Fabric<P> {
     /// [`NetworkParams::lost_time`](crate::NetworkParams::lost_time) is set.
     pub fn losses(&self, slot: u32) -> Carried {
         match self.shared.flow.lost.is_kept() {
-            true => self.shared.flow.lost.of_message(slot),
+            true => (self.shared.flow.lost).of_message(slot, self.shared.messages.get(slot).traffic),
             false => Carried::default(),
         }
     }
@@ -250,7 +255,13 @@ impl<P: Payload> Fabric<P> {
                 match shared.setup.params.router {
                     RouterModel::Pipelined => self.pipelined.return_flit(ctx, shared, link, credit.vc, due),
                     RouterModel::InputQueued | RouterModel::OutputQueued => {
-                        shared.return_credit(ctx, link, credit.vc, (credit.flits, credit.owner), due);
+                        // What it has lost is told beside it.
+                        let space = Space {
+                            flits: credit.flits,
+                            owner: credit.owner,
+                            to_others: Vector::EMPTY,
+                        };
+                        shared.return_credit(ctx, link, credit.vc, space, due);
                     }
                 }
             }

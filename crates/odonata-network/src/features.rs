@@ -1,13 +1,14 @@
 //! Features: what of the fabric its handlers are compiled for.
 //!
 //! Most scenarios use few of the things that a packet may meet on its way, and asking for all of them at every hop costs a sixth
-//! of its instructions. So the handlers are compiled for three sets of features, of which a fabric chooses the smallest that has
+//! of its instructions. So the handlers are compiled for four sets of features, of which a fabric chooses the smallest that has
 //! all that its scenario uses:
 //!
 //! | variant | blame | lost time | control | extras |
 //! |---|---|---|---|---|
 //! | [`Lean`] | | | | |
 //! | [`Blamed`] | x | | | |
+//! | [`Traced`] | x | x | | |
 //! | [`Everything`] | x | x | x | x |
 //!
 //! - *blame*: waits are charged to whoever is waited for;
@@ -52,6 +53,16 @@ impl Features for Blamed {
     const EXTRAS: bool = false;
 }
 
+/// Blame, and what is lost by the waits.
+pub(crate) struct Traced;
+
+impl Features for Traced {
+    const BLAME: bool = true;
+    const LOST: bool = true;
+    const CONTROL: bool = false;
+    const EXTRAS: bool = false;
+}
+
 /// All of them.
 pub(crate) struct Everything;
 
@@ -67,6 +78,7 @@ impl Features for Everything {
 pub(crate) enum Variant {
     Lean,
     Blamed,
+    Traced,
     Everything,
 }
 
@@ -81,10 +93,11 @@ impl<P> Fabric<P> {
             || shared.setup.params.limits_nics()
             || shared.flow.coupling.is_on::<Plain>();
         let lost = shared.flow.lost.is_kept();
-        match (control || extras || lost, shared.flow.is_blamed::<Plain>()) {
-            (true, _) => Variant::Everything,
-            (false, true) => Variant::Blamed,
-            (false, false) => Variant::Lean,
+        match (control || extras, shared.flow.is_blamed::<Plain>(), lost) {
+            (true, ..) => Variant::Everything,
+            (false, _, true) => Variant::Traced,
+            (false, true, false) => Variant::Blamed,
+            (false, false, false) => Variant::Lean,
         }
     }
 }

@@ -13,6 +13,7 @@ mod vc_ranges;
 
 pub use coupling::LinkPart;
 pub(crate) use coupling::{Coupling, WHOLE};
+pub(crate) use credits::Space;
 pub(crate) use flit_credit::FlitCredits;
 pub(crate) use link::{Link, Links, Upstream, VcNumbers};
 pub(crate) use port::{OutPort, OutVc};

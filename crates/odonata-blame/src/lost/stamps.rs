@@ -104,7 +104,7 @@ impl Stamps {
             slot
         });
         let before = self.cells.get(slot).losses;
-        let losses = match self.vectors.losses(before).eq(stamp.losses.iter().copied()) {
+        let losses = match self.vectors.are(before, &stamp.losses) {
             true => before,
             false => {
                 self.vectors.release::<M>(before);

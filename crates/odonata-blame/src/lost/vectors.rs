@@ -3,7 +3,7 @@
 //! A [`Vector`] is a number, 0 of what is empty, so that who has lost nothing costs a comparison. One that is kept does not change;
 //! it is [shared](Vectors::share) by counting who uses it, and gone with the last [release](Vectors::release).
 
-use super::{Kind, Loss, LostAt, Origin};
+use super::{Kind, Loss, LostAt, Origin, total};
 use crate::Owner;
 use odonata_engine::{Mode, NIL, Pool, Time};
 
@@ -20,22 +20,38 @@ impl Vector {
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
+
+    /// As three bytes, for who has no room for more; `None` if its number is too large for that.
+    #[inline(always)]
+    pub fn packed(self) -> Option<[u8; 3]> {
+        let [a, b, c, rest] = self.0.to_le_bytes();
+        (rest == 0).then_some([a, b, c])
+    }
+
+    /// That of these bytes.
+    #[inline(always)]
+    pub fn unpacked([a, b, c]: [u8; 3]) -> Vector {
+        Vector(u32::from_le_bytes([a, b, c, 0]))
+    }
 }
 
-/// Losses in a chunk, which is a cache line.
-const LOSSES: usize = 3;
+/// Losses in a chunk, which is two cache lines: few vectors have more.
+const LOSSES: usize = 6;
 
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[repr(align(64))]
 struct Chunk {
     /// Those with a time of zero are none.
     losses: [Loss; LOSSES],
+    /// The sum of all, those of further chunks too; of the first chunk.
+    total: Time,
     origin: Origin,
     /// Who uses it; of the first chunk.
     users: u32,
     next: u32,
 }
 
-const _: () = assert!(size_of::<Chunk>() == 64);
+const _: () = assert!(size_of::<Chunk>() == 128);
 
 odonata_engine::slots!(Chunk);
 
@@ -64,21 +80,37 @@ impl Vectors {
         if losses.is_empty() && origin == Origin::NONE {
             return Vector::EMPTY;
         }
-        let first = losses.len().saturating_sub(1) / LOSSES * LOSSES;
+        let mut chunk = Chunk {
+            losses: [NOTHING; LOSSES],
+            total: total(losses),
+            origin,
+            users: 1,
+            next: NIL,
+        };
+        let (first, more) = losses.split_at(losses.len().min(LOSSES));
+        if !more.is_empty() {
+            chunk.next = self.keep_more::<M>(more);
+        }
+        chunk.losses[..first.len()].copy_from_slice(first);
+        Vector(self.chunks.allocate::<M>(chunk) + 1)
+    }
+
+    /// Keeps what has no place in a first chunk; the first of theirs.
+    #[inline(never)]
+    fn keep_more<M: Mode>(&mut self, losses: &[Loss]) -> u32 {
         let mut next = NIL;
-        for begin in (0..first + 1).step_by(LOSSES).rev() {
+        for part in losses.chunks(LOSSES).rev() {
             let mut chunk = Chunk {
                 losses: [NOTHING; LOSSES],
-                origin,
+                total: Time::ZERO,
+                origin: Origin::NONE,
                 users: 1,
                 next,
             };
-            for (cell, &loss) in chunk.losses.iter_mut().zip(&losses[begin..]) {
-                *cell = loss;
-            }
+            chunk.losses[..part.len()].copy_from_slice(part);
             next = self.chunks.allocate::<M>(chunk);
         }
-        Vector(next + 1)
+        next
     }
 
     /// `vector`, for one more user.
@@ -129,16 +161,52 @@ impl Vectors {
     /// Puts the losses of `vector` into `losses`, in place of what is there.
     pub fn read(&self, vector: Vector, losses: &mut Vec<Loss>) {
         losses.clear();
+        self.append(vector, losses);
+    }
+
+    /// Puts the losses of `vector` behind `losses`.
+    pub fn append(&self, vector: Vector, losses: &mut Vec<Loss>) {
         let mut at = vector.0.wrapping_sub(1);
         while at != NIL {
             let chunk = self.chunks.get(at);
-            let len = chunk.losses.iter().take_while(|loss| loss.time > Time::ZERO).count();
+            // All but the last chunk are full.
+            let len = match chunk.next {
+                NIL => chunk.losses.iter().take_while(|loss| loss.time > Time::ZERO).count(),
+                _ => LOSSES,
+            };
             losses.extend_from_slice(&chunk.losses[..len]);
             at = chunk.next;
         }
     }
 
+    /// Whether those of `vector` are `losses`.
+    pub fn are(&self, vector: Vector, losses: &[Loss]) -> bool {
+        let mut at = vector.0.wrapping_sub(1);
+        for part in losses.chunks(LOSSES) {
+            if at == NIL {
+                return false;
+            }
+            let chunk = self.chunks.get(at);
+            if chunk.losses[..part.len()] != *part || chunk.losses.get(part.len()).is_some_and(|loss| *loss != NOTHING)
+            {
+                return false;
+            }
+            at = chunk.next;
+        }
+        at == NIL || (losses.is_empty() && self.chunks.get(at).losses[0] == NOTHING)
+    }
+
+    /// The sum of the losses of `vector`.
+    #[inline]
+    pub fn total(&self, vector: Vector) -> Time {
+        match vector.is_empty() {
+            true => Time::ZERO,
+            false => self.chunks.get(vector.0 - 1).total,
+        }
+    }
+
     /// The origin of `vector`.
+    #[inline]
     pub fn origin(&self, vector: Vector) -> Origin {
         match vector.is_empty() {
             true => Origin::NONE,
@@ -183,13 +251,24 @@ mod tests {
             assert_eq!(read, losses(n));
             assert_eq!(vectors.losses(vector).collect::<Vec<_>>(), losses(n));
             assert_eq!((vectors.origin(vector), vector.is_empty()), (origin, false));
+            assert_eq!(vectors.total(vector), total(&read));
+            assert!((0..20).all(|m| vectors.are(vector, &losses(m)) == (m == n)), "{n}");
             assert_eq!(vectors.share::<Plain>(vector), vector);
             vectors.release::<Plain>(vector);
         }
-        let chunks: u32 = (0..20).map(|n: u32| n.div_ceil(3).max(1)).sum();
+        let chunks: u32 = (0..20).map(|n: u32| n.div_ceil(6).max(1)).sum();
         assert_eq!(vectors.live(), chunks);
         kept.into_iter().for_each(|vector| vectors.release::<Plain>(vector));
         assert_eq!(vectors.live(), 0);
+    }
+
+    #[test]
+    fn numbers_of_three_bytes_come_back() {
+        for number in [0, 1, 255, 256, 65_537, (1 << 24) - 1] {
+            let vector = Vector(number);
+            assert_eq!(vector.packed().map(Vector::unpacked), Some(vector));
+        }
+        assert_eq!(Vector(1 << 24).packed(), None);
     }
 
     #[test]
@@ -199,6 +278,7 @@ mod tests {
         assert_eq!(vectors.share::<Plain>(none), Vector::EMPTY);
         vectors.release::<Plain>(none);
         assert_eq!((vectors.losses(none).count(), vectors.origin(none)), (0, Origin::NONE));
+        assert_eq!(vectors.total(none), Time::ZERO);
         assert_eq!(vectors.live(), 0);
     }
 }

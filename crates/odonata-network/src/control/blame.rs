@@ -194,7 +194,7 @@ impl Flow {
         let hold = self.port(link).hold();
         self.blame.ledger.join_held::<M>(link, now, owner, hold);
         if self.lost.is_on::<M>() {
-            self.lost.join::<M>(link, who, now, Some(hold));
+            self.lost.join::<M>(link, who, (now, now), Some(hold));
         }
     }
 
@@ -255,11 +255,12 @@ impl Flow {
         self.blame.ledger.pass::<M>(port, (free_at, now), next, taker);
         if self.lost.is_on::<M>() {
             let lacked = taker.map(|taker| taker.lacked);
-            self.lost.pass::<M>(port, (free_at, now), next, lacked);
+            self.lost.idles::<M>(port, (free_at, now), lacked);
             if let Some(lacked) = lacked {
                 let room = waited.and_then(|vc| self.room(port, vc, owner, free_at));
                 self.lost.leave::<M>(port, who, (now, now), lacked, room);
             }
+            self.lost.is_held::<M>(port, now, next);
             self.lost.take_link::<M>(port, who, until);
         }
     }
@@ -286,13 +287,14 @@ impl Flow {
         self.blame.ledger.pass::<M>(link, (free_at, now), next, Some(taker));
         if self.lost.is_on::<M>() {
             let who = Waiter::Message(message);
-            self.lost.pass::<M>(link, (free_at, now), next, Some(taker.lacked));
+            self.lost.idles::<M>(link, (free_at, now), Some(taker.lacked));
             let room = self.room(link, vc, owner, free_at);
             self.lost
                 .leave::<M>(link, (who, owner), (now, now), taker.lacked, room.filter(|_| !limited));
+            self.lost.is_held::<M>(link, now, next);
             self.lost.take_link::<M>(link, (who, owner), until);
             if !last {
-                self.lost.join::<M>(link, who, until, Some(next));
+                self.lost.join::<M>(link, who, (now, until), Some(next));
             }
         }
         self.edit_port::<M>(link).holder = owner;
@@ -306,7 +308,7 @@ impl Flow {
         self.blame.ledger.join::<M>(line, now, owner);
         if self.lost.is_on::<M>() {
             self.lost.held_until::<M>(line, now, (head, INPUT));
-            self.lost.join::<M>(line, Waiter::Packet(packet), now, None);
+            self.lost.join::<M>(line, Waiter::Packet(packet), (now, now), None);
         }
     }
 

@@ -12,8 +12,9 @@
 //! A packet that goes to another part is named by its message's source and number and by its creation. What it has lost goes
 //! there ahead of it, as updates, and is put together with what it loses there when it leaves or arrives ([`remote`]).
 //!
-//! **Cost.** Most packets have lost nothing, or what the one before has: losses are kept once ([`Vectors`]) and go by their number, from message
-//! to packet, from packet to link and credit. Who has lost nothing, on a link where nobody waits, is asked for that and no more.
+//! **Cost.** Most packets have lost nothing to others, or what the one of their own traffic before has: that is kept once ([`Vectors`])
+//! and goes by its number, from message to packet, from packet to link and credit. What their own traffic has cost them is two
+//! times in their own cache line ([`Account`]). Who has lost nothing, on a link where nobody waits, is asked for that and no more.
 
 mod remote;
 mod rooms;
@@ -44,14 +45,26 @@ fn kind_of(cause: Cause) -> Kind {
     }
 }
 
-/// What a packet or a message has lost, and where it waits.
+/// What a packet or a message has lost, and where it waits; a cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[repr(align(64))]
 struct Account {
+    lost: Lost,
     place: Place,
-    lost: Vector,
-    /// Of that, what was not lost by the fault of its own traffic.
-    to_others: Vector,
 }
+
+/// What one of some owner has lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+struct Lost {
+    to_others: Vector,
+    /// By the fault of its own traffic, but for what is counted below; with its origin.
+    own: Vector,
+    /// By the fault of its own traffic, where places are not asked for: in waits for links, and for room.
+    own_link: Time,
+    own_buffer: Time,
+}
+
+const _: () = assert!(size_of::<Account>() == 64);
 
 /// What is known of a link.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -162,12 +175,14 @@ impl LostTime {
         }
     }
 
-    /// `who` waits at `line` from `since` on, for whoever has the resource.
-    pub(super) fn join<M: Mode>(&mut self, line: u32, who: Waiter, since: Time, hold: Option<Hold>) {
+    /// `who` waits at `line` from `since` on, which is now or later, for whoever has the resource now.
+    pub(super) fn join<M: Mode>(&mut self, line: u32, who: Waiter, (now, since): (Time, Time), hold: Option<Hold>) {
         let first = !self.histories.is_waited_for(line);
-        let held = hold.filter(|hold| hold.free_at > since);
+        let held = hold.filter(|hold| hold.free_at > now);
         let held = held.map(|hold| (hold.free_at, hold.holder, hold.cause));
-        let place = self.histories.join::<M>(line, since, held);
+        // Others may come before `since`: of them it counts who has it until then.
+        let mut place = self.histories.join::<M>(line, now, held);
+        place.since = since;
         self.edit_account::<M>(who).place = place;
         if let Some(hold) = hold.filter(|hold| first && hold.free_at >= since) {
             let last = self.links.get(line).last;
@@ -177,19 +192,23 @@ impl LostTime {
 
     /// The resource of `line`, which was free since `free_at`, goes to another; `lacked`: those who wait have lacked
     /// something in between, and had it from this one.
-    pub(super) fn pass<M: Mode>(
-        &mut self,
-        line: u32,
-        (free_at, now): (Time, Time),
-        next: Hold,
-        lacked: Option<(Traffic, Cause)>,
-    ) {
-        self.histories.held::<M>(line, (free_at, now), lacked);
+    #[inline]
+    pub(super) fn idles<M: Mode>(&mut self, line: u32, (free_at, now): (Time, Time), lacked: Option<(Traffic, Cause)>) {
+        if now > free_at {
+            self.histories.held::<M>(line, (free_at, now), lacked);
+        }
         if let Some(lacked) = lacked {
             self.histories.settle::<M>(line, lacked);
         }
-        self.histories
-            .held::<M>(line, (now, next.free_at), Some((next.holder, next.cause)));
+    }
+
+    /// The resource of `line` is held from `now` on, for those who still wait.
+    #[inline]
+    pub(super) fn is_held<M: Mode>(&mut self, line: u32, now: Time, by: Hold) {
+        if self.histories.is_waited_for(line) {
+            self.histories
+                .held::<M>(line, (now, by.free_at), Some((by.holder, by.cause)));
+        }
     }
 
     /// Whoever has the resource of `line` has had it without a break.
@@ -212,36 +231,26 @@ impl LostTime {
             return;
         }
         self.edit_account::<M>(who).place = Place::NONE;
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.spans.clear();
-        self.histories
-            .leave::<M>(line, place, now, lacked, |by, span| scratch.spans.push((by, span)));
-        let idle = idle.max(place.since);
-        if idle < now {
-            scratch.spans.push((lacked, (idle, now)));
-        }
         if place.since < now {
             self.put_together::<M>(who, owner);
+            // Without others, the one of its own traffic that came last would have come earlier.
+            let made = room.and_then(|(vc, at)| Some((at, self.room_made(vc, owner, at)?)));
+            let own = made.or_else(|| self.last_of(line, owner));
+            let own = own.map(|(at, to_others)| Own { at, to_others });
             let wait = Wait {
                 owner,
                 since: place.since,
                 now,
-                here: self.places.get(line as usize).copied().unwrap_or_default(),
+                own: own.filter(|own| own.at > place.since && own.at <= now),
             };
-            let lost = self.account(who).lost;
-            self.vectors.read(lost, &mut scratch.before);
-            // Without others, the one of its own traffic that came last would have come earlier.
-            let made = room.and_then(|(vc, at)| Some((at, self.room_made(vc, owner, at)?)));
-            let own = made.or_else(|| self.last_of(line, owner));
-            let own = own.map(|(at, vector)| {
-                self.vectors.read(vector, &mut scratch.of_own);
-                Own { at }
-            });
-            wait.add_to(&mut scratch, own);
-            let origin = self.vectors.origin(lost);
-            self.set::<M>(who, owner, origin, &scratch.losses);
+            let lacked = (lacked, idle.max(place.since));
+            match self.places.get(line as usize) {
+                None => self.lose::<M>((line, place), who, &wait, lacked),
+                Some(&here) => self.lose_here::<M>((line, place, here), who, &wait, lacked),
+            }
+        } else {
+            self.histories.leave::<M>(line, place, now, lacked, |_, _| ());
         }
-        self.scratch = scratch;
         if !self.histories.is_waited_for(line) {
             self.forget_owners::<M>(line);
         }
@@ -251,7 +260,7 @@ impl LostTime {
     #[inline]
     pub(super) fn take_link<M: Mode>(&mut self, line: u32, (who, owner): (Waiter, Traffic), until: Time) {
         self.put_together::<M>(who, owner);
-        let to_others = self.account(who).to_others;
+        let to_others = self.account(who).lost.to_others;
         let before = self.links.get(line).last;
         if before != to_others {
             self.vectors.share::<M>(to_others);
@@ -328,15 +337,17 @@ impl LostTime {
     /// What `packet` of `owner` has lost to others.
     pub(crate) fn by_others<M: Mode>(&mut self, packet: u32, owner: Traffic) -> Vector {
         self.put_together::<M>(Waiter::Packet(packet), owner);
-        self.account(Waiter::Packet(packet)).to_others
+        self.account(Waiter::Packet(packet)).lost.to_others
     }
 
-    /// What message `slot` has lost so far.
-    pub(crate) fn of_message(&self, slot: u32) -> Carried {
+    /// What message `slot` of `owner` has lost so far.
+    pub(crate) fn of_message(&self, slot: u32, owner: Traffic) -> Carried {
         let lost = self.account(Waiter::Message(slot)).lost;
+        let mut losses = Vec::new();
+        self.read(lost, owner, &mut losses);
         Carried {
-            origin: self.vectors.origin(lost),
-            losses: self.vectors.losses(lost).collect(),
+            origin: self.vectors.origin(lost.own),
+            losses,
         }
     }
 
@@ -345,43 +356,94 @@ impl LostTime {
         self.set::<M>(Waiter::Message(slot), owner, carried.origin, &carried.losses);
     }
 
-    /// Sets what `who` of `owner` has lost so far.
-    fn set<M: Mode>(&mut self, who: Waiter, owner: Traffic, origin: Origin, losses: &[Loss]) {
-        let lost = self.vectors.keep::<M>(origin, losses);
-        let by_others = |loss: &Loss| loss.culprit != owner;
-        let to_others = match losses.iter().filter(|loss| by_others(loss)).count() {
-            0 => Vector::EMPTY,
-            n if n == losses.len() => self.vectors.share::<M>(lost),
-            _ => {
-                let mut filtered = std::mem::take(&mut self.scratch.filtered);
-                filtered.clear();
-                filtered.extend(losses.iter().filter(|loss| by_others(loss)).copied());
-                let kept = self.vectors.keep::<M>(Origin::NONE, &filtered);
-                self.scratch.filtered = filtered;
-                kept
-            }
-        };
-        self.replace::<M>(who, (lost, to_others));
-    }
-
-    fn replace<M: Mode>(&mut self, who: Waiter, (lost, to_others): (Vector, Vector)) {
-        let before = self.account(who);
-        if (before.lost, before.to_others) == (lost, to_others) {
+    /// Puts all that is `lost` of one of `owner` into `losses`, in order, in place of what is there.
+    fn read(&self, lost: Lost, owner: Traffic, losses: &mut Vec<Loss>) {
+        self.vectors.read(lost.to_others, losses);
+        if lost.own_link + lost.own_buffer == Time::ZERO && lost.own.is_empty() {
             return;
         }
+        let before = losses.partition_point(|loss| loss.culprit < owner);
+        let after = losses.len() - before;
+        for (kind, time) in [(Kind::Link, lost.own_link), (Kind::Buffer, lost.own_buffer)] {
+            if time > Time::ZERO {
+                losses.push(Loss {
+                    culprit: owner,
+                    kind,
+                    place: LostAt::NOWHERE,
+                    time,
+                });
+            }
+        }
+        self.vectors.append(lost.own, losses);
+        losses[before..].rotate_left(after);
+    }
+
+    /// Sets what `who` of `owner` has lost so far.
+    fn set<M: Mode>(&mut self, who: Waiter, owner: Traffic, origin: Origin, losses: &[Loss]) {
+        // In order of culprits.
+        let first = losses.partition_point(|loss| loss.culprit < owner);
+        let (before, rest) = losses.split_at(first);
+        let (own, after) = rest.split_at(rest.partition_point(|loss| loss.culprit == owner));
+        let to_others = match (before, after) {
+            (all, []) | ([], all) => self.vectors.keep::<M>(Origin::NONE, all),
+            _ => {
+                self.scratch.filtered.clear();
+                self.scratch.filtered.extend_from_slice(before);
+                self.scratch.filtered.extend_from_slice(after);
+                self.vectors.keep::<M>(Origin::NONE, &self.scratch.filtered)
+            }
+        };
+        let lost = self.with_own::<M>(to_others, origin, own);
+        self.replace::<M>(who, lost);
+    }
+
+    /// What was lost to others, beside what was lost by the fault of the own traffic, in order of kinds.
+    fn with_own<M: Mode>(&mut self, to_others: Vector, origin: Origin, own: &[Loss]) -> Lost {
+        if !self.places.is_empty() {
+            return Lost {
+                to_others,
+                own: self.vectors.keep::<M>(origin, own),
+                ..Lost::default()
+            };
+        }
+        let of = |kind: Kind| {
+            own.iter()
+                .find(|loss| loss.kind == kind)
+                .map_or(Time::ZERO, |loss| loss.time)
+        };
+        let others = own.partition_point(|loss| loss.kind <= Kind::Buffer);
+        Lost {
+            to_others,
+            own: self.vectors.keep::<M>(origin, &own[others..]),
+            own_link: of(Kind::Link),
+            own_buffer: of(Kind::Buffer),
+        }
+    }
+
+    /// `lost`, of which its vectors have a user for it, comes in place of what `who` had lost.
+    fn replace<M: Mode>(&mut self, who: Waiter, lost: Lost) {
         let account = self.edit_account::<M>(who);
-        (account.lost, account.to_others) = (lost, to_others);
-        self.vectors.release::<M>(before.lost);
+        let before = std::mem::replace(&mut account.lost, lost);
         self.vectors.release::<M>(before.to_others);
+        self.vectors.release::<M>(before.own);
+    }
+
+    /// `who` has lost nothing any more.
+    #[inline]
+    fn clear<M: Mode>(&mut self, who: Waiter) {
+        if self.account(who).lost != Lost::default() {
+            self.replace::<M>(who, Lost::default());
+        }
     }
 
     /// `packet` starts: it takes along what its message has lost.
     #[inline]
     pub(crate) fn start<M: Mode>(&mut self, packet: u32, message: u32) {
-        let Account { lost, to_others, .. } = self.account(Waiter::Message(message));
-        if !lost.is_empty() {
-            let shared = (self.vectors.share::<M>(lost), self.vectors.share::<M>(to_others));
-            self.replace::<M>(Waiter::Packet(packet), shared);
+        let lost = self.account(Waiter::Message(message)).lost;
+        if lost != Lost::default() {
+            self.vectors.share::<M>(lost.to_others);
+            self.vectors.share::<M>(lost.own);
+            self.replace::<M>(Waiter::Packet(packet), lost);
         }
     }
 
@@ -392,22 +454,20 @@ impl LostTime {
         self.put_together::<M>(who, owner);
         if let Some(message) = message {
             // Its own slot then has what that of the message had.
-            let of_packet = self.account(who);
-            let of_message = self.account(Waiter::Message(message));
-            if of_packet.lost.is_empty() && of_message.lost.is_empty() {
+            let of_packet = self.account(who).lost;
+            let of_message = self.account(Waiter::Message(message)).lost;
+            if of_packet == of_message && of_packet == Lost::default() {
                 return;
             }
-            let account = self.edit_account::<M>(Waiter::Message(message));
-            (account.lost, account.to_others) = (of_packet.lost, of_packet.to_others);
-            let account = self.edit_account::<M>(who);
-            (account.lost, account.to_others) = (of_message.lost, of_message.to_others);
+            self.edit_account::<M>(Waiter::Message(message)).lost = of_packet;
+            self.edit_account::<M>(who).lost = of_message;
         }
-        self.replace::<M>(who, (Vector::EMPTY, Vector::EMPTY));
+        self.clear::<M>(who);
     }
 
     /// Nobody asks what message `slot` has lost any more.
     #[inline]
     pub(crate) fn forget_message<M: Mode>(&mut self, slot: u32) {
-        self.replace::<M>(Waiter::Message(slot), (Vector::EMPTY, Vector::EMPTY));
+        self.clear::<M>(Waiter::Message(slot));
     }
 }

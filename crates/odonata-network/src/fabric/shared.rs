@@ -4,7 +4,7 @@ use crate::boundary::Boundary;
 use crate::control::{ClassScheduler, Congestion};
 use crate::fabric::Setup;
 use crate::features::{HandlerContext, Uses};
-use crate::flow::{Flow, Link};
+use crate::flow::{Flow, Link, Space};
 use crate::packet::{Packet, VcTerms};
 use crate::remote_congestion::RemoteCongestion;
 use crate::route_computation::RouteComputation;
@@ -45,16 +45,9 @@ odonata_engine::journalled!(Shared<P: Payload> {
 });
 
 impl<P: Payload> Shared<P> {
-    /// Counts the space of a packet of `owner` for the sender of `link` from `due` on. Not where routers are pipelined.
+    /// Counts `space` of a packet for the sender of `link` from `due` on. Not where routers are pipelined.
     #[inline(always)]
-    pub(crate) fn return_credit<C: HandlerContext>(
-        &mut self,
-        ctx: &mut C,
-        link: u32,
-        vc: u8,
-        space: (u16, crate::Traffic),
-        due: Time,
-    ) {
+    pub(crate) fn return_credit<C: HandlerContext>(&mut self, ctx: &mut C, link: u32, vc: u8, space: Space, due: Time) {
         self.flow.return_credit(ctx, link, vc, space, due);
         self.remote.load_falls(ctx, &self.flow.links, link, due);
     }

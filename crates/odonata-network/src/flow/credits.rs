@@ -7,7 +7,18 @@
 use super::Flow;
 use crate::features::{HandlerContext, Uses};
 use crate::message::Traffic;
+use odonata_blame::lost::Vector;
 use odonata_engine::{Mode, NIL, Slot, Time};
+
+/// Space in a buffer that is given back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Space {
+    pub(crate) flits: u16,
+    /// Whose packet held it.
+    pub(crate) owner: Traffic,
+    /// What that had lost to others, where that is asked for.
+    pub(crate) to_others: Vector,
+}
 
 /// Flits of a buffer that will be free again at `due`.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -18,6 +29,8 @@ pub(super) struct Credit {
     owner: Traffic,
     vc: u8,
     next: u32,
+    /// What that had lost to others.
+    to_others: Vector,
 }
 
 impl Slot for Credit {
@@ -56,6 +69,8 @@ struct Place {
     flits: u16,
     owner: Traffic,
     vc: u8,
+    /// What the packet had lost to others, [packed](Vector::packed).
+    to_others: [u8; 3],
 }
 
 impl CreditsInFlight {
@@ -70,30 +85,52 @@ impl CreditsInFlight {
             flits: 0,
             owner: 0,
             vc: 0,
+            to_others: [0; 3],
         }; CreditsInFlight::MOST],
     };
 }
 
 impl Flow {
-    /// Gives `flits` of virtual channel `vc`, held by a packet of `owner`, back to the sender of `link`, from
-    /// `due` on. Not where routers are pipelined, see [`flits`](Self::flits).
+    /// Gives `space` of virtual channel `vc` back to the sender of `link`, from `due` on. Not where routers are pipelined, see [`flits`](Self::flits).
     #[inline(always)]
-    pub(crate) fn return_credit<C: HandlerContext>(
-        &mut self,
-        ctx: &mut C,
-        link: u32,
-        vc: u8,
-        (flits, owner): (u16, Traffic),
-        due: Time,
-    ) {
+    pub(crate) fn return_credit<C: HandlerContext>(&mut self, ctx: &mut C, link: u32, vc: u8, space: Space, due: Time) {
+        let Space { flits, owner, .. } = space;
+        let mut to_others = [0; 3];
+        if self.lost.is_on::<C>() {
+            match space.to_others.packed() {
+                Some(packed) => {
+                    self.lost.share::<C>(space.to_others);
+                    to_others = packed;
+                }
+                None => {
+                    let at = self.first_vc(link) + u32::from(vc);
+                    self.lost.frees::<C>((at, owner), due, space.to_others);
+                }
+            }
+        }
         let credits = self.in_flight.edit::<C>(link);
         credits.earliest = credits.earliest.min(due);
         match credits.places.get_mut(usize::from(credits.len)) {
             Some(place) => {
-                *place = Place { due, flits, owner, vc };
+                *place = Place {
+                    due,
+                    flits,
+                    owner,
+                    vc,
+                    to_others,
+                };
                 credits.len += 1;
             }
-            None => self.list_credit::<C>(link, Place { due, flits, owner, vc }),
+            None => self.list_credit::<C>(
+                link,
+                Place {
+                    due,
+                    flits,
+                    owner,
+                    vc,
+                    to_others,
+                },
+            ),
         }
         if self.in_flight.get(link).awaited {
             self.wake_up(ctx, link, due);
@@ -103,7 +140,13 @@ impl Flow {
     /// A credit for which there is no place.
     #[inline(never)]
     fn list_credit<M: Mode>(&mut self, link: u32, credit: Place) {
-        let Place { due, flits, owner, vc } = credit;
+        let Place {
+            due,
+            flits,
+            owner,
+            vc,
+            to_others,
+        } = credit;
         let next = self.in_flight.get(link).listed;
         let slot = self.credits.allocate::<M>(Credit {
             due,
@@ -111,6 +154,7 @@ impl Flow {
             owner,
             vc,
             next,
+            to_others: Vector::unpacked(to_others),
         });
         self.in_flight.edit::<M>(link).listed = slot;
     }
@@ -153,7 +197,8 @@ impl Flow {
                 if self.blame.is_on::<M>() {
                     let last = self.blame.freed::<M>(at, place.owner, place.due);
                     if self.lost.is_on::<M>() {
-                        self.lost.counts::<M>((at, place.owner), place.due, last);
+                        let to_others = Vector::unpacked(place.to_others);
+                        self.lost.counts::<M>((at, place.owner), (place.due, last), to_others);
                     }
                 }
             } else {
@@ -183,7 +228,7 @@ impl Flow {
                 if self.blame.is_on::<M>() {
                     let last = self.blame.freed::<M>(vc, credit.owner, credit.due);
                     if self.lost.is_on::<M>() {
-                        self.lost.counts::<M>((vc, credit.owner), credit.due, last);
+                        (self.lost).counts::<M>((vc, credit.owner), (credit.due, last), credit.to_others);
                     }
                 }
                 self.credits.free::<M>(at);

@@ -1,5 +1,6 @@
 //! Link traversal: a packet that has its output and the buffer space behind it leaves, packet by packet.
 
+use super::Space;
 use super::coupling::LinkPart;
 use crate::boundary::RemoteEvent;
 use crate::control::Departure;
@@ -11,6 +12,7 @@ use crate::router::input_port;
 use crate::settings::Switching;
 use crate::statistics::Transmission;
 use crate::{FabricEvent, Payload};
+use odonata_blame::lost::Vector;
 use odonata_engine::Time;
 
 impl<P: Payload> Shared<P> {
@@ -75,8 +77,14 @@ impl<P: Payload> Shared<P> {
         }
         if link.to_node {
             let flits = self.setup.flits(bytes) as u16;
+            // Nobody waits for what nodes have to spare.
+            let space = Space {
+                flits,
+                owner,
+                to_others: Vector::EMPTY,
+            };
             self.flow
-                .return_credit(ctx, port, vc, (flits, owner), arrival + link.credit_delay);
+                .return_credit(ctx, port, vc, space, arrival + link.credit_delay);
             self.deliver(ctx, packet, arrival);
         } else {
             let p = self.packets.edit::<C>(packet);

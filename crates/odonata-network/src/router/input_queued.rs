@@ -17,12 +17,13 @@ use super::arbiter::{Arbiter, input_port};
 use crate::control::Waiter;
 use crate::fabric::{Setup, Shared, has_fifos};
 use crate::features::{HandlerContext, Uses};
-use crate::flow::{Links, OutPort};
+use crate::flow::{Links, OutPort, Space};
 use crate::packet::{Packet, VcTerms};
 use crate::params::NetworkParams;
 use crate::routing::Routing;
 use crate::settings::Arbitration;
 use crate::{FabricEvent, Payload};
+use odonata_blame::lost::Vector;
 use odonata_engine::{List, Store, Time};
 
 /// Distinguishes the wake-ups of input buffers from those of ports.
@@ -469,11 +470,16 @@ impl InputQueued {
             false => 0,
         };
         let done = shared.transmit(ctx, (packet, flits), (port, vc), waited, queued);
-        if shared.flow.lost.is_on::<C>() {
-            let to_others = shared.flow.lost.of_last(port);
-            shared.free_with_losses::<C>(buffer, from_vc, owner, done, to_others);
-        }
-        shared.free_buffer(ctx, buffer, from_vc, (flits as u16, owner), done);
+        let to_others = match shared.flow.lost.is_on::<C>() {
+            true => shared.flow.lost.of_last(port),
+            false => Vector::EMPTY,
+        };
+        let space = Space {
+            flits: flits as u16,
+            owner,
+            to_others,
+        };
+        shared.free_buffer(ctx, buffer, from_vc, space, done);
         if !self.has_fifos::<C>() {
             return done;
         }

@@ -15,8 +15,10 @@ use crate::Payload;
 use crate::control::Waiter;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
+use crate::flow::Space;
 use crate::params::NetworkParams;
 use crate::settings::Arbitration;
+use odonata_blame::lost::Vector;
 use odonata_engine::Time;
 
 /// Output-queued routers. What they know is in the queues of their output virtual channels.
@@ -103,11 +105,16 @@ impl OutputQueued {
         let p = shared.packets.get(packet);
         let (buffer, from_vc, owner) = (p.buffer, p.vc, p.traffic);
         let now = ctx.now();
-        if shared.flow.lost.is_on::<C>() {
-            let to_others = shared.flow.lost.by_others::<C>(packet, owner);
-            shared.free_with_losses::<C>(buffer, from_vc, owner, now, to_others);
-        }
-        shared.free_buffer(ctx, buffer, from_vc, (flits as u16, owner), now);
+        let to_others = match shared.flow.lost.is_on::<C>() {
+            true => shared.flow.lost.by_others::<C>(packet, owner),
+            false => Vector::EMPTY,
+        };
+        let space = Space {
+            flits: flits as u16,
+            owner,
+            to_others,
+        };
+        shared.free_buffer(ctx, buffer, from_vc, space, now);
     }
 
     fn enqueue<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, packet: u32, port: u32, vc: u8) {

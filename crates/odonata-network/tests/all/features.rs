@@ -7,9 +7,9 @@ use odonata_network::RouterModel;
 fn what_is_not_compiled_in_makes_no_difference() {
     let mut specialised = 0;
     every_fabric(|net, _, context| {
-        for blame in [false, true] {
+        for (blame, lost) in [(false, false), (true, false), (true, true)] {
             let mut net = net.clone();
-            net.params.blame = blame;
+            (net.params.blame, net.params.lost_time) = (blame, lost);
             let script = random_messages(&net, 150, 300, &SIZES, 5);
             let mut all = Play::new(&net, script.clone());
             let fifo = (RouterModel::InputQueued, INPUT_QUEUES[1]);
@@ -23,6 +23,8 @@ fn what_is_not_compiled_in_makes_no_difference() {
             let (some, all) = (play(&net, script), finish(all));
             assert_eq!(some.digest(), all.digest(), "{context}, blame {blame}");
             assert_eq!(some.fabric.blame(), all.fabric.blame(), "{context}, blame {blame}");
+            assert_eq!(some.losses, all.losses, "{context}");
+            assert_eq!(!some.losses.is_empty(), lost, "{context}");
         }
     });
     assert!(specialised > 0);

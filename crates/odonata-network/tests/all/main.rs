@@ -12,6 +12,7 @@ mod features;
 mod flows;
 mod knowledge;
 mod lookahead;
+mod lost_time;
 mod mixed;
 mod order;
 mod pipelined;

@@ -70,8 +70,9 @@ impl LostTime {
         let before = self.incoming.take::<M>(name.key()).unwrap_or_default();
         let who = Waiter::Packet(slot);
         let mut losses = before.losses;
-        let here = self.account(who).lost;
-        self.vectors.losses(here).for_each(|loss| add(&mut losses, loss));
+        let mut here = Vec::new();
+        self.read(self.account(who).lost, owner, &mut here);
+        here.into_iter().for_each(|loss| add(&mut losses, loss));
         self.set::<M>(who, owner, before.origin, &losses);
     }
 
@@ -80,12 +81,14 @@ impl LostTime {
         let who = Waiter::Packet(slot);
         self.put_together::<M>(who, packet.traffic);
         let lost = self.account(who).lost;
+        let mut losses = Vec::new();
+        self.read(lost, packet.traffic, &mut losses);
         let Name {
             source,
             number,
             created,
         } = Name::of(packet, message);
-        let origin = self.vectors.origin(lost);
+        let origin = self.vectors.origin(lost.own);
         let stems = RemoteLoss {
             source,
             number,
@@ -96,13 +99,9 @@ impl LostTime {
             time: Time(origin.number.into()),
         };
         let stems = (origin != Origin::NONE).then_some(stems);
-        let losses = self
-            .vectors
-            .losses(lost)
-            .map(|loss| RemoteLoss::of((source, number, created), loss));
-        let all = stems.into_iter().chain(losses).collect();
-        self.replace::<M>(who, (Vector::EMPTY, Vector::EMPTY));
-        all
+        let losses = (losses.into_iter()).map(|loss| RemoteLoss::of((source, number, created), loss));
+        self.clear::<M>(who);
+        stems.into_iter().chain(losses).collect()
     }
 
     /// What comes to another part with the credit of a packet of `owner`, which has lost this to others, for virtual channel `vc`

@@ -2,7 +2,7 @@
 
 use super::LostTime;
 use crate::message::Traffic;
-use odonata_blame::lost::{Loss, MOST_PLACES, Origin, Vector, add, bound_places};
+use odonata_blame::lost::{Loss, Origin, Vector, add};
 use odonata_engine::{Mode, Time};
 
 /// The room that was made last in a virtual channel by a packet that had lost something to others, and what of that is still on its way.
@@ -41,7 +41,14 @@ impl LostTime {
         (at, before)
     }
 
-    /// A packet of `owner` that has lost this to others makes room in virtual channel `vc`, from `due` on.
+    /// One more user of `vector`, which a credit takes along.
+    #[inline(always)]
+    pub(crate) fn share<M: Mode>(&mut self, vector: Vector) {
+        self.vectors.share::<M>(vector);
+    }
+
+    /// A packet of `owner` that has lost this to others makes room in virtual channel `vc`, from `due` on, of which its credit says
+    /// nothing.
     pub(crate) fn frees<M: Mode>(&mut self, (vc, owner): (u32, Traffic), due: Time, to_others: Vector) {
         if to_others.is_empty() {
             return;
@@ -49,10 +56,8 @@ impl LostTime {
         let (found, _) = self.find_credit(vc, owner, due);
         if found > 0 {
             let before = self.pending.get(found - 1).to_others;
-            let mut sum: Vec<Loss> = self.vectors.losses(before).collect();
-            self.vectors.losses(to_others).for_each(|loss| add(&mut sum, loss));
+            let sum = self.sum::<M>(before, to_others);
             self.vectors.release::<M>(before);
-            let sum = self.vectors.keep::<M>(Origin::NONE, &sum);
             self.pending.edit::<M>(found - 1).to_others = sum;
             return;
         }
@@ -66,6 +71,12 @@ impl LostTime {
         self.rooms.edit::<M>(vc as usize).pending = slot + 1;
     }
 
+    fn sum<M: Mode>(&mut self, one: Vector, other: Vector) -> Vector {
+        let mut sum: Vec<Loss> = self.vectors.losses(one).collect();
+        self.vectors.losses(other).for_each(|loss| add(&mut sum, loss));
+        self.vectors.keep::<M>(Origin::NONE, &sum)
+    }
+
     /// The same of one that has lost `loss` to others, and maybe more that is told of beside it.
     pub(super) fn frees_by<M: Mode>(&mut self, of: (u32, Traffic), due: Time, loss: Loss) {
         let vector = self.vectors.keep::<M>(Origin::NONE, &[loss]);
@@ -73,42 +84,55 @@ impl LostTime {
         self.vectors.release::<M>(vector);
     }
 
-    /// The credit of a packet of `owner` that is due counts for virtual channel `vc`; if `last`, there is none that is due later.
+    /// The credit of a packet of `owner`, which had lost `to_others`, is due and counts for virtual channel `vc`; if `last`, there is
+    /// none that is due later.
     #[inline]
-    pub(crate) fn counts<M: Mode>(&mut self, (vc, owner): (u32, Traffic), due: Time, last: bool) {
-        if self.rooms.get(vc as usize).pending > 0 {
-            self.count_pending::<M>((vc, owner), due, last);
+    pub(crate) fn counts<M: Mode>(&mut self, of: (u32, Traffic), (due, last): (Time, bool), to_others: Vector) {
+        if !to_others.is_empty() {
+            self.makes::<M>(of, (due, last), to_others);
+        }
+        if self.pending.live() > 0 {
+            self.count_pending::<M>(of, (due, last));
         }
     }
 
-    fn count_pending<M: Mode>(&mut self, (vc, owner): (u32, Traffic), due: Time, last: bool) {
-        let (found, before) = self.find_credit(vc, owner, due);
+    #[inline(never)]
+    fn count_pending<M: Mode>(&mut self, (vc, owner): (u32, Traffic), when: (Time, bool)) {
+        let (found, before) = self.find_credit(vc, owner, when.0);
         if found == 0 {
             return;
         }
-        let PendingRoom {
-            mut to_others, next, ..
-        } = *self.pending.get(found - 1);
+        let PendingRoom { to_others, next, .. } = *self.pending.get(found - 1);
         match before {
             0 => self.rooms.edit::<M>(vc as usize).pending = next,
             slot => self.pending.edit::<M>(slot - 1).next = next,
         }
         self.pending.free::<M>(found - 1);
+        self.makes::<M>((vc, owner), when, to_others);
+    }
+
+    /// Room is made in `vc`, by one that had lost `to_others`, of which the credit was a user.
+    #[inline]
+    fn makes<M: Mode>(&mut self, (vc, owner): (u32, Traffic), (due, last): (Time, bool), to_others: Vector) {
         if !last {
             self.vectors.release::<M>(to_others);
             return;
         }
-        // All of it is there now, in whatever order it came.
-        if self.vectors.losses(to_others).count() > MOST_PLACES {
-            let mut losses: Vec<Loss> = self.vectors.losses(to_others).collect();
-            bound_places(&mut losses);
+        let Room {
+            at,
+            owner: by,
+            to_others: before,
+            ..
+        } = self.rooms.get(vc as usize);
+        let mut all = to_others;
+        // Of several at the same instant all count, in whatever order they come.
+        if (at, by) == (due, owner) && !before.is_empty() {
+            all = self.sum::<M>(before, to_others);
             self.vectors.release::<M>(to_others);
-            to_others = self.vectors.keep::<M>(Origin::NONE, &losses);
         }
         let room = self.rooms.edit::<M>(vc as usize);
-        (room.at, room.owner) = (due, owner);
-        let old = std::mem::replace(&mut room.to_others, to_others);
-        self.vectors.release::<M>(old);
+        (room.at, room.owner, room.to_others) = (due, owner, all);
+        self.vectors.release::<M>(before);
     }
 
     /// What the packet of `owner` had lost to others that made room in `vc` at `at`, if anything.

@@ -1,10 +1,10 @@
 //! What is lost with one wait.
 
-use super::kind_of;
+use super::{Lost, LostTime, Waiter, kind_of};
 use crate::message::Traffic;
-use odonata_blame::Cause;
-use odonata_blame::lost::{Kind, Loss, LostAt, add, bound_places, scale, total};
-use odonata_engine::Time;
+use odonata_blame::lost::{Kind, Loss, LostAt, Origin, Vector, add, bound_places, part, scale, total};
+use odonata_blame::{Cause, Place};
+use odonata_engine::{Mode, Time};
 
 /// Who had what was waited for, and from when to when.
 pub(super) type HeldSpan = ((Traffic, Cause), (Time, Time));
@@ -20,7 +20,7 @@ pub(super) struct Scratch {
     pub(super) of_own: Vec<Loss>,
     /// What it has lost after the wait.
     pub(super) losses: Vec<Loss>,
-    /// Of that, what it has lost to others.
+    /// What it has lost to others: with the wait; of all of that, where places are asked for.
     by_others: Vec<Loss>,
     pub(super) filtered: Vec<Loss>,
 }
@@ -30,32 +30,167 @@ pub(super) struct Wait {
     pub(super) owner: Traffic,
     pub(super) since: Time,
     pub(super) now: Time,
-    /// Where it was, if that is asked for.
-    pub(super) here: LostAt,
+    /// The last one of its own traffic that has had what it has waited for, if one has meanwhile.
+    pub(super) own: Option<Own>,
 }
 
-/// The last one of its own traffic that had what it has waited for: until when. What that had lost to others is in [`Scratch::of_own`].
+/// One that has had what was waited for: until when, and what it had lost to others.
+#[derive(Clone, Copy)]
 pub(super) struct Own {
     pub(super) at: Time,
+    pub(super) to_others: Vector,
+}
+
+impl LostTime {
+    /// `who` has lost what `wait` says at `line`, where its place was; it is not asked for where that is. Who had the line when
+    /// that was not known is `lacked`, who also had what was lacked since `idle`.
+    ///
+    /// The same as [`lose_here`](Self::lose_here), but for the places: what its own traffic has lost to others is shared where it
+    /// is all that counts.
+    pub(super) fn lose<M: Mode>(
+        &mut self,
+        (line, place): (u32, Place),
+        who: Waiter,
+        wait: &Wait,
+        (lacked, idle): ((Traffic, Cause), Time),
+    ) {
+        let Wait { owner, since, now, own } = *wait;
+        let from = own.map_or(since, |own| own.at);
+        let (mut link, mut buffer, mut waited) = (Time::ZERO, Time::ZERO, Time::ZERO);
+        let others = &mut self.scratch.by_others;
+        others.clear();
+        let mut held = |(culprit, cause): (Traffic, Cause), (begin, end): (Time, Time)| {
+            let kind = kind_of(cause);
+            waited += end - begin;
+            if culprit == owner {
+                match kind {
+                    Kind::Link => link += end - begin,
+                    _ => buffer += end - begin,
+                }
+            } else if end > from {
+                let loss = Loss {
+                    culprit,
+                    kind,
+                    place: LostAt::NOWHERE,
+                    time: end - begin.max(from),
+                };
+                add(others, loss);
+            }
+        };
+        self.histories.leave::<M>(line, place, now, lacked, &mut held);
+        if idle < now {
+            held(lacked, (idle, now));
+        }
+        let before = self.account(who).lost;
+        let mut lost = before;
+        lost.own_link += link;
+        lost.own_buffer += buffer;
+        match own {
+            None if self.scratch.by_others.is_empty() => {}
+            None => lost.to_others = self.keep_with_others::<M>(before.to_others, None),
+            Some(own) => {
+                let had = self.vectors.total(before.to_others);
+                let by_own = before.own_link + before.own_buffer + self.vectors.total(before.own);
+                let passed_on = self.vectors.total(own.to_others);
+                let whole = by_own + had + waited;
+                let most = whole.min(had + (now - since));
+                lost.to_others = match self.scratch.by_others.is_empty() && passed_on <= most {
+                    true if own.to_others == before.to_others => before.to_others,
+                    true => self.vectors.share::<M>(own.to_others),
+                    false => self.keep_with_others::<M>(own.to_others, Some(most)),
+                };
+                // All else is its owner's own doing.
+                let rest = whole - self.vectors.total(lost.to_others);
+                match (by_own + link + buffer).cmp(&rest) {
+                    std::cmp::Ordering::Greater => self.cut_own::<M>(&mut lost, owner, rest),
+                    _ => lost.own_link += rest - (by_own + link + buffer),
+                }
+            }
+        }
+        self.edit_account::<M>(who).lost = lost;
+        if lost.to_others != before.to_others {
+            self.vectors.release::<M>(before.to_others);
+        }
+    }
+
+    /// Keeps the losses of `vector` and those that the last wait has brought by others, cut down to `most` together.
+    fn keep_with_others<M: Mode>(&mut self, vector: Vector, most: Option<Time>) -> Vector {
+        let all = &mut self.scratch.losses;
+        self.vectors.read(vector, all);
+        self.scratch.by_others.iter().for_each(|&loss| add(all, loss));
+        if let Some(most) = most {
+            scale(all, most);
+        }
+        self.vectors.keep::<M>(Origin::NONE, all)
+    }
+
+    /// Cuts down what is `lost` by the fault of `owner`'s own traffic to `rest`.
+    fn cut_own<M: Mode>(&mut self, lost: &mut Lost, owner: Traffic, rest: Time) {
+        if lost.own.is_empty() {
+            lost.own_link = part(lost.own_link, rest, lost.own_link + lost.own_buffer);
+            lost.own_buffer = rest - lost.own_link;
+            return;
+        }
+        let own = Lost {
+            to_others: Vector::EMPTY,
+            ..*lost
+        };
+        let mut losses = std::mem::take(&mut self.scratch.losses);
+        self.read(own, owner, &mut losses);
+        scale(&mut losses, rest);
+        let origin = self.vectors.origin(lost.own);
+        let cut = self.with_own::<M>(lost.to_others, origin, &losses);
+        self.vectors.release::<M>(lost.own);
+        *lost = cut;
+        self.scratch.losses = losses;
+    }
+
+    /// The same at `here`, which is asked for.
+    pub(super) fn lose_here<M: Mode>(
+        &mut self,
+        (line, place, here): (u32, Place, LostAt),
+        who: Waiter,
+        wait: &Wait,
+        (lacked, idle): ((Traffic, Cause), Time),
+    ) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.spans.clear();
+        self.histories
+            .leave::<M>(line, place, wait.now, lacked, |by, span| scratch.spans.push((by, span)));
+        if idle < wait.now {
+            scratch.spans.push((lacked, (idle, wait.now)));
+        }
+        let lost = self.account(who).lost;
+        self.read(lost, wait.owner, &mut scratch.before);
+        if let Some(own) = wait.own {
+            self.vectors.read(own.to_others, &mut scratch.of_own);
+        }
+        wait.add_to(&mut scratch, here);
+        let origin = self.vectors.origin(lost.own);
+        self.scratch.filtered = std::mem::take(&mut scratch.filtered);
+        self.set::<M>(who, wait.owner, origin, &scratch.losses);
+        scratch.filtered = std::mem::take(&mut self.scratch.filtered);
+        self.scratch = scratch;
+    }
 }
 
 impl Wait {
     /// Adds to `losses` those of the wait after `from`.
-    fn add_after(&self, from: Time, spans: &[HeldSpan], losses: &mut Vec<Loss>) {
+    fn add_after(from: Time, spans: &[HeldSpan], here: LostAt, losses: &mut Vec<Loss>) {
         for &((culprit, cause), (begin, end)) in spans {
             let loss = Loss {
                 culprit,
                 kind: kind_of(cause),
-                place: self.here,
+                place: here,
                 time: end.saturating_sub(begin.max(from)),
             };
             add(losses, loss);
         }
     }
 
-    /// What is lost with this wait comes to `losses` of `all`. If a packet of the same owner has had the link meanwhile, `own`
-    /// says until when: without what that had lost to others it would have gone earlier, and this one after it.
-    pub(super) fn add_to(&self, all: &mut Scratch, own: Option<Own>) {
+    /// What is lost with this wait `here` comes to `losses` of `all`. If a packet of the same owner has had the link meanwhile,
+    /// without what that had lost to others it would have gone earlier, and this one after it.
+    fn add_to(&self, all: &mut Scratch, here: LostAt) {
         let Scratch {
             spans,
             before,
@@ -66,17 +201,17 @@ impl Wait {
         } = all;
         losses.clear();
         losses.extend_from_slice(before);
-        self.add_after(self.since, spans, losses);
-        if let Some(own) = own.filter(|own| own.at > self.since && own.at <= self.now) {
+        Self::add_after(self.since, spans, here, losses);
+        if let Some(own) = self.own {
             let whole = total(losses);
-            self.beside(of_own, before, by_others);
+            Self::beside(of_own, before, here, by_others);
             let had: u64 = (before
                 .iter()
                 .filter(|loss| loss.culprit != self.owner)
                 .map(|loss| loss.time.0))
             .sum();
             let most = Time(had) + (self.now - self.since);
-            self.add_after(own.at, spans, by_others);
+            Self::add_after(own.at, spans, here, by_others);
             by_others.retain(|loss| loss.culprit != self.owner);
             scale(by_others, most.min(whole));
             // All else is its owner's own doing.
@@ -86,7 +221,7 @@ impl Wait {
             let missing = Loss {
                 culprit: self.owner,
                 kind: Kind::Link,
-                place: self.here,
+                place: here,
                 time: rest - total(losses),
             };
             add(losses, missing);
@@ -97,12 +232,8 @@ impl Wait {
 
     /// `of_own`, what another packet has lost to others, beside this one with the losses `mine`, comes to `known`. What was lost
     /// before it is known where, and more than this packet had lost then, counts as lost here.
-    fn beside(&self, of_own: &[Loss], mine: &[Loss], known: &mut Vec<Loss>) {
+    fn beside(of_own: &[Loss], mine: &[Loss], here: LostAt, known: &mut Vec<Loss>) {
         known.clear();
-        if self.here == LostAt::NOWHERE {
-            known.extend_from_slice(of_own);
-            return;
-        }
         for &loss in of_own {
             let before = match loss.place {
                 LostAt::NOWHERE => mine
@@ -114,7 +245,7 @@ impl Wait {
             add(known, Loss { time: kept, ..loss });
             let rest = Loss {
                 time: loss.time - kept,
-                place: self.here,
+                place: here,
                 ..loss
             };
             add(known, rest);

@@ -1,6 +1,7 @@
 //! Scripted messages, and the model that plays them on a fabric.
 
 use super::{CYCLE, Net};
+use odonata_blame::lost::Carried;
 use odonata_engine::random::Purpose;
 use odonata_engine::{Context, Digest, Journalled, Model, Pause, SendBuffer, Sequential, Store, Stream, Time};
 use odonata_network::{FabricEvent, Notice, RemoteUpdate};
@@ -73,6 +74,10 @@ pub(crate) struct Play {
     /// Instants at which every router publishes, needed or not.
     publications: Vec<Time>,
     fates: Store<Fate>,
+    /// What the message of a name has lost before it is sent.
+    carried: Option<fn(u32) -> Carried>,
+    /// What messages had lost when they arrived; in runs without speculation.
+    pub(crate) losses: Vec<(u32, Carried)>,
 }
 odonata_engine::journalled!(Play { fabric, fates });
 
@@ -91,7 +96,15 @@ impl Play {
             ticks: Vec::new(),
             publications: Vec::new(),
             fates,
+            carried: None,
+            losses: Vec::new(),
         }
+    }
+
+    /// With what messages have lost before they are sent, by their names.
+    pub(crate) fn carrying(mut self, carried: fn(u32) -> Carried) -> Self {
+        self.carried = Some(carried);
+        self
     }
 
     /// Adds an idle wake-up for every port and NIC, every cycle until `until`.
@@ -153,7 +166,10 @@ impl Model for Play {
         for m in &self.script {
             if self.fabric.process_of(m.source) == lp {
                 let message = Message::new(m.source, m.target, m.bytes, m.traffic, m.at, [m.name]);
-                self.fabric.submit(ctx, m.at, message);
+                let slot = self.fabric.submit(ctx, m.at, message);
+                if let Some(carried) = self.carried {
+                    self.fabric.set_losses::<C>(slot, carried(m.name));
+                }
             }
         }
         for &at in &self.ticks {
@@ -188,6 +204,10 @@ impl Model for Play {
                 let fate = self.fates.edit::<C>(m.content[0]);
                 fate.arrivals += 1;
                 fate.at = ctx.now();
+                let lost = self.fabric.losses(message);
+                if !lost.is_empty() {
+                    self.losses.push((m.content[0], lost));
+                }
                 self.fabric.release::<C>(message);
             }
             None => {}
