@@ -301,8 +301,10 @@ impl Estimate {
         let flits = self.jobs.iter().map(|job| job.flits).sum();
         let messages: f64 = self.jobs.iter().map(|job| job.messages).sum();
         let ticks = cycles.ticks(self.hops(), flit_hops, f64::from(topology.routers()), self.busy_s);
-        // At its NIC each flit is an event, and each message one at either end; at routers cycles alone are.
-        self.events += ticks + f64::min(flits, flit_hops) + 2.0 * messages;
+        // At its NIC each flit is an event but the first of a message, and each message one at either end; at routers cycles
+        // alone are.
+        let further = (f64::min(flits, flit_hops) - messages).max(0.0);
+        self.events += ticks + further + 2.0 * messages;
     }
 
     /// Bytes that all jobs read and write.
