@@ -38,7 +38,7 @@ BUILDING_S = 6e-9
 #: Work takes up to so many times as long where the state is much larger than this, bytes.
 CROWDED, CROWDED_BYTES = 8.0, 60 << 20
 #: Units of work per CPU-second that are assumed where no run has told, and of pipelined routers events.
-ASSUMED = {"pipelined": 6e6}
+ASSUMED = {"pipelined": 4e6}
 ASSUMED_OTHERS = 5e6
 
 

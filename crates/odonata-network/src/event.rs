@@ -3,19 +3,12 @@
 /// An event of the fabric; 12 bytes. Slots are indices into the fabric's pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum FabricEvent {
-    /// The head of packet `packet` is ready to be routed here.
+    /// The head of packet `packet` is ready to be routed here; of pipelined routers, if it is from another part.
     Arrive {
         /// Packet slot.
         packet: u32,
     },
-    /// The head of packet `packet` is in input buffer `buffer` (pipelined routers).
-    Head {
-        /// Packet slot.
-        packet: u32,
-        /// Input buffer, by its own number in the part.
-        buffer: u32,
-    },
-    /// A body flit of the packet that came last is in input buffer `buffer` (pipelined routers).
+    /// A body flit, from another part, of the packet that came last is in input buffer `buffer` (pipelined routers).
     Flit {
         /// Input buffer, by its own number in the part.
         buffer: u32,

@@ -29,7 +29,7 @@ use crate::fluid::{self, Fluid};
 use crate::nic::Nics;
 use crate::router::input_queued::InputQueued;
 use crate::router::output_queued::OutputQueued;
-use crate::router::pipelined::Pipelined;
+use crate::router::pipelined::{LAG, Pipelined};
 use crate::settings::RouterModel;
 use crate::statistics::{LinkPeriod, Sampling};
 use crate::{FabricContext, FabricEvent, Message, Notice, Payload};
@@ -193,7 +193,7 @@ impl<P: Payload> Fabric<P> {
         }
         match self.analytic.params() {
             Some(model) => self.analytic.enqueue(ctx, &mut self.shared, model, message),
-            None => (self.nics).enqueue(ctx, &mut self.shared, &self.pipelined, message),
+            None => (self.nics).enqueue(ctx, &mut self.shared, &mut self.pipelined, message),
         }
     }
 
@@ -233,6 +233,11 @@ impl<P: Payload> Fabric<P> {
             true => (self.shared.flow.lost).of_message(slot, self.shared.messages.get(slot).traffic),
             false => Carried::default(),
         }
+    }
+
+    /// When a flit has last come to a router whose cycles are events; flits have none of their own.
+    pub fn last_arrival(&self) -> Option<Time> {
+        self.pipelined.last_arrival()
     }
 
     /// What the events handled since it was last emptied have for other parts.
@@ -310,17 +315,19 @@ impl<P: Payload> Fabric<P> {
     fn handle_pipelined<C: HandlerContext>(&mut self, ctx: &mut C, lp: u32, event: FabricEvent) -> Option<Notice> {
         let shared = &mut self.shared;
         match event {
-            FabricEvent::Head { packet, .. } | FabricEvent::Arrive { packet } => {
-                let buffer = match event {
-                    FabricEvent::Head { buffer, .. } => buffer,
-                    _ => shared.packets.get(packet).buffer,
-                };
-                self.pipelined.arrive(ctx, shared, lp, packet, buffer);
+            // From another part, as all that has an event.
+            FabricEvent::Arrive { packet } => {
+                let buffer = shared.packets.get(packet).buffer;
+                self.pipelined.send_head(ctx, shared, (lp, buffer), packet, ctx.now());
             }
-            FabricEvent::Flit { buffer } => self.pipelined.arrive_flit(ctx, lp, buffer),
+            FabricEvent::Flit { buffer } => self.pipelined.send_body(ctx, (lp, buffer), ctx.now()),
             FabricEvent::Tick => self.cycle(ctx, lp),
-            FabricEvent::Nic { nic } => return self.nics.serve_flits(ctx, shared, &self.pipelined, nic),
-            FabricEvent::Publish => shared.publish(ctx, lp),
+            FabricEvent::Nic { nic } => return self.nics.serve_flits(ctx, shared, &mut self.pipelined, nic),
+            FabricEvent::Publish => {
+                // What has come before is part of what is published.
+                self.pipelined.take_in::<C>(shared, lp, ctx.now() - LAG, false);
+                shared.publish(ctx, lp);
+            }
             FabricEvent::Submit { message } => return self.enqueue(ctx, message),
             _ if event.is_without_packets() => return self.handle_message(ctx, lp, event),
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
@@ -360,7 +367,7 @@ impl<P: Payload> Fabric<P> {
     /// Fetches what `event` will need into the cache.
     #[inline(always)]
     pub fn prefetch(&self, event: &FabricEvent) {
-        if let FabricEvent::Arrive { packet } | FabricEvent::Head { packet, .. } = *event {
+        if let FabricEvent::Arrive { packet } = *event {
             self.shared.packets.prefetch(packet);
         }
     }

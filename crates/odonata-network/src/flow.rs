@@ -211,6 +211,22 @@ impl Flow {
         self.vcs.get(at).used + flits <= most
     }
 
+    /// The same for virtual channel `at`, counted over all, of a link that is `link_of`.
+    #[inline(always)]
+    pub(crate) fn has_room_at<M: Uses>(
+        &mut self,
+        (link, link_of): (u32, &Link),
+        at: u32,
+        flits: u32,
+        now: Time,
+    ) -> bool {
+        if self.vcs.get(at).used + flits <= link_of.capacity {
+            return true;
+        }
+        self.count_credits::<M>(link, now);
+        self.vcs.get(at).used + flits <= link_of.capacity
+    }
+
     /// Claims `flits` of virtual channel `vc` of `link`'s far buffer.
     #[inline]
     pub(crate) fn claim<M: Uses>(&mut self, link: u32, vc: u8, flits: u32) {

@@ -106,7 +106,7 @@ impl Nics {
         &mut self,
         ctx: &mut C,
         shared: &mut Shared<impl Payload>,
-        pipelined: &Pipelined,
+        pipelined: &mut Pipelined,
         message: u32,
     ) -> Option<Notice> {
         let m = *shared.messages.get(message);

@@ -80,6 +80,8 @@ pub(crate) struct RemoteCongestion {
     knowledge: Knowledge,
     interval: Time,
     delay: Time,
+    /// How far back from its event a router may ask.
+    reach: Time,
     routers_of_a_group: u32,
     /// The routers of the part, and the machine's number of the first port of the first group.
     routers: Range<u32>,
@@ -118,6 +120,7 @@ impl RemoteCongestion {
             knowledge: Knowledge::Local,
             interval: Time::NEVER,
             delay: Time::NEVER,
+            reach: LAG,
             routers_of_a_group: u32::MAX,
             routers: routers.clone(),
             first_port: 0,
@@ -141,6 +144,10 @@ impl RemoteCongestion {
         let ports = topology.ports_of_routers(first..end);
         table.knowledge = params.knowledge;
         (table.interval, table.delay) = (broadcast.interval, broadcast.delay);
+        if params.router == RouterModel::Pipelined {
+            // Whoever comes in during a cycle is routed when the next one is worked off.
+            table.reach = params.clock + LAG;
+        }
         table.routers_of_a_group = size;
         table.first_port = ports.start;
         table.newest = Store::filled(ports.len(), NIL);
@@ -297,7 +304,7 @@ impl RemoteCongestion {
     /// `value` is known of `port` from `due` on. Forgets what nobody can ask for any more when all events before `handled_before` are
     /// handled: the next one may be a cycle, which asks for what was known when it began.
     pub(crate) fn record<M: Uses>(&mut self, port: u32, due: Time, value: u32, handled_before: Time) {
-        let asked = handled_before.saturating_sub(LAG);
+        let asked = handled_before.saturating_sub(self.reach);
         let place = port - self.first_port;
         // Updates may come in any order: those that count later stand before it.
         let mut later = NIL;
@@ -436,6 +443,7 @@ mod tests {
             knowledge: Knowledge::Local,
             interval: Time(10),
             delay: Time(25),
+            reach: LAG,
             routers_of_a_group: 1,
             routers: 0..1,
             first_port: 7,

@@ -168,6 +168,11 @@ pub trait FamilyRouting: Sized {
     /// See [`Routing::decide`].
     fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision;
 
+    /// See [`Routing::is_deterministic`].
+    fn is_deterministic(&self) -> bool {
+        false
+    }
+
     /// See [`Routing::decides_again`].
     fn decides_again(&self) -> bool {
         false
@@ -278,6 +283,13 @@ macro_rules! routings {
             pub fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
                 match self {
                     $(Routing::$variant(routing) => routing.decide(router, header, choice),)*
+                }
+            }
+
+            /// Whether it is known that decisions hang on the packet and the router alone, not on draws and loads.
+            pub fn is_deterministic(&self) -> bool {
+                match self {
+                    $(Routing::$variant(routing) => routing.is_deterministic(),)*
                 }
             }
 

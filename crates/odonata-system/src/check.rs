@@ -26,7 +26,7 @@ use serde::Serialize;
 
 /// Events per CPU-second that the cost estimate assumes: of routers that go packet by packet, and of pipelined ones
 /// (`odonata bench` measures them).
-const EVENTS_PER_CPU_S: (f64, f64) = (8e6, 8e6);
+const EVENTS_PER_CPU_S: (f64, f64) = (8e6, 4e6);
 
 /// The report of `odonata check`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -133,7 +133,7 @@ pub struct CostReport {
     pub packet_hops: f64,
     /// Messages and receives that are looked through to match messages, where a rank has several open at once.
     pub searches: f64,
-    /// Events; of pipelined routers one for each of their flits and cycles.
+    /// Events; of pipelined routers one for each of their busy cycles.
     pub events: f64,
     /// The routers, of which it is a matter how much an event costs.
     pub router: RouterModel,

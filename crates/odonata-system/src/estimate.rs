@@ -210,7 +210,7 @@ pub(crate) struct Estimate {
     /// Time in which something is sent, seconds.
     busy_s: f64,
     events: f64,
-    /// Events with which a packet comes to a router, of pipelined routers one for each of its flits; 1 of all others.
+    /// With how many packets or flits a packet comes to a router: with each of its flits to pipelined ones, else with itself.
     arrivals: f64,
     /// Time from the start of a packet to its arrival on an idle network, seconds.
     pub(crate) flight_s: f64,
@@ -318,8 +318,10 @@ impl Estimate {
         let flits = self.jobs.iter().map(|job| job.flits).sum();
         let messages: f64 = self.jobs.iter().map(|job| job.messages).sum();
         let ticks = cycles.ticks(self.hops(), flit_hops, f64::from(topology.routers()), self.busy_s);
-        // At its NIC each flit is an event, and each message one at either end.
-        self.events += flit_hops + ticks + f64::min(flits, flit_hops) + 2.0 * messages;
+        // At its NIC each flit is an event but the first of a message, and each message one at either end; at routers cycles
+        // alone are.
+        let further = (f64::min(flits, flit_hops) - messages).max(0.0);
+        self.events += ticks + further + 2.0 * messages;
     }
 
     /// Bytes that all jobs read and write.

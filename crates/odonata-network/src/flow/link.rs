@@ -394,6 +394,15 @@ impl Links {
         }
     }
 
+    /// The LP that sends into input buffer `buffer`.
+    #[inline]
+    pub(crate) fn feeding_lp(&self, buffer: u32) -> u32 {
+        match self.feeders[buffer as usize].link {
+            link if link < OTHER => self.sender(link),
+            other => self.others[(other & !OTHER) as usize].1,
+        }
+    }
+
     /// The machine's number of the link that feeds input buffer `buffer`, and its class; `None` where nothing does.
     pub(crate) fn upstream_link(&self, buffer: u32) -> Option<(u32, LinkClass)> {
         match self.feeders[buffer as usize].link {

@@ -7,7 +7,7 @@ use crate::fabric::Shared;
 use crate::features::HandlerContext;
 use crate::router::pipelined::Pipelined;
 use crate::statistics::Transmission;
-use crate::{FabricEvent, Notice, Payload};
+use crate::{Notice, Payload};
 use odonata_engine::{NIL, Time};
 
 impl Nics {
@@ -16,44 +16,46 @@ impl Nics {
         &mut self,
         ctx: &mut C,
         shared: &mut Shared<impl Payload>,
-        pipelined: &Pipelined,
+        pipelined: &mut Pipelined,
         nic: u32,
     ) -> Option<Notice> {
         let now = ctx.now();
         let number = shared.flow.links.ports + nic;
-        let cell = *self.lanes.get(nic);
-        let message = cell.queue.head;
-        if message == NIL && cell.flits == 0 {
+        let cell = self.lanes.get(nic);
+        let (message, unsent, taken) = (cell.queue.head, cell.unsent, (cell.flits, cell.vc));
+        let mut queue = cell.queue;
+        if message == NIL && taken.0 == 0 {
             return None;
         }
-        let out = *shared.flow.port(number);
-        if out.free_at > now {
-            shared.flow.wake_up(ctx, number, out.free_at);
+        let out = shared.flow.port(number);
+        let (free_at, stalled_since) = (out.free_at, out.stalled_since);
+        if free_at > now {
+            shared.flow.wake_up(ctx, number, free_at);
             return None;
         }
         let link = shared.flow.link(number);
-        let head = cell.flits == 0;
+        let head = taken.0 == 0;
         let bytes = if head {
-            cell.unsent.min(shared.setup.params.packet) as u32
+            unsent.min(shared.setup.params.packet) as u32
         } else {
             0
         };
         let flits = if head {
             shared.setup.flits(bytes)
         } else {
-            u32::from(cell.flits)
+            u32::from(taken.0)
         };
         let vc = if head {
             let room = pipelined.room(flits).max(1);
             // From the one after the last on, around.
-            (cell.vc + 1..link.vcs)
-                .chain(0..(cell.vc + 1).min(link.vcs))
+            (taken.1 + 1..link.vcs)
+                .chain(0..(taken.1 + 1).min(link.vcs))
                 .find(|&vc| shared.flow.has_room::<C>(number, vc, room, now))
         } else {
-            Some(cell.vc).filter(|&vc| shared.flow.has_room::<C>(number, vc, 1, now))
+            Some(taken.1).filter(|&vc| shared.flow.has_room::<C>(number, vc, 1, now))
         };
         let Some(vc) = vc else {
-            if out.stalled_since == Time::NEVER {
+            if stalled_since == Time::NEVER {
                 shared.flow.edit_port::<C>(number).stalled_since = now;
                 shared.stats.stalled::<C>(number);
             }
@@ -90,11 +92,10 @@ impl Nics {
         let mut notice = None;
         if head {
             let buffer = link.far + u32::from(vc);
-            let packet = shared.new_packet::<C>(message, (bytes, cell.unsent), (now, arrival), (&link, buffer), 0);
-            ctx.send(link.far_lp, arrival, FabricEvent::Head { packet, buffer }.into());
-            let mut queue = cell.queue;
-            let done = cell.unsent == u64::from(bytes);
-            let mut unsent = cell.unsent - u64::from(bytes);
+            let packet = shared.new_packet::<C>(message, (bytes, unsent), (now, arrival), (&link, buffer), 0);
+            pipelined.send_head(ctx, shared, (link.far_lp, buffer), packet, arrival);
+            let done = unsent == u64::from(bytes);
+            let mut unsent = unsent - u64::from(bytes);
             if done {
                 queue.pop(&shared.messages);
                 unsent = if queue.is_empty() {
@@ -113,7 +114,7 @@ impl Nics {
             nic.waiting -= u32::from(done);
         } else {
             let buffer = link.far + u32::from(vc);
-            ctx.send(link.far_lp, arrival, FabricEvent::Flit { buffer }.into());
+            pipelined.send_body(ctx, (link.far_lp, buffer), arrival);
         }
         self.lanes.edit::<C>(nic).flits = (flits - 1) as u16;
         if !last || !self.lanes.get(nic).queue.is_empty() {

@@ -18,7 +18,7 @@
 //! it does not matter whether there are more of them than needed.
 //!
 //! **A flit that has won the crossbar is on its way**: output queues are unbounded, so that its departure
-//! and arrival are known, and it needs no event but that of its arrival.
+//! and arrival are known. It needs no event: it lies in the inbox of the next router ([`inbox`]), whose cycle takes it in.
 //!
 //! A packet's slot travels with its head. Body flits are counted only: a virtual channel carries one packet at a
 //! time, in order.
@@ -26,9 +26,12 @@
 mod allocator;
 mod clock;
 mod cycle;
+mod express;
 mod in_vc;
+mod inbox;
 mod requests;
 mod settings;
+mod small;
 pub(crate) mod stall;
 mod switch_traversal;
 
@@ -40,12 +43,15 @@ use crate::flow::{Flow, Links, Upstream};
 use crate::params::NetworkParams;
 use crate::routing::Routing;
 use crate::settings::{RouterModel, Switching};
-use crate::{FabricEvent, Payload, Traffic};
+use crate::{Payload, Traffic};
 use allocator::{Allocation, Pointers};
 use clock::PipelineTiming;
+use express::Newcomer;
 use in_vc::InVc;
+use inbox::Inboxes;
 use odonata_engine::{NIL, Store, Time};
 use settings::Settings;
+use small::Candidates;
 use std::ops::Range;
 
 /// The id of router 0's cycles among wake-ups; that of router `r` is `r` less. Ids are far above those of
@@ -66,6 +72,8 @@ struct Clock {
     next: Time,
     /// When the last one was worked off.
     done: Time,
+    /// When a flit last came in.
+    arrival: Time,
     /// Whether somebody waits for a credit: then each credit gets a cycle.
     awaits_credit: bool,
 }
@@ -94,12 +102,15 @@ impl RouterLayout {
 #[derive(Debug)]
 pub(crate) struct Pipelined {
     settings: Settings,
-    /// Whether those are the common ones.
+    /// Whether those are the common ones, and whether all routers are small as well.
     common: bool,
+    small: bool,
     timing: PipelineTiming,
     /// Room that virtual-channel allocation asks for is that of the whole packet, or, if not, a flit of it.
     whole: bool,
     busy_when_full: bool,
+    /// Whether it matters in which order the packets that come in a cycle are routed.
+    ordered: bool,
     /// Whether what has been routed to a port and waits counts as its load, see [`Routing::counts_waiting`].
     counts_waiting: bool,
     first_router: u32,
@@ -112,6 +123,7 @@ pub(crate) struct Pipelined {
     /// Which input virtual channels of a router are not empty; bits.
     occupied: Store<u64>,
     clocks: Store<Clock>,
+    inboxes: Inboxes,
     /// Of virtual-channel allocators: by input and by output virtual channel.
     vc_inputs: Pointers,
     vc_outputs: Pointers,
@@ -122,19 +134,24 @@ pub(crate) struct Pipelined {
     turns: Store<u8>,
     vc_allocator: Allocation,
     switch_allocator: Allocation,
+    candidates: Candidates,
+    /// Scratch: the packets that have come in a cycle.
+    newcomers: Vec<Newcomer>,
 }
 odonata_engine::journalled!(Pipelined {
     vcs,
     owners,
     occupied,
     clocks,
+    inboxes,
     vc_inputs,
     vc_outputs,
     switch_inputs,
     switch_outputs,
     turns,
     vc_allocator,
-    switch_allocator
+    switch_allocator,
+    candidates
 });
 
 impl Pipelined {
@@ -166,9 +183,11 @@ impl Pipelined {
         Pipelined {
             settings,
             common: settings.are_common(),
+            small: settings.are_common() && layouts.iter().all(|layout| layout.is_small()),
             timing: PipelineTiming::new(params.clock, params.pipeline),
             whole: params.switching != Switching::Wormhole,
             busy_when_full: params.pipeline.busy_when_full,
+            ordered: !routing.is_deterministic(),
             counts_waiting: routing.counts_waiting() && !settings.reroutes,
             first_router: routers.start,
             vcs: Store::filled(places.len(), InVc::EMPTY),
@@ -179,9 +198,11 @@ impl Pipelined {
                 Clock {
                     next: Time::ZERO,
                     done: Time::ZERO,
+                    arrival: Time::ZERO,
                     awaits_credit: false,
                 },
             ),
+            inboxes: Inboxes::new(params, layouts.len()),
             vc_inputs: Store::filled(places.len(), 0),
             vc_outputs: Store::filled(places.len(), 0),
             switch_inputs: Store::filled(inputs, 0),
@@ -191,6 +212,8 @@ impl Pipelined {
             places,
             vc_allocator: Allocation::default(),
             switch_allocator: Allocation::default(),
+            candidates: Candidates::NONE,
+            newcomers: Vec::new(),
         }
     }
 
@@ -198,7 +221,7 @@ impl Pipelined {
     pub(crate) fn bytes(params: &NetworkParams, routers: u64, ports: u64, channels: u64) -> u64 {
         let of = |count: u64, size: usize| count.saturating_mul(size as u64);
         let inputs = ports.saturating_mul(u64::from(params.pipeline.input_speedup));
-        let of_a_router = size_of::<RouterLayout>() + size_of::<Clock>() + size_of::<u64>();
+        let of_a_router = size_of::<RouterLayout>() + size_of::<Clock>() + size_of::<u64>() + Inboxes::bytes(params);
         let of_a_channel = size_of::<InVc>() + size_of::<(u16, u8)>() + size_of::<u32>();
         of(routers, of_a_router)
             .saturating_add(of(channels, of_a_channel + 2 * allocator::POINTER))
@@ -211,6 +234,7 @@ impl Pipelined {
             + self.owners.memory()
             + self.occupied.memory()
             + self.clocks.memory()
+            + self.inboxes.memory()
             + self.vc_inputs.memory()
             + self.vc_outputs.memory()
             + self.switch_inputs.memory()
@@ -295,7 +319,8 @@ impl Pipelined {
             return;
         }
         self.clocks.edit::<C>(clock).next = tick;
-        ctx.wake_up(router, tick, TICK - router, FabricEvent::Tick.into());
+        let number = self.timing.number_at(cycle);
+        self.inboxes.ask(ctx, (router, clock), (number, cycle));
     }
 
     /// A credit for a port of `router` will count from `due` on.

@@ -386,6 +386,12 @@ impl FamilyRouting for DragonflyRouting {
         }
     }
 
+    fn is_deterministic(&self) -> bool {
+        let groups = self.dragonfly.shape().groups;
+        let pairs = || (0..groups).flat_map(|a| (0..groups).map(move |b| (a, b)));
+        self.algorithm == Algorithm::Minimal && pairs().all(|(a, b)| a == b || self.dragonfly.gateways(a, b).len() < 2)
+    }
+
     #[inline]
     fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
         let topology = self.dragonfly.topology();

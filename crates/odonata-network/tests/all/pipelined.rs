@@ -134,6 +134,7 @@ fn variants() -> Vec<(Net, String)> {
         for (algorithm, intermediate, _) in ROUTINGS {
             for (allocator, iterations, arbitration, speedups) in [
                 (Allocator::InputFirst, 1, Arbitration::RoundRobin, (1, 1.0)),
+                (Allocator::InputFirst, 1, Arbitration::RoundRobin, (1, 2.0)),
                 (Allocator::InputFirst, 2, Arbitration::Age, (2, 1.5)),
                 (Allocator::OutputFirst, 1, Arbitration::RoundRobin, (1, 2.0)),
                 (Allocator::OutputFirst, 3, Arbitration::LowestFirst, (2, 1.0)),

@@ -8,7 +8,7 @@ use odonata_network::routing::{
     FatTreeRouting, HyperXAlgorithm, HyperXRouting, Routing, TorusAlgorithm, TorusRouting, Up,
 };
 use odonata_network::{
-    Allocator, Blueprint, InputQueues, NetworkParams, Pipeline, RouterModel, Switching, VirtualChannels,
+    Allocator, Arbitration, Blueprint, InputQueues, NetworkParams, Pipeline, RouterModel, Switching, VirtualChannels,
 };
 use odonata_topology::{FatTree, FatTreeShape, HyperX, HyperXShape, Torus, TorusShape};
 
@@ -215,4 +215,30 @@ fn rings_that_are_entered_by_bubbles_take_the_same_cycles() {
 #[test]
 fn packets_that_choose_anew_in_every_step_take_the_same_cycles() {
     compare(&[ADAPTIVE], &SWITCHINGS, 150);
+}
+
+/// The settings of most simulations, with two steps and more in a cycle, and short packets: flits that nobody competes with pass
+/// without having been queued.
+#[test]
+fn flits_that_pass_take_the_same_cycles() {
+    for (place, &(name, routing)) in (0..).zip(&NETWORKS) {
+        for seed in 0..40 {
+            let mut author = Author::new(100_000 + 1_000 * place + seed);
+            let switching = author.one_of(&SWITCHINGS[..2]);
+            let mut case = author.case(routing, switching);
+            case.params.arbitration = Arbitration::RoundRobin;
+            // Buffers hold the packets that were drawn.
+            case.params.packet = case.params.packet.min(author.one_of(&[1, 1, 2]) * FLIT);
+            case.params.pipeline = Pipeline {
+                routing: 0,
+                vc_allocation: 1,
+                input_speedup: 1,
+                internal_speedup: author.one_of(&[1.5, 2.0, 2.0, 3.0]),
+                allocator: Allocator::InputFirst,
+                iterations: 1,
+                ..case.params.pipeline
+            };
+            assert_equal(case, &format!("{name}, seed {seed}"));
+        }
+    }
 }

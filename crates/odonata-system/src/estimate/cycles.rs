@@ -1,7 +1,7 @@
-//! What pipelined routers do, flit by flit and cycle by cycle.
+//! What pipelined routers do, cycle by cycle.
 //!
-//! A flit that comes to a router is an event, and so is every cycle of a router in which something can go on
-//! (`clocked` of `odonata-network`): per packet one of each allocation, and of its flits one each, or two where the link
+//! Every cycle of a router in which something can go on is an event (`pipelined` of `odonata-network`); what comes in has none of
+//! its own. Cycles are asked for, per packet, one of each allocation, and of its flits one each, or two where the link
 //! sends fewer than one a cycle, for the cycle after a flit finds that there is nothing left to do.
 //!
 //! Packets that meet in a router share its cycles. With `x` cycles asked for per cycle, by packets that know nothing of

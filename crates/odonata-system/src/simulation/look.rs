@@ -55,6 +55,8 @@ impl Look {
             none if none == JobStatuses::default() => hosts.job_statuses(),
             known => known.join(hosts.job_statuses()),
         };
+        // Flits that come to pipelined routers have no event of their own.
+        self.jobs.last_event = self.jobs.last_event.max(fabric.last_arrival());
         self.file_transfers += hosts.file_transfers();
         self.drains += hosts.servers().draining();
         if !hosts.may_be_endless() {

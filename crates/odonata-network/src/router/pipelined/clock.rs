@@ -1,7 +1,6 @@
 //! The clock: cycles, the subcycles of internal speed-up, and when the stages of the pipeline end.
 //!
-//! Everything here is of one part, all of whose routers have the same clock. Nothing divides where it can be avoided: a
-//! packet that comes in asks which cycle it is, and so do all others of that cycle.
+//! Everything here is of one part, all of whose routers have the same clock.
 
 use crate::settings::Pipeline;
 use odonata_engine::Time;
@@ -39,9 +38,6 @@ pub(super) struct PipelineTiming {
     pipeline: Pipeline,
     /// Steps of every cycle; 0 if not all have as many.
     even: u32,
-    /// The beginning of the cycle that was asked for last: those who ask next mean that one or the one after it. No
-    /// state: it only saves a division.
-    near: Time,
 }
 
 impl PipelineTiming {
@@ -51,7 +47,6 @@ impl PipelineTiming {
             clock,
             pipeline,
             even: if speedup.fract() == 0.0 { speedup as u32 } else { 0 },
-            near: Time::ZERO,
         }
     }
 
@@ -68,15 +63,15 @@ impl PipelineTiming {
         Time(at.0.div_ceil(period) * period)
     }
 
-    /// The same for the present, of which many ask in a row.
+    /// The number of the first cycle at or after `at`, and when that begins.
     #[inline]
-    pub(super) fn cycle_now(&mut self, now: Time) -> Time {
-        if now != self.near {
-            let next = self.near + self.clock;
-            let is_next = now > self.near && now <= next;
-            self.near = if is_next { next } else { self.cycle_at(now) };
-        }
-        self.near
+    pub(super) fn number_at(&self, at: Time) -> u64 {
+        at.0.div_ceil(self.clock.0)
+    }
+
+    #[inline]
+    pub(super) fn beginning(&self, number: u64) -> Time {
+        Time(number * self.clock.0)
     }
 
     /// The steps of allocation in the cycle that begins at `cycle`.
@@ -145,6 +140,13 @@ impl PipelineTiming {
         Time(ends.0 + u64::from(crossbar - 1 + u32::from(last)) * clock.0)
     }
 
+    /// Whether a packet asks for a virtual channel in the first step of the cycle for which it comes in time, and for the crossbar in
+    /// the step after the one in which it gets it.
+    #[inline]
+    pub(super) fn allocates_in_a_step(&self) -> bool {
+        self.pipeline.routing == 0 && self.pipeline.vc_allocation == 1
+    }
+
     /// The step after this one.
     #[inline]
     pub(super) fn following(&self, Subcycle { cycle, step, last }: Subcycle) -> Subcycle {
@@ -192,13 +194,14 @@ mod tests {
         }
     }
 
-    /// `ceil(t / T) T`, whatever was asked before.
+    /// `ceil(t / T)`, and that many periods.
     #[test]
-    fn the_cycle_of_the_present_is_that_of_any_other_time() {
-        let mut timing = timing(1.0);
-        for now in [0, 1, 6, 7, 7, 8, 14, 15, 21, 22, 100, 3, 0, 98, 99, 104, 105, 106] {
-            assert_eq!(timing.cycle_now(Time(now)), Time(now.div_ceil(7) * 7), "{now}");
-            assert_eq!(timing.cycle_at(Time(now)), Time(now.div_ceil(7) * 7), "{now}");
+    fn a_cycle_begins_at_a_multiple_of_the_period() {
+        let timing = timing(1.0);
+        for now in [0, 1, 6, 7, 8, 14, 15, 21, 22, 100, 3, 98, 99, 104, 105, 106] {
+            let number = timing.number_at(Time(now));
+            assert_eq!(number, now / 7 + u64::from(now % 7 != 0), "{now}");
+            assert_eq!(timing.beginning(number), timing.cycle_at(Time(now)), "{now}");
         }
     }
 }

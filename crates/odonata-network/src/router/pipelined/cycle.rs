@@ -27,11 +27,18 @@ impl Pipelined {
         let layout = self.layout(router);
         let mut outcome = CycleOutcome::default();
         let steps = self.timing.steps(cycle);
+        self.take_in::<C>(shared, router, cycle, self.lets_pass(steps));
         for before in 0..steps {
             let step = before + 1;
             let last = step == steps;
             let subcycle = Subcycle { cycle, step, last };
-            if self.common {
+            if self.small {
+                if !self.has_queued(layout) {
+                    outcome.granted_some |= step == 2 && self.pass_all(ctx, shared, layout, subcycle);
+                    continue;
+                }
+                self.step_small::<C>(shared, layout, subcycle, &mut outcome);
+            } else if self.common {
                 self.step::<Common, C>(shared, router, layout, subcycle, &mut outcome);
             } else {
                 self.step::<Any, C>(shared, router, layout, subcycle, &mut outcome);
@@ -67,8 +74,12 @@ impl Pipelined {
         }
         let traversal = self.traversal(granted);
         let mut matches = std::mem::take(&mut self.switch_allocator.matches);
-        for granted in &matches {
-            self.traverse_switch(ctx, shared, layout, granted.channel, &traversal);
+        for one in &matches {
+            if self.passes(layout, granted, one.channel) {
+                self.pass(ctx, shared, (one.input, one.channel), &traversal);
+            } else {
+                self.traverse_switch(ctx, shared, layout, one.channel, &traversal);
+            }
         }
         matches.clear();
         self.switch_allocator.matches = matches;

@@ -1,12 +1,12 @@
 //! Input virtual channels: what comes into them, and what comes to their front.
 
-use super::Pipelined;
 use super::clock::Subcycle;
+use super::{Pipelined, RouterLayout};
 use crate::Payload;
 use crate::fabric::Shared;
-use crate::features::{HandlerContext, Uses};
+use crate::features::Uses;
 use crate::packet::{VcTerms, Way};
-use crate::routing::Header;
+use crate::routing::{Header, NoRoom};
 use odonata_engine::{List, NIL, Time};
 
 /// Where the front packet of an input virtual channel stands.
@@ -73,46 +73,48 @@ impl InVc {
 }
 
 impl Pipelined {
-    /// The head of `packet` is in buffer `at`.
-    #[inline]
-    pub(crate) fn arrive<C: HandlerContext>(
+    /// The head of `packet` has come into its buffer at `arrival`, in time for `cycle`.
+    pub(super) fn arrive<M: Uses>(
         &mut self,
-        ctx: &mut C,
         shared: &mut Shared<impl Payload>,
-        router: u32,
+        (router, layout): (u32, RouterLayout),
         packet: u32,
-        at: u32,
+        (arrival, cycle): (Time, Time),
     ) {
-        let cycle = self.timing.cycle_now(ctx.now());
-        shared.count_hop::<C>(packet);
-        let vc = self.vcs.edit::<C>(at);
-        vc.heads.push::<C, _>(&mut shared.packets, packet);
+        let (at, way) = if self.routes_on_arrival() {
+            let (at, _, way) = self.route_arrival::<M>(shared, router, packet, arrival);
+            (at, Some(way))
+        } else {
+            shared.count_hop::<M>(packet);
+            (shared.packets.get(packet).buffer, None)
+        };
+        self.queue_head::<M>(shared, layout, (packet, at), way, cycle);
+    }
+
+    /// The head of `packet` joins input virtual channel `at`, in time for `cycle`. `way`: where it goes, if it has been routed.
+    #[inline]
+    pub(super) fn queue_head<M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        layout: RouterLayout,
+        (packet, at): (u32, u32),
+        way: Option<Way>,
+        cycle: Time,
+    ) {
+        let vc = self.vcs.edit::<M>(at);
+        vc.heads.push::<M, _>(&mut shared.packets, packet);
         vc.present += 1;
         if vc.stage == Stage::Empty {
-            let layout = self.layout(router);
-            self.edit_occupied::<C>(layout, at, true);
+            self.edit_occupied::<M>(layout, at, true);
             let first = Subcycle {
                 cycle,
                 step: 1,
                 last: false,
             };
-            let way = self
-                .routes_on_arrival()
-                .then(|| self.decide_way::<C>(shared, router, packet, ctx.now()));
-            self.come_to_front::<C>(shared, at, packet, first, way);
-        } else if self.routes_on_arrival() {
-            let way = self.decide_way::<C>(shared, router, packet, ctx.now());
-            shared.packets.edit::<C>(packet).keep_way(way);
+            self.come_to_front::<M>(shared, at, packet, first, way);
+        } else if let Some(way) = way {
+            shared.packets.edit::<M>(packet).keep_way(way);
         }
-        self.wake_up(ctx, router, cycle);
-    }
-
-    /// A body flit is in buffer `at`.
-    #[inline]
-    pub(crate) fn arrive_flit<C: HandlerContext>(&mut self, ctx: &mut C, router: u32, at: u32) {
-        self.vcs.edit::<C>(at).present += 1;
-        let cycle = self.timing.cycle_now(ctx.now());
-        self.wake_up(ctx, router, cycle);
     }
 
     /// `packet`, which came behind another one, is the next one of buffer `at` to go, see
@@ -136,20 +138,44 @@ impl Pipelined {
         !self.settings.late && !self.settings.reroutes
     }
 
-    /// Routes `packet` at `router` for good.
+    /// `packet` has come to `router` at `arrival` and is routed, for good: its buffer, whether it has only one flit, and where it
+    /// goes.
     #[inline(always)]
-    fn decide_way<M: Uses>(&self, shared: &mut Shared<impl Payload>, router: u32, packet: u32, now: Time) -> Way {
-        let flits = shared.setup.flits(shared.packets.get(packet).bytes);
-        let decision = shared.decide_once::<M>(self, router, (packet, 0), flits, now);
+    pub(super) fn route_arrival<M: Uses>(
+        &self,
+        shared: &mut Shared<impl Payload>,
+        router: u32,
+        packet: u32,
+        arrival: Time,
+    ) -> (u32, bool, Way) {
+        let (at, bytes, decision) = match self.ordered {
+            true => {
+                let p = shared.packets.get(packet);
+                let (at, bytes) = (p.buffer, p.bytes);
+                let flits = shared.setup.flits(bytes);
+                (
+                    at,
+                    bytes,
+                    shared.decide_once::<M>(self, router, (packet, 1), flits, arrival),
+                )
+            }
+            false => {
+                let (p, routing) = (shared.packets.edit::<M>(packet), &shared.routes.routing);
+                p.hops = p.hops.saturating_add(1);
+                (p.buffer, p.bytes, routing.decide(router, &mut p.header, &mut NoRoom))
+            }
+        };
+        let flits = shared.setup.flits(bytes);
         let port = shared.flow.links.port(decision.port);
         if self.counts_waiting {
             shared.flow.edit_port::<M>(port).waiting_flits += flits;
         }
-        Way {
+        let way = Way {
             port,
             level: decision.level,
             terms: VcTerms::of(&decision),
-        }
+        };
+        (at, flits == 1, way)
     }
 
     /// `packet` is the next one of buffer `at` to go, and can be routed in the step `begin`, if it has not been yet: then `way`

@@ -8,6 +8,7 @@ use super::allocator::{Request, Sides, behind};
 use super::clock::Subcycle;
 use super::in_vc::{InVc, Stage};
 use super::settings::{Kind, Settings};
+use super::small::stalled;
 use super::{Pipelined, RouterLayout};
 use crate::Payload;
 use crate::fabric::Shared;
@@ -250,11 +251,7 @@ impl Pipelined {
         let out = vc.port;
         if !shared.flow.has_room::<M>(out, vc.vc, 1, cycle) {
             outcome.waits = true;
-            let port = shared.flow.port(out);
-            if port.stalled_since == Time::NEVER {
-                shared.flow.edit_port::<M>(out).stalled_since = cycle.max(port.free_at);
-                shared.stats.stalled::<M>(out);
-            }
+            stalled::<M>(shared, out, cycle);
             return;
         }
         self.request_output::<K>(layout, at, out);

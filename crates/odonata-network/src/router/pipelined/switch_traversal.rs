@@ -3,10 +3,10 @@
 use super::clock::Subcycle;
 use super::in_vc::Stage;
 use super::{Pipelined, RouterLayout};
-use crate::FabricEvent;
 use crate::Payload;
 use crate::fabric::Shared;
 use crate::features::HandlerContext;
+use crate::flow::Link;
 use crate::statistics::Transmission;
 use odonata_engine::{List, NIL, Time};
 
@@ -19,7 +19,7 @@ const OVERDUE: u64 = 8;
 pub(super) struct Traversal {
     granted: Subcycle,
     /// When they leave their buffers.
-    left: Time,
+    pub(super) left: Time,
     /// When they can start on their links.
     crossed: Time,
     /// Credits that have counted since then get counted.
@@ -40,6 +40,29 @@ impl Pipelined {
 }
 
 impl Pipelined {
+    /// A flit goes out on `port`, on the virtual channel that is `out` among all; when it is at the other end.
+    #[inline(always)]
+    pub(super) fn depart<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        (port, link): (u32, &Link),
+        out: u32,
+        traversal: &Traversal,
+        sent: Transmission,
+    ) -> Time {
+        let cycle = traversal.granted.cycle;
+        if self.counts_waiting {
+            shared.flow.edit_port::<C>(port).waiting_flits -= 1;
+        }
+        shared.flow.count_overdue_flits::<C>(port, traversal.overdue, cycle);
+        let (departure, since) = shared.flow.send_flit::<C>(port, out, traversal.crossed, link.flit);
+        shared.remote.load_grows(ctx, &shared.flow.links, port, 1);
+        shared.stats.stall_ended::<C>(port, since, cycle);
+        shared.stats.port_transmitted::<C>((port, link.class), departure, sent);
+        departure + link.flit + link.latency
+    }
+
     /// The next flit of `at` passes the crossbar.
     #[inline]
     pub(super) fn traverse_switch<C: HandlerContext>(
@@ -50,7 +73,6 @@ impl Pipelined {
         at: u32,
         traversal: &Traversal,
     ) {
-        let cycle = traversal.granted.cycle;
         let vc = self.vcs.edit::<C>(at);
         let (port, out, packet) = (vc.port, vc.vc, vc.heads.head);
         let (head, tail) = (!vc.headless, vc.left == 1);
@@ -81,22 +103,13 @@ impl Pipelined {
             vc.delivered = if tail { NIL } else { delivered };
         }
 
-        if self.counts_waiting {
-            shared.flow.edit_port::<C>(port).waiting_flits -= 1;
-        }
-        shared.flow.count_overdue_flits::<C>(port, traversal.overdue, cycle);
-        let at_far = link.first_vc + u32::from(out);
-        let (departure, since) = shared.flow.send_flit::<C>(port, at_far, traversal.crossed, link.flit);
-        shared.remote.load_grows(ctx, &shared.flow.links, port, 1);
         let sent = Transmission {
             packets: u64::from(tail),
             bytes,
             busy: link.flit,
         };
-        shared.stats.stall_ended::<C>(port, since, cycle);
-        shared.stats.port_transmitted::<C>((port, link.class), departure, sent);
-        let arrival = departure + link.flit + link.latency;
-
+        let out_vc = link.first_vc + u32::from(out);
+        let arrival = self.depart(ctx, shared, (port, &link), out_vc, traversal, sent);
         let buffer = link.far + u32::from(out);
         if link.to_node {
             let due = arrival + self.timing.period() + link.credit_delay;
@@ -109,12 +122,12 @@ impl Pipelined {
                 shared.packets.edit::<C>(packet).buffer = buffer;
                 shared.export::<C>(packet, link.far_lp, arrival);
             } else {
-                ctx.send(link.far_lp, arrival, FabricEvent::Head { packet, buffer }.into());
+                self.send_head(ctx, shared, (link.far_lp, buffer), packet, arrival);
             }
         } else if link.leaves {
             shared.boundary.export_flit(link.far_lp, arrival, buffer);
         } else {
-            ctx.send(link.far_lp, arrival, FabricEvent::Flit { buffer }.into());
+            self.send_body(ctx, (link.far_lp, buffer), arrival);
         }
         self.free_flit(ctx, shared, at, traversal.left);
 

@@ -1,0 +1,236 @@
+//! Flits that pass a router in the cycle in which they come, without having been queued.
+//!
+//! A packet of one flit that comes to an empty input port, and is alone in asking for its output, gets its virtual channel in the first
+//! step of the cycle and the crossbar in the second, whatever others do: with an input and an output of its own it has no part in what
+//! they compete for. Nobody has to look at it in either step. Only the arbiters that would have chosen it move on.
+//!
+//! That takes two steps in a cycle, and is for [small](super::small) routers under the common settings.
+
+use super::clock::Subcycle;
+use super::small::{PORTS, next};
+use super::switch_traversal::Traversal;
+use super::{Pipelined, RouterLayout};
+use crate::Payload;
+use crate::fabric::Shared;
+use crate::features::{HandlerContext, Uses};
+use crate::packet::Way;
+use crate::statistics::Transmission;
+use odonata_engine::{NIL, Time};
+
+/// A flit that passes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Passing {
+    packet: u32,
+    /// Own number of its output port and of the virtual channel there.
+    port: u32,
+    out: u32,
+    /// The port, counted over the router, and the channel, counted over the port.
+    pub(super) output: u16,
+    channel: u8,
+}
+
+impl Passing {
+    pub(super) const NOBODY: Passing = Passing {
+        packet: NIL,
+        port: 0,
+        out: 0,
+        output: 0,
+        channel: 0,
+    };
+}
+
+/// A packet that has come in this cycle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Newcomer {
+    packet: u32,
+    at: u32,
+    /// Input port, counted over the router.
+    input: u16,
+    /// Whether it has only one flit.
+    single: bool,
+    way: Way,
+}
+
+impl Pipelined {
+    /// Whether flits may pass in a cycle with so many steps.
+    #[inline]
+    pub(super) fn lets_pass(&self, steps: u32) -> bool {
+        self.small && steps >= 2 && self.timing.allocates_in_a_step()
+    }
+
+    /// The heads `came` have come, in this order, in time for `cycle`; `when` says at what time. They are queued, or will pass.
+    pub(super) fn arrive_together<M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        (router, layout): (u32, RouterLayout),
+        came: &[(u64, u32)],
+        when: impl Fn(u64) -> Time,
+        cycle: Time,
+    ) {
+        let mut newcomers = std::mem::take(&mut self.newcomers);
+        newcomers.clear();
+        // Inputs and outputs that are in use, and those that more than one would use.
+        let (mut inputs, mut outputs) = self.busy(layout);
+        let (mut crowded_inputs, mut crowded_outputs) = (inputs, outputs);
+        for &(order, packet) in came {
+            let (at, single, way) = self.route_arrival::<M>(shared, router, packet, when(order));
+            let (input, _) = self.places[at as usize];
+            let (in_bit, out_bit) = (1 << (input % 64), 1 << ((way.port - layout.first_port) % 64));
+            crowded_inputs |= inputs & in_bit;
+            crowded_outputs |= outputs & out_bit;
+            inputs |= in_bit;
+            outputs |= out_bit;
+            newcomers.push(Newcomer {
+                packet,
+                at,
+                input,
+                single,
+                way,
+            });
+        }
+        for newcomer in &newcomers {
+            let output = newcomer.way.port - layout.first_port;
+            let crowded = (crowded_inputs >> (newcomer.input % 64)) | (crowded_outputs >> (output % 64));
+            let passes = crowded & 1 == 0 && newcomer.single;
+            if !passes || !self.can_pass::<M>(shared, layout, newcomer, cycle) {
+                let &Newcomer { packet, at, way, .. } = newcomer;
+                self.queue_head::<M>(shared, layout, (packet, at), Some(way), cycle);
+            }
+        }
+        self.newcomers = newcomers;
+    }
+
+    /// The input and output ports of packets that are queued, bits.
+    #[inline]
+    fn busy(&self, layout: RouterLayout) -> (u64, u64) {
+        let (mut inputs, mut outputs) = (0, 0);
+        for word in 0..layout.words() {
+            let mut bits = *self.occupied.get(layout.first_word + word);
+            while bits != 0 {
+                let at = layout.first_vc + word * 64 + bits.trailing_zeros();
+                bits &= bits - 1;
+                inputs |= 1 << (self.places[at as usize].0 % 64);
+                outputs |= 1 << ((self.vcs.get(at).port - layout.first_port) % 64);
+            }
+        }
+        (inputs, outputs)
+    }
+
+    /// Lets the newcomer pass if the buffer behind its output has room.
+    #[inline]
+    fn can_pass<M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        layout: RouterLayout,
+        newcomer: &Newcomer,
+        cycle: Time,
+    ) -> bool {
+        let &Newcomer {
+            packet, at, way, input, ..
+        } = newcomer;
+        let best = self.best_channel::<M>(shared, layout, (at, 1), way, cycle);
+        if best == NIL {
+            return false;
+        }
+        let out = layout.first_vc + best;
+        let (output, channel) = self.places[out as usize];
+        let link = shared.flow.link(way.port);
+        if !shared.flow.has_room_at::<M>((way.port, &link), out, 1, cycle) {
+            return false;
+        }
+        let local = at - layout.first_vc;
+        if shared.setup.vcs.are_several() {
+            *self.vc_inputs.edit::<M>(at) = next(best as u16, layout.vcs);
+        }
+        *self.vc_outputs.edit::<M>(out) = next(local as u16, layout.vcs);
+        // Nobody else has it before the flit has gone.
+        *self.owners.edit::<M>(out) = at;
+        if let Some(word) = self.candidates.passing.get_mut(local as usize / 64) {
+            *word |= 1 << (local % 64);
+        }
+        self.candidates.flits[usize::from(input) % PORTS] = Passing {
+            packet,
+            port: way.port,
+            out,
+            output,
+            channel,
+        };
+        true
+    }
+
+    /// Whether somebody is queued.
+    #[inline]
+    pub(super) fn has_queued(&self, layout: RouterLayout) -> bool {
+        (0..layout.words()).any(|word| *self.occupied.get(layout.first_word + word) != 0)
+    }
+
+    /// Lets all pass in a step in which nobody is queued; whether there are any.
+    pub(super) fn pass_all<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        layout: RouterLayout,
+        granted: Subcycle,
+    ) -> bool {
+        let mut traversal = None;
+        for word in 0..layout.words() {
+            let mut bits = self.candidates.passing.get(word as usize).copied().unwrap_or(0);
+            while bits != 0 {
+                let at = layout.first_vc + word * 64 + bits.trailing_zeros();
+                bits &= bits - 1;
+                let (input, channel) = self.places[at as usize];
+                let output = self.candidates.flits[usize::from(input) % PORTS].output;
+                self.grant_passage::<C>(layout, (input, channel), output);
+                let traversal = traversal.get_or_insert_with(|| self.traversal(granted));
+                self.pass(ctx, shared, (input, at), traversal);
+            }
+        }
+        traversal.is_some()
+    }
+
+    /// Whether it is a flit that has not been queued which has been granted a passage from virtual channel `at`.
+    #[inline]
+    pub(super) fn passes(&self, layout: RouterLayout, granted: Subcycle, at: u32) -> bool {
+        let local = at - layout.first_vc;
+        let word = self.candidates.passing.get(local as usize / 64);
+        granted.step == 2 && word.is_some_and(|word| word >> (local % 64) & 1 != 0)
+    }
+
+    /// The flit that has come to input virtual channel `at` of port `input` passes the crossbar.
+    #[inline]
+    pub(super) fn pass<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        (input, at): (u16, u32),
+        traversal: &Traversal,
+    ) {
+        let Passing {
+            packet,
+            port,
+            out,
+            channel,
+            ..
+        } = self.candidates.flits[usize::from(input) % PORTS];
+        let link = shared.flow.link(port);
+        let sent = Transmission {
+            packets: 1,
+            bytes: shared.packets.get(packet).bytes,
+            busy: link.flit,
+        };
+        *self.owners.edit::<C>(out) = NIL;
+        let arrival = self.depart(ctx, shared, (port, &link), out, traversal, sent);
+        let buffer = link.far + u32::from(channel);
+        if link.to_node {
+            let due = arrival + self.timing.period() + link.credit_delay;
+            self.return_flit(ctx, shared, port, channel, due);
+            shared.deliver(ctx, packet, arrival);
+        } else if link.leaves {
+            shared.packets.edit::<C>(packet).buffer = buffer;
+            shared.export::<C>(packet, link.far_lp, arrival);
+        } else {
+            self.send_head(ctx, shared, (link.far_lp, buffer), packet, arrival);
+        }
+        self.free_flit(ctx, shared, at, traversal.left);
+    }
+}

@@ -1,0 +1,277 @@
+//! Inboxes: what is on its way to the routers of this part, by the cycle in which it comes.
+//!
+//! Every router has a ring of slots, one for a cycle, as long as links take or longer. Who sends a flit puts it into the slot of
+//! the cycle in which it will be there; that cycle takes in what is in its slot, first of all. So a flit needs no event of its own:
+//! all that come to a router in a cycle share the cycle's.
+//!
+//! ```text
+//!  slot      k        k + 1      k + 2      ...       of a router in cycle k
+//!  heads     a, b                c                    packets, the one that was put there last first, linked through themselves
+//!  flits                e        f                    body flits
+//! ```
+//!
+//! A slot may hold what comes a whole turn of the ring later: it stays. Those that come in a cycle are taken in as their events would
+//! have been: by time, then by sender, then in the order in which they were sent. A flit that comes after a cycle has begun comes in
+//! the next one.
+
+use super::{LAG, Pipelined, TICK};
+use crate::fabric::Shared;
+use crate::features::{HandlerContext, Uses};
+use crate::params::NetworkParams;
+use crate::{FabricEvent, Payload};
+use odonata_engine::{NIL, Pool, Store, Time};
+
+/// Most slots of a router, and fewest.
+const MOST: u64 = 1024;
+const FEWEST: u64 = 8;
+
+/// What comes to a router in one cycle.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Arrivals {
+    /// The event of the cycle that has been asked for last.
+    asked: Time,
+    /// The head that was put here last; each is linked with the one before.
+    heads: u32,
+    /// The body flits, likewise.
+    flits: u32,
+}
+
+impl Arrivals {
+    const NONE: Arrivals = Arrivals {
+        asked: Time::ZERO,
+        heads: NIL,
+        flits: NIL,
+    };
+}
+
+/// A body flit on its way.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct BodyFlit {
+    arrival: Time,
+    buffer: u32,
+    next: u32,
+}
+odonata_engine::slots!(BodyFlit);
+
+/// A head that comes in this cycle: when in it and from whom, and its packet.
+type Head = (u64, u32);
+
+/// Sorts few by their order, those of the same order as they are.
+#[inline(always)]
+fn sort(heads: &mut [Head]) {
+    for end in 1..heads.len() {
+        let head = heads[end];
+        let mut at = end;
+        while at > 0 && heads[at - 1].0 > head.0 {
+            heads[at] = heads[at - 1];
+            at -= 1;
+        }
+        heads[at] = head;
+    }
+}
+
+/// The inboxes of all routers of a part.
+#[derive(Debug)]
+pub(super) struct Inboxes {
+    slots: Store<Arrivals>,
+    flits: Pool<BodyFlit>,
+    /// Slots of a router, a power of two, less one.
+    mask: u64,
+    /// Scratch: the heads of a cycle.
+    heads: Vec<Head>,
+}
+odonata_engine::journalled!(Inboxes { slots, flits });
+
+impl Inboxes {
+    /// Of so many routers.
+    pub(super) fn new(params: &NetworkParams, routers: usize) -> Inboxes {
+        let slots = Self::slots(params);
+        Inboxes {
+            slots: Store::filled(routers * slots as usize, Arrivals::NONE),
+            flits: Pool::new(),
+            mask: slots - 1,
+            heads: Vec::new(),
+        }
+    }
+
+    /// Slots of a router: no fewer than the cycles of its longest link and of the crossbar before it, if those are not many.
+    fn slots(params: &NetworkParams) -> u64 {
+        let latencies = params
+            .links
+            .iter()
+            .map(|link| link.latency.0.div_ceil(params.clock.0.max(1)));
+        let stages = u64::from(params.pipeline.switch_allocation) + u64::from(params.pipeline.crossbar);
+        let cycles = latencies.max().unwrap_or(0).saturating_add(stages + 2);
+        cycles.clamp(FEWEST, MOST).next_power_of_two()
+    }
+
+    /// Bytes of each router.
+    pub(super) fn bytes(params: &NetworkParams) -> usize {
+        Self::slots(params) as usize * size_of::<Arrivals>()
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.slots.memory() + self.flits.memory()
+    }
+
+    /// The slot of cycle number `cycle` at router `own` of this part.
+    #[inline(always)]
+    fn slot(&self, own: u32, cycle: u64) -> u32 {
+        own * (self.mask as u32 + 1) + (cycle & self.mask) as u32
+    }
+
+    /// Asks for the cycle that begins at `cycle` and has this number, unless somebody has.
+    #[inline(always)]
+    pub(super) fn ask<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        (router, own): (u32, u32),
+        (number, cycle): (u64, Time),
+    ) {
+        let slot = self.slot(own, number);
+        let tick = cycle + LAG;
+        if self.slots.get(slot).asked != tick {
+            self.slots.edit::<C>(slot).asked = tick;
+            ctx.wake_up(router, tick, TICK - router, FabricEvent::Tick.into());
+        }
+    }
+}
+
+impl Pipelined {
+    /// The head of `packet` will be in buffer `buffer` of `router` at `arrival`.
+    #[inline(always)]
+    pub(crate) fn send_head<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        (router, buffer): (u32, u32),
+        packet: u32,
+        arrival: Time,
+    ) {
+        let number = self.timing.number_at(arrival);
+        let own = router - self.first_router;
+        let slot = self.inboxes.slot(own, number);
+        let arrivals = self.inboxes.slots.edit::<C>(slot);
+        let p = shared.packets.edit::<C>(packet);
+        (p.buffer, p.tail_in, p.next) = (buffer, arrival, arrivals.heads);
+        arrivals.heads = packet;
+        let cycle = self.timing.beginning(number);
+        self.inboxes.ask(ctx, (router, own), (number, cycle));
+    }
+
+    /// A body flit will be in buffer `buffer` of `router` at `arrival`.
+    #[inline(always)]
+    pub(crate) fn send_body<C: HandlerContext>(&mut self, ctx: &mut C, (router, buffer): (u32, u32), arrival: Time) {
+        let number = self.timing.number_at(arrival);
+        let own = router - self.first_router;
+        let slot = self.inboxes.slot(own, number);
+        let next = self.inboxes.slots.get(slot).flits;
+        let flit = BodyFlit { arrival, buffer, next };
+        self.inboxes.slots.edit::<C>(slot).flits = self.inboxes.flits.allocate::<C>(flit);
+        let cycle = self.timing.beginning(number);
+        self.inboxes.ask(ctx, (router, own), (number, cycle));
+    }
+
+    /// Takes in all that has come to `router` by `now` and has not been taken in: its cycle has not been worked off. `pass`: that is
+    /// being worked off, and flits may [pass](super::express).
+    #[inline]
+    pub(crate) fn take_in<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, router: u32, now: Time, pass: bool) {
+        self.candidates.passing = Default::default();
+        let slot = self
+            .inboxes
+            .slot(router - self.first_router, self.timing.number_at(now));
+        let Arrivals { heads, flits, .. } = *self.inboxes.slots.get(slot);
+        if heads != NIL {
+            self.take_heads::<M>(shared, router, (slot, heads), (now, pass));
+        }
+        if flits != NIL {
+            self.take_flits::<M>(router, (slot, flits), now);
+        }
+    }
+
+    /// The heads of a slot.
+    fn take_heads<M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        router: u32,
+        (slot, first): (u32, u32),
+        (now, pass): (Time, bool),
+    ) {
+        let mut came = std::mem::take(&mut self.inboxes.heads);
+        came.clear();
+        let cycle = self.timing.cycle_at(now);
+        let before = cycle.saturating_sub(self.timing.period());
+        let (mut at, mut kept) = (first, NIL);
+        while at != NIL {
+            let p = shared.packets.get(at);
+            let next = p.next;
+            if p.tail_in <= now {
+                let sender = match self.ordered {
+                    true => u64::from(shared.flow.links.feeding_lp(p.buffer)),
+                    false => 0,
+                };
+                came.push(((p.tail_in - before).0 << 32 | sender, at));
+            } else {
+                // Linked the other way round for now.
+                shared.packets.edit::<M>(at).next = kept;
+                kept = at;
+            }
+            at = next;
+        }
+        let mut left = NIL;
+        while kept != NIL {
+            let next = std::mem::replace(&mut shared.packets.edit::<M>(kept).next, left);
+            (left, kept) = (kept, next);
+        }
+        self.inboxes.slots.edit::<M>(slot).heads = left;
+        came.reverse();
+        sort(&mut came);
+        let layout = self.layout(router);
+        let when = |order: u64| before + Time(order >> 32);
+        if pass {
+            self.arrive_together::<M>(shared, (router, layout), &came, when, cycle);
+        } else {
+            for &(order, packet) in &came {
+                self.arrive::<M>(shared, (router, layout), packet, (when(order), cycle));
+            }
+        }
+        if let Some(&(order, _)) = came.last() {
+            self.note_arrival::<M>(router, when(order));
+        }
+        self.inboxes.heads = came;
+    }
+
+    /// The body flits of a slot.
+    fn take_flits<M: Uses>(&mut self, router: u32, (slot, first): (u32, u32), now: Time) {
+        let (mut at, mut left) = (first, NIL);
+        let mut last = Time::ZERO;
+        while at != NIL {
+            let BodyFlit { arrival, buffer, next } = *self.inboxes.flits.get(at);
+            if arrival <= now {
+                self.vcs.edit::<M>(buffer).present += 1;
+                last = last.max(arrival);
+                self.inboxes.flits.free::<M>(at);
+            } else {
+                self.inboxes.flits.edit::<M>(at).next = left;
+                left = at;
+            }
+            at = next;
+        }
+        self.inboxes.slots.edit::<M>(slot).flits = left;
+        if last > Time::ZERO {
+            self.note_arrival::<M>(router, last);
+        }
+    }
+
+    /// A flit has come to `router` at `arrival`.
+    #[inline]
+    fn note_arrival<M: Uses>(&mut self, router: u32, arrival: Time) {
+        let clock = self.clocks.edit::<M>(router - self.first_router);
+        clock.arrival = clock.arrival.max(arrival);
+    }
+
+    /// When a flit has last come to a router of this part.
+    pub(crate) fn last_arrival(&self) -> Option<Time> {
+        self.clocks.iter().map(|clock| clock.arrival).max()
+    }
+}
