@@ -32,3 +32,4 @@ mod storage_tiers;
 mod throughput_bounds;
 mod timeline;
 mod traces;
+mod training;

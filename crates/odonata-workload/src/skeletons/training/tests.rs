@@ -68,6 +68,18 @@ fn pipeline_bytes_are_the_closed_form() {
                         bytes,
                         ..
                     } => received.push((from, rank, tag, bytes)),
+                    OpKind::Sendrecv {
+                        to,
+                        send_tag,
+                        send_bytes,
+                        from: Source::Rank(from),
+                        recv_tag: Tag::Is(tag),
+                        recv_bytes,
+                        ..
+                    } => {
+                        sent.push((rank, to, send_tag, send_bytes));
+                        received.push((from, rank, tag, recv_bytes));
+                    }
                     _ => {}
                 }
             }
