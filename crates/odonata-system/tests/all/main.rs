@@ -32,4 +32,3 @@ mod storage_tiers;
 mod throughput_bounds;
 mod timeline;
 mod traces;
-mod training;
