@@ -132,9 +132,22 @@ def test_the_command_prints_a_table_and_answers_in_json(tmp_path):
 
 def test_ctrl_c_ends_the_command_and_keeps_what_is_complete(tmp_path):
     # Flows are done in no time, and packets hardly ever.
-    jobs = [{"name": "exchange", "ranks": 16, "workload": {"alltoall": {"bytes": "64 MiB", "iterations": 100}}}]
+    jobs = [
+        {"name": "exchange", "ranks": 16, "workload": {"alltoall": {"bytes": "64 MiB", "iterations": 100}}}
+    ]
     odonata.Scenario.from_dict({**SCENARIO, "jobs": jobs}).save(tmp_path / "s.toml")
-    command = [*ODONATA, "fidelity", "s.toml", "--json", "--tier", "analytic", "--tier", "packet", "--tier", "flow"]
+    command = [
+        *ODONATA,
+        "fidelity",
+        "s.toml",
+        "--json",
+        "--tier",
+        "analytic",
+        "--tier",
+        "packet",
+        "--tier",
+        "flow",
+    ]
     running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     # It is past its start, and in the tier in packets, which would take an hour.
     await_work(running, 4)

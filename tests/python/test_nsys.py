@@ -130,7 +130,7 @@ def test_kernels_become_operations_on_streams(folder, tmp_path):
 
 
 def test_streams_wait_for_the_events_that_are_recorded(tmp_path):
-    """Stream 9 waits for the first of two kernels of stream 7, not for the second, which ended as well before it began."""
+    """Stream 9 waits for the first of two kernels of stream 7, not for the second, which ended as well."""
     export = nsys.Export(tmp_path / "x.sqlite")
     export.kernel("first", 1000, 2000, launched=100)
     export.record(5, 7, at=110)

@@ -146,9 +146,7 @@ class Export:
         row = (0, device, 1, None, stream, self.launch(pid, at), process(pid), event, None)
         self._add("CUPTI_ACTIVITY_KIND_CUDA_EVENT", *row)
 
-    def wait(
-        self, event: int, stream: int, *, at: int, kind: int = 2, pid: int = 1, device: int = 0
-    ) -> None:
+    def wait(self, event: int, stream: int, *, at: int, kind: int = 2, pid: int = 1, device: int = 0) -> None:
         """`cudaStreamWaitEvent`; another synchronisation by another kind."""
         row = (at, at + 5, device, 1, None, stream, self.launch(pid, at), process(pid), kind, event, None)
         self._add("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", *row)

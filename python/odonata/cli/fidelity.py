@@ -46,8 +46,8 @@ def fidelity(
     """Run a scenario in packets, as flows and by the analytic model, and compare; mixed, if its jobs say so.
 
     Per job: time, MPI time, I/O time, latency, slowdown (with run.baselines), how far each tier is off that
-    in packets, and the CPU seconds of each. What a tier cannot do is said by name. Ctrl-C ends the tier that runs and
-    the command; tiers that are complete are shown.
+    in packets, and the CPU seconds of each. What a tier cannot do is said by name. Ctrl-C ends
+    the tier that runs and the command; tiers that are complete are shown.
     """
     with reported(as_json, writes=False):
         from odonata import tiers as sides

@@ -45,7 +45,8 @@ class Rank:
     device: int
     #: In the order of their begin.
     activities: list[Activity] = field(default_factory=list)
-    #: Of each stream what it has waited for: the call that waits, the other stream, the call that recorded the event.
+    #: Of each stream what it has waited for: the call that waits, the other stream, the call that
+    #: recorded the event.
     waits: dict[tuple[int, int], list[tuple[int, tuple[int, int], int]]] = field(default_factory=dict)
 
 
@@ -187,7 +188,7 @@ def _share(job: Job, export: Export, found: Found) -> dict[int, list[Call]]:
 
 
 def _wait(export: Export, ranks: list[_Of]) -> None:
-    """Gives each rank what its streams have waited for: those of a process are told apart by their contexts."""
+    """Gives each rank what its streams have waited for; those of a process are told apart by contexts."""
     own = {(rank.process, activity.stream): rank for rank in ranks for activity in rank.activities}
     for row in export.waits.to_pylist():
         stream, other = (row["context"], row["stream"]), (row["from_context"], row["from_stream"])

@@ -2,9 +2,10 @@
 
 Kernels and copies are computation of their time, calls of NCCL are themselves: how long they took is not
 replayed, as that is what the simulation finds out. Where a stream has waited for events of others
-(`cudaStreamWaitEvent`) and that is recorded, its next operation comes after what these had been recorded behind. Else
-an operation in front of which its stream was idle comes after those of other streams that ended meanwhile. What is
-left of the idle time is computation. If communication takes as long as it did, everything begins when it did.
+(`cudaStreamWaitEvent`) and that is recorded, its next operation comes after what these had been recorded
+behind. Else an operation in front of which its stream was idle comes after those of other streams that ended
+meanwhile. What is left of the idle time is computation. If communication takes as long as it
+did, everything begins when it did.
 """
 
 from __future__ import annotations
@@ -233,7 +234,7 @@ class _Maker:
                     self.launched.setdefault(activity.stream, []).append(launch)
 
     def _recorded(self, activity: Activity, idle_since: int) -> tuple[list[int], int]:
-        """Operations that the stream has waited for by events, since the one before, and when the last of them ended."""
+        """Operations that the stream has waited for by events since the one before, and when they ended."""
         waits = self.rank.waits.get(activity.stream, [])
         last: dict[tuple[int, int], tuple[int, int]] = {}
         while activity.launch and self.waited[activity.stream] < len(waits):

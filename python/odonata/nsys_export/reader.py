@@ -33,7 +33,8 @@ class Export:
     launches: pa.Table
     #: Ranges of NCCL, with what their payloads say.
     calls: pa.Table
-    #: Waits of streams for events of others: the streams, and the numbers of the calls that wait and have recorded.
+    #: Waits of streams for events of others: the streams, and the numbers of the calls that wait and
+    #: have recorded.
     waits: pa.Table
     #: Rows by kind, and bytes of copies and settings by name.
     counts: dict[str, int]

@@ -2,8 +2,8 @@
 
 A database comes from outside: SQLite runs what its schema says, and a damaged one may take any path in it.
 It is opened read-only, nothing but plain tables are read, and rows, lengths and types are bounded. It writes
-`activities.parquet`, `launches.parquet`, `calls.parquet` and `waits.parquet` to a folder, gives all else, and says on standard
-output what it is at. It imports nothing of odonata.
+`activities.parquet`, `launches.parquet`, `calls.parquet` and `waits.parquet` to a folder, gives all else,
+and says on standard output what it is at. It imports nothing of odonata.
 """
 
 from __future__ import annotations
@@ -254,9 +254,10 @@ def launches(base: Database, wanted: set[tuple[int, int]], out: Path) -> None:
 
 
 def waits(base: Database, out: Path) -> dict[str, int]:
-    """Writes which streams have waited for which events of others; how many waits for none that is recorded there are.
+    """Writes which streams have waited for which events of others; how many of these are not recorded.
 
-    Calls of CUDA are numbered in their order in a process. A wait is for what its event had been recorded behind last.
+    Calls of CUDA are numbered in their order in a process. A wait is for what its event had been recorded
+    behind last.
     """
     import pyarrow as pa
 
@@ -296,7 +297,9 @@ def waits(base: Database, out: Path) -> dict[str, int]:
                 unknown += 1
                 continue
             process, context, _ = event
-            rows.add(dict(zip(names, (process, context, stream, call, context, found[1], found[0]), strict=True)))
+            rows.add(
+                dict(zip(names, (process, context, stream, call, context, found[1], found[0]), strict=True))
+            )
     rows.close()
     return {"unknown_waits": unknown}
 
