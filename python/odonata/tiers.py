@@ -59,6 +59,8 @@ def fidelity(
         overrides: Settings that replace those of the scenario, by dotted key.
         seed: Replaces the scenario's seed.
 
+    Ctrl-C ends the tier that runs, whose outcome is then "interrupted", and begins no other one.
+
     Raises:
         InputError: The scenario is wrong whatever the tier, or there is no such tier.
 
@@ -84,7 +86,12 @@ def compare(task: runner.Task, tiers: Sequence[str] | None, packet_until: str | 
     if "mixed" in tiers and _is_mixed(task) is False:
         expected = 'jobs with fidelity = "flow" and others with "packet"'
         raise InputError("no job has a fidelity of its own", key="tiers", value="mixed", expected=expected)
-    answers = [_run(task, tier, packet_until) for tier in tiers]
+    answers = []
+    for tier in tiers:
+        answers.append(_run(task, tier, packet_until))
+        if is_interrupted(answers[-1][0]):
+            # Whoever stops a tier wants no other one to begin; what is complete is kept.
+            break
     if all(answer["refused"] for answer, _ in answers):
         _, error = answers[0]
         assert error is not None
@@ -98,6 +105,11 @@ def compare(task: runner.Task, tiers: Sequence[str] | None, packet_until: str | 
     settings = next(iter(_settings(task, row["tier"]) for row in rows if not row["refused"]))
     resolved = settings.scenario()
     return {"scenario": str(resolved["name"]), "tiers": rows, "seed": int(resolved["seed"])}
+
+
+def is_interrupted(tier: Tier) -> bool:
+    """Whether somebody has stopped it: it is the last one then."""
+    return tier["outcome"] == "interrupted"
 
 
 def check(tiers: Sequence[str]) -> None:

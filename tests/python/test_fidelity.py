@@ -2,10 +2,12 @@
 
 import json
 import os
+import signal
 import subprocess
 
 import pytest
 from conftest import ODONATA
+from processor_time import await_work
 
 import odonata
 from odonata import json_types
@@ -126,3 +128,35 @@ def test_the_command_prints_a_table_and_answers_in_json(tmp_path):
     page = told()
     assert "exchange" in page
     assert "%" in page
+
+
+def test_ctrl_c_ends_the_command_and_keeps_what_is_complete(tmp_path):
+    # Flows are done in no time, and packets hardly ever.
+    jobs = [
+        {"name": "exchange", "ranks": 16, "workload": {"alltoall": {"bytes": "64 MiB", "iterations": 100}}}
+    ]
+    odonata.Scenario.from_dict({**SCENARIO, "jobs": jobs}).save(tmp_path / "s.toml")
+    command = [
+        *ODONATA,
+        "fidelity",
+        "s.toml",
+        "--json",
+        "--tier",
+        "analytic",
+        "--tier",
+        "packet",
+        "--tier",
+        "flow",
+    ]
+    running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    # It is past its start, and in the tier in packets, which would take an hour.
+    await_work(running, 4)
+    running.send_signal(signal.SIGINT)
+    told, _ = running.communicate(timeout=120)
+    assert running.returncode == 130
+    tiers = json.loads(told)["tiers"]
+    assert [(tier["tier"], tier["outcome"]) for tier in tiers] == [
+        ("analytic", "completed"),
+        ("packet", "interrupted"),
+    ]
+    assert tiers[0]["jobs"][0]["elapsed_s"] > 0

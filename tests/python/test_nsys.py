@@ -129,6 +129,30 @@ def test_kernels_become_operations_on_streams(folder, tmp_path):
     assert "come after others of other streams, by their times alone" in said
 
 
+def test_streams_wait_for_the_events_that_are_recorded(tmp_path):
+    """Stream 9 waits for the first of two kernels of stream 7, not for the second, which ended as well."""
+    export = nsys.Export(tmp_path / "x.sqlite")
+    export.kernel("first", 1000, 2000, launched=100)
+    export.record(5, 7, at=110)
+    export.kernel("second", 2000, 3000, launched=120)
+    # The same event is recorded anew for somebody else, after the wait has been called.
+    export.wait(5, 9, at=130)
+    export.record(5, 7, at=140)
+    # The host waits for an event: that is no stream.
+    export.wait(5, 9, at=145, kind=1)
+    export.kernel("third", 3500, 4000, stream=9, launched=150)
+    # A wait for what is not recorded, and a kernel that waits for nobody.
+    export.wait(6, 9, at=160)
+    export.kernel("fourth", 4000, 5000, stream=9, launched=170)
+    program, said = converted(export.close(), tmp_path / "x.program")
+    first, second, third, fourth = rows_of(program)
+    assert (third["after"], third["duration_ps"]) == ([0], (1500 + 500) * 1000)
+    assert (first["after"], second["after"], fourth["after"]) == ([], [], [])
+    assert "1 operations come after others of other streams, by events that are recorded" in said
+    assert "1 waits of streams for events whose record is not there, left out" in said
+    assert "by their times alone" not in said
+
+
 def test_a_converted_export_runs_with_one_digest_on_every_scheduler(folder, tmp_path):
     converted(folder, tmp_path / "x.program")
     scenario = tmp_path / "x.toml"

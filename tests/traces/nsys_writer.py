@@ -45,6 +45,13 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER NOT NULL, end INTEGER NOT
 CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER
   NOT NULL, globalTid INTEGER, correlationId INTEGER, nameId INTEGER NOT NULL, returnValue INTEGER NOT
   NULL);
+CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId
+  INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL,
+  correlationId INTEGER, globalPid INTEGER, syncType INTEGER NOT NULL, eventId INTEGER NOT NULL, eventSyncId
+  INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT (timestamp INTEGER, deviceId INTEGER NOT NULL, contextId INTEGER
+  NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER,
+  eventId INTEGER NOT NULL, eventSyncId INTEGER);
 CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId
   INTEGER, category INTEGER, color INTEGER, text TEXT, globalTid INTEGER, endGlobalTid INTEGER, textId
   INTEGER, domainId INTEGER, uint64Value INTEGER, jsonTextId INTEGER, jsonText TEXT, binaryData BLOB);
@@ -133,6 +140,16 @@ class Export:
             None,
         )
         self._add("CUPTI_ACTIVITY_KIND_KERNEL", *row)
+
+    def record(self, event: int, stream: int, *, at: int, pid: int = 1, device: int = 0) -> None:
+        """`cudaEventRecord` on a stream, at this time of the host."""
+        row = (0, device, 1, None, stream, self.launch(pid, at), process(pid), event, None)
+        self._add("CUPTI_ACTIVITY_KIND_CUDA_EVENT", *row)
+
+    def wait(self, event: int, stream: int, *, at: int, kind: int = 2, pid: int = 1, device: int = 0) -> None:
+        """`cudaStreamWaitEvent`; another synchronisation by another kind."""
+        row = (at, at + 5, device, 1, None, stream, self.launch(pid, at), process(pid), kind, event, None)
+        self._add("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", *row)
 
     def copy(
         self, kind: int, bytes: int, start: int, end: int, *, stream: int = 7, pid: int = 1, device: int = 0

@@ -10,6 +10,7 @@ import typer
 from odonata import runner
 from odonata.cli.answer import open_pipe, print_json, reported
 from odonata.cli.arguments import Json, ScenarioFile, Seed, Settings
+from odonata.errors import INTERRUPTED
 
 
 class TierName(StrEnum):
@@ -45,7 +46,8 @@ def fidelity(
     """Run a scenario in packets, as flows and by the analytic model, and compare; mixed, if its jobs say so.
 
     Per job: time, MPI time, I/O time, latency, slowdown (with run.baselines), how far each tier is off that
-    in packets, and the CPU seconds of each. What a tier cannot do is said by name.
+    in packets, and the CPU seconds of each. What a tier cannot do is said by name. Ctrl-C ends
+    the tier that runs and the command; tiers that are complete are shown.
     """
     with reported(as_json, writes=False):
         from odonata import tiers as sides
@@ -57,3 +59,5 @@ def fidelity(
             print_json(found)
         else:
             sides.show(found)
+    if any(sides.is_interrupted(tier) for tier in found["tiers"]):
+        raise typer.Exit(INTERRUPTED)

@@ -32,6 +32,8 @@ class Activity:
     calls: list[Call] = field(default_factory=list)
     #: Whether it is a kernel of NCCL of which no call is known, or not its size.
     unsized: bool = False
+    #: Number of the call that launched it; 0 if it is not recorded.
+    launch: int = 0
 
 
 @dataclass
@@ -43,6 +45,9 @@ class Rank:
     device: int
     #: In the order of their begin.
     activities: list[Activity] = field(default_factory=list)
+    #: Of each stream what it has waited for: the call that waits, the other stream, the call that
+    #: recorded the event.
+    waits: dict[tuple[int, int], list[tuple[int, tuple[int, int], int]]] = field(default_factory=dict)
 
 
 @dataclass
@@ -96,26 +101,28 @@ def _of_file(job: Job, export: Export) -> list[_Of]:
     for count, what in (
         (export.other_ranges, "NVTX events that are not NCCL's, left out"),
         (export.unfinished, "NVTX ranges of NCCL without an end, left out"),
+        (export.unknown_waits, "waits of streams for events whose record is not there, left out"),
     ):
         if count:
             job.left_out[what] += count
     for name, count in found.others.items():
         job.left_out[f"ranges {name}, which send nothing"] += count
     ranks: dict[tuple[int, int], _Of] = {}
-    names = ("kind", "name", "process", "device", "context", "stream", "start", "end")
+    names = ("kind", "name", "process", "device", "context", "stream", "start", "end", "launch")
     shared = _share(job, export, found)
     columns = (export.activities[name].to_pylist() for name in names)
     rows = zip(*columns, strict=True)
-    for place, (kind, name, process, device, context, stream, start, end) in enumerate(rows):
+    for place, (kind, name, process, device, context, stream, start, end, launch) in enumerate(rows):
         key = (process, device)
         rank = ranks.get(key)
         if rank is None:
             rank = ranks[key] = _Of(export.path, process, device)
             rank.said = {}
-        activity = Activity(start, end, (context, stream), name, kind == "kernel")
+        activity = Activity(start, end, (context, stream), name, kind == "kernel", launch=launch)
         if activity.is_kernel and name.startswith("nccl"):
             _communication(job, activity, place, found, shared)
         rank.activities.append(activity)
+    _wait(export, list(ranks.values()))
     with_kernels = []
     for key in sorted(ranks):
         rank = ranks[key]
@@ -178,6 +185,19 @@ def _share(job: Job, export: Export, found: Found) -> dict[int, list[Call]]:
         for part, device in zip(parts, sorted(first), strict=True):
             shared[first[device]] = part
     return shared
+
+
+def _wait(export: Export, ranks: list[_Of]) -> None:
+    """Gives each rank what its streams have waited for; those of a process are told apart by contexts."""
+    own = {(rank.process, activity.stream): rank for rank in ranks for activity in rank.activities}
+    for row in export.waits.to_pylist():
+        stream, other = (row["context"], row["stream"]), (row["from_context"], row["from_stream"])
+        rank = own.get((row["process"], stream))
+        if rank is not None and stream != other:
+            rank.waits.setdefault(stream, []).append((row["wait"], other, row["record"]))
+    for rank in ranks:
+        for waited in rank.waits.values():
+            waited.sort()
 
 
 def _join(ranks: list[_Of], comm: str, members: list[calls.Member]) -> None:

@@ -1,15 +1,16 @@
 """Exports of Nsight Systems as a program in files (docs/programs.md): a stream for each stream of a GPU.
 
 Kernels and copies are computation of their time, calls of NCCL are themselves: how long they took is not
-replayed, as that is what the simulation finds out. What waits for what between streams is not in an export.
-So an operation in front of which its stream was idle comes after those of other streams that ended meanwhile,
-and what is left of the idle time is computation. If communication takes as long as it did, everything begins
-when it did.
+replayed, as that is what the simulation finds out. Where a stream has waited for events of others
+(`cudaStreamWaitEvent`) and that is recorded, its next operation comes after what these had been recorded
+behind. Else an operation in front of which its stream was idle comes after those of other streams that ended
+meanwhile. What is left of the idle time is computation. If communication takes as long as it
+did, everything begins when it did.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -202,6 +203,10 @@ class _Maker:
         self.most_messages = max(len(activity.calls) for activity in rank.activities)
         #: Of each stream: ends in ns, in their order, and numbers of operations.
         self.ended: dict[int, tuple[list[int], list[int]]] = {}
+        #: Of each stream: numbers of launches, in their order, with the end and the number of the operation.
+        self.launched: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
+        #: How many of the waits of each stream are behind it.
+        self.waited: Counter[tuple[int, int]] = Counter()
 
     def run(self) -> None:
         """Writes them all."""
@@ -217,11 +222,36 @@ class _Maker:
                 )
             ends, operations = self.ended.setdefault(stream, ([], []))
             idle_since = ends[-1] if ends else begin
-            after, since = self._waited(stream, activity.start, idle_since)
+            after, since = self._recorded(activity, idle_since)
+            if not after:
+                after, since = self._waited(stream, activity.start, idle_since)
             operation = self._write(stream, activity, after, activity.start - since)
             if operation is not None:
                 ends.append(max(activity.end, idle_since))
                 operations.append(operation)
+                if activity.launch:
+                    launch = (activity.launch, ends[-1], operation)
+                    self.launched.setdefault(activity.stream, []).append(launch)
+
+    def _recorded(self, activity: Activity, idle_since: int) -> tuple[list[int], int]:
+        """Operations that the stream has waited for by events since the one before, and when they ended."""
+        waits = self.rank.waits.get(activity.stream, [])
+        last: dict[tuple[int, int], tuple[int, int]] = {}
+        while activity.launch and self.waited[activity.stream] < len(waits):
+            wait, other, record = waits[self.waited[activity.stream]]
+            if wait > activity.launch:
+                break
+            self.waited[activity.stream] += 1
+            launched = self.launched.get(other, [])
+            at = bisect_left(launched, (record, 0, 0)) - 1
+            if at >= 0:
+                _, end, operation = launched[at]
+                last[other] = max(last.get(other, (-1, -1)), (operation, end))
+        if last:
+            self.notes["operations come after others of other streams, by events that are recorded"] += 1
+        ends = [end for _, end in last.values()]
+        since = min(activity.start, max(idle_since, *ends)) if ends else activity.start
+        return [operation for operation, _ in last.values()], since
 
     def _waited(self, stream: int, start: int, idle_since: int) -> tuple[list[int], int]:
         """Operations of other streams that ended while this one was idle, and when the last of them did."""

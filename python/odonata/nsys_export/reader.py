@@ -33,12 +33,17 @@ class Export:
     launches: pa.Table
     #: Ranges of NCCL, with what their payloads say.
     calls: pa.Table
+    #: Waits of streams for events of others: the streams, and the numbers of the calls that wait and
+    #: have recorded.
+    waits: pa.Table
     #: Rows by kind, and bytes of copies and settings by name.
     counts: dict[str, int]
     copied: dict[str, int]
     #: Ranges of NVTX that are not NCCL's, and those that have no end.
     other_ranges: int
     unfinished: int
+    #: Waits of streams for events that are not recorded.
+    unknown_waits: int
     #: Rows of tables that are not used.
     not_used: dict[str, int]
     #: What the export says of itself.
@@ -63,21 +68,24 @@ def read(path: Path, *, memory: int = MEMORY, seconds: int = CPU_S) -> Export:
         found: dict[str, Any] = json.loads((folder / "export.json").read_text(encoding="utf-8"))
         if found["problem"]:
             raise wrong(path, f"it cannot be read: {found['problem']}")
-        tables = [pq.read_table(folder / f"{table}.parquet") for table in ("activities", "launches", "calls")]
+        names = ("activities", "launches", "calls", "waits")
+        tables = [pq.read_table(folder / f"{table}.parquet") for table in names]
     if "CUPTI_ACTIVITY_KIND_KERNEL" not in found["tables"]:
         error = wrong(path, "it has no table CUPTI_ACTIVITY_KIND_KERNEL", "a recording with kernels")
         error.hint = "nsys profile -t cuda,nvtx"
         raise error
-    activities, launches, calls = tables
+    activities, launches, calls, waits = tables
     return Export(
         path,
         activities,
         launches,
         calls,
+        waits,
         found["counts"],
         found["copied"],
         found["other_ranges"],
         found["unfinished"],
+        found["unknown_waits"],
         found["not_used"],
         found["about"],
     )

@@ -2,14 +2,15 @@
 
 A database comes from outside: SQLite runs what its schema says, and a damaged one may take any path in it.
 It is opened read-only, nothing but plain tables are read, and rows, lengths and types are bounded. It writes
-`activities.parquet`, `launches.parquet` and `calls.parquet` to a folder, gives all else, and says on standard
-output what it is at. It imports nothing of odonata.
+`activities.parquet`, `launches.parquet`, `calls.parquet` and `waits.parquet` to a folder, gives all else,
+and says on standard output what it is at. It imports nothing of odonata.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import struct
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,9 +35,12 @@ ACTIVITIES = {
     "CUPTI_ACTIVITY_KIND_MEMSET": "memset",
 }
 RUNTIME, NVTX, STRINGS = "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS", "StringIds"
+SYNCHRONIZATIONS, EVENTS = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "CUPTI_ACTIVITY_KIND_CUDA_EVENT"
+#: A synchronisation by which a stream waits for an event (CUPTI, `CUpti_ActivitySynchronizationType`).
+STREAM_WAIT_EVENT = 2
 SCHEMAS, ENTRIES = "NVTX_PAYLOAD_SCHEMAS", "NVTX_PAYLOAD_SCHEMA_ENTRIES"
 META = "META_DATA_EXPORT"
-USED = (*ACTIVITIES, RUNTIME, NVTX, STRINGS, SCHEMAS, ENTRIES, META)
+USED = (*ACTIVITIES, RUNTIME, SYNCHRONIZATIONS, EVENTS, NVTX, STRINGS, SCHEMAS, ENTRIES, META)
 #: Tables that describe others, or the computer.
 ABOUT = ("ENUM_", "META_DATA", "TARGET_INFO", "EXPORT_META", "NVTX_PAYLOAD", "ANALYSIS_", "sqlite_")
 
@@ -249,6 +253,57 @@ def launches(base: Database, wanted: set[tuple[int, int]], out: Path) -> None:
     rows.close()
 
 
+def waits(base: Database, out: Path) -> dict[str, int]:
+    """Writes which streams have waited for which events of others; how many of these are not recorded.
+
+    Calls of CUDA are numbered in their order in a process. A wait is for what its event had been recorded
+    behind last.
+    """
+    import pyarrow as pa
+
+    names = ("process", "context", "stream", "wait", "from_context", "from_stream", "record")
+    rows = Rows(out / "waits.parquet", dict.fromkeys(names, pa.int64()))
+    columns = ("contextId", "streamId", "eventId")
+    optional = ("correlationId", "globalPid", "eventSyncId")
+    # By process, context and event: numbers of the calls that recorded it, and streams.
+    records: dict[tuple[int, int, int], list[tuple[int, int, int]]] = {}
+
+    def of(table: str, row: int, values: dict[str, Any]) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+        process, call, context, stream, event, link = (
+            number(table, row, name, values[name])
+            for name in ("globalPid", "correlationId", "contextId", "streamId", "eventId", "eventSyncId")
+        )
+        return (process & PROCESS, context, event), (call, stream, link)
+
+    if EVENTS in base.tables and SYNCHRONIZATIONS in base.tables:
+        step(EVENTS)
+        for row, values in enumerate(base.rows(EVENTS, columns, optional)):
+            event, record = of(EVENTS, row, values)
+            records.setdefault(event, []).append(record)
+        for recorded in records.values():
+            recorded.sort()
+    unknown = 0
+    if SYNCHRONIZATIONS in base.tables:
+        step(SYNCHRONIZATIONS)
+        for row, values in enumerate(base.rows(SYNCHRONIZATIONS, (*columns, "syncType"), optional)):
+            if values["syncType"] != STREAM_WAIT_EVENT:
+                continue
+            event, (call, stream, link) = of(SYNCHRONIZATIONS, row, values)
+            recorded = records.get(event, [])
+            last = bisect_left(recorded, (call, 0, 0)) - 1
+            linked = [one for one in recorded[: last + 1] if link and one[2] == link] if last >= 0 else []
+            found = linked[-1] if linked else recorded[last] if last >= 0 else None
+            if found is None or call == 0 or found[0] == 0:
+                unknown += 1
+                continue
+            process, context, _ = event
+            rows.add(
+                dict(zip(names, (process, context, stream, call, context, found[1], found[0]), strict=True))
+            )
+    rows.close()
+    return {"unknown_waits": unknown}
+
+
 def payloads(base: Database) -> dict[tuple[int, int], list[tuple[str, int, struct.Struct]]]:
     """Entries of payloads that are read, by domain and schema: what it is, place, type."""
     found: dict[tuple[int, int], list[tuple[str, int, struct.Struct]]] = {}
@@ -345,6 +400,7 @@ def read(path: str, folder: Path) -> dict[str, Any]:
         found |= what
         launches(base, wanted, folder)
         found |= calls(base, texts, folder)
+        found |= waits(base, folder)
         step("other tables")
         versions = base.rows(META, ("name", "value")) if META in base.tables else iter(())
         found["about"] = {

@@ -5,7 +5,9 @@
 //!
 //! 1. its samples, where it reads any (stage 0, tensor rank 0);
 //! 2. the passes of its M micro-batches in the order of the [schedule](Schedule): receive from the stage before, the layers of
-//!    its own, send on; backward likewise the other way around. A layer is attention and MLP, each of them a computation and an all-reduce in the
+//!    its own, send on; backward likewise the other way around. In the steady state of 1F1B a stage sends what a pass has
+//!    made and receives what the next one needs in one call, as Megatron-LM does (`send_forward_recv_backward`, `send_backward_recv_forward`): sends
+//!    one by one would wait for each other. A layer is attention and MLP, each of them a computation and an all-reduce in the
 //!    tensor group, forward and again backward (M. Shoeybi et al., "Megatron-LM", 2019); with experts, the MLP has an all-to-all of
 //!    the tokens in the expert group before and after it (D. Lepikhin et al., "GShard", 2020);
 //! 3. gradients: an all-reduce in the data group, or a reduce-scatter and an all-gather of parameters (S. Rajbhandari et al., "ZeRO", SC 2020, stages 1 and
@@ -410,29 +412,19 @@ impl Training {
         }
     }
 
-    /// Step `step` of a pass; `Err` behind its last one.
-    fn pass(&self, rank: u32, pass: Pass, step: u32) -> Result<Option<OpKind>, ()> {
+    /// Step `step` of pass number `index`; `Err` behind its last one.
+    fn pass(&self, rank: u32, index: u32, step: u32) -> Result<Option<OpKind>, ()> {
         let (_, _, stage) = self.layout.place(rank);
-        let (backward, number) = match pass {
-            Pass::Forward(number) => (false, number),
-            Pass::Backward(number) => (true, number),
-        };
-        let (before, behind) = (
-            (stage > 0).then(|| rank - self.layout.stage_stride()),
-            (stage + 1 < self.layout.pipeline).then(|| rank + self.layout.stage_stride()),
-        );
-        let (from, to) = if backward { (behind, before) } else { (before, behind) };
-        let bytes = (self.activations / u64::from(self.layout.tensor)).max(1);
-        let tag = 2 * number + u32::from(backward);
-        let last = behind.is_none();
+        let schedule = self.params.schedule;
+        let (stages, batches) = (self.layout.pipeline, self.params.micro_batches);
+        let pass = schedule.pass(index, stage, stages, batches);
+        let backward = matches!(pass, Pass::Backward(_));
+        let last = stage + 1 == stages;
         let layers = LAYER * self.layers;
+        let joined = |index| schedule.joined(index, stage, stages, batches);
         Ok(match step {
-            0 => from.map(|from| OpKind::Recv {
-                from: Source::Rank(from),
-                tag: Tag::Is(tag),
-                bytes,
-                comm: Comm::WORLD,
-            }),
+            0 if index > 0 && joined(index - 1) => None,
+            0 => self.receive(rank, pass),
             // The output: the end of a forward pass and the beginning of its backward one.
             1 => (last && backward).then(|| OpKind::Compute {
                 duration: self.times[2] + self.times[2],
@@ -441,13 +433,50 @@ impl Training {
             step if step == 2 + layers => (last && !backward).then(|| OpKind::Compute {
                 duration: self.times[2],
             }),
-            step if step == 3 + layers => to.map(|to| OpKind::Send {
-                to,
-                tag,
-                bytes,
-                comm: Comm::WORLD,
-            }),
+            step if step == 3 + layers => match self.send(rank, pass) {
+                sent if !joined(index) => sent,
+                sent => both(
+                    sent,
+                    self.receive(rank, schedule.pass(index + 1, stage, stages, batches)),
+                ),
+            },
             _ => return Err(()),
+        })
+    }
+
+    /// The ranks that the data of a pass come from and go to, their tag and bytes.
+    fn border(&self, rank: u32, pass: Pass) -> (Option<u32>, Option<u32>, u32, u64) {
+        let (_, _, stage) = self.layout.place(rank);
+        let (before, behind) = (
+            (stage > 0).then(|| rank - self.layout.stage_stride()),
+            (stage + 1 < self.layout.pipeline).then(|| rank + self.layout.stage_stride()),
+        );
+        let bytes = (self.activations / u64::from(self.layout.tensor)).max(1);
+        match pass {
+            Pass::Forward(number) => (before, behind, 2 * number, bytes),
+            Pass::Backward(number) => (behind, before, 2 * number + 1, bytes),
+        }
+    }
+
+    /// The receive before a pass; `None` where nothing comes in.
+    fn receive(&self, rank: u32, pass: Pass) -> Option<OpKind> {
+        let (from, _, tag, bytes) = self.border(rank, pass);
+        from.map(|from| OpKind::Recv {
+            from: Source::Rank(from),
+            tag: Tag::Is(tag),
+            bytes,
+            comm: Comm::WORLD,
+        })
+    }
+
+    /// The send behind a pass; `None` where nothing goes out.
+    fn send(&self, rank: u32, pass: Pass) -> Option<OpKind> {
+        let (_, to, tag, bytes) = self.border(rank, pass);
+        to.map(|to| OpKind::Send {
+            to,
+            tag,
+            bytes,
+            comm: Comm::WORLD,
         })
     }
 
@@ -523,6 +552,30 @@ impl Training {
     }
 }
 
+/// A send and a receive at once, or the one that there is.
+fn both(send: Option<OpKind>, receive: Option<OpKind>) -> Option<OpKind> {
+    match (send, receive) {
+        (
+            Some(OpKind::Send { to, tag, bytes, comm }),
+            Some(OpKind::Recv {
+                from,
+                tag: recv_tag,
+                bytes: recv_bytes,
+                ..
+            }),
+        ) => Some(OpKind::Sendrecv {
+            to,
+            send_tag: tag,
+            send_bytes: bytes,
+            from,
+            recv_tag,
+            recv_bytes,
+            comm,
+        }),
+        (send, receive) => send.or(receive),
+    }
+}
+
 impl Program for Training {
     fn ranks(&self) -> u32 {
         self.layout.ranks() as u32
@@ -532,7 +585,6 @@ impl Program for Training {
         if rank >= self.ranks() {
             return None;
         }
-        let (_, _, stage) = self.layout.place(rank);
         let passes = 2 * self.params.micro_batches;
         cursor.advance(|[iteration, part, pass, step, _]| {
             loop {
@@ -542,9 +594,7 @@ impl Program for Training {
                 let found = match *part {
                     0 => self.samples(rank, *iteration, *step),
                     1 if *pass < passes => {
-                        let (stages, batches) = (self.layout.pipeline, self.params.micro_batches);
-                        let what = self.params.schedule.pass(*pass, stage, stages, batches);
-                        let found = self.pass(rank, what, *step);
+                        let found = self.pass(rank, *pass, *step);
                         if found.is_err() {
                             (*pass, *step) = (*pass + 1, 0);
                             continue;

@@ -2,7 +2,8 @@
 //!
 //! **GPipe** (Y. Huang et al., NeurIPS 2019): all forward, then all backward. **1F1B** (D. Narayanan et al., "PipeDream-Flush", ICML 2021): stage
 //! s of p takes min(p - s - 1, M) micro-batches forward, then one forward and one backward in turn, then the rest backward. Both idle
-//! for (p - 1) / M of the time of the passes; 1F1B keeps the activations of p - s micro-batches at most.
+//! for (p - 1) / M of the time of the passes, so that M micro-batches take (M + p - 1) times as long as one forward and one backward pass; 1F1B keeps the
+//! activations of p - s micro-batches at most.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,10 +41,7 @@ impl Schedule {
 
     /// Pass number `index`, below `2 micro_batches`, of `stage` of `stages`.
     pub fn pass(self, index: u32, stage: u32, stages: u32, micro_batches: u32) -> Pass {
-        let ahead = match self {
-            Schedule::GPipe => micro_batches,
-            Schedule::OneForwardOneBackward => (stages - stage - 1).min(micro_batches),
-        };
+        let ahead = self.ahead(stage, stages, micro_batches);
         let in_turn = 2 * (micro_batches - ahead);
         match index {
             index if index < ahead => Pass::Forward(index),
@@ -53,6 +51,20 @@ impl Schedule {
             },
             index => Pass::Backward(index - micro_batches),
         }
+    }
+
+    /// Forward passes of `stage` before the first one that a backward pass follows.
+    fn ahead(self, stage: u32, stages: u32, micro_batches: u32) -> u32 {
+        match self {
+            Schedule::GPipe => micro_batches,
+            Schedule::OneForwardOneBackward => (stages - stage - 1).min(micro_batches),
+        }
+    }
+
+    /// Whether what pass number `index` sends goes out with what the next one receives: where passes go forward and backward in turn.
+    pub fn joined(self, index: u32, stage: u32, stages: u32, micro_batches: u32) -> bool {
+        let ahead = self.ahead(stage, stages, micro_batches);
+        (ahead..2 * micro_batches - ahead).contains(&index) && index + 1 < 2 * micro_batches - ahead
     }
 }
 

@@ -68,6 +68,18 @@ fn pipeline_bytes_are_the_closed_form() {
                         bytes,
                         ..
                     } => received.push((from, rank, tag, bytes)),
+                    OpKind::Sendrecv {
+                        to,
+                        send_tag,
+                        send_bytes,
+                        from: Source::Rank(from),
+                        recv_tag: Tag::Is(tag),
+                        recv_bytes,
+                        ..
+                    } => {
+                        sent.push((rank, to, send_tag, send_bytes));
+                        received.push((from, rank, tag, recv_bytes));
+                    }
                     _ => {}
                 }
             }
@@ -198,4 +210,89 @@ fn what_does_not_fit_is_refused_by_its_key() {
     assert_eq!(refused(8, &|params| params.active = 2.into()), "training.active");
     assert_eq!(refused(8, &|params| params.micro_batches = 0), "training.micro_batches");
     assert_eq!(refused(8, &|params| params.matrices = 1.into()), "training.matrices");
+}
+
+/// When all ranks have ended, in picoseconds, if messages take no time and a send ends no sooner than its receive has begun: that of the largest
+/// messages. `None`: they wait for each other.
+fn ends_by_rendezvous(training: &Training) -> Option<u64> {
+    let mut ranks: Vec<_> = (0..training.ranks())
+        .map(|rank| (operations(training, rank).collect::<Vec<_>>(), 0, 0))
+        .collect();
+    // When each side of a message has come to it: sender, receiver, tag.
+    let mut posted = std::collections::BTreeMap::new();
+    loop {
+        let mut moved = false;
+        for (rank, (ops, at, now)) in (0..).zip(&mut ranks) {
+            while let Some(op) = ops.get(*at) {
+                let (sent, received) = match op.kind {
+                    OpKind::Compute { duration } => {
+                        (*at, *now, moved) = (*at + 1, *now + duration.0, true);
+                        continue;
+                    }
+                    OpKind::Send { to, tag, .. } => (Some((rank, to, tag)), None),
+                    OpKind::Recv {
+                        from: Source::Rank(from),
+                        tag: Tag::Is(tag),
+                        ..
+                    } => (None, Some((from, rank, tag))),
+                    OpKind::Sendrecv {
+                        to,
+                        send_tag,
+                        from: Source::Rank(from),
+                        recv_tag: Tag::Is(tag),
+                        ..
+                    } => (Some((rank, to, send_tag)), Some((from, rank, tag))),
+                    _ => {
+                        (*at, moved) = (*at + 1, true);
+                        continue;
+                    }
+                };
+                let mut end = Some(*now);
+                for (message, side) in [(sent, 0), (received, 1)] {
+                    let Some(message) = message else { continue };
+                    let sides: &mut [Option<u64>; 2] = posted.entry(message).or_default();
+                    if sides[side].is_none() {
+                        (sides[side], moved) = (Some(*now), true);
+                    }
+                    end = end.zip(sides[1 - side]).map(|(end, other)| end.max(other));
+                }
+                let Some(end) = end else { break };
+                (*at, *now, moved) = (*at + 1, end, true);
+            }
+        }
+        if ranks.iter().all(|(ops, at, _)| *at == ops.len()) {
+            return ranks.iter().map(|&(_, _, now)| now).max();
+        }
+        if !moved {
+            return None;
+        }
+    }
+}
+
+/// Whatever the depth of the pipeline and the micro-batches, no stage waits for another for ever, and all end after (m + p - 1) (t_f + t_b), which is
+/// three times a forward pass of L / p layers.
+#[test]
+fn pipelines_of_long_messages_take_the_closed_form() {
+    for schedule in [Schedule::OneForwardOneBackward, Schedule::GPipe] {
+        for stages in [1, 2, 4, 8] {
+            for micro_batches in 1..10 {
+                let training = training(stages, |params| {
+                    (params.pipeline, params.micro_batches, params.schedule) = (stages, micro_batches, schedule);
+                    params.vocabulary = 1.into();
+                });
+                let found = ends_by_rendezvous(&training);
+                let layer = training.times[0].0 + training.times[1].0;
+                let pass = u64::from(8 / stages) * layer;
+                let expected = (u64::from(micro_batches + stages) - 1) * 3 * pass;
+                // The output of one word is hardly anything.
+                let most = expected + u64::from(micro_batches) * 3 * (training.times[2].0 + 1);
+                let what = format!("{schedule:?}, {stages} stages, {micro_batches} micro-batches");
+                let found = found.unwrap_or_else(|| panic!("{what}: stages wait for each other"));
+                assert!(
+                    (expected..=most).contains(&found),
+                    "{what}: {found} ps, not {expected} ps"
+                );
+            }
+        }
+    }
 }
