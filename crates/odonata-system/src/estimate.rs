@@ -16,7 +16,7 @@ use crate::scenario::resolved::{Algorithm, Device, Job, Resolved, RouterModel, S
 use cycles::Cycles;
 use odonata_storage::FileLayout;
 use odonata_topology::{LinkClass, Peer, Topology};
-use odonata_units::Time;
+use odonata_units::{SplitMix64, Time};
 use walk::{Reach, Walk};
 
 /// Ranks of a job whose programs are walked: its first, which is often another than the rest, and some of these.
@@ -101,21 +101,18 @@ impl Way {
     }
 }
 
-/// Up to `most` different ones of `0..count`, scattered by the golden ratio, whose multiples lie evenly and in step with nothing
-/// (H. Weyl, 1916; V. T. Sós, 1957: gaps of three sizes at most). Equal steps are in step with the extents of a grid: every
-/// 1,728th of 24 x 24 x 24 is on one edge.
+/// Up to `most` different ones of `0..count`: one of each of as many equal ranges, where in it by lot, the same each time (stratified
+/// sampling). Equal steps are in step with the extents of a grid, and so may be any ratio: every 1,728th rank of
+/// 24 x 24 x 24 is on one edge, and multiples of the golden ratio of 13,824 are 23.7 modulo 24.
 fn scattered(count: u32, most: u32) -> Vec<u32> {
     if count <= most {
         return (0..count).collect();
     }
-    /// 2^64 over the golden ratio.
-    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
     let at = |number: u32| {
-        let fraction = u64::from(number).wrapping_mul(STEP);
-        ((u128::from(fraction) * u128::from(count)) >> 64) as u32
+        let place = (u64::from(number) << 32) + (SplitMix64(u64::from(number)).next_u64() >> 32);
+        ((u128::from(place) * u128::from(count) / u128::from(most)) >> 32) as u32
     };
-    let mut all: Vec<u32> = (1..=most).map(at).collect();
-    all.sort_unstable();
+    let mut all: Vec<u32> = (0..most).map(at).collect();
     all.dedup();
     all
 }

@@ -91,10 +91,8 @@ fn an_optimistic_run_is_saved_and_resumed_by_all_its_processes() {
 /// Parts move between the processes, one of which may have them all, or each one.
 #[test]
 fn a_run_goes_on_in_another_number_of_processes_to_the_same_results() {
-    for scheduler in ["conservative", "optimistic"] {
-        assert_equal_when_resumed(scheduler, &[2, 3, 1, 5, 4], 5);
-        assert_equal_when_resumed(scheduler, &[1, 4, 2, 3], 20);
-    }
+    assert_equal_when_resumed("conservative", &[2, 3, 1, 5, 4], 5);
+    assert_equal_when_resumed("optimistic", &[1, 4, 2, 3], 20);
 }
 
 /// What the processes have cost is neither lost nor counted twice, whoever has their parts now.
@@ -207,12 +205,12 @@ fn files_that_are_not_those_of_the_processes_that_saved_a_run_are_refused() {
             "{message}"
         );
     }
-    let alone = scratch.0.join("alone");
-    let settings = ["run.scheduler=sequential"];
-    Simulation::new(load(LONG, &settings)).unwrap().save_to(&alone).unwrap();
+    let alone = |process| Snapshot::file_in(&scratch.0, process);
+    let sequential = load(LONG, &["run.scheduler=sequential"]);
+    Simulation::new(sequential).unwrap().save_to(&alone(0)).unwrap();
     let one = said(
         "the run was saved in one piece, and 2 processes would go on with it",
         "one process; only a run under a parallel scheduler has parts that can be shared",
     );
-    assert_eq!(open(2, &|_| alone.clone()), [one.clone(), one]);
+    assert_eq!(open(2, &alone), [one.clone(), one]);
 }
