@@ -1,8 +1,8 @@
 //! The simulated machine as one model, and its schedulers.
 //!
 //! Handlers of the fabric and of the hosts are generic over the context of a scheduler and over what a scenario uses. Here
-//! they are compiled, for every scheduler: half of the time that the workspace takes. Whoever uses a machine does so behind
-//! `dyn Scheduler<Machine>`, and compiles none of them.
+//! they are compiled, for every scheduler, once. Whoever uses a machine does so behind `dyn Scheduler<Machine>`, and compiles
+//! none of them.
 
 mod machine;
 mod schedulers;

@@ -103,32 +103,36 @@ impl FabricEvent {
     /// handles events. Or whether it is only about what is known of links, and carries nothing.
     #[inline]
     pub fn is_wake_up(self) -> bool {
-        matches!(
-            self,
-            FabricEvent::Tick
-                | FabricEvent::Port { .. }
-                | FabricEvent::Input { .. }
-                | FabricEvent::Publish
-                | FabricEvent::Nic { .. }
-                | FabricEvent::FlowFill
-                | FabricEvent::FlowEnd { .. }
-                | FabricEvent::FlowTell
-                | FabricEvent::LinkUse { .. }
-                | FabricEvent::LinkReport
-                | FabricEvent::LinkShare { .. }
-        )
+        self.is_of_rates()
+            || matches!(
+                self,
+                FabricEvent::Tick
+                    | FabricEvent::Port { .. }
+                    | FabricEvent::Input { .. }
+                    | FabricEvent::Publish
+                    | FabricEvent::Nic { .. }
+            )
     }
 
     /// Whether it is of a message that does not go in packets, or of what flows and packets know of each other.
     #[inline]
     pub(crate) fn is_without_packets(self) -> bool {
+        self.is_of_rates()
+            || matches!(
+                self,
+                FabricEvent::Sent { .. }
+                    | FabricEvent::Incoming { .. }
+                    | FabricEvent::Delivered { .. }
+                    | FabricEvent::FlowStart { .. }
+            )
+    }
+
+    /// Whether it is about rates of flows, or about what flows and packets know of each other's.
+    #[inline]
+    fn is_of_rates(self) -> bool {
         matches!(
             self,
-            FabricEvent::Sent { .. }
-                | FabricEvent::Incoming { .. }
-                | FabricEvent::Delivered { .. }
-                | FabricEvent::FlowStart { .. }
-                | FabricEvent::FlowFill
+            FabricEvent::FlowFill
                 | FabricEvent::FlowEnd { .. }
                 | FabricEvent::FlowTell
                 | FabricEvent::LinkUse { .. }

@@ -148,28 +148,30 @@ impl Pipelined {
         packet: u32,
         arrival: Time,
     ) {
-        let number = self.timing.number_at(arrival);
-        let own = router - self.first_router;
-        let slot = self.inboxes.slot(own, number);
+        let slot = self.slot_of(ctx, router, arrival);
         let arrivals = self.inboxes.slots.edit::<C>(slot);
         let p = shared.packets.edit::<C>(packet);
         (p.buffer, p.tail_in, p.next) = (buffer, arrival, arrivals.heads);
         arrivals.heads = packet;
-        let cycle = self.timing.beginning(number);
-        self.inboxes.ask(ctx, (router, own), (number, cycle));
     }
 
     /// A body flit will be in buffer `buffer` of `router` at `arrival`.
     #[inline(always)]
     pub(crate) fn send_body<C: HandlerContext>(&mut self, ctx: &mut C, (router, buffer): (u32, u32), arrival: Time) {
-        let number = self.timing.number_at(arrival);
-        let own = router - self.first_router;
-        let slot = self.inboxes.slot(own, number);
+        let slot = self.slot_of(ctx, router, arrival);
         let next = self.inboxes.slots.get(slot).flits;
         let flit = BodyFlit { arrival, buffer, next };
         self.inboxes.slots.edit::<C>(slot).flits = self.inboxes.flits.allocate::<C>(flit);
+    }
+
+    /// The slot of what comes to `router` at `arrival`, whose cycle is asked for.
+    #[inline(always)]
+    fn slot_of<C: HandlerContext>(&mut self, ctx: &mut C, router: u32, arrival: Time) -> u32 {
+        let number = self.timing.number_at(arrival);
+        let own = router - self.first_router;
         let cycle = self.timing.beginning(number);
         self.inboxes.ask(ctx, (router, own), (number, cycle));
+        self.inboxes.slot(own, number)
     }
 
     /// Takes in all that has come to `router` by `now` and has not been taken in: its cycle has not been worked off. `pass`: that is
