@@ -258,7 +258,10 @@ impl<P: Payload> Fabric<P> {
             RemoteUpdate::Credit(credit) => {
                 let link = shared.flow.links.port(credit.link);
                 match shared.setup.params.router {
-                    RouterModel::Pipelined => self.pipelined.return_flit(ctx, shared, link, credit.vc, due),
+                    RouterModel::Pipelined => {
+                        let space = (credit.vc, credit.owner);
+                        self.pipelined.return_flit(ctx, shared, link, space, due);
+                    }
                     RouterModel::InputQueued | RouterModel::OutputQueued => {
                         // What it has lost is told beside it.
                         let space = Space {

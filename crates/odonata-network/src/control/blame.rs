@@ -6,10 +6,11 @@
 //! |---|---|---|
 //! | the link transmits | [`LINK`] | the packet on it |
 //! | the link is idle, the far buffer has no room | [`CREDIT`] | the packet that made the room with which the next one goes |
-//! | its FIFO has a packet in front (input FIFOs only) | [`INPUT`] | that packet |
+//! | its FIFO has a packet in front (input FIFOs, pipelined routers) | [`INPUT`] | that packet |
 //!
 //! An owner is a [`Traffic`]: a job's MPI or its I/O. The rule is the same for all router models; with output queues
-//! room is room in the queue, which covers what is in flight behind it.
+//! room is room in the queue, which covers what is in flight behind it. Pipelined routers, where packets hold virtual channels and
+//! flits compete for the crossbar, say the same of each flit: see `waits.rs` there.
 //!
 //! A message waits at its NIC from its submission until its first packet starts, and again while its next packet lacks
 //! room; not while its own packets are on the link. While congestion control holds it back, that is its own traffic's doing:
@@ -21,17 +22,18 @@ use crate::features::Uses;
 use crate::flow::{Flow, Links, OutPort};
 use crate::message::Traffic;
 use crate::params::NetworkParams;
+use crate::settings::RouterModel;
 use odonata_blame::lost::LostAt;
 use odonata_blame::{Cause, Hold, Ledger, Taker};
 use odonata_engine::{Store, Time};
 use odonata_topology::LinkClass;
 
 /// The link was busy.
-pub(super) const LINK: Cause = 0;
+pub(crate) const LINK: Cause = 0;
 /// The buffer behind the link was full.
-pub(super) const CREDIT: Cause = 1;
+pub(crate) const CREDIT: Cause = 1;
 /// A packet in front in the same FIFO.
-pub(super) const INPUT: Cause = 2;
+pub(crate) const INPUT: Cause = 2;
 
 /// Names of what is waited for, by number.
 pub const RESOURCES: [&str; 3] = ["link", "credit", "input"];
@@ -94,6 +96,11 @@ pub struct WaitSeries {
     pub time: Time,
 }
 
+/// Whether packets wait behind others in their buffers.
+pub(crate) fn has_input_lines(params: &NetworkParams) -> bool {
+    has_fifos(params) || params.router == RouterModel::Pipelined
+}
+
 impl BlameLedger {
     pub(crate) fn off() -> BlameLedger {
         BlameLedger {
@@ -105,7 +112,7 @@ impl BlameLedger {
     }
 
     pub(crate) fn new(links: &Links, params: &NetworkParams) -> BlameLedger {
-        let fifo = has_fifos(params);
+        let fifo = has_input_lines(params);
         let of_link = |link: u32| match link < links.ports {
             true => links.get(link).class as u8,
             false => NIC,
@@ -331,7 +338,43 @@ impl Flow {
         *self.blame.heads.edit::<M>(buffer) = owner;
     }
 
-    /// BlameLedger everything until `now`, the end of a run in the middle of waits.
+    /// A flit of `owner`, in a pipelined router, has waited at `line` from `from` to `until`, for `by`.
+    pub(crate) fn charge_wait<M: Uses>(
+        &mut self,
+        line: u32,
+        owner: Traffic,
+        (from, until): (Time, Time),
+        by: (Traffic, Cause),
+    ) {
+        let time = until.saturating_sub(from);
+        self.blame.ledger.charge_time::<M>(line, until, owner, time, by);
+    }
+
+    /// Such a flit has waited from `from` to `until` in all, if it has.
+    pub(crate) fn waited<M: Uses>(&mut self, owner: Traffic, (from, until): (Time, Time)) {
+        if until > from {
+            self.blame.ledger.wait_begins::<M>(from, owner);
+            self.blame.ledger.wait_ends::<M>(until, owner);
+        }
+    }
+
+    /// Such a flit has waited `time` at `link`, for room that nobody had made when the run ended.
+    pub(crate) fn lacked_room(&mut self, link: u32, owner: Traffic, time: Time) {
+        self.blame.ledger.defer_time::<odonata_engine::Plain>(link, owner, time);
+    }
+
+    /// The line of those who wait in input buffer `buffer`.
+    pub(crate) fn line_of_buffer(&self, buffer: u32) -> u32 {
+        self.blame.outputs + buffer
+    }
+
+    /// Whose flit has last made room in virtual channel `vc` of `link` that counts at `now`.
+    pub(crate) fn room_made_by<M: Uses>(&mut self, link: u32, vc: u8, now: Time) -> Traffic {
+        self.count_flit_credits::<M>(link, now);
+        self.blame.freed.get(self.first_vc(link) + u32::from(vc)).by
+    }
+
+    /// Books everything until `now`, the end of a run in the middle of waits.
     pub(crate) fn close_books(&mut self, now: Time) {
         use odonata_engine::Plain;
         if !self.blame.is_on::<Plain>() {

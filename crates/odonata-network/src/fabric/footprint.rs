@@ -74,6 +74,11 @@ impl Footprint {
             (RouterModel::InputQueued, InputQueues::Fifo) => buffers,
             _ => 0,
         };
+        let lined = if crate::control::has_input_lines(params) {
+            buffers
+        } else {
+            0
+        };
         let mut of_a_link = Flow::OF_A_LINK + size_of::<LinkStats>();
         of_a_link += if classes > 1 { ClassScheduler::OF_A_LINK } else { 0 };
         of_a_link += match pipelined {
@@ -115,7 +120,7 @@ impl Footprint {
                 of(buffers, Flow::OF_A_CHANNEL + Links::OF_A_BUFFER),
                 of(fifos, InputQueued::OF_A_FIFO),
                 pipeline(0, 0, buffers),
-                booked(0, buffers, fifos),
+                booked(0, buffers, lined),
             ]),
             traffics: of(
                 u64::from(params.traffics),

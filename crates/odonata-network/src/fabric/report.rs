@@ -126,6 +126,7 @@ impl<P: Payload> Fabric<P> {
 
     /// Ends the blame ledger at `now`, when a run ends before its packets have arrived.
     pub fn close_books(&mut self, now: Time) {
+        self.pipelined.close_books(&mut self.shared.flow, now);
         self.shared.flow.close_books(now);
     }
 

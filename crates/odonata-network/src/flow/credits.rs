@@ -298,10 +298,14 @@ impl Flow {
         }
         let first_vc = self.first_vc(link);
         let mut count = 0;
-        let vcs = &mut self.vcs;
-        self.flits.take_due::<M>(link, now, |vc| {
-            vcs.edit::<M>(first_vc + u32::from(vc)).used -= 1;
+        let (vcs, blame) = (&mut self.vcs, &mut self.blame);
+        self.flits.take_due::<M>(link, now, |vc, owner, due| {
+            let at = first_vc + u32::from(vc);
+            vcs.edit::<M>(at).used -= 1;
             count += 1;
+            if blame.is_on::<M>() {
+                blame.freed::<M>(at, owner, due);
+            }
         });
         self.ports.edit::<M>(link).used -= count;
     }
@@ -327,10 +331,10 @@ impl Flow {
         (departure, std::mem::replace(&mut sender.stalled_since, Time::NEVER))
     }
 
-    /// A flit of virtual channel `vc` of `link` is free again from `due` on.
+    /// The space of a flit of `owner` in virtual channel `vc` of `link` is free again from `due` on.
     #[inline(always)]
-    pub(crate) fn return_flit_credit<M: Uses>(&mut self, link: u32, vc: u8, due: Time) {
-        self.flits.put::<M>(link, vc, due);
+    pub(crate) fn return_flit_credit<M: Uses>(&mut self, link: u32, (vc, owner): (u8, Traffic), due: Time) {
+        self.flits.put::<M>(link, (vc, owner), due);
     }
 
     /// When the next credit of a single flit of `link` comes that is not due yet; those that are get counted.

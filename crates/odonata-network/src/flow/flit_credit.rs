@@ -2,10 +2,11 @@
 //!
 //! They stand in a queue per link, of bundles that fill a cache line each, so that a credit costs a fraction of one.
 
+use crate::Traffic;
 use odonata_engine::{Mode, NIL, Pool, Slot, Store, Time};
 
 /// Credits in a bundle.
-const MOST: usize = 6;
+const MOST: usize = 5;
 
 /// Consecutive credits of a link; one cache line.
 #[repr(align(64))]
@@ -13,6 +14,8 @@ const MOST: usize = 6;
 struct Bundle {
     due: [Time; MOST],
     vc: [u8; MOST],
+    /// Whose flits have made the room.
+    owner: [Traffic; MOST],
     /// The first that has not been counted, and how many there are before the bundle's end.
     from: u8,
     to: u8,
@@ -81,42 +84,43 @@ impl FlitCredits {
         self.queues.get(link).first
     }
 
-    /// A flit of virtual channel `vc` of `link` is free again from `due` on.
+    /// The space of a flit of `owner` in virtual channel `vc` of `link` is free again from `due` on.
     #[inline]
-    pub(crate) fn put<M: Mode>(&mut self, link: u32, vc: u8, due: Time) {
+    pub(crate) fn put<M: Mode>(&mut self, link: u32, (vc, owner): (u8, Traffic), due: Time) {
         let tail = self.queues.get(link).tail;
         if tail != NIL {
             let last = self.bundles.get(tail);
             let to = usize::from(last.to);
             if to < MOST && last.due[to - 1] <= due {
                 let last = self.bundles.edit::<M>(tail);
-                (last.due[to], last.vc[to]) = (due, vc);
+                (last.due[to], last.vc[to], last.owner[to]) = (due, vc, owner);
                 last.to += 1;
                 return;
             }
         }
-        self.put_elsewhere::<M>(link, vc, due);
+        self.put_elsewhere::<M>(link, (vc, owner), due);
     }
 
     /// A credit that does not belong at the end of the last bundle, or for which there is no place.
     #[inline(never)]
-    fn put_elsewhere<M: Mode>(&mut self, link: u32, vc: u8, due: Time) {
+    fn put_elsewhere<M: Mode>(&mut self, link: u32, (vc, owner): (u8, Traffic), due: Time) {
         let queue = *self.queues.get(link);
         if queue.tail != NIL {
             let last = self.bundles.get(queue.tail);
             if last.due[usize::from(last.to) - 1] > due {
-                self.put_before::<M>(link, vc, due);
+                self.put_before::<M>(link, (vc, owner), due);
                 return;
             }
         }
         let mut bundle = Bundle {
             due: [Time::NEVER; MOST],
             vc: [0; MOST],
+            owner: [0; MOST],
             from: 0,
             to: 1,
             next: NIL,
         };
-        (bundle.due[0], bundle.vc[0]) = (due, vc);
+        (bundle.due[0], bundle.vc[0], bundle.owner[0]) = (due, vc, owner);
         let slot = self.bundles.allocate::<M>(bundle);
         if queue.tail != NIL {
             self.bundles.edit::<M>(queue.tail).next = slot;
@@ -130,8 +134,8 @@ impl FlitCredits {
 
     /// A credit that has been overtaken: those after it move up by one.
     #[cold]
-    fn put_before<M: Mode>(&mut self, link: u32, vc: u8, due: Time) {
-        let (mut due, mut vc) = (due, vc);
+    fn put_before<M: Mode>(&mut self, link: u32, (vc, owner): (u8, Traffic), due: Time) {
+        let (mut due, mut vc, mut owner) = (due, vc, owner);
         let mut at = self.queues.get(link).head;
         while at != NIL {
             let bundle = self.bundles.edit::<M>(at);
@@ -139,6 +143,7 @@ impl FlitCredits {
                 if bundle.due[i] > due {
                     std::mem::swap(&mut bundle.due[i], &mut due);
                     std::mem::swap(&mut bundle.vc[i], &mut vc);
+                    std::mem::swap(&mut bundle.owner[i], &mut owner);
                 }
             }
             at = bundle.next;
@@ -146,12 +151,12 @@ impl FlitCredits {
         let queue = self.queues.edit::<M>(link);
         let head = self.bundles.get(queue.head);
         queue.first = head.due[usize::from(head.from)];
-        self.put::<M>(link, vc, due);
+        self.put::<M>(link, (vc, owner), due);
     }
 
-    /// Takes the credits of `link` that are due at `now` out, and calls `count` with the virtual channel of each.
+    /// Takes the credits of `link` that are due at `now` out, and calls `count` with the virtual channel, the owner and the time of each.
     #[inline]
-    pub(crate) fn take_due<M: Mode>(&mut self, link: u32, now: Time, mut count: impl FnMut(u8)) {
+    pub(crate) fn take_due<M: Mode>(&mut self, link: u32, now: Time, mut count: impl FnMut(u8, Traffic, Time)) {
         let mut queue = *self.queues.get(link);
         while queue.head != NIL && queue.first <= now {
             let slot = queue.head;
@@ -159,7 +164,7 @@ impl FlitCredits {
             let mut from = usize::from(bundle.from);
             let to = usize::from(bundle.to);
             while from < to && bundle.due[from] <= now {
-                count(bundle.vc[from]);
+                count(bundle.vc[from], bundle.owner[from], bundle.due[from]);
                 from += 1;
             }
             bundle.from = from as u8;
@@ -228,10 +233,11 @@ mod tests {
         for disorder in [1, 4, 30] {
             let mut credits = FlitCredits::new(2);
             let mut waiting: Vec<(u64, u8)> = Vec::new();
+            let owner_of = |due: u64, vc: u8| (7 * due + u64::from(vc)) as Traffic;
             for now in 0..2_000 {
                 for _ in 0..draw(3) {
                     let (due, vc) = (now + 20 + draw(disorder), draw(4) as u8);
-                    credits.put::<Plain>(1, vc, Time(due));
+                    credits.put::<Plain>(1, (vc, owner_of(due, vc)), Time(due));
                     waiting.push((due, vc));
                 }
                 let next = waiting.iter().map(|&(due, _)| due).min();
@@ -242,7 +248,10 @@ mod tests {
                 assert_eq!(credits.due(1, Time(now)), count as u32);
                 if draw(4) == 0 {
                     let mut counts = [0i32; 4];
-                    credits.take_due::<Plain>(1, Time(now), |vc| counts[usize::from(vc)] += 1);
+                    credits.take_due::<Plain>(1, Time(now), |vc, owner, due| {
+                        assert_eq!(owner, owner_of(due.0, vc));
+                        counts[usize::from(vc)] += 1;
+                    });
                     waiting.retain(|&(due, vc)| {
                         counts[usize::from(vc)] -= i32::from(due <= now);
                         due > now

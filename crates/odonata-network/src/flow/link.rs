@@ -56,6 +56,13 @@ impl Link {
         Time((bytes as f64 * self.ps_per_byte + 0.5) as u64)
     }
 
+    /// When a flit that is at the other end at `arrival` started on the link, and when it was out.
+    #[inline]
+    pub(crate) fn times_on(&self, arrival: Time) -> (Time, Time) {
+        let out = arrival - self.latency;
+        (out - self.flit, out)
+    }
+
     /// How long the head (or the tail) flit of a packet of `bytes` takes.
     #[inline]
     pub(crate) fn flit_time(&self, serialisation: Time) -> Time {

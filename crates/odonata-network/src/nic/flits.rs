@@ -62,8 +62,23 @@ impl Nics {
             shared.flow.await_credits(ctx, number);
             return None;
         };
-        shared.flow.claim::<C>(number, vc, 1);
         let free_at = now + link.flit;
+        if shared.flow.is_blamed::<C>() {
+            // The packet on the link is of whoever holds it.
+            let owner = match head {
+                true => shared.messages.get(message).traffic,
+                false => shared.flow.port(number).holder,
+            };
+            let ends = if head {
+                unsent == u64::from(bytes)
+            } else {
+                self.lanes.get(nic).ends
+            };
+            shared.flow.count_flit_credits::<C>(number, now);
+            let whole = ends && flits == 1;
+            (shared.flow).hold_nic::<C>((number, vc), (message, owner), (now, free_at), (whole, false));
+        }
+        shared.flow.claim::<C>(number, vc, 1);
         let arrival = free_at + link.latency;
         let last = flits == 1;
         shared.flow.set_awaits_credit::<C>(number, false);
@@ -110,7 +125,7 @@ impl Nics {
                     .then_some(Notice::Sent { message });
             }
             let nic = self.lanes.edit::<C>(nic);
-            (nic.queue, nic.unsent, nic.vc) = (queue, unsent, vc);
+            (nic.queue, nic.unsent, nic.vc, nic.ends) = (queue, unsent, vc, done);
             nic.waiting -= u32::from(done);
         } else {
             let buffer = link.far + u32::from(vc);

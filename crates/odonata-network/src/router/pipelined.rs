@@ -34,10 +34,11 @@ mod settings;
 mod small;
 pub(crate) mod stall;
 mod switch_traversal;
+mod waits;
 
 use super::VcAvailability;
 use crate::boundary::RemoteCredit;
-use crate::fabric::Shared;
+use crate::fabric::{Setup, Shared};
 use crate::features::{HandlerContext, Uses};
 use crate::flow::{Flow, Links, Upstream};
 use crate::params::NetworkParams;
@@ -53,13 +54,11 @@ use odonata_engine::{NIL, Store, Time};
 use settings::Settings;
 use small::Candidates;
 use std::ops::Range;
+use waits::Waits;
 
 /// The id of router 0's cycles among wake-ups; that of router `r` is `r` less. Ids are far above those of
 /// links, and no two routers share one: their cycles of an instant come in an order that does not depend on who asked.
 const TICK: u32 = u32::MAX;
-
-/// Whose credits those of flits are: waits are not charged here.
-const NOBODY: Traffic = 0;
 
 /// How long after its beginning a cycle is worked off. It sees credits and what is known as they were when it began, a moment
 /// that lies before its event: what others forget must reach back as far.
@@ -135,6 +134,7 @@ pub(crate) struct Pipelined {
     vc_allocator: Allocation,
     switch_allocator: Allocation,
     candidates: Candidates,
+    waits: Waits,
     /// Scratch: the packets that have come in a cycle.
     newcomers: Vec<Newcomer>,
 }
@@ -151,7 +151,8 @@ odonata_engine::journalled!(Pipelined {
     turns,
     vc_allocator,
     switch_allocator,
-    candidates
+    candidates,
+    waits
 });
 
 impl Pipelined {
@@ -208,6 +209,10 @@ impl Pipelined {
             switch_inputs: Store::filled(inputs, 0),
             switch_outputs: Store::filled(ports, 0),
             turns: Store::filled(inputs, 0),
+            waits: match on && params.blame {
+                true => Waits::new(places.len(), ports),
+                false => Waits::new(0, 0),
+            },
             layouts,
             places,
             vc_allocator: Allocation::default(),
@@ -223,9 +228,14 @@ impl Pipelined {
         let inputs = ports.saturating_mul(u64::from(params.pipeline.input_speedup));
         let of_a_router = size_of::<RouterLayout>() + size_of::<Clock>() + size_of::<u64>() + Inboxes::bytes(params);
         let of_a_channel = size_of::<InVc>() + size_of::<(u16, u8)>() + size_of::<u32>();
+        let of_waits = if params.blame {
+            (Waits::OF_A_CHANNEL, Waits::OF_A_PORT)
+        } else {
+            (0, 0)
+        };
         of(routers, of_a_router)
-            .saturating_add(of(channels, of_a_channel + 2 * allocator::POINTER))
-            .saturating_add(of(ports, allocator::POINTER))
+            .saturating_add(of(channels, of_a_channel + 2 * allocator::POINTER + of_waits.0))
+            .saturating_add(of(ports, allocator::POINTER + of_waits.1))
             .saturating_add(of(inputs, allocator::POINTER + size_of::<u8>()))
     }
 
@@ -240,6 +250,7 @@ impl Pipelined {
             + self.switch_inputs.memory()
             + self.switch_outputs.memory()
             + self.turns.memory()
+            + self.waits.memory()
     }
 
     /// Flits of room that a packet of `flits` must find to get a virtual channel.
@@ -249,6 +260,14 @@ impl Pipelined {
             (true, _) => flits,
             (false, full) => u32::from(full),
         }
+    }
+
+    /// Flits of room that the packet at the front of an input virtual channel must find, a bubble with it if need be.
+    #[inline]
+    fn room_wanted(&self, setup: &Setup, vc: &InVc) -> u32 {
+        let flits = u32::from(vc.left);
+        let bubble = if vc.terms.bubble() { setup.bubble + flits } else { 0 };
+        self.room(flits).max(bubble)
     }
 
     /// Whether output virtual channel `vc` can be had; its far buffer is another question.
@@ -274,17 +293,17 @@ impl Pipelined {
         }
     }
 
-    /// Counts the space of a flit for the sender of `link` from `due` on.
+    /// Counts the space of a flit of `owner` for the sender of `link` from `due` on.
     #[inline(always)]
     pub(crate) fn return_flit<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
         shared: &mut Shared<impl Payload>,
         link: u32,
-        vc: u8,
+        (vc, owner): (u8, Traffic),
         due: Time,
     ) {
-        shared.flow.return_flit_credit::<C>(link, vc, due);
+        shared.flow.return_flit_credit::<C>(link, (vc, owner), due);
         if link < shared.flow.links.ports {
             shared.remote.load_falls(ctx, &shared.flow.links, link, due);
             let lp = shared.flow.links.sender(link);
@@ -295,15 +314,25 @@ impl Pipelined {
         }
     }
 
-    /// Gives the space of a flit in input virtual channel `at` back to whoever feeds it, the credit leaving at `leaves`.
+    /// Gives the space of a flit of `owner` in input virtual channel `at` back to whoever feeds it, the credit leaving at `leaves`.
     #[inline(always)]
-    fn free_flit<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, at: u32, leaves: Time) {
+    fn free_flit<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        (at, owner): (u32, Traffic),
+        leaves: Time,
+    ) {
         let vc = self.places[at as usize].1;
         match shared.flow.links.upstream(at) {
-            Upstream::Local(link, delay) => self.return_flit(ctx, shared, link, vc, leaves + delay),
+            Upstream::Local(link, delay) => self.return_flit(ctx, shared, link, (vc, owner), leaves + delay),
             Upstream::Remote(link, lp, delay) => {
-                let (flits, owner) = (1, NOBODY);
-                let credit = RemoteCredit { link, flits, owner, vc };
+                let credit = RemoteCredit {
+                    link,
+                    flits: 1,
+                    owner,
+                    vc,
+                };
                 shared.boundary.export_credit(lp, leaves + delay, credit);
             }
         }

@@ -1,21 +1,29 @@
 //! The pipelined router: closed forms, conservation, independence of needless looks and of the order of parts.
 
 use crate::common::{
-    CYCLE, FLIT, Net, Play, ROUTINGS, fingerprint, finish, link, links, message, named, play, random_messages, shape,
+    CYCLE, FLIT, Net, Play, ROUTINGS, Scripted, assert_equal_divided, fingerprint, finish, link, links, message, named,
+    play, random_messages, shape,
 };
 use odonata_engine::random::Purpose;
 use odonata_engine::{RollbackCheck, Stream, Time, run_with_restarts};
-use odonata_network::{Allocator, Arbitration, InputQueues, Pipeline, RouterModel, Switching};
+use odonata_network::{Allocator, Arbitration, InputQueues, Pipeline, RESOURCES, RouterModel, Switching};
 
 const SWITCHINGS: [Switching; 3] = [Switching::Wormhole, Switching::CutThrough, Switching::StoreAndForward];
 
 /// A dragonfly of pipelined routers; flits take one cycle on every link.
 fn pipelined(switching: Switching) -> Net {
     let mut net = Net::round(shape(5, 4, 2, 2)).with((RouterModel::Pipelined, InputQueues::VirtualOutput));
-    net.params.blame = false;
+    net.params.traffics = 3;
     net.params.switching = switching;
     net.params.links = links([link(1, 2, 32, 3), link(1, 5, 32, 7), link(1, 20, 64, 22)]);
     net
+}
+
+/// Random messages of three traffics, see [`random_messages`].
+fn of_three(net: &Net, n: usize, span: u64, sizes: &[u64], seed: u64) -> Vec<Scripted> {
+    let mut script = random_messages(net, n, span, sizes, seed);
+    script.iter_mut().for_each(|m| m.traffic = (m.name % 3) as u16);
+    script
 }
 
 /// Cycles that `bytes` take from node 0 to `target`.
@@ -171,7 +179,7 @@ fn variants() -> Vec<(Net, String)> {
 fn random_traffic_arrives_once_and_whole_and_every_credit_comes_home() {
     for (net, context) in variants() {
         let sizes = [0, 1, FLIT, 3 * FLIT + 1, 8 * FLIT, 40 * FLIT];
-        let mut model = play(&net, random_messages(&net, 300, 600, &sizes, 11));
+        let mut model = play(&net, of_three(&net, 300, 600, &sizes, 11));
         model.assert_complete(&context);
         assert_eq!(model.fabric.in_flight(), (0, 0), "{context}");
     }
@@ -181,7 +189,7 @@ fn random_traffic_arrives_once_and_whole_and_every_credit_comes_home() {
 #[test]
 fn needless_cycles_change_nothing() {
     for (net, context) in variants() {
-        let script = random_messages(&net, 200, 200, &[FLIT, 8 * FLIT], 3);
+        let script = of_three(&net, 200, 200, &[FLIT, 8 * FLIT], 3);
         let plain = play(&net, script.clone());
         let eager = finish(Play::new(&net, script).ticking(Time(900 * CYCLE.0)));
         assert_eq!(plain.digest(), eager.digest(), "{context}");
@@ -195,7 +203,7 @@ fn every_event_can_be_taken_back() {
     for (mut net, context) in variants().into_iter().step_by(11) {
         net.shape = shape(3, 2, 1, 1);
         net.params.series = Some(Time(50 * CYCLE.0));
-        let script = random_messages(&net, 8, 10, &[0, FLIT, 6 * FLIT, 12 * FLIT], 6);
+        let script = of_three(&net, 8, 10, &[0, FLIT, 6 * FLIT, 12 * FLIT], 6);
         let plain = play(&net, script.clone());
         let mut harness = RollbackCheck::new(Play::new(&net, script));
         harness
@@ -211,7 +219,7 @@ fn every_event_can_be_taken_back() {
 fn a_run_goes_on_from_what_was_saved_in_the_middle_of_worms() {
     let mut random = Stream::new(1, 0, Purpose::Host);
     for (net, context) in variants().into_iter().step_by(7) {
-        let script = random_messages(&net, 60, 30, &[0, FLIT, 8 * FLIT, 50 * FLIT], 6);
+        let script = of_three(&net, 60, 30, &[0, FLIT, 8 * FLIT, 50 * FLIT], 6);
         let whole = play(&net, script.clone());
         let leg = || 1 + u64::from(random.below(1_000));
         let run = run_with_restarts(|| Play::new(&net, script.clone()), leg)
@@ -221,4 +229,151 @@ fn a_run_goes_on_from_what_was_saved_in_the_middle_of_worms() {
         assert_eq!(fingerprint(&model), fingerprint(&whole), "{context}");
         model.assert_complete(&context);
     }
+}
+
+/// What waits are is in the books only, and those are the same on every scheduler.
+#[test]
+fn nothing_depends_on_the_books_and_the_books_on_nobody() {
+    for (mut net, context) in variants().into_iter().step_by(3) {
+        net.params.series = Some(Time(50 * CYCLE.0));
+        let script = of_three(&net, 200, 200, &[0, FLIT, 6 * FLIT, 12 * FLIT], 6);
+        let with = play(&net, script.clone());
+        let series: u64 = with.fabric.blame_series().map(|c| c.time.0).sum();
+        let charged: u64 = with.fabric.blame().iter().map(|c| c.time.0).sum();
+        assert!(charged > 0, "{context}: nobody waited");
+        assert_eq!(series, charged, "{context}: the series is a view of the charges");
+        net.params.blame = false;
+        let without = play(&net, script);
+        assert_eq!(with.fates(), without.fates(), "{context}");
+        let counts = |model: &Play| {
+            let links: Vec<_> = model.fabric.link_stats().iter().copied().collect();
+            let traffic: Vec<_> = model.fabric.traffic_stats().iter().copied().collect();
+            (links, traffic)
+        };
+        assert_eq!(counts(&with), counts(&without), "{context}");
+    }
+    for (net, context) in variants().into_iter().step_by(13) {
+        let script = of_three(&net, 150, 150, &[0, FLIT, 6 * FLIT, 12 * FLIT], 8);
+        assert_equal_divided(&net, &script, &context);
+    }
+}
+
+/// A message of one flit is later than it would be alone by what it waits: at its NIC, behind others in its buffer, for a virtual
+/// channel, for a credit, for the crossbar, for the link. So all waits together are all delays together.
+#[test]
+fn waits_are_what_flits_are_late() {
+    for (mut net, context) in variants() {
+        // One path for each pair of nodes; every cycle with as many steps.
+        let minimal = context.contains("Minimal");
+        if !minimal || net.params.pipeline.internal_speedup.fract() != 0.0 {
+            continue;
+        }
+        net.shape.cables = Some(1);
+        let script = of_three(&net, 3_000, 500, &[FLIT], 5);
+        let model = play(&net, script.clone());
+        let late = script.iter().enumerate().fold(Time::ZERO, |sum, (i, m)| {
+            let alone = play(&net, named(vec![Scripted { traffic: 0, ..*m }])).arrival(0) - m.at;
+            sum + (model.arrival(i) - m.at - alone)
+        });
+        let charged = model.fabric.blame().iter().fold(Time::ZERO, |sum, c| sum + c.time);
+        assert!(
+            late > Time(1_000 * CYCLE.0),
+            "{context}: {late:?} is no traffic to speak of"
+        );
+        assert_eq!(charged, late, "{context}");
+    }
+}
+
+/// (resource, culprit, picoseconds) of all that `victim` has waited for.
+fn waits_of(model: &Play, victim: u16) -> Vec<(&'static str, Option<u16>, u64)> {
+    let charges = model.fabric.blame();
+    let mine = charges.iter().filter(|c| c.victim == victim);
+    mine.map(|c| (RESOURCES[usize::from(c.resource)], c.culprit, c.time.0))
+        .collect()
+}
+
+/// Nodes 0 and 1 of a router send to another router in the same cycle, of traffics 0 and 1. One of the heads gets the virtual channel
+/// of the cable, and has it until its tail is granted the crossbar, after `n` cycles. Then the other asks: it waits for the first alone, and
+/// as long as it is late.
+#[test]
+fn a_worm_holds_its_channel_against_another() {
+    for (n, switching) in [1, 2, 8]
+        .into_iter()
+        .flat_map(|n| SWITCHINGS.map(|switching| (n, switching)))
+    {
+        let net = pipelined(switching);
+        let script = [0, 1].map(|i: u16| Scripted {
+            traffic: i,
+            ..message(CYCLE, u32::from(i), 2 + u32::from(i), n * FLIT)
+        });
+        let model = play(&net, named(script.to_vec()));
+        let alone = |one: Scripted| play(&net, named(vec![Scripted { traffic: 0, ..one }])).arrival(0);
+        let late = [0, 1].map(|i: usize| (model.arrival(i) - alone(script[i])).0);
+        assert_eq!(late.iter().min(), Some(&0), "one goes first");
+        let second = usize::from(late[1] > 0);
+        assert_eq!(waits_of(&model, 1 - second as u16), []);
+        let first = Some(1 - second as u16);
+        let mut waits = waits_of(&model, second as u16);
+        // A packet that must be in whole is still in its buffer at the other end when the next one comes there, whose flits would have to
+        // wait for each other anyway.
+        waits.retain(|wait| switching != Switching::StoreAndForward || wait.0 != "input");
+        assert_eq!(waits, [("link", first, late[second])], "{n} flits, {switching:?}");
+        assert!(late[second] >= n * CYCLE.0, "{n} flits, {switching:?}");
+    }
+}
+
+/// Two streams cross to a link at twice its rate (internal speed-up two) and lie in front of it by turns: what flits of one wait
+/// there is half for the other's and half for its own.
+#[test]
+fn flits_in_front_of_a_link_wait_for_each_of_those_before_them() {
+    let mut net = pipelined(Switching::Wormhole);
+    net.params.pipeline.internal_speedup = 2.0;
+    // The cable sends a flit in two cycles.
+    net.params.links = links([link(1, 2, 64, 3), link(2, 5, 4_096, 7), link(1, 20, 64, 22)]);
+    let count = 200;
+    let of = |i: u16| Scripted {
+        traffic: i,
+        ..message(CYCLE, u32::from(i), 2 + u32::from(i), FLIT)
+    };
+    let script: Vec<Scripted> = (0..count)
+        .flat_map(|i| {
+            [0, 1].map(|traffic| Scripted {
+                at: Time((1 + i) * CYCLE.0),
+                ..of(traffic)
+            })
+        })
+        .collect();
+    let model = play(&net, named(script));
+    for victim in [0, 1] {
+        let of_link = |culprit: u16| {
+            let waits = waits_of(&model, victim);
+            let found = waits.iter().find(|w| (w.0, w.1) == ("link", Some(culprit)));
+            found.map_or(0.0, |w| w.2 as f64)
+        };
+        let (own, other) = (of_link(victim), of_link(1 - victim));
+        assert!(own > 10_000.0 * CYCLE.0 as f64, "{victim}: no queue to speak of");
+        assert!(
+            (own / other - 1.0).abs() < 0.05,
+            "{victim}: {own} for its own, {other} for the other's"
+        );
+    }
+}
+
+/// A stream to a node whose link takes half of what comes waits for credits, which its own flits give.
+#[test]
+fn who_waits_for_credits_waits_for_those_who_give_them() {
+    let mut net = pipelined(Switching::Wormhole);
+    net.params.links = links([link(2, 2, 8, 3), link(1, 5, 8, 7), link(1, 20, 8, 22)]);
+    // Nodes of two other routers of the group send to node 0 and to node 1, which is idle.
+    let of = |traffic: u16, source: u32, target: u32, at: u64| Scripted {
+        traffic,
+        ..message(Time(at * CYCLE.0), source, target, 100 * FLIT)
+    };
+    let model = play(&net, named(vec![of(0, 2, 0, 1), of(0, 4, 0, 1), of(1, 3, 1, 200)]));
+    let credit: Vec<_> = waits_of(&model, 1).into_iter().filter(|w| w.0 == "credit").collect();
+    assert!(
+        credit.iter().any(|w| w.1 == Some(0)),
+        "the other's stream is backed up by the first one's: {:?}",
+        waits_of(&model, 1)
+    );
 }

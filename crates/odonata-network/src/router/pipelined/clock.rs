@@ -140,6 +140,37 @@ impl PipelineTiming {
         Time(ends.0 + u64::from(crossbar - 1 + u32::from(last)) * clock.0)
     }
 
+    /// The first step that is taken at `ready` or later.
+    fn step_at(&self, ready: Time) -> Subcycle {
+        let cycle = Time(ready.0 / self.clock.0 * self.clock.0);
+        let (step, steps) = ((ready - cycle).0 + 1, self.steps(cycle));
+        if step <= u64::from(steps) {
+            let (step, last) = (step as u32, step == u64::from(steps));
+            return Subcycle { cycle, step, last };
+        }
+        let cycle = cycle + self.clock;
+        let last = self.steps(cycle) == 1;
+        Subcycle { cycle, step: 1, last }
+    }
+
+    /// When a flit that may ask for the crossbar at `ready` can start on its link at the earliest.
+    pub(super) fn earliest_flit(&self, ready: Time) -> Time {
+        self.crossed(self.step_at(ready))
+    }
+
+    /// The same of the head of a packet that may ask for a virtual channel at `ready`.
+    pub(super) fn earliest_head(&self, ready: Time) -> Time {
+        self.earliest_flit(self.allocated(self.step_at(ready)))
+    }
+
+    /// Since when a packet has been at the front of its buffer that may be routed in the step `begin`: later than the beginning of that cycle
+    /// if its head can start on its link so much later.
+    pub(super) fn in_front_since(&self, begin: Subcycle) -> Time {
+        let starts = |begin: Subcycle| self.earliest_head(self.routed(begin));
+        let first = Subcycle { step: 1, ..begin };
+        begin.cycle + (starts(begin) - starts(first))
+    }
+
     /// Whether a packet asks for a virtual channel in the first step of the cycle for which it comes in time, and for the crossbar in
     /// the step after the one in which it gets it.
     #[inline]

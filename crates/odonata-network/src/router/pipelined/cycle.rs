@@ -28,6 +28,10 @@ impl Pipelined {
         let mut outcome = CycleOutcome::default();
         let steps = self.timing.steps(cycle);
         self.take_in::<C>(shared, router, cycle, self.lets_pass(steps));
+        let charged = self.waits.are_charged::<C>();
+        if charged {
+            self.charge_waits::<C>(shared, layout, cycle);
+        }
         for before in 0..steps {
             let step = before + 1;
             let last = step == steps;
@@ -44,6 +48,9 @@ impl Pipelined {
                 self.step::<Any, C>(shared, router, layout, subcycle, &mut outcome);
             }
             self.traverse_all(ctx, shared, layout, subcycle);
+        }
+        if charged {
+            self.find_reasons::<C>(shared, layout, cycle);
         }
         let cell = self.clocks.edit::<C>(clock);
         cell.done = ctx.now();
@@ -76,7 +83,7 @@ impl Pipelined {
         let mut matches = std::mem::take(&mut self.switch_allocator.matches);
         for one in &matches {
             if self.passes(layout, granted, one.channel) {
-                self.pass(ctx, shared, (one.input, one.channel), &traversal);
+                self.pass(ctx, shared, (layout, one.input), one.channel, &traversal);
             } else {
                 self.traverse_switch(ctx, shared, layout, one.channel, &traversal);
             }

@@ -182,7 +182,7 @@ impl Pipelined {
                 let output = self.candidates.flits[usize::from(input) % PORTS].output;
                 self.grant_passage::<C>(layout, (input, channel), output);
                 let traversal = traversal.get_or_insert_with(|| self.traversal(granted));
-                self.pass(ctx, shared, (input, at), traversal);
+                self.pass(ctx, shared, (layout, input), at, traversal);
             }
         }
         traversal.is_some()
@@ -202,7 +202,8 @@ impl Pipelined {
         &mut self,
         ctx: &mut C,
         shared: &mut Shared<impl Payload>,
-        (input, at): (u16, u32),
+        (layout, input): (RouterLayout, u16),
+        at: u32,
         traversal: &Traversal,
     ) {
         let Passing {
@@ -213,17 +214,25 @@ impl Pipelined {
             ..
         } = self.candidates.flits[usize::from(input) % PORTS];
         let link = shared.flow.link(port);
+        let p = shared.packets.get(packet);
+        let owner = p.traffic;
         let sent = Transmission {
             packets: 1,
-            bytes: shared.packets.get(packet).bytes,
+            bytes: p.bytes,
             busy: link.flit,
         };
         *self.owners.edit::<C>(out) = NIL;
         let arrival = self.depart(ctx, shared, (port, &link), out, traversal, sent);
+        if self.waits.are_charged::<C>() {
+            let ports = (layout.first_port + u32::from(input), port);
+            let out = link.times_on(arrival);
+            self.wait_for_link::<C>(&mut shared.flow, ports, (owner, traversal.crossed), traversal, out);
+            shared.flow.waited::<C>(owner, (traversal.crossed, out.0));
+        }
         let buffer = link.far + u32::from(channel);
         if link.to_node {
             let due = arrival + self.timing.period() + link.credit_delay;
-            self.return_flit(ctx, shared, port, channel, due);
+            self.return_flit(ctx, shared, port, (channel, owner), due);
             shared.deliver(ctx, packet, arrival);
         } else if link.leaves {
             shared.packets.edit::<C>(packet).buffer = buffer;
@@ -231,6 +240,6 @@ impl Pipelined {
         } else {
             self.send_head(ctx, shared, (link.far_lp, buffer), packet, arrival);
         }
-        self.free_flit(ctx, shared, at, traversal.left);
+        self.free_flit(ctx, shared, (at, owner), traversal.left);
     }
 }

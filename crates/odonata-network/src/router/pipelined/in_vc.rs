@@ -2,11 +2,11 @@
 
 use super::clock::Subcycle;
 use super::{Pipelined, RouterLayout};
-use crate::Payload;
 use crate::fabric::Shared;
 use crate::features::Uses;
 use crate::packet::{VcTerms, Way};
 use crate::routing::{Header, NoRoom};
+use crate::{Payload, Traffic};
 use odonata_engine::{List, NIL, Time};
 
 /// Where the front packet of an input virtual channel stands.
@@ -51,7 +51,11 @@ pub(crate) struct InVc {
     pub(super) terms: VcTerms,
     /// Whether the head of the front packet has gone.
     pub(super) headless: bool,
+    /// Whose the front packet is; known where waits are charged.
+    pub(super) traffic: Traffic,
 }
+
+const _: () = assert!(size_of::<InVc>() == 64);
 
 impl InVc {
     pub(super) const EMPTY: InVc = InVc {
@@ -69,6 +73,7 @@ impl InVc {
         vc: 0,
         terms: VcTerms::NONE,
         headless: false,
+        traffic: 0,
     };
 }
 
@@ -112,8 +117,14 @@ impl Pipelined {
                 last: false,
             };
             self.come_to_front::<M>(shared, at, packet, first, way);
-        } else if let Some(way) = way {
+            return;
+        }
+        if let Some(way) = way {
             shared.packets.edit::<M>(packet).keep_way(way);
+        }
+        if self.waits.are_charged::<M>() {
+            let owner = shared.packets.get(packet).traffic;
+            shared.flow.join_input::<M>(at, (packet, owner), cycle);
         }
     }
 
@@ -128,6 +139,11 @@ impl Pipelined {
         begin: Subcycle,
     ) {
         let way = self.routes_on_arrival().then(|| shared.packets.get(packet).kept_way());
+        if self.waits.are_charged::<M>() {
+            let owner = shared.packets.get(packet).traffic;
+            let until = self.timing.in_front_since(begin);
+            shared.flow.leave_input::<M>(at, (packet, owner), until);
+        }
         self.come_to_front::<M>(shared, at, packet, begin, way);
     }
 
@@ -208,5 +224,9 @@ impl Pipelined {
         vc.last = (u64::from(bytes) - u64::from(flits - 1) * shared.setup.params.flit) as u16;
         vc.delivered = NIL;
         vc.headless = false;
+        if self.waits.are_charged::<M>() {
+            let owner = shared.packets.get(packet).traffic;
+            self.wait_of_front::<M>(&mut shared.flow, at, owner, ready);
+        }
     }
 }

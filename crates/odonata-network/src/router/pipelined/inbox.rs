@@ -251,6 +251,9 @@ impl Pipelined {
             let BodyFlit { arrival, buffer, next } = *self.inboxes.flits.get(at);
             if arrival <= now {
                 self.vcs.edit::<M>(buffer).present += 1;
+                if self.waits.are_charged::<M>() {
+                    self.flit_may_wait::<M>(buffer, self.timing.cycle_at(now));
+                }
                 last = last.max(arrival);
                 self.inboxes.flits.free::<M>(at);
             } else {

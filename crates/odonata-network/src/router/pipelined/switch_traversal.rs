@@ -17,11 +17,11 @@ const OVERDUE: u64 = 8;
 /// The times of all flits that traverse the crossbar of a router in one subcycle.
 #[derive(Clone, Copy)]
 pub(super) struct Traversal {
-    granted: Subcycle,
+    pub(super) granted: Subcycle,
     /// When they leave their buffers.
     pub(super) left: Time,
     /// When they can start on their links.
-    crossed: Time,
+    pub(super) crossed: Time,
     /// Credits that have counted since then get counted.
     overdue: Time,
 }
@@ -73,8 +73,12 @@ impl Pipelined {
         at: u32,
         traversal: &Traversal,
     ) {
+        let charged = self.waits.are_charged::<C>();
+        if charged {
+            self.wait_ends::<C>(&mut shared.flow, layout, at, traversal);
+        }
         let vc = self.vcs.edit::<C>(at);
-        let (port, out, packet) = (vc.port, vc.vc, vc.heads.head);
+        let (port, out, packet, owner) = (vc.port, vc.vc, vc.heads.head, vc.traffic);
         let (head, tail) = (!vc.headless, vc.left == 1);
         let bytes = if tail {
             u64::from(vc.last)
@@ -110,10 +114,13 @@ impl Pipelined {
         };
         let out_vc = link.first_vc + u32::from(out);
         let arrival = self.depart(ctx, shared, (port, &link), out_vc, traversal, sent);
+        if charged {
+            self.wait_on_link::<C>(&mut shared.flow, layout, at, traversal, link.times_on(arrival));
+        }
         let buffer = link.far + u32::from(out);
         if link.to_node {
             let due = arrival + self.timing.period() + link.credit_delay;
-            self.return_flit(ctx, shared, port, out, due);
+            self.return_flit(ctx, shared, port, (out, owner), due);
             if tail {
                 shared.deliver(ctx, delivered, arrival);
             }
@@ -129,7 +136,7 @@ impl Pipelined {
         } else {
             self.send_body(ctx, (link.far_lp, buffer), arrival);
         }
-        self.free_flit(ctx, shared, at, traversal.left);
+        self.free_flit(ctx, shared, (at, owner), traversal.left);
 
         if !tail {
             return;

@@ -1,0 +1,484 @@
+//! Waits in pipelined routers, charged to whoever is waited for ([`blame`](crate::control::blame)).
+//!
+//! A packet waits at a router while its next flit there could go and does not. How long is found at the end: when the flit starts
+//! on its link, and when it would have if nothing had held it up, as the stages of the pipeline have fixed lengths. What the
+//! time goes to is told cycle by cycle:
+//!
+//! ```text
+//!  head is routed        loses          no credit       loses        crosses        starts on the link
+//!  ├─ stages of the ─────┼── link ──────┼─── credit ────┼── input ───┼──── link ────┤
+//!     pipeline        expected       to the one that  to the winner  to those who lie in
+//!                                    gave the credit                 front of the link
+//! ```
+//!
+//! | does not go because | resource | of |
+//! |---|---|---|
+//! | other packets have the virtual channels of its output | [`LINK`] | the packet that has the first of them |
+//! | another flit was granted its output in this cycle | [`LINK`] | that one |
+//! | there is no credit | [`CREDIT`] | the packet whose flit made the room |
+//! | another flit of its input port was granted the crossbar | [`INPUT`] | that one |
+//! | it has crossed, and others are in front of it on the link | [`LINK`] | each of them, for its flit |
+//! | another packet is in front of it in its virtual channel | [`INPUT`] | that one |
+//!
+//! If a separable allocator grants neither its input nor its output to anybody, no other packet is the reason: the charge goes to
+//! the packet's own traffic. A reason holds until the next cycle of the router; where that has none, nothing changes. So charges do
+//! not depend on how many cycles a scheduler finds that do nothing.
+
+use super::in_vc::{InVc, Stage};
+use super::switch_traversal::Traversal;
+use super::{Pipelined, RouterLayout};
+use crate::control::blame::{CREDIT, INPUT, LINK};
+use crate::fabric::Shared;
+use crate::features::Uses;
+use crate::flow::Flow;
+use crate::{Payload, Traffic};
+use odonata_blame::Cause;
+use odonata_engine::{List, NIL, Pool, Store, Time};
+
+/// Why the next flit of an input virtual channel has not gone since its last cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+enum Reason {
+    /// It has not been held up, or all of that is charged.
+    None,
+    /// There was no credit for the output virtual channel of this number.
+    Credit(u32),
+    /// Somebody held something.
+    Held(Traffic, Cause),
+}
+
+/// The wait of the front packet of an input virtual channel.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Wait {
+    /// When its next flit would have started on its link; [`Time::NEVER`] while that has not come.
+    began: Time,
+    /// The same, later by what has been charged.
+    expected: Time,
+    /// When its last flit is out on its link.
+    sent: Time,
+    reason: Reason,
+}
+
+impl Wait {
+    const NONE: Wait = Wait {
+        began: Time::NEVER,
+        expected: Time::NEVER,
+        sent: Time::ZERO,
+        reason: Reason::None,
+    };
+}
+
+/// Whose flit was granted a port last, and in which cycle.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Granted {
+    cycle: Time,
+    owner: Traffic,
+}
+
+/// Flits of one owner that have crossed, one behind the other on the link.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Stretch {
+    from: Time,
+    until: Time,
+    next: u32,
+    owner: Traffic,
+}
+odonata_engine::slots!(Stretch);
+
+/// What is known of all waits; empty where waits are not charged.
+#[derive(Debug)]
+pub(super) struct Waits {
+    /// By input virtual channel.
+    vcs: Store<Wait>,
+    /// By input port and by output port.
+    inputs: Store<Granted>,
+    outputs: Store<Granted>,
+    /// By output port: what is not out on the link yet.
+    queues: Store<List>,
+    stretches: Pool<Stretch>,
+}
+odonata_engine::journalled!(Waits {
+    vcs,
+    inputs,
+    outputs,
+    queues,
+    stretches
+});
+
+impl Waits {
+    /// For so many input virtual channels and ports.
+    pub(super) fn new(channels: usize, ports: usize) -> Waits {
+        let nobody = Granted {
+            cycle: Time::NEVER,
+            owner: 0,
+        };
+        Waits {
+            vcs: Store::filled(channels, Wait::NONE),
+            inputs: Store::filled(ports, nobody),
+            outputs: Store::filled(ports, nobody),
+            queues: Store::filled(ports, List::EMPTY),
+            stretches: Pool::new(),
+        }
+    }
+
+    /// Bytes of each input virtual channel, and of each port.
+    pub(super) const OF_A_CHANNEL: usize = size_of::<Wait>();
+    pub(super) const OF_A_PORT: usize = 2 * size_of::<Granted>() + size_of::<List>();
+
+    pub(super) fn memory(&self) -> usize {
+        self.vcs.memory()
+            + self.inputs.memory()
+            + self.outputs.memory()
+            + self.queues.memory()
+            + self.stretches.memory()
+    }
+
+    #[inline(always)]
+    pub(super) fn are_charged<U: Uses>(&self) -> bool {
+        U::BLAME && !self.vcs.is_empty()
+    }
+
+    /// A flit of `owner` lies on the link of `port` from `from` to `until`, behind all that have crossed before.
+    fn queue<M: Uses>(&mut self, port: u32, owner: Traffic, (from, until): (Time, Time)) {
+        let mut queue = *self.queues.get(port);
+        if queue.tail != NIL && queue.head != NIL {
+            let last = self.stretches.get(queue.tail);
+            if last.owner == owner && last.until == from {
+                self.stretches.edit::<M>(queue.tail).until = until;
+                return;
+            }
+        }
+        let next = NIL;
+        let stretch = self.stretches.allocate::<M>(Stretch {
+            from,
+            until,
+            next,
+            owner,
+        });
+        queue.push::<M, _>(&mut self.stretches, stretch);
+        *self.queues.edit::<M>(port) = queue;
+    }
+
+    /// Forgets what is out on the link of `port` at `now`.
+    fn forget<M: Uses>(&mut self, port: u32, now: Time) {
+        let mut queue = *self.queues.get(port);
+        let before = queue.head;
+        while queue.head != NIL && self.stretches.get(queue.head).until <= now {
+            let gone = queue.head;
+            queue.pop(&self.stretches);
+            self.stretches.free::<M>(gone);
+        }
+        if queue.head != before {
+            *self.queues.edit::<M>(port) = queue;
+        }
+    }
+}
+
+/// Charges the time from `from` to `until`, if there is any, that a packet of `owner` has waited at `line`.
+fn charge<M: Uses>(flow: &mut Flow, line: u32, owner: Traffic, (from, until): (Time, Time), by: (Traffic, Cause)) {
+    if until > from {
+        flow.charge_wait::<M>(line, owner, (from, until), by);
+    }
+}
+
+impl Pipelined {
+    /// The packet of `owner` at the front of input virtual channel `at` may ask for an output channel from `ready` on.
+    pub(super) fn wait_of_front<M: Uses>(&mut self, flow: &mut Flow, at: u32, owner: Traffic, ready: Time) {
+        flow.hold_input::<M>(at, owner);
+        let vc = self.vcs.edit::<M>(at);
+        vc.traffic = owner;
+        let complete = !self.settings.store_and_forward || vc.present >= vc.left;
+        let began = if complete {
+            self.timing.earliest_head(ready)
+        } else {
+            Time::NEVER
+        };
+        *self.waits.vcs.edit::<M>(at) = Wait {
+            began,
+            expected: began,
+            ..Wait::NONE
+        };
+    }
+
+    /// A body flit has come to input virtual channel `at`, in time for `cycle`.
+    pub(super) fn flit_may_wait<M: Uses>(&mut self, at: u32, cycle: Time) {
+        let vc = self.vcs.get(at);
+        let wait = *self.waits.vcs.get(at);
+        if wait.began != Time::NEVER {
+            return;
+        }
+        let began = match vc.stage {
+            Stage::Active => wait.sent.max(self.timing.earliest_flit(vc.ready.max(cycle))),
+            Stage::Routed | Stage::New if vc.present >= vc.left => self.timing.earliest_head(vc.ready.max(cycle)),
+            Stage::Routed | Stage::New | Stage::Empty => return,
+        };
+        let wait = self.waits.vcs.edit::<M>(at);
+        (wait.began, wait.expected) = (began, began);
+    }
+
+    /// When the next flit of a front packet starts on its link if it gets all that it asks for from `cycle` on.
+    fn starts(&self, vc: &InVc, cycle: Time) -> Time {
+        let from = vc.ready.max(cycle);
+        match vc.stage {
+            Stage::Active => self.timing.earliest_flit(from),
+            Stage::Empty | Stage::New | Stage::Routed => self.timing.earliest_head(from),
+        }
+    }
+
+    /// Calls `see` with every input virtual channel of a router that is not empty.
+    fn for_each_occupied(&mut self, layout: RouterLayout, mut see: impl FnMut(&mut Self, u32)) {
+        for word in 0..layout.words() {
+            let mut bits = *self.occupied.get(layout.first_word + word);
+            while bits != 0 {
+                see(self, layout.first_vc + word * 64 + bits.trailing_zeros());
+                bits &= bits - 1;
+            }
+        }
+    }
+
+    /// At the beginning of `cycle`: charges what was waited since the last one.
+    pub(super) fn charge_waits<M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        layout: RouterLayout,
+        cycle: Time,
+    ) {
+        self.for_each_occupied(layout, |c, at| {
+            let by = match c.waits.vcs.get(at).reason {
+                Reason::None => return,
+                Reason::Held(owner, cause) => (owner, cause),
+                Reason::Credit(_) => match c.channel_with_room::<M>(shared, at, cycle) {
+                    Some((port, channel)) => (shared.flow.room_made_by::<M>(port, channel, cycle), CREDIT),
+                    // It goes on waiting for the same.
+                    None => return,
+                },
+            };
+            c.charge_until::<M>(&mut shared.flow, at, cycle, by);
+        });
+    }
+
+    /// The output channel that the next flit of `at` has, or the first that its packet can have, if there is room in it.
+    fn channel_with_room<M: Uses>(&self, shared: &mut Shared<impl Payload>, at: u32, cycle: Time) -> Option<(u32, u8)> {
+        let vc = self.vcs.get(at);
+        let port = vc.port;
+        if vc.stage == Stage::Active {
+            let has_room = shared.flow.has_room::<M>(port, vc.vc, 1, cycle);
+            return has_room.then_some((port, vc.vc));
+        }
+        let room = self.room_wanted(&shared.setup, vc);
+        let link = shared.flow.link(port);
+        let mut channels = shared.setup.vcs.of(link.class, vc.level, 0);
+        let can = |&channel: &u8| {
+            let free = self.is_free(link.first_vc + u32::from(channel));
+            free && (room == 0 || shared.flow.has_room::<M>(port, channel, room, cycle))
+        };
+        channels.find(can).map(|channel| (port, channel))
+    }
+
+    /// Charges to `by` what input virtual channel `at` has waited until `cycle`, in which it may go on.
+    fn charge_until<M: Uses>(&mut self, flow: &mut Flow, at: u32, cycle: Time, by: (Traffic, Cause)) {
+        let vc = self.vcs.get(at);
+        let starts = self.starts(vc, cycle);
+        let (port, owner) = (vc.port, vc.traffic);
+        let wait = self.waits.vcs.edit::<M>(at);
+        wait.reason = Reason::None;
+        let from = wait.expected;
+        if starts > from {
+            wait.expected = starts;
+            let line = if by.1 == INPUT { flow.line_of_buffer(at) } else { port };
+            charge::<M>(flow, line, owner, (from, starts), by);
+        }
+    }
+
+    /// At the end of `cycle`: why those who have not gone have not.
+    pub(super) fn find_reasons<M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        layout: RouterLayout,
+        cycle: Time,
+    ) {
+        let next = cycle + self.timing.period();
+        self.for_each_occupied(layout, |c, at| {
+            let (wait, vc) = (*c.waits.vcs.get(at), c.vcs.get(at));
+            // Even if it is not late yet: the router may sleep until it is.
+            if wait.began == Time::NEVER || vc.stage == Stage::New || vc.ready >= next {
+                return;
+            }
+            let reason = match c.vcs.get(at).stage {
+                Stage::Active => c.no_passage::<M>(shared, layout, at, cycle),
+                Stage::Empty | Stage::New | Stage::Routed => c.no_channel::<M>(shared, layout, at, cycle),
+            };
+            if let (Reason::Credit(out), Reason::Held(..)) = (wait.reason, reason) {
+                // Somebody has taken what it waited for room in.
+                let by = c.made_room::<M>(&mut shared.flow, layout, out, cycle);
+                c.charge_until::<M>(&mut shared.flow, at, cycle, by);
+            }
+            c.waits.vcs.edit::<M>(at).reason = reason;
+        });
+    }
+
+    /// Who has made room in output channel `out`.
+    fn made_room<M: Uses>(&self, flow: &mut Flow, layout: RouterLayout, out: u32, cycle: Time) -> (Traffic, Cause) {
+        let (port, channel) = self.places[out as usize];
+        let port = layout.first_port + u32::from(port);
+        (flow.room_made_by::<M>(port, channel, cycle), CREDIT)
+    }
+
+    /// Why the next flit of `at`, which has an output channel, has not crossed in `cycle`.
+    fn no_passage<M: Uses>(
+        &self,
+        shared: &mut Shared<impl Payload>,
+        layout: RouterLayout,
+        at: u32,
+        cycle: Time,
+    ) -> Reason {
+        let vc = self.vcs.get(at);
+        if shared.flow.has_room::<M>(vc.port, vc.vc, 1, cycle) {
+            let (owner, cause) = self.winner(layout, at, cycle);
+            return Reason::Held(owner, cause);
+        }
+        Reason::Credit(shared.flow.first_vc(vc.port) + u32::from(vc.vc))
+    }
+
+    /// Who was granted the output of `at` in `cycle`, or else its input; if nobody was, its own traffic.
+    fn winner(&self, layout: RouterLayout, at: u32, cycle: Time) -> (Traffic, Cause) {
+        let vc = self.vcs.get(at);
+        let output = self.waits.outputs.get(vc.port);
+        let (input, _) = self.places[at as usize];
+        let input = self.waits.inputs.get(layout.first_port + u32::from(input));
+        if output.cycle == cycle {
+            (output.owner, LINK)
+        } else if input.cycle == cycle {
+            (input.owner, INPUT)
+        } else {
+            (vc.traffic, LINK)
+        }
+    }
+
+    /// Why the front packet of `at` has got no output channel in `cycle`.
+    fn no_channel<M: Uses>(
+        &self,
+        shared: &mut Shared<impl Payload>,
+        layout: RouterLayout,
+        at: u32,
+        cycle: Time,
+    ) -> Reason {
+        let vc = self.vcs.get(at);
+        let room = self.room_wanted(&shared.setup, vc);
+        let (port, link) = (vc.port, shared.flow.link(vc.port));
+        let mut lacks = None;
+        for channel in shared.setup.vcs.of(link.class, vc.level, 0) {
+            let out = link.first_vc + u32::from(channel);
+            let owner = *self.owners.get(out);
+            if owner != NIL {
+                return Reason::Held(self.vcs.get(owner).traffic, LINK);
+            }
+            if room > 0 && !shared.flow.has_room::<M>(port, channel, room, cycle) {
+                lacks = lacks.or(Some(out));
+            }
+        }
+        match lacks {
+            Some(out) => Reason::Credit(out),
+            None => {
+                let (owner, cause) = self.winner(layout, at, cycle);
+                Reason::Held(owner, cause)
+            }
+        }
+    }
+
+    /// A flit of `at` has been granted the crossbar: what is left of its wait there is charged.
+    pub(super) fn wait_ends<M: Uses>(&mut self, flow: &mut Flow, layout: RouterLayout, at: u32, traversal: &Traversal) {
+        let Wait { expected, reason, .. } = *self.waits.vcs.get(at);
+        if traversal.crossed <= expected {
+            return;
+        }
+        let cycle = traversal.granted.cycle;
+        let by = match reason {
+            Reason::Credit(out) => self.made_room::<M>(flow, layout, out, cycle),
+            Reason::Held(owner, cause) => (owner, cause),
+            // It has lost in an earlier step of this cycle.
+            Reason::None => self.winner(layout, at, cycle),
+        };
+        let vc = self.vcs.get(at);
+        let line = if by.1 == INPUT {
+            flow.line_of_buffer(at)
+        } else {
+            vc.port
+        };
+        charge::<M>(flow, line, vc.traffic, (expected, traversal.crossed), by);
+    }
+
+    /// A flit of `owner` from port `input`, which was expected to start on the link of `port` at `expected`, does at `departure`, and is
+    /// out at `sent`: charges what it has waited there behind others.
+    pub(super) fn wait_for_link<M: Uses>(
+        &mut self,
+        flow: &mut Flow,
+        (input, port): (u32, u32),
+        (owner, expected): (Traffic, Time),
+        traversal: &Traversal,
+        (departure, sent): (Time, Time),
+    ) {
+        let cycle = traversal.granted.cycle;
+        *self.waits.inputs.edit::<M>(input) = Granted { cycle, owner };
+        *self.waits.outputs.edit::<M>(port) = Granted { cycle, owner };
+        self.waits.forget::<M>(port, cycle);
+        let from = expected.max(traversal.crossed);
+        let mut next = self.waits.queues.get(port).head;
+        while next != NIL && departure > from {
+            let stretch = *self.waits.stretches.get(next);
+            let span = (stretch.from.max(from), stretch.until.min(departure));
+            charge::<M>(flow, port, owner, span, (stretch.owner, LINK));
+            next = stretch.next;
+        }
+        self.waits.queue::<M>(port, owner, (departure, sent));
+    }
+
+    /// The flit of `at` whose wait has [ended](Self::wait_ends) is on its link from `departure` to `sent`. The wait of the next flit
+    /// of its packet begins, if that is here.
+    pub(super) fn wait_on_link<M: Uses>(
+        &mut self,
+        flow: &mut Flow,
+        layout: RouterLayout,
+        at: u32,
+        traversal: &Traversal,
+        (departure, sent): (Time, Time),
+    ) {
+        let Wait { began, expected, .. } = *self.waits.vcs.get(at);
+        let vc = *self.vcs.get(at);
+        let ports = (layout.first_port + u32::from(self.places[at as usize].0), vc.port);
+        self.wait_for_link::<M>(flow, ports, (vc.traffic, expected), traversal, (departure, sent));
+        flow.waited::<M>(vc.traffic, (began, departure));
+        let next = match vc.stage == Stage::Active && vc.present > 0 {
+            true => sent.max(
+                self.timing
+                    .earliest_flit(self.timing.following(traversal.granted).taken()),
+            ),
+            false => Time::NEVER,
+        };
+        *self.waits.vcs.edit::<M>(at) = Wait {
+            began: next,
+            expected: next,
+            sent,
+            reason: Reason::None,
+        };
+    }
+
+    /// Ends the books at `now`, in the middle of waits.
+    pub(crate) fn close_books(&mut self, flow: &mut Flow, now: Time) {
+        use odonata_engine::Plain;
+        if !self.waits.are_charged::<Plain>() {
+            return;
+        }
+        let cycle = self.timing.cycle_at(now);
+        for layout in self.layouts.clone() {
+            self.for_each_occupied(layout, |c, at| match c.waits.vcs.get(at).reason {
+                Reason::None => {}
+                Reason::Held(owner, cause) => c.charge_until::<Plain>(flow, at, cycle, (owner, cause)),
+                Reason::Credit(_) => {
+                    let vc = c.vcs.get(at);
+                    let time = c.starts(vc, cycle).saturating_sub(c.waits.vcs.get(at).expected);
+                    flow.lacked_room(vc.port, vc.traffic, time);
+                }
+            });
+        }
+    }
+}
