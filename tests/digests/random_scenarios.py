@@ -85,7 +85,7 @@ def scenario(seed: int) -> Table:
 
 def _run(draws: Draws, machine: Machine, jobs: int) -> Table:
     run: Table = {"message_rows": draws.one_of([0, 5, 60, 100_000]), "io_rows": draws.one_of([3, 100_000])}
-    if machine.router != "pipelined" and jobs > 1:
+    if jobs > 1:
         run["blame"] = draws.chance(70)
     if draws.chance(30):
         run["series_interval"] = "7 us"

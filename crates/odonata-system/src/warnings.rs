@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::placement::JobPlacement;
 use crate::scenario::Scenario;
-use crate::scenario::resolved::{Job, PatternParams, Resolved, RouterModel, Workload};
+use crate::scenario::resolved::{Job, PatternParams, Resolved, Workload};
 
 /// Something that is probably not what was meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -35,14 +35,6 @@ pub fn warnings(scenario: &Scenario) -> Vec<Warning> {
     warnings.extend(absent_links(scenario));
     warnings.extend(storage::warnings(scenario));
     warnings.extend(failures::warnings(scenario));
-    let silent = resolved.network.router == RouterModel::Pipelined && resolved.jobs.len() > 1;
-    if silent && !scenario.document.has("run.blame") {
-        warnings.push(Warning {
-            key: "network.router".into(),
-            message: "nobody will know who waited for whom: in pipelined routers waits are not charged to jobs".into(),
-            expected: "router = \"input-queued\" or \"output-queued\", or run.blame = false".into(),
-        });
-    }
     warnings
 }
 

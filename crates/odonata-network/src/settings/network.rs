@@ -278,7 +278,7 @@ pub enum RouterModel {
     /// In a queue per output port and virtual channel, routed on arrival: the router of CODES.
     OutputQueued,
     /// Flit by flit and cycle by cycle through virtual-channel and switch allocation, see `network.pipeline`: the router
-    /// of cycle-accurate simulators. Needs `network.clock`; waits are not charged to jobs (`run.blame`).
+    /// of cycle-accurate simulators. Needs `network.clock`.
     Pipelined,
 }
 

@@ -70,16 +70,7 @@ pub(super) fn resolve(
     }
     rules::fidelity(&mut resolved)?;
     storage::files(&resolved)?;
-    let pipelined = resolved.network.router == r::RouterModel::Pipelined;
-    if pipelined && resolved.run.blame.given() == Some(&true) {
-        let error = Problem::new(
-            "run.blame",
-            "waits in pipelined routers are not charged to jobs",
-            "false",
-        );
-        return Err(error);
-    }
-    resolved.run.blame.fill(resolved.jobs.len() > 1 && !pipelined);
+    resolved.run.blame.fill(resolved.jobs.len() > 1);
     rules::lost_time(&resolved)?;
     Ok(resolved)
 }

@@ -1062,7 +1062,7 @@ fn lost_time_is_refused_where_waits_are_not_charged() {
     for (more, message, expected) in [
         (
             "[run]\nlost_time = true\n[network]\nrouter = \"pipelined\"\nclock = \"1 ns\"\n",
-            "waits in pipelined routers",
+            "what they have lost by their waits",
             "false",
         ),
         (

@@ -242,7 +242,7 @@ pub(super) fn lost_time(resolved: &Resolved) -> Result<(), Problem> {
     }
     let refused = |problem: &str| Err(Problem::new("run.lost_time", problem, "false"));
     if resolved.network.router == RouterModel::Pipelined {
-        return refused("waits in pipelined routers are not charged to jobs");
+        return refused("pipelined routers do not tell packets what they have lost by their waits");
     }
     if resolved.network.fidelity == Fidelity::Analytic {
         return refused("messages that go by the analytic model wait for nobody on their way");
