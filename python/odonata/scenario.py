@@ -3884,8 +3884,7 @@ RouterModel = Literal["input-queued", "output-queued", "pipelined"]
 `output-queued`: In a queue per output port and virtual channel, routed on arrival: the router of CODES.
 
 `pipelined`: Flit by flit and cycle by cycle through virtual-channel and switch allocation, see
-`network.pipeline`: the router of cycle-accurate simulators. Needs `network.clock`; waits are not charged
-to jobs (`run.blame`).
+`network.pipeline`: the router of cycle-accurate simulators. Needs `network.clock`.
 """
 
 Algorithm = Literal["minimal", "valiant", "progressive-adaptive", "ugal", "romm", "dimension-order", "bubble", "minimal-adaptive", "nearest-common-ancestor", "dal", "pxn", "up-down"]
