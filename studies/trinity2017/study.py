@@ -3,8 +3,10 @@
     study.py quick      phase II, 230 buffers, up to 64 nodes: seconds
     study.py phase2     the same up to 512 nodes, N-N and N-1, write and read
     study.py large      the same with 1,024 and 2,048 nodes
+    study.py largest    the same with 4,096 and 8,192 nodes
     study.py longer     the same with 1,024 nodes and four times the transfers, N-N write
     study.py merged     the merged machine, 570 buffers, up to 1,024 nodes
+    study.py merged-large  the same with 2,048 to 8,192 nodes
     study.py cabling    the same under the other two cablings, N-N write
     study.py logs FILE...  Darshan logs replayed on phase II, alone and two at once
     study.py page       README.md and its figure anew, from what --store has kept

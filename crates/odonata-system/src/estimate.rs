@@ -25,8 +25,10 @@ const SAMPLED_RANKS: u32 = 16;
 const SAMPLED_SENDERS: u32 = 4_096;
 /// Nodes from which distances are measured.
 const SAMPLED_STARTS: u32 = 16;
-/// Jobs whose distances between ranks are measured one by one.
+/// Jobs whose distances between ranks are measured one by one, and how many ports of routers are looked at from each rank, jobs times
+/// ports of the machine, before means of the machine have to do: a second or two.
 const MEASURED_JOBS: usize = 64;
+const MEASURED_PORTS: usize = 1 << 24;
 /// Events per router visited (measured: 1.5 on an idle network to 2.0 on a full one), and of the ranks at both ends of a
 /// message of a program.
 const EVENTS_PER_HOP: f64 = 1.85;
@@ -41,8 +43,8 @@ struct Way {
     outside: f64,
     /// Links between groups that it takes there.
     globals: f64,
-    /// How much longer its way is than the shortest one; `None` where inside and outside were measured.
-    detour: Option<f64>,
+    /// How many times as many cables as the shortest way it takes.
+    detour: f64,
 }
 
 impl Way {
@@ -56,22 +58,22 @@ impl Way {
             // All others take shortest paths.
             _ => (3.5, 1.0),
         };
+        let detour = outside / 3.5;
         if let Some(inside) = scenario.machine.kind.measured_hops_inside() {
             return Way {
                 inside,
                 outside,
                 globals,
-                detour: None,
+                detour,
             };
         }
-        let detour = outside / 3.5;
         let (inside, far) = distances(&scenario.layout, topology);
         let has_globals = (0..topology.ports()).any(|port| topology.class(port) == LinkClass::Global);
         Way {
             inside: inside + 1.0,
             outside: far * detour + 1.0,
             globals: if has_globals { globals } else { 0.0 },
-            detour: Some(detour),
+            detour,
         }
     }
 }
@@ -220,9 +222,9 @@ impl Estimate {
     /// A workload that does not fit its ranks; the scenario was not checked.
     pub(crate) fn new(scenario: &Resolved, placement: &Placement, topology: &Topology) -> Result<Estimate, String> {
         let mut jobs = Vec::with_capacity(scenario.jobs.len());
+        let looked_at = scenario.jobs.len().min(MEASURED_JOBS) * topology.ports() as usize;
         for (number, job) in scenario.jobs.iter().enumerate() {
-            // Dragonflies have the hops that were measured.
-            let measured = scenario.machine.kind.measured_hops_inside().is_none() && number < MEASURED_JOBS;
+            let measured = number < MEASURED_JOBS && looked_at <= MEASURED_PORTS;
             jobs.push(job_estimate(
                 scenario,
                 placement,
@@ -246,13 +248,13 @@ impl Estimate {
             let packets = one.packets();
             let (messages, io) = leaving(scenario, placement, job, place);
             let leaving = messages * one.message_packets + io * one.io_packets;
-            one.hops = match (one.routers, way.detour) {
-                (Some(routers), Some(detour)) => {
+            one.hops = match one.routers {
+                Some(routers) => {
                     let io = io * one.io_packets;
                     let of_io = io * way.outside + (one.io_packets - io) * way.inside;
-                    one.message_packets * ((routers - 1.0) * detour + 1.0) + of_io
+                    one.message_packets * ((routers - 1.0) * way.detour + 1.0) + of_io
                 }
-                _ => leaving * way.outside + (packets - leaving) * way.inside,
+                None => leaving * way.outside + (packets - leaving) * way.inside,
             };
             one.globals = leaving * way.globals;
             sends_s += one.sends_s;

@@ -20,7 +20,7 @@ TEMPLATE = STUDY / "page.md"
 PAGE = STUDY / "README.md"
 DATA = STUDY / "data"
 FIGURES = STUDY.parents[1] / "docs" / "figures"
-SWEEPS = ("phase2", "large", "longer", "merged", "cabling")
+SWEEPS = ("phase2", "large", "largest", "longer", "merged", "merged-large", "cabling")
 
 #: Label and colour of a curve, by files and access.
 CURVES = {
