@@ -152,11 +152,11 @@ def _network(draws: Draws, machine: Machine) -> Table:
             }
     if machine.router == "input-queued":
         network["input_queues"] = draws.one_of(["virtual-output", "fifo"])
-        if draws.chance(30):
-            network["traffic_classes"] = [
-                {"name": "a", "share": 0.6},
-                {"name": "b", "share": 0.2, "priority": draws.below(2)},
-            ]
+    if machine.router != "output-queued" and draws.chance(30):
+        network["traffic_classes"] = [
+            {"name": "a", "share": 0.6},
+            {"name": "b", "share": 0.2, "priority": draws.below(2)},
+        ]
     network["links"] = {
         name: {
             "bandwidth": draws.one_of(["10.24 GB/s", "5.12 GB/s", "4.7 GiB/s"]),

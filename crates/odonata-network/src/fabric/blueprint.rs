@@ -37,7 +37,7 @@ impl Blueprint {
     ///
     /// # Panics
     /// If `vcs` are too few, or more than 255 in all, if a packet has more flits than a credit counts, if a buffer cannot
-    /// hold one, if there are several traffic classes and routers are not input-queued, if there is congestion control and
+    /// hold one, if there are several traffic classes and routers are output-queued, if there is congestion control and
     /// they are pipelined, or if routers were to publish their loads in no time.
     pub fn new(params: NetworkParams, routing: Routing, vcs: VirtualChannels) -> Self {
         let needed = routing.virtual_channels();
@@ -62,8 +62,8 @@ impl Blueprint {
             "{broadcast:?}: both must be positive"
         );
         assert!(
-            params.classes.count() == 1 || params.router == RouterModel::InputQueued,
-            "only input-queued routers tell traffic classes apart"
+            params.classes.count() == 1 || params.router != RouterModel::OutputQueued,
+            "output-queued routers do not tell traffic classes apart"
         );
         assert!(
             params.congestion.is_none() || params.router != RouterModel::Pipelined,

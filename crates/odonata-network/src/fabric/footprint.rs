@@ -67,7 +67,7 @@ impl Footprint {
             .fold(0, u64::saturating_add);
         let pipelined = params.router == RouterModel::Pipelined;
         let nic_channels = nodes.saturating_mul(match pipelined {
-            true => u64::from(vcs[LinkClass::Terminal as usize]),
+            true => u64::from(vcs[LinkClass::Terminal as usize]) * classes,
             false => classes,
         });
         let fifos = match (params.router, params.input_queues) {

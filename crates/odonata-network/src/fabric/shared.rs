@@ -93,7 +93,7 @@ impl<P: Payload> Shared<P> {
             next: NIL,
             next_waiting: NIL,
             traffic: m.traffic,
-            // A NIC has one channel for each class, but in front of pipelined routers, which have no classes.
+            // A NIC has one channel for each class; in front of pipelined routers this is none of the packet's.
             vc: class,
             class,
             marked: false,

@@ -1,14 +1,17 @@
 //! The NIC in front of a pipelined router: a flit per flit time, as long as there is a credit.
 //!
-//! A packet takes the next virtual channel of the terminal link, in turn, that has room for a flit.
+//! A packet takes the next virtual channel of the terminal link, in turn, that has room for a flit; with several traffic classes, of those
+//! of its class. Among classes whose packets find one the [`ClassScheduler`](crate::control::ClassScheduler) of the link decides, packet by packet.
 
 use super::Nics;
 use crate::fabric::Shared;
-use crate::features::HandlerContext;
+use crate::features::{HandlerContext, Uses};
+use crate::router::NOBODY;
 use crate::router::pipelined::Pipelined;
 use crate::statistics::Transmission;
 use crate::{Notice, Payload};
 use odonata_engine::{NIL, Time};
+use odonata_topology::LinkClass;
 
 impl Nics {
     /// Sends the next flit, if there is one, the link is free and the router has room.
@@ -21,7 +24,12 @@ impl Nics {
     ) -> Option<Notice> {
         let now = ctx.now();
         let number = shared.flow.links.ports + nic;
-        let cell = self.lanes.get(nic);
+        let (class, blocked) = match shared.classes.is_on::<C>() {
+            true => self.class_of_flit::<C>(shared, pipelined, nic, now),
+            false => (0, 0),
+        };
+        let lane = self.lane(nic, class);
+        let cell = self.lanes.get(lane);
         let (message, unsent, taken) = (cell.queue.head, cell.unsent, (cell.flits, cell.vc));
         let mut queue = cell.queue;
         if message == NIL && taken.0 == 0 {
@@ -46,11 +54,7 @@ impl Nics {
             u32::from(taken.0)
         };
         let vc = if head {
-            let room = pipelined.room(flits).max(1);
-            // From the one after the last on, around.
-            (taken.1 + 1..link.vcs)
-                .chain(0..(taken.1 + 1).min(link.vcs))
-                .find(|&vc| shared.flow.has_room::<C>(number, vc, room, now))
+            Self::free_channel::<C>(shared, pipelined, number, (class, taken.1, flits), now)
         } else {
             Some(taken.1).filter(|&vc| shared.flow.has_room::<C>(number, vc, 1, now))
         };
@@ -72,7 +76,7 @@ impl Nics {
             let ends = if head {
                 unsent == u64::from(bytes)
             } else {
-                self.lanes.get(nic).ends
+                self.lanes.get(lane).ends
             };
             shared.flow.count_flit_credits::<C>(number, now);
             let whole = ends && flits == 1;
@@ -89,10 +93,10 @@ impl Nics {
         let rate = rate.flatten();
         if let (true, Some(rate)) = (head, rate) {
             let earliest = now + rate.time_for(odonata_units::Bytes(u64::from(bytes)));
-            self.lanes.edit::<C>(nic).next_entry = earliest;
+            self.lanes.edit::<C>(lane).next_entry = earliest;
         }
         if last && rate.is_some() {
-            let earliest = self.lanes.get(nic).next_entry;
+            let earliest = self.lanes.get(lane).next_entry;
             let port = shared.flow.edit_port::<C>(number);
             port.free_at = port.free_at.max(earliest);
         }
@@ -107,7 +111,7 @@ impl Nics {
         let mut notice = None;
         if head {
             let buffer = link.far + u32::from(vc);
-            let packet = shared.new_packet::<C>(message, (bytes, unsent), (now, arrival), (&link, buffer), 0);
+            let packet = shared.new_packet::<C>(message, (bytes, unsent), (now, arrival), (&link, buffer), class);
             pipelined.send_head(ctx, shared, (link.far_lp, buffer), packet, arrival);
             let done = unsent == u64::from(bytes);
             let mut unsent = unsent - u64::from(bytes);
@@ -124,18 +128,74 @@ impl Nics {
                     .notify_sent
                     .then_some(Notice::Sent { message });
             }
-            let nic = self.lanes.edit::<C>(nic);
-            (nic.queue, nic.unsent, nic.vc, nic.ends) = (queue, unsent, vc, done);
-            nic.waiting -= u32::from(done);
+            if shared.classes.is_on::<C>() {
+                let room = shared.room_behind(number);
+                (shared.classes).sent::<C>(number, (class, 0, NOBODY), bytes, blocked, room);
+            }
+            let cell = self.lanes.edit::<C>(lane);
+            (cell.queue, cell.unsent, cell.vc, cell.ends) = (queue, unsent, vc, done);
+            let first = self.lane(nic, 0);
+            self.lanes.edit::<C>(first).waiting -= u32::from(done);
         } else {
             let buffer = link.far + u32::from(vc);
             pipelined.send_body(ctx, (link.far_lp, buffer), arrival);
         }
-        self.lanes.edit::<C>(nic).flits = (flits - 1) as u16;
-        if !last || !self.lanes.get(nic).queue.is_empty() {
+        self.lanes.edit::<C>(lane).flits = (flits - 1) as u16;
+        let first = self.lane(nic, 0);
+        let mut lanes = first..first + u32::from(self.classes);
+        if !last || lanes.any(|lane| !self.lanes.get(lane).queue.is_empty()) {
             let free_at = shared.flow.port(number).free_at;
             shared.flow.wake_up(ctx, number, free_at);
         }
         notice
+    }
+
+    /// The class of the packet that is being sent. If there is none, that of the next packet: the first in turn of those that have one which
+    /// finds room, or that has one at all; and those that have found none, bits.
+    fn class_of_flit<M: Uses>(
+        &self,
+        shared: &mut Shared<impl Payload>,
+        pipelined: &Pipelined,
+        nic: u32,
+        now: Time,
+    ) -> (u8, u8) {
+        if let Some(class) = (0..self.classes).find(|&class| self.lanes.get(self.lane(nic, class)).flits > 0) {
+            return (class, 0);
+        }
+        let number = shared.flow.links.ports + nic;
+        let order = shared.classes.order(number);
+        let (mut chosen, mut waits, mut blocked) = (None, None, 0);
+        for &class in &order[..usize::from(self.classes)] {
+            let cell = self.lanes.get(self.lane(nic, class));
+            if cell.queue.head == NIL {
+                continue;
+            }
+            let flits = shared.setup.flits(cell.unsent.min(shared.setup.params.packet) as u32);
+            let last = cell.vc;
+            if Self::free_channel::<M>(shared, pipelined, number, (class, last, flits), now).is_some() {
+                chosen = chosen.or(Some(class));
+            } else {
+                (waits, blocked) = (waits.or(Some(class)), blocked | 1 << class);
+            }
+        }
+        (chosen.or(waits).unwrap_or(0), blocked)
+    }
+
+    /// The virtual channel of link `number` for a packet of traffic class `class` of so many flits, if one has room: from the one after the `last`
+    /// on, around.
+    fn free_channel<M: Uses>(
+        shared: &mut Shared<impl Payload>,
+        pipelined: &Pipelined,
+        number: u32,
+        (class, last, flits): (u8, u8, u32),
+        now: Time,
+    ) -> Option<u8> {
+        let room = pipelined.room(flits).max(1);
+        let width = shared.setup.vcs.width(LinkClass::Terminal);
+        let (first, end) = (class * width, (class + 1) * width);
+        let last = last.max(first);
+        (last + 1..end)
+            .chain(first..(last + 1).min(end))
+            .find(|&vc| shared.flow.has_room::<M>(number, vc, room, now))
     }
 }

@@ -38,6 +38,7 @@ mod waits;
 
 use super::VcAvailability;
 use crate::boundary::RemoteCredit;
+use crate::control::ClassScheduler;
 use crate::fabric::{Setup, Shared};
 use crate::features::{HandlerContext, Uses};
 use crate::flow::{Flow, Links, Upstream};
@@ -135,6 +136,11 @@ pub(crate) struct Pipelined {
     switch_allocator: Allocation,
     candidates: Candidates,
     waits: Waits,
+    /// Which traffic class an input port serves next.
+    input_classes: ClassScheduler,
+    /// Scratch: the traffic classes that have had something for a port in a step, but no virtual channel or no credit, bits: for it as
+    /// an output, and of it as an input. Empty where there is one class.
+    lacking: Vec<[u8; 2]>,
     /// Scratch: the packets that have come in a cycle.
     newcomers: Vec<Newcomer>,
 }
@@ -152,7 +158,8 @@ odonata_engine::journalled!(Pipelined {
     vc_allocator,
     switch_allocator,
     candidates,
-    waits
+    waits,
+    input_classes
 });
 
 impl Pipelined {
@@ -218,6 +225,8 @@ impl Pipelined {
             vc_allocator: Allocation::default(),
             switch_allocator: Allocation::default(),
             candidates: Candidates::NONE,
+            input_classes: ClassScheduler::new(&params.classes, ports as u32),
+            lacking: vec![[0; 2]; if settings.classes { ports } else { 0 }],
             newcomers: Vec::new(),
         }
     }
@@ -233,9 +242,14 @@ impl Pipelined {
         } else {
             (0, 0)
         };
+        let of_classes = if params.classes.count() > 1 {
+            ClassScheduler::OF_A_LINK
+        } else {
+            0
+        };
         of(routers, of_a_router)
             .saturating_add(of(channels, of_a_channel + 2 * allocator::POINTER + of_waits.0))
-            .saturating_add(of(ports, allocator::POINTER + of_waits.1))
+            .saturating_add(of(ports, allocator::POINTER + of_waits.1 + of_classes))
             .saturating_add(of(inputs, allocator::POINTER + size_of::<u8>()))
     }
 
@@ -251,6 +265,7 @@ impl Pipelined {
             + self.switch_outputs.memory()
             + self.turns.memory()
             + self.waits.memory()
+            + self.input_classes.memory()
     }
 
     /// Flits of room that a packet of `flits` must find to get a virtual channel.

@@ -39,8 +39,8 @@ pub struct Network {
     /// How paths are chosen.
     pub routing: Routing,
     /// Traffic classes, `[[network.traffic_classes]]`, at most 8; jobs name theirs in `traffic_class`. Each has virtual
-    /// channels of its own, as many as `routing.vcs` says, and a share of every link. Input-queued routers only. Default:
-    /// none, which is one for all.
+    /// channels of its own, as many as `routing.vcs` says, and a share of every link. Not with output-queued routers. Default: none, which is
+    /// one for all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub traffic_classes: Vec<TrafficClass>,

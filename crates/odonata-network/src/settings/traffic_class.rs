@@ -44,12 +44,12 @@ pub(super) fn check(classes: &[TrafficClass], router: RouterModel) -> Result<(),
         let problem = format!("{} traffic classes", classes.len());
         return Err(Problem::new(key, problem, format!("at most {most}")));
     }
-    if classes.len() > 1 && router != RouterModel::InputQueued {
-        let problem = "only input-queued routers tell traffic classes apart";
+    if classes.len() > 1 && router == RouterModel::OutputQueued {
+        let problem = "output-queued routers do not tell traffic classes apart";
         return Err(Problem::new(
             key,
             problem,
-            "network.router = \"input-queued\", or one class",
+            "network.router = \"input-queued\" or \"pipelined\", or one class",
         ));
     }
     for (number, class) in classes.iter().enumerate() {

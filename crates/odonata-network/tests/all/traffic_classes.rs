@@ -2,15 +2,22 @@
 
 use crate::common;
 use crate::common::{
-    CYCLE, FLIT, INPUT_QUEUES, Net, Play, SWITCHINGS, Scripted, fingerprint, finish, link, links, message, named, play,
+    CYCLE, FLIT, Net, Play, Router, SWITCHINGS, Scripted, fingerprint, finish, link, links, message, named, play,
     random_messages, shape,
 };
 use odonata_engine::random::Purpose;
 use odonata_engine::{RollbackCheck, Sequential, Stream, Time, run_with_restarts};
 use odonata_network::routing::Algorithm;
-use odonata_network::{TrafficClass, TrafficClasses};
+use odonata_network::{InputQueues, RouterModel, TrafficClass, TrafficClasses};
 
 const PACKET: u64 = 8 * FLIT;
+
+/// The routers that tell classes apart.
+const ROUTERS: [Router; 3] = [
+    (RouterModel::InputQueued, InputQueues::VirtualOutput),
+    (RouterModel::InputQueued, InputQueues::Fifo),
+    (RouterModel::Pipelined, InputQueues::VirtualOutput),
+];
 
 fn class(share: f64, priority: i32) -> TrafficClass {
     TrafficClass {
@@ -60,12 +67,12 @@ const MEETINGS: [(&str, [(u32, u32); 2]); 3] = [
 /// Share of bytes = share of the class, ± 2 %, wherever classes meet, whatever the size of their packets.
 #[test]
 fn saturating_classes_get_their_shares_of_a_link() {
-    for queues in INPUT_QUEUES {
+    for router in ROUTERS {
         for switching in SWITCHINGS {
             for (place, flows) in MEETINGS {
                 for small in [8, 2] {
-                    let mut net = with_classes(pair(2), &[class(0.7, 0), class(0.3, 0)]);
-                    (net.params.input_queues, net.params.switching) = (queues, switching);
+                    let mut net = with_classes(pair(2).with(router), &[class(0.7, 0), class(0.3, 0)]);
+                    net.params.switching = switching;
                     let script = (0..2u16).flat_map(|traffic| {
                         let (source, target) = flows[usize::from(traffic)];
                         // One class in whole packets, the other in messages of `small` flits.
@@ -76,7 +83,7 @@ fn saturating_classes_get_their_shares_of_a_link() {
                     let bytes = delivered(&net, script.collect(), 1_000, 21_000);
                     let total: u64 = bytes.iter().sum();
                     let got = bytes[0] as f64 / total as f64;
-                    let context = format!("{place}, {queues:?}, {switching:?}, {small} flits: {bytes:?}");
+                    let context = format!("{place}, {router:?}, {switching:?}, {small} flits: {bytes:?}");
                     assert!((got - 0.7).abs() <= 0.02 * 0.7, "{context}");
                     assert!(total as f64 >= 0.98 * 20_000.0 * FLIT as f64, "{context}");
                 }
@@ -128,25 +135,27 @@ fn victim(net: &Net, traffic: u16) -> u64 {
     model.fabric.traffic_stats().get(u32::from(traffic)).latency_max.0 / CYCLE.0
 }
 
-/// T0 = L/b + 2 f/b + latencies + 2 pipelines. At each of three links it may meet one packet that is being sent, and one that
-/// had its turn before: no more than two packets each.
+/// T0 = L/b + 2 f/b + latencies + 2 pipelines, of routers with one; pipelined ones are asked. At each of three links it may meet one packet that is
+/// being sent, and one that had its turn before: no more than two packets each.
 #[test]
 fn a_class_whose_target_is_full_does_not_delay_another() {
-    let alone = 8 + 2 + 2 + 5 + 2 + 2 * 3;
-    for queues in INPUT_QUEUES {
+    for router in ROUTERS {
+        let lonely = play(&pair(8).with(router), named(vec![message(CYCLE, 0, 9, PACKET)]));
+        let alone = (lonely.arrival(0) - CYCLE).0 / CYCLE.0;
+        if router.0 == RouterModel::InputQueued {
+            assert_eq!(alone, 8 + 2 + 2 + 5 + 2 + 2 * 3);
+        }
         for priority in [0, 1] {
-            let mut net = with_classes(pair(8), &[class(0.5, priority), class(0.5, 0)]);
-            net.params.input_queues = queues;
+            let net = with_classes(pair(8).with(router), &[class(0.5, priority), class(0.5, 0)]);
             let got = victim(&net, 0);
             // One packet in front of it at most, where it always goes first.
             let most = alone + 3 * 8 * if priority == 1 { 1 } else { 2 };
-            assert!(got <= most, "{queues:?}: {got} cycles, not up to {most}");
+            assert!(got <= most, "{router:?}: {got} cycles, not up to {most}");
             // With everybody in one class it stands behind full buffers.
-            let mut one = pair(8);
-            one.params.input_queues = queues;
+            let mut one = pair(8).with(router);
             one.params.traffics = 2;
             let got = victim(&one, 0);
-            assert!(got >= 3 * alone, "{queues:?}: {got} cycles in one class");
+            assert!(got >= 3 * alone, "{router:?}: {got} cycles in one class");
         }
     }
 }
@@ -154,26 +163,39 @@ fn a_class_whose_target_is_full_does_not_delay_another() {
 /// A class of higher priority gets what it offers, even if its share is small.
 #[test]
 fn a_higher_priority_goes_first() {
-    for (_, flows) in MEETINGS {
-        let net = with_classes(pair(2), &[class(0.9, 0), class(0.1, 5)]);
+    for (router, (place, flows)) in ROUTERS
+        .into_iter()
+        .flat_map(|router| MEETINGS.map(|place| (router, place)))
+    {
+        let net = with_classes(pair(2).with(router), &[class(0.9, 0), class(0.1, 5)]);
         let flow = |traffic: u16| {
             let (source, target) = flows[usize::from(traffic)];
             (0..5_000).map(move |_| of_traffic(message(CYCLE, source, target, PACKET), traffic))
         };
         let bytes = delivered(&net, flow(0).chain(flow(1)).collect(), 1_000, 21_000);
-        assert!(bytes[1] >= 20_000 * FLIT * 98 / 100, "{bytes:?}");
+        // A pipelined router with one channel for the class lets it have what it has alone.
+        let alone = delivered(&net, flow(1).collect(), 1_000, 21_000)[1];
+        assert!(
+            bytes[1] >= alone * 98 / 100,
+            "{place}, {router:?}: {bytes:?} of {alone}"
+        );
+        if router.0 == RouterModel::InputQueued {
+            assert!(bytes[1] >= 20_000 * FLIT * 98 / 100, "{place}, {router:?}: {bytes:?}");
+        }
     }
 }
 
 /// Networks with three classes, and traffic of four kinds.
 fn mixed(mut test: impl FnMut(&Net, Vec<Scripted>, &str)) {
-    for queues in INPUT_QUEUES {
+    for router in ROUTERS {
         for (algorithm, intermediate, _) in common::ROUTINGS {
             for small in [false, true] {
-                let mut net = Net::round(shape(3, 2, 2, 1)).routed(algorithm, intermediate);
+                let mut net = Net::round(shape(3, 2, 2, 1))
+                    .routed(algorithm, intermediate)
+                    .with(router);
                 let classes = vec![class(0.5, 0), class(0.2, 0), class(0.1, 1)];
                 net.params.classes = TrafficClasses::new(classes, vec![0, 1, 2, 1]).unwrap();
-                (net.params.traffics, net.params.input_queues) = (4, queues);
+                net.params.traffics = 4;
                 if small {
                     net = net.smallest_buffers();
                 }
@@ -182,7 +204,7 @@ fn mixed(mut test: impl FnMut(&Net, Vec<Scripted>, &str)) {
                 test(
                     &net,
                     script,
-                    &format!("{queues:?} {algorithm:?} {intermediate:?} {small}"),
+                    &format!("{router:?} {algorithm:?} {intermediate:?} {small}"),
                 );
             }
         }
@@ -195,7 +217,11 @@ fn everything_arrives_once_whoever_looks_when_and_every_event_can_be_taken_back(
         let mut plain = play(net, script.clone());
         plain.assert_complete(context);
         let end = (0..script.len()).map(|i| plain.arrival(i)).max().unwrap();
-        let eager = finish(Play::new(net, script.clone()).eager(end));
+        let play_it = Play::new(net, script.clone());
+        let eager = finish(match net.params.router {
+            RouterModel::Pipelined => play_it.ticking(end),
+            _ => play_it.eager(end),
+        });
         assert_eq!(eager.digest(), plain.digest(), "{context}");
         let few = named(script.into_iter().take(25).collect());
         let plain = play(net, few.clone());

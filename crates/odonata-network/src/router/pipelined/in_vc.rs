@@ -51,7 +51,9 @@ pub(crate) struct InVc {
     pub(super) terms: VcTerms,
     /// Whether the head of the front packet has gone.
     pub(super) headless: bool,
-    /// Whose the front packet is; known where waits are charged.
+    /// Traffic class of the front packet.
+    pub(super) class: u8,
+    /// Whose it is; known where waits are charged.
     pub(super) traffic: Traffic,
 }
 
@@ -73,6 +75,7 @@ impl InVc {
         vc: 0,
         terms: VcTerms::NONE,
         headless: false,
+        class: 0,
         traffic: 0,
     };
 }
@@ -206,7 +209,7 @@ impl Pipelined {
         way: Option<Way>,
     ) {
         let p = shared.packets.get(packet);
-        let (created, bytes, message) = (p.created, p.bytes, p.message);
+        let (created, bytes, message, class) = (p.created, p.bytes, p.message, p.class);
         let flits = shared.setup.flits(bytes);
         let ready = self.timing.routed(begin);
         let vc = self.vcs.edit::<M>(at);
@@ -224,6 +227,9 @@ impl Pipelined {
         vc.last = (u64::from(bytes) - u64::from(flits - 1) * shared.setup.params.flit) as u16;
         vc.delivered = NIL;
         vc.headless = false;
+        if M::CONTROL {
+            vc.class = class;
+        }
         if self.waits.are_charged::<M>() {
             let owner = shared.packets.get(packet).traffic;
             self.wait_of_front::<M>(&mut shared.flow, at, owner, ready);

@@ -11,6 +11,7 @@ use super::settings::{Kind, Settings};
 use super::small::stalled;
 use super::{Pipelined, RouterLayout};
 use crate::Payload;
+use crate::control::ClassScheduler;
 use crate::fabric::Shared;
 use crate::features::Uses;
 use crate::packet::VcTerms;
@@ -20,6 +21,9 @@ use odonata_engine::{Store, Time};
 
 /// Where in the channel of a request for a virtual channel its preference stands.
 const PREFERENCE: u32 = 8;
+
+/// Where in an urgency the turn of the class stands: times before it are shorter.
+const CLASS: u32 = 60;
 
 /// Most outputs that a packet may take at once: one for each dimension.
 const MOST_WAYS: usize = 16;
@@ -46,6 +50,26 @@ fn rank(settings: Settings, vcs: &Store<InVc>, at: u32) -> u64 {
     }
 }
 
+/// The same for the crossbar, where the class whose turn it is at the output goes first.
+#[inline(always)]
+fn urgency(settings: Settings, (vcs, classes): (&Store<InVc>, &ClassScheduler), at: u32) -> u64 {
+    let rank = rank(settings, vcs, at);
+    if !settings.classes {
+        return rank;
+    }
+    let vc = vcs.get(at);
+    turn(classes, vc.port, vc.class) << CLASS | (rank & ((1 << CLASS) - 1))
+}
+
+/// Which turn it is of traffic class `class` at `port`, from 0.
+fn turn(classes: &ClassScheduler, port: u32, class: u8) -> u64 {
+    classes
+        .order(port)
+        .iter()
+        .position(|&other| other == class)
+        .unwrap_or(0) as u64
+}
+
 impl Pipelined {
     /// Works a step of `router` off, but for the flits that pass the crossbar: those are the matches of its allocator.
     // A function of its own for each kind, so that neither has the other's values in its registers.
@@ -59,15 +83,22 @@ impl Pipelined {
         outcome: &mut CycleOutcome,
     ) {
         let (cycle, now) = (subcycle.cycle, subcycle.taken());
+        if K::of(self.settings).classes {
+            let ports = layout.first_port as usize..layout.first_port as usize + usize::from(layout.ports);
+            self.lacking[ports].fill([0; 2]);
+        }
         for word in 0..layout.words() {
             let mut bits = *self.occupied.get(layout.first_word + word);
             while bits != 0 {
                 let at = layout.first_vc + word * 64 + bits.trailing_zeros();
                 bits &= bits - 1;
-                let vc = self.vcs.get(at);
-                if vc.ready > now {
+                let InVc { ready, stage, .. } = *self.vcs.get(at);
+                if K::of(self.settings).classes && stage != Stage::New && (ready > now || stage == Stage::Routed) {
+                    self.lacks(layout, at);
+                }
+                if ready > now {
                     outcome.soon = true;
-                } else if vc.stage == Stage::Active {
+                } else if stage == Stage::Active {
                     self.request_switch::<K, M>(shared, layout, at, cycle, outcome);
                 } else {
                     self.request_vc::<K, M>(shared, router, layout, at, cycle, outcome);
@@ -80,7 +111,7 @@ impl Pipelined {
         }
         if self.switch_allocator.has_requests() {
             outcome.granted_some = true;
-            self.grant_switch::<K, M>(layout);
+            self.grant_switch::<K, M>(&shared.classes, layout);
         }
     }
 
@@ -109,13 +140,8 @@ impl Pipelined {
             self.route_front::<M>(shared, router, at, cycle);
         }
         let vc = self.vcs.get(at);
-        let (port, level, flits) = (vc.port, vc.level, u32::from(vc.left));
-        let bubble = if vc.terms.bubble() {
-            shared.setup.bubble + flits
-        } else {
-            0
-        };
-        let room = self.room(flits).max(bubble);
+        let (port, level, class) = (vc.port, vc.level, vc.class);
+        let room = self.room_wanted(&shared.setup, vc);
         let link = shared.flow.link(port);
         let first_vc = link.first_vc;
         let first = (first_vc - layout.first_vc) as u16;
@@ -125,7 +151,7 @@ impl Pipelined {
             channel: u32::from(channel),
         };
         let mut best: Option<u8> = None;
-        for channel in shared.setup.vcs.of(link.class, level, 0) {
+        for channel in shared.setup.vcs.of(link.class, level, class) {
             if !self.is_free(first_vc + u32::from(channel)) {
                 continue;
             }
@@ -166,7 +192,7 @@ impl Pipelined {
         outcome: &mut CycleOutcome,
     ) {
         let vc = self.vcs.get(at);
-        let (packet, flits) = (vc.heads.head, u32::from(vc.left));
+        let (packet, flits, own_class) = (vc.heads.head, u32::from(vc.left), vc.class);
         let header = shared.packets.get(packet).header;
         let mut behind_port = header;
         let routing = &shared.routes.routing;
@@ -189,7 +215,7 @@ impl Pipelined {
         let mut ask = |c: &mut Self, port: u32, level: u8, preference: u64| {
             let link = shared.flow.link(port);
             let (class, first_vc) = (link.class, link.first_vc);
-            for channel in shared.setup.vcs.of(class, level, 0) {
+            for channel in shared.setup.vcs.of(class, level, own_class) {
                 let output = first_vc + u32::from(channel);
                 if !c.is_free(output) || (room > 0 && !shared.flow.has_room::<M>(port, channel, room, cycle)) {
                     continue;
@@ -234,6 +260,15 @@ impl Pipelined {
         (vc.terms, vc.header) = (VcTerms::of(&decision), header);
     }
 
+    /// The front packet of `at` has something to send, and cannot ask for the crossbar yet, or lacks a credit: that does not cost its class its
+    /// share.
+    fn lacks(&mut self, layout: RouterLayout, at: u32) {
+        let vc = self.vcs.get(at);
+        let (input, bit) = (layout.first_port + u32::from(self.places[at as usize].0), 1 << vc.class);
+        self.lacking[vc.port as usize][0] |= bit;
+        self.lacking[input as usize][1] |= bit;
+    }
+
     /// The next flit of `at` asks for the crossbar.
     #[inline]
     fn request_switch<K: Kind, M: Uses>(
@@ -251,10 +286,13 @@ impl Pipelined {
         let out = vc.port;
         if !shared.flow.has_room::<M>(out, vc.vc, 1, cycle) {
             outcome.waits = true;
+            if K::of(self.settings).classes {
+                self.lacks(layout, at);
+            }
             stalled::<M>(shared, out, cycle);
             return;
         }
-        self.request_output::<K>(layout, at, out);
+        self.request_output::<K>(&shared.classes, layout, at, out);
     }
 
     /// Gives virtual channels to those who have asked.
@@ -299,7 +337,7 @@ impl Pipelined {
 impl Pipelined {
     /// A flit of `at` asks for output `out`.
     #[inline(always)]
-    fn request_output<K: Kind>(&mut self, layout: RouterLayout, at: u32, out: u32) {
+    fn request_output<K: Kind>(&mut self, classes: &ClassScheduler, layout: RouterLayout, at: u32, out: u32) {
         let speedup = K::of(self.settings).input_speedup;
         let (port, channel) = self.places[at as usize];
         let first_input = port * speedup;
@@ -313,7 +351,7 @@ impl Pipelined {
             channel: at,
         };
         let is_new = !self.switch_allocator.may_have_requested(input, request.output);
-        if is_new || !self.yields::<K>(layout, first_input, request) {
+        if is_new || !self.yields::<K>(classes, layout, first_input, request) {
             self.switch_allocator.request(request);
         }
     }
@@ -321,7 +359,13 @@ impl Pipelined {
     /// Whether another virtual channel of the same switch input asks for the same output as well. Then the one whose turn it
     /// is stands for both.
     #[inline(never)]
-    fn yields<K: Kind>(&mut self, layout: RouterLayout, first_input: u16, request: Request) -> bool {
+    fn yields<K: Kind>(
+        &mut self,
+        classes: &ClassScheduler,
+        layout: RouterLayout,
+        first_input: u16,
+        request: Request,
+    ) -> bool {
         let settings = K::of(self.settings);
         let first = layout.first_port * u32::from(settings.input_speedup);
         let turn = u16::from(*self.turns.get(first + u32::from(request.input)));
@@ -329,7 +373,7 @@ impl Pipelined {
         let distance = |r: &Request| {
             let channel = u16::from(places[r.channel as usize].1);
             let turns = behind(channel, turn, u16::from(u8::MAX) + 1);
-            (rank(settings, vcs, r.channel), turns)
+            (urgency(settings, (vcs, classes), r.channel), turns)
         };
         // Requests come in the order of their input virtual channels, so that those of a port are side by side.
         let mut others = (self.switch_allocator.requests().iter_mut().rev()).take_while(|r| r.input >= first_input);
@@ -344,7 +388,7 @@ impl Pipelined {
 
     /// Gives passages through the crossbar to those who have asked.
     #[inline]
-    fn grant_switch<K: Kind, M: Uses>(&mut self, layout: RouterLayout) {
+    fn grant_switch<K: Kind, M: Uses>(&mut self, classes: &ClassScheduler, layout: RouterLayout) {
         let settings = K::of(self.settings);
         let speedup = settings.input_speedup;
         let first_input = layout.first_port * u32::from(speedup);
@@ -353,7 +397,18 @@ impl Pipelined {
             outputs: (&mut self.switch_outputs, layout.first_port, layout.ports),
         };
         let vcs = &self.vcs;
-        (self.switch_allocator).run::<M>(settings, &mut sides, |r| rank(settings, vcs, r.channel), |_| 0);
+        let rank = |r: &Request| urgency(settings, (vcs, classes), r.channel);
+        // An input port is a link of its own into the crossbar, which classes share as they do those behind it.
+        let of_inputs = &self.input_classes;
+        let preference = |r: &Request| match settings.classes {
+            true => turn(
+                of_inputs,
+                layout.first_port + u32::from(r.input / speedup),
+                vcs.get(r.channel).class,
+            ),
+            false => 0,
+        };
+        (self.switch_allocator).run::<M>(settings, &mut sides, rank, preference);
         if settings.takes_turns() {
             for granted in &self.switch_allocator.matches {
                 let channel = self.places[granted.channel as usize].1;

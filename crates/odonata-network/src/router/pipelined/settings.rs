@@ -22,6 +22,8 @@ pub(super) struct Settings {
     pub(super) takes_any: bool,
     /// Whether packets are routed at the front of their buffer, and not on their way there.
     pub(super) late: bool,
+    /// Whether there are several traffic classes.
+    pub(super) classes: bool,
 }
 
 impl Settings {
@@ -35,6 +37,7 @@ impl Settings {
         reroutes: false,
         takes_any: false,
         late: false,
+        classes: false,
     };
 
     pub(super) fn new(params: &NetworkParams, routing: &Routing) -> Settings {
@@ -47,6 +50,7 @@ impl Settings {
             reroutes: routing.decides_again(),
             takes_any: routing.takes_any(),
             late: params.pipeline.routing > 0,
+            classes: params.classes.count() > 1,
         }
     }
 

@@ -77,7 +77,7 @@ impl Pipelined {
         let mut add_level = |port: u32, level: u8, spare: bool| {
             let bubble = if spare { shared.setup.bubble + flits } else { 0 };
             let room = self.room(flits).max(bubble).max(1);
-            for channel in shared.setup.vcs.of(shared.flow.link(port).class, level, 0) {
+            for channel in shared.setup.vcs.of(shared.flow.link(port).class, level, vc.class) {
                 add(port, channel, room, false);
             }
         };
@@ -121,7 +121,7 @@ impl Pipelined {
         let link = shared.flow.link(vc.port);
         let channel = match vc.stage {
             Stage::Active => vc.vc,
-            _ => shared.setup.vcs.of(link.class, vc.level, 0).start,
+            _ => shared.setup.vcs.of(link.class, vc.level, vc.class).start,
         };
         Channel {
             link: shared.flow.links.number(vc.port),

@@ -7,6 +7,7 @@ use crate::Payload;
 use crate::fabric::Shared;
 use crate::features::HandlerContext;
 use crate::flow::Link;
+use crate::router::NOBODY;
 use crate::statistics::Transmission;
 use odonata_engine::{List, NIL, Time};
 
@@ -114,6 +115,15 @@ impl Pipelined {
         };
         let out_vc = link.first_vc + u32::from(out);
         let arrival = self.depart(ctx, shared, (port, &link), out_vc, traversal, sent);
+        if shared.classes.is_on::<C>() {
+            let input = layout.first_port + u32::from(self.places[at as usize].0);
+            let sender = (self.vcs.get(at).class, 0, NOBODY);
+            let lacking = |port: u32, side: usize| self.lacking[port as usize][side];
+            let (out, of_input) = (lacking(port, 0), lacking(input, 1));
+            let rooms = (shared.room_behind(port), shared.room_behind(input));
+            shared.classes.sent::<C>(port, sender, bytes, out, rooms.0);
+            self.input_classes.sent::<C>(input, sender, bytes, of_input, rooms.1);
+        }
         if charged {
             self.wait_on_link::<C>(&mut shared.flow, layout, at, traversal, link.times_on(arrival));
         }

@@ -266,7 +266,7 @@ impl Pipelined {
         }
         let room = self.room_wanted(&shared.setup, vc);
         let link = shared.flow.link(port);
-        let mut channels = shared.setup.vcs.of(link.class, vc.level, 0);
+        let mut channels = shared.setup.vcs.of(link.class, vc.level, vc.class);
         let can = |&channel: &u8| {
             let free = self.is_free(link.first_vc + u32::from(channel));
             free && (room == 0 || shared.flow.has_room::<M>(port, channel, room, cycle))
@@ -366,7 +366,7 @@ impl Pipelined {
         let room = self.room_wanted(&shared.setup, vc);
         let (port, link) = (vc.port, shared.flow.link(vc.port));
         let mut lacks = None;
-        for channel in shared.setup.vcs.of(link.class, vc.level, 0) {
+        for channel in shared.setup.vcs.of(link.class, vc.level, vc.class) {
             let out = link.first_vc + u32::from(channel);
             let owner = *self.owners.get(out);
             if owner != NIL {
