@@ -233,11 +233,16 @@ def flow_control() -> Iterator[Case]:
     for name, network in variants.items():
         case = scenario({"dragonfly": DRAGONFLY}, 40, merged(adaptive, network))
         yield Case(f"flow/{name}", case)
-    for queues in ("virtual-output", "fifo"):
-        case = scenario({"dragonfly": DRAGONFLY}, 40, merged(adaptive, CLASSES, {"input_queues": queues}))
+    with_classes: dict[str, Table] = {
+        "virtual-output": {"input_queues": "virtual-output"},
+        "fifo": {"input_queues": "fifo"},
+        "pipelined": ROUTERS["pipelined"],
+    }
+    for name, keys in with_classes.items():
+        case = scenario({"dragonfly": DRAGONFLY}, 40, merged(adaptive, CLASSES, keys))
         case["jobs"][0]["traffic_class"] = {"mpi": "first"}
         case["jobs"][1]["traffic_class"] = {"mpi": "bulk"}
-        yield Case(f"flow/classes-{queues}", case)
+        yield Case(f"flow/classes-{name}", case)
     incast = {"targets": [3, 30], "bytes": "20 KiB", "load": 0.6, "messages": 8}
     for kind in ("ecn", "per-flow"):
         control = {"kind": kind, "threshold": "8 KiB", "interval": "2 us", "recovery": "60 us"}
