@@ -4198,8 +4198,8 @@ class Network(Table):
 
     traffic_classes: list[TrafficClass] = []
     """Traffic classes, `[[network.traffic_classes]]`, at most 8; jobs name theirs in `traffic_class`. Each
-    has virtual channels of its own, as many as `routing.vcs` says, and a share of every link. Input-
-    queued routers only. Default: none, which is one for all.
+    has virtual channels of its own, as many as `routing.vcs` says, and a share of every link. Not with
+    output-queued routers. Default: none, which is one for all.
     """
 
 
