@@ -6,7 +6,7 @@
     study.py largest    the same with 4,096 and 8,192 nodes
     study.py longer     the same with 1,024 nodes and four times the transfers, N-N write
     study.py merged     the merged machine, 570 buffers, up to 1,024 nodes
-    study.py merged-large  the same with 2,048 to 8,192 nodes
+    study.py merged-large  the same with up to 8,192 nodes, N-N read, and N-N write by 2,048
     study.py cabling    the same under the other two cablings, N-N write
     study.py logs FILE...  Darshan logs replayed on phase II, alone and two at once
     study.py page       README.md and its figure anew, from what --store has kept

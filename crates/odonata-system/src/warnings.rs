@@ -272,19 +272,4 @@ mod tests {
         // The preset is for all kinds of machines.
         assert_eq!(said(&format!("preset = \"booksim\"\n{torus}"), uniform), []);
     }
-
-    /// Where nothing was said of it, and it would have been booked in other routers.
-    #[test]
-    fn who_waited_for_whom_is_missed_where_jobs_share_pipelined_routers() {
-        let machine = |keys: &str| {
-            format!("{keys}\n[network]\nclock = \"1 ns\"\nrouter = \"pipelined\"\n[machine.mesh]\ndims = [4, 4]\n")
-        };
-        let job = "ranks = 4\nworkload = { uniform = { load = 0.5, messages = 3 } }\n";
-        assert_eq!(said(&machine(""), job), []);
-        let two = format!("{job}[[jobs]]\n{job}");
-        let found = said(&machine(""), &two);
-        assert_eq!((found.len(), found[0].key.as_str()), (1, "network.router"));
-        assert_eq!(said(&machine("[run]\nblame = false"), &two), []);
-        assert_eq!(said("[machine.mesh]\ndims = [4, 4]\n", &two), []);
-    }
 }

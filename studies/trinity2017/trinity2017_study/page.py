@@ -51,7 +51,7 @@ def text() -> str:
         reasons=verdicts.reasons(judged, verdicts.notes(STUDY / "notes.md")).strip(),
         rules=verdicts.rules(judged).strip(),
         runs=run_table(runs).markdown().strip(),
-        missing=reached(runs),
+        largest=reached(runs),
         logs=log_table(logs.read(DATA / "logs.parquet")).markdown().strip(),
         cpu_minutes=number(sum(run.cpu_s for run in runs) / 60, "min"),
     )
@@ -61,7 +61,7 @@ def reached(runs: Sequence[Run]) -> str:
     """The largest of our runs."""
     titles = {"phase2": "phase II", "merged": "the merged machine"}
     largest = {name: max(run.nodes for run in runs if run.machine == name) for name in titles}
-    return ", ".join(f"on {title} at most {largest[name]:,} nodes" for name, title in titles.items())
+    return ", ".join(f"on {title} {largest[name]:,} nodes" for name, title in titles.items())
 
 
 def run_table(runs: Sequence[Run]) -> Table:

@@ -74,7 +74,7 @@ mod tests {
             ("routing = { algorithm = \"bubble\" }", [true, false, true]),
             (
                 "traffic_classes = [{ name = \"a\", share = 0.5 }, { name = \"b\", share = 0.5 }]",
-                [true, false, false],
+                [true, false, true],
             ),
         ];
         for (key, takers) in taken_by {
