@@ -257,10 +257,11 @@ fn what_a_run_takes_before_its_first_event_follows_from_sizes() {
                 "[network.routing]\nalgorithm = \"up-down\"\n",
             ),
         ),
+        // In parts, whichever way the run would choose.
         (
             "ranks",
             format!(
-                "{DRAGONFLY}[[jobs]]\nranks = 72000\nranks_per_node = 1000\n\
+                "{DRAGONFLY}[run]\nscheduler = \"conservative\"\nthreads = 2\nparts = 4\n[[jobs]]\nranks = 72000\nranks_per_node = 1000\n\
                  workload.stencil = {{ dims = [300, 240], iterations = 1 }}\n"
             ),
         ),
