@@ -338,7 +338,7 @@ impl Flow {
         *self.blame.heads.edit::<M>(buffer) = owner;
     }
 
-    /// A flit of `owner`, in a pipelined router, has waited at `line` from `from` to `until`, for `by`.
+    /// A flit of `owner`, in a pipelined router, has waited at `line` from `from` to `until`, if that is later, for `by`.
     pub(crate) fn charge_wait<M: Uses>(
         &mut self,
         line: u32,

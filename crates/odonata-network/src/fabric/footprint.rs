@@ -3,7 +3,7 @@
 //! A test holds it against fabrics that were built. What comes and goes with traffic is no part of it: packets, messages,
 //! credits of single flits, charges.
 
-use crate::control::{BlameLedger, ClassScheduler, Congestion};
+use crate::control::{BlameLedger, ClassScheduler, Congestion, has_input_lines};
 use crate::flow::{FlitCredits, Flow, Links};
 use crate::nic::Nics;
 use crate::packet::Packet;
@@ -74,11 +74,7 @@ impl Footprint {
             (RouterModel::InputQueued, InputQueues::Fifo) => buffers,
             _ => 0,
         };
-        let lined = if crate::control::has_input_lines(params) {
-            buffers
-        } else {
-            0
-        };
+        let lined = if has_input_lines(params) { buffers } else { 0 };
         let mut of_a_link = Flow::OF_A_LINK + size_of::<LinkStats>();
         of_a_link += if classes > 1 { ClassScheduler::OF_A_LINK } else { 0 };
         of_a_link += match pipelined {

@@ -277,12 +277,17 @@ impl Pipelined {
         }
     }
 
-    /// Flits of room that the packet at the front of an input virtual channel must find, a bubble with it if need be.
-    #[inline]
-    fn room_wanted(&self, setup: &Setup, vc: &InVc) -> u32 {
-        let flits = u32::from(vc.left);
-        let bubble = if vc.terms.bubble() { setup.bubble + flits } else { 0 };
-        self.room(flits).max(bubble)
+    /// Flits of room that a packet of `flits` must find to get a virtual channel, a bubble behind it if need be.
+    #[inline(always)]
+    fn room_wanted(&self, setup: &Setup, flits: u32, bubble: bool) -> u32 {
+        let with_bubble = if bubble { setup.bubble + flits } else { 0 };
+        self.room(flits).max(with_bubble)
+    }
+
+    /// The own number of the port that virtual channel `vc` belongs to, as an input or as an output.
+    #[inline(always)]
+    fn port_of(&self, layout: RouterLayout, vc: u32) -> u32 {
+        layout.first_port + u32::from(self.places[vc as usize].0)
     }
 
     /// Whether output virtual channel `vc` can be had; its far buffer is another question.

@@ -146,19 +146,6 @@ fn nothing_depends_on_the_books() {
         net.params.series = Some(cycles(50));
         let mut script = random_messages(&net, 300, 300, &SIZES, 11);
         script.iter_mut().for_each(|m| m.traffic = (m.name % 2) as u16);
-        let with = play(&net, script.clone());
-        let series: u64 = with.fabric.blame_series().map(|c| c.time.0).sum();
-        let charged: u64 = with.fabric.blame().iter().map(|c| c.time.0).sum();
-        assert_eq!(series, charged, "{context}: the series is a view of the charges");
-        net.params.blame = false;
-        let without = play(&net, script);
-        assert_eq!(with.fates(), without.fates(), "{context}");
-        let counts = |model: &Play| {
-            let links: Vec<_> = model.fabric.link_stats().iter().copied().collect();
-            let traffic: Vec<_> = model.fabric.traffic_stats().iter().copied().collect();
-            (links, traffic)
-        };
-        assert_eq!(counts(&with), counts(&without), "{context}");
-        assert!(without.fabric.blame().is_empty());
+        assert_books_change_nothing(&net, script, context);
     });
 }

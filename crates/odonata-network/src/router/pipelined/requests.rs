@@ -141,7 +141,7 @@ impl Pipelined {
         }
         let vc = self.vcs.get(at);
         let (port, level, class) = (vc.port, vc.level, vc.class);
-        let room = self.room_wanted(&shared.setup, vc);
+        let room = self.room_wanted(&shared.setup, u32::from(vc.left), vc.terms.bubble());
         let link = shared.flow.link(port);
         let first_vc = link.first_vc;
         let first = (first_vc - layout.first_vc) as u16;
@@ -264,7 +264,7 @@ impl Pipelined {
     /// share.
     fn lacks(&mut self, layout: RouterLayout, at: u32) {
         let vc = self.vcs.get(at);
-        let (input, bit) = (layout.first_port + u32::from(self.places[at as usize].0), 1 << vc.class);
+        let (input, bit) = (self.port_of(layout, at), 1 << vc.class);
         self.lacking[vc.port as usize][0] |= bit;
         self.lacking[input as usize][1] |= bit;
     }

@@ -216,12 +216,7 @@ impl Pipelined {
         cycle: Time,
     ) -> u32 {
         let port = way.port;
-        let bubble = if way.terms.bubble() {
-            shared.setup.bubble + flits
-        } else {
-            0
-        };
-        let room = self.room(flits).max(bubble);
+        let room = self.room_wanted(&shared.setup, flits, way.terms.bubble());
         let link = shared.flow.link(port);
         let channels = shared.setup.vcs.of(link.class, way.level, 0);
         let mut best = NIL;

@@ -75,8 +75,7 @@ impl Pipelined {
             }));
         };
         let mut add_level = |port: u32, level: u8, spare: bool| {
-            let bubble = if spare { shared.setup.bubble + flits } else { 0 };
-            let room = self.room(flits).max(bubble).max(1);
+            let room = self.room_wanted(&shared.setup, flits, spare).max(1);
             for channel in shared.setup.vcs.of(shared.flow.link(port).class, level, vc.class) {
                 add(port, channel, room, false);
             }

@@ -116,7 +116,7 @@ impl Pipelined {
         let out_vc = link.first_vc + u32::from(out);
         let arrival = self.depart(ctx, shared, (port, &link), out_vc, traversal, sent);
         if shared.classes.is_on::<C>() {
-            let input = layout.first_port + u32::from(self.places[at as usize].0);
+            let input = self.port_of(layout, at);
             let sender = (self.vcs.get(at).class, 0, NOBODY);
             let lacking = |port: u32, side: usize| self.lacking[port as usize][side];
             let (out, of_input) = (lacking(port, 0), lacking(input, 1));

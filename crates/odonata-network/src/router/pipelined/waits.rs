@@ -43,7 +43,7 @@ enum Reason {
     /// There was no credit for the output virtual channel of this number.
     Credit(u32),
     /// Somebody held something.
-    Held(Traffic, Cause),
+    Held((Traffic, Cause)),
 }
 
 /// The wait of the front packet of an input virtual channel.
@@ -65,6 +65,16 @@ impl Wait {
         sent: Time::ZERO,
         reason: Reason::None,
     };
+
+    /// Of a flit that is expected to start on its link at `began`, behind one of its packet that is out at `sent`.
+    fn of_flit(began: Time, sent: Time) -> Wait {
+        Wait {
+            began,
+            expected: began,
+            sent,
+            reason: Reason::None,
+        }
+    }
 }
 
 /// Whose flit was granted a port last, and in which cycle.
@@ -140,7 +150,7 @@ impl Waits {
     /// A flit of `owner` lies on the link of `port` from `from` to `until`, behind all that have crossed before.
     fn queue<M: Uses>(&mut self, port: u32, owner: Traffic, (from, until): (Time, Time)) {
         let mut queue = *self.queues.get(port);
-        if queue.tail != NIL && queue.head != NIL {
+        if !queue.is_empty() {
             let last = self.stretches.get(queue.tail);
             if last.owner == owner && last.until == from {
                 self.stretches.edit::<M>(queue.tail).until = until;
@@ -173,13 +183,6 @@ impl Waits {
     }
 }
 
-/// Charges the time from `from` to `until`, if there is any, that a packet of `owner` has waited at `line`.
-fn charge<M: Uses>(flow: &mut Flow, line: u32, owner: Traffic, (from, until): (Time, Time), by: (Traffic, Cause)) {
-    if until > from {
-        flow.charge_wait::<M>(line, owner, (from, until), by);
-    }
-}
-
 impl Pipelined {
     /// The packet of `owner` at the front of input virtual channel `at` may ask for an output channel from `ready` on.
     pub(super) fn wait_of_front<M: Uses>(&mut self, flow: &mut Flow, at: u32, owner: Traffic, ready: Time) {
@@ -192,11 +195,7 @@ impl Pipelined {
         } else {
             Time::NEVER
         };
-        *self.waits.vcs.edit::<M>(at) = Wait {
-            began,
-            expected: began,
-            ..Wait::NONE
-        };
+        *self.waits.vcs.edit::<M>(at) = Wait::of_flit(began, Time::ZERO);
     }
 
     /// A body flit has come to input virtual channel `at`, in time for `cycle`.
@@ -211,8 +210,7 @@ impl Pipelined {
             Stage::Routed | Stage::New if vc.present >= vc.left => self.timing.earliest_head(vc.ready.max(cycle)),
             Stage::Routed | Stage::New | Stage::Empty => return,
         };
-        let wait = self.waits.vcs.edit::<M>(at);
-        (wait.began, wait.expected) = (began, began);
+        *self.waits.vcs.edit::<M>(at) = Wait::of_flit(began, wait.sent);
     }
 
     /// When the next flit of a front packet starts on its link if it gets all that it asks for from `cycle` on.
@@ -245,7 +243,7 @@ impl Pipelined {
         self.for_each_occupied(layout, |c, at| {
             let by = match c.waits.vcs.get(at).reason {
                 Reason::None => return,
-                Reason::Held(owner, cause) => (owner, cause),
+                Reason::Held(by) => by,
                 Reason::Credit(_) => match c.channel_with_room::<M>(shared, at, cycle) {
                     Some((port, channel)) => (shared.flow.room_made_by::<M>(port, channel, cycle), CREDIT),
                     // It goes on waiting for the same.
@@ -264,7 +262,7 @@ impl Pipelined {
             let has_room = shared.flow.has_room::<M>(port, vc.vc, 1, cycle);
             return has_room.then_some((port, vc.vc));
         }
-        let room = self.room_wanted(&shared.setup, vc);
+        let room = self.room_wanted(&shared.setup, u32::from(vc.left), vc.terms.bubble());
         let link = shared.flow.link(port);
         let mut channels = shared.setup.vcs.of(link.class, vc.level, vc.class);
         let can = |&channel: &u8| {
@@ -278,15 +276,23 @@ impl Pipelined {
     fn charge_until<M: Uses>(&mut self, flow: &mut Flow, at: u32, cycle: Time, by: (Traffic, Cause)) {
         let vc = self.vcs.get(at);
         let starts = self.starts(vc, cycle);
-        let (port, owner) = (vc.port, vc.traffic);
         let wait = self.waits.vcs.edit::<M>(at);
         wait.reason = Reason::None;
         let from = wait.expected;
-        if starts > from {
-            wait.expected = starts;
-            let line = if by.1 == INPUT { flow.line_of_buffer(at) } else { port };
-            charge::<M>(flow, line, owner, (from, starts), by);
-        }
+        wait.expected = from.max(starts);
+        self.charge::<M>(flow, at, (from, starts), by);
+    }
+
+    /// Charges to `by` the time from `from` to `until`, if there is any, that the front packet of `at` has waited: at its output, or, for
+    /// others of its input, in its buffer.
+    fn charge<M: Uses>(&self, flow: &mut Flow, at: u32, span: (Time, Time), by: (Traffic, Cause)) {
+        let vc = self.vcs.get(at);
+        let line = if by.1 == INPUT {
+            flow.line_of_buffer(at)
+        } else {
+            vc.port
+        };
+        flow.charge_wait::<M>(line, vc.traffic, span, by);
     }
 
     /// At the end of `cycle`: why those who have not gone have not.
@@ -303,7 +309,7 @@ impl Pipelined {
             if wait.began == Time::NEVER || vc.stage == Stage::New || vc.ready >= next {
                 return;
             }
-            let reason = match c.vcs.get(at).stage {
+            let reason = match vc.stage {
                 Stage::Active => c.no_passage::<M>(shared, layout, at, cycle),
                 Stage::Empty | Stage::New | Stage::Routed => c.no_channel::<M>(shared, layout, at, cycle),
             };
@@ -318,8 +324,7 @@ impl Pipelined {
 
     /// Who has made room in output channel `out`.
     fn made_room<M: Uses>(&self, flow: &mut Flow, layout: RouterLayout, out: u32, cycle: Time) -> (Traffic, Cause) {
-        let (port, channel) = self.places[out as usize];
-        let port = layout.first_port + u32::from(port);
+        let (port, channel) = (self.port_of(layout, out), self.places[out as usize].1);
         (flow.room_made_by::<M>(port, channel, cycle), CREDIT)
     }
 
@@ -333,8 +338,7 @@ impl Pipelined {
     ) -> Reason {
         let vc = self.vcs.get(at);
         if shared.flow.has_room::<M>(vc.port, vc.vc, 1, cycle) {
-            let (owner, cause) = self.winner(layout, at, cycle);
-            return Reason::Held(owner, cause);
+            return Reason::Held(self.winner(layout, at, cycle));
         }
         Reason::Credit(shared.flow.first_vc(vc.port) + u32::from(vc.vc))
     }
@@ -343,8 +347,7 @@ impl Pipelined {
     fn winner(&self, layout: RouterLayout, at: u32, cycle: Time) -> (Traffic, Cause) {
         let vc = self.vcs.get(at);
         let output = self.waits.outputs.get(vc.port);
-        let (input, _) = self.places[at as usize];
-        let input = self.waits.inputs.get(layout.first_port + u32::from(input));
+        let input = self.waits.inputs.get(self.port_of(layout, at));
         if output.cycle == cycle {
             (output.owner, LINK)
         } else if input.cycle == cycle {
@@ -363,26 +366,20 @@ impl Pipelined {
         cycle: Time,
     ) -> Reason {
         let vc = self.vcs.get(at);
-        let room = self.room_wanted(&shared.setup, vc);
+        let room = self.room_wanted(&shared.setup, u32::from(vc.left), vc.terms.bubble());
         let (port, link) = (vc.port, shared.flow.link(vc.port));
         let mut lacks = None;
         for channel in shared.setup.vcs.of(link.class, vc.level, vc.class) {
             let out = link.first_vc + u32::from(channel);
             let owner = *self.owners.get(out);
             if owner != NIL {
-                return Reason::Held(self.vcs.get(owner).traffic, LINK);
+                return Reason::Held((self.vcs.get(owner).traffic, LINK));
             }
             if room > 0 && !shared.flow.has_room::<M>(port, channel, room, cycle) {
                 lacks = lacks.or(Some(out));
             }
         }
-        match lacks {
-            Some(out) => Reason::Credit(out),
-            None => {
-                let (owner, cause) = self.winner(layout, at, cycle);
-                Reason::Held(owner, cause)
-            }
-        }
+        lacks.map_or_else(|| Reason::Held(self.winner(layout, at, cycle)), Reason::Credit)
     }
 
     /// A flit of `at` has been granted the crossbar: what is left of its wait there is charged.
@@ -394,17 +391,11 @@ impl Pipelined {
         let cycle = traversal.granted.cycle;
         let by = match reason {
             Reason::Credit(out) => self.made_room::<M>(flow, layout, out, cycle),
-            Reason::Held(owner, cause) => (owner, cause),
+            Reason::Held(by) => by,
             // It has lost in an earlier step of this cycle.
             Reason::None => self.winner(layout, at, cycle),
         };
-        let vc = self.vcs.get(at);
-        let line = if by.1 == INPUT {
-            flow.line_of_buffer(at)
-        } else {
-            vc.port
-        };
-        charge::<M>(flow, line, vc.traffic, (expected, traversal.crossed), by);
+        self.charge::<M>(flow, at, (expected, traversal.crossed), by);
     }
 
     /// A flit of `owner` from port `input`, which was expected to start on the link of `port` at `expected`, does at `departure`, and is
@@ -426,7 +417,7 @@ impl Pipelined {
         while next != NIL && departure > from {
             let stretch = *self.waits.stretches.get(next);
             let span = (stretch.from.max(from), stretch.until.min(departure));
-            charge::<M>(flow, port, owner, span, (stretch.owner, LINK));
+            flow.charge_wait::<M>(port, owner, span, (stretch.owner, LINK));
             next = stretch.next;
         }
         self.waits.queue::<M>(port, owner, (departure, sent));
@@ -444,7 +435,7 @@ impl Pipelined {
     ) {
         let Wait { began, expected, .. } = *self.waits.vcs.get(at);
         let vc = *self.vcs.get(at);
-        let ports = (layout.first_port + u32::from(self.places[at as usize].0), vc.port);
+        let ports = (self.port_of(layout, at), vc.port);
         self.wait_for_link::<M>(flow, ports, (vc.traffic, expected), traversal, (departure, sent));
         flow.waited::<M>(vc.traffic, (began, departure));
         let next = match vc.stage == Stage::Active && vc.present > 0 {
@@ -454,12 +445,7 @@ impl Pipelined {
             ),
             false => Time::NEVER,
         };
-        *self.waits.vcs.edit::<M>(at) = Wait {
-            began: next,
-            expected: next,
-            sent,
-            reason: Reason::None,
-        };
+        *self.waits.vcs.edit::<M>(at) = Wait::of_flit(next, sent);
     }
 
     /// Ends the books at `now`, in the middle of waits.
@@ -472,7 +458,7 @@ impl Pipelined {
         for layout in self.layouts.clone() {
             self.for_each_occupied(layout, |c, at| match c.waits.vcs.get(at).reason {
                 Reason::None => {}
-                Reason::Held(owner, cause) => c.charge_until::<Plain>(flow, at, cycle, (owner, cause)),
+                Reason::Held(by) => c.charge_until::<Plain>(flow, at, cycle, by),
                 Reason::Credit(_) => {
                     let vc = c.vcs.get(at);
                     let time = c.starts(vc, cycle).saturating_sub(c.waits.vcs.get(at).expected);

@@ -259,3 +259,24 @@ pub(crate) fn fingerprint(play: &Play) -> u128 {
     play.fingerprint(&mut digest);
     digest.value()
 }
+
+/// Plays `script` with waits charged, over time too, and without: nothing differs but the books, and the series is a view of the
+/// charges. What was charged, in picoseconds.
+pub(crate) fn assert_books_change_nothing(net: &Net, script: Vec<Scripted>, context: &str) -> u64 {
+    let with = play(net, script.clone());
+    let series: u64 = with.fabric.blame_series().map(|c| c.time.0).sum();
+    let charged: u64 = with.fabric.blame().iter().map(|c| c.time.0).sum();
+    assert_eq!(series, charged, "{context}: the series is a view of the charges");
+    let mut net = net.clone();
+    net.params.blame = false;
+    let without = play(&net, script);
+    assert_eq!(with.fates(), without.fates(), "{context}");
+    let counts = |model: &Play| {
+        let links: Vec<_> = model.fabric.link_stats().iter().copied().collect();
+        let traffic: Vec<_> = model.fabric.traffic_stats().iter().copied().collect();
+        (links, traffic)
+    };
+    assert_eq!(counts(&with), counts(&without), "{context}");
+    assert!(without.fabric.blame().is_empty(), "{context}");
+    charged
+}
