@@ -33,6 +33,7 @@ from odonata.scenario_table import Choice, ScenarioTable, Table
 
 __all__ = [
     "Acknowledge",
+    "AdaptiveRequests",
     "Algorithm",
     "AllToAll",
     "Allgather",
@@ -112,6 +113,7 @@ __all__ = [
     "HotSpot",
     "HyperX",
     "Incast",
+    "InjectionVc",
     "InputQueues",
     "Ior",
     "IorApi",
@@ -3832,6 +3834,17 @@ class Links(Table):
     terminal: Link = Field(default_factory=Link)
     """Between a node and its router. Defaults: bandwidth "16 GiB/s", latency "30 ns", buffer "32 KiB"."""
 
+AdaptiveRequests = Literal["all", "first"]
+"""Of how many outputs a packet under minimal adaptive routing on a torus or mesh asks for a virtual channel
+at once, apart from that of the escape.
+
+`all`: Of all on shortest paths; the allocator decides.
+
+`first`: Of that in the lowest dimension which is not done. So it is in BookSim 2, whose set of outputs
+keeps of those with the same priority only the first: there min_adapt follows dimension order on the
+adaptive channel, too.
+"""
+
 Allocator = Literal["input-first", "output-first"]
 """Which side of a separable allocator chooses first.
 
@@ -3841,11 +3854,24 @@ Allocator = Literal["input-first", "output-first"]
 iSLIP).
 """
 
+InjectionVc = Literal["in-turn", "random", "booksim"]
+"""Which virtual channel of the terminal link, of its traffic class, a node sends a packet on.
+
+`in-turn`: From the one after the last on, around, the first that has room.
+
+`random`: One that is drawn; if it has no room, one is drawn anew when there may be.
+
+`booksim`: As BookSim 2's routing functions have it: random on a dragonfly, in turn on other machines.
+"""
+
 
 class Pipeline(Table):
     """The pipeline of `router = "pipelined"`, whose stages take whole cycles of `network.clock` (W. Dally,
     B. Towles, "Principles and practices of interconnection networks", 2004).
     """
+
+    adaptive_requests: AdaptiveRequests = "all"
+    """Of how many outputs an adaptive packet asks for a virtual channel at once."""
 
     allocator: Allocator = "input-first"
     """Which side of the separable allocators chooses first."""
@@ -3855,6 +3881,9 @@ class Pipeline(Table):
 
     crossbar: Annotated[int, Field(ge=1, le=100)] = 1
     """Cycles of crossbar traversal."""
+
+    injection_vc: InjectionVc = "in-turn"
+    """Which virtual channel of the terminal link a node sends a packet on."""
 
     input_speedup: Annotated[int, Field(ge=1, le=16)] = 1
     """Flits that an input port can send in a step, from different virtual channels."""
@@ -3994,7 +4023,10 @@ VcRule = Literal["stage", "codes", "phase"]
 channels.
 
 `phase`: By phase, as BookSim's dragonfly: 0 on the way to the intermediate, 1 on the minimal way, 2 from
-the global link into the destination group on. Detours can deadlock.
+the global link into the destination group on, and for packets inside a group; without detours 0 before
+and 1 from the global link on. So it is on the link to the node, too. Detours can deadlock. As there, an
+adaptive packet goes minimally if the intermediate, which is drawn from the whole machine, is in the group
+of its source or of its target.
 """
 
 

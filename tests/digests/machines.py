@@ -296,6 +296,15 @@ def pipelines() -> Iterator[Case]:
                 keys = merged(keys, {"pipeline": pipeline} if pipeline else {})
                 case = scenario(machine, nodes, keys)
                 yield Case(f"pipeline/{switching}/{name}/{algorithm}", case)
+    as_booksim = {"pipeline": {"adaptive_requests": "first", "injection_vc": "random"}}
+    torus = merged(network, {"routing": {"algorithm": "minimal-adaptive", "vcs": {"terminal": 4, "local": 3}}})
+    dragonfly = merged(network, {"routing": {"algorithm": "minimal", "vc_rule": "phase", "vcs": 4}})
+    for machine, nodes, keys in (
+        ({"torus": {"dims": [6, 6]}}, 36, torus),
+        ({"dragonfly": DRAGONFLY}, 40, dragonfly),
+    ):
+        name = next(iter(machine))
+        yield Case(f"pipeline/as-booksim/{name}", scenario(machine, nodes, merged(keys, as_booksim)))
 
 
 def cables() -> Iterator[Case]:

@@ -216,9 +216,11 @@ def _pipeline(lot: random.Random) -> dict[str, Any]:
     chosen: dict[str, Any] = {}
     if lot.random() < 0.6:
         chosen = {
+            "adaptive_requests": one_of(lot, "all", "first"),
             "allocator": one_of(lot, "input-first", "output-first"),
             "busy_when_full": lot.random() < 0.3,
             "crossbar": lot.randint(1, 2),
+            "injection_vc": one_of(lot, "in-turn", "random", "booksim"),
             "input_speedup": lot.randint(1, 2),
             "internal_speedup": one_of(lot, 1.0, 1.0, 1.5, 2.0),
             "iterations": lot.randint(1, 2),

@@ -79,8 +79,8 @@ pub use params::{
     Broadcast, Detour, Knowledge, MOST_CLASSES, Mixed, NetworkParams, RunParams, TrafficClasses, VirtualChannels,
 };
 pub use settings::{
-    Allocator, Arbitration, Comparison, CongestionControl, InputQueues, Link, Nic, Pipeline, RouterModel, Switching,
-    TrafficClass,
+    AdaptiveRequests, Allocator, Arbitration, Comparison, CongestionControl, InjectionVc, InputQueues, Link, Nic,
+    Pipeline, RouterModel, Switching, TrafficClass,
 };
 pub use stall::{Channel, Deadlock, PacketView, Waiting, find_deadlock};
 pub use statistics::{

@@ -59,10 +59,10 @@ struct View<'a, M, A> {
 /// Draws that are the same whenever a packet is decided upon again at the same router: an idle wake-up must
 /// change nothing.
 #[derive(Clone, Copy)]
-struct RepeatableDraws(SplitMix64);
+pub(crate) struct RepeatableDraws(SplitMix64);
 
 impl RepeatableDraws {
-    fn new(seed: u64, router: u32, packet: &Packet) -> RepeatableDraws {
+    pub(crate) fn new(seed: u64, router: u32, packet: &Packet) -> RepeatableDraws {
         let mut lot = SplitMix64(seed ^ packet.injected.0.rotate_left(17) ^ u64::from(packet.header.target) << 32);
         lot.next_u64();
         lot.0 ^= u64::from(router);
@@ -71,6 +71,22 @@ impl RepeatableDraws {
 
     fn below(&mut self, n: u32) -> u32 {
         (((self.0.next_u64() >> 32) * u64::from(n)) >> 32) as u32
+    }
+}
+
+/// Of a packet that finds no room anywhere: where it waits.
+impl Choice for RepeatableDraws {
+    fn pick(&mut self, n: u32) -> u32 {
+        self.below(n)
+    }
+    fn lighter(&mut self, _: u32, _: u32) -> bool {
+        false
+    }
+    fn divert(&mut self, _: Path, _: Path) -> bool {
+        false
+    }
+    fn room(&mut self, _: u32, _: u8) -> bool {
+        false
     }
 }
 

@@ -22,7 +22,7 @@ pub use congestion::{CongestionControl, CongestionKind};
 pub use link::{Link, Links};
 pub use network::{Arbitration, InputQueues, Network, RouterModel, Switching};
 pub use nic::{Jitter, Nic, NicRates};
-pub use pipeline::{Allocator, Pipeline};
+pub use pipeline::{AdaptiveRequests, Allocator, InjectionVc, Pipeline};
 pub use routing::{ClassVcs, Comparison, DeadlockCheck, KnowledgeKind, Routing, Vcs};
 pub use routing_key::RoutingKey;
 pub use traffic_class::TrafficClass;

@@ -265,7 +265,7 @@ class _Import:
         minimal = {"algorithm": '"minimal"'}
         if vcs == 2:
             # Channel 0 before the global hop, 1 from it on.
-            minimal["vcs"] = "{ terminal = 2, local = 2, global = 1 }"
+            minimal["vc_rule"] = '"phase"'
         ugal = {
             "algorithm": '"ugal"', "via": '"router"', "candidates": "1", "bias": "2.0",
             "threshold": '"30 flits"',

@@ -1,7 +1,7 @@
 //! The NIC in front of a pipelined router: a flit per flit time, as long as there is a credit.
 //!
-//! A packet takes the next virtual channel of the terminal link, in turn, that has room for a flit; with several traffic classes, of those
-//! of its class. Among classes whose packets find one the [`ClassScheduler`](crate::control::ClassScheduler) of the link decides, packet by packet.
+//! A packet takes the next virtual channel of the terminal link, in turn, that has room for a flit, or one that is drawn
+//! (`injection_vc`); with several traffic classes, of those of its class. Among classes whose packets find one the [`ClassScheduler`](crate::control::ClassScheduler) of the link decides, packet by packet.
 
 use super::Nics;
 use crate::fabric::Shared;
@@ -12,6 +12,8 @@ use crate::statistics::Transmission;
 use crate::{Notice, Payload};
 use odonata_engine::{NIL, Time};
 use odonata_topology::LinkClass;
+use odonata_units::SplitMix64;
+use std::ops::Range;
 
 impl Nics {
     /// Sends the next flit, if there is one, the link is free and the router has room.
@@ -64,6 +66,15 @@ impl Nics {
                 shared.stats.stalled::<C>(number);
             }
             shared.flow.await_credits(ctx, number);
+            if head && pipelined.draws_injection_vc {
+                // Another one is drawn with the next cycle, and may have room now.
+                let room = pipelined.room(flits).max(1);
+                let mut vcs = Self::channels(shared, class);
+                let has_room = |vc| shared.flow.has_room::<C>(number, vc, room, now);
+                if vcs.any(has_room) {
+                    shared.flow.wake_up(ctx, number, now + shared.setup.params.clock);
+                }
+            }
             return None;
         };
         let free_at = now + link.flit;
@@ -181,8 +192,14 @@ impl Nics {
         (chosen.or(waits).unwrap_or(0), blocked)
     }
 
-    /// The virtual channel of link `number` for a packet of traffic class `class` of so many flits, if one has room: from the one after the `last`
-    /// on, around.
+    /// The virtual channels of terminal links for traffic class `class`.
+    fn channels(shared: &Shared<impl Payload>, class: u8) -> Range<u8> {
+        let width = shared.setup.vcs.width(LinkClass::Terminal);
+        class * width..(class + 1) * width
+    }
+
+    /// The virtual channel of link `number` for a packet of traffic class `class` of so many flits, if it has room: from the one after the `last`
+    /// on, around, the first that has, or one that is drawn.
     fn free_channel<M: Uses>(
         shared: &mut Shared<impl Payload>,
         pipelined: &Pipelined,
@@ -191,8 +208,15 @@ impl Nics {
         now: Time,
     ) -> Option<u8> {
         let room = pipelined.room(flits).max(1);
-        let width = shared.setup.vcs.width(LinkClass::Terminal);
-        let (first, end) = (class * width, (class + 1) * width);
+        let Range { start: first, end } = Self::channels(shared, class);
+        if pipelined.draws_injection_vc {
+            let node = shared.flow.links.node(number - shared.flow.links.ports);
+            // Once in a cycle, however often it is asked.
+            let cycle = now.0 / shared.setup.params.clock.0.max(1);
+            let mut lot = SplitMix64::named(shared.setup.params.seed, [u64::from(node), cycle]);
+            let drawn = ((lot.next_u64() >> 32) * u64::from(end - first)) >> 32;
+            return Some(first + drawn as u8).filter(|&vc| shared.flow.has_room::<M>(number, vc, room, now));
+        }
         let last = last.max(first);
         (last + 1..end)
             .chain(first..(last + 1).min(end))

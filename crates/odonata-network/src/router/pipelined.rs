@@ -44,7 +44,7 @@ use crate::features::{HandlerContext, Uses};
 use crate::flow::{Flow, Links, Upstream};
 use crate::params::NetworkParams;
 use crate::routing::Routing;
-use crate::settings::{RouterModel, Switching};
+use crate::settings::{InjectionVc, RouterModel, Switching};
 use crate::{Payload, Traffic};
 use allocator::{Allocation, Pointers};
 use clock::PipelineTiming;
@@ -109,6 +109,8 @@ pub(crate) struct Pipelined {
     /// Room that virtual-channel allocation asks for is that of the whole packet, or, if not, a flit of it.
     whole: bool,
     busy_when_full: bool,
+    /// Whether nodes draw the virtual channel that they send a packet on.
+    pub(crate) draws_injection_vc: bool,
     /// Whether it matters in which order the packets that come in a cycle are routed.
     ordered: bool,
     /// Whether what has been routed to a port and waits counts as its load, see [`Routing::counts_waiting`].
@@ -195,6 +197,11 @@ impl Pipelined {
             timing: PipelineTiming::new(params.clock, params.pipeline),
             whole: params.switching != Switching::Wormhole,
             busy_when_full: params.pipeline.busy_when_full,
+            draws_injection_vc: match params.pipeline.injection_vc {
+                InjectionVc::InTurn => false,
+                InjectionVc::Random => true,
+                InjectionVc::Booksim => matches!(routing, Routing::Dragonfly(_)),
+            },
             ordered: !routing.is_deterministic(),
             counts_waiting: routing.counts_waiting() && !settings.reroutes,
             first_router: routers.start,

@@ -80,7 +80,9 @@ pub enum VcRule {
     /// By the group the packet is in, as in CODES: source 0 or 1, intermediate 2, destination 3; four channels.
     Codes,
     /// By phase, as BookSim's dragonfly: 0 on the way to the intermediate, 1 on the minimal way, 2 from the global link into
-    /// the destination group on. Detours can deadlock.
+    /// the destination group on, and for packets inside a group; without detours 0 before and 1 from the global link on. So it is on
+    /// the link to the node, too. Detours can deadlock. As there, an adaptive packet goes minimally if the intermediate, which is drawn
+    /// from the whole machine, is in the group of its source or of its target.
     Phase,
 }
 
@@ -199,7 +201,7 @@ impl DragonflyRouting {
                 let minimal = u8::from(self.algorithm != Algorithm::Minimal);
                 let under_way = header.via != NOWHERE && !header.via_reached;
                 match class {
-                    LinkClass::Terminal => 0,
+                    LinkClass::Terminal => minimal + u8::from(minimal > 0 || header.level > 0),
                     _ if under_way => 0,
                     LinkClass::Global => minimal + 1,
                     _ if at_destination() => minimal + 1,
@@ -298,7 +300,10 @@ impl DragonflyRouting {
                 let (via, port) = self.via_of_own_port(router, goal, choice)?;
                 return Some((via, path((port, NOWHERE), 5)));
             }
-            let via = self.random_via(here, goal, choice);
+            let via = match self.rule {
+                VcRule::Phase => self.any_via(here, goal, choice)?,
+                VcRule::Stage | VcRule::Codes => self.random_via(here, goal, choice),
+            };
             Some((via, path(self.towards_via(router, here, via, choice), 5)))
         })?;
         let minimal = path(self.towards_router(router, here, home, goal, choice), 3);
@@ -314,6 +319,13 @@ impl DragonflyRouting {
     fn random_via(&self, here: u32, goal: u32, choice: &mut impl Choice) -> u32 {
         let group = super::other_group(self.dragonfly.shape().groups, here, goal, choice);
         self.via_in(group, choice)
+    }
+
+    /// A random group of all (or a random router of it); `None` if it is one of two given ones.
+    #[inline]
+    fn any_via(&self, here: u32, goal: u32, choice: &mut impl Choice) -> Option<u32> {
+        let group = choice.pick(self.dragonfly.shape().groups);
+        (group != here && group != goal).then(|| self.via_in(group, choice))
     }
 
     #[inline]
@@ -375,8 +387,8 @@ impl FamilyRouting for DragonflyRouting {
     fn virtual_channels(&self) -> VirtualChannels {
         match self.rule {
             VcRule::Codes => [4, 4, 4, 0],
-            VcRule::Phase if self.algorithm == Algorithm::Minimal => [1, 2, 2, 0],
-            VcRule::Phase => [1, 3, 3, 0],
+            VcRule::Phase if self.algorithm == Algorithm::Minimal => [2, 2, 2, 0],
+            VcRule::Phase => [3, 3, 3, 0],
             VcRule::Stage => [
                 1,
                 self.levels.destination + 1,

@@ -15,8 +15,8 @@
 //!   both ways around a dimension are as long, the box is on one of the two sides, drawn;
 //! - **minimal adaptive**: the lightest port on a shortest path with room on the adaptive level (pipelined routers ask for
 //!   all of them, and their allocator decides, as BookSim's); where none has, the packet goes over to dimension order on the other levels and stays there (J. Duato, "A new theory of deadlock-free
-//!   adaptive routing in wormhole networks", IEEE TPDS 4(12), 1993). Of two equally short directions minus is taken, as
-//!   in BookSim's `min_adapt`.
+//!   adaptive routing in wormhole networks", IEEE TPDS 4(12), 1993). Of two equally short directions minus is taken, but
+//!   one is drawn where the packet goes over to dimension order: both as in BookSim's `min_adapt`.
 //!
 //! | algorithm | levels of a torus | of a mesh |
 //! |---|---|---|
@@ -139,7 +139,7 @@ impl TorusRouting {
         let plus = match self.shorter(dimension as u32, from, to) {
             Some(plus) => plus,
             // Ties are drawn on entering; one step further there is none.
-            None => self.algorithm != TorusAlgorithm::MinimalAdaptive && choice.pick(2) == 0,
+            None => choice.pick(2) == 0,
         };
         if entering {
             header.notes = dimension as u16 + 1;

@@ -35,6 +35,10 @@ pub struct Pipeline {
     pub iterations: u32,
     /// Whether a virtual channel whose buffer is full cannot be allocated.
     pub busy_when_full: bool,
+    /// Of how many outputs an adaptive packet asks for a virtual channel at once.
+    pub adaptive_requests: AdaptiveRequests,
+    /// Which virtual channel of the terminal link a node sends a packet on.
+    pub injection_vc: InjectionVc,
 }
 
 impl Default for Pipeline {
@@ -49,6 +53,8 @@ impl Default for Pipeline {
             allocator: Allocator::InputFirst,
             iterations: 1,
             busy_when_full: false,
+            adaptive_requests: AdaptiveRequests::All,
+            injection_vc: InjectionVc::InTurn,
         }
     }
 }
@@ -62,6 +68,32 @@ pub enum Allocator {
     InputFirst,
     /// Outputs choose among all who might ask, then inputs among those who chose them (a round of iSLIP).
     OutputFirst,
+}
+
+/// Of how many outputs a packet under minimal adaptive routing on a torus or mesh asks for a virtual channel at once, apart
+/// from that of the escape.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AdaptiveRequests {
+    /// Of all on shortest paths; the allocator decides.
+    #[default]
+    All,
+    /// Of that in the lowest dimension which is not done. So it is in BookSim 2, whose set of outputs keeps of those with the
+    /// same priority only the first: there min_adapt follows dimension order on the adaptive channel, too.
+    First,
+}
+
+/// Which virtual channel of the terminal link, of its traffic class, a node sends a packet on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InjectionVc {
+    /// From the one after the last on, around, the first that has room.
+    #[default]
+    InTurn,
+    /// One that is drawn; if it has no room, one is drawn anew when there may be.
+    Random,
+    /// As BookSim 2's routing functions have it: random on a dragonfly, in turn on other machines.
+    Booksim,
 }
 
 impl Pipeline {

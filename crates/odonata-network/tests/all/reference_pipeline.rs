@@ -8,7 +8,8 @@ use odonata_network::routing::{
     FatTreeRouting, HyperXAlgorithm, HyperXRouting, Routing, TorusAlgorithm, TorusRouting, Up,
 };
 use odonata_network::{
-    Allocator, Arbitration, Blueprint, InputQueues, NetworkParams, Pipeline, RouterModel, Switching, VirtualChannels,
+    AdaptiveRequests, Allocator, Arbitration, Blueprint, InjectionVc, InputQueues, NetworkParams, Pipeline,
+    RouterModel, Switching, VirtualChannels,
 };
 use odonata_topology::{FatTree, FatTreeShape, HyperX, HyperXShape, Torus, TorusShape};
 
@@ -146,6 +147,8 @@ impl Author {
             allocator: self.one_of(&[Allocator::InputFirst, Allocator::OutputFirst]),
             iterations: self.one_of(&[1, 1, 2, 3]),
             busy_when_full: self.one_of(&[false, true]),
+            adaptive_requests: self.one_of(&[AdaptiveRequests::All, AdaptiveRequests::First]),
+            injection_vc: self.one_of(&[InjectionVc::InTurn, InjectionVc::Random]),
         }
     }
 

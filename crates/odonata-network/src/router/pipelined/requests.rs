@@ -15,7 +15,7 @@ use crate::control::ClassScheduler;
 use crate::fabric::Shared;
 use crate::features::Uses;
 use crate::packet::VcTerms;
-use crate::routing::NoRoom;
+use crate::route_computation::RepeatableDraws;
 use crate::settings::Arbitration;
 use odonata_engine::{Store, Time};
 
@@ -193,13 +193,19 @@ impl Pipelined {
     ) {
         let vc = self.vcs.get(at);
         let (packet, flits, own_class) = (vc.heads.head, u32::from(vc.left), vc.class);
-        let header = shared.packets.get(packet).header;
+        let waiting = shared.packets.get(packet);
+        let header = waiting.header;
         let mut behind_port = header;
         let routing = &shared.routes.routing;
-        let waits_for = routing.decide(router, &mut behind_port, &mut NoRoom);
+        let mut draws = RepeatableDraws::new(shared.setup.params.seed, router, waiting);
+        let waits_for = routing.decide(router, &mut behind_port, &mut draws);
+        let first_only = self.settings.first_only;
         let mut ways = [(0, 0); MOST_WAYS];
         let mut count = 0;
         routing.free_ways(router, &header, |port, level| {
+            if first_only && count > 0 {
+                return;
+            }
             ways[count] = (shared.flow.links.port(port), level);
             count += 1;
         });

@@ -5,7 +5,7 @@
 
 use crate::params::NetworkParams;
 use crate::routing::Routing;
-use crate::settings::{Allocator, Arbitration, Switching};
+use crate::settings::{AdaptiveRequests, Allocator, Arbitration, Switching};
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub(super) struct Settings {
     pub(super) reroutes: bool,
     /// Whether such a packet asks for all outputs that might do, see [`Routing::takes_any`].
     pub(super) takes_any: bool,
+    /// Whether it asks only for the first of them, and where it would wait.
+    pub(super) first_only: bool,
     /// Whether packets are routed at the front of their buffer, and not on their way there.
     pub(super) late: bool,
     /// Whether there are several traffic classes.
@@ -36,6 +38,7 @@ impl Settings {
         store_and_forward: false,
         reroutes: false,
         takes_any: false,
+        first_only: false,
         late: false,
         classes: false,
     };
@@ -49,6 +52,7 @@ impl Settings {
             store_and_forward: params.switching == Switching::StoreAndForward,
             reroutes: routing.decides_again(),
             takes_any: routing.takes_any(),
+            first_only: params.pipeline.adaptive_requests == AdaptiveRequests::First && routing.takes_any(),
             late: params.pipeline.routing > 0,
             classes: params.classes.count() > 1,
         }

@@ -19,9 +19,12 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::{CYCLE, FLIT, Scripted};
-use odonata_network::routing::{Choice, Header, NoRoom, Path, Routing};
-use odonata_network::{Allocator, Arbitration, NetworkParams, Switching, VirtualChannels};
+use odonata_network::routing::{Choice, Header, Path, Routing};
+use odonata_network::{
+    AdaptiveRequests, Allocator, Arbitration, InjectionVc, NetworkParams, Switching, VirtualChannels,
+};
 use odonata_topology::{LinkClass, Peer};
+use odonata_units::SplitMix64;
 use std::collections::{BTreeMap, VecDeque};
 
 /// A step of a cycle, counted from 1.
@@ -40,6 +43,8 @@ struct Packet {
     header: Header,
     /// Picoseconds: the packets of a message one after the other, at the rate of the terminal link.
     created: u64,
+    /// The cycle in which its head left the node.
+    injected: u64,
 }
 
 /// Where a wire ends.
@@ -288,6 +293,27 @@ impl Choice for View<'_> {
     }
 }
 
+/// Of a packet that finds no room: where it waits. What it draws is drawn once for packet and router.
+struct Blocked(SplitMix64);
+
+impl Choice for Blocked {
+    fn pick(&mut self, n: u32) -> u32 {
+        ((self.0.next_u64() >> 32) * u64::from(n) >> 32) as u32
+    }
+
+    fn lighter(&mut self, _: u32, _: u32) -> bool {
+        panic!("a routing that compares ports without room")
+    }
+
+    fn divert(&mut self, _: Path, _: Path) -> bool {
+        panic!("a routing that diverts")
+    }
+
+    fn room(&mut self, _: u32, _: u8) -> bool {
+        false
+    }
+}
+
 impl<'a> Machine<'a> {
     fn new(params: &'a NetworkParams, routing: &'a Routing, vcs: VirtualChannels, script: &'a [Scripted]) -> Self {
         let topology = routing.topology();
@@ -495,12 +521,14 @@ impl<'a> Machine<'a> {
                 flits,
                 header: Header::new(m.target),
                 created: m.at.0 + sent * pace,
+                injected: 0,
             });
             sent += flits;
         }
     }
 
-    /// Starts the next flit of a NIC if it can: a new packet on the next virtual channel, in turn, with room.
+    /// Starts the next flit of a NIC if it can: a new packet on the next virtual channel, in turn, with room, or on one that is
+    /// drawn in every cycle.
     fn inject(&mut self, node: usize, now: u64) {
         let wire = self.ports + node;
         let nic = &self.nics[node];
@@ -516,6 +544,10 @@ impl<'a> Machine<'a> {
         let n = self.wires[wire].vcs.len();
         let mut choices = if nic.gone > 0 {
             nic.vc..nic.vc + 1
+        } else if self.params.pipeline.injection_vc == InjectionVc::Random {
+            let lot = SplitMix64::named(self.params.seed, [node as u64, now]).next_u64() >> 32;
+            let drawn = (lot * n as u64 >> 32) as usize;
+            drawn..drawn + 1
         } else {
             nic.vc + 1..nic.vc + 1 + n
         };
@@ -530,6 +562,9 @@ impl<'a> Machine<'a> {
             number: nic.gone,
         };
         let nic = &mut self.nics[node];
+        if nic.gone == 0 {
+            self.packets[packet].injected = now;
+        }
         (nic.gone, nic.vc) = (nic.gone + 1, vc);
         if nic.gone == flits {
             nic.packets.pop_front();
@@ -597,8 +632,15 @@ impl<'a> Machine<'a> {
                 self.routing.free_ways(router as u32, &header, |wire, level| {
                     options.push((0, wire as usize, usize::from(level), header, false));
                 });
+                if self.params.pipeline.adaptive_requests == AdaptiveRequests::First {
+                    options.truncate(1);
+                }
                 let mut behind = header;
-                let decision = self.routing.decide(router as u32, &mut behind, &mut NoRoom);
+                let injected = self.packets[packet].injected * CYCLE.0;
+                let mut lot = SplitMix64(self.params.seed ^ injected.rotate_left(17) ^ u64::from(header.target) << 32);
+                lot.next_u64();
+                lot.0 ^= router as u64;
+                let decision = self.routing.decide(router as u32, &mut behind, &mut Blocked(lot));
                 options.push((
                     1,
                     decision.port as usize,

@@ -1,12 +1,13 @@
 //! Dragonflies with groups of one dimension and of two.
 
-use super::paths::{assert_cyclic_on_one_level, assert_safe, assert_shortest, ends, longest};
+use super::paths::{assert_cyclic_on_one_level, assert_safe, assert_shortest, ends, longest, walk};
 use odonata_network::deadlock::{check, outcomes};
 use odonata_network::routing::{
-    Algorithm, Divert, Dragonfly2dRouting, DragonflyRouting, Header, Intermediate, Routing, VcRule,
+    Algorithm, Choice, Divert, Dragonfly2dRouting, DragonflyRouting, Header, Intermediate, NOWHERE, Path, Routing,
+    VcRule,
 };
 use odonata_topology::{
-    Arrangement, Dragonfly, Dragonfly2d, Dragonfly2dShape, DragonflyShape, Effect, FamilyGraph, Fault,
+    Arrangement, Dragonfly, Dragonfly2d, Dragonfly2dShape, DragonflyShape, Effect, FamilyGraph, Fault, LinkClass,
 };
 
 pub(crate) fn two_shape(groups: u32, cables: u32, bundle: u32) -> Dragonfly2dShape {
@@ -26,6 +27,79 @@ pub(crate) fn two_shape(groups: u32, cables: u32, bundle: u32) -> Dragonfly2dSha
 pub(crate) fn on_two(shape: Dragonfly2dShape, algorithm: Algorithm, intermediate: Intermediate) -> Routing {
     let dragonfly = Dragonfly2d::new(shape, Arrangement::Circulant).unwrap();
     Routing::Dragonfly2d(Dragonfly2dRouting::new(dragonfly, algorithm, intermediate, 2).unwrap())
+}
+
+/// BookSim's dragonfly: the last channel is that of the phase, and detours go over whatever third group is drawn from all.
+#[test]
+fn by_phase_packets_leave_on_the_channel_of_their_phase() {
+    let shape = DragonflyShape {
+        groups: 5,
+        routers: 4,
+        nodes: 1,
+        global_ports: 1,
+        cables: None,
+    };
+    for algorithm in [Algorithm::Minimal, Algorithm::Ugal] {
+        let dragonfly = Dragonfly::new(shape, Arrangement::Absolute).unwrap();
+        let group = |router| dragonfly.group_of(router);
+        let via = Intermediate::Router;
+        let on = |rule| {
+            Routing::Dragonfly(DragonflyRouting::new(
+                dragonfly.clone(),
+                algorithm,
+                via,
+                Divert::Any,
+                rule,
+                1,
+            ))
+        };
+        let routing = on(VcRule::Phase);
+        let levels = if algorithm == Algorithm::Minimal { 2 } else { 3 };
+        assert_eq!(routing.virtual_channels(), [levels, levels, levels, 0]);
+        let mut left = 0;
+        for source in 0..dragonfly.topology().routers() {
+            for target in 0..dragonfly.topology().nodes() {
+                let home = dragonfly.topology().node_router(target);
+                let expected = levels - 1 - u8::from(algorithm == Algorithm::Minimal && group(source) == group(home));
+                walk(&routing, &[source], target, |_, decision| {
+                    if dragonfly.topology().class(decision.port) == LinkClass::Terminal {
+                        left += 1;
+                        assert_eq!(decision.level, expected, "{algorithm:?}, {source} to {target}");
+                    }
+                });
+            }
+        }
+        assert!(left >= 20 * 20);
+        if algorithm == Algorithm::Ugal {
+            for (rule, drawn) in [(VcRule::Phase, 5), (VcRule::Stage, 3)] {
+                let mut choice = Drawn(Vec::new());
+                let mut header = Header::new(19);
+                on(rule).decide(0, &mut header, &mut choice);
+                assert_eq!(choice.0[0], drawn, "{rule:?}");
+                // The first of all groups is the packet's own.
+                assert_eq!(header.via == NOWHERE, rule == VcRule::Phase);
+            }
+        }
+    }
+}
+
+/// Draws the first of everything, and keeps of how many.
+struct Drawn(Vec<u32>);
+
+impl Choice for Drawn {
+    fn pick(&mut self, n: u32) -> u32 {
+        self.0.push(n);
+        0
+    }
+    fn lighter(&mut self, _: u32, _: u32) -> bool {
+        false
+    }
+    fn divert(&mut self, _: Path, _: Path) -> bool {
+        true
+    }
+    fn room(&mut self, _: u32, _: u8) -> bool {
+        true
+    }
 }
 
 /// Levels of rows and columns, of global cables, and cables of the longest path.

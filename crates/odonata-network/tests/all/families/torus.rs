@@ -130,19 +130,21 @@ fn bubbles_are_wanted_on_entering_a_ring_and_only_then() {
 
 /// From (0, 0) to the opposite corner of 4 × 4: both ways are as long in both dimensions.
 #[test]
-fn ties_are_drawn_by_dimension_order_and_go_to_minus_by_minimal_adaptive() {
-    for (algorithm, expected) in [
-        (TorusAlgorithm::DimensionOrder, 2),
-        (TorusAlgorithm::MinimalAdaptive, 2),
+fn ties_are_drawn_by_dimension_order_and_go_to_minus_on_the_adaptive_channel() {
+    let port = |dimension, plus| torus(&[4, 4], true).port(0, dimension, plus);
+    let drawn = HashSet::from([port(0, false), port(0, true)]);
+    let minus = HashSet::from([port(0, false), port(1, false)]);
+    for (algorithm, on_the_adaptive_channel) in [
+        (TorusAlgorithm::DimensionOrder, HashSet::new()),
+        (TorusAlgorithm::MinimalAdaptive, minus),
     ] {
         let routing = on_torus(&[4, 4], true, algorithm);
-        let mut ports = HashSet::new();
+        let (mut adaptive, mut ordered) = (HashSet::new(), HashSet::new());
         outcomes(&routing, 0, Header::new(2 * 10), |decision, _| {
+            let ports = if decision.retry { &mut adaptive } else { &mut ordered };
             ports.insert(decision.port);
         });
-        assert_eq!(ports.len(), expected);
-        let minus = torus(&[4, 4], true).port(0, 1, false);
-        assert_eq!(ports.contains(&minus), algorithm == TorusAlgorithm::MinimalAdaptive);
+        assert_eq!((adaptive, ordered), (on_the_adaptive_channel, drawn.clone()));
     }
 }
 

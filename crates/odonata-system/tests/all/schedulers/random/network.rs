@@ -93,7 +93,8 @@ impl Author {
     fn pipeline(&mut self) -> String {
         format!(
             "clock = {:?}\n[network.pipeline]\nrouting = {}\nvc_allocation = {}\nswitch_allocation = {}\n\
-             iterations = {}\ninternal_speedup = {:?}\ninput_speedup = {}\nallocator = {:?}\n",
+             iterations = {}\ninternal_speedup = {:?}\ninput_speedup = {}\nallocator = {:?}\n\
+             adaptive_requests = {:?}\ninjection_vc = {:?}\n",
             self.one_of(&["1 ns", "1 ns", "800 ps", "3333 ps"]),
             self.below(3),
             1 + self.below(2),
@@ -102,6 +103,8 @@ impl Author {
             self.one_of(&[1.0, 1.0, 1.5, 2.0]),
             1 + self.below(2),
             self.one_of(&["input-first", "output-first"]),
+            self.one_of(&["all", "first"]),
+            self.one_of(&["in-turn", "random"]),
         )
     }
 
