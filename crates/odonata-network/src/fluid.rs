@@ -18,6 +18,7 @@
 //! a flow has come or gone, once for all that did at that moment.
 
 mod coupled;
+mod flight;
 mod max_min;
 mod paths;
 
@@ -30,11 +31,12 @@ use crate::routing::Routing;
 use crate::statistics::LinkStats;
 use crate::{FabricEvent, Notice, Payload, Traffic};
 use coupled::CoupledLinks;
+use flight::{Flight, goal, schedule};
 use max_min::MaxMin;
 use odonata_engine::{GrowableStore, List, NIL, Store, Time};
 use odonata_topology::{LinkClass, Peer};
 use odonata_units::Bandwidth;
-use paths::{Network, Paths};
+use paths::{Network, Route};
 use std::sync::Arc;
 
 /// The logical process that keeps the rates.
@@ -56,70 +58,6 @@ pub fn hand_over_of(terminal: Time, router: Time) -> Time {
     Time(((2 * terminal.0 + router.0) / 4).max(1))
 }
 
-/// A message under way.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-struct Flight {
-    /// Its slot; NIL: there is none.
-    message: u32,
-    /// Whether its source has been told that it is sent.
-    told: bool,
-    /// Whether its paths depend on loads.
-    adaptive: bool,
-    /// Bytes per picosecond; alone, and now.
-    demand: f64,
-    rate: f64,
-    /// Bytes that had not left at `since`.
-    left: f64,
-    since: Time,
-    /// When as many are left as `told` asks for, and the next event of it.
-    due: Time,
-    scheduled: Time,
-    /// What is added on its paths, and since when it is on them.
-    latency: Time,
-    laid: Time,
-}
-
-impl Default for Flight {
-    fn default() -> Flight {
-        Flight {
-            message: NIL,
-            told: false,
-            adaptive: false,
-            demand: 0.0,
-            rate: 0.0,
-            left: 0.0,
-            since: Time::ZERO,
-            due: Time::NEVER,
-            scheduled: Time::NEVER,
-            latency: Time::ZERO,
-            laid: Time::ZERO,
-        }
-    }
-}
-
-impl Flight {
-    /// Counts what has left until `now`.
-    fn advance(&mut self, now: Time) {
-        let sent = self.rate * now.saturating_sub(self.since).0 as f64;
-        (self.left, self.since) = ((self.left - sent).max(0.0), now);
-    }
-
-    /// When no more than `goal` bytes are left.
-    fn due(&self, goal: f64) -> Time {
-        let bytes = (self.left - goal).max(0.0);
-        if bytes == 0.0 {
-            return self.since;
-        }
-        let time = (bytes / self.rate).ceil();
-        // A flow without a rate waits until it has one.
-        if time < Time::NEVER.0 as f64 / 4.0 {
-            Time(self.since.0 + time as u64)
-        } else {
-            Time::NEVER
-        }
-    }
-}
-
 /// The flows of a machine: all in the part that has the first router, nothing in others.
 #[derive(Debug)]
 pub(crate) struct Fluid {
@@ -130,8 +68,9 @@ pub(crate) struct Fluid {
     rates: MaxMin,
     /// By the numbers of flows.
     flights: GrowableStore<Flight>,
-    /// The messages of each node, the first of which is under way.
+    /// The messages of each node, the first of which is under way, and how many of its flights are.
     queues: Store<List>,
+    under_way: Store<u32>,
     /// Of every link of the machine.
     links: Store<LinkStats>,
     /// Whether rates are to be filled, which is an event on its way.
@@ -145,6 +84,7 @@ odonata_engine::journalled!(Fluid {
     rates,
     flights,
     queues,
+    under_way,
     links,
     to_fill,
     coupled
@@ -174,6 +114,7 @@ impl Fluid {
             rates: MaxMin::new(capacities.map(|rate| rate * 1e-12)),
             flights: GrowableStore::new(),
             queues: Store::filled(nodes as usize, List::EMPTY),
+            under_way: Store::filled(nodes as usize, 0),
             links: Store::filled(links, LinkStats::default()),
             to_fill: Store::filled(1, false),
             coupled: CoupledLinks::new(params, links),
@@ -202,7 +143,8 @@ impl Fluid {
     }
 
     pub(crate) fn memory(&self) -> usize {
-        self.rates.memory() + self.flights.memory() + self.queues.memory() + self.links.memory() + self.coupled.memory()
+        let of_messages = self.flights.memory() + self.queues.memory() + self.under_way.memory();
+        self.rates.memory() + of_messages + self.links.memory() + self.coupled.memory()
     }
 
     /// A message is handed over at its source: to where rates are kept.
@@ -280,22 +222,34 @@ impl Fluid {
             let paths = self.network(shared).paths(ends, message.bytes, demand, name);
             if message.bytes == 0 {
                 tell(ctx, shared, delay, slot);
-                self.count::<C>(0, paths.links.iter().map(|&(link, _)| (link, 1.0)), 0);
+                self.count::<C>(0, paths.routes[0].links.iter().copied(), 1);
                 self.pop::<C, P>(shared, node);
                 send_on(ctx, shared, delay, slot, paths.latency);
                 continue;
             }
-            let flow = self.rates.start::<C>(demand, paths.weights());
-            *self.flights.edit::<C>(flow as usize) = Flight {
-                message: slot,
-                adaptive: paths.adaptive,
-                demand,
-                left: message.bytes as f64,
-                since: now,
-                latency: paths.latency,
-                laid: now,
-                ..Flight::default()
-            };
+            *self.under_way.edit::<C>(node) = paths.routes.len() as u32;
+            let (mut from, mut until) = (0, 0.0);
+            for route in &paths.routes {
+                until += route.part;
+                let end = (until * message.bytes as f64).round() as u64;
+                let links = route.links.iter().map(|&link| (link, route.part));
+                let flow = self.rates.start::<C>(demand, links);
+                *self.flights.edit::<C>(flow as usize) = Flight {
+                    message: slot,
+                    told: paths.routes.len() > 1,
+                    adaptive: paths.adaptive,
+                    demand: demand * route.part,
+                    part: route.part,
+                    from,
+                    bytes: end - from,
+                    left: (end - from) as f64,
+                    since: now,
+                    latency: paths.latency,
+                    laid: now,
+                    ..Flight::default()
+                };
+                from = end;
+            }
             return self.ask_to_fill(ctx);
         }
     }
@@ -334,7 +288,7 @@ impl Fluid {
                 return;
             }
             flight.advance(now);
-            flight.rate = rate;
+            flight.rate = rate * flight.part;
             changed.push(flow);
             schedule(ctx, flight, flow, goal(flight, packet, delay));
         });
@@ -363,16 +317,24 @@ impl Fluid {
             demands.map(|(link, _)| rates.demand(link, 0.0)).fold(0.0, f64::max)
         };
         let before = highest(&self.rates);
-        self.rates.move_to::<C>(flow, flight.demand, std::iter::empty());
+        let (part, demand) = (flight.part, flight.demand / flight.part);
+        self.rates.move_to::<C>(flow, demand, std::iter::empty());
         let ends = (message.source, message.target);
-        let paths: Paths = self
+        // One of its packets is asked for.
+        let paths = self
             .network(shared)
-            .paths(ends, flight.left as u64 + 1, flight.demand, now.0);
-        self.rates.move_to::<C>(flow, flight.demand, paths.weights());
+            .paths(ends, 1, flight.demand, now.0 ^ flight.from.rotate_left(40));
+        let Route { links, latency, .. } = &paths.routes[0];
+        self.rates
+            .move_to::<C>(flow, demand, links.iter().map(|&link| (link, part)));
         if highest(&self.rates) < WORTH * before {
-            self.flights.edit::<C>(flow as usize).latency = paths.latency;
+            let moved = self.flights.edit::<C>(flow as usize);
+            let gone = moved.bytes - moved.left as u64 - moved.counted;
+            (moved.latency, moved.counted) = (Time(*latency), moved.counted + gone);
+            let packets = gone.div_ceil(shared.setup.params.packet);
+            self.count::<C>(gone, old.into_iter().map(|(link, _)| link), packets);
         } else {
-            self.rates.move_to::<C>(flow, flight.demand, old.into_iter());
+            self.rates.move_to::<C>(flow, demand, old.into_iter());
         }
         self.note(ctx, delay, flow);
         self.ask_to_fill(ctx);
@@ -397,50 +359,36 @@ impl Fluid {
             let slot = flight.message;
             return tell(ctx, shared, delay, slot);
         }
-        let Flight {
-            message: slot, latency, ..
-        } = *flight;
-        *flight = Flight::default();
-        let message = *shared.messages.get(slot);
-        let packets = message.bytes.div_ceil(packet);
-        let path: Vec<(u32, f64)> = self.rates.path(flow).collect();
-        self.count::<C>(message.bytes, path.into_iter(), packets);
+        let ended = std::mem::take(flight);
+        let path: Vec<u32> = self.rates.path(flow).map(|(link, _)| link).collect();
+        let rest = ended.bytes - ended.counted;
+        self.count::<C>(rest, path.into_iter(), rest.div_ceil(packet).max(1));
         self.note(ctx, delay, flow);
         self.rates.end::<C>(flow);
         self.ask_to_fill(ctx);
-        self.pop::<C, P>(shared, message.source);
-        send_on(ctx, shared, delay, slot, latency);
-        self.begin(ctx, shared, delay, message.source);
+        let (slot, node) = (ended.message, shared.messages.get(ended.message).source);
+        let missing = self.under_way.edit::<C>(node);
+        *missing -= 1;
+        if *missing > 0 {
+            return;
+        }
+        if ended.part < 1.0 {
+            tell(ctx, shared, delay, slot);
+        }
+        self.pop::<C, P>(shared, node);
+        send_on(ctx, shared, delay, slot, ended.latency);
+        self.begin(ctx, shared, delay, node);
     }
 
-    /// A message has gone over these links, parts of it on each.
-    fn count<C: HandlerContext>(&mut self, bytes: u64, path: impl Iterator<Item = (u32, f64)>, packets: u64) {
-        for (link, weight) in path {
-            let part = bytes as f64 * weight;
-            let busy = (part / self.rates.capacity(link)).round() as u64;
+    /// So many bytes and packets have gone over these links.
+    fn count<C: HandlerContext>(&mut self, bytes: u64, links: impl Iterator<Item = u32>, packets: u64) {
+        for link in links {
+            let busy = (bytes as f64 / self.rates.capacity(link)).round() as u64;
             let stats = self.links.edit::<C>(link);
-            stats.bytes += part.round() as u64;
-            stats.packets += ((packets.max(1) as f64 * weight).round() as u64).max(1);
+            stats.bytes += bytes;
+            stats.packets += packets;
             stats.busy += Time(busy);
         }
-    }
-}
-
-/// So many bytes of `flight` are left when something is to be done: its source is told when a packet and what leaves in twice the
-/// hand-over delay is left, so that it hears of it when the last packet starts.
-fn goal(flight: &Flight, packet: u64, delay: Time) -> f64 {
-    match flight.told {
-        true => 0.0,
-        false => packet as f64 + flight.demand * (2 * delay.0) as f64,
-    }
-}
-
-/// Schedules the event at which `flight` has so many bytes left, unless there is one before that.
-fn schedule<C: HandlerContext>(ctx: &mut C, flight: &mut Flight, flow: u32, goal: f64) {
-    flight.due = flight.due(goal);
-    if flight.due < flight.scheduled {
-        flight.scheduled = flight.due.max(Time(ctx.now().0 + 1));
-        ctx.send(KEEPER, flight.scheduled, FabricEvent::FlowEnd { flow }.into());
     }
 }
 

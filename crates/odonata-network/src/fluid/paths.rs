@@ -1,8 +1,8 @@
 //! The paths of a flow: those that packets of its message would take, each with its share.
 //!
-//! The routing itself is asked, packet by packet, for up to [`MOST`] packets of a message that are spread over its answers: where it
-//! draws lots every answer is taken equally often, as far as so few packets go. Where it compares loads it is told the demand for a
-//! port as a part of its capacity, the packets before it included; what exceeds the capacity fills the buffer behind the port.
+//! The routing itself is asked, packet by packet, for up to [`MOST`] packets; more go in as many equal parts. Where it draws lots they
+//! are drawn, so that flows meet on links as packets do. Where it compares loads it is told the demand for a port as a part of its
+//! capacity, the packets before it included; what exceeds the capacity fills the buffer behind the port.
 
 use super::max_min::MaxMin;
 use crate::params::{Knowledge, NetworkParams};
@@ -16,23 +16,37 @@ pub(super) const MOST: u64 = 16;
 /// Most links of a path: no routing has paths as long as that.
 const LONGEST: usize = 250;
 
-/// Where a flow goes.
+/// Where a message goes.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
-    /// Links, and how many of the packets cross each.
-    pub(super) links: Vec<(u32, u32)>,
-    /// Packets.
-    pub(super) packets: u32,
-    /// What is added to the time that the bytes take, in the mean: links and routers, and a flit on every link but the slowest.
+    /// At least one; all different.
+    pub(super) routes: Vec<Route>,
+    /// What is added to the time that the bytes take, in the mean.
     pub(super) latency: Time,
     /// Whether loads have been compared.
     pub(super) adaptive: bool,
 }
 
+/// One of its paths.
+#[derive(Clone, Debug)]
+pub(super) struct Route {
+    pub(super) links: Vec<u32>,
+    /// The part of the message on it.
+    pub(super) part: f64,
+    /// What is added to the time that the bytes take, picoseconds: links and routers, and a flit on every link but the slowest.
+    pub(super) latency: u64,
+}
+
 impl Paths {
-    /// The links, and the part of the flow on each.
-    pub(super) fn weights(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
-        (self.links.iter()).map(|&(link, packets)| (link, f64::from(packets) / f64::from(self.packets)))
+    fn add(&mut self, links: Vec<u32>, part: f64, latency: impl FnOnce(&[u32]) -> u64) {
+        match self.routes.iter_mut().find(|route| route.links == links) {
+            Some(route) => route.part += part,
+            None => self.routes.push(Route {
+                latency: latency(&links),
+                links,
+                part,
+            }),
+        }
     }
 }
 
@@ -70,29 +84,29 @@ impl Network<'_> {
         };
         let names = [u64::from(source), u64::from(target), name];
         let lot = SplitMix64::named(self.params.seed, names);
-        let mut paths = Paths {
-            packets,
-            ..Paths::default()
-        };
-        let mut latency = 0;
+        let mut paths = Paths::default();
+        let mut taken: Vec<(u32, u32)> = Vec::new();
+        // Packets one by one, the last one perhaps short.
+        let one_by_one = bytes > 0 && bytes.div_ceil(self.params.packet) <= MOST;
         for number in 0..packets {
+            let part = match one_by_one {
+                true => (bytes - u64::from(number) * self.params.packet).min(self.params.packet) as f64 / bytes as f64,
+                false => 1.0 / f64::from(packets),
+            };
             let mut asking = Asking {
                 network: self,
-                taken: &paths.links,
-                share: demand / f64::from(packets),
-                number,
-                span: packets,
-                lot,
-                own: SplitMix64::named(lot.0, [u64::from(number)]),
+                taken: &taken,
+                share: demand * part,
+                lot: SplitMix64::named(lot.0, [u64::from(number)]),
                 asked: false,
                 adaptive: false,
             };
             let mut header = Header::new(target);
             let mut router = topology.node_router(source);
-            let mut path = vec![Self::nic(topology, source)];
-            while path.len() < LONGEST {
+            let mut links = vec![Self::nic(topology, source)];
+            while links.len() < LONGEST {
                 let decision = self.routing.decide(router, &mut header, &mut asking);
-                path.push(decision.port);
+                links.push(decision.port);
                 match topology.peer(decision.port) {
                     Peer::Router { router: far, .. } => router = far,
                     Peer::Node(_) | Peer::Free => break,
@@ -100,20 +114,24 @@ impl Network<'_> {
             }
             let (asked, adaptive) = (asking.asked, asking.adaptive);
             paths.adaptive |= adaptive;
-            latency += self.latency(&path, head);
-            for link in path {
-                match paths.links.iter_mut().find(|(known, _)| *known == link) {
-                    Some((_, count)) => *count += 1,
-                    None => paths.links.push((link, 1)),
-                }
-            }
             if number == 0 && !asked && !adaptive {
                 // There is only one.
-                paths.packets = 1;
+                paths.add(links, 1.0, |links| self.latency(links, head));
                 break;
             }
+            for &link in &links {
+                match taken.iter_mut().find(|(known, _)| *known == link) {
+                    Some((_, count)) => *count += 1,
+                    None => taken.push((link, 1)),
+                }
+            }
+            paths.add(links, part, |links| self.latency(links, head));
         }
-        paths.latency = Time(latency / u64::from(paths.packets));
+        if let [only] = &mut paths.routes[..] {
+            only.part = 1.0;
+        }
+        let latency: f64 = paths.routes.iter().map(|route| route.part * route.latency as f64).sum();
+        paths.latency = Time(latency as u64);
         paths
     }
 
@@ -142,12 +160,7 @@ struct Asking<'a> {
     taken: &'a [(u32, u32)],
     /// What a packet stands for, bytes per picosecond.
     share: f64,
-    /// Which of the answers that are left it takes, and how many packets are to be spread over them.
-    number: u32,
-    span: u32,
-    /// The same for all packets; its own.
     lot: SplitMix64,
-    own: SplitMix64,
     asked: bool,
     adaptive: bool,
 }
@@ -184,14 +197,7 @@ impl Choice for Asking<'_> {
             return 0;
         }
         self.asked = true;
-        let below = |lot: &mut SplitMix64| (((lot.next_u64() >> 32) * u64::from(n)) >> 32) as u32;
-        if self.span <= 1 {
-            return below(&mut self.own);
-        }
-        let answer = (self.number % n + below(&mut self.lot)) % n;
-        self.number /= n;
-        self.span = self.span.div_ceil(n);
-        answer
+        (((self.lot.next_u64() >> 32) * u64::from(n)) >> 32) as u32
     }
 
     fn lighter(&mut self, a: u32, b: u32) -> bool {
