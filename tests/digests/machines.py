@@ -268,6 +268,17 @@ def arbitrations() -> Iterator[Case]:
             yield Case(f"arbitration/{name}/{arbitration}", scenario({"mesh": {"dims": [6, 6]}}, 36, keys))
 
 
+def flows() -> Iterator[Case]:
+    """Messages as flows: over one path, drawn ones, and paths by load; beside packets."""
+    for name, machine, nodes, routing in (
+        ("one-path", {"torus": {"dims": [4, 4]}}, 16, {"algorithm": "dimension-order"}),
+        ("drawn", {"dragonfly": DRAGONFLY}, 40, {"algorithm": "valiant"}),
+        ("drawn-up", {"fat-tree": {"k": 4, "n": 2}}, 16, {"up": "random"}),
+        ("by-load", {"dragonfly": DRAGONFLY}, 40, {"algorithm": "ugal"}),
+    ):
+        yield Case(f"flows/{name}", scenario(machine, nodes, {"fidelity": "flow", "routing": routing}))
+
+
 def pipelines() -> Iterator[Case]:
     """Stages, allocators and switching of pipelined routers."""
     stages: dict[str, Table] = {
@@ -359,6 +370,7 @@ def cases() -> Iterator[Case]:
     yield from every_routing()
     yield from settings_of_routing()
     yield from flow_control()
+    yield from flows()
     yield from arbitrations()
     yield from pipelines()
     yield from cables()
