@@ -308,7 +308,8 @@ def pipelines() -> Iterator[Case]:
                 case = scenario(machine, nodes, keys)
                 yield Case(f"pipeline/{switching}/{name}/{algorithm}", case)
     as_booksim = {"pipeline": {"adaptive_requests": "first", "injection_vc": "random"}}
-    torus = merged(network, {"routing": {"algorithm": "minimal-adaptive", "vcs": {"terminal": 4, "local": 3}}})
+    adaptive = {"algorithm": "minimal-adaptive", "vcs": {"terminal": 4, "local": 3}}
+    torus = merged(network, {"routing": adaptive})
     dragonfly = merged(network, {"routing": {"algorithm": "minimal", "vc_rule": "phase", "vcs": 4}})
     for machine, nodes, keys in (
         ({"torus": {"dims": [6, 6]}}, 36, torus),

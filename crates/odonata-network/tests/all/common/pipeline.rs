@@ -298,7 +298,7 @@ struct Blocked(SplitMix64);
 
 impl Choice for Blocked {
     fn pick(&mut self, n: u32) -> u32 {
-        ((self.0.next_u64() >> 32) * u64::from(n) >> 32) as u32
+        (((self.0.next_u64() >> 32) * u64::from(n)) >> 32) as u32
     }
 
     fn lighter(&mut self, _: u32, _: u32) -> bool {
@@ -546,7 +546,7 @@ impl<'a> Machine<'a> {
             nic.vc..nic.vc + 1
         } else if self.params.pipeline.injection_vc == InjectionVc::Random {
             let lot = SplitMix64::named(self.params.seed, [node as u64, now]).next_u64() >> 32;
-            let drawn = (lot * n as u64 >> 32) as usize;
+            let drawn = ((lot * n as u64) >> 32) as usize;
             drawn..drawn + 1
         } else {
             nic.vc + 1..nic.vc + 1 + n
