@@ -1,8 +1,9 @@
 //! The flow-level form of a fabric: messages as flows with max-min fair rates over the links of their paths.
 //!
 //! Of the messages of a node one is under way at a time, in the order in which they were handed over, as in the queue of a NIC. It
-//! is a flow over the paths that its packets would take ([`paths`]); all flows of the machine share the links max-min fairly
-//! ([`max_min`]). When the last byte has left the source, it is delivered after what links and routers of the paths add.
+//! goes over the paths that its packets would take ([`paths`]), each of which is a flow with the bytes of its packets ([`flight`]); all
+//! flows of the machine share the links max-min fairly, weighted by their part of the message ([`max_min`]). When the last byte has left
+//! the source, it is delivered after what links and routers of the paths add.
 //!
 //! Rates are the machine's, so one logical process keeps them: router 0. Others hand messages to it and get notices back:
 //!
@@ -42,10 +43,10 @@ use std::sync::Arc;
 /// The logical process that keeps the rates.
 pub(crate) const KEEPER: u32 = 0;
 
-/// After so long a flow may be laid over other paths, under adaptive routing.
+/// After so long a flow may be laid over another path, under adaptive routing.
 const KEPT: Time = Time(10_000_000);
 
-/// Other paths are taken if the highest demand on them is below this part of that on the present ones.
+/// Another path is taken if the highest demand on it is below this part of that on the present one.
 const WORTH: f64 = 0.9;
 
 /// The hand-over delay D of a network with flows.
@@ -300,7 +301,7 @@ impl Fluid {
         self.looked_at = changed;
     }
 
-    /// Lays an adaptive flow that a link between routers holds up over other paths, if it is worth it.
+    /// Lays an adaptive flow that a link between routers holds up over another path, if it is worth it.
     fn lay_again<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &Shared<P>, delay: Time, flow: u32) {
         let (now, flight) = (ctx.now(), self.flights.get(flow as usize));
         let topology = shared.routes.routing.topology();
@@ -329,7 +330,7 @@ impl Fluid {
             .move_to::<C>(flow, demand, links.iter().map(|&link| (link, part)));
         if highest(&self.rates) < WORTH * before {
             let moved = self.flights.edit::<C>(flow as usize);
-            let gone = moved.bytes - moved.left as u64 - moved.counted;
+            let gone = moved.bytes.saturating_sub(moved.left as u64 + moved.counted);
             (moved.latency, moved.counted) = (Time(*latency), moved.counted + gone);
             let packets = gone.div_ceil(shared.setup.params.packet);
             self.count::<C>(gone, old.into_iter().map(|(link, _)| link), packets);

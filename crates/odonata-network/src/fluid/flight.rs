@@ -1,4 +1,4 @@
-//! Flights: messages on their way as flows, each of their paths for itself.
+//! What flows carry: a message, or of one that goes over several paths the part on each.
 
 use super::KEEPER;
 use crate::FabricEvent;
