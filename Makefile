@@ -36,7 +36,7 @@ export ODONATA_OTF2_ARCHIVES ?= $(abspath $(wildcard ../shared/traces/otf2))
 export ODONATA_GOAL_SCHEDULES ?= $(abspath $(wildcard ../shared/traces/goal))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-mpi lint check site digests digests-update wheel wheel-aarch64 sdist check-concurrency format bench hop-costs fuzz hostile docs gallery validation study-mfnetsim study-mfnetsim-paper study-cluster2017 study-trinity2017 study-tpds2016 study-gpcnet study-theta study-real-machines study-amg clean FORCE
+.PHONY: help setup demo test test-mpi lint check site digests digests-update wheel wheel-aarch64 pgo-profile sdist check-concurrency format bench hop-costs fuzz hostile docs gallery validation study-mfnetsim study-mfnetsim-paper study-cluster2017 study-trinity2017 study-tpds2016 study-gpcnet study-theta study-real-machines study-amg clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -148,8 +148,11 @@ bench: setup ## Measure packet-hops per CPU-second and memory per node (ARGS="--
 # What a wheel is built with: the profile, and the oldest glibc that it runs with, which the linker of Zig builds for.
 WHEEL_PROFILE ?= wheel
 WHEEL_PLATFORM ?= manylinux_2_28
-# Profile-guided optimisation, where the compiler has the tools for it (rustup component add llvm-tools): the wheel is built twice.
-WHEEL_PGO ?= $(if $(wildcard $(shell rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata),--pgo)
+# Profile-guided optimisation, where the compiler has the tools for it (rustup component add llvm-tools): the wheel is built twice. What counts
+# is linked by the machine's own linker: that of Zig does not take what profiling asks of it.
+LLVM_PROFDATA = $(firstword $(wildcard $(shell rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata))
+WHEEL_PGO ?= $(if $(LLVM_PROFDATA),yes)
+PGO = $(abspath target/pgo)
 
 MATURIN = PATH="$(abspath $(BIN)):$$PATH" VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin
 WHEEL_OPTIONS = --profile $(WHEEL_PROFILE) --locked --quiet --strip --zig --compatibility $(WHEEL_PLATFORM)
@@ -158,9 +161,17 @@ $(VENV)/.wheel-tools: $(VENV)/.tools
 	$(BIN)/pip install --quiet --disable-pip-version-check 'maturin[zig]>=1.9.4,<2' 'auditwheel>=6,<7'
 	@touch $@
 
-wheel: $(VENV)/.wheel-tools ## Build a wheel for every Python from 3.11 on into dist/, install it into an empty venv, run the demo
+pgo-profile: $(VENV)/.wheel-tools
+	rm -rf $(PGO)
+	RUSTFLAGS="-Cprofile-generate=$(PGO)/raw" $(MATURIN) build --profile $(WHEEL_PROFILE) --locked --quiet \
+	  --target $(shell rustc -vV | sed -n 's/^host: //p') --compatibility linux --out $(PGO)/wheel
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --target $(PGO)/site $(PGO)/wheel/*.whl
+	PYTHONPATH=$(PGO)/site $(BIN)/python benches/pgo.py
+	$(LLVM_PROFDATA) merge --output $(PGO)/merged.profdata $(PGO)/raw
+
+wheel: $(VENV)/.wheel-tools $(if $(WHEEL_PGO),pgo-profile) ## Build a wheel for every Python from 3.11 on into dist/, install it into an empty venv, run the demo
 	rm -f dist/*_$(shell uname -m).whl
-	$(MATURIN) build $(WHEEL_OPTIONS) $(WHEEL_PGO) --out dist
+	$(if $(WHEEL_PGO),RUSTFLAGS="-Cprofile-use=$(PGO)/merged.profdata") $(MATURIN) build $(WHEEL_OPTIONS) --out dist
 	$(BIN)/python tests/wheel.py dist/*_$(shell uname -m).whl $(WHEEL_PLATFORM)
 
 wheel-aarch64: $(VENV)/.wheel-tools ## The same for 64-bit ARM, built on any machine (rustup target add aarch64-unknown-linux-gnu)
