@@ -148,10 +148,11 @@ bench: setup ## Measure packet-hops per CPU-second and memory per node (ARGS="--
 # What a wheel is built with: the profile, and the oldest glibc that it runs with, which the linker of Zig builds for.
 WHEEL_PROFILE ?= wheel
 WHEEL_PLATFORM ?= manylinux_2_28
-# Profile-guided optimisation, where the compiler has the tools for it (rustup component add llvm-tools): the wheel is built twice. What counts
-# is linked by the machine's own linker: that of Zig does not take what profiling asks of it.
+# WHEEL_PGO=yes: profile-guided optimisation (rustup component add llvm-tools); the wheel is built twice. What counts is linked by the machine's
+# own linker: that of Zig does not take what profiling asks of it. Off, since it gains nothing yet: Cargo names functions by the
+# flags that they are compiled with, so that the second build finds few of those that the first one counted.
 LLVM_PROFDATA = $(firstword $(wildcard $(shell rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata))
-WHEEL_PGO ?= $(if $(LLVM_PROFDATA),yes)
+WHEEL_PGO ?=
 PGO = $(abspath target/pgo)
 
 MATURIN = PATH="$(abspath $(BIN)):$$PATH" VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin
