@@ -1,4 +1,4 @@
-"""Trains profile-guided optimisation: runs what people run, for a minute or two (`make wheel WHEEL_PGO=yes` calls it).
+"""Trains profile-guided optimisation: runs what people run, for a minute or two (make wheel WHEEL_PGO=yes).
 
 The compiler has put counters into the package; what they say lays out the next build. So every part that
 takes time in practice is in it: routers of all kinds, MPI, storage, blame, and several threads.
