@@ -68,16 +68,12 @@ impl RepeatableDraws {
         lot.0 ^= u64::from(router);
         RepeatableDraws(lot)
     }
-
-    fn below(&mut self, n: u32) -> u32 {
-        (((self.0.next_u64() >> 32) * u64::from(n)) >> 32) as u32
-    }
 }
 
 /// Of a packet that finds no room anywhere: where it waits.
 impl Choice for RepeatableDraws {
     fn pick(&mut self, n: u32) -> u32 {
-        self.below(n)
+        self.0.below(n)
     }
     fn lighter(&mut self, _: u32, _: u32) -> bool {
         false
@@ -121,7 +117,7 @@ impl<M: Uses, A> View<'_, M, A> {
 impl<M: Uses, A: VcAvailability> Choice for View<'_, M, A> {
     fn pick(&mut self, n: u32) -> u32 {
         if let Some(state) = &mut self.repeatable {
-            return state.below(n);
+            return state.pick(n);
         }
         self.random.edit::<M>(self.router).below(n)
     }

@@ -33,6 +33,12 @@ impl SplitMix64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
+    /// Uniform among the numbers below `n`, but for 1 in 2^32 / `n`; 0 if there are none.
+    #[inline]
+    pub const fn below(&mut self, n: u32) -> u32 {
+        (((self.next_u64() >> 32) * n as u64) >> 32) as u32
+    }
+
     /// A generator whose numbers follow from `seed` and from `names`, in their order.
     pub fn named(seed: u64, names: impl IntoIterator<Item = u64>) -> Self {
         let absorb = |state: u64, name: u64| mix64(state.wrapping_add(GOLDEN_GAMMA) ^ mix64(name.wrapping_add(1)));

@@ -1,4 +1,4 @@
-//! The paths of a flow: those that packets of its message would take, each with its share.
+//! The paths of a message: those that its packets would take, each with its part.
 //!
 //! The routing itself is asked, packet by packet, for up to [`MOST`] packets; more go in as many equal parts. Where it draws lots they
 //! are drawn, so that flows meet on links as packets do. Where it compares loads it is told the demand for a port as a part of its
@@ -11,7 +11,7 @@ use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::{SplitMix64, Time};
 
 /// Most packets whose paths stand for those of a message.
-pub(super) const MOST: u64 = 16;
+const MOST: u64 = 16;
 
 /// Most links of a path: no routing has paths as long as that.
 const LONGEST: usize = 250;
@@ -28,7 +28,7 @@ pub(super) struct Paths {
 }
 
 /// One of its paths.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Route {
     pub(super) links: Vec<u32>,
     /// The part of the message on it.
@@ -197,7 +197,7 @@ impl Choice for Asking<'_> {
             return 0;
         }
         self.asked = true;
-        (((self.lot.next_u64() >> 32) * u64::from(n)) >> 32) as u32
+        self.lot.below(n)
     }
 
     fn lighter(&mut self, a: u32, b: u32) -> bool {

@@ -213,8 +213,8 @@ impl Nics {
             let node = shared.flow.links.node(number - shared.flow.links.ports);
             // Once in a cycle, however often it is asked.
             let cycle = now.0 / shared.setup.params.clock.0.max(1);
-            let mut lot = SplitMix64::named(shared.setup.params.seed, [u64::from(node), cycle]);
-            let drawn = ((lot.next_u64() >> 32) * u64::from(end - first)) >> 32;
+            let drawn =
+                SplitMix64::named(shared.setup.params.seed, [u64::from(node), cycle]).below(u32::from(end - first));
             return Some(first + drawn as u8).filter(|&vc| shared.flow.has_room::<M>(number, vc, room, now));
         }
         let last = last.max(first);

@@ -14,7 +14,7 @@
 //!   shortest one (T. Nesson, S. L. Johnsson, "ROMM routing on mesh and torus networks", SPAA 1995; two phases). Where
 //!   both ways around a dimension are as long, the box is on one of the two sides, drawn;
 //! - **minimal adaptive**: the lightest port on a shortest path with room on the adaptive level (pipelined routers ask for
-//!   all of them, and their allocator decides, as BookSim's); where none has, the packet goes over to dimension order on the other levels and stays there (J. Duato, "A new theory of deadlock-free
+//!   all of them, and their allocator decides, or for the first, as in BookSim: `adaptive_requests`); where none has, the packet goes over to dimension order on the other levels and stays there (J. Duato, "A new theory of deadlock-free
 //!   adaptive routing in wormhole networks", IEEE TPDS 4(12), 1993). Of two equally short directions minus is taken, but
 //!   one is drawn where the packet goes over to dimension order: both as in BookSim's `min_adapt`.
 //!
