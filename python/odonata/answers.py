@@ -135,7 +135,7 @@ class LostPart(TypedDict):
 
     culprit: Annotated[str, Field(description="The job that held what was waited for.")]
     culprit_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
-    kind: Annotated[str, Field(description="link, buffer, memory, space, device, metadata or lock.")]
+    kind: Annotated[str, Field(description="link, buffer, memory, space, device, metadata, lock or start.")]
     lost_s: Annotated[Number, Field(description="How much later the job ended for it.")]
 
 
@@ -157,6 +157,10 @@ class LostTime(TypedDict):
     """How long it took alone; null unless the run has that baseline."""
     parts: list[LostPart]
     """By culprit and kind, the largest first; they add up to lost_s."""
+    before: list[LostPart]
+    """By culprit, what was lost before it started, by who it starts after or by its stage-in; they add up to started_later_s."""
+    started_later_s: Number
+    """How much later it started for that; no part of lost_s."""
     words: str
     """The same as a sentence."""
 

@@ -1,7 +1,7 @@
 """How much later each job ended because of what it waited for: the table `lost_time`, in words.
 
 The time that a job lost to others, taken from its own, predicts how long it takes alone; where the run has
-baselines, the truth stands beside it.
+baselines, the truth stands beside it. By how much it *started* later, after other jobs, is told apart.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ _WHAT = {
     "metadata": "at metadata servers",
     "lock": "for locks on files",
 }
+
+#: The kind of what was lost before a job started.
+_START = "start"
 
 _TRAFFIC = {"mpi": "messages", "io": "I/O"}
 
@@ -72,19 +75,32 @@ class Lost:
     alone_s: float | None
     #: By culprit and kind, the largest first; they add up.
     parts: tuple[Part, ...]
+    #: How much later it started, by culprit, the largest first; no part of the above.
+    before: tuple[Part, ...] = ()
 
     @property
     def predicted_s(self) -> float:
         """How long it would, about, take alone."""
         return self.elapsed_s - self.others_s
 
+    @property
+    def started_later_s(self) -> float:
+        """How much later it started than it would have without waits of what it starts after."""
+        return sum(part.lost_s for part in self.before)
+
     def words(self) -> str:
         """What it lost, as a sentence."""
+        text = self._lost_words()
+        if self.before:
+            shares = (f"{duration(part.lost_s)} to {_whose(part)}" for part in self.before)
+            text += f"; it started {duration(self.started_later_s)} later: {', '.join(shares)}"
+        return text
+
+    def _lost_words(self) -> str:
         if not self.parts:
             return f"{self.job} lost nothing"
         others = [
-            f"{duration(part.lost_s)} to {part.culprit}'s {of_traffic(part.culprit_class)} "
-            f"{_WHAT.get(part.kind, part.kind)}"
+            f"{duration(part.lost_s)} to {_whose(part)} {_WHAT.get(part.kind, part.kind)}"
             for part in self.parts
             if part.culprit != self.job
         ]
@@ -99,7 +115,12 @@ class Lost:
 
     def as_dict(self) -> dict[str, Any]:
         """All parts, for machines."""
-        return asdict(self) | {"predicted_s": self.predicted_s, "words": self.words()}
+        more = {"predicted_s": self.predicted_s, "started_later_s": self.started_later_s, "words": self.words()}
+        return asdict(self) | more
+
+
+def _whose(part: Part) -> str:
+    return f"{part.culprit}'s {of_traffic(part.culprit_class)}"
 
 
 def measured(results: Results) -> bool:
@@ -125,9 +146,11 @@ def of_jobs(results: Results) -> list[Lost] | None:
 
 
 def _lost(job: str, elapsed_s: float, alone_s: float | None, parts: list[Part]) -> Lost:
-    parts = sorted(parts, key=lambda part: -part.lost_s)
+    largest_first = sorted(parts, key=lambda part: -part.lost_s)
+    before = tuple(part for part in largest_first if part.kind == _START)
+    parts = [part for part in largest_first if part.kind != _START]
     others_s = sum(part.lost_s for part in parts if part.culprit != job)
-    return Lost(job, sum(part.lost_s for part in parts), others_s, elapsed_s, alone_s, tuple(parts))
+    return Lost(job, sum(part.lost_s for part in parts), others_s, elapsed_s, alone_s, tuple(parts), before)
 
 
 def _alone(results: Results) -> dict[str, float]:

@@ -23,8 +23,8 @@ ROWS = [
 ]
 
 
-def results(asked=True):
-    table = pa.table({name: [row[i] for row in ROWS] for i, name in enumerate(COLUMNS)})
+def results(asked=True, rows=ROWS):
+    table = pa.table({name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)})
     jobs = pa.table({"job": ["milc", "halo", "checkpoint"], "elapsed_s": [100.0, 90.0, 80.0]})
     run = {"outcome": "completed", "scenario": {"run": {"lost_time": asked}}}
     return Results(run, {"jobs": jobs, "lost_time": table})
@@ -40,6 +40,15 @@ def test_a_sentence_says_what_was_lost_to_whom_and_adds_up():
     assert sum(part.lost_s for part in milc.parts) == milc.lost_s
     assert halo.words() == "halo lost 500 ms: 500 ms to itself"
     assert checkpoint.words() == "checkpoint lost nothing"
+
+
+def test_what_was_lost_before_a_start_is_told_apart():
+    rows = [*ROWS, ("checkpoint", "halo", "mpi", "start", 2.0), ("checkpoint", "milc", "io", "start", 3.0)]
+    checkpoint = lost_time.of_jobs(results(rows=rows))[2]
+    assert checkpoint.words() == (
+        "checkpoint lost nothing; it started 5 s later: 3 s to milc's I/O, 2 s to halo's messages"
+    )
+    assert (checkpoint.lost_s, checkpoint.predicted_s, checkpoint.started_later_s) == (0, 80.0, 5.0)
 
 
 def test_without_lost_time_nothing_is_said():

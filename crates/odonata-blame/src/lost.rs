@@ -39,11 +39,13 @@ pub enum Kind {
     Metadata,
     /// A lock on a range of a file.
     Lock,
+    /// The start of a job, which came later because others that it waits for did.
+    Start,
 }
 
 impl Kind {
     /// All of them, by number.
-    pub const ALL: [Kind; 7] = [
+    pub const ALL: [Kind; 8] = [
         Kind::Link,
         Kind::Buffer,
         Kind::Memory,
@@ -51,6 +53,7 @@ impl Kind {
         Kind::Device,
         Kind::Metadata,
         Kind::Lock,
+        Kind::Start,
     ];
 
     /// Its name.
@@ -63,6 +66,7 @@ impl Kind {
             Kind::Device => "device",
             Kind::Metadata => "metadata",
             Kind::Lock => "lock",
+            Kind::Start => "start",
         }
     }
 
@@ -267,6 +271,12 @@ pub fn without_places(losses: &mut Vec<Loss>) {
         }
         same
     });
+}
+
+/// What jobs lost that have to end before another one starts: by whose fault that one does later, wherever it was.
+pub fn to_start(losses: &mut Vec<Loss>) {
+    losses.iter_mut().for_each(|loss| loss.kind = Kind::Start);
+    without_places(losses);
 }
 
 /// When something happened, and what of that was lost to whom.

@@ -15,6 +15,8 @@
 //! | a message by rendezvous | the receive and the RTS are joined at the match; the CTS takes that along, and the data |
 //! | a request at a server | that of its message, what it waits there, and each of its pieces that arrives |
 //! | what a server asks the tier below for | that of the request whose piece it is, which needs all answers |
+//! | the end of a job | that of all its ranks, with what each had lost before its start |
+//! | the start of a job | that of the ends of all jobs that it starts after, and of its stage-in |
 //!
 //! Culprits are traffics: number `2 job` is the job's MPI, the next one its I/O.
 
@@ -22,6 +24,7 @@ mod mpi;
 mod outside;
 pub(crate) mod path;
 pub(crate) mod progress;
+mod start;
 mod storage;
 
 pub(crate) use outside::OutsideBlock;
@@ -63,6 +66,16 @@ pub(crate) enum Of {
     /// What a server has asked the tier below for, and the part of it that one server has.
     Errand(u32),
     ErrandPart(u32),
+    /// The start of a rank, which a rule or its stage-in has kept waiting.
+    Start(u32),
+    /// At a rank: its input files, and those of the ranks below it.
+    Staged(u32),
+    /// At a rank: its end, and that of the ranks below it.
+    Ended(u32),
+    /// What has told the source of a rank to stop.
+    Told(u32),
+    /// At rank 0 of a job: the ends of the jobs that it starts after.
+    Awaited(u32),
     /// The last block of a job on a link to or from a file system outside: the link, the job.
     OutsideBlock(u32, u16),
 }
@@ -84,6 +97,11 @@ impl Of {
             Of::Errand(n) => (pair(10, n), 0),
             Of::ErrandPart(n) => (pair(11, n), 0),
             Of::OutsideBlock(link, owner) => (pair(12, link), u64::from(owner)),
+            Of::Start(n) => (pair(13, n), 0),
+            Of::Staged(n) => (pair(14, n), 0),
+            Of::Ended(n) => (pair(15, n), 0),
+            Of::Awaited(n) => (pair(16, n), 0),
+            Of::Told(n) => (pair(17, n), 0),
             // The first bit tells it from all of the above.
             Of::Envelope(to, from, context, sequence) => (pair(1 << 31 | from, to), pair(context, sequence)),
         }

@@ -67,6 +67,8 @@ pub struct HostMeasured {
     /// What ranks have lost until they ended, or until now, in order of ranks; empty unless that is asked for, and no part of
     /// the digest.
     pub lost: Vec<(u32, Stamp)>,
+    /// What ranks had lost before they started, of those that had, in order; empty unless that is asked for.
+    pub lost_before: Vec<(u32, Stamp)>,
     /// The last waits in which ranks have lost something, in order of ranks and numbers; empty unless that is asked for.
     pub lost_path: Vec<PathRecord>,
     /// What jobs have lost by the end of each iteration, by job and iteration; empty unless it is found out what is lost.
@@ -128,6 +130,7 @@ impl Hosts {
             lost_iterations: self.ranks.lost.progress().iterations(),
             lost_intervals: self.ranks.lost.progress().intervals(),
             lost: self.lost_until(now),
+            lost_before: self.lost_before(),
             device_time_ps: jobs.clone().map(|job| servers.device_time_ps(job)).collect(),
             last_commit: jobs.clone().map(|job| servers.last_commit(job)).collect(),
             first_rank: jobs.clone().map(|job| self.job(job).first_rank).collect(),
@@ -153,6 +156,16 @@ impl Hosts {
         self.records.all_metrics().filter_map(of_rank).collect()
     }
 
+    /// What the ranks that have started here had lost before that.
+    fn lost_before(&self) -> Vec<(u32, Stamp)> {
+        let lost = &self.ranks.lost;
+        let of_rank = |(rank, _)| Some((rank, lost.stamp(Of::Start(rank))?));
+        match lost.is_on() {
+            true => self.records.all_metrics().filter_map(of_rank).collect(),
+            false => Vec::new(),
+        }
+    }
+
     /// The last waits of the ranks that have started here.
     fn lost_path(&self, now: Time) -> Vec<PathRecord> {
         let Some(path) = self.ranks.lost.path() else {
@@ -170,10 +183,12 @@ impl Hosts {
     /// # Errors
     /// Says which rank's does not.
     pub(crate) fn audit_lost_time(&self) -> Result<(), String> {
+        let audit = |(rank, stamp): &(u32, Stamp)| {
+            (stamp.audit()).map_err(|text| format!("{}: {text}", self.layout.name(*rank)))
+        };
+        self.lost_before().iter().try_for_each(audit)?;
         for (rank, stamp) in self.lost_until(Time::ZERO) {
-            stamp
-                .audit()
-                .map_err(|text| format!("{}: {text}", self.layout.name(rank)))?;
+            audit(&(rank, stamp.clone()))?;
             let start = self.records.metrics(rank).start.unwrap_or(Time::ZERO);
             if stamp.undisturbed < start {
                 let (early, name) = ((start - stamp.undisturbed).0, self.layout.name(rank));
@@ -204,6 +219,7 @@ impl HostMeasured {
         })?;
         all.ranks.sort_unstable_by_key(|&(rank, _)| rank);
         all.lost.sort_unstable_by_key(|&(rank, _)| rank);
+        all.lost_before.sort_unstable_by_key(|&(rank, _)| rank);
         all.lost_path.sort_unstable_by_key(|record| record.at);
         progress::merge(&mut all.lost_intervals);
         all.servers.sort_unstable_by_key(|&(server, _)| server);
@@ -269,6 +285,7 @@ impl HostMeasured {
         }
         self.blame.extend(next.blame);
         self.lost.extend(next.lost);
+        self.lost_before.extend(next.lost_before);
         self.lost_path.extend(next.lost_path);
         self.lost_intervals.extend(next.lost_intervals);
         for (name, stamp) in next.lost_iterations {

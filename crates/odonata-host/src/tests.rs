@@ -8,6 +8,8 @@ mod faults;
 mod jobs;
 mod leftovers;
 mod lost_path;
+mod lost_start;
+mod lost_storage;
 mod lost_time;
 mod matching;
 mod messages;

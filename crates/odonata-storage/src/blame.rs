@@ -68,6 +68,42 @@ pub const SERVER_RESOURCES: [&str; 9] = [
     "reserve",
 ];
 
+/// Who waits at a server, a request or a synchronisation, as long as somebody waits for its answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiter {
+    /// Where it joined its line.
+    pub(crate) place: Place,
+    /// Whose it is.
+    pub(crate) owner: u16,
+    /// Its client, and the name that it has there; none of what is answered: nobody waits for what comes then, and its
+    /// client may have given the name to another request.
+    pub(crate) name: Option<(u32, u64)>,
+}
+
+impl Waiter {
+    fn of(request: &Request) -> Waiter {
+        let what = request.what;
+        Waiter {
+            place: request.place,
+            owner: what.owner,
+            name: (!request.answered).then_some((what.client, what.token)),
+        }
+    }
+
+    /// That it has waited for `time` in `line`, for what `culprit` had of `resource`.
+    fn loss(self, line: u32, (culprit, resource): (u16, Cause), time: Time) -> Option<RequestLoss> {
+        self.name.map(|(client, token)| RequestLoss {
+            client,
+            token,
+            // The device; `take_losses` says of which server.
+            server: line / LINES,
+            culprit,
+            resource: resource_of(resource),
+            time,
+        })
+    }
+}
+
 /// What requests of one job have waited for those of another at one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ServerCharge {
@@ -242,34 +278,36 @@ impl Books {
         }
     }
 
-    /// `request` does not wait in `line` any more. What nobody is known to have held was held up by itself.
-    fn lose<M: Mode>(&mut self, now: Time, (line, cause): (u32, Cause), request: &Request) {
-        if !request.place.is_taken() {
+    /// Somebody waits in `line` from `now` on; where that is in its history, if that is kept.
+    pub(crate) fn join<M: Mode>(&mut self, now: Time, line: u32, owner: u16) -> Place {
+        self.ledger.join::<M>(line, now, owner);
+        match self.histories.is_on() {
+            true => self.histories.join::<M>(line, now, None),
+            false => Place::NONE,
+        }
+    }
+
+    /// `waiter` does not wait in `line` any more. What nobody is known to have held was held up by itself.
+    pub(crate) fn leave<M: Mode>(&mut self, now: Time, (line, cause): (u32, Cause), waiter: Waiter) {
+        self.ledger.leave::<M>(line, now, waiter.owner);
+        if !waiter.place.is_taken() {
             return;
         }
-        let what = request.what;
         let losses = &mut self.losses;
         (self.histories).leave::<M>(
             line,
-            request.place,
+            waiter.place,
             now,
-            (what.owner, cause),
-            |(culprit, resource), (from, to)| {
-                // Nobody waits for what comes behind the answer, and its client may have given the name to another request.
-                if request.answered {
-                    return;
-                }
-                losses.push(RequestLoss {
-                    client: what.client,
-                    token: what.token,
-                    // The device; `take_losses` says of which server.
-                    server: line / LINES,
-                    culprit,
-                    resource,
-                    time: to - from,
-                });
-            },
+            (waiter.owner, cause),
+            |(culprit, resource), (from, to)| losses.extend(waiter.loss(line, (culprit, resource), to - from)),
         );
+    }
+
+    /// `waiter` has waited for `time` until now, for what `culprit` had, outside of any line.
+    pub(crate) fn lose(&mut self, line: u32, waiter: Waiter, by: (u16, Cause), time: Time) {
+        if self.histories.is_on() && time > Time::ZERO {
+            self.losses.extend(waiter.loss(line, by, time));
+        }
     }
 }
 
@@ -467,17 +505,13 @@ impl Servers {
         if let Some(cause) = cause_of(cell.wait) {
             let line = self.line_of(at, cause);
             self.book::<M>(now, line);
-            self.books.ledger.leave::<M>(line, now, owner);
-            self.books.lose::<M>(now, (line, cause), &cell);
+            self.books.leave::<M>(now, (line, cause), Waiter::of(&cell));
         }
         let mut place = Place::NONE;
         if let Some(cause) = cause_of(wait) {
             let line = self.line_of(at, cause);
             self.book::<M>(now, line);
-            self.books.ledger.join::<M>(line, now, owner);
-            if self.books.histories.is_on() {
-                place = self.books.histories.join::<M>(line, now, None);
-            }
+            place = self.books.join::<M>(now, line, owner);
         }
         let cell = self.requests.edit::<M>(request);
         (cell.wait, cell.place) = (wait, place);

@@ -122,6 +122,12 @@ impl Servers {
         self.note_occupancy::<M>(now, server);
     }
 
+    /// The client of removal `slot`, and its name for it; none where the server has failed since.
+    pub fn request_of_removal(&self, slot: u32) -> Option<(u32, u64)> {
+        let Removal { what, dead, .. } = *self.removals.cells.get(slot);
+        (!dead).then_some((what.client, what.token))
+    }
+
     /// The tier below has answered removal `slot`, which was given out with [`Action::RemoveBelow`].
     pub fn removed_below<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         self.is_up::<M>(now, self.removals.cells.get(slot).server);

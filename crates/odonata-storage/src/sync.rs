@@ -64,6 +64,8 @@ struct Sync {
     first: u64,
     blocks: Blocks,
     wait: SyncWait,
+    /// Since when it does, in the history of the line.
+    place: odonata_blame::Place,
     next: u32,
 }
 odonata_engine::slots!(Sync);
@@ -132,6 +134,7 @@ impl Servers {
             first: 0,
             blocks: Blocks::default(),
             wait: SyncWait::Nothing,
+            place: odonata_blame::Place::NONE,
             next: NIL,
         });
         let mut open = cell.open;
@@ -150,6 +153,12 @@ impl Servers {
             self.set_sync_wait::<M>(now, slot, SyncWait::Nothing);
             self.drain_for_sync::<M>(now, slot, actions);
         }
+    }
+
+    /// The client of synchronisation `slot`, and its name for it; none where the server has failed since.
+    pub fn request_of_sync(&self, slot: u32) -> Option<(u32, u64)> {
+        let Sync { what, dead, .. } = *self.syncs.cells.get(slot);
+        (!dead).then_some((what.client, what.token))
     }
 
     /// The tier below has answered synchronisation `slot`, which was given out with [`Action::SyncBelow`].

@@ -475,7 +475,8 @@ impl Hosts {
         if self.ranks.lost.is_on() {
             let request = match kind {
                 ErrandKind::Transfer => self.io.servers.request_of_piece(slot),
-                ErrandKind::Sync | ErrandKind::Removal => None,
+                ErrandKind::Sync => self.io.servers.servers().request_of_sync(slot),
+                ErrandKind::Removal => self.io.servers.servers().request_of_removal(slot),
             };
             let request = request.map(|(client, token)| ServerRequest { client, token });
             self.ranks.lost.end_errand::<C>(errand, request);

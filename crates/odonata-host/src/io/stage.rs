@@ -16,7 +16,7 @@ use odonata_storage::{NewRequest, StageMetrics};
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::io::client::{Call, FileTransfer};
-use crate::lost::ServerRequest;
+use crate::lost::{Of, ServerRequest};
 use crate::payload::JobSignal;
 
 /// A file that is brought.
@@ -150,6 +150,10 @@ impl Hosts {
 
     /// A file of `rank` is in its buffers.
     pub(crate) fn file_staged<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
+        let waits = self.layout.job_of(rank).stage_wait;
+        if waits {
+            self.ranks.lost.needs_current::<C>(Of::Staged(rank));
+        }
         let cell = self.io.stages.ranks.edit::<C>(rank);
         cell.open -= 1;
         if cell.open > 0 {
@@ -161,18 +165,20 @@ impl Hosts {
             until: Some(ctx.now()),
         };
         self.io.stages.note::<C>(number, times);
-        if self.layout.job(number).stage_wait {
+        if waits {
             self.report_staged(ctx, rank);
         }
     }
 
     /// `rank`, or all ranks of a branch below it, have their files.
     pub(crate) fn report_staged<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
+        self.ranks.lost.needs_current::<C>(Of::Staged(rank));
         let cell = self.io.stages.ranks.edit::<C>(rank);
         cell.unreported -= 1;
         if cell.unreported > 0 {
             return;
         }
+        self.ranks.lost.is_complete::<C>(Of::Staged(rank), ctx.now());
         match self.parent(rank) {
             Some(parent) => self.signal(ctx, rank, parent, JobSignal::RanksStaged),
             None => {

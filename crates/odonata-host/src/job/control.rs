@@ -19,6 +19,7 @@
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
+use crate::lost::Of;
 use crate::params::JobProgram;
 use crate::payload::{JobSignal, Payload};
 use crate::send::{SendRequest, traffic_of};
@@ -119,12 +120,16 @@ impl Hosts {
         let place = self.layout.place(rank);
         match self.layout.job(place.job).start {
             Time::ZERO => self.start_rank(ctx, rank),
-            delay => ctx.schedule(place.lp, ctx.now() + delay, HostEvent::Start { rank }),
+            delay => {
+                self.ranks.lost.may_start::<C>(rank);
+                ctx.schedule(place.lp, ctx.now() + delay, HostEvent::Start { rank });
+            }
         }
     }
 
     /// Starts the program or the source of `rank`, behind its stage-in if it has one.
     pub(crate) fn start_rank<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
+        self.ranks.lost.continues(Of::Start(rank), ctx.now());
         if !self.begin_stage_in(ctx, rank) {
             self.start_program(ctx, rank);
         }
@@ -147,17 +152,20 @@ impl Hosts {
         metrics.end = end;
         let job = self.layout.job_of(rank);
         if job.tells_servers || !job.watchers.is_empty() {
+            self.ranks.lost.ends::<C>(rank, end);
             self.report_end(ctx, rank);
         }
     }
 
     /// `rank`, or all ranks of a branch below it, have ended.
     fn report_end<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
+        self.ranks.lost.needs_current::<C>(Of::Ended(rank));
         let missing = self.jobs.unreported.edit::<C>(rank);
         *missing -= 1;
         if *missing > 0 {
             return;
         }
+        self.ranks.lost.is_complete::<C>(Of::Ended(rank), ctx.now());
         if let Some(parent) = self.parent(rank) {
             self.signal(ctx, rank, parent, JobSignal::RanksEnded);
             return;
@@ -225,7 +233,7 @@ impl Hosts {
             }
             JobSignal::Stop => {
                 self.pass_on(ctx, rank, signal);
-                self.stop_source(ctx, rank);
+                self.stop_now(ctx, rank);
             }
         }
     }
@@ -239,14 +247,26 @@ impl Hosts {
         awaited.start -= u16::from(starts);
         awaited.stop -= u16::from(stops);
         let (start, stop) = (starts && awaited.start == 0, stops && awaited.stop == 0);
+        if starts {
+            self.ranks.lost.needs_current::<C>(Of::Awaited(rank));
+        }
         if start {
+            self.ranks.lost.is_complete::<C>(Of::Awaited(rank), ctx.now());
             self.pass_on(ctx, rank, JobSignal::Start);
             self.begin_rank(ctx, rank);
         }
         if stop {
             self.pass_on(ctx, rank, JobSignal::Stop);
-            self.stop_source(ctx, rank);
+            self.stop_now(ctx, rank);
         }
+    }
+
+    /// The source of `rank` hears that it is to stop.
+    fn stop_now<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
+        if !self.records.metrics(rank).finished {
+            self.ranks.lost.note::<C>(Of::Told(rank));
+        }
+        self.stop_source(ctx, rank);
     }
 
     /// Checks that all signals of jobs have come to those whom they are for.

@@ -1,7 +1,7 @@
 //! Lost time of operations, of what they wait for, and of messages that wait to be matched.
 
 use super::path::PathCall;
-use super::{LostTime, Of, Origin};
+use super::{LostTime, Of};
 use crate::mpi::matching::Envelope;
 use crate::mpi::progress::ProtocolWork;
 use odonata_blame::lost::Stamp;
@@ -24,15 +24,6 @@ impl Of {
 }
 
 impl LostTime {
-    /// The program of `rank` starts: what was lost before does not count.
-    pub(crate) fn start_rank<M: Mode>(&mut self, rank: u32, now: Time) {
-        self.begins(now);
-        if self.path.is_on() {
-            self.current.origin = Origin { rank, number: 0 };
-        }
-        self.note::<M>(Of::Rank(rank));
-    }
-
     /// Operation `slot` of `rank` is called.
     #[inline]
     pub(crate) fn call<M: Mode>(&mut self, slot: u32, rank: u32, now: Time) {

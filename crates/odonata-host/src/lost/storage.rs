@@ -99,7 +99,8 @@ impl LostTime {
 fn kind_of(resource: u8) -> Kind {
     match odonata_storage::SERVER_RESOURCES[usize::from(resource)] {
         "space" => Kind::Space,
-        "memory" => Kind::Memory,
+        // The reserve is of memory: that of blocks on their way down.
+        "memory" | "reserve" => Kind::Memory,
         "device" => Kind::Device,
         "lock" => Kind::Lock,
         _ => Kind::Metadata,

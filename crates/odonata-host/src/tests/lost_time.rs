@@ -4,14 +4,13 @@
 use super::*;
 use odonata_blame::lost::{Kind, Loss, total};
 use odonata_engine::RollbackCheck;
-use odonata_storage::{METADATA_CALLS, MetadataParams};
-use odonata_workload::{Collective, FileCall};
+use odonata_workload::Collective;
 
 pub(super) const BYTES: u64 = 8_000;
 /// So much later than others, in ns, a message is sent that is to wait for theirs.
 pub(super) const LATER: u64 = 200;
 
-fn setup() -> Setup {
+pub(super) fn setup() -> Setup {
     let mut setup = Setup::new();
     setup.params.lost_time = true;
     setup
@@ -28,7 +27,7 @@ pub(super) fn lost(machine: &TestMachine, job: u16, rank: u32) -> Stamp {
 }
 
 /// Of it, what is the fault of others, and the traffics of these with the kinds.
-fn to_others(stamp: &Stamp, job: u16) -> (Time, Vec<(u16, Kind)>) {
+pub(super) fn to_others(stamp: &Stamp, job: u16) -> (Time, Vec<(u16, Kind)>) {
     let others: Vec<Loss> = (stamp.losses.iter().copied())
         .filter(|loss| loss.culprit / 2 != job)
         .collect();
@@ -46,8 +45,12 @@ fn beside(ranks: &[Vec<Op>], nodes: &[u32], others: &[(u64, u32, u32)]) -> Setup
 }
 
 pub(super) fn beside_in(setup: Setup, ranks: &[Vec<Op>], nodes: &[u32], others: &[(u64, u32, u32)]) -> Setup {
-    let first = setup.script(ranks.to_vec(), nodes);
-    others.iter().fold(first, |setup, &(at, from, to)| {
+    with_noise(setup.script(ranks.to_vec(), nodes), others)
+}
+
+/// Jobs that send one message each: when, from where, to where.
+pub(super) fn with_noise(setup: Setup, others: &[(u64, u32, u32)]) -> Setup {
+    others.iter().fold(setup, |setup, &(at, from, to)| {
         let noise = vec![
             sequence([compute(at), send(1, 0, BYTES)]),
             sequence([recv(0, 0, BYTES)]),
@@ -57,7 +60,7 @@ pub(super) fn beside_in(setup: Setup, ranks: &[Vec<Op>], nodes: &[u32], others: 
 }
 
 /// Its first messages of one packet, from nodes of one router, meet at the link to the node of the second.
-fn pair() -> Vec<Vec<Op>> {
+pub(super) fn pair() -> Vec<Vec<Op>> {
     vec![
         sequence([compute(LATER), send(1, 0, BYTES)]),
         sequence([recv(0, 0, BYTES)]),
@@ -213,123 +216,6 @@ fn a_receive_of_anybody_has_lost_what_the_message_has_that_it_takes() {
     );
     let delay = end(&both, 1) - end(&alone, 1);
     assert_eq!(to_others(&lost(&both, 0, 1), 0), (delay, vec![(2, Kind::Link)]));
-}
-
-/// One rank writes before an all-reduce, and another job's piece is on the device before its own: all ranks are as late.
-#[test]
-fn a_straggler_at_a_storage_server_holds_up_all_who_wait_for_it() {
-    let write = OpKind::Write {
-        file: 5,
-        offset: 0,
-        bytes: 900,
-    };
-    let sum = OpKind::Collective(Collective::Allreduce {
-        comm: Comm::WORLD,
-        bytes: 8,
-        count: 1,
-    });
-    let ranks: Vec<Vec<Op>> = (0..4)
-        .map(|rank| match rank {
-            0 => sequence([compute(300), write, sum]),
-            _ => sequence([sum]),
-        })
-        .collect();
-    let run = |noise: bool| {
-        let setup = setup().server(40, 1 << 40).script(ranks.clone(), &[0, 10, 20, 30]);
-        let setup = match noise {
-            true => setup.script(vec![sequence([write])], &[2]),
-            false => setup,
-        };
-        setup.complete()
-    };
-    let (alone, both) = (run(false), run(true));
-    for rank in 0..4 {
-        let delay = end(&both, rank) - end(&alone, rank);
-        assert!(delay > Time::ZERO, "rank {rank} is late");
-        let stamp = lost(&both, 0, rank);
-        let (others, names) = to_others(&stamp, 0);
-        assert_eq!(others, delay, "rank {rank}: {stamp:?}");
-        assert!(names.contains(&(3, Kind::Device)), "{names:?}");
-        assert_eq!(stamp.undisturbed, end(&alone, rank));
-    }
-}
-
-/// One call stands behind another job's for the only thread, or for a directory that both change.
-#[test]
-fn a_metadata_call_has_lost_what_it_waits_for_a_thread_or_a_directory() {
-    for serial_directories in [false, true] {
-        let run = |noise: bool| {
-            let mut setup = setup().server(40, 1 << 40);
-            setup.metadata_nodes = vec![50];
-            setup.params.metadata = Some(MetadataParams {
-                threads: if serial_directories { 2 } else { 1 },
-                by_directory: false,
-                serial_directories,
-                costs: [Time::from_ns(50_000); METADATA_CALLS],
-            });
-            setup.params.books = Some(BookParams {
-                jobs: 2,
-                interval: None,
-            });
-            let create = OpKind::Metadata {
-                call: FileCall::Create,
-                directory: 0,
-                file: 5,
-            };
-            let setup = setup.script(vec![sequence([compute(10_000), create])], &[20]);
-            let mut setup = match noise {
-                true => setup.script(vec![sequence([create])], &[0]),
-                false => setup,
-            };
-            let shared = setup.jobs[0].files;
-            setup.jobs.iter_mut().for_each(|job| job.files = shared);
-            setup.complete()
-        };
-        let (alone, both) = (run(false), run(true));
-        let delay = end(&both, 0) - end(&alone, 0);
-        assert!(delay > Time::ZERO, "the calls meet");
-        let stamp = lost(&both, 0, 0);
-        assert_eq!(to_others(&stamp, 0), (delay, vec![(3, Kind::Metadata)]));
-        assert_eq!(stamp.undisturbed, end(&alone, 0));
-    }
-}
-
-/// A rank writes to a range that another job's node has locked: while that writes to it, and when it only keeps the lock.
-#[test]
-fn a_write_has_lost_what_it_waits_for_the_lock_of_another() {
-    let write = OpKind::Write {
-        file: 5,
-        offset: 0,
-        bytes: 900,
-    };
-    for later in [300, 100_000] {
-        let run = |noise: bool| {
-            let mut setup = setup().server(40, 1 << 40);
-            setup.params.locks = Some(odonata_storage::Locks {
-                granularity: Bytes(1),
-                revocation: Time::from_ns(700),
-            });
-            setup.params.books = Some(BookParams {
-                jobs: 2,
-                interval: None,
-            });
-            let mut setup = setup.script(vec![sequence([compute(later), write])], &[0]);
-            if noise {
-                setup = setup.script(vec![sequence([write])], &[2]);
-            }
-            let shared = setup.jobs[0].files;
-            setup.jobs.iter_mut().for_each(|job| job.files = shared);
-            setup.complete()
-        };
-        let (alone, both) = (run(false), run(true));
-        let delay = end(&both, 0) - end(&alone, 0);
-        assert!(delay > Time::from_ns(700), "they meet: {delay:?}");
-        let stamp = lost(&both, 0, 0);
-        let (others, names) = to_others(&stamp, 0);
-        assert_eq!((others, stamp.undisturbed), (delay, end(&alone, 0)), "{stamp:?}");
-        assert!(names.contains(&(3, Kind::Lock)), "{names:?}");
-        assert_eq!(lost(&alone, 0, 0).losses, []);
-    }
 }
 
 /// Nothing else changes, and what is undone was never there.

@@ -10,13 +10,13 @@
 //! In all other time its own data are served, or it waits for the tier below, whose books have that. Of several devices a block of the
 //! file waits for, it is the one that came last. Blocks that were on their way down when it came count for nothing.
 
-use odonata_blame::Owner;
+use odonata_blame::{Owner, Place as Joined};
 use odonata_engine::{Mode, NIL, Plain};
 use odonata_units::Time;
 
 use super::Phase;
 use crate::Servers;
-use crate::blame::{DEVICE, LOST, RESERVE, line};
+use crate::blame::{DEVICE, LOST, RESERVE, Waiter, line};
 use crate::extents::Place;
 use crate::request::{Piece, Request};
 
@@ -137,28 +137,37 @@ impl Servers {
             return;
         }
         let owner = sync.what.owner;
+        let waiter = Waiter {
+            place: sync.place,
+            owner,
+            name: Some((sync.what.client, sync.what.token)),
+        };
         match sync.wait {
             SyncWait::Nothing => {}
-            SyncWait::Cache(..) => {
+            SyncWait::Cache(device, since, by) => {
                 self.charge_cache::<M>(now, sync.wait, owner);
                 self.books.ledger_mut().wait_ends::<M>(now, owner);
+                self.books.lose(line(device, DEVICE), waiter, (by, DEVICE), now - since);
             }
-            wait => {
-                let line = self.line_of_sync(sync.server, wait);
+            SyncWait::Device(_) | SyncWait::Reserve => {
+                let line = self.line_of_sync(sync.server, sync.wait);
                 self.book::<M>(now, line);
-                self.books.ledger_mut().leave::<M>(line, now, owner);
+                let cause = if sync.wait == SyncWait::Reserve { RESERVE } else { DEVICE };
+                self.books.leave::<M>(now, (line, cause), waiter);
             }
         }
+        let mut place = Joined::NONE;
         match wait {
             SyncWait::Nothing => {}
             SyncWait::Cache(..) => self.books.ledger_mut().wait_begins::<M>(now, owner),
-            wait => {
+            SyncWait::Device(_) | SyncWait::Reserve => {
                 let line = self.line_of_sync(sync.server, wait);
                 self.book::<M>(now, line);
-                self.books.ledger_mut().join::<M>(line, now, owner);
+                place = self.books.join::<M>(now, line, owner);
             }
         }
-        self.syncs.cells.edit::<M>(slot).wait = wait;
+        let cell = self.syncs.cells.edit::<M>(slot);
+        (cell.wait, cell.place) = (wait, place);
     }
 
     fn line_of_sync(&self, server: u32, wait: SyncWait) -> u32 {
