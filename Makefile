@@ -149,13 +149,12 @@ bench: setup ## Measure packet-hops per CPU-second and memory per node (ARGS="--
 WHEEL_PROFILE ?= wheel
 WHEEL_PLATFORM ?= manylinux_2_28
 # WHEEL_PGO=yes: profile-guided optimisation (rustup component add llvm-tools); the wheel is built twice. What counts is linked by the machine's
-# own linker: that of Zig does not take what profiling asks of it.
+# own linker: that of Zig does not take what profiling asks of it. All else is as in the second build: Cargo names functions by the
+# profile (stripping too), and of a function with another name nothing is known.
 LLVM_PROFDATA = $(firstword $(wildcard $(shell rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata))
 WHEEL_PGO ?=
 PGO = $(abspath target/pgo)
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
-# $(call WITH_PROFILE,FLAG,FOLDER): a build with a flag that Cargo does not see, in a target folder of its own.
-WITH_PROFILE = RUSTC_WRAPPER=$(abspath benches/rustc_with_profile.sh) PROFILE_FLAG=$(1) CARGO_TARGET_DIR=$(PGO)/$(2)
 
 MATURIN = PATH="$(abspath $(BIN)):$$PATH" VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin
 WHEEL_OPTIONS = --profile $(WHEEL_PROFILE) --locked --quiet --strip --zig --compatibility $(WHEEL_PLATFORM)
@@ -166,7 +165,7 @@ $(VENV)/.wheel-tools: $(VENV)/.tools
 
 pgo-profile: $(VENV)/.wheel-tools
 	rm -rf $(PGO)
-	$(call WITH_PROFILE,-Cprofile-generate=$(PGO)/raw,counting) $(MATURIN) build --profile $(WHEEL_PROFILE) --locked --quiet \
+	RUSTFLAGS="-Cprofile-generate=$(PGO)/raw" $(MATURIN) build --profile $(WHEEL_PROFILE) --locked --quiet --strip \
 	  --target $(HOST) --compatibility linux --out $(PGO)/wheel
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --target $(PGO)/site $(PGO)/wheel/*.whl
 	PYTHONPATH=$(PGO)/site $(BIN)/python benches/pgo.py
@@ -174,7 +173,7 @@ pgo-profile: $(VENV)/.wheel-tools
 
 wheel: $(VENV)/.wheel-tools $(if $(WHEEL_PGO),pgo-profile) ## Build a wheel for every Python from 3.11 on into dist/, install it into an empty venv, run the demo
 	rm -f dist/*_$(shell uname -m).whl
-	$(if $(WHEEL_PGO),$(call WITH_PROFILE,-Cprofile-use=$(PGO)/merged.profdata,profiled)) $(MATURIN) build $(WHEEL_OPTIONS) \
+	$(if $(WHEEL_PGO),RUSTFLAGS="-Cprofile-use=$(PGO)/merged.profdata") $(MATURIN) build $(WHEEL_OPTIONS) \
 	  $(if $(WHEEL_PGO),--target $(HOST)) --out dist
 	$(BIN)/python tests/wheel.py dist/*_$(shell uname -m).whl $(WHEEL_PLATFORM)
 

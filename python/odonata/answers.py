@@ -189,7 +189,9 @@ class ChainWait(TypedDict):
     from_rank: Annotated[int, Field(description="The rank whose message was waited for; -1: none.")]
     from_wait: Annotated[Count, Field(description="The wait there from which it inherits; 0: the start.")]
     lost_s: Annotated[Number, Field(description="What was lost by its end.")]
-    inherited_s: Annotated[Number, Field(description="Of that, what was lost before.")]
+    own_s: Annotated[Number, Field(description="Of that, what its own job has cost it.")]
+    inherited_s: Annotated[Number, Field(description="Of lost_s, what was lost before.")]
+    inherited_own_s: Annotated[Number, Field(description="Of that, what its own job has cost it.")]
     shares: Annotated[
         list[ChainShare],
         Field(description="What it has added to the end of the chain, by culprit and place."),
@@ -213,6 +215,10 @@ class Chain(TypedDict):
         Field(description="By culprit, kind and place; with earlier_s they add up to lost_s."),
     ]
     waits: Annotated[list[ChainWait], Field(description="The chain, in the order of time.")]
+    before: Annotated[
+        list[LostPart],
+        Field(description="By how much its job started later, by culprit; no part of lost_s, empty of an iteration."),
+    ]
     words: Annotated[str, Field(description="What was lost to whom, as a sentence.")]
 
 

@@ -3,7 +3,9 @@
 The end of a rank is followed backwards: what it had lost by then it lost in its last wait, or had inherited
 from the wait that this one stems from, of this rank or of the one whose message it waited for. What slack has
 taken up on the way is taken off what was lost before, from all by the same share, so that the parts add up to
-what was lost.
+what was lost. What a job has lost to others and to itself is followed side by side: of several ranks the last
+one says what it lost to others, the one that would have been last alone what it lost to itself, which need not be
+on the chain.
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from odonata import lost_time
 from odonata.errors import InputError
-from odonata.lost_time import of_traffic
+from odonata.lost_time import Part, of_traffic
 from odonata.results import needed, offers
 from odonata.wording import duration
 
@@ -69,7 +72,7 @@ class Share:
         if not self.culprit:
             return "several"
         owner = "its own" if self.culprit == job else f"{self.culprit}'s"
-        return f"{owner} {of_traffic(self.culprit_class)}"
+        return f"{owner} {of_traffic(self.culprit_class) if self.culprit_class else 'traffic'}"
 
 
 @dataclass(frozen=True)
@@ -92,10 +95,18 @@ class Wait:
     from_wait: int
     #: What was lost by its end.
     lost_s: float
-    #: Of that, what was inherited.
+    #: Of that, what its own job has cost it.
+    own_s: float
+    #: Of lost_s, what was inherited, and of that, what its own job has cost it.
     inherited_s: float
+    inherited_own_s: float
     #: What it has added to the end, by culprit, kind and place.
     shares: tuple[Share, ...]
+
+    @property
+    def others_s(self) -> float:
+        """What was lost to others by its end."""
+        return self.lost_s - self.own_s
 
     @property
     def added_s(self) -> float:
@@ -138,19 +149,27 @@ class Explanation:
     shares: tuple[Share, ...]
     #: The chain, in the order of time.
     waits: tuple[Wait, ...]
+    #: How much later the job started, by culprit; not of an iteration.
+    before: tuple[Part, ...] = ()
 
     def words(self) -> list[str]:
         """What was lost where, the sentence that adds up first."""
         subject = self.job if self.iteration is None else f"{self.job}'s iteration {self.iteration}"
+        started = lost_time.started_later(self.before) if self.before else ""
+        later = [f"{started[0].upper()}{started[1:]}."] if started else []
         if self.lost_s <= 0:
-            return [f"{subject} ended at {duration(self.end_s)} with rank {self.rank} and lost nothing."]
+            return [
+                f"{subject} ended at {duration(self.end_s)} with rank {self.rank} and lost nothing.",
+                *later,
+            ]
         groups = [group.words(self.job) for group in _groups(self.job, self.shares)]
         if self.earlier_s > 0:
             since = "the waits that are kept" if self.iteration is None else "that"
             groups.append(f"{duration(self.earlier_s)} before {since}")
         return [
             f"{subject} ended at {duration(self.end_s)} with rank {self.rank}; "
-            f"it lost {duration(self.lost_s)}: {', '.join(groups)}."
+            f"it lost {duration(self.lost_s)}: {', '.join(groups)}.",
+            *later,
         ]
 
     def chain_words(self, most: int) -> list[str]:
@@ -171,7 +190,8 @@ class Explanation:
 
 def _plain(of: Wait | Explanation) -> dict[str, Any]:
     """Its fields; the shares as dictionaries."""
-    return vars(of) | {"shares": [asdict(share) for share in of.shares]}
+    lists = {name: [asdict(one) for one in vars(of)[name]] for name in ("shares", "before") if name in vars(of)}
+    return vars(of) | lists
 
 
 @dataclass(frozen=True)
@@ -247,6 +267,7 @@ def of_jobs(
     table = needed(results, NAME, COLUMNS)
     chosen = [job] if job is not None else jobs
     of_each = _by_job(table.select(list(COLUMNS)).to_pylist())
+    before = {lost.job: lost.before for lost in lost_time.of_jobs(results) or []}
     found = []
     for name in chosen:
         # Of all jobs, those that have such an end.
@@ -254,7 +275,8 @@ def of_jobs(
             continue
         if name not in of_each:
             raise _missing(name, rank, iteration)
-        found.append(_explain(name, of_each[name], rank, iteration))
+        explanation = _explain(name, of_each[name], rank, iteration)
+        found.append(explanation if iteration is not None else replace(explanation, before=before.get(name, ())))
     if not found:
         raise _missing(job or "any job", rank, iteration)
     return found
@@ -290,11 +312,21 @@ def _by_job(rows: Sequence[dict[str, Any]]) -> dict[str, _Waits]:
 def _wait(rows: Sequence[dict[str, Any]]) -> Wait:
     first = rows[0]
     shares = tuple(_share(row) for row in rows if row["kind"] != _INHERITED)
-    inherited_s = sum(row["lost_s"] for row in rows if row["kind"] == _INHERITED)
+    inherited = [(row["culprit"], row["lost_s"]) for row in rows if row["kind"] == _INHERITED]
+    inherited_s = sum(lost_s for _, lost_s in inherited)
+    # Of others it is not said whose fault it was.
+    inherited_own_s = sum(lost_s for culprit, lost_s in inherited if culprit)
+    own_s = inherited_own_s + sum(share.lost_s for share in shares if share.culprit == first["job"])
     lost_s = inherited_s + sum(share.lost_s for share in shares)
+    sums = {
+        "lost_s": lost_s,
+        "own_s": own_s,
+        "inherited_s": inherited_s,
+        "inherited_own_s": inherited_own_s,
+    }
     named = {name: first[name] for name in ("rank", "wait", "call", "number", "begin_s", "end_s")}
     origin = {name: first[name] for name in ("from_rank", "from_wait")}
-    return Wait(**named, **origin, lost_s=lost_s, inherited_s=inherited_s, shares=shares)
+    return Wait(**named, **origin, **sums, shares=shares)
 
 
 def _share(row: dict[str, Any]) -> Share:
@@ -322,24 +354,49 @@ def _explain(job: str, waits: _Waits, rank: int | None, iteration: int | None) -
     if not ends:
         raise _missing(job, rank, iteration)
     # The last one; of several at the same instant the one that has lost least, as in the table lost_time.
-    end = min(ends, key=lambda wait: (-wait.end_s, wait.lost_s, wait.rank))
+    end = min(ends, key=lambda wait: (-wait.end_s, wait.others_s, wait.rank))
     begin_s = _begin(waits, iteration)
-    # Of several ranks, the one that would have been last without waits says how much is lost in all.
-    lost_s = min(end.lost_s, end.end_s - max(wait.end_s - wait.lost_s for wait in ends))
+    # Of several ranks, the one that would have been last alone says how much is lost to others, and the one that
+    # would have been last without waits how much in all.
+    others_s = min(end.others_s, end.end_s - max(wait.end_s - wait.others_s for wait in ends))
+    lost_s = max(others_s, end.end_s - max(wait.end_s - wait.lost_s for wait in ends))
     chain: list[Wait] = []
-    at, left, share = end, lost_s, lost_s / end.lost_s if end.lost_s > 0 else 1.0
+    left_s = lost_s
+    at, others = end, _share_of(others_s, end.others_s)
+    own, elsewhere_s = _own(1.0, lost_s - others_s, end)
     while at.end_s > begin_s:
-        parts = tuple(replace(part, lost_s=share * part.lost_s) for part in at.shares if part.lost_s > 0)
+        share_of = {True: own, False: others}
+        parts = tuple(
+            replace(part, lost_s=share_of[part.culprit == job] * part.lost_s)
+            for part in at.shares
+            if part.lost_s > 0
+        )
         chain.append(replace(at, shares=parts))
-        left = share * at.inherited_s
-        before = waits.get((at.from_rank, at.from_wait)) if left > 0 else None
+        inherited_s = at.inherited_s - at.inherited_own_s
+        left_s = others * inherited_s + own * at.inherited_own_s
+        before = waits.get((at.from_rank, at.from_wait)) if left_s > 0 else None
         if before is None or before.lost_s <= 0:
             break
-        share *= at.inherited_s / before.lost_s
+        others *= _share_of(inherited_s, before.others_s)
+        own, more_s = _own(own, at.inherited_own_s, before)
+        elsewhere_s += more_s
         at = before
     chain.reverse()
     shares = _added(part for wait in chain for part in wait.shares)
-    return Explanation(job, end.rank, iteration, end.end_s, lost_s, left, shares, tuple(chain))
+    if elsewhere_s > 0:
+        shares = (*shares, Share(job, "", "elsewhere", "", -1, "", elsewhere_s))
+    return Explanation(job, end.rank, iteration, end.end_s, lost_s, left_s, shares, tuple(chain))
+
+
+def _share_of(part_s: float, whole_s: float) -> float:
+    return min(part_s / whole_s, 1.0) if whole_s > 0 else 0.0
+
+
+def _own(share: float, needed_s: float, wait: Wait) -> tuple[float, float]:
+    """The share that counts of what `wait` has lost to its own job, so that `share` of `needed_s` does; and what is more than it has lost."""
+    if needed_s <= wait.own_s:
+        return share * _share_of(needed_s, wait.own_s), 0.0
+    return share, share * (needed_s - wait.own_s)
 
 
 def _begin(waits: _Waits, iteration: int | None) -> float:

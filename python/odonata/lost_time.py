@@ -86,15 +86,12 @@ class Lost:
     @property
     def started_later_s(self) -> float:
         """How much later it started than it would have without waits of what it starts after."""
-        return sum(part.lost_s for part in self.before)
+        return _sum(self.before)
 
     def words(self) -> str:
         """What it lost, as a sentence."""
         text = self._lost_words()
-        if self.before:
-            shares = (f"{duration(part.lost_s)} to {_whose(part)}" for part in self.before)
-            text += f"; it started {duration(self.started_later_s)} later: {', '.join(shares)}"
-        return text
+        return f"{text}; {started_later(self.before)}" if self.before else text
 
     def _lost_words(self) -> str:
         if not self.parts:
@@ -117,6 +114,16 @@ class Lost:
         """All parts, for machines."""
         more = {"predicted_s": self.predicted_s, "started_later_s": self.started_later_s, "words": self.words()}
         return asdict(self) | more
+
+
+def started_later(before: tuple[Part, ...]) -> str:
+    """How much later a job started, and by whose fault."""
+    shares = (f"{duration(part.lost_s)} to {_whose(part)}" for part in before)
+    return f"it started {duration(_sum(before))} later: {', '.join(shares)}"
+
+
+def _sum(parts: tuple[Part, ...]) -> float:
+    return sum(part.lost_s for part in parts)
 
 
 def _whose(part: Part) -> str:

@@ -1,10 +1,12 @@
 //! Lost time: how much later something happens because of waits, by whose fault and of which kind; carried along what
 //! depends on it.
 //!
-//! A [`Stamp`] says when something happened, when it would have happened without waits, and to whom the difference is due
+//! A [`Stamp`] says when something happened, when it would have happened had nobody else been there, and without any waits at all,
+//! and to whom the differences are due
 //! (delay vectors: D. Böhme, M. Geimer, F. Wolf, L. Arnold, "Identifying the root causes of wait states in large-scale
-//! parallel applications", ICPP 2010). Stamps are [joined](Stamp::join) where something needs several others: both clocks take
-//! the maximum (max-plus algebra), and the time lost is that of the one that came last, cut down to what is left of it.
+//! parallel applications", ICPP 2010). Stamps are [joined](Stamp::join) where something needs several others: all three clocks take
+//! the maximum (max-plus algebra). The time lost to others is that of the one that came last, the time lost to itself that of the one
+//! that would have been last alone, each cut down to what is left of it.
 //!
 //! [`Stamps`] keeps them by key, journalled like all state; [`Vectors`] keeps what was lost, once for all that have lost the same.
 //!
@@ -193,16 +195,21 @@ pub fn add(losses: &mut Vec<Loss>, loss: Loss) {
 /// Scales `losses` down so that they add up to `sum` exactly, if they are more: each by the same share, rounded so that the
 /// sums of the first ones are rounded down. What all places of a culprit and kind have together does not depend on the places.
 pub fn scale(losses: &mut Vec<Loss>, sum: Time) {
-    let whole = total(losses);
+    scale_those(losses, sum, |_| true);
+}
+
+/// The same of those losses that `are` says, beside others.
+fn scale_those(losses: &mut Vec<Loss>, sum: Time, are: impl Fn(&Loss) -> bool) {
+    let whole = (losses.iter().filter(|loss| are(loss))).fold(Time::ZERO, |sum, loss| sum + loss.time);
     if whole <= sum {
         return;
     }
     if sum == Time::ZERO {
-        losses.clear();
+        losses.retain(|loss| !are(loss));
         return;
     }
     let (mut before, mut given) = (Time::ZERO, Time::ZERO);
-    for loss in losses.iter_mut() {
+    for loss in losses.iter_mut().filter(|loss| are(loss)) {
         before += loss.time;
         let until = part(before, sum, whole);
         loss.time = until - given;
@@ -279,43 +286,82 @@ pub fn to_start(losses: &mut Vec<Loss>) {
     without_places(losses);
 }
 
+/// No job: of what belongs to nobody, all losses are the fault of others.
+pub const NO_JOB: u16 = u16::MAX;
+
+/// The job of a traffic: number `2 job` is its MPI, the next one its I/O.
+pub const fn job_of(culprit: Owner) -> u16 {
+    culprit / 2
+}
+
 /// When something happened, and what of that was lost to whom.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Stamp {
     /// When it happened.
     pub at: Time,
-    /// When it would have happened without waits.
+    /// When it would have happened had nobody else been there.
+    pub alone: Time,
+    /// When it would have happened without waits, for its own job too.
     pub undisturbed: Time,
+    /// The job that it belongs to, or [`NO_JOB`].
+    pub job: u16,
     /// The point from which on it is known where something was lost.
     pub origin: Origin,
     /// The difference, in order of culprit, kind and place.
     pub losses: Vec<Loss>,
 }
 
+impl Default for Stamp {
+    fn default() -> Stamp {
+        Stamp::start(Time::ZERO)
+    }
+}
+
 impl Stamp {
-    /// Something that happened at `at` with these losses.
-    pub fn new(at: Time, mut losses: Vec<Loss>) -> Stamp {
+    /// Something of `job` that happened at `at` with these losses.
+    pub fn new(at: Time, job: u16, mut losses: Vec<Loss>) -> Stamp {
         scale(&mut losses, at);
-        let undisturbed = at - total(&losses);
-        Stamp {
+        let mut stamp = Stamp {
             at,
-            undisturbed,
+            alone: at,
+            undisturbed: at - total(&losses),
+            job: NO_JOB,
             origin: Origin::NONE,
             losses,
-        }
+        };
+        stamp.belongs_to(job);
+        stamp
     }
 
-    /// Something that happened at `at`, with what was carried there.
-    pub fn carried(at: Time, carried: Carried) -> Stamp {
+    /// Something of `job` that happened at `at`, with what was carried there.
+    pub fn carried(at: Time, job: u16, carried: Carried) -> Stamp {
         Stamp {
             origin: carried.origin,
-            ..Stamp::new(at, carried.losses)
+            ..Stamp::new(at, job, carried.losses)
         }
     }
 
     /// Something that began at `at`, with nothing lost.
     pub fn start(at: Time) -> Stamp {
-        Stamp::new(at, Vec::new())
+        Stamp {
+            at,
+            alone: at,
+            undisturbed: at,
+            job: NO_JOB,
+            origin: Origin::NONE,
+            losses: Vec::new(),
+        }
+    }
+
+    /// From here on it belongs to `job`: what is its own fault is that of this one.
+    pub fn belongs_to(&mut self, job: u16) {
+        self.job = job;
+        let others = (self.losses.iter()).filter(|loss| !self.is_own(loss));
+        self.alone = self.at - others.fold(Time::ZERO, |sum, loss| sum + loss.time);
+    }
+
+    fn is_own(&self, loss: &Loss) -> bool {
+        job_of(loss.culprit) == self.job
     }
 
     /// From here on places count from `origin`: those until now are forgotten.
@@ -329,39 +375,101 @@ impl Stamp {
         self.at - self.undisturbed
     }
 
+    /// What of that was lost to others.
+    pub fn to_others(&self) -> Time {
+        self.at - self.alone
+    }
+
+    /// The rest: what its own job has cost it.
+    pub fn to_itself(&self) -> Time {
+        self.alone - self.undisturbed
+    }
+
     /// Where it leads to at `at`, when nothing more is lost.
     #[must_use]
     pub fn later(mut self, at: Time) -> Stamp {
         if at > self.at {
+            self.alone += at - self.at;
             self.undisturbed += at - self.at;
             self.at = at;
         }
         self
     }
 
-    /// What needs both this and `other`.
+    /// What needs both this and `other`. It belongs to who this belongs to, if that is known.
     pub fn join(&mut self, other: &Stamp) {
-        let undisturbed = self.undisturbed.max(other.undisturbed);
-        // Of two at the same instant the one that has lost less says how it would have been.
-        if other.at > self.at || (other.at == self.at && other.lost() < self.lost()) {
-            self.clone_from(other);
+        if self.job == NO_JOB {
+            self.belongs_to(other.job);
+        } else if other.job != self.job {
+            let mut ours = other.clone();
+            ours.belongs_to(self.job);
+            self.join_own(&ours);
+            return;
         }
-        self.undisturbed = undisturbed;
-        let lost = self.lost();
-        scale(&mut self.losses, lost);
+        self.join_own(other);
     }
 
-    /// Checks that the losses add up to the time lost.
+    /// The same where both belong to one job.
+    fn join_own(&mut self, other: &Stamp) {
+        let (alone, undisturbed) = (self.alone.max(other.alone), self.undisturbed.max(other.undisturbed));
+        // Of two at the same instant the one that has lost less says how it would have been.
+        let last = (other.at, self.to_others()) > (self.at, other.to_others());
+        let last_alone = (other.alone, self.to_itself()) > (self.alone, other.to_itself());
+        match (last, last_alone) {
+            (true, true) => self.clone_from(other),
+            (true, false) => {
+                let own = self.clone();
+                self.clone_from(other);
+                self.takes_own_of(&own);
+            }
+            (false, true) => self.takes_own_of(other),
+            (false, false) => {}
+        }
+        (self.alone, self.undisturbed) = (alone, undisturbed);
+        self.cut();
+    }
+
+    /// What it has lost to itself is what `other` has. Of another origin it is not known where that was.
+    fn takes_own_of(&mut self, other: &Stamp) {
+        let job = self.job;
+        self.losses.retain(|loss| job_of(loss.culprit) != job);
+        for &loss in other.losses.iter().filter(|loss| other.is_own(loss)) {
+            let place = match other.origin == self.origin {
+                true => loss.place,
+                false => LostAt::NOWHERE,
+            };
+            add(&mut self.losses, Loss { place, ..loss });
+        }
+    }
+
+    /// Cuts down what was lost to others and to itself to what the clocks say.
+    fn cut(&mut self) {
+        let (others, own, job) = (self.to_others(), self.to_itself(), self.job);
+        scale_those(&mut self.losses, others, |loss| job_of(loss.culprit) != job);
+        scale_those(&mut self.losses, own, |loss| job_of(loss.culprit) == job);
+    }
+
+    /// Without waits it would have happened at `undisturbed`, which is not earlier than it says.
+    pub fn would_have_been(&mut self, undisturbed: Time) {
+        self.undisturbed = undisturbed;
+        self.cut();
+    }
+
+    /// Checks that the losses add up to the time lost, to others and to itself.
     ///
     /// # Errors
     /// Says what they add up to.
     pub fn audit(&self) -> Result<(), String> {
-        let (sum, lost) = (total(&self.losses), self.lost());
-        match sum == lost {
+        let own = (self.losses.iter().filter(|loss| self.is_own(loss))).fold(Time::ZERO, |sum, loss| sum + loss.time);
+        let sums = (total(&self.losses), own);
+        match sums == (self.lost(), self.to_itself()) {
             true => Ok(()),
             false => Err(format!(
-                "lost time: contributions add up to {} ps, but {} ps were lost",
-                sum.0, lost.0
+                "lost time: contributions add up to {} ps, {} of them of its own, but {} ps were lost, {} to itself",
+                sums.0.0,
+                sums.1.0,
+                self.lost().0,
+                self.to_itself().0
             )),
         }
     }

@@ -77,7 +77,7 @@ pub use io::retry::RetryCounts;
 pub use io::stage::{StageFile, StageMeasured, StageTimes};
 pub use job::control::{CONTROL_BYTES, WaitingJob};
 pub use job::status::JobStatuses;
-pub use lost::path::{PathCall, PathRecord};
+pub use lost::path::{Parts, PathCall, PathRecord};
 pub use lost::progress::{JobStamp, LostInterval};
 pub use measured::HostMeasured;
 pub use metrics::{IoOperation, IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
@@ -98,7 +98,7 @@ use job::control::JobControl;
 use layout::Layout;
 use lost::Of;
 use mpi::Mpi;
-use odonata_blame::lost::Stamp;
+use odonata_blame::lost::{Stamp, job_of};
 use odonata_engine::{Lp, Rows, Time};
 use odonata_network::Notice;
 use rank::Ranks;
@@ -223,7 +223,8 @@ impl Hosts {
     #[inline]
     fn hear(&mut self, now: Time, fabric: &Fabric, slot: u32) {
         if self.ranks.lost.is_on() {
-            self.ranks.lost.is_now(Stamp::carried(now, fabric.losses(slot)));
+            let job = job_of(fabric.message(slot).traffic);
+            self.ranks.lost.is_now(Stamp::carried(now, job, fabric.losses(slot)));
         }
     }
 

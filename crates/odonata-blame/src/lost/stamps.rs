@@ -1,6 +1,6 @@
 //! Stamps by key.
 
-use super::{Loss, Origin, Stamp, Vector, Vectors, add};
+use super::{Loss, NO_JOB, Origin, Stamp, Vector, Vectors, add};
 use odonata_engine::{Mode, NIL, Pool, Store, Time};
 
 /// What a stamp is kept for: numbers that its user chooses.
@@ -10,10 +10,12 @@ pub type Key = (u64, u64);
 struct Cell {
     key: Key,
     at: Time,
+    alone: Time,
     undisturbed: Time,
     origin: Origin,
     losses: Vector,
     next: u32,
+    job: u16,
 }
 
 odonata_engine::slots!(Cell);
@@ -63,16 +65,20 @@ impl Stamps {
     fn stamp(&self, cell: u32) -> Stamp {
         let Cell {
             at,
+            alone,
             undisturbed,
             origin,
             losses: vector,
+            job,
             ..
         } = *self.cells.get(cell);
         let mut losses = Vec::new();
         self.vectors.read(vector, &mut losses);
         Stamp {
             at,
+            alone,
             undisturbed,
+            job,
             origin,
             losses,
         }
@@ -95,7 +101,9 @@ impl Stamps {
             let slot = self.cells.allocate::<M>(Cell {
                 key,
                 at: Time::ZERO,
+                alone: Time::ZERO,
                 undisturbed: Time::ZERO,
+                job: NO_JOB,
                 origin: Origin::NONE,
                 losses: Vector::EMPTY,
                 next: *self.heads.get(chain),
@@ -112,8 +120,8 @@ impl Stamps {
             }
         };
         let cell = self.cells.edit::<M>(slot);
-        (cell.at, cell.undisturbed) = (stamp.at, stamp.undisturbed);
-        (cell.origin, cell.losses) = (stamp.origin, losses);
+        (cell.at, cell.alone, cell.undisturbed) = (stamp.at, stamp.alone, stamp.undisturbed);
+        (cell.job, cell.origin, cell.losses) = (stamp.job, stamp.origin, losses);
     }
 
     /// `key` needs `stamp`, too ([`Stamp::join`]).
@@ -126,7 +134,8 @@ impl Stamps {
         };
         // Most that is needed beside other things was there earlier, and would have been.
         let cell = self.cells.get(slot);
-        if stamp.at < cell.at && stamp.undisturbed <= cell.undisturbed {
+        let earlier = stamp.at < cell.at && stamp.alone <= cell.alone && stamp.undisturbed <= cell.undisturbed;
+        if earlier && (stamp.job == cell.job || stamp.losses.is_empty()) {
             return;
         }
         let mut joined = self.stamp(slot);

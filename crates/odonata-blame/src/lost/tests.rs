@@ -1,5 +1,6 @@
 use super::*;
-use odonata_engine::Plain;
+use odonata_engine::random::Purpose;
+use odonata_engine::{Plain, Stream};
 
 const fn s(n: u64) -> Time {
     Time::from_ns(1_000_000_000 * n)
@@ -18,34 +19,86 @@ fn by(culprit: Owner, seconds: u64) -> Loss {
 fn own_lateness_absorbs_the_delay_of_another() {
     // A message comes at 10 s, 4 s of which were lost; its receiver was at work until 9 s anyway.
     let mut receive = Stamp::start(s(9));
-    receive.join(&Stamp::new(s(10), vec![by(1, 4)]));
+    receive.join(&Stamp::new(s(10), NO_JOB, vec![by(1, 4)]));
     assert_eq!((receive.lost(), receive.losses.clone()), (s(1), vec![by(1, 1)]));
     // Had it worked until 11 s, nothing would be lost.
     let mut late = Stamp::start(s(11));
-    late.join(&Stamp::new(s(10), vec![by(1, 4)]));
+    late.join(&Stamp::new(s(10), NO_JOB, vec![by(1, 4)]));
     assert_eq!((late.lost(), late.losses.len()), (Time::ZERO, 0));
 }
 
 #[test]
 fn of_two_culprits_the_later_one_counts_for_what_the_other_leaves() {
-    let mut both = Stamp::new(s(12), vec![by(1, 5)]);
-    both.join(&Stamp::new(s(15), vec![by(2, 10)]));
+    let mut both = Stamp::new(s(12), NO_JOB, vec![by(1, 5)]);
+    both.join(&Stamp::new(s(15), NO_JOB, vec![by(2, 10)]));
     // Undisturbed: at 7 s and at 5 s.
     assert_eq!((both.undisturbed, both.losses), (s(7), vec![by(2, 8)]));
+}
+
+/// Two messages of job 0. The first comes at 12 s, 5 s of which it has waited for its own job; the second at 15 s, having waited 10 s for
+/// job 1. Alone they would come at 12 s and 5 s, without any waits at 7 s and 5 s: 3 s are lost to job 1, 5 s to itself.
+#[test]
+fn what_a_job_waits_for_itself_is_no_slack_for_what_others_do() {
+    let (own, others) = (by(0, 5), by(2, 10));
+    let mut both = Stamp::new(s(12), 0, vec![own]);
+    both.join(&Stamp::new(s(15), 0, vec![others]));
+    assert_eq!((both.at, both.alone, both.undisturbed), (s(15), s(12), s(7)));
+    assert_eq!(both.losses, [own, by(2, 3)]);
+    both.audit().unwrap();
+    // For who belongs to another job, all of that is the doing of others.
+    both.belongs_to(3);
+    assert_eq!((both.to_others(), both.to_itself()), (s(8), Time::ZERO));
+    both.audit().unwrap();
+}
+
+/// Random steps and joins: each of the three clocks is what it would be if the waits that it leaves out took no time.
+#[test]
+fn every_clock_is_that_of_a_world_without_the_waits_that_it_leaves_out() {
+    let mut random = Stream::new(7, 0, Purpose::Host);
+    for _ in 0..200 {
+        let mut stamps = vec![Stamp::start(s(1)); 3];
+        let mut clocks = vec![[s(1); 3]; 3];
+        for _ in 0..40 {
+            let at = random.below(3) as usize;
+            if random.below(2) == 0 {
+                let from = random.below(3) as usize;
+                let other = stamps[from].clone();
+                stamps[at].join(&other);
+                clocks[at] = std::array::from_fn(|clock| clocks[at][clock].max(clocks[from][clock]));
+            } else {
+                let [work, own, others] = [0; 3].map(|_| Time(u64::from(random.below(1_000))));
+                let mut losses = stamps[at].losses.clone();
+                for (culprit, time) in [(5, own), (2 + random.below(2) as Owner, others)] {
+                    add(&mut losses, Loss { time, ..by(culprit, 0) });
+                }
+                stamps[at] = Stamp::new(stamps[at].at + work + own + others, 2, losses);
+                let takes = [work + own + others, work + own, work];
+                clocks[at] = std::array::from_fn(|clock| clocks[at][clock] + takes[clock]);
+            }
+            let Stamp {
+                at: then,
+                alone,
+                undisturbed,
+                ..
+            } = stamps[at];
+            assert_eq!([then, alone, undisturbed], clocks[at]);
+            stamps[at].audit().unwrap();
+        }
+    }
 }
 
 #[test]
 fn a_join_does_not_depend_on_the_order() {
     let stamps = [
-        Stamp::new(s(12), vec![by(1, 5)]),
-        Stamp::new(s(15), vec![by(2, 10), by(3, 1)]),
+        Stamp::new(s(12), 0, vec![by(1, 5)]),
+        Stamp::new(s(15), 0, vec![by(2, 10), by(3, 1)]),
         Stamp::start(s(6)),
     ];
     let joined = |order: [usize; 3]| {
         let mut all = stamps[order[0]].clone();
         order[1..].iter().for_each(|&i| all.join(&stamps[i]));
         all.audit().unwrap();
-        (all.at, all.undisturbed, all.lost())
+        (all.at, all.alone, all.undisturbed)
     };
     let first = joined([0, 1, 2]);
     for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
@@ -73,7 +126,7 @@ fn scaled_losses_add_up_to_the_picosecond() {
 #[test]
 fn stamps_come_back_as_they_were_kept() {
     let mut stamps = Stamps::new(1);
-    let of = |n: u64| Stamp::new(s(20 + n), vec![by(1, n % 3 + 1), by(4, 2)]);
+    let of = |n: u64| Stamp::new(s(20 + n), NO_JOB, vec![by(1, n % 3 + 1), by(4, 2)]);
     for n in 0..500 {
         stamps.set::<Plain>((n, n % 7), &of(n));
     }
@@ -113,7 +166,7 @@ fn a_join_stems_from_where_the_last_one_does() {
     let from = |rank, number| Origin { rank, number };
     let mut both = Stamp::start(s(3));
     both.rebase(from(1, 1));
-    let mut other = Stamp::new(s(9), vec![by(2, 1)]);
+    let mut other = Stamp::new(s(9), NO_JOB, vec![by(2, 1)]);
     other.rebase(from(4, 7));
     both.join(&other);
     assert_eq!(both.origin, from(4, 7));
@@ -171,7 +224,7 @@ fn a_join_of_what_is_kept_is_that_of_the_stamps() {
             let mut losses = Vec::new();
             add(&mut losses, by(1, lost % 3));
             add(&mut losses, by(2, lost % 4));
-            Stamp::new(s(at % 7), losses)
+            Stamp::new(s(at % 7), (n % 2) as u16, losses)
         };
         let (one, other) = (of(n, n * 5), of(n * 3, n * 11 / 2));
         let mut stamps = Stamps::new(1);

@@ -138,7 +138,7 @@ impl Hosts {
     /// The same, when its input files are there.
     pub(crate) fn start_program<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
         self.records.edit_metrics::<C>(rank).start = Some(ctx.now());
-        self.ranks.lost.start_rank::<C>(rank, ctx.now());
+        (self.ranks.lost).start_rank::<C>(rank, self.layout.place(rank).job, ctx.now());
         match self.layout.job_of(rank).program {
             JobProgram::Program(_) => self.advance(ctx, rank),
             JobProgram::Synthetic { .. } => self.start_source(ctx, rank),
@@ -248,6 +248,7 @@ impl Hosts {
         awaited.stop -= u16::from(stops);
         let (start, stop) = (starts && awaited.start == 0, stops && awaited.stop == 0);
         if starts {
+            self.ranks.lost.concerns(number);
             self.ranks.lost.needs_current::<C>(Of::Awaited(rank));
         }
         if start {

@@ -95,6 +95,7 @@ impl LostTime {
         let link = 2 * local + u32::from(out);
         self.outside.prune::<M>(link as usize, ready);
         let mut stamp = std::mem::take(&mut self.current).later(ready);
+        stamp.belongs_to(owner);
         if let Some(own) = self.stamp(Of::OutsideBlock(link, owner)) {
             stamp.join(&own);
         }

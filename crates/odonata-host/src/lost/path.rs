@@ -10,7 +10,7 @@
 
 use super::LostTime;
 use crate::timeline::CallKind;
-use odonata_blame::lost::{Kind, Loss, LostAt, Origin, Stamp, total};
+use odonata_blame::lost::{Kind, Loss, LostAt, Origin, Stamp, job_of};
 use odonata_engine::{GrowableStore, Mode, SparseStore, Store, Time};
 use odonata_workload::OpKind;
 use std::sync::Arc;
@@ -36,6 +36,28 @@ impl PathCall {
     }
 }
 
+/// What was lost to others, and to the own job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Parts {
+    /// To others.
+    pub others: Time,
+    /// To itself.
+    pub own: Time,
+}
+
+impl Parts {
+    fn of<'a>(stamp: &Stamp, losses: impl Iterator<Item = &'a Loss>) -> Parts {
+        let mut parts = Parts::default();
+        for loss in losses {
+            match job_of(loss.culprit) == stamp.job {
+                true => parts.own += loss.time,
+                false => parts.others += loss.time,
+            }
+        }
+        parts
+    }
+}
+
 /// A wait of a rank that has lost something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PathRecord {
@@ -49,12 +71,12 @@ pub struct PathRecord {
     pub end: Time,
     /// Where it stems from what was lost before.
     pub from: Origin,
-    /// Of what is lost by its end, what was lost there.
-    pub inherited: Time,
+    /// Of what is lost by its end, what was lost there; to itself, there or where another one was that would have been last alone.
+    pub inherited: Parts,
     /// What was lost since, the most first; others in `rest`.
     losses: [Option<Loss>; KEPT],
     /// What was lost since that has no place above.
-    pub rest: Time,
+    pub rest: Parts,
 }
 
 impl PathRecord {
@@ -62,22 +84,23 @@ impl PathRecord {
         let mut since: Vec<Loss> = (stamp.losses.iter().copied())
             .filter(|loss| loss.place != LostAt::NOWHERE)
             .collect();
-        let lost = total(&since);
-        since.retain(|loss| loss.place.is_known());
-        since.sort_unstable_by_key(|loss| (std::cmp::Reverse(loss.time), *loss));
+        let before = (stamp.losses.iter()).filter(|loss| loss.place == LostAt::NOWHERE);
+        let inherited = Parts::of(stamp, before);
+        since.sort_unstable_by_key(|loss| (!loss.place.is_known(), std::cmp::Reverse(loss.time), *loss));
+        let known = (since.iter()).take_while(|loss| loss.place.is_known()).count();
+        let (shown, more) = since.split_at(known.min(KEPT));
         let mut losses = [None; KEPT];
-        let mut rest = lost;
-        for (kept, loss) in losses.iter_mut().zip(since) {
+        for (kept, &loss) in losses.iter_mut().zip(shown) {
             *kept = Some(loss);
-            rest -= loss.time;
         }
+        let rest = Parts::of(stamp, more.iter());
         PathRecord {
             at,
             call,
             begin,
             end: stamp.at,
             from: stamp.origin,
-            inherited: stamp.lost() - lost,
+            inherited,
             losses,
             rest,
         }

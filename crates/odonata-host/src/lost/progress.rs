@@ -8,42 +8,51 @@
 //! than nothing where slack has taken up a delay.
 
 use super::{LostTime, Of};
-use odonata_blame::lost::{Kind, Loss, Origin, Stamp, Stamps, scale};
+use odonata_blame::lost::{Key, Kind, Loss, Origin, Stamp, Stamps};
 use odonata_engine::{GrowableStore, Mode, Rows, Time};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// What a job has lost by the end of an iteration, of some of its ranks.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct JobStamp {
-    /// The stamp of the rank that came last, whose number is that of its origin; but when the last one would have come without waits.
-    stamp: Stamp,
+    /// The stamp of the rank that came last, whose number is that of its origin.
+    last: Stamp,
+    /// Of the one that would have been last had nobody else been there.
+    last_alone: Stamp,
+    /// When the last one would have come without waits.
+    undisturbed: Time,
 }
 
 impl JobStamp {
     fn of(rank: u32, mut stamp: Stamp) -> JobStamp {
         stamp.rebase(Origin { rank, number: 0 });
-        JobStamp { stamp }
+        JobStamp {
+            last_alone: stamp.clone(),
+            undisturbed: stamp.undisturbed,
+            last: stamp,
+        }
     }
 
     /// With that of other ranks. Of two that come at the same instant the one counts that has lost less, then the first.
     pub fn absorb(&mut self, other: JobStamp) {
-        let undisturbed = self.stamp.undisturbed.max(other.stamp.undisturbed);
-        let order = |of: &Stamp| {
-            let lost = odonata_blame::lost::total(&of.losses);
-            (std::cmp::Reverse(of.at), lost, of.origin)
-        };
-        if order(&other.stamp) < order(&self.stamp) {
-            self.stamp = other.stamp;
+        let last = |of: &Stamp| (Reverse(of.at), of.to_others(), of.origin);
+        if last(&other.last) < last(&self.last) {
+            self.last = other.last;
         }
-        self.stamp.undisturbed = undisturbed;
+        let last_alone = |of: &Stamp| (Reverse(of.alone), of.to_itself(), of.origin);
+        if last_alone(&other.last_alone) < last_alone(&self.last_alone) {
+            self.last_alone = other.last_alone;
+        }
+        self.undisturbed = self.undisturbed.max(other.undisturbed);
     }
 
     /// What all of the job has lost then, and the rank that came last, counted over all jobs.
     pub fn joined(&self) -> (Stamp, u32) {
-        let mut stamp = self.stamp.clone();
-        let lost = stamp.lost();
-        scale(&mut stamp.losses, lost);
-        (stamp, self.stamp.origin.rank)
+        let mut stamp = self.last.clone();
+        stamp.join(&self.last_alone);
+        stamp.would_have_been(self.undisturbed);
+        (stamp, self.last.origin.rank)
     }
 }
 
@@ -95,13 +104,29 @@ impl ProgressLog {
     }
 
     fn end_iteration<M: Mode>(&mut self, (job, iteration): (u16, u32), rank: u32, stamp: Stamp) {
-        let key = (u64::from(job), u64::from(iteration));
         let mut all = JobStamp::of(rank, stamp);
-        match self.iterations.get(key) {
-            Some(stamp) => all.absorb(JobStamp { stamp }),
+        match self.iteration((job, iteration)) {
+            Some(others) => all.absorb(others),
             None => self.names.push::<M>((job, iteration)),
         }
-        self.iterations.set::<M>(key, &all.stamp);
+        let [last, alone, undisturbed] = Self::keys((job, iteration));
+        self.iterations.set::<M>(last, &all.last);
+        self.iterations.set::<M>(alone, &all.last_alone);
+        self.iterations.set::<M>(undisturbed, &Stamp::start(all.undisturbed));
+    }
+
+    /// What is kept of an iteration: the three parts of a [`JobStamp`].
+    fn keys((job, iteration): (u16, u32)) -> [Key; 3] {
+        [0, 1, 2].map(|part| (part << 32 | u64::from(job), u64::from(iteration)))
+    }
+
+    fn iteration(&self, name: (u16, u32)) -> Option<JobStamp> {
+        let [last, last_alone, undisturbed] = Self::keys(name).map(|key| self.iterations.get(key));
+        Some(JobStamp {
+            last: last?,
+            last_alone: last_alone?,
+            undisturbed: undisturbed?.at,
+        })
     }
 
     /// A cell for each kind by whose fault of which job.
@@ -124,10 +149,7 @@ impl ProgressLog {
 
     /// What each job has lost by the end of each iteration.
     pub(crate) fn iterations(&self) -> BTreeMap<(u16, u32), JobStamp> {
-        let of = |&(job, iteration): &(u16, u32)| {
-            let stamp = self.iterations.get((u64::from(job), u64::from(iteration)))?;
-            Some(((job, iteration), JobStamp { stamp }))
-        };
+        let of = |&name: &(u16, u32)| Some((name, self.iteration(name)?));
         self.names.as_slice().iter().filter_map(of).collect()
     }
 

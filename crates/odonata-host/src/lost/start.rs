@@ -23,9 +23,10 @@ impl LostTime {
     }
 
     /// The program of `rank` starts: what was lost before is kept apart.
-    pub(crate) fn start_rank<M: Mode>(&mut self, rank: u32, now: Time) {
+    pub(crate) fn start_rank<M: Mode>(&mut self, rank: u32, job: u16, now: Time) {
         self.may_start::<M>(rank);
         self.begins(now);
+        self.current.belongs_to(job);
         if self.path.is_on() {
             self.current.origin = Origin { rank, number: 0 };
         }
@@ -42,17 +43,26 @@ impl LostTime {
             self.is_complete::<M>(Of::Told(rank), end);
             return;
         }
-        let mut stamp = self.stamp(Of::Rank(rank)).unwrap_or_default().later(end);
-        for loss in self.before_start(rank).losses {
-            stamp.undisturbed = stamp.undisturbed - loss.time;
-            add(&mut stamp.losses, loss);
-        }
-        self.current = stamp;
+        let Stamp {
+            at,
+            job,
+            origin,
+            mut losses,
+            ..
+        } = self.stamp(Of::Rank(rank)).unwrap_or_default().later(end);
+        let before = self.stamp(Of::Start(rank)).unwrap_or_default();
+        before.losses.into_iter().for_each(|loss| add(&mut losses, loss));
+        self.current = Stamp {
+            origin,
+            ..Stamp::new(at, job, losses)
+        };
     }
 
-    /// The start of `rank`, with what was lost until then.
-    pub(crate) fn before_start(&self, rank: u32) -> Stamp {
-        self.stamp(Of::Start(rank)).unwrap_or_default()
+    /// Job `job` waits for what is handled: what that has lost is the fault of others.
+    pub(crate) fn concerns(&mut self, job: u16) {
+        if self.is_on() {
+            self.current.belongs_to(job);
+        }
     }
 
     /// All that `of` needs has happened: it is handled.

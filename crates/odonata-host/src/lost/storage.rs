@@ -45,7 +45,12 @@ impl LostTime {
         for loss in losses {
             let of = of(loss.client, loss.token as u32);
             let Some(stamp) = self.stamp(of) else { continue };
-            let (mut losses, origin) = (stamp.losses, stamp.origin);
+            let Stamp {
+                mut losses,
+                origin,
+                job,
+                ..
+            } = stamp;
             add(
                 &mut losses,
                 Loss {
@@ -58,7 +63,7 @@ impl LostTime {
             // What it waits is all of its time since then, or part of it.
             self.is_now(Stamp {
                 origin,
-                ..Stamp::new(now, losses)
+                ..Stamp::new(now, job, losses)
             });
             self.note::<M>(of);
         }

@@ -2,8 +2,8 @@
 
 use super::lost_time::{BYTES, LATER, beside_in, end, lost};
 use super::*;
-use crate::lost::path::PathRecord;
-use odonata_blame::lost::{Kind, Loss, LostAt, Origin, total, without_places};
+use crate::lost::path::{Parts, PathRecord};
+use odonata_blame::lost::{Kind, Loss, LostAt, Origin, without_places};
 use odonata_engine::RollbackCheck;
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ fn last(all: &HostMeasured, rank: u32) -> PathRecord {
 /// The waits that end `rank`, from its end backwards as far as something is inherited and they are kept.
 fn chain(all: &HostMeasured, rank: u32) -> Vec<PathRecord> {
     let mut chain = vec![last(all, rank)];
-    while let Some(from) = chain.last().filter(|record| record.inherited > Time::ZERO) {
+    while let Some(from) = chain.last().filter(|record| record.inherited != Parts::default()) {
         match find(all, from.from) {
             Some(before) => chain.push(before),
             None => break,
@@ -86,9 +86,9 @@ fn a_wait_says_for_whom_it_was_and_at_which_link() {
     let chain = chain(&all, 1);
     let [at_end, wait] = chain[..] else { panic!("{chain:?}") };
     assert_eq!((at_end.at.number, at_end.from), (2, wait.at));
-    assert_eq!((at_end.inherited, at_end.losses().count()), (delay, 0));
+    assert_eq!((at_end.inherited.others, at_end.losses().count()), (delay, 0));
     assert_eq!(wait.from, Origin { rank: 0, number: 0 });
-    assert_eq!((wait.inherited, wait.end), (Time::ZERO, end(&both, 1)));
+    assert_eq!((wait.inherited, wait.end), (Parts::default(), end(&both, 1)));
     // Of all links, the one at which the books of who waited for whom have the same.
     let book = both.fabric.blame();
     let of_job: Vec<_> = book.iter().filter(|charge| charge.victim == 0).collect();
@@ -98,7 +98,7 @@ fn a_wait_says_for_whom_it_was_and_at_which_link() {
     assert_eq!(charge.time, delay);
     // Who lost nothing has no wait but its end.
     assert_eq!(last(&all, 0).at.number, 1);
-    assert_eq!(last(&all, 0).inherited, Time::ZERO);
+    assert_eq!(last(&all, 0).inherited, Parts::default());
 }
 
 #[test]
@@ -142,21 +142,24 @@ fn every_chain_adds_up_to_what_its_rank_has_lost_and_places_change_no_sum() {
             (stamp.at, stamp.undisturbed, &stamp.losses),
             (plain.at, plain.undisturbed, &plain.losses)
         );
-        // What was lost at each wait, less what slack has taken up since.
+        // What was lost to others at each wait, less what slack has taken up since.
         let (mut share, mut sum) = (1.0, 0.0);
+        let to_others = |record: &PathRecord| {
+            let of_others = record.losses().filter(|loss| loss.0 / 2 != 0);
+            of_others.map(|loss| loss.3.0).sum::<u64>() + record.rest.others.0
+        };
         let chain = chain(&all, rank);
         for (record, before) in chain.iter().zip(chain[1..].iter().map(Some).chain([None])) {
-            let here: u64 = record.losses().map(|loss| loss.3.0).sum::<u64>() + record.rest.0;
-            sum += share * here as f64;
+            sum += share * to_others(record) as f64;
             if let Some(before) = before {
-                let there = before.losses().map(|loss| loss.3.0).sum::<u64>() + before.rest.0 + before.inherited.0;
-                assert!(record.inherited.0 <= there, "{record:?} {before:?}");
-                share *= record.inherited.0 as f64 / there as f64;
+                let there = to_others(before) + before.inherited.others.0;
+                assert!(record.inherited.others.0 <= there, "{record:?} {before:?}");
+                share *= record.inherited.others.0 as f64 / (there as f64).max(1.0);
             }
             shared += u32::from(record.at.rank != record.from.rank);
         }
-        assert_eq!(chain.last().unwrap().inherited, Time::ZERO, "nothing is missing");
-        let expected = total(&stamp.losses).0 as f64;
+        assert_eq!(chain.last().unwrap().inherited.others, Time::ZERO, "nothing is missing");
+        let expected = stamp.to_others().0 as f64;
         assert!((sum - expected).abs() <= 4.0 * chain.len() as f64, "{sum} {expected}");
     }
     assert!(shared > 0, "some waited for others");

@@ -55,7 +55,11 @@ fn a_job_starts_later_by_what_the_one_before_it_has_lost_and_by_the_fault_of_the
         assert_eq!(start(&both, job) - start(&alone, job), delay);
         let stamp = before(&both, job);
         // Reports of two ranks wait for nobody, so that what the other job did is all.
-        assert_eq!((by(&stamp, 6), stamp.undisturbed), (delay, start(&alone, job)), "{stamp:?}");
+        assert_eq!(
+            (by(&stamp, 6), stamp.undisturbed),
+            (delay, start(&alone, job)),
+            "{stamp:?}"
+        );
         // It takes as long as it would: nothing is lost after its start.
         assert_eq!(lost(&both, job, 0).losses, []);
         assert_eq!(before(&alone, job).losses, []);

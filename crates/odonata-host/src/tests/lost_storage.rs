@@ -126,11 +126,7 @@ fn a_write_has_lost_what_it_waits_for_the_lock_of_another() {
 /// A rank writes, which is acknowledged in memory, and synchronises while another job's piece is on the device before its own.
 #[test]
 fn an_fsync_has_lost_what_the_writes_that_it_waits_for_wait_for_others() {
-    let write = |file, bytes| OpKind::Write {
-        file,
-        offset: 0,
-        bytes,
-    };
+    let write = |file, bytes| OpKind::Write { file, offset: 0, bytes };
     let sync = OpKind::Metadata {
         call: FileCall::Sync,
         directory: 0,
@@ -155,7 +151,11 @@ fn an_fsync_has_lost_what_the_writes_that_it_waits_for_wait_for_others() {
         let stamp = lost(&both, 0, 0);
         let (lost_to_others, names) = to_others(&stamp, 0);
         let delay = end(&both, 0) - end(&alone, 0);
-        assert_eq!((lost_to_others, stamp.undisturbed), (delay, end(&alone, 0)), "{later} ns: {stamp:?}");
+        assert_eq!(
+            (lost_to_others, stamp.undisturbed),
+            (delay, end(&alone, 0)),
+            "{later} ns: {stamp:?}"
+        );
         names.contains(&(3, Kind::Device)).then_some(delay)
     });
     assert!(meets.is_some_and(|delay| delay > Time::ZERO), "one of them meets");

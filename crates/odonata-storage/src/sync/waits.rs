@@ -152,7 +152,11 @@ impl Servers {
             SyncWait::Device(_) | SyncWait::Reserve => {
                 let line = self.line_of_sync(sync.server, sync.wait);
                 self.book::<M>(now, line);
-                let cause = if sync.wait == SyncWait::Reserve { RESERVE } else { DEVICE };
+                let cause = if sync.wait == SyncWait::Reserve {
+                    RESERVE
+                } else {
+                    DEVICE
+                };
                 self.books.leave::<M>(now, (line, cause), waiter);
             }
         }

@@ -8,8 +8,9 @@ use odonata_host::{PathCall, PathRecord};
 
 row! {
     /// The last waits of every rank in which it lost something, as many as run.lost_time_path says: what was lost by the end
-    /// of each, in rows that add up to it. One says how much of it is due to the wait before (`inherited`), of this rank or
-    /// of the one whose message was waited for; the others what was lost since, by whose fault and where. From the
+    /// of each, in rows that add up to it. Those that are `inherited` say how much of it is due to the wait before, of this rank or
+    /// of the one whose message was waited for, to others and to the job itself (this also to other ranks, which would have come
+    /// last alone); the others what was lost since, by whose fault and where. From the
     /// `end` of a rank backwards, wait by wait, they are the chain that ends it: `odonata explain` tells it.
     "lost_time_path" => pub struct LostTimePathRow {
         /// Name of the job.
@@ -32,9 +33,9 @@ row! {
         from_rank: i64,
         /// The wait there until whose end it was; 0: since the start.
         from_wait: u64,
-        /// Job that held what was waited for; empty where it is not one.
+        /// Job that held what was waited for; empty where it is not one, but not this one.
         culprit: String,
-        /// mpi or io: what of that job.
+        /// mpi or io: what of that job; empty: both.
         culprit_class: &'static str,
         /// As in the table lost_time; inherited: what was lost by the end of the wait before; elsewhere: at further places, all
         /// together.
@@ -108,13 +109,20 @@ fn of_wait(from: &Sources<'_>, record: &PathRecord) -> Vec<LostTimePathRow> {
         }
     };
     let nobody = |kind| (String::new(), "", kind);
-    let mut rows = vec![row(nobody("inherited"), LostAt::NOWHERE, record.inherited)];
+    let itself = |kind| (from.scenario.jobs[usize::from(job)].name.to_string(), "", kind);
+    let mut rows = vec![row(nobody("inherited"), LostAt::NOWHERE, record.inherited.others)];
     rows.extend(record.losses().map(|(culprit, kind, place, time)| {
         let job = from.scenario.jobs[usize::from(culprit / 2)].name.to_string();
         row((job, CLASSES[usize::from(culprit % 2)], kind.name()), place, time)
     }));
-    if record.rest > Time::ZERO {
-        rows.push(row(nobody("elsewhere"), LostAt::NOWHERE, record.rest));
+    for (what, time) in [
+        (itself("inherited"), record.inherited.own),
+        (nobody("elsewhere"), record.rest.others),
+        (itself("elsewhere"), record.rest.own),
+    ] {
+        if time > Time::ZERO {
+            rows.push(row(what, LostAt::NOWHERE, time));
+        }
     }
     rows
 }
