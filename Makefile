@@ -149,8 +149,8 @@ bench: setup ## Measure packet-hops per CPU-second and memory per node (ARGS="--
 WHEEL_PROFILE ?= wheel
 WHEEL_PLATFORM ?= manylinux_2_28
 # WHEEL_PGO=yes: profile-guided optimisation (rustup component add llvm-tools); the wheel is built twice. What counts is linked by the machine's
-# own linker: that of Zig does not take what profiling asks of it. All else is as in the second build: Cargo names functions by the
-# profile (stripping too), and of a function with another name nothing is known.
+# own linker: that of Zig does not take what profiling asks of it. All else is as in the second build (--zig sets options of Cargo that
+# functions are named by), since of a function with another name nothing is known. A folder of their own: Cargo does not see what is in a profile.
 LLVM_PROFDATA = $(firstword $(wildcard $(shell rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata))
 WHEEL_PGO ?=
 PGO = $(abspath target/pgo)
@@ -165,15 +165,15 @@ $(VENV)/.wheel-tools: $(VENV)/.tools
 
 pgo-profile: $(VENV)/.wheel-tools
 	rm -rf $(PGO)
-	RUSTFLAGS="-Cprofile-generate=$(PGO)/raw" $(MATURIN) build --profile $(WHEEL_PROFILE) --locked --quiet --strip \
-	  --target $(HOST) --compatibility linux --out $(PGO)/wheel
+	RUSTFLAGS="-Cprofile-generate=$(PGO)/raw -Clinker=cc" CARGO_TARGET_DIR=$(PGO)/build $(MATURIN) build --profile $(WHEEL_PROFILE) \
+	  --locked --quiet --strip --zig --target $(HOST) --compatibility linux --out $(PGO)/wheel
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --target $(PGO)/site $(PGO)/wheel/*.whl
 	PYTHONPATH=$(PGO)/site $(BIN)/python benches/pgo.py
 	$(LLVM_PROFDATA) merge --output $(PGO)/merged.profdata $(PGO)/raw
 
 wheel: $(VENV)/.wheel-tools $(if $(WHEEL_PGO),pgo-profile) ## Build a wheel for every Python from 3.11 on into dist/, install it into an empty venv, run the demo
 	rm -f dist/*_$(shell uname -m).whl
-	$(if $(WHEEL_PGO),RUSTFLAGS="-Cprofile-use=$(PGO)/merged.profdata") $(MATURIN) build $(WHEEL_OPTIONS) \
+	$(if $(WHEEL_PGO),RUSTFLAGS="-Cprofile-use=$(PGO)/merged.profdata" CARGO_TARGET_DIR=$(PGO)/build) $(MATURIN) build $(WHEEL_OPTIONS) \
 	  $(if $(WHEEL_PGO),--target $(HOST)) --out dist
 	$(BIN)/python tests/wheel.py dist/*_$(shell uname -m).whl $(WHEEL_PLATFORM)
 
