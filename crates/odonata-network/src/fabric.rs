@@ -29,7 +29,7 @@ use crate::fluid::{self, Fluid};
 use crate::nic::Nics;
 use crate::router::input_queued::InputQueued;
 use crate::router::output_queued::OutputQueued;
-use crate::router::pipelined::{LAG, Pipelined};
+use crate::router::pipelined::{Freed, LAG, Pipelined};
 use crate::settings::RouterModel;
 use crate::statistics::{LinkPeriod, Sampling};
 use crate::{FabricContext, FabricEvent, Message, Notice, Payload};
@@ -259,8 +259,12 @@ impl<P: Payload> Fabric<P> {
                 let link = shared.flow.links.port(credit.link);
                 match shared.setup.params.router {
                     RouterModel::Pipelined => {
-                        let space = (credit.vc, credit.owner);
-                        self.pipelined.return_flit(ctx, shared, link, space, due);
+                        // What it has lost is told beside it.
+                        let space = Freed {
+                            owner: credit.owner,
+                            to_others: Vector::EMPTY,
+                        };
+                        (self.pipelined).return_flit(ctx, shared, (link, credit.vc), space, due);
                     }
                     RouterModel::InputQueued | RouterModel::OutputQueued => {
                         // What it has lost is told beside it.
@@ -323,7 +327,12 @@ impl<P: Payload> Fabric<P> {
                 let buffer = shared.packets.get(packet).buffer;
                 self.pipelined.send_head(ctx, shared, (lp, buffer), packet, ctx.now());
             }
-            FabricEvent::Flit { buffer } => self.pipelined.send_body(ctx, (lp, buffer), ctx.now()),
+            FabricEvent::Flit { buffer } => {
+                if shared.flow.lost.is_on::<C>() {
+                    shared.flow.lost.body_arrives::<C>(buffer, ctx.now());
+                }
+                self.pipelined.send_body(ctx, (lp, buffer), ctx.now());
+            }
             FabricEvent::Tick => self.cycle(ctx, lp),
             FabricEvent::Nic { nic } => return self.nics.serve_flits(ctx, shared, &mut self.pipelined, nic),
             FabricEvent::Publish => {

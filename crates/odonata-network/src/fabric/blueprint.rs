@@ -110,7 +110,11 @@ impl Blueprint {
             (true, false) => (blame.lines(), Vec::new()),
             (true, true) => (blame.lines(), blame.places(&links)),
         };
-        let lost = LostTime::new(lines, places);
+        let fronts = match params.router {
+            RouterModel::Pipelined => links.buffers + (links.len() - links.ports),
+            RouterModel::InputQueued | RouterModel::OutputQueued => 0,
+        };
+        let lost = LostTime::new(lines, places, fronts as usize);
         let first_wake_up_id = match has_fifos(&params) && heads_first(&params) {
             true => PORTS_LAST,
             false => 0,

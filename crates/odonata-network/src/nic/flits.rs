@@ -4,6 +4,7 @@
 //! (`injection_vc`); with several traffic classes, of those of its class. Among classes whose packets find one the [`ClassScheduler`](crate::control::ClassScheduler) of the link decides, packet by packet.
 
 use super::Nics;
+use crate::control::FlitOfMessage;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::router::NOBODY;
@@ -78,6 +79,8 @@ impl Nics {
             return None;
         };
         let free_at = now + link.flit;
+        let last = flits == 1;
+        let front = shared.flow.front_of_nic(number);
         if shared.flow.is_blamed::<C>() {
             // The packet on the link is of whoever holds it.
             let owner = match head {
@@ -90,12 +93,16 @@ impl Nics {
                 self.lanes.get(lane).ends
             };
             shared.flow.count_flit_credits::<C>(number, now);
-            let whole = ends && flits == 1;
-            (shared.flow).hold_nic::<C>((number, vc), (message, owner), (now, free_at), (whole, false));
+            let flit = FlitOfMessage {
+                head,
+                tail: last,
+                last: ends,
+                limited: false,
+            };
+            (shared.flow).hold_nic_by_flit::<C>((number, vc), (message, owner), (now, free_at), flit);
         }
         shared.flow.claim::<C>(number, vc, 1);
         let arrival = free_at + link.latency;
-        let last = flits == 1;
         shared.flow.set_awaits_credit::<C>(number, false);
         let port = shared.flow.edit_port::<C>(number);
         port.free_at = free_at;
@@ -123,6 +130,9 @@ impl Nics {
         if head {
             let buffer = link.far + u32::from(vc);
             let packet = shared.new_packet::<C>(message, (bytes, unsent), (now, arrival), (&link, buffer), class);
+            if shared.flow.lost.is_on::<C>() {
+                shared.flow.lost.to_packet::<C>(front, packet, last);
+            }
             pipelined.send_head(ctx, shared, (link.far_lp, buffer), packet, arrival);
             let done = unsent == u64::from(bytes);
             let mut unsent = unsent - u64::from(bytes);
@@ -149,6 +159,9 @@ impl Nics {
             self.lanes.edit::<C>(first).waiting -= u32::from(done);
         } else {
             let buffer = link.far + u32::from(vc);
+            if shared.flow.lost.is_on::<C>() {
+                (shared.flow.lost).body_goes::<C>((front, last), buffer, arrival);
+            }
             pipelined.send_body(ctx, (link.far_lp, buffer), arrival);
         }
         self.lanes.edit::<C>(lane).flits = (flits - 1) as u16;

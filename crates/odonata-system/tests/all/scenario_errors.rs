@@ -1061,11 +1061,6 @@ fn a_traffic_matrix_that_cannot_be_read_is_told_with_its_line() {
 fn lost_time_is_refused_where_waits_are_not_charged() {
     for (more, message, expected) in [
         (
-            "[run]\nlost_time = true\n[network]\nrouter = \"pipelined\"\nclock = \"1 ns\"\n",
-            "what they have lost by their waits",
-            "false",
-        ),
-        (
             "[run]\nlost_time = true\nblame = true\n[network]\nfidelity = \"analytic\"\n",
             "the analytic model",
             "false",

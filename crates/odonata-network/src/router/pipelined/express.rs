@@ -9,12 +9,14 @@
 use super::clock::Subcycle;
 use super::small::{PORTS, next};
 use super::switch_traversal::Traversal;
-use super::{Pipelined, RouterLayout};
+use super::losses::{Passed, Waiting};
+use super::{Freed, Pipelined, RouterLayout};
 use crate::Payload;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::packet::Way;
 use crate::statistics::Transmission;
+use odonata_blame::lost::Vector;
 use odonata_engine::{NIL, Time};
 
 /// A flit that passes.
@@ -223,16 +225,36 @@ impl Pipelined {
         };
         *self.owners.edit::<C>(out) = NIL;
         let arrival = self.depart(ctx, shared, (port, &link), out, traversal, sent);
-        if self.waits.are_charged::<C>() {
-            let ports = (layout.first_port + u32::from(input), port);
-            let out = link.times_on(arrival);
-            self.wait_for_link::<C>(&mut shared.flow, ports, (owner, traversal.crossed), traversal, out);
-            shared.flow.waited::<C>(owner, (traversal.crossed, out.0));
-        }
         let buffer = link.far + u32::from(channel);
+        let mut to_others = Vector::EMPTY;
+        if self.waits.are_charged::<C>() {
+            if shared.flow.lost.is_on::<C>() {
+                shared.flow.lost.head_to_front::<C>(at, packet, owner);
+                to_others = self.lost_at_crossbar::<C>(&mut shared.flow, Waiting { at, owner, port });
+            }
+            let places = (at, layout.first_port + u32::from(input), port);
+            let (departure, out) = link.times_on(arrival);
+            let expected = (owner, traversal.crossed);
+            self.wait_for_link::<C>(&mut shared.flow, places, expected, traversal, (departure, out));
+            shared.flow.waited::<C>(owner, (traversal.crossed, departure));
+            if shared.flow.lost.is_on::<C>() {
+                let flit = Passed {
+                    at,
+                    owner,
+                    packet: Some(packet),
+                    tail: true,
+                    port,
+                    buffer,
+                    sent: out,
+                    arrival,
+                };
+                self.take_along::<C>(shared, &link, &flit);
+            }
+        }
+        let space = Freed { owner, to_others };
         if link.to_node {
             let due = arrival + self.timing.period() + link.credit_delay;
-            self.return_flit(ctx, shared, port, (channel, owner), due);
+            self.return_flit(ctx, shared, (port, channel), space, due);
             shared.deliver(ctx, packet, arrival);
         } else if link.leaves {
             shared.packets.edit::<C>(packet).buffer = buffer;
@@ -240,6 +262,9 @@ impl Pipelined {
         } else {
             self.send_head(ctx, shared, (link.far_lp, buffer), packet, arrival);
         }
-        self.free_flit(ctx, shared, (at, owner), traversal.left);
+        self.free_flit(ctx, shared, at, space, traversal.left);
+        if shared.flow.lost.is_on::<C>() {
+            shared.flow.lost.unshare::<C>(to_others);
+        }
     }
 }

@@ -17,6 +17,7 @@
 use super::{LAG, Pipelined, TICK};
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
+use crate::flow::Flow;
 use crate::params::NetworkParams;
 use crate::{FabricEvent, Payload};
 use odonata_engine::{NIL, Pool, Store, Time};
@@ -187,7 +188,7 @@ impl Pipelined {
             self.take_heads::<M>(shared, router, (slot, heads), (now, pass));
         }
         if flits != NIL {
-            self.take_flits::<M>(router, (slot, flits), now);
+            self.take_flits::<M>(&mut shared.flow, router, (slot, flits), now);
         }
     }
 
@@ -230,6 +231,10 @@ impl Pipelined {
         sort(&mut came);
         let layout = self.layout(router);
         let when = |order: u64| before + Time(order >> 32);
+        if shared.flow.lost.is_on::<M>() {
+            came.iter()
+                .for_each(|&(_, packet)| self.head_comes::<M>(shared, packet));
+        }
         if pass {
             self.arrive_together::<M>(shared, (router, layout), &came, when, cycle);
         } else {
@@ -244,7 +249,7 @@ impl Pipelined {
     }
 
     /// The body flits of a slot.
-    fn take_flits<M: Uses>(&mut self, router: u32, (slot, first): (u32, u32), now: Time) {
+    fn take_flits<M: Uses>(&mut self, flow: &mut Flow, router: u32, (slot, first): (u32, u32), now: Time) {
         let (mut at, mut left) = (first, NIL);
         let mut last = Time::ZERO;
         while at != NIL {
@@ -252,7 +257,7 @@ impl Pipelined {
             if arrival <= now {
                 self.vcs.edit::<M>(buffer).present += 1;
                 if self.waits.are_charged::<M>() {
-                    self.flit_may_wait::<M>(buffer, self.timing.cycle_at(now));
+                    self.flit_may_wait::<M>(flow, buffer, self.timing.cycle_at(now));
                 }
                 last = last.max(arrival);
                 self.inboxes.flits.free::<M>(at);
