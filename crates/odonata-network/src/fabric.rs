@@ -310,7 +310,7 @@ impl<P: Payload> Fabric<P> {
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
             FabricEvent::Notify { notification } => {
                 let arrived = shared.forward_notification(ctx, lp, notification)?;
-                return self.nics.throttle(ctx, shared, &arrived);
+                return self.nics.throttle(ctx, shared, &mut self.pipelined, &arrived);
             }
             _ => debug_assert!(false, "there is no pipeline"),
         }
@@ -343,6 +343,10 @@ impl<P: Payload> Fabric<P> {
             FabricEvent::Submit { message } => return self.enqueue(ctx, message),
             _ if event.is_without_packets() => return self.handle_message(ctx, lp, event),
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
+            FabricEvent::Notify { notification } => {
+                let arrived = shared.forward_notification(ctx, lp, notification)?;
+                return self.nics.throttle(ctx, shared, &mut self.pipelined, &arrived);
+            }
             _ => debug_assert!(false, "there is nothing to look at"),
         }
         None

@@ -25,6 +25,7 @@
 
 mod allocator;
 mod clock;
+mod congestion;
 mod cycle;
 mod express;
 mod in_vc;

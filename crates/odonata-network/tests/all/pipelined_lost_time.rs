@@ -89,7 +89,10 @@ fn what_is_lost_is_rounded_to_cycles_as_time_is() {
     for (name, m) in script.iter().enumerate() {
         let (lost, late) = (total(&losses(&model, m.name)), late(&net, &model, &script, name));
         // Each of its routers may hide part of a cycle that somebody cost it before.
-        assert!(lost <= late + cycles(1) && late <= lost + cycles(4), "{m:?}: {lost:?}, {late:?}");
+        assert!(
+            lost <= late + cycles(1) && late <= lost + cycles(4),
+            "{m:?}: {lost:?}, {late:?}"
+        );
     }
 }
 
@@ -105,7 +108,10 @@ fn who_waits_for_a_worm_has_lost_to_its_job_what_it_is_late() {
         assert!(late[second] >= cycles(n) && late[1 - second] == Time::ZERO, "{late:?}");
         assert_eq!(losses(&model, 1 - second as u32), []);
         let lost = losses(&model, second as u32);
-        assert!(lost.iter().all(|loss| usize::from(loss.culprit) == 1 - second), "{lost:?}");
+        assert!(
+            lost.iter().all(|loss| usize::from(loss.culprit) == 1 - second),
+            "{lost:?}"
+        );
         assert_eq!(total(&lost), late[second], "{n} flits, {switching:?}");
         if switching != Switching::StoreAndForward {
             assert_eq!((lost.len(), lost[0].kind), (1, Kind::Link), "{lost:?}");
@@ -121,16 +127,19 @@ fn flits_behind_a_head_that_is_held_up_have_lost_what_the_head_has() {
     net.params.links = links([link(1, 2, 16, 3), link(1, 5, 16, 7), link(1, 20, 16, 22)]);
     net.params.packet = 48 * FLIT;
     // Both to the node of router 1, from that router itself and from router 0.
-    let script = named(vec![
-        of(1, 1, (3, 2), 48 * FLIT),
-        of(0, 1, (0, 2), 48 * FLIT),
-    ]);
+    let script = named(vec![of(1, 1, (3, 2), 48 * FLIT), of(0, 1, (0, 2), 48 * FLIT)]);
     let model = play(&net, script.clone());
     let late = late(&net, &model, &script, 1);
     let lost = losses(&model, 1);
     assert!(late > cycles(5), "{late:?}");
     assert_eq!((total(&lost), to(&lost, 1)), (late, late), "{lost:?}");
-    let charged = model.fabric.blame().iter().filter(|c| c.victim == 0).map(|c| c.time.0).sum::<u64>();
+    let charged = model
+        .fabric
+        .blame()
+        .iter()
+        .filter(|c| c.victim == 0)
+        .map(|c| c.time.0)
+        .sum::<u64>();
     assert!(charged > late.0, "its flits have waited in several routers at once");
 }
 
@@ -204,7 +213,11 @@ fn places_change_no_sum() {
     for (net, context) in variants().into_iter().step_by(2) {
         let (with, without) = (lost(&net, true), lost(&net, false));
         assert_eq!(without, with, "{context}");
-        assert!(without.iter().any(|lost| lost.1.iter().any(|loss| loss.place == LostAt::NOWHERE)));
+        assert!(
+            without
+                .iter()
+                .any(|lost| lost.1.iter().any(|loss| loss.place == LostAt::NOWHERE))
+        );
     }
 }
 

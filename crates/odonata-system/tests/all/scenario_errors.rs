@@ -893,12 +893,6 @@ fn mistakes_in_congestion_control_are_refused() {
     assert_eq!(wrong.key, "network.congestion_control.interval");
     let wrong = error("kind = \"per_flow\"");
     says(&wrong, "one of none, ecn, per-flow", "did you mean \"per-flow\"?");
-    let pipelined = ["network.router=\"pipelined\"", "network.clock=\"1 ns\""];
-    let wrong = error_with(
-        &with(&format!("[network.congestion_control]\nkind = \"ecn\"\n{JOB}")),
-        &pipelined,
-    );
-    assert_eq!(wrong.key, "network.congestion_control.kind");
 }
 
 /// A number is shown as it was written, and is never drawn out into zeros.

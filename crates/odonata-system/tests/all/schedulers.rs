@@ -289,6 +289,11 @@ fn traffic_under_congestion_control() {
             &[&control, "network.router=\"output-queued\""],
             &Outcome::Completed,
         );
+        let pipelined = [&[control.as_str()], &PIPELINED[..]].concat();
+        let free = results(&format!("{incast}{MACHINE}"), &PIPELINED);
+        let held = results(&format!("{incast}{MACHINE}"), &pipelined);
+        assert_ne!(free.digest(), held.digest(), "nobody was slowed down");
+        assert_equal_everywhere(incast, &pipelined, &Outcome::Completed);
     }
 }
 

@@ -308,7 +308,12 @@ impl LostTime {
     }
 
     /// The flit at `front` has waited during `span` for its own traffic. Returns the wait before it, if that is another one.
-    pub(crate) fn waits_for_own<M: Mode>(&mut self, front: u32, (since, until): (Time, Time), cause: Cause) -> Option<OwnWait> {
+    pub(crate) fn waits_for_own<M: Mode>(
+        &mut self,
+        front: u32,
+        (since, until): (Time, Time),
+        cause: Cause,
+    ) -> Option<OwnWait> {
         let cell = self.flits.fronts.edit::<M>(front);
         if (cell.until, cell.cause) == (since, cause) && cell.since < cell.until {
             cell.until = until;
@@ -320,7 +325,9 @@ impl LostTime {
     }
 
     fn own_wait(front: &Front) -> Option<OwnWait> {
-        let &Front { since, until, cause, .. } = front;
+        let &Front {
+            since, until, cause, ..
+        } = front;
         (since < until).then_some(OwnWait { since, until, cause })
     }
 

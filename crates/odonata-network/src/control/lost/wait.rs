@@ -84,8 +84,9 @@ impl LostTime {
     ) {
         let (others, mut sums) = (&mut self.scratch.by_others, Sums::default());
         others.clear();
-        self.histories
-            .leave::<M>(line, place, wait.now, lacked, |by, span| sums.held(others, wait, (by, span)));
+        self.histories.leave::<M>(line, place, wait.now, lacked, |by, span| {
+            sums.held(others, wait, (by, span))
+        });
         if idle < wait.now {
             sums.held(others, wait, (lacked, (idle, wait.now)));
         }

@@ -7,9 +7,10 @@
 //! That takes two steps in a cycle, and is for [small](super::small) routers under the common settings.
 
 use super::clock::Subcycle;
+use super::congestion::Leaving;
+use super::losses::{Passed, Waiting};
 use super::small::{PORTS, next};
 use super::switch_traversal::Traversal;
-use super::losses::{Passed, Waiting};
 use super::{Freed, Pipelined, RouterLayout};
 use crate::Payload;
 use crate::fabric::Shared;
@@ -225,6 +226,16 @@ impl Pipelined {
         };
         *self.owners.edit::<C>(out) = NIL;
         let arrival = self.depart(ctx, shared, (port, &link), out, traversal, sent);
+        if shared.congestion.is_on::<C>() {
+            let leaving = Leaving {
+                packet,
+                at,
+                following: NIL,
+                port,
+                arrival,
+            };
+            self.packet_leaves(ctx, shared, layout, &link, traversal, leaving);
+        }
         let buffer = link.far + u32::from(channel);
         let mut to_others = Vector::EMPTY;
         if self.waits.are_charged::<C>() {

@@ -1,6 +1,7 @@
 //! Switch traversal: flits that have won the crossbar leave their buffers, and are on their way.
 
 use super::clock::Subcycle;
+use super::congestion::Leaving;
 use super::in_vc::Stage;
 use super::losses::Passed;
 use super::{Freed, Pipelined, RouterLayout};
@@ -129,6 +130,16 @@ impl Pipelined {
             let rooms = (shared.room_behind(port), shared.room_behind(input));
             shared.classes.sent::<C>(port, sender, bytes, out, rooms.0);
             self.input_classes.sent::<C>(input, sender, bytes, of_input, rooms.1);
+        }
+        if shared.congestion.is_on::<C>() && (if link.to_node { tail } else { head }) {
+            let leaving = Leaving {
+                packet: if link.to_node { delivered } else { packet },
+                at,
+                following,
+                port,
+                arrival,
+            };
+            self.packet_leaves(ctx, shared, layout, &link, traversal, leaving);
         }
         let buffer = link.far + u32::from(out);
         let space = Freed { owner, to_others };
