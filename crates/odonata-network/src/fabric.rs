@@ -240,6 +240,11 @@ impl<P: Payload> Fabric<P> {
         self.pipelined.last_arrival()
     }
 
+    /// The same until `until`, up to which all events are handled: those too which a cycle is still to take in.
+    pub fn last_arrival_until(&self, until: Time) -> Option<Time> {
+        self.pipelined.last_arrival_until(&self.shared.packets, until)
+    }
+
     /// What the events handled since it was last emptied have for other parts.
     pub fn send_buffer(&mut self) -> &mut SendBuffer<RemoteEvent<P>, RemoteUpdate> {
         &mut self.shared.boundary.send_buffer

@@ -18,6 +18,7 @@ use super::{LAG, Pipelined, TICK};
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::Flow;
+use crate::packet::Packet;
 use crate::params::NetworkParams;
 use crate::{FabricEvent, Payload};
 use odonata_engine::{NIL, Pool, Store, Time};
@@ -278,6 +279,25 @@ impl Pipelined {
     fn note_arrival<M: Uses>(&mut self, router: u32, arrival: Time) {
         let clock = self.clocks.edit::<M>(router - self.first_router);
         clock.arrival = clock.arrival.max(arrival);
+    }
+
+    /// When a flit has last come to a router of this part until then, though no cycle may have taken it in yet.
+    pub(crate) fn last_arrival_until(&self, packets: &Pool<Packet>, until: Time) -> Option<Time> {
+        let mut last = self.last_arrival();
+        for slot in self.inboxes.slots.iter() {
+            let (mut head, mut flit) = (slot.heads, slot.flits);
+            while head != NIL {
+                let p = packets.get(head);
+                last = last.max(Some(p.tail_in).filter(|&arrival| arrival <= until));
+                head = p.next;
+            }
+            while flit != NIL {
+                let BodyFlit { arrival, next, .. } = *self.inboxes.flits.get(flit);
+                last = last.max(Some(arrival).filter(|&arrival| arrival <= until));
+                flit = next;
+            }
+        }
+        last
     }
 
     /// When a flit has last come to a router of this part.
