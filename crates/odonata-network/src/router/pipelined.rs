@@ -123,8 +123,9 @@ pub(crate) struct Pipelined {
     busy_when_full: bool,
     /// Whether nodes draw the virtual channel that they send a packet on.
     pub(crate) draws_injection_vc: bool,
-    /// Whether it matters in which order the packets that come in a cycle are routed.
+    /// Whether it matters in which order the packets that come in a cycle are routed, and whether several may come to one buffer.
     ordered: bool,
+    overtaking: bool,
     /// Whether what has been routed to a port and waits counts as its load, see [`Routing::counts_waiting`].
     counts_waiting: bool,
     first_router: u32,
@@ -215,6 +216,7 @@ impl Pipelined {
                 InjectionVc::Booksim => matches!(routing, Routing::Dragonfly(_)),
             },
             ordered: !routing.is_deterministic(),
+            overtaking: (0..links.len()).any(|link| links.get(link).flit < params.clock),
             counts_waiting: routing.counts_waiting() && !settings.reroutes,
             first_router: routers.start,
             vcs: Store::filled(places.len(), InVc::EMPTY),
@@ -354,17 +356,16 @@ impl Pipelined {
         }
     }
 
-    /// Gives `space` of a flit in input virtual channel `at` back to whoever feeds it, the credit leaving at `leaves`.
+    /// Gives `space` of a flit in input virtual channel `at`, number `vc` of its port, back to whoever feeds it, the credit leaving at `leaves`.
     #[inline(always)]
     fn free_flit<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
         shared: &mut Shared<impl Payload>,
-        at: u32,
+        (at, vc): (u32, u8),
         space: Freed,
         leaves: Time,
     ) {
-        let vc = self.places[at as usize].1;
         match shared.flow.links.upstream(at) {
             Upstream::Local(link, delay) => self.return_flit(ctx, shared, (link, vc), space, leaves + delay),
             Upstream::Remote(link, lp, delay) => {

@@ -30,6 +30,8 @@ pub(super) struct Passing {
     /// The port, counted over the router, and the channel, counted over the port.
     pub(super) output: u16,
     channel: u8,
+    /// The virtual channel of its input port.
+    pub(super) of_input: u8,
 }
 
 impl Passing {
@@ -39,6 +41,7 @@ impl Passing {
         out: 0,
         output: 0,
         channel: 0,
+        of_input: 0,
     };
 }
 
@@ -47,11 +50,21 @@ impl Passing {
 pub(super) struct Newcomer {
     packet: u32,
     at: u32,
-    /// Input port, counted over the router.
+    /// Input port and output, counted over the router, and its virtual channel of the former.
     input: u16,
+    output: u16,
+    channel: u8,
     /// Whether it has only one flit.
     single: bool,
     way: Way,
+}
+
+/// The ports of all that come in a cycle, and of those that are queued, bits: those that somebody uses, and those that more than one would.
+pub(super) struct Newcomers {
+    inputs: u64,
+    outputs: u64,
+    crowded_inputs: u64,
+    crowded_outputs: u64,
 }
 
 impl Pipelined {
@@ -61,39 +74,59 @@ impl Pipelined {
         self.small && steps >= 2 && self.timing.allocates_in_a_step()
     }
 
-    /// The heads `came` have come, in this order, in time for `cycle`; `when` says at what time. They are queued, or will pass.
-    pub(super) fn arrive_together<M: Uses>(
+    /// Begins with those who come to a router in a cycle.
+    pub(super) fn begin_newcomers(&mut self, layout: RouterLayout) -> Newcomers {
+        self.newcomers.clear();
+        // Inputs and outputs that are in use, and those that more than one would use.
+        let (inputs, outputs) = self.busy(layout);
+        Newcomers {
+            inputs,
+            outputs,
+            crowded_inputs: inputs,
+            crowded_outputs: outputs,
+        }
+    }
+
+    /// The head of `packet` has come, at `arrival`.
+    #[inline(always)]
+    pub(super) fn newcomer<M: Uses>(
         &mut self,
         shared: &mut Shared<impl Payload>,
         (router, layout): (u32, RouterLayout),
-        came: &[(u64, u32)],
-        when: impl Fn(u64) -> Time,
+        (packet, arrival): (u32, Time),
+        all: &mut Newcomers,
+    ) {
+        let (at, single, way) = self.route_arrival::<M>(shared, router, packet, arrival);
+        let (input, channel) = self.places[at as usize];
+        let output = (way.port - layout.first_port) as u16;
+        let (in_bit, out_bit) = (1 << (input % 64), 1 << (output % 64));
+        all.crowded_inputs |= all.inputs & in_bit;
+        all.crowded_outputs |= all.outputs & out_bit;
+        all.inputs |= in_bit;
+        all.outputs |= out_bit;
+        self.newcomers.push(Newcomer {
+            packet,
+            at,
+            input,
+            output,
+            channel,
+            single,
+            way,
+        });
+    }
+
+    /// All have come, in time for `cycle`: they are queued, or will pass.
+    pub(super) fn settle_newcomers<M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        layout: RouterLayout,
+        all: &Newcomers,
         cycle: Time,
     ) {
-        let mut newcomers = std::mem::take(&mut self.newcomers);
-        newcomers.clear();
-        // Inputs and outputs that are in use, and those that more than one would use.
-        let (mut inputs, mut outputs) = self.busy(layout);
-        let (mut crowded_inputs, mut crowded_outputs) = (inputs, outputs);
-        for &(order, packet) in came {
-            let (at, single, way) = self.route_arrival::<M>(shared, router, packet, when(order));
-            let (input, _) = self.places[at as usize];
-            let (in_bit, out_bit) = (1 << (input % 64), 1 << ((way.port - layout.first_port) % 64));
-            crowded_inputs |= inputs & in_bit;
-            crowded_outputs |= outputs & out_bit;
-            inputs |= in_bit;
-            outputs |= out_bit;
-            newcomers.push(Newcomer {
-                packet,
-                at,
-                input,
-                single,
-                way,
-            });
-        }
+        let newcomers = std::mem::take(&mut self.newcomers);
         for newcomer in &newcomers {
-            let output = newcomer.way.port - layout.first_port;
-            let crowded = (crowded_inputs >> (newcomer.input % 64)) | (crowded_outputs >> (output % 64));
+            let crowded =
+                (all.crowded_inputs >> (newcomer.input % 64)) | (all.crowded_outputs >> (newcomer.output % 64));
             let passes = crowded & 1 == 0 && newcomer.single;
             if !passes || !self.can_pass::<M>(shared, layout, newcomer, cycle) {
                 let &Newcomer { packet, at, way, .. } = newcomer;
@@ -129,15 +162,20 @@ impl Pipelined {
         cycle: Time,
     ) -> bool {
         let &Newcomer {
-            packet, at, way, input, ..
+            packet,
+            at,
+            way,
+            input,
+            output,
+            channel: of_input,
+            ..
         } = newcomer;
-        let best = self.best_channel::<M>(shared, layout, (at, 1), way, cycle);
+        let link = shared.flow.link(way.port);
+        let best = self.best_channel::<M>(shared, layout, (at, 1), (way, &link), cycle);
         if best == NIL {
             return false;
         }
         let out = layout.first_vc + best;
-        let (output, channel) = self.places[out as usize];
-        let link = shared.flow.link(way.port);
         if !shared.flow.has_room_at::<M>((way.port, &link), out, 1, cycle) {
             return false;
         }
@@ -146,7 +184,7 @@ impl Pipelined {
             *self.vc_inputs.edit::<M>(at) = next(best as u16, layout.vcs);
         }
         *self.vc_outputs.edit::<M>(out) = next(local as u16, layout.vcs);
-        // Nobody else has it before the flit has gone.
+        // Nobody else has it before the flit has gone: who comes to the front in the first step may ask for it.
         *self.owners.edit::<M>(out) = at;
         if let Some(word) = self.candidates.passing.get_mut(local as usize / 64) {
             *word |= 1 << (local % 64);
@@ -156,7 +194,8 @@ impl Pipelined {
             port: way.port,
             out,
             output,
-            channel,
+            channel: (out - link.first_vc) as u8,
+            of_input,
         };
         true
     }
@@ -214,6 +253,7 @@ impl Pipelined {
             port,
             out,
             channel,
+            of_input,
             ..
         } = self.candidates.flits[usize::from(input) % PORTS];
         let link = shared.flow.link(port);
@@ -273,7 +313,7 @@ impl Pipelined {
         } else {
             self.send_head(ctx, shared, (link.far_lp, buffer), packet, arrival);
         }
-        self.free_flit(ctx, shared, at, space, traversal.left);
+        self.free_flit(ctx, shared, (at, of_input), space, traversal.left);
         if shared.flow.lost.is_on::<C>() {
             shared.flow.lost.unshare::<C>(to_others);
         }

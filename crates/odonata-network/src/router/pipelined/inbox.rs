@@ -186,7 +186,11 @@ impl Pipelined {
             .slot(router - self.first_router, self.timing.number_at(now));
         let Arrivals { heads, flits, .. } = *self.inboxes.slots.get(slot);
         if heads != NIL {
-            self.take_heads::<M>(shared, router, (slot, heads), (now, pass));
+            if pass && !self.ordered && !self.overtaking {
+                self.take_heads_at_once::<M>(shared, router, (slot, heads), now);
+            } else {
+                self.take_heads::<M>(shared, router, (slot, heads), (now, pass));
+            }
         }
         if flits != NIL {
             self.take_flits::<M>(&mut shared.flow, router, (slot, flits), now);
@@ -208,13 +212,13 @@ impl Pipelined {
         let (mut at, mut kept) = (first, NIL);
         while at != NIL {
             let p = shared.packets.get(at);
-            let next = p.next;
-            if p.tail_in <= now {
+            let (next, arrival) = (p.next, p.tail_in);
+            if arrival <= now {
                 let sender = match self.ordered {
                     true => u64::from(shared.flow.links.feeding_lp(p.buffer)),
                     false => 0,
                 };
-                came.push(((p.tail_in - before).0 << 32 | sender, at));
+                came.push(((arrival - before).0 << 32 | sender, at));
             } else {
                 // Linked the other way round for now.
                 shared.packets.edit::<M>(at).next = kept;
@@ -222,12 +226,7 @@ impl Pipelined {
             }
             at = next;
         }
-        let mut left = NIL;
-        while kept != NIL {
-            let next = std::mem::replace(&mut shared.packets.edit::<M>(kept).next, left);
-            (left, kept) = (kept, next);
-        }
-        self.inboxes.slots.edit::<M>(slot).heads = left;
+        self.keep_heads::<M>(shared, slot, kept);
         came.reverse();
         sort(&mut came);
         let layout = self.layout(router);
@@ -237,7 +236,11 @@ impl Pipelined {
                 .for_each(|&(_, packet)| self.head_comes::<M>(shared, packet));
         }
         if pass {
-            self.arrive_together::<M>(shared, (router, layout), &came, when, cycle);
+            let mut all = self.begin_newcomers(layout);
+            for &(order, packet) in &came {
+                self.newcomer::<M>(shared, (router, layout), (packet, when(order)), &mut all);
+            }
+            self.settle_newcomers::<M>(shared, layout, &all, cycle);
         } else {
             for &(order, packet) in &came {
                 self.arrive::<M>(shared, (router, layout), packet, (when(order), cycle));
@@ -247,6 +250,50 @@ impl Pipelined {
             self.note_arrival::<M>(router, when(order));
         }
         self.inboxes.heads = came;
+    }
+
+    /// The same where it does not matter in which order they come, and none is the second of its buffer: they need no place in between.
+    fn take_heads_at_once<M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        router: u32,
+        (slot, first): (u32, u32),
+        now: Time,
+    ) {
+        let layout = self.layout(router);
+        let mut all = self.begin_newcomers(layout);
+        let (mut at, mut kept, mut last) = (first, NIL, Time::ZERO);
+        while at != NIL {
+            let p = shared.packets.get(at);
+            let (next, arrival) = (p.next, p.tail_in);
+            if arrival <= now {
+                last = last.max(arrival);
+                if shared.flow.lost.is_on::<M>() {
+                    self.head_comes::<M>(shared, at);
+                }
+                self.newcomer::<M>(shared, (router, layout), (at, arrival), &mut all);
+            } else {
+                shared.packets.edit::<M>(at).next = kept;
+                kept = at;
+            }
+            at = next;
+        }
+        self.keep_heads::<M>(shared, slot, kept);
+        self.settle_newcomers::<M>(shared, layout, &all, self.timing.cycle_at(now));
+        if last > Time::ZERO {
+            self.note_arrival::<M>(router, last);
+        }
+    }
+
+    /// The heads from `kept` on, which are linked the other way round, stay in a slot.
+    #[inline]
+    fn keep_heads<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, slot: u32, mut kept: u32) {
+        let mut left = NIL;
+        while kept != NIL {
+            let next = std::mem::replace(&mut shared.packets.edit::<M>(kept).next, left);
+            (left, kept) = (kept, next);
+        }
+        self.inboxes.slots.edit::<M>(slot).heads = left;
     }
 
     /// The body flits of a slot.

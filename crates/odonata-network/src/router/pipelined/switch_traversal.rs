@@ -182,7 +182,8 @@ impl Pipelined {
         } else {
             self.send_body(ctx, (link.far_lp, buffer), arrival);
         }
-        self.free_flit(ctx, shared, at, space, traversal.left);
+        let of_input = self.places[at as usize].1;
+        self.free_flit(ctx, shared, (at, of_input), space, traversal.left);
         if shared.flow.lost.is_on::<C>() {
             if tail && following != NIL {
                 let until = self.timing.in_front_since(self.timing.following(traversal.granted));
