@@ -4187,7 +4187,7 @@ class Network(Table):
     """
 
     congestion_control: CongestionControl | None = None
-    """Congestion control between the ends of the network; not with pipelined routers."""
+    """Congestion control between the ends of the network."""
 
     coupling_interval: Time | None = None
     """How often packets and flows hear of each other, where some jobs go in packets and others as flows

@@ -198,7 +198,7 @@ def draw_network(
             {"name": name, "share": one_of(lot, 0.1, 0.2, 0.3), "priority": lot.randint(0, 1)}
             for name in classes
         ]
-    if (not clocked and lot.random() < 0.3) or (any_way and lot.random() < 0.3):
+    if lot.random() < 0.3:
         kind = one_of(lot, "ecn", "per-flow")
         keys["congestion_control"] = {"kind": kind, "threshold": f"{2 * packet} B", "interval": "1 us"}
         keys["congestion_control"]["recovery"] = one_of(lot, "20 us", "5 us")

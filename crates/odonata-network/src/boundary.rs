@@ -26,8 +26,9 @@ use crate::control::Notification;
 use crate::fabric::Shared;
 use crate::features::{AnyUse, HandlerContext};
 use crate::flow::{LinkPart, Space, Upstream};
-use crate::message::{Message, Payload};
+use crate::message::{Message, Payload, Traffic};
 use crate::packet::Packet;
+use odonata_blame::lost::Vector;
 use odonata_engine::{Mode, NIL, SendBuffer, Time};
 
 /// What a part has for others, and what has come of messages of which more is to come.
@@ -64,6 +65,11 @@ impl<P> Boundary<P> {
         self.send_buffer.events.push((to, at, remote));
     }
 
+    /// Puts what comes to router `to` at `at` has lost into the send buffer.
+    pub(crate) fn export_loss(&mut self, to: u32, at: Time, loss: RemoteLoss) {
+        self.send_buffer.updates.push((to, at, RemoteUpdate::Loss(loss)));
+    }
+
     /// Puts a credit for router `to` that counts from `due` on into the send buffer.
     #[cold]
     pub(crate) fn export_credit(&mut self, to: u32, due: Time, credit: RemoteCredit) {
@@ -81,10 +87,7 @@ impl<P: Payload> Shared<P> {
         let mut message = *self.messages.get(slot);
         if self.flow.lost.is_kept() {
             for loss in self.flow.lost.export::<M, P>(packet, &copy, &message) {
-                self.boundary
-                    .send_buffer
-                    .updates
-                    .push((to, at, RemoteUpdate::Loss(loss)));
+                self.boundary.export_loss(to, at, loss);
             }
         }
         if self.flow.links.holds(message.target) {
@@ -204,11 +207,16 @@ impl<P: Payload> Shared<P> {
             owner,
             to_others,
         } = space;
-        for loss in self.flow.lost.frees_remote((link, vc, owner), due, to_others) {
-            let update = RemoteUpdate::Loss(loss);
-            self.boundary.send_buffer.updates.push((to, due, update));
-        }
+        self.tell_freed((link, vc, owner), to_others, (to, due));
         let credit = RemoteCredit { link, flits, owner, vc };
         self.boundary.export_credit(to, due, credit);
+    }
+
+    /// Tells router `to` what one of `owner` had lost to others whose credit for virtual channel `vc` of `link` counts from `due` on.
+    #[cold]
+    pub(crate) fn tell_freed(&mut self, of: (u32, u8, Traffic), to_others: Vector, (to, due): (u32, Time)) {
+        for loss in self.flow.lost.frees_remote(of, due, to_others) {
+            self.boundary.export_loss(to, due, loss);
+        }
     }
 }

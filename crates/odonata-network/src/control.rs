@@ -6,7 +6,7 @@ mod congestion;
 pub(crate) mod lost;
 mod rate_limits;
 
-pub(crate) use blame::{BlameLedger, has_input_lines};
+pub(crate) use blame::{BlameLedger, FlitOfMessage, has_input_lines};
 pub(crate) use class_scheduler::ClassScheduler;
 pub(crate) use congestion::{Congestion, Departure, HOLD, Notification};
-pub(crate) use lost::{LostTime, Waiter};
+pub(crate) use lost::{LostTime, OwnWait, Waiter};

@@ -29,7 +29,7 @@ use crate::fluid::{self, Fluid};
 use crate::nic::Nics;
 use crate::router::input_queued::InputQueued;
 use crate::router::output_queued::OutputQueued;
-use crate::router::pipelined::{LAG, Pipelined};
+use crate::router::pipelined::{Freed, LAG, Pipelined};
 use crate::settings::RouterModel;
 use crate::statistics::{LinkPeriod, Sampling};
 use crate::{FabricContext, FabricEvent, Message, Notice, Payload};
@@ -240,6 +240,11 @@ impl<P: Payload> Fabric<P> {
         self.pipelined.last_arrival()
     }
 
+    /// The same until `until`, up to which all events are handled: those too which a cycle is still to take in.
+    pub fn last_arrival_until(&self, until: Time) -> Option<Time> {
+        self.pipelined.last_arrival_until(&self.shared.packets, until)
+    }
+
     /// What the events handled since it was last emptied have for other parts.
     pub fn send_buffer(&mut self) -> &mut SendBuffer<RemoteEvent<P>, RemoteUpdate> {
         &mut self.shared.boundary.send_buffer
@@ -259,8 +264,12 @@ impl<P: Payload> Fabric<P> {
                 let link = shared.flow.links.port(credit.link);
                 match shared.setup.params.router {
                     RouterModel::Pipelined => {
-                        let space = (credit.vc, credit.owner);
-                        self.pipelined.return_flit(ctx, shared, link, space, due);
+                        // What it has lost is told beside it.
+                        let space = Freed {
+                            owner: credit.owner,
+                            to_others: Vector::EMPTY,
+                        };
+                        (self.pipelined).return_flit(ctx, shared, (link, credit.vc), space, due);
                     }
                     RouterModel::InputQueued | RouterModel::OutputQueued => {
                         // What it has lost is told beside it.
@@ -306,7 +315,7 @@ impl<P: Payload> Fabric<P> {
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
             FabricEvent::Notify { notification } => {
                 let arrived = shared.forward_notification(ctx, lp, notification)?;
-                return self.nics.throttle(ctx, shared, &arrived);
+                return self.nics.throttle(ctx, shared, &mut self.pipelined, &arrived);
             }
             _ => debug_assert!(false, "there is no pipeline"),
         }
@@ -323,7 +332,12 @@ impl<P: Payload> Fabric<P> {
                 let buffer = shared.packets.get(packet).buffer;
                 self.pipelined.send_head(ctx, shared, (lp, buffer), packet, ctx.now());
             }
-            FabricEvent::Flit { buffer } => self.pipelined.send_body(ctx, (lp, buffer), ctx.now()),
+            FabricEvent::Flit { buffer } => {
+                if shared.flow.lost.is_on::<C>() {
+                    shared.flow.lost.body_arrives::<C>(buffer, ctx.now());
+                }
+                self.pipelined.send_body(ctx, (lp, buffer), ctx.now());
+            }
             FabricEvent::Tick => self.cycle(ctx, lp),
             FabricEvent::Nic { nic } => return self.nics.serve_flits(ctx, shared, &mut self.pipelined, nic),
             FabricEvent::Publish => {
@@ -334,6 +348,10 @@ impl<P: Payload> Fabric<P> {
             FabricEvent::Submit { message } => return self.enqueue(ctx, message),
             _ if event.is_without_packets() => return self.handle_message(ctx, lp, event),
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
+            FabricEvent::Notify { notification } => {
+                let arrived = shared.forward_notification(ctx, lp, notification)?;
+                return self.nics.throttle(ctx, shared, &mut self.pipelined, &arrived);
+            }
             _ => debug_assert!(false, "there is nothing to look at"),
         }
         None

@@ -115,7 +115,8 @@ impl Flow {
     /// Takes in what a packet from another part has lost, or one there that has made room.
     pub(crate) fn import_loss<M: Mode>(&mut self, loss: RemoteLoss) {
         let Flow { lost, links, ports, .. } = self;
-        lost.import::<M>(loss, |link| ports.get(links.port(link)).link.first_vc);
+        let first_vc = |link| ports.get(links.port(link)).link.first_vc;
+        lost.import::<M>(loss, first_vc, |buffer| links.buffer(buffer));
     }
 
     /// Virtual channel `at`, counted over all links.

@@ -48,8 +48,8 @@ pub(crate) struct SourceQueue {
     /// of the last one.
     pub(crate) flits: u16,
     pub(crate) vc: u8,
-    /// Whether that packet is the last one of its message.
-    pub(crate) ends: bool,
+    /// The message of that packet, if it has more packets; else [`NIL`].
+    pub(crate) goes_on: u32,
     /// Messages so far, of all classes; kept with the first.
     count: u32,
     /// Those of them that wait here, wholly or in part, of all classes; kept with the first.
@@ -65,7 +65,7 @@ impl SourceQueue {
         place: 0,
         flits: 0,
         vc: 0,
-        ends: false,
+        goes_on: NIL,
         count: 0,
         waiting: 0,
     };

@@ -332,6 +332,14 @@ impl NetworkParams {
         }
     }
 
+    /// What a router adds to the time of a packet that waits for nothing: its pipeline.
+    pub(crate) fn router_latency(&self) -> Time {
+        match self.router {
+            RouterModel::Pipelined => Time(self.clock.0 * u64::from(self.pipeline.stages())),
+            RouterModel::InputQueued | RouterModel::OutputQueued => self.router_delay,
+        }
+    }
+
     /// Flits of a packet of `bytes` (at least one: the header).
     #[inline]
     pub fn flits(&self, bytes: u64) -> u64 {

@@ -21,7 +21,7 @@ use crate::schedule::{self, Resources};
 use crate::snapshot::Layout;
 use crate::warnings::{Warning, warnings};
 use look::Look;
-use odonata_engine::{Pause, Scheduler, Time};
+use odonata_engine::{HALT_GRID, Pause, Scheduler, Time};
 use odonata_host::Interrupt;
 use odonata_machine::Machine;
 use odonata_network::settings::Fidelity;
@@ -275,7 +275,11 @@ impl Simulation {
     /// Looks at the parts of this process.
     fn look(&mut self) -> Look {
         let mut look = Look::default();
-        self.scheduler.view(&mut |part| look.at(part));
+        let halted = matches!(self.pause, Some(Pause::Halted(_))).then(|| {
+            // All events before the next multiple of the grid are handled.
+            Time((self.scheduler.now().0 / HALT_GRID.0 + 1) * HALT_GRID.0 - 1)
+        });
+        self.scheduler.view(&mut |part| look.at(part, halted));
         look
     }
 
@@ -287,10 +291,12 @@ impl Simulation {
     }
 
     /// The simulated time: that of the last event that did something, or the limit if the run has come to it.
-    fn now(&self, last_event: Option<Time>) -> Time {
+    fn now(&self, look: &Look) -> Time {
         match self.pause {
             Some(Pause::TimeLimit) => self.limit(),
-            Some(Pause::Idle) => last_event.unwrap_or(self.scheduler.now()),
+            Some(Pause::Idle) => look.jobs.last_event.unwrap_or(self.scheduler.now()),
+            // A flit from another part has an event of its own, others have not.
+            Some(Pause::Halted(_)) => look.last_arrival.max(Some(self.scheduler.now())).unwrap_or_default(),
             _ => self.scheduler.now(),
         }
     }

@@ -23,7 +23,7 @@ use crate::flow::{Flow, Links, OutPort};
 use crate::message::Traffic;
 use crate::params::NetworkParams;
 use crate::settings::RouterModel;
-use odonata_blame::lost::LostAt;
+use odonata_blame::lost::{LostAt, Vector};
 use odonata_blame::{Cause, Hold, Ledger, Taker};
 use odonata_engine::{Store, Time};
 use odonata_topology::LinkClass;
@@ -183,6 +183,18 @@ impl BlameLedger {
     }
 }
 
+/// A flit that a NIC sends.
+#[derive(Clone, Copy)]
+pub(crate) struct FlitOfMessage {
+    /// Whether it is the head of its packet, and the tail.
+    pub(crate) head: bool,
+    pub(crate) tail: bool,
+    /// Whether its packet is the last one of the message.
+    pub(crate) last: bool,
+    /// Whether its flow is limited: then what it has lacked is its own.
+    pub(crate) limited: bool,
+}
+
 impl OutPort {
     /// Whose packet is on the link, or was last, and until when.
     fn hold(&self) -> Hold {
@@ -305,6 +317,65 @@ impl Flow {
             }
         }
         self.edit_port::<M>(link).holder = owner;
+    }
+
+    /// The same in front of a pipelined router, for a flit: the head of a packet of `message`, or one behind it.
+    pub(crate) fn hold_nic_by_flit<M: Uses>(
+        &mut self,
+        (link, vc): (u32, u8),
+        (message, owner): (u32, Traffic),
+        (now, until): (Time, Time),
+        flit: FlitOfMessage,
+    ) {
+        let FlitOfMessage {
+            head,
+            tail,
+            last,
+            limited,
+        } = flit;
+        let free_at = self.port(link).free_at;
+        let next = Hold {
+            free_at: until,
+            holder: owner,
+            cause: LINK,
+        };
+        let mut taker = self.taker(link, vc, !(tail && last));
+        if limited {
+            taker.lacked.0 = owner;
+        }
+        self.blame.ledger.pass::<M>(link, (free_at, now), next, Some(taker));
+        if self.lost.is_on::<M>() {
+            let (who, front) = (Waiter::Message(message), self.front_of_nic(link));
+            self.lost.idles::<M>(link, (free_at, now), Some(taker.lacked));
+            if head {
+                let room = self.room(link, vc, owner, free_at).filter(|_| !limited);
+                (self.lost).leave::<M>(link, (who, owner), (now, now), taker.lacked, room);
+                self.lost.message_to_front::<M>(front, message);
+            } else {
+                // Its packet has the link: it can have waited for room alone.
+                let own = (taker.lacked.0 == owner).then(|| self.room_vector(link, vc, owner));
+                (self.lost).flit_waits::<M>((front, link), owner, (free_at, now), taker.lacked, own);
+            }
+            self.lost.is_held::<M>(link, now, next);
+            self.lost.front_takes_link::<M>(link, front, owner, until);
+            if tail && !last {
+                self.lost.front_to_message::<M>(front, message);
+                self.lost.join::<M>(link, who, (now, until), Some(next));
+            }
+        }
+        self.edit_port::<M>(link).holder = owner;
+    }
+
+    /// Where flits of NIC `link` wait, among all [fronts](super::lost).
+    pub(crate) fn front_of_nic(&self, link: u32) -> u32 {
+        self.links.buffers + (link - self.links.ports)
+    }
+
+    /// What the flit of `owner` had lost to others that has made room last in virtual channel `vc` of `link`.
+    pub(crate) fn room_vector(&self, link: u32, vc: u8, owner: Traffic) -> Vector {
+        let at = self.first_vc(link) + u32::from(vc);
+        let made = self.blame.freed.get(at).at;
+        self.lost.room_made(at, owner, made).unwrap_or(Vector::EMPTY)
     }
 
     /// `packet` of `owner` comes to wait in FIFO `buffer`.

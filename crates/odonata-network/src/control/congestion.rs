@@ -23,11 +23,14 @@
 //! T  = max(interval, 2 packets at rate R)
 //! ```
 //!
-//! so that a flow has heard of one rate before the next is found. Control begins when more than `threshold` bytes wait, and ends when
+//! where in pipelined routers the link could not have sent while it idled though packets waited for it: a virtual channel takes some
+//! cycles to change hands. So a flow has heard of one rate before the next is found. Control begins when more than `threshold` bytes wait, and ends when
 //! `R` is back at 1. A flow that sends less than `R` is not delayed.
 //!
 //! **What waits for a port** is counted over all traffic classes: the packets that are routed to it, and with input FIFOs, whose
-//! heads alone are routed, all of the FIFOs whose heads are. What waits farther back, behind a full buffer, is not seen.
+//! heads alone are routed, all of the FIFOs whose heads are. What waits farther back, behind a full buffer, is not seen. The buffers of
+//! pipelined routers are such FIFOs, of which what has come is counted, flit by flit, and with it what has crossed and is not out on the link yet. A
+//! packet leaves there with its head, and a router in front of a node with its tail.
 //!
 //! **Simplification.** A notification goes back router by router on the path that the routing has for it without any load, and takes the
 //! time of an idle network: latencies and pipelines. It occupies no link and waits for nothing, and it is no packet in any count.
@@ -88,6 +91,9 @@ struct Edge {
     /// Bytes sent since then, and bytes that waited then.
     sent: u64,
     waiting: u64,
+    /// How long the link has idled since then though something waited for it; and when it was free last, if something did.
+    idled: Time,
+    free_at: Time,
 }
 
 impl Edge {
@@ -96,6 +102,8 @@ impl Edge {
         since: Time::NEVER,
         sent: 0,
         waiting: 0,
+        idled: Time::ZERO,
+        free_at: Time::NEVER,
     };
 }
 
@@ -238,6 +246,32 @@ impl Congestion {
         }
     }
 
+    /// A packet that takes `occupied` is out on terminal port `port` at `free_at`, and some packets still wait for that, if `waits`. To be called
+    /// before [`packet_leaves`](Self::packet_leaves) where a port may idle though packets wait for it.
+    pub(crate) fn link_is_free<M: Uses>(
+        &mut self,
+        links: &Links,
+        port: u32,
+        occupied: Time,
+        (free_at, waits): (Time, bool),
+    ) {
+        if self.settings.kind != CongestionKind::PerFlow {
+            return;
+        }
+        let node = links.nic(links.get(port).far);
+        let edge = self.edges.get(node);
+        if edge.since == Time::NEVER {
+            return;
+        }
+        let idled = match edge.free_at {
+            Time::NEVER => Time::ZERO,
+            before => (free_at.saturating_sub(occupied)).saturating_sub(before),
+        };
+        let edge = self.edges.edit::<M>(node);
+        edge.idled += idled;
+        edge.free_at = if waits { free_at } else { Time::NEVER };
+    }
+
     /// A packet of `bytes` leaves terminal port `port`, `waiting` bytes stay behind; the rate of flows to its node.
     fn rate_at_last_hop<M: Uses>(
         &mut self,
@@ -258,10 +292,9 @@ impl Congestion {
         if edge.since == Time::NEVER {
             if waiting > threshold {
                 *self.edges.edit::<M>(node) = Edge {
-                    rate: 1.0,
                     since: now,
-                    sent: 0,
                     waiting,
+                    ..Edge::IDLE
                 };
             }
             return 1.0;
@@ -274,7 +307,7 @@ impl Congestion {
             // 1,000,000 bytes are long enough for the division: on the fastest links they take some time, where a packet
             // may take none.
             let per_byte = link.serialisation(1_000_000).0 as f64 / 1e6;
-            let could = (elapsed / per_byte).max(1.0);
+            let could = ((elapsed - edge.idled.0 as f64) / per_byte).max(1.0);
             let came = edge.sent as f64 + waiting as f64 - edge.waiting as f64;
             let excess = waiting.saturating_sub(threshold) as f64;
             let change = (0.5 * (could - came) - 0.5 * excess) / could;
@@ -282,7 +315,7 @@ impl Congestion {
             // Flows that have paused have recovered meanwhile.
             let paused = (elapsed - HOLD * period).max(0.0);
             edge.rate = (edge.rate + paused / control.recovery.0 as f64).max(super::rate_limits::LEAST_RATE);
-            (edge.since, edge.sent, edge.waiting) = (now, 0, waiting);
+            (edge.since, edge.sent, edge.waiting, edge.idled) = (now, 0, waiting, Time::ZERO);
             if edge.rate >= 1.0 {
                 edge.rate = 1.0;
                 if waiting <= threshold {
@@ -307,7 +340,7 @@ impl Congestion {
     ) {
         let link = links.get(port);
         let slot = self.notifications.allocate::<C>(notification);
-        let at = arrival + link.latency + setup.params.routing_delay();
+        let at = arrival + link.latency + setup.params.router_latency();
         ctx.send(
             links.sender(port),
             at.max(Time(ctx.now().0 + 1)),
@@ -334,7 +367,7 @@ impl<P: Payload> Shared<P> {
         let decision = (self.routes.routing).decide(router, &mut notification.header, &mut Unloaded);
         let link = self.flow.link(self.flow.links.port(decision.port));
         notification.arriving = link.to_node;
-        let at = ctx.now() + (link.latency + self.setup.params.routing_delay()).max(Time(1));
+        let at = ctx.now() + (link.latency + self.setup.params.router_latency()).max(Time(1));
         if link.leaves {
             notifications.free::<C>(slot);
             self.boundary.export_notification(link.far_lp, at, &notification);

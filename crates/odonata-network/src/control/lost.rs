@@ -16,6 +16,7 @@
 //! and goes by its number, from message to packet, from packet to link and credit. What their own traffic has cost them is two
 //! times in their own cache line ([`Account`]). Who has lost nothing, on a link where nobody waits, is asked for that and no more.
 
+mod flits;
 mod remote;
 mod rooms;
 mod wait;
@@ -23,6 +24,8 @@ mod wait;
 use super::blame::{CREDIT, INPUT, LINK};
 use crate::features::Uses;
 use crate::message::Traffic;
+use flits::Flits;
+pub(crate) use flits::OwnWait;
 use odonata_blame::lost::{Carried, Kind, Loss, LostAt, Origin, Stamps, Vector, Vectors};
 use odonata_blame::{Cause, Histories, Hold, Place};
 use odonata_engine::{GrowableStore, Mode, NIL, Pool, Store, Time};
@@ -64,6 +67,15 @@ struct Lost {
     own_buffer: Time,
 }
 
+impl Lost {
+    const NOTHING: Lost = Lost {
+        to_others: Vector::EMPTY,
+        own: Vector::EMPTY,
+        own_link: Time::ZERO,
+        own_buffer: Time::ZERO,
+    };
+}
+
 const _: () = assert!(size_of::<Account>() == 64);
 
 /// What is known of a link.
@@ -100,6 +112,8 @@ pub(crate) struct LostTime {
     /// By the virtual channels of all links.
     rooms: GrowableStore<Room>,
     pending: Pool<PendingRoom>,
+    /// What single flits have lost, where routers are pipelined.
+    flits: Flits,
     /// Of packets that have come from other parts, whose losses there are not yet put together with those here; and these.
     names: GrowableStore<Name>,
     incoming: Stamps,
@@ -117,6 +131,7 @@ odonata_engine::journalled!(LostTime {
     owners,
     rooms,
     pending,
+    flits,
     names,
     incoming
 });
@@ -124,7 +139,9 @@ odonata_engine::journalled!(LostTime {
 impl LostTime {
     /// Of a part with so many lines in its ledger; with none, nothing is kept. With `places`, of all lines, it is known where
     /// something was lost.
-    pub(crate) fn new(lines: usize, places: Vec<LostAt>) -> LostTime {
+    ///
+    /// `fronts`: where flits wait one by one, the input virtual channels and NICs.
+    pub(crate) fn new(lines: usize, places: Vec<LostAt>, fronts: usize) -> LostTime {
         let nobody = Taken {
             last: Vector::EMPTY,
             owners: NIL,
@@ -138,6 +155,7 @@ impl LostTime {
             owners: Pool::new(),
             rooms: GrowableStore::new(),
             pending: Pool::new(),
+            flits: Flits::new(if lines > 0 { fronts } else { 0 }),
             names: GrowableStore::new(),
             incoming: Stamps::new(lines.min(1 << 12)),
             places,
@@ -158,7 +176,8 @@ impl LostTime {
     pub(crate) fn memory(&self) -> usize {
         let accounts = self.packets.memory() + self.messages.memory() + self.names.memory() + 4 * self.places.len();
         let links = self.links.memory() + self.owners.memory() + self.rooms.memory() + self.pending.memory();
-        self.histories.memory() + self.vectors.memory() + self.incoming.memory() + accounts + links
+        let flits = self.flits.memory();
+        self.histories.memory() + self.vectors.memory() + self.incoming.memory() + accounts + links + flits
     }
 
     fn account(&self, who: Waiter) -> Account {
@@ -261,6 +280,12 @@ impl LostTime {
     pub(super) fn take_link<M: Mode>(&mut self, line: u32, (who, owner): (Waiter, Traffic), until: Time) {
         self.put_together::<M>(who, owner);
         let to_others = self.account(who).lost.to_others;
+        self.take_link_having::<M>(line, (to_others, owner), until);
+    }
+
+    /// The same of one of `owner` that has lost `to_others`.
+    #[inline]
+    fn take_link_having<M: Mode>(&mut self, line: u32, (to_others, owner): (Vector, Traffic), until: Time) {
         let before = self.links.get(line).last;
         if before != to_others {
             self.vectors.share::<M>(to_others);
@@ -380,6 +405,12 @@ impl LostTime {
 
     /// Sets what `who` of `owner` has lost so far.
     fn set<M: Mode>(&mut self, who: Waiter, owner: Traffic, origin: Origin, losses: &[Loss]) {
+        let lost = self.keep::<M>(owner, origin, losses);
+        self.replace::<M>(who, lost);
+    }
+
+    /// Keeps what one of `owner` has lost so far.
+    fn keep<M: Mode>(&mut self, owner: Traffic, origin: Origin, losses: &[Loss]) -> Lost {
         // In order of culprits.
         let first = losses.partition_point(|loss| loss.culprit < owner);
         let (before, rest) = losses.split_at(first);
@@ -393,8 +424,7 @@ impl LostTime {
                 self.vectors.keep::<M>(Origin::NONE, &self.scratch.filtered)
             }
         };
-        let lost = self.with_own::<M>(to_others, origin, own);
-        self.replace::<M>(who, lost);
+        self.with_own::<M>(to_others, origin, own)
     }
 
     /// What was lost to others, beside what was lost by the fault of the own traffic, in order of kinds.
@@ -424,8 +454,22 @@ impl LostTime {
     fn replace<M: Mode>(&mut self, who: Waiter, lost: Lost) {
         let account = self.edit_account::<M>(who);
         let before = std::mem::replace(&mut account.lost, lost);
-        self.vectors.release::<M>(before.to_others);
-        self.vectors.release::<M>(before.own);
+        self.release::<M>(before);
+    }
+
+    /// One more who has lost the same.
+    #[inline]
+    fn share_lost<M: Mode>(&mut self, lost: Lost) -> Lost {
+        self.vectors.share::<M>(lost.to_others);
+        self.vectors.share::<M>(lost.own);
+        lost
+    }
+
+    /// One less.
+    #[inline]
+    fn release<M: Mode>(&mut self, lost: Lost) {
+        self.vectors.release::<M>(lost.to_others);
+        self.vectors.release::<M>(lost.own);
     }
 
     /// `who` has lost nothing any more.
@@ -441,8 +485,7 @@ impl LostTime {
     pub(crate) fn start<M: Mode>(&mut self, packet: u32, message: u32) {
         let lost = self.account(Waiter::Message(message)).lost;
         if lost != Lost::default() {
-            self.vectors.share::<M>(lost.to_others);
-            self.vectors.share::<M>(lost.own);
+            self.share_lost::<M>(lost);
             self.replace::<M>(Waiter::Packet(packet), lost);
         }
     }

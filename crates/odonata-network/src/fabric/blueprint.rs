@@ -37,8 +37,8 @@ impl Blueprint {
     ///
     /// # Panics
     /// If `vcs` are too few, or more than 255 in all, if a packet has more flits than a credit counts, if a buffer cannot
-    /// hold one, if there are several traffic classes and routers are output-queued, if there is congestion control and
-    /// they are pipelined, or if routers were to publish their loads in no time.
+    /// hold one, if there are several traffic classes and routers are output-queued, or if routers were to publish their
+    /// loads in no time.
     pub fn new(params: NetworkParams, routing: Routing, vcs: VirtualChannels) -> Self {
         let needed = routing.virtual_channels();
         assert!(
@@ -64,10 +64,6 @@ impl Blueprint {
         assert!(
             params.classes.count() == 1 || params.router != RouterModel::OutputQueued,
             "output-queued routers do not tell traffic classes apart"
-        );
-        assert!(
-            params.congestion.is_none() || params.router != RouterModel::Pipelined,
-            "pipelined routers know no congestion control"
         );
         Blueprint {
             numbers: VcNumbers::new(routing.topology(), all_channels(vcs, &params)),
@@ -110,7 +106,11 @@ impl Blueprint {
             (true, false) => (blame.lines(), Vec::new()),
             (true, true) => (blame.lines(), blame.places(&links)),
         };
-        let lost = LostTime::new(lines, places);
+        let fronts = match params.router {
+            RouterModel::Pipelined => links.buffers + (links.len() - links.ports),
+            RouterModel::InputQueued | RouterModel::OutputQueued => 0,
+        };
+        let lost = LostTime::new(lines, places, fronts as usize);
         let first_wake_up_id = match has_fifos(&params) && heads_first(&params) {
             true => PORTS_LAST,
             false => 0,

@@ -298,13 +298,16 @@ impl Flow {
         }
         let first_vc = self.first_vc(link);
         let mut count = 0;
-        let (vcs, blame) = (&mut self.vcs, &mut self.blame);
+        let (vcs, blame, lost) = (&mut self.vcs, &mut self.blame, &mut self.lost);
         self.flits.take_due::<M>(link, now, |vc, owner, due| {
             let at = first_vc + u32::from(vc);
             vcs.edit::<M>(at).used -= 1;
             count += 1;
             if blame.is_on::<M>() {
-                blame.freed::<M>(at, owner, due);
+                let last = blame.freed::<M>(at, owner, due);
+                if lost.is_on::<M>() {
+                    lost.counts::<M>((at, owner), (due, last), Vector::EMPTY);
+                }
             }
         });
         self.ports.edit::<M>(link).used -= count;
@@ -331,10 +334,20 @@ impl Flow {
         (departure, std::mem::replace(&mut sender.stalled_since, Time::NEVER))
     }
 
-    /// The space of a flit of `owner` in virtual channel `vc` of `link` is free again from `due` on.
+    /// The space of a flit of `owner`, which has lost `to_others`, in virtual channel `vc` of `link` is free again from `due` on.
     #[inline(always)]
-    pub(crate) fn return_flit_credit<M: Uses>(&mut self, link: u32, (vc, owner): (u8, Traffic), due: Time) {
+    pub(crate) fn return_flit_credit<M: Uses>(
+        &mut self,
+        link: u32,
+        (vc, owner): (u8, Traffic),
+        to_others: Vector,
+        due: Time,
+    ) {
         self.flits.put::<M>(link, (vc, owner), due);
+        if self.lost.is_on::<M>() {
+            let at = self.first_vc(link) + u32::from(vc);
+            self.lost.frees::<M>((at, owner), due, to_others);
+        }
     }
 
     /// When the next credit of a single flit of `link` comes that is not due yet; those that are get counted.

@@ -14,15 +14,15 @@ use odonata_engine::{NIL, Plain, Time};
 
 /// A packet that may go.
 #[derive(Clone, Copy)]
-struct Candidate {
-    class: u8,
-    message: u32,
+pub(super) struct Candidate {
+    pub(super) class: u8,
+    pub(super) message: u32,
     bytes: u32,
-    flits: u32,
+    pub(super) flits: u32,
     /// Bytes of the message that are not yet in packets.
-    unsent: u64,
+    pub(super) unsent: u64,
     /// The limit of its flow, or [`NIL`].
-    limit: u32,
+    pub(super) limit: u32,
 }
 
 impl Nics {
@@ -108,7 +108,13 @@ impl Nics {
     ///
     /// # Errors
     /// No packet may go yet: when one may, or [`Time::NEVER`].
-    fn candidate(&self, shared: &Shared<impl Payload>, nic: u32, class: u8, now: Time) -> Result<Candidate, Time> {
+    pub(super) fn candidate(
+        &self,
+        shared: &Shared<impl Payload>,
+        nic: u32,
+        class: u8,
+        now: Time,
+    ) -> Result<Candidate, Time> {
         let lane = self.lane(nic, class);
         let cell = self.lanes.get(lane);
         let limited = match shared.congestion.is_on::<Plain>() {

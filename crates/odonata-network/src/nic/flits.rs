@@ -1,9 +1,11 @@
 //! The NIC in front of a pipelined router: a flit per flit time, as long as there is a credit.
 //!
 //! A packet takes the next virtual channel of the terminal link, in turn, that has room for a flit, or one that is drawn
-//! (`injection_vc`); with several traffic classes, of those of its class. Among classes whose packets find one the [`ClassScheduler`](crate::control::ClassScheduler) of the link decides, packet by packet.
+//! (`injection_vc`); with several traffic classes, of those of its class. Among classes whose packets find one the [`ClassScheduler`](crate::control::ClassScheduler) of the link
+//! decides, packet by packet; inside a class, which flows congestion control has limited ([`choice`](super::choice)).
 
 use super::Nics;
+use crate::control::FlitOfMessage;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::router::NOBODY;
@@ -14,6 +16,19 @@ use odonata_engine::{NIL, Time};
 use odonata_topology::LinkClass;
 use odonata_units::SplitMix64;
 use std::ops::Range;
+
+/// A flit that a NIC may send: the next one of the packet that is being sent, or the head of the next packet.
+struct NextFlit {
+    class: u8,
+    /// Its message; of one behind a head [`NIL`] where its packet is the last one.
+    message: u32,
+    /// Bytes of that which are not yet in packets, if it is a head.
+    unsent: u64,
+    /// The limit of its flow, or [`NIL`].
+    limit: u32,
+    /// The classes with packets that find no room, bits.
+    blocked: u8,
+}
 
 impl Nics {
     /// Sends the next flit, if there is one, the link is free and the router has room.
@@ -26,23 +41,28 @@ impl Nics {
     ) -> Option<Notice> {
         let now = ctx.now();
         let number = shared.flow.links.ports + nic;
-        let (class, blocked) = match shared.classes.is_on::<C>() {
-            true => self.class_of_flit::<C>(shared, pipelined, nic, now),
-            false => (0, 0),
-        };
-        let lane = self.lane(nic, class);
-        let cell = self.lanes.get(lane);
-        let (message, unsent, taken) = (cell.queue.head, cell.unsent, (cell.flits, cell.vc));
-        let mut queue = cell.queue;
-        if message == NIL && taken.0 == 0 {
-            return None;
-        }
         let out = shared.flow.port(number);
         let (free_at, stalled_since) = (out.free_at, out.stalled_since);
         if free_at > now {
-            shared.flow.wake_up(ctx, number, free_at);
+            if self.has_flits::<C>(shared, nic) {
+                shared.flow.wake_up(ctx, number, free_at);
+            }
             return None;
         }
+        let next = match shared.classes.is_on::<C>() || shared.congestion.is_on::<C>() {
+            true => self.choose_flit(ctx, shared, pipelined, nic)?,
+            false => self.next_of_lane(nic)?,
+        };
+        let NextFlit {
+            class,
+            message,
+            unsent,
+            limit,
+            blocked,
+        } = next;
+        let lane = self.lane(nic, class);
+        let cell = self.lanes.get(lane);
+        let taken = (cell.flits, cell.vc);
         let link = shared.flow.link(number);
         let head = taken.0 == 0;
         let bytes = if head {
@@ -77,7 +97,20 @@ impl Nics {
             }
             return None;
         };
-        let free_at = now + link.flit;
+        let last = flits == 1;
+        // A NIC that may not send as fast as its link can rests after a packet.
+        let rate = C::EXTRAS.then(|| shared.setup.params.nic_rate(shared.flow.links.node(nic)));
+        let rate = rate.flatten();
+        if let (true, Some(rate)) = (head, rate) {
+            let earliest = now + rate.time_for(odonata_units::Bytes(u64::from(bytes)));
+            self.lanes.edit::<C>(lane).next_entry = earliest;
+        }
+        let sent_at = now + link.flit;
+        let free_at = match last && rate.is_some() {
+            true => sent_at.max(self.lanes.get(lane).next_entry),
+            false => sent_at,
+        };
+        let front = shared.flow.front_of_nic(number);
         if shared.flow.is_blamed::<C>() {
             // The packet on the link is of whoever holds it.
             let owner = match head {
@@ -87,30 +120,23 @@ impl Nics {
             let ends = if head {
                 unsent == u64::from(bytes)
             } else {
-                self.lanes.get(lane).ends
+                message == NIL
             };
             shared.flow.count_flit_credits::<C>(number, now);
-            let whole = ends && flits == 1;
-            (shared.flow).hold_nic::<C>((number, vc), (message, owner), (now, free_at), (whole, false));
+            let flit = FlitOfMessage {
+                head,
+                tail: last,
+                last: ends,
+                limited: limit != NIL,
+            };
+            (shared.flow).hold_nic_by_flit::<C>((number, vc), (message, owner), (now, free_at), flit);
         }
         shared.flow.claim::<C>(number, vc, 1);
-        let arrival = free_at + link.latency;
-        let last = flits == 1;
+        let arrival = sent_at + link.latency;
         shared.flow.set_awaits_credit::<C>(number, false);
         let port = shared.flow.edit_port::<C>(number);
         port.free_at = free_at;
         let since = std::mem::replace(&mut port.stalled_since, Time::NEVER);
-        let rate = C::EXTRAS.then(|| shared.setup.params.nic_rate(shared.flow.links.node(nic)));
-        let rate = rate.flatten();
-        if let (true, Some(rate)) = (head, rate) {
-            let earliest = now + rate.time_for(odonata_units::Bytes(u64::from(bytes)));
-            self.lanes.edit::<C>(lane).next_entry = earliest;
-        }
-        if last && rate.is_some() {
-            let earliest = self.lanes.get(lane).next_entry;
-            let port = shared.flow.edit_port::<C>(number);
-            port.free_at = port.free_at.max(earliest);
-        }
         let sent = Transmission {
             // All bytes of a packet are counted with its head.
             packets: u64::from(head),
@@ -123,73 +149,127 @@ impl Nics {
         if head {
             let buffer = link.far + u32::from(vc);
             let packet = shared.new_packet::<C>(message, (bytes, unsent), (now, arrival), (&link, buffer), class);
+            if shared.flow.lost.is_on::<C>() {
+                shared.flow.lost.to_packet::<C>(front, packet, last);
+            }
             pipelined.send_head(ctx, shared, (link.far_lp, buffer), packet, arrival);
             let done = unsent == u64::from(bytes);
-            let mut unsent = unsent - u64::from(bytes);
             if done {
-                queue.pop(&shared.messages);
-                unsent = if queue.is_empty() {
-                    0
-                } else {
-                    shared.messages.get(queue.head).bytes
-                };
-                notice = shared
-                    .messages
-                    .get(message)
-                    .notify_sent
-                    .then_some(Notice::Sent { message });
+                let wants = shared.messages.get(message).notify_sent;
+                notice = wants.then_some(Notice::Sent { message });
+            }
+            if shared.congestion.is_on::<C>() {
+                let limits = &mut shared.congestion.limits;
+                limits.note_turn::<C>(lane, limit != NIL);
+                if limit != NIL {
+                    // What the packet takes on the link, if it lacks no credit.
+                    let occupied = Time(u64::from(flits) * link.flit.0);
+                    limits.sent::<C>(&shared.messages, limit, bytes, now, occupied);
+                    limits.prune::<C>(lane, now);
+                }
+            }
+            if limit == NIL {
+                self.advance_lane::<C>(shared, lane, bytes);
             }
             if shared.classes.is_on::<C>() {
                 let room = shared.room_behind(number);
                 (shared.classes).sent::<C>(number, (class, 0, NOBODY), bytes, blocked, room);
             }
             let cell = self.lanes.edit::<C>(lane);
-            (cell.queue, cell.unsent, cell.vc, cell.ends) = (queue, unsent, vc, done);
+            (cell.vc, cell.goes_on) = (vc, if done { NIL } else { message });
             let first = self.lane(nic, 0);
             self.lanes.edit::<C>(first).waiting -= u32::from(done);
         } else {
             let buffer = link.far + u32::from(vc);
+            if shared.flow.lost.is_on::<C>() {
+                (shared.flow.lost).body_goes::<C>((front, last), buffer, arrival);
+            }
             pipelined.send_body(ctx, (link.far_lp, buffer), arrival);
         }
         self.lanes.edit::<C>(lane).flits = (flits - 1) as u16;
-        let first = self.lane(nic, 0);
-        let mut lanes = first..first + u32::from(self.classes);
-        if !last || lanes.any(|lane| !self.lanes.get(lane).queue.is_empty()) {
-            let free_at = shared.flow.port(number).free_at;
+        if !last || self.has_flits::<C>(shared, nic) {
             shared.flow.wake_up(ctx, number, free_at);
         }
         notice
     }
 
-    /// The class of the packet that is being sent. If there is none, that of the next packet: the first in turn of those that have one which
-    /// finds room, or that has one at all; and those that have found none, bits.
-    fn class_of_flit<M: Uses>(
-        &self,
+    /// Whether `nic` has something that has not been sent.
+    #[inline]
+    fn has_flits<U: Uses>(&self, shared: &Shared<impl Payload>, nic: u32) -> bool {
+        let first = self.lane(nic, 0);
+        (first..first + u32::from(self.classes)).any(|lane| {
+            let cell = self.lanes.get(lane);
+            let limits = &shared.congestion.limits;
+            let limited = shared.congestion.is_on::<U>() && limits.first_due(lane).is_some();
+            cell.flits > 0 || !cell.queue.is_empty() || limited
+        })
+    }
+
+    /// The next flit of a NIC whose messages are all in one line.
+    #[inline]
+    fn next_of_lane(&self, nic: u32) -> Option<NextFlit> {
+        let cell = self.lanes.get(nic);
+        let message = if cell.flits > 0 { cell.goes_on } else { cell.queue.head };
+        (cell.flits > 0 || message != NIL).then_some(NextFlit {
+            class: 0,
+            message,
+            unsent: cell.unsent,
+            limit: NIL,
+            blocked: 0,
+        })
+    }
+
+    /// The next flit: of the packet that is being sent; if there is none, that of the class whose turn it is among those with a packet that may go and
+    /// finds room, or else may go at all.
+    fn choose_flit<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
         shared: &mut Shared<impl Payload>,
         pipelined: &Pipelined,
         nic: u32,
-        now: Time,
-    ) -> (u8, u8) {
-        if let Some(class) = (0..self.classes).find(|&class| self.lanes.get(self.lane(nic, class)).flits > 0) {
-            return (class, 0);
+    ) -> Option<NextFlit> {
+        for class in 0..self.classes {
+            let cell = self.lanes.get(self.lane(nic, class));
+            if cell.flits > 0 {
+                return Some(NextFlit {
+                    class,
+                    message: cell.goes_on,
+                    unsent: 0,
+                    limit: NIL,
+                    blocked: 0,
+                });
+            }
         }
+        let now = ctx.now();
         let number = shared.flow.links.ports + nic;
         let order = shared.classes.order(number);
-        let (mut chosen, mut waits, mut blocked) = (None, None, 0);
+        let (mut chosen, mut waits, mut blocked, mut next_due) = (None, None, 0, Time::NEVER);
         for &class in &order[..usize::from(self.classes)] {
-            let cell = self.lanes.get(self.lane(nic, class));
-            if cell.queue.head == NIL {
-                continue;
-            }
-            let flits = shared.setup.flits(cell.unsent.min(shared.setup.params.packet) as u32);
-            let last = cell.vc;
-            if Self::free_channel::<M>(shared, pipelined, number, (class, last, flits), now).is_some() {
-                chosen = chosen.or(Some(class));
+            let one = match self.candidate(shared, nic, class, now) {
+                Ok(one) => one,
+                Err(due) => {
+                    next_due = next_due.min(due);
+                    continue;
+                }
+            };
+            let last = self.lanes.get(self.lane(nic, class)).vc;
+            if Self::free_channel::<C>(shared, pipelined, number, (class, last, one.flits), now).is_some() {
+                chosen = chosen.or(Some(one));
             } else {
-                (waits, blocked) = (waits.or(Some(class)), blocked | 1 << class);
+                (waits, blocked) = (waits.or(Some(one)), blocked | 1 << class);
             }
         }
-        (chosen.or(waits).unwrap_or(0), blocked)
+        if chosen.is_none() && next_due != Time::NEVER {
+            shared.flow.wake_up(ctx, number, next_due);
+        }
+        let one = chosen.or(waits)?;
+        Some(NextFlit {
+            class: one.class,
+            message: one.message,
+            unsent: one.unsent,
+            limit: one.limit,
+            blocked,
+        })
     }
 
     /// The virtual channels of terminal links for traffic class `class`.

@@ -4,7 +4,8 @@ use super::Nics;
 use crate::control::{HOLD, Notification};
 use crate::fabric::Shared;
 use crate::features::HandlerContext;
-use crate::settings::CongestionKind;
+use crate::router::pipelined::Pipelined;
+use crate::settings::{CongestionKind, RouterModel};
 use crate::{Notice, Payload};
 use odonata_engine::{Mode, NIL};
 
@@ -14,6 +15,7 @@ impl Nics {
         &mut self,
         ctx: &mut C,
         shared: &mut Shared<impl Payload>,
+        pipelined: &mut Pipelined,
         notification: &Notification,
     ) -> Option<Notice> {
         let now = ctx.now();
@@ -42,7 +44,10 @@ impl Nics {
         if !known {
             self.move_messages::<C>(shared, lane, limit);
         }
-        self.serve(ctx, shared, nic)
+        match shared.setup.params.router {
+            RouterModel::Pipelined => self.serve_flits(ctx, shared, pipelined, nic),
+            RouterModel::InputQueued | RouterModel::OutputQueued => self.serve(ctx, shared, nic),
+        }
     }
 
     /// Moves the messages of a flow that is limited from now on into its queue.

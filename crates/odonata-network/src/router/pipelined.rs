@@ -25,10 +25,12 @@
 
 mod allocator;
 mod clock;
+mod congestion;
 mod cycle;
 mod express;
 mod in_vc;
 mod inbox;
+mod losses;
 mod requests;
 mod settings;
 mod small;
@@ -51,6 +53,7 @@ use clock::PipelineTiming;
 use express::Newcomer;
 use in_vc::InVc;
 use inbox::Inboxes;
+use odonata_blame::lost::Vector;
 use odonata_engine::{NIL, Store, Time};
 use settings::Settings;
 use small::Candidates;
@@ -76,6 +79,15 @@ struct Clock {
     arrival: Time,
     /// Whether somebody waits for a credit: then each credit gets a cycle.
     awaits_credit: bool,
+}
+
+/// The space of a flit that has left a buffer.
+#[derive(Clone, Copy)]
+pub(crate) struct Freed {
+    /// Whose that is.
+    pub(crate) owner: Traffic,
+    /// What it had lost to others, where that is asked for.
+    pub(crate) to_others: Vector,
 }
 
 /// What never changes: where a router's state begins.
@@ -111,8 +123,9 @@ pub(crate) struct Pipelined {
     busy_when_full: bool,
     /// Whether nodes draw the virtual channel that they send a packet on.
     pub(crate) draws_injection_vc: bool,
-    /// Whether it matters in which order the packets that come in a cycle are routed.
+    /// Whether it matters in which order the packets that come in a cycle are routed, and whether several may come to one buffer.
     ordered: bool,
+    overtaking: bool,
     /// Whether what has been routed to a port and waits counts as its load, see [`Routing::counts_waiting`].
     counts_waiting: bool,
     first_router: u32,
@@ -203,6 +216,7 @@ impl Pipelined {
                 InjectionVc::Booksim => matches!(routing, Routing::Dragonfly(_)),
             },
             ordered: !routing.is_deterministic(),
+            overtaking: (0..links.len()).any(|link| links.get(link).flit < params.clock),
             counts_waiting: routing.counts_waiting() && !settings.reroutes,
             first_router: routers.start,
             vcs: Store::filled(places.len(), InVc::EMPTY),
@@ -320,17 +334,18 @@ impl Pipelined {
         }
     }
 
-    /// Counts the space of a flit of `owner` for the sender of `link` from `due` on.
+    /// Counts `space` of a flit in virtual channel `vc` for the sender of `link` from `due` on.
     #[inline(always)]
     pub(crate) fn return_flit<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
         shared: &mut Shared<impl Payload>,
-        link: u32,
-        (vc, owner): (u8, Traffic),
+        (link, vc): (u32, u8),
+        space: Freed,
         due: Time,
     ) {
-        shared.flow.return_flit_credit::<C>(link, (vc, owner), due);
+        let Freed { owner, to_others } = space;
+        shared.flow.return_flit_credit::<C>(link, (vc, owner), to_others, due);
         if link < shared.flow.links.ports {
             shared.remote.load_falls(ctx, &shared.flow.links, link, due);
             let lp = shared.flow.links.sender(link);
@@ -341,19 +356,23 @@ impl Pipelined {
         }
     }
 
-    /// Gives the space of a flit of `owner` in input virtual channel `at` back to whoever feeds it, the credit leaving at `leaves`.
+    /// Gives `space` of a flit in input virtual channel `at`, number `vc` of its port, back to whoever feeds it, the credit leaving at `leaves`.
     #[inline(always)]
     fn free_flit<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
         shared: &mut Shared<impl Payload>,
-        (at, owner): (u32, Traffic),
+        (at, vc): (u32, u8),
+        space: Freed,
         leaves: Time,
     ) {
-        let vc = self.places[at as usize].1;
         match shared.flow.links.upstream(at) {
-            Upstream::Local(link, delay) => self.return_flit(ctx, shared, link, (vc, owner), leaves + delay),
+            Upstream::Local(link, delay) => self.return_flit(ctx, shared, (link, vc), space, leaves + delay),
             Upstream::Remote(link, lp, delay) => {
+                let Freed { owner, to_others } = space;
+                if shared.flow.lost.is_on::<C>() {
+                    shared.tell_freed((link, vc, owner), to_others, (lp, leaves + delay));
+                }
                 let credit = RemoteCredit {
                     link,
                     flits: 1,

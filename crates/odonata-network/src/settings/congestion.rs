@@ -4,8 +4,6 @@ use odonata_units::{Bytes, Filled, Number, Problem, Time, positive};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::RouterModel;
-
 /// Congestion control. Notifications take the time of an idle network and no bandwidth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -73,20 +71,12 @@ pub enum CongestionKind {
 }
 
 impl CongestionControl {
-    /// Fills in and checks the keys, for a network of such routers and packets.
+    /// Fills in and checks the keys, for a network of such packets.
     ///
     /// # Errors
-    /// A key is without a use or out of its range, or the routers know no congestion control.
-    pub fn fill(&mut self, router: RouterModel, packet: Bytes) -> Result<(), Problem> {
+    /// A key is without a use or out of its range.
+    pub fn fill(&mut self, packet: Bytes) -> Result<(), Problem> {
         let key = |name: &str| format!("network.congestion_control.{name}");
-        if self.kind != CongestionKind::None && router == RouterModel::Pipelined {
-            let problem = "pipelined routers know no congestion control";
-            return Err(Problem::new(
-                key("kind"),
-                problem,
-                "\"none\", or another network.router",
-            ));
-        }
         let given = [
             (
                 "threshold",

@@ -44,7 +44,7 @@ pub struct Network {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub traffic_classes: Vec<TrafficClass>,
-    /// Congestion control between the ends of the network; not with pipelined routers.
+    /// Congestion control between the ends of the network.
     #[serde(skip_serializing_if = "CongestionControl::is_none")]
     pub congestion_control: CongestionControl,
     /// How often packets and flows hear of each other, where some jobs go in packets and others as flows (`jobs.fidelity`), 100 ns

@@ -97,6 +97,11 @@ pub enum InjectionVc {
 }
 
 impl Pipeline {
+    /// Cycles of all stages: what a flit takes from its buffer to the next link and over that, but for its latency, where it waits for nothing.
+    pub(crate) fn stages(&self) -> u32 {
+        self.routing + self.vc_allocation + self.switch_allocation + self.crossbar
+    }
+
     /// Checks the ranges.
     ///
     /// # Errors

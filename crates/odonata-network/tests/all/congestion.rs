@@ -12,6 +12,8 @@ use odonata_units::Bytes;
 
 const PACKET: u64 = 8 * FLIT;
 
+const PIPELINED: common::Router = (RouterModel::Pipelined, InputQueues::VirtualOutput);
+
 fn cycles(n: u64) -> Time {
     Time(n * CYCLE.0)
 }
@@ -84,6 +86,7 @@ fn a_flow_that_crosses_an_incast_is_not_delayed_if_only_those_who_cause_it_are_s
         (RouterModel::InputQueued, InputQueues::VirtualOutput),
         (RouterModel::InputQueued, InputQueues::Fifo),
         (RouterModel::OutputQueued, InputQueues::VirtualOutput),
+        PIPELINED,
     ] {
         let with = |control| machine(control).with((router, queues));
         let alone = measure(&with(CongestionControl::default()), incast(false));
@@ -106,13 +109,20 @@ fn a_flow_that_crosses_an_incast_is_not_delayed_if_only_those_who_cause_it_are_s
         );
         eprintln!("{context}");
         assert!(without.victim >= 3.0 * alone.victim, "{context}");
-        assert!(controlled.throughput >= 0.9, "{context}");
+        // Where a virtual channel takes a cycle to change hands, the link is 8 parts of 9 busy at most.
+        let most = if router == RouterModel::Pipelined {
+            8.0 / 9.0
+        } else {
+            1.0
+        };
+        assert!(controlled.throughput >= 0.9 * most, "{context}");
         assert!(controlled.backlog < without.backlog, "{context}");
         assert!(marked.backlog * 2 <= without.backlog, "{context}");
         assert!(marked.victim <= 0.7 * without.victim, "{context}");
-        if queues == InputQueues::Fifo {
+        if queues == InputQueues::Fifo || router == RouterModel::Pipelined {
             // Only what waits in the last routers' FIFOs is seen, and each packet to the hot node blocks all behind it.
             assert!(controlled.victim <= 0.5 * without.victim, "{context}");
+            assert!(controlled.backlog * 3 <= without.backlog, "{context}");
         } else {
             assert!(controlled.victim <= 1.5 * alone.victim, "{context}");
             assert!(controlled.backlog * 3 <= without.backlog, "{context}");
@@ -141,23 +151,28 @@ fn other_messages_of_a_source_that_is_slowed_down_are_not_delayed() {
         assert!(light.packets >= 190, "{} packets", light.packets);
         light.latency_created_ps as f64 / CYCLE.0 as f64 / light.packets as f64
     };
-    let alone = latency(&machine(CongestionControl::default()), script(false));
-    let beside = latency(&machine(per_flow()), script(true));
-    assert!(
-        beside <= 1.5 * alone,
-        "{beside:.0} cycles from creation, alone {alone:.0}"
-    );
+    for router in [(RouterModel::InputQueued, InputQueues::VirtualOutput), PIPELINED] {
+        let alone = latency(&machine(CongestionControl::default()).with(router), script(false));
+        let beside = latency(&machine(per_flow()).with(router), script(true));
+        assert!(
+            beside <= 1.5 * alone,
+            "{router:?}: {beside:.0} cycles from creation, alone {alone:.0}"
+        );
+    }
 }
 
 /// Where nothing waits for longer than a few packets take, nobody is marked or slowed down: every packet arrives at the very
 /// picosecond at which it does without control.
 #[test]
 fn without_congestion_control_changes_nothing() {
-    let script = random_messages(&machine(CongestionControl::default()), 500, 40_000, &[FLIT, PACKET], 3);
-    let reference = play(&machine(CongestionControl::default()), script.clone());
-    for control in [per_flow(), ecn()] {
-        let got = play(&machine(control), script.clone());
-        assert_eq!(got.digest(), reference.digest(), "{control:?}");
+    for router in common::ROUTERS.into_iter().chain([PIPELINED]) {
+        let machine = |control| machine(control).with(router);
+        let script = random_messages(&machine(CongestionControl::default()), 500, 40_000, &[FLIT, PACKET], 3);
+        let reference = play(&machine(CongestionControl::default()), script.clone());
+        for control in [per_flow(), ecn()] {
+            let got = play(&machine(control), script.clone());
+            assert_eq!(got.digest(), reference.digest(), "{router:?} {control:?}");
+        }
     }
 }
 
@@ -167,7 +182,7 @@ fn controlled(mut test: impl FnMut(&Net, Vec<Scripted>, &str)) {
         CongestionControl::per_flow(Bytes(FLIT), cycles(60), cycles(900)),
         CongestionControl::ecn(Bytes(FLIT), 0.6, cycles(50), cycles(900)),
     ] {
-        for (router, queues) in common::ROUTERS {
+        for (router, queues) in common::ROUTERS.into_iter().chain([PIPELINED]) {
             for classes in [1, 2] {
                 if classes == 2 && router == RouterModel::OutputQueued {
                     continue;
@@ -212,7 +227,11 @@ fn everything_arrives_once_whoever_looks_when() {
             "{context}: nobody was slowed down"
         );
         let end = (0..script.len()).map(|i| plain.arrival(i)).max().unwrap();
-        let eager = finish(Play::new(net, script.clone()).eager(end));
+        let eager = match net.params.router {
+            RouterModel::Pipelined => Play::new(net, script.clone()).ticking(end),
+            RouterModel::InputQueued | RouterModel::OutputQueued => Play::new(net, script.clone()).eager(end),
+        };
+        let eager = finish(eager);
         assert_eq!(eager.digest(), plain.digest(), "{context}");
     });
 }

@@ -30,7 +30,7 @@ fn before(name: u32) -> Carried {
 }
 
 /// What messages have lost when they arrive, in the order of their names, without places.
-fn lost(net: &Net, places: bool) -> Vec<(u32, Vec<Loss>)> {
+pub(crate) fn lost(net: &Net, places: bool) -> Vec<(u32, Vec<Loss>)> {
     let mut net = net.clone();
     (net.params.lost_time, net.params.lost_places) = (true, places);
     let mut played = finish(Play::new(&net, script(&net)).carrying(before));

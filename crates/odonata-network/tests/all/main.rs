@@ -16,6 +16,7 @@ mod lost_time;
 mod mixed;
 mod order;
 mod pipelined;
+mod pipelined_lost_time;
 mod reference_pipeline;
 mod reference_router;
 mod snapshot;

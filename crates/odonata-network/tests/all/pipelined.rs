@@ -11,7 +11,7 @@ use odonata_network::{Allocator, Arbitration, InputQueues, Pipeline, RESOURCES, 
 const SWITCHINGS: [Switching; 3] = [Switching::Wormhole, Switching::CutThrough, Switching::StoreAndForward];
 
 /// A dragonfly of pipelined routers; flits take one cycle on every link.
-fn pipelined(switching: Switching) -> Net {
+pub(crate) fn pipelined(switching: Switching) -> Net {
     let mut net = Net::round(shape(5, 4, 2, 2)).with((RouterModel::Pipelined, InputQueues::VirtualOutput));
     net.params.traffics = 3;
     net.params.switching = switching;
@@ -20,7 +20,7 @@ fn pipelined(switching: Switching) -> Net {
 }
 
 /// Random messages of three traffics, see [`random_messages`].
-fn of_three(net: &Net, n: usize, span: u64, sizes: &[u64], seed: u64) -> Vec<Scripted> {
+pub(crate) fn of_three(net: &Net, n: usize, span: u64, sizes: &[u64], seed: u64) -> Vec<Scripted> {
     let mut script = random_messages(net, n, span, sizes, seed);
     script.iter_mut().for_each(|m| m.traffic = (m.name % 3) as u16);
     script
@@ -136,7 +136,7 @@ fn a_stream_is_bound_by_the_credits_of_its_buffers() {
     }
 }
 
-fn variants() -> Vec<(Net, String)> {
+pub(crate) fn variants() -> Vec<(Net, String)> {
     let mut nets = Vec::new();
     for switching in SWITCHINGS {
         for (algorithm, intermediate, _) in ROUTINGS {

@@ -125,7 +125,7 @@ fn network(n: &mut Network, document: &Document, kind: &r::Kind) -> Result<(), P
         n.router_delay = Time::ZERO;
     }
     n.check_classes()?;
-    n.congestion_control.fill(n.router, n.packet)
+    n.congestion_control.fill(n.packet)
 }
 
 /// Pipelined routers and their NICs send one flit after the other, each when the one before has left. Degraded cables are

@@ -39,7 +39,7 @@ impl Simulation {
             return Err(text);
         }
         let look = self.look_everywhere()?;
-        let (progress, now) = (look.progress(&self), self.now(look.jobs.last_event));
+        let (now, progress) = (self.now(&look), look.progress(&self));
         let cost = self.group.share(Cost {
             spent: self.meter.spent(),
             events: self.scheduler.events(),

@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use crate::build::Plan;
-use odonata_engine::PartView;
+use odonata_engine::{PartView, Time};
 use odonata_host::{Hosts, JobStatuses};
 use odonata_machine::{Event, Machine};
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,8 @@ pub(super) struct Look {
     packet_hops: u64,
     messages: u64,
     pub(super) jobs: JobStatuses,
+    /// When a flit has last come to a pipelined router, if the run was halted.
+    pub(super) last_arrival: Option<Time>,
     /// Whether an event waits that does anything.
     counts: bool,
     /// Whether anything waits or is under way but sources that send until they are told, and their messages.
@@ -44,8 +46,8 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// Takes in one part.
-    pub(super) fn at(&mut self, part: PartView<'_, Machine>) {
+    /// Takes in one part, of a run that was halted and whose events until `halted` are handled, if it was.
+    pub(super) fn at(&mut self, part: PartView<'_, Machine>, halted: Option<Time>) {
         let Machine { fabric, hosts } = part.model;
         let (packets, hops) = fabric.delivered();
         self.packets += packets;
@@ -57,6 +59,8 @@ impl Look {
         };
         // Flits that come to pipelined routers have no event of their own.
         self.jobs.last_event = self.jobs.last_event.max(fabric.last_arrival());
+        let arrived = halted.and_then(|until| fabric.last_arrival_until(until));
+        self.last_arrival = self.last_arrival.max(arrived);
         self.file_transfers += hosts.file_transfers();
         self.drains += hosts.servers().draining();
         if !hosts.may_be_endless() {
@@ -92,6 +96,7 @@ impl Look {
             packet_hops: self.packet_hops + other.packet_hops,
             messages: self.messages + other.messages,
             jobs: self.jobs.join(other.jobs),
+            last_arrival: self.last_arrival.max(other.last_arrival),
             counts: self.counts | other.counts,
             goes_on: self.goes_on | other.goes_on,
             file_transfers: self.file_transfers + other.file_transfers,
@@ -106,7 +111,7 @@ impl Look {
 
     /// Where `run` stands.
     pub(super) fn progress(&self, run: &Simulation) -> Progress {
-        let now = run.now(self.jobs.last_event);
+        let now = run.now(self);
         let limit = run.scenario.run.time_limit;
         let by_time = limit.map(|limit| now.0 as f64 / limit.0.max(1) as f64);
         Progress {

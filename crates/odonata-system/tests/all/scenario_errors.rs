@@ -893,12 +893,6 @@ fn mistakes_in_congestion_control_are_refused() {
     assert_eq!(wrong.key, "network.congestion_control.interval");
     let wrong = error("kind = \"per_flow\"");
     says(&wrong, "one of none, ecn, per-flow", "did you mean \"per-flow\"?");
-    let pipelined = ["network.router=\"pipelined\"", "network.clock=\"1 ns\""];
-    let wrong = error_with(
-        &with(&format!("[network.congestion_control]\nkind = \"ecn\"\n{JOB}")),
-        &pipelined,
-    );
-    assert_eq!(wrong.key, "network.congestion_control.kind");
 }
 
 /// A number is shown as it was written, and is never drawn out into zeros.
@@ -1060,11 +1054,6 @@ fn a_traffic_matrix_that_cannot_be_read_is_told_with_its_line() {
 #[test]
 fn lost_time_is_refused_where_waits_are_not_charged() {
     for (more, message, expected) in [
-        (
-            "[run]\nlost_time = true\n[network]\nrouter = \"pipelined\"\nclock = \"1 ns\"\n",
-            "what they have lost by their waits",
-            "false",
-        ),
         (
             "[run]\nlost_time = true\nblame = true\n[network]\nfidelity = \"analytic\"\n",
             "the analytic model",

@@ -289,6 +289,11 @@ fn traffic_under_congestion_control() {
             &[&control, "network.router=\"output-queued\""],
             &Outcome::Completed,
         );
+        let pipelined = [&[control.as_str()], &PIPELINED[..]].concat();
+        let free = results(&format!("{incast}{MACHINE}"), &PIPELINED);
+        let held = results(&format!("{incast}{MACHINE}"), &pipelined);
+        assert_ne!(free.digest(), held.digest(), "nobody was slowed down");
+        assert_equal_everywhere(incast, &pipelined, &Outcome::Completed);
     }
 }
 
@@ -366,13 +371,21 @@ fn thousands_of_rollbacks_make_no_difference() {
     }
 }
 
+/// Routers that go flit by flit, four flits to a packet of [`MIX`].
+const PIPELINED: [&str; 3] = [
+    "network.router=\"pipelined\"",
+    "network.clock=\"25 ns\"",
+    "network.flit=\"512 B\"",
+];
+
 /// What jobs have lost is carried along messages from part to part, and undone with them; nothing else is different for it.
 #[test]
 fn lost_time_is_the_same_everywhere_and_changes_nothing_else() {
-    let ways: [(&str, &[&str]); 3] = [
+    let ways: [(&str, &[&str]); 4] = [
         (MIX, &[]),
         (MIX, &["network.router=\"output-queued\"", "mpi.progress=\"in-calls\""]),
         (RULES, &["network.input_queues=\"fifo\""]),
+        (MIX, &PIPELINED),
     ];
     for (text, more) in ways {
         let more = [more, &["run.series_interval=\"20 us\""]].concat();

@@ -1,10 +1,10 @@
 //! What packets have lost on their way from part to part, and what comes back from there with credits.
 
-use super::{LostTime, Waiter};
+use super::{Lost, LostTime, Waiter};
 use crate::boundary::RemoteLoss;
 use crate::message::{Message, Traffic};
 use crate::packet::Packet;
-use odonata_blame::lost::{Key, Kind, Loss, LostAt, Origin, Vector, add};
+use odonata_blame::lost::{Key, Kind, Loss, LostAt, Origin, Stamp, Vector, add};
 use odonata_engine::{Mode, Time};
 
 /// The name of a packet in all parts.
@@ -39,6 +39,18 @@ fn credit_number(vc: u8, owner: Traffic) -> u32 {
     1 << 31 | u32::from(vc) << 16 | u32::from(owner)
 }
 
+/// The number of a [`RemoteLoss`] of a body flit: no message has it, and no credit.
+const FLIT: u32 = 3 << 30;
+
+/// The name of a body flit that comes to input buffer `buffer` at `came`, as no other does.
+pub(super) fn flit_name(buffer: u32, came: Time) -> Name {
+    Name {
+        source: buffer,
+        number: FLIT,
+        created: came,
+    }
+}
+
 impl RemoteLoss {
     fn of((source, number, created): (u32, u32, Time), loss: Loss) -> RemoteLoss {
         RemoteLoss {
@@ -67,7 +79,7 @@ impl LostTime {
     #[cold]
     fn put_together_remote<M: Mode>(&mut self, slot: u32, owner: Traffic) {
         let name = std::mem::take(self.names.edit::<M>(slot as usize));
-        let before = self.incoming.take::<M>(name.key()).unwrap_or_default();
+        let before = self.take_told::<M>(name);
         let who = Waiter::Packet(slot);
         let mut losses = before.losses;
         let mut here = Vec::new();
@@ -81,13 +93,20 @@ impl LostTime {
         let who = Waiter::Packet(slot);
         self.put_together::<M>(who, packet.traffic);
         let lost = self.account(who).lost;
+        let told = self.tell(lost, packet.traffic, Name::of(packet, message));
+        self.clear::<M>(who);
+        told
+    }
+
+    /// What one of `owner` has lost, as what goes to another part under this name.
+    pub(super) fn tell(&self, lost: Lost, owner: Traffic, name: Name) -> Vec<RemoteLoss> {
         let mut losses = Vec::new();
-        self.read(lost, packet.traffic, &mut losses);
+        self.read(lost, owner, &mut losses);
         let Name {
             source,
             number,
             created,
-        } = Name::of(packet, message);
+        } = name;
         let origin = self.vectors.origin(lost.own);
         let stems = RemoteLoss {
             source,
@@ -100,8 +119,12 @@ impl LostTime {
         };
         let stems = (origin != Origin::NONE).then_some(stems);
         let losses = (losses.into_iter()).map(|loss| RemoteLoss::of((source, number, created), loss));
-        self.clear::<M>(who);
         stems.into_iter().chain(losses).collect()
+    }
+
+    /// What has come from another part under this name.
+    pub(super) fn take_told<M: Mode>(&mut self, name: Name) -> Stamp {
+        self.incoming.take::<M>(name.key()).unwrap_or_default()
     }
 
     /// What comes to another part with the credit of a packet of `owner`, which has lost this to others, for virtual channel `vc`
@@ -123,8 +146,14 @@ impl LostTime {
         *self.names.edit::<M>(slot as usize) = Name::of(packet, message);
     }
 
-    /// It has lost this there. `first_vc` says of a link which is the first of its virtual channels.
-    pub(crate) fn import<M: Mode>(&mut self, remote: RemoteLoss, first_vc: impl FnOnce(u32) -> u32) {
+    /// It has lost this there, or a body flit has, or one that has made room. `first_vc` says of a link which is the first of its virtual
+    /// channels, `own_buffer` which buffer of this part one of the machine is.
+    pub(crate) fn import<M: Mode>(
+        &mut self,
+        remote: RemoteLoss,
+        first_vc: impl FnOnce(u32) -> u32,
+        own_buffer: impl FnOnce(u32) -> u32,
+    ) {
         let RemoteLoss {
             source,
             number,
@@ -134,10 +163,13 @@ impl LostTime {
             place,
             time,
         } = remote;
-        let name = Name {
-            source,
-            number,
-            created,
+        let name = match number {
+            FLIT => flit_name(own_buffer(source), created),
+            _ => Name {
+                source,
+                number,
+                created,
+            },
         };
         if let Some(kind) = Kind::of(kind) {
             let place = LostAt(place);
@@ -147,7 +179,7 @@ impl LostTime {
                 place,
                 time,
             };
-            if number >> 31 == 1 {
+            if number != FLIT && number >> 31 == 1 {
                 let vc = first_vc(source) + (number >> 16 & 0xff);
                 self.frees_by::<M>((vc, number as u16), created, loss);
                 return;

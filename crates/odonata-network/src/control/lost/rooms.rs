@@ -10,8 +10,9 @@ use odonata_engine::{Mode, Time};
 pub(super) struct Room {
     at: Time,
     to_others: Vector,
-    /// The first credit, by its slot and 1.
+    /// The first credit and the last, by their slots and 1.
     pending: u32,
+    last: u32,
     owner: Traffic,
 }
 
@@ -53,34 +54,48 @@ impl LostTime {
         if to_others.is_empty() {
             return;
         }
-        let (found, _) = self.find_credit(vc, owner, due);
-        if found > 0 {
-            let before = self.pending.get(found - 1).to_others;
-            let sum = self.sum::<M>(before, to_others);
-            self.vectors.release::<M>(before);
-            self.pending.edit::<M>(found - 1).to_others = sum;
-            return;
-        }
         let credit = PendingRoom {
             due,
             to_others: self.vectors.share::<M>(to_others),
-            next: self.rooms.get(vc as usize).pending,
+            next: 0,
             owner,
         };
-        let slot = self.pending.allocate::<M>(credit);
-        self.rooms.edit::<M>(vc as usize).pending = slot + 1;
+        let slot = self.pending.allocate::<M>(credit) + 1;
+        let room = self.rooms.edit::<M>(vc as usize);
+        let before = std::mem::replace(&mut room.last, slot);
+        match room.pending {
+            0 => room.pending = slot,
+            _ => self.pending.edit::<M>(before - 1).next = slot,
+        }
     }
 
-    fn sum<M: Mode>(&mut self, one: Vector, other: Vector) -> Vector {
-        let mut sum: Vec<Loss> = self.vectors.losses(one).collect();
-        self.vectors.losses(other).for_each(|loss| add(&mut sum, loss));
-        self.vectors.keep::<M>(Origin::NONE, &sum)
+    /// What two have lost that make room at the same instant, in whatever order they are told of. Packets that end in the same instant
+    /// have gone different ways, and the next one waits for both; flits follow each other.
+    fn together<M: Mode>(&mut self, one: Vector, other: Vector) -> Vector {
+        let flits = self.flits.are_told_apart();
+        let mut all: Vec<Loss> = self.vectors.losses(one).collect();
+        for loss in self.vectors.losses(other) {
+            let name = |loss: &Loss| (loss.culprit, loss.kind, loss.place);
+            match all.iter_mut().find(|known| flits && name(known) == name(&loss)) {
+                Some(known) => known.time = known.time.max(loss.time),
+                None => add(&mut all, loss),
+            }
+        }
+        self.vectors.keep::<M>(Origin::NONE, &all)
     }
 
     /// The same of one that has lost `loss` to others, and maybe more that is told of beside it.
-    pub(super) fn frees_by<M: Mode>(&mut self, of: (u32, Traffic), due: Time, loss: Loss) {
+    pub(super) fn frees_by<M: Mode>(&mut self, (vc, owner): (u32, Traffic), due: Time, loss: Loss) {
         let vector = self.vectors.keep::<M>(Origin::NONE, &[loss]);
-        self.frees::<M>(of, due, vector);
+        match self.find_credit(vc, owner, due) {
+            (0, _) => self.frees::<M>((vc, owner), due, vector),
+            (found, _) => {
+                let before = self.pending.get(found - 1).to_others;
+                let both = self.together::<M>(before, vector);
+                self.vectors.release::<M>(before);
+                self.pending.edit::<M>(found - 1).to_others = both;
+            }
+        }
         self.vectors.release::<M>(vector);
     }
 
@@ -103,8 +118,12 @@ impl LostTime {
             return;
         }
         let PendingRoom { to_others, next, .. } = *self.pending.get(found - 1);
+        let room = self.rooms.edit::<M>(vc as usize);
+        if room.last == found {
+            room.last = before;
+        }
         match before {
-            0 => self.rooms.edit::<M>(vc as usize).pending = next,
+            0 => room.pending = next,
             slot => self.pending.edit::<M>(slot - 1).next = next,
         }
         self.pending.free::<M>(found - 1);
@@ -127,7 +146,7 @@ impl LostTime {
         let mut all = to_others;
         // Of several at the same instant all count, in whatever order they come.
         if (at, by) == (due, owner) && !before.is_empty() {
-            all = self.sum::<M>(before, to_others);
+            all = self.together::<M>(before, to_others);
             self.vectors.release::<M>(to_others);
         }
         let room = self.rooms.edit::<M>(vc as usize);
@@ -136,7 +155,7 @@ impl LostTime {
     }
 
     /// What the packet of `owner` had lost to others that made room in `vc` at `at`, if anything.
-    pub(super) fn room_made(&self, vc: u32, owner: Traffic, at: Time) -> Option<Vector> {
+    pub(crate) fn room_made(&self, vc: u32, owner: Traffic, at: Time) -> Option<Vector> {
         let room = self.rooms.get(vc as usize);
         ((room.at, room.owner) == (at, owner) && !room.to_others.is_empty()).then_some(room.to_others)
     }

@@ -41,12 +41,40 @@ pub(super) struct Own {
     pub(super) to_others: Vector,
 }
 
+/// How long one has waited for its own traffic, by kind, and in all.
+#[derive(Default)]
+struct Sums {
+    link: Time,
+    buffer: Time,
+    waited: Time,
+}
+
+impl Sums {
+    /// Adds a span of `wait`; what another one has held since the own traffic last had it comes to `others`.
+    fn held(&mut self, others: &mut Vec<Loss>, wait: &Wait, ((culprit, cause), (begin, end)): HeldSpan) {
+        let from = wait.own.map_or(wait.since, |own| own.at);
+        let kind = kind_of(cause);
+        self.waited += end - begin;
+        if culprit == wait.owner {
+            match kind {
+                Kind::Link => self.link += end - begin,
+                _ => self.buffer += end - begin,
+            }
+        } else if end > from {
+            let loss = Loss {
+                culprit,
+                kind,
+                place: LostAt::NOWHERE,
+                time: end - begin.max(from),
+            };
+            add(others, loss);
+        }
+    }
+}
+
 impl LostTime {
     /// `who` has lost what `wait` says at `line`, where its place was; it is not asked for where that is. Who had the line when
     /// that was not known is `lacked`, who also had what was lacked since `idle`.
-    ///
-    /// The same as [`lose_here`](Self::lose_here), but for the places: what its own traffic has lost to others is shared where it
-    /// is all that counts.
     pub(super) fn lose<M: Mode>(
         &mut self,
         (line, place): (u32, Place),
@@ -54,34 +82,40 @@ impl LostTime {
         wait: &Wait,
         (lacked, idle): ((Traffic, Cause), Time),
     ) {
-        let Wait { owner, since, now, own } = *wait;
-        let from = own.map_or(since, |own| own.at);
-        let (mut link, mut buffer, mut waited) = (Time::ZERO, Time::ZERO, Time::ZERO);
-        let others = &mut self.scratch.by_others;
+        let (others, mut sums) = (&mut self.scratch.by_others, Sums::default());
         others.clear();
-        let mut held = |(culprit, cause): (Traffic, Cause), (begin, end): (Time, Time)| {
-            let kind = kind_of(cause);
-            waited += end - begin;
-            if culprit == owner {
-                match kind {
-                    Kind::Link => link += end - begin,
-                    _ => buffer += end - begin,
-                }
-            } else if end > from {
-                let loss = Loss {
-                    culprit,
-                    kind,
-                    place: LostAt::NOWHERE,
-                    time: end - begin.max(from),
-                };
-                add(others, loss);
-            }
-        };
-        self.histories.leave::<M>(line, place, now, lacked, &mut held);
-        if idle < now {
-            held(lacked, (idle, now));
+        self.histories.leave::<M>(line, place, wait.now, lacked, |by, span| {
+            sums.held(others, wait, (by, span))
+        });
+        if idle < wait.now {
+            sums.held(others, wait, (lacked, (idle, wait.now)));
         }
-        let before = self.account(who).lost;
+        let lost = self.settle::<M>(self.account(who).lost, wait, &sums);
+        self.edit_account::<M>(who).lost = lost;
+    }
+
+    /// What one has lost that had lost `before`, after a wait in which `by` alone had what it waited for, at `line`.
+    pub(super) fn lose_span<M: Mode>(&mut self, line: u32, before: Lost, wait: &Wait, by: (Traffic, Cause)) -> Lost {
+        let span = (by, (wait.since, wait.now));
+        if let Some(&here) = self.places.get(line as usize) {
+            let mut scratch = std::mem::take(&mut self.scratch);
+            scratch.spans.clear();
+            scratch.spans.push(span);
+            return self.settle_here::<M>(scratch, before, wait, here);
+        }
+        let (others, mut sums) = (&mut self.scratch.by_others, Sums::default());
+        others.clear();
+        sums.held(others, wait, span);
+        self.settle::<M>(before, wait, &sums)
+    }
+
+    /// What one has lost that had lost `before`, after `wait` with these sums, where places are not asked for.
+    ///
+    /// The same as [`settle_here`](Self::settle_here), but for the places: what its own traffic has lost to others is shared where it
+    /// is all that counts.
+    fn settle<M: Mode>(&mut self, before: Lost, wait: &Wait, sums: &Sums) -> Lost {
+        let Wait { owner, since, now, own } = *wait;
+        let Sums { link, buffer, waited } = *sums;
         let mut lost = before;
         lost.own_link += link;
         lost.own_buffer += buffer;
@@ -107,10 +141,10 @@ impl LostTime {
                 }
             }
         }
-        self.edit_account::<M>(who).lost = lost;
         if lost.to_others != before.to_others {
             self.vectors.release::<M>(before.to_others);
         }
+        lost
     }
 
     /// Keeps the losses of `vector` and those that the last wait has brought by others, cut down to `most` together.
@@ -145,7 +179,7 @@ impl LostTime {
         self.scratch.losses = losses;
     }
 
-    /// The same at `here`, which is asked for.
+    /// The same as [`lose`](Self::lose) at `here`, which is asked for.
     pub(super) fn lose_here<M: Mode>(
         &mut self,
         (line, place, here): (u32, Place, LostAt),
@@ -160,17 +194,24 @@ impl LostTime {
         if idle < wait.now {
             scratch.spans.push((lacked, (idle, wait.now)));
         }
-        let lost = self.account(who).lost;
-        self.read(lost, wait.owner, &mut scratch.before);
+        let lost = self.settle_here::<M>(scratch, self.account(who).lost, wait, here);
+        self.edit_account::<M>(who).lost = lost;
+    }
+
+    /// What one has lost that had lost `before`, after `wait` with the spans in `scratch`, `here`.
+    fn settle_here<M: Mode>(&mut self, mut scratch: Scratch, before: Lost, wait: &Wait, here: LostAt) -> Lost {
+        self.read(before, wait.owner, &mut scratch.before);
         if let Some(own) = wait.own {
             self.vectors.read(own.to_others, &mut scratch.of_own);
         }
         wait.add_to(&mut scratch, here);
-        let origin = self.vectors.origin(lost.own);
+        let origin = self.vectors.origin(before.own);
         self.scratch.filtered = std::mem::take(&mut scratch.filtered);
-        self.set::<M>(who, wait.owner, origin, &scratch.losses);
+        let lost = self.keep::<M>(wait.owner, origin, &scratch.losses);
         scratch.filtered = std::mem::take(&mut self.scratch.filtered);
         self.scratch = scratch;
+        self.release::<M>(before);
+        lost
     }
 }
 

@@ -7,14 +7,17 @@
 //! That takes two steps in a cycle, and is for [small](super::small) routers under the common settings.
 
 use super::clock::Subcycle;
+use super::congestion::Leaving;
+use super::losses::{Passed, Waiting};
 use super::small::{PORTS, next};
 use super::switch_traversal::Traversal;
-use super::{Pipelined, RouterLayout};
+use super::{Freed, Pipelined, RouterLayout};
 use crate::Payload;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::packet::Way;
 use crate::statistics::Transmission;
+use odonata_blame::lost::Vector;
 use odonata_engine::{NIL, Time};
 
 /// A flit that passes.
@@ -27,6 +30,8 @@ pub(super) struct Passing {
     /// The port, counted over the router, and the channel, counted over the port.
     pub(super) output: u16,
     channel: u8,
+    /// The virtual channel of its input port.
+    pub(super) of_input: u8,
 }
 
 impl Passing {
@@ -36,6 +41,7 @@ impl Passing {
         out: 0,
         output: 0,
         channel: 0,
+        of_input: 0,
     };
 }
 
@@ -44,11 +50,21 @@ impl Passing {
 pub(super) struct Newcomer {
     packet: u32,
     at: u32,
-    /// Input port, counted over the router.
+    /// Input port and output, counted over the router, and its virtual channel of the former.
     input: u16,
+    output: u16,
+    channel: u8,
     /// Whether it has only one flit.
     single: bool,
     way: Way,
+}
+
+/// The ports of all that come in a cycle, and of those that are queued, bits: those that somebody uses, and those that more than one would.
+pub(super) struct Newcomers {
+    inputs: u64,
+    outputs: u64,
+    crowded_inputs: u64,
+    crowded_outputs: u64,
 }
 
 impl Pipelined {
@@ -58,39 +74,59 @@ impl Pipelined {
         self.small && steps >= 2 && self.timing.allocates_in_a_step()
     }
 
-    /// The heads `came` have come, in this order, in time for `cycle`; `when` says at what time. They are queued, or will pass.
-    pub(super) fn arrive_together<M: Uses>(
+    /// Begins with those who come to a router in a cycle.
+    pub(super) fn begin_newcomers(&mut self, layout: RouterLayout) -> Newcomers {
+        self.newcomers.clear();
+        // Inputs and outputs that are in use, and those that more than one would use.
+        let (inputs, outputs) = self.busy(layout);
+        Newcomers {
+            inputs,
+            outputs,
+            crowded_inputs: inputs,
+            crowded_outputs: outputs,
+        }
+    }
+
+    /// The head of `packet` has come, at `arrival`.
+    #[inline(always)]
+    pub(super) fn newcomer<M: Uses>(
         &mut self,
         shared: &mut Shared<impl Payload>,
         (router, layout): (u32, RouterLayout),
-        came: &[(u64, u32)],
-        when: impl Fn(u64) -> Time,
+        (packet, arrival): (u32, Time),
+        all: &mut Newcomers,
+    ) {
+        let (at, single, way) = self.route_arrival::<M>(shared, router, packet, arrival);
+        let (input, channel) = self.places[at as usize];
+        let output = (way.port - layout.first_port) as u16;
+        let (in_bit, out_bit) = (1 << (input % 64), 1 << (output % 64));
+        all.crowded_inputs |= all.inputs & in_bit;
+        all.crowded_outputs |= all.outputs & out_bit;
+        all.inputs |= in_bit;
+        all.outputs |= out_bit;
+        self.newcomers.push(Newcomer {
+            packet,
+            at,
+            input,
+            output,
+            channel,
+            single,
+            way,
+        });
+    }
+
+    /// All have come, in time for `cycle`: they are queued, or will pass.
+    pub(super) fn settle_newcomers<M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        layout: RouterLayout,
+        all: &Newcomers,
         cycle: Time,
     ) {
-        let mut newcomers = std::mem::take(&mut self.newcomers);
-        newcomers.clear();
-        // Inputs and outputs that are in use, and those that more than one would use.
-        let (mut inputs, mut outputs) = self.busy(layout);
-        let (mut crowded_inputs, mut crowded_outputs) = (inputs, outputs);
-        for &(order, packet) in came {
-            let (at, single, way) = self.route_arrival::<M>(shared, router, packet, when(order));
-            let (input, _) = self.places[at as usize];
-            let (in_bit, out_bit) = (1 << (input % 64), 1 << ((way.port - layout.first_port) % 64));
-            crowded_inputs |= inputs & in_bit;
-            crowded_outputs |= outputs & out_bit;
-            inputs |= in_bit;
-            outputs |= out_bit;
-            newcomers.push(Newcomer {
-                packet,
-                at,
-                input,
-                single,
-                way,
-            });
-        }
+        let newcomers = std::mem::take(&mut self.newcomers);
         for newcomer in &newcomers {
-            let output = newcomer.way.port - layout.first_port;
-            let crowded = (crowded_inputs >> (newcomer.input % 64)) | (crowded_outputs >> (output % 64));
+            let crowded =
+                (all.crowded_inputs >> (newcomer.input % 64)) | (all.crowded_outputs >> (newcomer.output % 64));
             let passes = crowded & 1 == 0 && newcomer.single;
             if !passes || !self.can_pass::<M>(shared, layout, newcomer, cycle) {
                 let &Newcomer { packet, at, way, .. } = newcomer;
@@ -126,15 +162,20 @@ impl Pipelined {
         cycle: Time,
     ) -> bool {
         let &Newcomer {
-            packet, at, way, input, ..
+            packet,
+            at,
+            way,
+            input,
+            output,
+            channel: of_input,
+            ..
         } = newcomer;
-        let best = self.best_channel::<M>(shared, layout, (at, 1), way, cycle);
+        let link = shared.flow.link(way.port);
+        let best = self.best_channel::<M>(shared, layout, (at, 1), (way, &link), cycle);
         if best == NIL {
             return false;
         }
         let out = layout.first_vc + best;
-        let (output, channel) = self.places[out as usize];
-        let link = shared.flow.link(way.port);
         if !shared.flow.has_room_at::<M>((way.port, &link), out, 1, cycle) {
             return false;
         }
@@ -143,7 +184,7 @@ impl Pipelined {
             *self.vc_inputs.edit::<M>(at) = next(best as u16, layout.vcs);
         }
         *self.vc_outputs.edit::<M>(out) = next(local as u16, layout.vcs);
-        // Nobody else has it before the flit has gone.
+        // Nobody else has it before the flit has gone: who comes to the front in the first step may ask for it.
         *self.owners.edit::<M>(out) = at;
         if let Some(word) = self.candidates.passing.get_mut(local as usize / 64) {
             *word |= 1 << (local % 64);
@@ -153,7 +194,8 @@ impl Pipelined {
             port: way.port,
             out,
             output,
-            channel,
+            channel: (out - link.first_vc) as u8,
+            of_input,
         };
         true
     }
@@ -211,6 +253,7 @@ impl Pipelined {
             port,
             out,
             channel,
+            of_input,
             ..
         } = self.candidates.flits[usize::from(input) % PORTS];
         let link = shared.flow.link(port);
@@ -223,16 +266,46 @@ impl Pipelined {
         };
         *self.owners.edit::<C>(out) = NIL;
         let arrival = self.depart(ctx, shared, (port, &link), out, traversal, sent);
-        if self.waits.are_charged::<C>() {
-            let ports = (layout.first_port + u32::from(input), port);
-            let out = link.times_on(arrival);
-            self.wait_for_link::<C>(&mut shared.flow, ports, (owner, traversal.crossed), traversal, out);
-            shared.flow.waited::<C>(owner, (traversal.crossed, out.0));
+        if shared.congestion.is_on::<C>() {
+            let leaving = Leaving {
+                packet,
+                at,
+                following: NIL,
+                port,
+                arrival,
+            };
+            self.packet_leaves(ctx, shared, layout, &link, traversal, leaving);
         }
         let buffer = link.far + u32::from(channel);
+        let mut to_others = Vector::EMPTY;
+        if self.waits.are_charged::<C>() {
+            if shared.flow.lost.is_on::<C>() {
+                shared.flow.lost.head_to_front::<C>(at, packet, owner);
+                to_others = self.lost_at_crossbar::<C>(&mut shared.flow, Waiting { at, owner, port });
+            }
+            let places = (at, layout.first_port + u32::from(input), port);
+            let (departure, out) = link.times_on(arrival);
+            let expected = (owner, traversal.crossed);
+            self.wait_for_link::<C>(&mut shared.flow, places, expected, traversal, (departure, out));
+            shared.flow.waited::<C>(owner, (traversal.crossed, departure));
+            if shared.flow.lost.is_on::<C>() {
+                let flit = Passed {
+                    at,
+                    owner,
+                    packet: Some(packet),
+                    tail: true,
+                    port,
+                    buffer,
+                    sent: out,
+                    arrival,
+                };
+                self.take_along::<C>(shared, &link, &flit);
+            }
+        }
+        let space = Freed { owner, to_others };
         if link.to_node {
             let due = arrival + self.timing.period() + link.credit_delay;
-            self.return_flit(ctx, shared, port, (channel, owner), due);
+            self.return_flit(ctx, shared, (port, channel), space, due);
             shared.deliver(ctx, packet, arrival);
         } else if link.leaves {
             shared.packets.edit::<C>(packet).buffer = buffer;
@@ -240,6 +313,9 @@ impl Pipelined {
         } else {
             self.send_head(ctx, shared, (link.far_lp, buffer), packet, arrival);
         }
-        self.free_flit(ctx, shared, (at, owner), traversal.left);
+        self.free_flit(ctx, shared, (at, of_input), space, traversal.left);
+        if shared.flow.lost.is_on::<C>() {
+            shared.flow.lost.unshare::<C>(to_others);
+        }
     }
 }

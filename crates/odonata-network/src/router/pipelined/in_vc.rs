@@ -153,7 +153,7 @@ impl Pipelined {
     /// Whether packets are routed when they come into their buffer, and not at its front: where routing takes no time (lookahead
     /// routing). Adaptive ones go by the loads of that moment, however long they wait then.
     #[inline(always)]
-    fn routes_on_arrival(&self) -> bool {
+    pub(super) fn routes_on_arrival(&self) -> bool {
         !self.settings.late && !self.settings.reroutes
     }
 

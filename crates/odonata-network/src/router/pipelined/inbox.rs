@@ -17,6 +17,8 @@
 use super::{LAG, Pipelined, TICK};
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
+use crate::flow::Flow;
+use crate::packet::Packet;
 use crate::params::NetworkParams;
 use crate::{FabricEvent, Payload};
 use odonata_engine::{NIL, Pool, Store, Time};
@@ -184,10 +186,14 @@ impl Pipelined {
             .slot(router - self.first_router, self.timing.number_at(now));
         let Arrivals { heads, flits, .. } = *self.inboxes.slots.get(slot);
         if heads != NIL {
-            self.take_heads::<M>(shared, router, (slot, heads), (now, pass));
+            if pass && !self.ordered && !self.overtaking {
+                self.take_heads_at_once::<M>(shared, router, (slot, heads), now);
+            } else {
+                self.take_heads::<M>(shared, router, (slot, heads), (now, pass));
+            }
         }
         if flits != NIL {
-            self.take_flits::<M>(router, (slot, flits), now);
+            self.take_flits::<M>(&mut shared.flow, router, (slot, flits), now);
         }
     }
 
@@ -206,13 +212,13 @@ impl Pipelined {
         let (mut at, mut kept) = (first, NIL);
         while at != NIL {
             let p = shared.packets.get(at);
-            let next = p.next;
-            if p.tail_in <= now {
+            let (next, arrival) = (p.next, p.tail_in);
+            if arrival <= now {
                 let sender = match self.ordered {
                     true => u64::from(shared.flow.links.feeding_lp(p.buffer)),
                     false => 0,
                 };
-                came.push(((p.tail_in - before).0 << 32 | sender, at));
+                came.push(((arrival - before).0 << 32 | sender, at));
             } else {
                 // Linked the other way round for now.
                 shared.packets.edit::<M>(at).next = kept;
@@ -220,18 +226,21 @@ impl Pipelined {
             }
             at = next;
         }
-        let mut left = NIL;
-        while kept != NIL {
-            let next = std::mem::replace(&mut shared.packets.edit::<M>(kept).next, left);
-            (left, kept) = (kept, next);
-        }
-        self.inboxes.slots.edit::<M>(slot).heads = left;
+        self.keep_heads::<M>(shared, slot, kept);
         came.reverse();
         sort(&mut came);
         let layout = self.layout(router);
         let when = |order: u64| before + Time(order >> 32);
+        if shared.flow.lost.is_on::<M>() {
+            came.iter()
+                .for_each(|&(_, packet)| self.head_comes::<M>(shared, packet));
+        }
         if pass {
-            self.arrive_together::<M>(shared, (router, layout), &came, when, cycle);
+            let mut all = self.begin_newcomers(layout);
+            for &(order, packet) in &came {
+                self.newcomer::<M>(shared, (router, layout), (packet, when(order)), &mut all);
+            }
+            self.settle_newcomers::<M>(shared, layout, &all, cycle);
         } else {
             for &(order, packet) in &came {
                 self.arrive::<M>(shared, (router, layout), packet, (when(order), cycle));
@@ -243,8 +252,52 @@ impl Pipelined {
         self.inboxes.heads = came;
     }
 
+    /// The same where it does not matter in which order they come, and none is the second of its buffer: they need no place in between.
+    fn take_heads_at_once<M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        router: u32,
+        (slot, first): (u32, u32),
+        now: Time,
+    ) {
+        let layout = self.layout(router);
+        let mut all = self.begin_newcomers(layout);
+        let (mut at, mut kept, mut last) = (first, NIL, Time::ZERO);
+        while at != NIL {
+            let p = shared.packets.get(at);
+            let (next, arrival) = (p.next, p.tail_in);
+            if arrival <= now {
+                last = last.max(arrival);
+                if shared.flow.lost.is_on::<M>() {
+                    self.head_comes::<M>(shared, at);
+                }
+                self.newcomer::<M>(shared, (router, layout), (at, arrival), &mut all);
+            } else {
+                shared.packets.edit::<M>(at).next = kept;
+                kept = at;
+            }
+            at = next;
+        }
+        self.keep_heads::<M>(shared, slot, kept);
+        self.settle_newcomers::<M>(shared, layout, &all, self.timing.cycle_at(now));
+        if last > Time::ZERO {
+            self.note_arrival::<M>(router, last);
+        }
+    }
+
+    /// The heads from `kept` on, which are linked the other way round, stay in a slot.
+    #[inline]
+    fn keep_heads<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, slot: u32, mut kept: u32) {
+        let mut left = NIL;
+        while kept != NIL {
+            let next = std::mem::replace(&mut shared.packets.edit::<M>(kept).next, left);
+            (left, kept) = (kept, next);
+        }
+        self.inboxes.slots.edit::<M>(slot).heads = left;
+    }
+
     /// The body flits of a slot.
-    fn take_flits<M: Uses>(&mut self, router: u32, (slot, first): (u32, u32), now: Time) {
+    fn take_flits<M: Uses>(&mut self, flow: &mut Flow, router: u32, (slot, first): (u32, u32), now: Time) {
         let (mut at, mut left) = (first, NIL);
         let mut last = Time::ZERO;
         while at != NIL {
@@ -252,7 +305,7 @@ impl Pipelined {
             if arrival <= now {
                 self.vcs.edit::<M>(buffer).present += 1;
                 if self.waits.are_charged::<M>() {
-                    self.flit_may_wait::<M>(buffer, self.timing.cycle_at(now));
+                    self.flit_may_wait::<M>(flow, buffer, self.timing.cycle_at(now));
                 }
                 last = last.max(arrival);
                 self.inboxes.flits.free::<M>(at);
@@ -273,6 +326,25 @@ impl Pipelined {
     fn note_arrival<M: Uses>(&mut self, router: u32, arrival: Time) {
         let clock = self.clocks.edit::<M>(router - self.first_router);
         clock.arrival = clock.arrival.max(arrival);
+    }
+
+    /// When a flit has last come to a router of this part until then, though no cycle may have taken it in yet.
+    pub(crate) fn last_arrival_until(&self, packets: &Pool<Packet>, until: Time) -> Option<Time> {
+        let mut last = self.last_arrival();
+        for slot in self.inboxes.slots.iter() {
+            let (mut head, mut flit) = (slot.heads, slot.flits);
+            while head != NIL {
+                let p = packets.get(head);
+                last = last.max(Some(p.tail_in).filter(|&arrival| arrival <= until));
+                head = p.next;
+            }
+            while flit != NIL {
+                let BodyFlit { arrival, next, .. } = *self.inboxes.flits.get(flit);
+                last = last.max(Some(arrival).filter(|&arrival| arrival <= until));
+                flit = next;
+            }
+        }
+        last
     }
 
     /// When a flit has last come to a router of this part.

@@ -15,6 +15,7 @@ use super::{Pipelined, RouterLayout};
 use crate::Payload;
 use crate::fabric::Shared;
 use crate::features::Uses;
+use crate::flow::Link;
 use crate::packet::Way;
 use odonata_engine::saved::{Damaged, Loader, Saver};
 use odonata_engine::{Digest, Journalled, NIL, Saved, Savepoint, Time};
@@ -186,7 +187,8 @@ impl Pipelined {
             terms: vc.terms,
         };
         let flits = u32::from(vc.left);
-        let best = self.best_channel::<M>(shared, layout, (at, flits), way, cycle);
+        let link = shared.flow.link(way.port);
+        let best = self.best_channel::<M>(shared, layout, (at, flits), (way, &link), cycle);
         if best == NIL {
             outcome.waits = true;
             return;
@@ -205,19 +207,18 @@ impl Pipelined {
     }
 
     /// The virtual channel, counted over the outputs of the router, that a packet of `flits` in input virtual channel `at` asks for
-    /// if it goes this `way`; [`NIL`]: there is none.
+    /// if it goes this `way`, over `link`; [`NIL`]: there is none.
     #[inline(always)]
     pub(super) fn best_channel<M: Uses>(
         &self,
         shared: &mut Shared<impl Payload>,
         layout: RouterLayout,
         (at, flits): (u32, u32),
-        way: Way,
+        (way, link): (Way, &Link),
         cycle: Time,
     ) -> u32 {
         let port = way.port;
         let room = self.room_wanted(&shared.setup, flits, way.terms.bubble());
-        let link = shared.flow.link(port);
         let channels = shared.setup.vcs.of(link.class, way.level, 0);
         let mut best = NIL;
         let (mut out, end) = (
@@ -225,7 +226,7 @@ impl Pipelined {
             link.first_vc + u32::from(channels.end),
         );
         while out < end {
-            if self.is_free(out) && (room == 0 || shared.flow.has_room_at::<M>((port, &link), out, room, cycle)) {
+            if self.is_free(out) && (room == 0 || shared.flow.has_room_at::<M>((port, link), out, room, cycle)) {
                 let output = out - layout.first_vc;
                 best = match best {
                     NIL => output,

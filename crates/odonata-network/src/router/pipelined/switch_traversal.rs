@@ -1,14 +1,17 @@
 //! Switch traversal: flits that have won the crossbar leave their buffers, and are on their way.
 
 use super::clock::Subcycle;
+use super::congestion::Leaving;
 use super::in_vc::Stage;
-use super::{Pipelined, RouterLayout};
+use super::losses::Passed;
+use super::{Freed, Pipelined, RouterLayout};
 use crate::Payload;
 use crate::fabric::Shared;
 use crate::features::HandlerContext;
 use crate::flow::Link;
 use crate::router::NOBODY;
 use crate::statistics::Transmission;
+use odonata_blame::lost::Vector;
 use odonata_engine::{List, NIL, Time};
 
 /// Cycles that a credit may have counted for before it is counted without need. Looked at one by one, credits cost
@@ -75,8 +78,12 @@ impl Pipelined {
         traversal: &Traversal,
     ) {
         let charged = self.waits.are_charged::<C>();
+        let mut to_others = Vector::EMPTY;
         if charged {
             self.wait_ends::<C>(&mut shared.flow, layout, at, traversal);
+            if shared.flow.lost.is_on::<C>() {
+                to_others = self.lost_at_crossbar::<C>(&mut shared.flow, self.next_flit_of(at));
+            }
         }
         let vc = self.vcs.edit::<C>(at);
         let (port, out, packet, owner) = (vc.port, vc.vc, vc.heads.head, vc.traffic);
@@ -124,13 +131,42 @@ impl Pipelined {
             shared.classes.sent::<C>(port, sender, bytes, out, rooms.0);
             self.input_classes.sent::<C>(input, sender, bytes, of_input, rooms.1);
         }
-        if charged {
-            self.wait_on_link::<C>(&mut shared.flow, layout, at, traversal, link.times_on(arrival));
+        if shared.congestion.is_on::<C>() && (if link.to_node { tail } else { head }) {
+            let leaving = Leaving {
+                packet: if link.to_node { delivered } else { packet },
+                at,
+                following,
+                port,
+                arrival,
+            };
+            self.packet_leaves(ctx, shared, layout, &link, traversal, leaving);
         }
         let buffer = link.far + u32::from(out);
+        let space = Freed { owner, to_others };
+        if charged {
+            let (departure, out) = link.times_on(arrival);
+            self.wait_on_link::<C>(&mut shared.flow, layout, at, traversal, (departure, out));
+            if shared.flow.lost.is_on::<C>() {
+                let flit = Passed {
+                    at,
+                    owner,
+                    packet: match link.to_node {
+                        true => tail.then_some(delivered),
+                        false => head.then_some(packet),
+                    },
+                    tail,
+                    port,
+                    buffer,
+                    sent: out,
+                    arrival,
+                };
+                self.take_along::<C>(shared, &link, &flit);
+            }
+            self.wait_of_next::<C>(&mut shared.flow, at, traversal, out);
+        }
         if link.to_node {
             let due = arrival + self.timing.period() + link.credit_delay;
-            self.return_flit(ctx, shared, port, (out, owner), due);
+            self.return_flit(ctx, shared, (port, out), space, due);
             if tail {
                 shared.deliver(ctx, delivered, arrival);
             }
@@ -146,7 +182,16 @@ impl Pipelined {
         } else {
             self.send_body(ctx, (link.far_lp, buffer), arrival);
         }
-        self.free_flit(ctx, shared, (at, owner), traversal.left);
+        let of_input = self.places[at as usize].1;
+        self.free_flit(ctx, shared, (at, of_input), space, traversal.left);
+        if shared.flow.lost.is_on::<C>() {
+            if tail && following != NIL {
+                let until = self.timing.in_front_since(self.timing.following(traversal.granted));
+                let line = shared.flow.line_of_buffer(at);
+                (shared.flow.lost).was_in_front::<C>(line, owner, until, to_others);
+            }
+            shared.flow.lost.unshare::<C>(to_others);
+        }
 
         if !tail {
             return;

@@ -25,6 +25,7 @@
 //! not depend on how many cycles a scheduler finds that do nothing.
 
 use super::in_vc::{InVc, Stage};
+use super::losses::Waiting;
 use super::switch_traversal::Traversal;
 use super::{Pipelined, RouterLayout};
 use crate::control::blame::{CREDIT, INPUT, LINK};
@@ -77,11 +78,25 @@ impl Wait {
     }
 }
 
-/// Whose flit was granted a port last, and in which cycle.
+/// Whose flit was granted a port last, in which cycle, and for which output.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Granted {
     cycle: Time,
+    output: u32,
     owner: Traffic,
+}
+
+/// Who is to blame for a wait, and for what; if it was room, in which virtual channel of which port that was made.
+#[derive(Clone, Copy)]
+pub(super) struct Culprit {
+    pub(super) by: (Traffic, Cause),
+    pub(super) room: Option<(u32, u8)>,
+}
+
+impl Culprit {
+    fn holding(by: (Traffic, Cause)) -> Culprit {
+        Culprit { by, room: None }
+    }
 }
 
 /// Flits of one owner that have crossed, one behind the other on the link.
@@ -119,6 +134,7 @@ impl Waits {
     pub(super) fn new(channels: usize, ports: usize) -> Waits {
         let nobody = Granted {
             cycle: Time::NEVER,
+            output: 0,
             owner: 0,
         };
         Waits {
@@ -189,6 +205,7 @@ impl Pipelined {
         flow.hold_input::<M>(at, owner);
         let vc = self.vcs.edit::<M>(at);
         vc.traffic = owner;
+        let packet = vc.heads.head;
         let complete = !self.settings.store_and_forward || vc.present >= vc.left;
         let began = if complete {
             self.timing.earliest_head(ready)
@@ -196,10 +213,16 @@ impl Pipelined {
             Time::NEVER
         };
         *self.waits.vcs.edit::<M>(at) = Wait::of_flit(began, Time::ZERO);
+        if flow.lost.is_on::<M>() {
+            flow.lost.head_to_front::<M>(at, packet, owner);
+            if complete && self.settings.store_and_forward {
+                self.whole_to_front::<M>(flow, at, began);
+            }
+        }
     }
 
     /// A body flit has come to input virtual channel `at`, in time for `cycle`.
-    pub(super) fn flit_may_wait<M: Uses>(&mut self, at: u32, cycle: Time) {
+    pub(super) fn flit_may_wait<M: Uses>(&mut self, flow: &mut Flow, at: u32, cycle: Time) {
         let vc = self.vcs.get(at);
         let wait = *self.waits.vcs.get(at);
         if wait.began != Time::NEVER {
@@ -210,6 +233,12 @@ impl Pipelined {
             Stage::Routed | Stage::New if vc.present >= vc.left => self.timing.earliest_head(vc.ready.max(cycle)),
             Stage::Routed | Stage::New | Stage::Empty => return,
         };
+        if flow.lost.is_on::<M>() {
+            match vc.stage {
+                Stage::Active => self.body_to_front::<M>(flow, at),
+                _ => self.whole_to_front::<M>(flow, at, self.timing.earliest_head(vc.ready)),
+            }
+        }
         *self.waits.vcs.edit::<M>(at) = Wait::of_flit(began, wait.sent);
     }
 
@@ -243,9 +272,9 @@ impl Pipelined {
         self.for_each_occupied(layout, |c, at| {
             let by = match c.waits.vcs.get(at).reason {
                 Reason::None => return,
-                Reason::Held(by) => by,
+                Reason::Held(by) => Culprit::holding(by),
                 Reason::Credit(_) => match c.channel_with_room::<M>(shared, at, cycle) {
-                    Some((port, channel)) => (shared.flow.room_made_by::<M>(port, channel, cycle), CREDIT),
+                    Some(room) => Self::room_made::<M>(&mut shared.flow, room, cycle),
                     // It goes on waiting for the same.
                     None => return,
                 },
@@ -273,7 +302,7 @@ impl Pipelined {
     }
 
     /// Charges to `by` what input virtual channel `at` has waited until `cycle`, in which it may go on.
-    fn charge_until<M: Uses>(&mut self, flow: &mut Flow, at: u32, cycle: Time, by: (Traffic, Cause)) {
+    fn charge_until<M: Uses>(&mut self, flow: &mut Flow, at: u32, cycle: Time, by: Culprit) {
         let vc = self.vcs.get(at);
         let starts = self.starts(vc, cycle);
         let wait = self.waits.vcs.edit::<M>(at);
@@ -285,14 +314,17 @@ impl Pipelined {
 
     /// Charges to `by` the time from `from` to `until`, if there is any, that the front packet of `at` has waited: at its output, or, for
     /// others of its input, in its buffer.
-    fn charge<M: Uses>(&self, flow: &mut Flow, at: u32, span: (Time, Time), by: (Traffic, Cause)) {
+    fn charge<M: Uses>(&self, flow: &mut Flow, at: u32, span: (Time, Time), by: Culprit) {
         let vc = self.vcs.get(at);
-        let line = if by.1 == INPUT {
+        let line = if by.by.1 == INPUT {
             flow.line_of_buffer(at)
         } else {
             vc.port
         };
-        flow.charge_wait::<M>(line, vc.traffic, span, by);
+        flow.charge_wait::<M>(line, vc.traffic, span, by.by);
+        if flow.lost.is_on::<M>() {
+            self.lose::<M>(flow, self.next_flit_of(at), line, span, by);
+        }
     }
 
     /// At the end of `cycle`: why those who have not gone have not.
@@ -323,9 +355,22 @@ impl Pipelined {
     }
 
     /// Who has made room in output channel `out`.
-    fn made_room<M: Uses>(&self, flow: &mut Flow, layout: RouterLayout, out: u32, cycle: Time) -> (Traffic, Cause) {
-        let (port, channel) = (self.port_of(layout, out), self.places[out as usize].1);
-        (flow.room_made_by::<M>(port, channel, cycle), CREDIT)
+    fn made_room<M: Uses>(&self, flow: &mut Flow, layout: RouterLayout, out: u32, cycle: Time) -> Culprit {
+        let room = (self.port_of(layout, out), self.places[out as usize].1);
+        Self::room_made::<M>(flow, room, cycle)
+    }
+
+    /// The same of a channel of a port.
+    fn room_made<M: Uses>(flow: &mut Flow, (port, channel): (u32, u8), cycle: Time) -> Culprit {
+        Culprit {
+            by: (flow.room_made_by::<M>(port, channel, cycle), CREDIT),
+            room: Some((port, channel)),
+        }
+    }
+
+    /// The output for which the input port of `at` has been granted last.
+    pub(super) fn granted_output(&self, layout: RouterLayout, at: u32) -> u32 {
+        self.waits.inputs.get(self.port_of(layout, at)).output
     }
 
     /// Why the next flit of `at`, which has an output channel, has not crossed in `cycle`.
@@ -391,40 +436,49 @@ impl Pipelined {
         let cycle = traversal.granted.cycle;
         let by = match reason {
             Reason::Credit(out) => self.made_room::<M>(flow, layout, out, cycle),
-            Reason::Held(by) => by,
+            Reason::Held(by) => Culprit::holding(by),
             // It has lost in an earlier step of this cycle.
-            Reason::None => self.winner(layout, at, cycle),
+            Reason::None => Culprit::holding(self.winner(layout, at, cycle)),
         };
         self.charge::<M>(flow, at, (expected, traversal.crossed), by);
     }
 
-    /// A flit of `owner` from port `input`, which was expected to start on the link of `port` at `expected`, does at `departure`, and is
-    /// out at `sent`: charges what it has waited there behind others.
+    /// A flit of `owner` from input virtual channel `at` of port `input`, which was expected to start on the link of `port` at `expected`, does at
+    /// `departure`, and is out at `sent`: charges what it has waited there behind others.
     pub(super) fn wait_for_link<M: Uses>(
         &mut self,
         flow: &mut Flow,
-        (input, port): (u32, u32),
+        (at, input, port): (u32, u32, u32),
         (owner, expected): (Traffic, Time),
         traversal: &Traversal,
         (departure, sent): (Time, Time),
     ) {
         let cycle = traversal.granted.cycle;
-        *self.waits.inputs.edit::<M>(input) = Granted { cycle, owner };
-        *self.waits.outputs.edit::<M>(port) = Granted { cycle, owner };
+        let granted = Granted {
+            cycle,
+            output: port,
+            owner,
+        };
+        *self.waits.inputs.edit::<M>(input) = granted;
+        *self.waits.outputs.edit::<M>(port) = granted;
         self.waits.forget::<M>(port, cycle);
         let from = expected.max(traversal.crossed);
         let mut next = self.waits.queues.get(port).head;
         while next != NIL && departure > from {
             let stretch = *self.waits.stretches.get(next);
             let span = (stretch.from.max(from), stretch.until.min(departure));
-            flow.charge_wait::<M>(port, owner, span, (stretch.owner, LINK));
+            let by = (stretch.owner, LINK);
+            flow.charge_wait::<M>(port, owner, span, by);
+            if flow.lost.is_on::<M>() {
+                let who = Waiting { at, owner, port };
+                self.lose::<M>(flow, who, port, span, Culprit::holding(by));
+            }
             next = stretch.next;
         }
         self.waits.queue::<M>(port, owner, (departure, sent));
     }
 
-    /// The flit of `at` whose wait has [ended](Self::wait_ends) is on its link from `departure` to `sent`. The wait of the next flit
-    /// of its packet begins, if that is here.
+    /// The flit of `at` whose wait has [ended](Self::wait_ends) is on its link from `departure` to `sent`.
     pub(super) fn wait_on_link<M: Uses>(
         &mut self,
         flow: &mut Flow,
@@ -435,10 +489,19 @@ impl Pipelined {
     ) {
         let Wait { began, expected, .. } = *self.waits.vcs.get(at);
         let vc = *self.vcs.get(at);
-        let ports = (self.port_of(layout, at), vc.port);
-        self.wait_for_link::<M>(flow, ports, (vc.traffic, expected), traversal, (departure, sent));
+        let places = (at, self.port_of(layout, at), vc.port);
+        self.wait_for_link::<M>(flow, places, (vc.traffic, expected), traversal, (departure, sent));
         flow.waited::<M>(vc.traffic, (began, departure));
-        let next = match vc.stage == Stage::Active && vc.present > 0 {
+    }
+
+    /// The wait of the next flit of the packet of `at` begins, if that is here: the one before it is out at `sent`.
+    pub(super) fn wait_of_next<M: Uses>(&mut self, flow: &mut Flow, at: u32, traversal: &Traversal, sent: Time) {
+        let vc = *self.vcs.get(at);
+        let present = vc.stage == Stage::Active && vc.present > 0;
+        if flow.lost.is_on::<M>() && vc.stage == Stage::Active {
+            self.next_flit_follows::<M>(flow, at, traversal, sent, present);
+        }
+        let next = match present {
             true => sent.max(
                 self.timing
                     .earliest_flit(self.timing.following(traversal.granted).taken()),
@@ -458,7 +521,7 @@ impl Pipelined {
         for layout in self.layouts.clone() {
             self.for_each_occupied(layout, |c, at| match c.waits.vcs.get(at).reason {
                 Reason::None => {}
-                Reason::Held(by) => c.charge_until::<Plain>(flow, at, cycle, by),
+                Reason::Held(by) => c.charge_until::<Plain>(flow, at, cycle, Culprit::holding(by)),
                 Reason::Credit(_) => {
                     let vc = c.vcs.get(at);
                     let time = c.starts(vc, cycle).saturating_sub(c.waits.vcs.get(at).expected);

@@ -1,16 +1,25 @@
 //! A network run in parts, by the schedulers that divide it.
 
 use super::{Net, Play, Scripted, play};
+use odonata_blame::lost::Carried;
 use odonata_engine::transport::SingleProcess;
 use odonata_engine::{Digest, Optimism, Options, Parallel, Pause, Scheduler, Time};
 use odonata_network::Measured;
 use odonata_network::lookahead::{LinkDelays, partition};
 use std::sync::Arc;
 
+/// What messages have lost, by name.
+fn sorted(mut losses: Vec<(u32, Carried)>) -> Vec<(u32, Carried)> {
+    losses.sort_unstable_by_key(|lost| lost.0);
+    losses
+}
+
 /// Plays `script` on `net` in parts, conservatively and optimistically, and holds the results against those of the sequential
 /// run.
 pub(crate) fn assert_equal_divided(net: &Net, script: &[Scripted], context: &str) {
-    let whole = play(net, script.to_vec()).digest();
+    let mut whole = play(net, script.to_vec());
+    let losses = sorted(std::mem::take(&mut whole.losses));
+    let whole = whole.digest();
     let blueprint = net.blueprint();
     let topology = blueprint.routing().topology();
     let routers = topology.routers();
@@ -33,7 +42,11 @@ pub(crate) fn assert_equal_divided(net: &Net, script: &[Scripted], context: &str
                 Pause::Idle,
                 "{context}"
             );
-            let models = Box::new(run).into_parts();
+            let mut models = Box::new(run).into_parts();
+            if optimism.is_none() {
+                let all = models.iter_mut().flat_map(|model| std::mem::take(&mut model.losses));
+                assert_eq!(sorted(all.collect()), losses, "{context}: {parts} parts");
+            }
             let mut digest = Digest::new();
             Measured::join(models.iter().map(|model| model.fabric.measured()))
                 .unwrap()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use odonata_network::settings::{Fidelity, RouterModel};
+use odonata_network::settings::Fidelity;
 use odonata_units::OneOrMany;
 
 use crate::scenario::error::{Problem, nearest, quoted};
@@ -241,9 +241,6 @@ pub(super) fn lost_time(resolved: &Resolved) -> Result<(), Problem> {
         };
     }
     let refused = |problem: &str| Err(Problem::new("run.lost_time", problem, "false"));
-    if resolved.network.router == RouterModel::Pipelined {
-        return refused("pipelined routers do not tell packets what they have lost by their waits");
-    }
     if resolved.network.fidelity == Fidelity::Analytic {
         return refused("messages that go by the analytic model wait for nobody on their way");
     }

@@ -42,7 +42,7 @@ impl Author {
         let mut text = format!(
             "seed = {}\n[run]\nblame = {}\nmessage_rows = {}\n",
             self.below(1_000),
-            !network.pipelined && self.chance(70),
+            self.chance(70),
             self.one_of(&["0", "5", "60", "100000"])
         );
         if self.chance(30) {

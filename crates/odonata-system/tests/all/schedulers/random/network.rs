@@ -48,7 +48,7 @@ impl Author {
                 self.below(2)
             );
         }
-        if !pipelined && self.chance(25) {
+        if self.chance(25) {
             text += &format!(
                 "congestion_control = {{ kind = {:?}, threshold = \"{} B\", interval = \"1 us\", recovery = \"20 us\" }}\n",
                 self.one_of(&["ecn", "per-flow"]),
