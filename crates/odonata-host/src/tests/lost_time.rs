@@ -192,6 +192,32 @@ fn of_two_culprits_the_one_counts_whose_message_comes_later() {
     assert_eq!(stamp.undisturbed, end(&alone, 2));
 }
 
+/// A packet is held up, so that another one of its job, which would have come behind it alone, has the last link before it. What
+/// it waits for that one is no slack: it was late before, and still is.
+#[test]
+fn a_packet_that_lets_a_later_one_of_its_own_pass_stays_late() {
+    let run = |later: u64, others: &[(u64, u32, u32)]| {
+        let ranks = vec![
+            sequence([compute(LATER), send(2, 0, BYTES)]),
+            sequence([compute(later), send(2, 1, BYTES)]),
+            sequence([irecv(0, 0, BYTES, 0), irecv(1, 1, BYTES, 1), wait_all(2)]),
+        ];
+        beside(&ranks, &[1, 10, 8], others).complete()
+    };
+    let noise = [(0, 0, 9)];
+    // Where the second one is gone before.
+    let (came, late) = (end(&run(0, &[]), 2), end(&run(0, &noise), 2));
+    assert!(late > came, "the first is held up");
+    let delays: Vec<(Time, Time)> = (0..20_000)
+        .step_by(100)
+        .map(|later| (run(later, &[]), run(later, &noise)))
+        .filter(|(alone, both)| end(both, 2) > late && end(both, 2) > end(alone, 2))
+        .map(|(alone, both)| (to_others(&lost(&both, 0, 2), 0).0, end(&both, 2) - end(&alone, 2)))
+        .collect();
+    assert!(!delays.is_empty(), "the first waits for the second");
+    assert!(delays.iter().any(|(others, delay)| others == delay), "{delays:?}");
+}
+
 #[test]
 fn a_receive_of_anybody_has_lost_what_the_message_has_that_it_takes() {
     let any = OpKind::Recv {

@@ -261,7 +261,7 @@ impl Flow {
         let who = (Waiter::Packet(packet), owner);
         if waiting == 0 && waited.is_none() {
             if self.lost.is_on::<M>() {
-                self.lost.take_link::<M>(port, who, until);
+                self.lost.take_link::<M>(port, who, (now, until));
             }
             return;
         }
@@ -280,7 +280,7 @@ impl Flow {
                 self.lost.leave::<M>(port, who, (now, now), lacked, room);
             }
             self.lost.is_held::<M>(port, now, next);
-            self.lost.take_link::<M>(port, who, until);
+            self.lost.take_link::<M>(port, who, (now, until));
         }
     }
 
@@ -311,7 +311,7 @@ impl Flow {
             self.lost
                 .leave::<M>(link, (who, owner), (now, now), taker.lacked, room.filter(|_| !limited));
             self.lost.is_held::<M>(link, now, next);
-            self.lost.take_link::<M>(link, (who, owner), until);
+            self.lost.take_link::<M>(link, (who, owner), (now, until));
             if !last {
                 self.lost.join::<M>(link, who, (now, until), Some(next));
             }

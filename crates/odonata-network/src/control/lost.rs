@@ -54,6 +54,8 @@ fn kind_of(cause: Cause) -> Kind {
 struct Account {
     lost: Lost,
     place: Place,
+    /// When it would have asked alone for the link that it has waited for; [`Time::ZERO`] if it has not waited.
+    asked: Time,
 }
 
 /// What one of some owner has lost.
@@ -83,6 +85,8 @@ const _: () = assert!(size_of::<Account>() == 64);
 struct Taken {
     /// What the packet that had it last had lost to others.
     last: Vector,
+    /// When that would have asked for it alone.
+    asked: Time,
     /// While somebody waits: the last packets of each traffic that have had it since.
     owners: u32,
 }
@@ -91,6 +95,8 @@ struct Taken {
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct LastOf {
     until: Time,
+    /// When it would have asked for the link alone; [`Time::ZERO`] where the order of requests is not looked at.
+    asked: Time,
     to_others: Vector,
     next: u32,
     owner: Traffic,
@@ -144,6 +150,7 @@ impl LostTime {
     pub(crate) fn new(lines: usize, places: Vec<LostAt>, fronts: usize) -> LostTime {
         let nobody = Taken {
             last: Vector::EMPTY,
+            asked: Time::ZERO,
             owners: NIL,
         };
         LostTime {
@@ -204,8 +211,8 @@ impl LostTime {
         place.since = since;
         self.edit_account::<M>(who).place = place;
         if let Some(hold) = hold.filter(|hold| first && hold.free_at >= since) {
-            let last = self.links.get(line).last;
-            self.took::<M>(line, hold.holder, hold.free_at, last);
+            let Taken { last, asked, .. } = *self.links.get(line);
+            self.took::<M>(line, hold.holder, (asked, hold.free_at), last);
         }
     }
 
@@ -252,9 +259,18 @@ impl LostTime {
         self.edit_account::<M>(who).place = Place::NONE;
         if place.since < now {
             self.put_together::<M>(who, owner);
-            // Without others, the one of its own traffic that came last would have come earlier.
+            // Without others, the one of its own traffic that came last would have come earlier; but if it would have asked for the link
+            // behind this one then, that one need not have waited for it.
+            let asked = place
+                .since
+                .saturating_sub(self.vectors.total(self.account(who).lost.to_others));
+            self.edit_account::<M>(who).asked = asked;
             let made = room.and_then(|(vc, at)| Some((at, self.room_made(vc, owner, at)?)));
-            let own = made.or_else(|| self.last_of(line, owner));
+            let last = || {
+                let last = self.last_of(line, owner).filter(|last| last.asked <= asked)?;
+                Some((last.until, last.to_others))
+            };
+            let own = made.or_else(last);
             let own = own.map(|(at, to_others)| Own { at, to_others });
             let wait = Wait {
                 owner,
@@ -275,36 +291,48 @@ impl LostTime {
         }
     }
 
-    /// `who` of `owner` takes the link `line` until `until`.
+    /// `who` of `owner` takes the link `line` from `now` until `until`.
     #[inline]
-    pub(super) fn take_link<M: Mode>(&mut self, line: u32, (who, owner): (Waiter, Traffic), until: Time) {
+    pub(super) fn take_link<M: Mode>(
+        &mut self,
+        line: u32,
+        (who, owner): (Waiter, Traffic),
+        (now, until): (Time, Time),
+    ) {
         self.put_together::<M>(who, owner);
-        let to_others = self.account(who).lost.to_others;
-        self.take_link_having::<M>(line, (to_others, owner), until);
+        let Account { lost, mut asked, .. } = self.account(who);
+        match asked {
+            Time::ZERO => asked = now.saturating_sub(self.vectors.total(lost.to_others)),
+            _ => self.edit_account::<M>(who).asked = Time::ZERO,
+        }
+        self.take_link_having::<M>(line, (lost.to_others, owner), (asked, until));
     }
 
-    /// The same of one of `owner` that has lost `to_others`.
+    /// The same of one of `owner` that has lost `to_others`, and would have asked for it then alone.
     #[inline]
-    fn take_link_having<M: Mode>(&mut self, line: u32, (to_others, owner): (Vector, Traffic), until: Time) {
-        let before = self.links.get(line).last;
+    fn take_link_having<M: Mode>(&mut self, line: u32, (to_others, owner): (Vector, Traffic), when: (Time, Time)) {
+        let Taken { last: before, .. } = *self.links.get(line);
         if before != to_others {
             self.vectors.share::<M>(to_others);
             self.vectors.release::<M>(before);
-            self.links.edit::<M>(line).last = to_others;
         }
+        let taken = self.links.edit::<M>(line);
+        (taken.last, taken.asked) = (to_others, when.0);
         if self.histories.is_waited_for(line) {
-            self.took::<M>(line, owner, until, to_others);
+            self.took::<M>(line, owner, when, to_others);
         }
     }
 
-    /// One of `owner`, who has lost that to others, has taken `line` until `until`, for which somebody waits.
-    fn took<M: Mode>(&mut self, line: u32, owner: Traffic, until: Time, to_others: Vector) {
+    /// One of `owner`, who has lost that to others and would have asked for it then alone, has taken `line` until `until`, for
+    /// which somebody waits.
+    fn took<M: Mode>(&mut self, line: u32, owner: Traffic, (asked, until): (Time, Time), to_others: Vector) {
         self.vectors.share::<M>(to_others);
         match self.find_owner(line, owner) {
             NIL => {
                 let next = self.links.get(line).owners;
                 let slot = self.owners.allocate::<M>(LastOf {
                     until,
+                    asked,
                     to_others,
                     next,
                     owner,
@@ -313,7 +341,7 @@ impl LostTime {
             }
             slot => {
                 let cell = self.owners.edit::<M>(slot);
-                cell.until = until;
+                (cell.until, cell.asked) = (until, asked);
                 let before = std::mem::replace(&mut cell.to_others, to_others);
                 self.vectors.release::<M>(before);
             }
@@ -328,13 +356,10 @@ impl LostTime {
         at
     }
 
-    fn last_of(&self, line: u32, owner: Traffic) -> Option<(Time, Vector)> {
+    fn last_of(&self, line: u32, owner: Traffic) -> Option<LastOf> {
         match self.find_owner(line, owner) {
             NIL => None,
-            slot => {
-                let of = self.owners.get(slot);
-                Some((of.until, of.to_others))
-            }
+            slot => Some(*self.owners.get(slot)),
         }
     }
 
@@ -495,6 +520,9 @@ impl LostTime {
     pub(crate) fn deliver<M: Mode>(&mut self, packet: u32, owner: Traffic, message: Option<u32>) {
         let who = Waiter::Packet(packet);
         self.put_together::<M>(who, owner);
+        if self.account(who).asked > Time::ZERO {
+            self.edit_account::<M>(who).asked = Time::ZERO;
+        }
         if let Some(message) = message {
             // Its own slot then has what that of the message had.
             let of_packet = self.account(who).lost;

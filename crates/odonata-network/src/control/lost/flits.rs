@@ -16,7 +16,7 @@
 
 use super::remote::flit_name;
 use super::wait::{Own, Wait};
-use super::{Lost, LostTime, Waiter};
+use super::{LastOf, Lost, LostTime, Waiter};
 use crate::boundary::RemoteLoss;
 use crate::message::Traffic;
 use odonata_blame::Cause;
@@ -354,17 +354,17 @@ impl LostTime {
     /// The flit at `front`, of `owner`, has link `line` until `until`. All of these are told, as who waits for a link is not known before.
     pub(crate) fn flit_takes_link<M: Mode>(&mut self, line: u32, front: u32, owner: Traffic, until: Time) {
         let to_others = self.flits.fronts.get(front).lost.to_others;
-        self.took::<M>(line, owner, until, to_others);
+        self.took::<M>(line, owner, (Time::ZERO, until), to_others);
     }
 
     /// One of `owner` that has lost this to others was in front at `line` until `until`, where others wait.
     pub(crate) fn was_in_front<M: Mode>(&mut self, line: u32, owner: Traffic, until: Time, to_others: Vector) {
-        self.took::<M>(line, owner, until, to_others);
+        self.took::<M>(line, owner, (Time::ZERO, until), to_others);
     }
 
     /// What the last one of `owner` on `line` had lost to others, if it had that later than `since`.
     pub(crate) fn last_own(&self, line: u32, owner: Traffic, since: Time) -> Option<Vector> {
-        let (until, to_others) = self.last_of(line, owner)?;
+        let LastOf { until, to_others, .. } = self.last_of(line, owner)?;
         (until > since).then_some(to_others)
     }
 
@@ -390,6 +390,6 @@ impl LostTime {
     /// Link `line` is taken by the flit at `front`, a NIC's.
     pub(crate) fn front_takes_link<M: Mode>(&mut self, line: u32, front: u32, owner: Traffic, until: Time) {
         let to_others = self.flits.fronts.get(front).lost.to_others;
-        self.take_link_having::<M>(line, (to_others, owner), until);
+        self.take_link_having::<M>(line, (to_others, owner), (Time::ZERO, until));
     }
 }
