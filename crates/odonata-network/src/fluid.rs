@@ -1,6 +1,7 @@
 //! The flow-level form of a fabric: messages as flows with max-min fair rates over the links of their paths.
 //!
-//! Of the messages of a node one is under way at a time, in the order in which they were handed over, as in the queue of a NIC. It
+//! Of the messages of a node one is under way at a time, in the order in which they were handed over, as in the queue of a NIC (of
+//! those in each queue, where a NIC has several). It
 //! goes over the paths that its packets would take ([`paths`]), each of which is a flow with the bytes of its packets ([`flight`]); all
 //! flows of the machine share the links max-min fairly, weighted by their part of the message ([`max_min`]). When the last byte has left
 //! the source, it is delivered after what links and routers of the paths add.
@@ -27,6 +28,7 @@ use crate::boundary::RemoteEvent;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::LinkPart;
+use crate::nic::send_queues;
 use crate::params::NetworkParams;
 use crate::routing::Routing;
 use crate::statistics::LinkStats;
@@ -69,7 +71,9 @@ pub(crate) struct Fluid {
     rates: MaxMin,
     /// By the numbers of flows.
     flights: GrowableStore<Flight>,
-    /// The messages of each node, the first of which is under way, and how many of its flights are.
+    /// Queues of each node.
+    send_queues: u8,
+    /// The messages of each queue of each node, the first of which is under way, and how many of its flights are.
     queues: Store<List>,
     under_way: Store<u32>,
     /// Of every link of the machine.
@@ -92,8 +96,8 @@ odonata_engine::journalled!(Fluid {
 });
 
 impl Fluid {
-    /// Of a part, which `keeps` the rates if it has the first router.
-    pub(crate) fn new(params: &NetworkParams, routing: &Routing, keeps: bool) -> Fluid {
+    /// Of a part whose nodes have so many queues each, which `keeps` the rates if it has the first router.
+    pub(crate) fn new(params: &NetworkParams, routing: &Routing, send_queues: u8, keeps: bool) -> Fluid {
         let hand_over = params.has_flows().then(|| hand_over(params));
         let topology = routing.topology();
         let (ports, nodes) = match keeps && hand_over.is_some() {
@@ -106,6 +110,7 @@ impl Fluid {
             params.nic_rate(node).map_or(link, |Bandwidth(rate)| rate.min(link))
         };
         let links = (ports + nodes) as usize;
+        let queues = nodes as usize * usize::from(send_queues);
         // Behind the links those that hold the packets of each to what they take.
         let of_packets = std::iter::repeat_n(0.0, params.mixed.as_ref().map_or(0, |_| links));
         let capacities = (0..ports).map(capacity).chain((0..nodes).map(nic)).chain(of_packets);
@@ -114,8 +119,9 @@ impl Fluid {
             only: params.mixed.as_ref().map(|mixed| mixed.flows.clone()),
             rates: MaxMin::new(capacities.map(|rate| rate * 1e-12)),
             flights: GrowableStore::new(),
-            queues: Store::filled(nodes as usize, List::EMPTY),
-            under_way: Store::filled(nodes as usize, 0),
+            send_queues,
+            queues: Store::filled(queues, List::EMPTY),
+            under_way: Store::filled(queues, 0),
             links: Store::filled(links, LinkStats::default()),
             to_fill: Store::filled(1, false),
             coupled: CoupledLinks::new(params, links),
@@ -194,29 +200,37 @@ impl Fluid {
         None
     }
 
-    /// A message joins those of its node.
+    /// A message joins those of its queue.
     fn join<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &mut Shared<P>, delay: Time, slot: u32) {
-        let node = shared.messages.get(slot).source;
-        let mut queue = *self.queues.get(node);
+        let number = self.queue_of(shared, slot);
+        let mut queue = *self.queues.get(number);
         let first = queue.is_empty();
         queue.push::<C, _>(&mut shared.messages, slot);
-        *self.queues.edit::<C>(node) = queue;
+        *self.queues.edit::<C>(number) = queue;
         if first {
-            self.begin(ctx, shared, delay, node);
+            self.begin(ctx, shared, delay, number);
         }
     }
 
-    /// The first message of `node` starts; those without bytes are gone at once.
-    fn begin<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &mut Shared<P>, delay: Time, node: u32) {
+    /// The queue in which message `slot` waits.
+    fn queue_of<P: Payload>(&self, shared: &Shared<P>, slot: u32) -> u32 {
+        let message = shared.messages.get(slot);
+        let queues = self.send_queues;
+        let queue = send_queues::of(queues, &shared.routes.routing, message.source, message.target);
+        message.source * u32::from(queues) + u32::from(queue)
+    }
+
+    /// The first message of `queue` starts; those without bytes are gone at once.
+    fn begin<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &mut Shared<P>, delay: Time, queue: u32) {
         let now = ctx.now();
         loop {
-            let slot = self.queues.get(node).head;
+            let slot = self.queues.get(queue).head;
             if slot == NIL {
                 return;
             }
             shared.messages.edit::<C>(slot).queued = Time(now.0 - delay.0);
             let message = *shared.messages.get(slot);
-            let nic = Network::nic(shared.routes.routing.topology(), node);
+            let nic = Network::nic(shared.routes.routing.topology(), message.source);
             let demand = self.rates.capacity(nic);
             let name = message.created.0 ^ message.bytes.rotate_left(32);
             let ends = (message.source, message.target);
@@ -224,11 +238,11 @@ impl Fluid {
             if message.bytes == 0 {
                 tell(ctx, shared, delay, slot);
                 self.count::<C>(0, paths.routes[0].links.iter().copied(), 1);
-                self.pop::<C, P>(shared, node);
+                self.pop::<C, P>(shared, queue);
                 send_on(ctx, shared, delay, slot, paths.latency);
                 continue;
             }
-            *self.under_way.edit::<C>(node) = paths.routes.len() as u32;
+            *self.under_way.edit::<C>(queue) = paths.routes.len() as u32;
             let (mut from, mut until) = (0, 0.0);
             for route in &paths.routes {
                 until += route.part;
@@ -263,10 +277,10 @@ impl Fluid {
         }
     }
 
-    fn pop<C: HandlerContext, P: Payload>(&mut self, shared: &Shared<P>, node: u32) {
-        let mut queue = *self.queues.get(node);
+    fn pop<C: HandlerContext, P: Payload>(&mut self, shared: &Shared<P>, number: u32) {
+        let mut queue = *self.queues.get(number);
         queue.pop(&shared.messages);
-        *self.queues.edit::<C>(node) = queue;
+        *self.queues.edit::<C>(number) = queue;
     }
 
     fn ask_to_fill<C: HandlerContext>(&mut self, ctx: &mut C) {
@@ -367,8 +381,8 @@ impl Fluid {
         self.note(ctx, delay, flow);
         self.rates.end::<C>(flow);
         self.ask_to_fill(ctx);
-        let (slot, node) = (ended.message, shared.messages.get(ended.message).source);
-        let missing = self.under_way.edit::<C>(node);
+        let (slot, queue) = (ended.message, self.queue_of(shared, ended.message));
+        let missing = self.under_way.edit::<C>(queue);
         *missing -= 1;
         if *missing > 0 {
             return;
@@ -376,9 +390,9 @@ impl Fluid {
         if ended.part < 1.0 {
             tell(ctx, shared, delay, slot);
         }
-        self.pop::<C, P>(shared, node);
+        self.pop::<C, P>(shared, queue);
         send_on(ctx, shared, delay, slot, ended.latency);
-        self.begin(ctx, shared, delay, node);
+        self.begin(ctx, shared, delay, queue);
     }
 
     /// So many bytes and packets have gone over these links.

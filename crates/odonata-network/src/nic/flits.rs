@@ -122,7 +122,13 @@ impl Nics {
         let mut notice = None;
         if head {
             let buffer = link.far + u32::from(vc);
-            let packet = shared.new_packet::<C>(message, (bytes, unsent), (now, arrival), (&link, buffer), class);
+            let packet = shared.new_packet::<C>(
+                message,
+                (bytes, unsent),
+                (now, arrival),
+                (&link, buffer),
+                (class, class),
+            );
             pipelined.send_head(ctx, shared, (link.far_lp, buffer), packet, arrival);
             let done = unsent == u64::from(bytes);
             let mut unsent = unsent - u64::from(bytes);

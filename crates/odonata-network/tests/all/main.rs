@@ -18,6 +18,7 @@ mod order;
 mod pipelined;
 mod reference_pipeline;
 mod reference_router;
+mod send_queues;
 mod snapshot;
 mod stall;
 mod statistics;
