@@ -17,7 +17,9 @@
 //!
 //! D is a quarter of the smallest latency L of a path, so that what goes to router 0 and back takes no longer than the path: a
 //! message alone is delivered s/b + L after it was handed over. D is also what parallel runs look ahead. Rates are filled 1 ps after
-//! a flow has come or gone, once for all that did at that moment.
+//! a flow has come or gone, once for all that did at that moment. Where a filling reaches hundreds of flows the next one is put off, by far less
+//! than these take: on a large machine whose links are full every end of a flow changes all rates a little, and filling for each of them
+//! would take time in the square of the flows.
 
 mod coupled;
 mod flight;
@@ -45,11 +47,23 @@ use std::sync::Arc;
 /// The logical process that keeps the rates.
 pub(crate) const KEEPER: u32 = 0;
 
-/// After so long a flow may be laid over another path, under adaptive routing.
-const KEPT: Time = Time(10_000_000);
+/// After so long a flow may be laid over another path, under adaptive routing: some packets' time, since each of them chooses anew.
+const KEPT: Time = Time(1_000_000);
 
 /// Another path is taken if the highest demand on it is below this part of that on the present one.
 const WORTH: f64 = 0.9;
+
+/// A filling of no more flows than this is followed by the next as soon as one is asked for.
+const FEW: usize = 256;
+
+/// That of more comes so much later for each of them, picoseconds, ..
+const PUT_OFF: u64 = 60;
+
+/// .. but by no more than this part of the time that those whose rate has changed have left, in the mean.
+const PUT_OFF_AT_MOST: u64 = 32;
+
+/// What of the time that a flow has left counts in that mean, so that the sum of all does not wrap around: a second.
+const LONGEST: u64 = 1_000_000_000_000;
 
 /// The hand-over delay D of a network with flows.
 pub(crate) fn hand_over(params: &NetworkParams) -> Time {
@@ -78,8 +92,9 @@ pub(crate) struct Fluid {
     under_way: Store<u32>,
     /// Of every link of the machine.
     links: Store<LinkStats>,
-    /// Whether rates are to be filled, which is an event on its way.
+    /// Whether rates are to be filled, which is an event on its way; and not before when.
     to_fill: Store<bool>,
+    not_before: Store<Time>,
     /// Where packets go beside them.
     coupled: CoupledLinks,
     /// Flows that are looked at; empty between events.
@@ -92,6 +107,7 @@ odonata_engine::journalled!(Fluid {
     under_way,
     links,
     to_fill,
+    not_before,
     coupled
 });
 
@@ -124,6 +140,7 @@ impl Fluid {
             under_way: Store::filled(queues, 0),
             links: Store::filled(links, LinkStats::default()),
             to_fill: Store::filled(1, false),
+            not_before: Store::filled(1, Time::ZERO),
             coupled: CoupledLinks::new(params, links),
             looked_at: Vec::new(),
         }
@@ -286,7 +303,8 @@ impl Fluid {
     fn ask_to_fill<C: HandlerContext>(&mut self, ctx: &mut C) {
         if !*self.to_fill.get(0) {
             *self.to_fill.edit::<C>(0) = true;
-            ctx.send(KEEPER, Time(ctx.now().0 + 1), FabricEvent::FlowFill.into());
+            let at = Time(ctx.now().0 + 1).max(*self.not_before.get(0));
+            ctx.send(KEEPER, at, FabricEvent::FlowFill.into());
         }
     }
 
@@ -296,7 +314,8 @@ impl Fluid {
         let now = ctx.now();
         let mut changed = std::mem::take(&mut self.looked_at);
         let (flights, packet) = (&mut self.flights, shared.setup.params.packet);
-        self.rates.fill::<C>(|flow, rate| {
+        let mut left = 0;
+        let filled = self.rates.fill::<C>(|flow, rate| {
             let flight = flights.edit::<C>(flow as usize);
             if flight.message == NIL {
                 // That of packets.
@@ -306,7 +325,13 @@ impl Fluid {
             flight.rate = rate * flight.part;
             changed.push(flow);
             schedule(ctx, flight, flow, goal(flight, packet, delay));
+            left += flight.due.saturating_sub(now).0.min(LONGEST);
         });
+        if filled > FEW {
+            let mean = left / changed.len().max(1) as u64;
+            let put_off = (filled as u64 * PUT_OFF).min(mean / PUT_OFF_AT_MOST);
+            *self.not_before.edit::<C>(0) = Time(now.0 + put_off);
+        }
         for &flow in &changed {
             self.note(ctx, delay, flow);
             self.lay_again(ctx, shared, delay, flow);
