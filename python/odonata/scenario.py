@@ -190,6 +190,7 @@ __all__ = [
     "Scheduler",
     "SeekCurve",
     "Selection",
+    "SendQueues",
     "Sharing",
     "Shift",
     "Shuffle",
@@ -1198,7 +1199,7 @@ class NcclWorkload(Table):
 
     launch: Time | None = None
     """What a call takes by itself, before its first step. Default: by protocol, "8.4 us", LL "3.6 us", LL128
-    "10 us".
+    "10 us"; by switches (`algorithm = "nvls"`) "13 us".
     """
 
     protocol: NcclProtocol = "simple"
@@ -4247,6 +4248,18 @@ class NicRates(Table):
     storage: Bandwidth | None = None
     """Those of storage servers."""
 
+SendQueues = Literal["one", "per-output"]
+"""Which messages of a node wait for each other.
+
+`one`: All of a traffic class, in the order in which they were sent.
+
+`per-output`: Those that leave the node's router over the same cable, and on the same level of virtual
+channels. Each has a queue, with a terminal buffer of its own; queues take turns packet by packet, as a
+GPU has engines for NVLink and for its interface. Messages whose way is drawn or chosen by load there, and
+those to nodes of the same router, have a queue more. There are 16 queues at most; more outputs share
+them.
+"""
+
 
 class Nic(Table):
     """The interface between a node and its router."""
@@ -4272,6 +4285,9 @@ class Nic(Table):
     """The same for classes of nodes, where they differ, e.g. { compute = "2 GB/s", storage = "10 GB/s" }. A
     class that is left out has `rate`.
     """
+
+    send_queues: SendQueues = "one"
+    """Which messages of a node wait for each other at its interface."""
 
 WallTime = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(s|min|h)\s*$")]
 """A time on the wall: a number and one of s, min, h."""

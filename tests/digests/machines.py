@@ -257,6 +257,19 @@ def flow_control() -> Iterator[Case]:
     }
     for name, nic in nics.items():
         yield Case(f"flow/nic-{name}", scenario({"dragonfly": DRAGONFLY}, 40, adaptive, nic=nic))
+    rails = {"rail-optimized": {"pods": 2, "hosts_per_pod": 4, "gpus_per_host": 3, "spines": 2}}
+    own: dict[str, tuple[Table, Table]] = {
+        "adaptive": ({"dragonfly": DRAGONFLY}, adaptive),
+        "classes": ({"dragonfly": DRAGONFLY}, CLASSES),
+        "rails": (rails, {"routing": {"algorithm": "pxn"}}),
+        "rails-as-flows": (rails, {"routing": {"algorithm": "pxn"}, "fidelity": "flow"}),
+    }
+    for name, (machine, network) in own.items():
+        case = scenario(machine, 24, network, nic={"send_queues": "per-output"})
+        if name == "classes":
+            case["jobs"][0]["traffic_class"] = {"mpi": "first"}
+            case["jobs"][1]["traffic_class"] = {"mpi": "bulk"}
+        yield Case(f"flow/send-queues-{name}", case)
 
 
 def arbitrations() -> Iterator[Case]:

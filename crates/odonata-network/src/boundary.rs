@@ -191,7 +191,8 @@ impl<P: Payload> Shared<P> {
         space: Space,
         leaves: Time,
     ) {
-        match self.flow.links.upstream(buffer) {
+        // A NIC may have more channels than its port has buffers; all of a port have one sender.
+        match self.flow.links.upstream(buffer - u32::from(vc)) {
             Upstream::Local(link, delay) => {
                 self.return_credit(ctx, link, vc, space, leaves + delay);
             }

@@ -13,7 +13,7 @@
 //!
 //! - *blame*: waits are charged to whoever is waited for;
 //! - *lost time*: messages say what they have lost on their way;
-//! - *control*: several traffic classes, or congestion control;
+//! - *control*: several traffic classes, several queues of a NIC, or congestion control;
 //! - *extras*: time series, sampling periods, FIFOs at inputs, what routers tell each other of their ports, bounds on the rate of
 //!   NICs, flows beside packets.
 //!
@@ -86,7 +86,8 @@ impl<P> Fabric<P> {
     /// The smallest set with all that this fabric uses.
     pub(crate) fn smallest_variant(&self) -> Variant {
         let shared = &self.shared;
-        let control = shared.classes.is_on::<Plain>() || shared.congestion.is_on::<Plain>();
+        let control =
+            shared.classes.is_on::<Plain>() || shared.congestion.is_on::<Plain>() || self.nics.has_choice::<Plain>();
         let extras = shared.stats.has_extras()
             || shared.remote.is_on::<Plain>()
             || self.input_queued.has_fifos::<Plain>()

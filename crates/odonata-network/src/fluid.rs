@@ -1,6 +1,7 @@
 //! The flow-level form of a fabric: messages as flows with max-min fair rates over the links of their paths.
 //!
-//! Of the messages of a node one is under way at a time, in the order in which they were handed over, as in the queue of a NIC. It
+//! Of the messages of a node one is under way at a time, in the order in which they were handed over, as in the queue of a NIC (of
+//! those in each queue, where a NIC has several). It
 //! goes over the paths that its packets would take ([`paths`]), each of which is a flow with the bytes of its packets ([`flight`]); all
 //! flows of the machine share the links max-min fairly, weighted by their part of the message ([`max_min`]). When the last byte has left
 //! the source, it is delivered after what links and routers of the paths add.
@@ -16,7 +17,9 @@
 //!
 //! D is a quarter of the smallest latency L of a path, so that what goes to router 0 and back takes no longer than the path: a
 //! message alone is delivered s/b + L after it was handed over. D is also what parallel runs look ahead. Rates are filled 1 ps after
-//! a flow has come or gone, once for all that did at that moment.
+//! a flow has come or gone, once for all that did at that moment. Where a filling reaches hundreds of flows the next one is put off, by far less
+//! than these take: on a large machine whose links are full every end of a flow changes all rates a little, and filling for each of them
+//! would take time in the square of the flows.
 
 mod coupled;
 mod flight;
@@ -27,6 +30,7 @@ use crate::boundary::RemoteEvent;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::LinkPart;
+use crate::nic::send_queues;
 use crate::params::NetworkParams;
 use crate::routing::Routing;
 use crate::statistics::LinkStats;
@@ -43,11 +47,23 @@ use std::sync::Arc;
 /// The logical process that keeps the rates.
 pub(crate) const KEEPER: u32 = 0;
 
-/// After so long a flow may be laid over another path, under adaptive routing.
-const KEPT: Time = Time(10_000_000);
+/// After so long a flow may be laid over another path, under adaptive routing: some packets' time, since each of them chooses anew.
+const KEPT: Time = Time(1_000_000);
 
 /// Another path is taken if the highest demand on it is below this part of that on the present one.
 const WORTH: f64 = 0.9;
+
+/// A filling of no more flows than this is followed by the next as soon as one is asked for.
+const FEW: usize = 256;
+
+/// That of more comes so much later for each of them, picoseconds, ..
+const PUT_OFF: u64 = 60;
+
+/// .. but by no more than this part of the time that those whose rate has changed have left, in the mean.
+const PUT_OFF_AT_MOST: u64 = 32;
+
+/// What of the time that a flow has left counts in that mean, so that the sum of all does not wrap around: a second.
+const LONGEST: u64 = 1_000_000_000_000;
 
 /// The hand-over delay D of a network with flows.
 pub(crate) fn hand_over(params: &NetworkParams) -> Time {
@@ -69,13 +85,16 @@ pub(crate) struct Fluid {
     rates: MaxMin,
     /// By the numbers of flows.
     flights: GrowableStore<Flight>,
-    /// The messages of each node, the first of which is under way, and how many of its flights are.
+    /// Queues of each node.
+    send_queues: u8,
+    /// The messages of each queue of each node, the first of which is under way, and how many of its flights are.
     queues: Store<List>,
     under_way: Store<u32>,
     /// Of every link of the machine.
     links: Store<LinkStats>,
-    /// Whether rates are to be filled, which is an event on its way.
+    /// Whether rates are to be filled, which is an event on its way; and not before when.
     to_fill: Store<bool>,
+    not_before: Store<Time>,
     /// Where packets go beside them.
     coupled: CoupledLinks,
     /// Flows that are looked at; empty between events.
@@ -88,12 +107,13 @@ odonata_engine::journalled!(Fluid {
     under_way,
     links,
     to_fill,
+    not_before,
     coupled
 });
 
 impl Fluid {
-    /// Of a part, which `keeps` the rates if it has the first router.
-    pub(crate) fn new(params: &NetworkParams, routing: &Routing, keeps: bool) -> Fluid {
+    /// Of a part whose nodes have so many queues each, which `keeps` the rates if it has the first router.
+    pub(crate) fn new(params: &NetworkParams, routing: &Routing, send_queues: u8, keeps: bool) -> Fluid {
         let hand_over = params.has_flows().then(|| hand_over(params));
         let topology = routing.topology();
         let (ports, nodes) = match keeps && hand_over.is_some() {
@@ -106,6 +126,7 @@ impl Fluid {
             params.nic_rate(node).map_or(link, |Bandwidth(rate)| rate.min(link))
         };
         let links = (ports + nodes) as usize;
+        let queues = nodes as usize * usize::from(send_queues);
         // Behind the links those that hold the packets of each to what they take.
         let of_packets = std::iter::repeat_n(0.0, params.mixed.as_ref().map_or(0, |_| links));
         let capacities = (0..ports).map(capacity).chain((0..nodes).map(nic)).chain(of_packets);
@@ -114,10 +135,12 @@ impl Fluid {
             only: params.mixed.as_ref().map(|mixed| mixed.flows.clone()),
             rates: MaxMin::new(capacities.map(|rate| rate * 1e-12)),
             flights: GrowableStore::new(),
-            queues: Store::filled(nodes as usize, List::EMPTY),
-            under_way: Store::filled(nodes as usize, 0),
+            send_queues,
+            queues: Store::filled(queues, List::EMPTY),
+            under_way: Store::filled(queues, 0),
             links: Store::filled(links, LinkStats::default()),
             to_fill: Store::filled(1, false),
+            not_before: Store::filled(1, Time::ZERO),
             coupled: CoupledLinks::new(params, links),
             looked_at: Vec::new(),
         }
@@ -194,29 +217,37 @@ impl Fluid {
         None
     }
 
-    /// A message joins those of its node.
+    /// A message joins those of its queue.
     fn join<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &mut Shared<P>, delay: Time, slot: u32) {
-        let node = shared.messages.get(slot).source;
-        let mut queue = *self.queues.get(node);
+        let number = self.queue_of(shared, slot);
+        let mut queue = *self.queues.get(number);
         let first = queue.is_empty();
         queue.push::<C, _>(&mut shared.messages, slot);
-        *self.queues.edit::<C>(node) = queue;
+        *self.queues.edit::<C>(number) = queue;
         if first {
-            self.begin(ctx, shared, delay, node);
+            self.begin(ctx, shared, delay, number);
         }
     }
 
-    /// The first message of `node` starts; those without bytes are gone at once.
-    fn begin<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &mut Shared<P>, delay: Time, node: u32) {
+    /// The queue in which message `slot` waits.
+    fn queue_of<P: Payload>(&self, shared: &Shared<P>, slot: u32) -> u32 {
+        let message = shared.messages.get(slot);
+        let queues = self.send_queues;
+        let queue = send_queues::of(queues, &shared.routes.routing, message.source, message.target);
+        message.source * u32::from(queues) + u32::from(queue)
+    }
+
+    /// The first message of `queue` starts; those without bytes are gone at once.
+    fn begin<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &mut Shared<P>, delay: Time, queue: u32) {
         let now = ctx.now();
         loop {
-            let slot = self.queues.get(node).head;
+            let slot = self.queues.get(queue).head;
             if slot == NIL {
                 return;
             }
             shared.messages.edit::<C>(slot).queued = Time(now.0 - delay.0);
             let message = *shared.messages.get(slot);
-            let nic = Network::nic(shared.routes.routing.topology(), node);
+            let nic = Network::nic(shared.routes.routing.topology(), message.source);
             let demand = self.rates.capacity(nic);
             let name = message.created.0 ^ message.bytes.rotate_left(32);
             let ends = (message.source, message.target);
@@ -224,11 +255,11 @@ impl Fluid {
             if message.bytes == 0 {
                 tell(ctx, shared, delay, slot);
                 self.count::<C>(0, paths.routes[0].links.iter().copied(), 1);
-                self.pop::<C, P>(shared, node);
+                self.pop::<C, P>(shared, queue);
                 send_on(ctx, shared, delay, slot, paths.latency);
                 continue;
             }
-            *self.under_way.edit::<C>(node) = paths.routes.len() as u32;
+            *self.under_way.edit::<C>(queue) = paths.routes.len() as u32;
             let (mut from, mut until) = (0, 0.0);
             for route in &paths.routes {
                 until += route.part;
@@ -263,16 +294,17 @@ impl Fluid {
         }
     }
 
-    fn pop<C: HandlerContext, P: Payload>(&mut self, shared: &Shared<P>, node: u32) {
-        let mut queue = *self.queues.get(node);
+    fn pop<C: HandlerContext, P: Payload>(&mut self, shared: &Shared<P>, number: u32) {
+        let mut queue = *self.queues.get(number);
         queue.pop(&shared.messages);
-        *self.queues.edit::<C>(node) = queue;
+        *self.queues.edit::<C>(number) = queue;
     }
 
     fn ask_to_fill<C: HandlerContext>(&mut self, ctx: &mut C) {
         if !*self.to_fill.get(0) {
             *self.to_fill.edit::<C>(0) = true;
-            ctx.send(KEEPER, Time(ctx.now().0 + 1), FabricEvent::FlowFill.into());
+            let at = Time(ctx.now().0 + 1).max(*self.not_before.get(0));
+            ctx.send(KEEPER, at, FabricEvent::FlowFill.into());
         }
     }
 
@@ -282,7 +314,8 @@ impl Fluid {
         let now = ctx.now();
         let mut changed = std::mem::take(&mut self.looked_at);
         let (flights, packet) = (&mut self.flights, shared.setup.params.packet);
-        self.rates.fill::<C>(|flow, rate| {
+        let mut left = 0;
+        let filled = self.rates.fill::<C>(|flow, rate| {
             let flight = flights.edit::<C>(flow as usize);
             if flight.message == NIL {
                 // That of packets.
@@ -292,7 +325,13 @@ impl Fluid {
             flight.rate = rate * flight.part;
             changed.push(flow);
             schedule(ctx, flight, flow, goal(flight, packet, delay));
+            left += flight.due.saturating_sub(now).0.min(LONGEST);
         });
+        if filled > FEW {
+            let mean = left / changed.len().max(1) as u64;
+            let put_off = (filled as u64 * PUT_OFF).min(mean / PUT_OFF_AT_MOST);
+            *self.not_before.edit::<C>(0) = Time(now.0 + put_off);
+        }
         for &flow in &changed {
             self.note(ctx, delay, flow);
             self.lay_again(ctx, shared, delay, flow);
@@ -367,8 +406,8 @@ impl Fluid {
         self.note(ctx, delay, flow);
         self.rates.end::<C>(flow);
         self.ask_to_fill(ctx);
-        let (slot, node) = (ended.message, shared.messages.get(ended.message).source);
-        let missing = self.under_way.edit::<C>(node);
+        let (slot, queue) = (ended.message, self.queue_of(shared, ended.message));
+        let missing = self.under_way.edit::<C>(queue);
         *missing -= 1;
         if *missing > 0 {
             return;
@@ -376,9 +415,9 @@ impl Fluid {
         if ended.part < 1.0 {
             tell(ctx, shared, delay, slot);
         }
-        self.pop::<C, P>(shared, node);
+        self.pop::<C, P>(shared, queue);
         send_on(ctx, shared, delay, slot, ended.latency);
-        self.begin(ctx, shared, delay, node);
+        self.begin(ctx, shared, delay, queue);
     }
 
     /// So many bytes and packets have gone over these links.

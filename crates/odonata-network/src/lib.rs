@@ -73,14 +73,14 @@ pub use fabric::{Blueprint, Extent, FLIT_CREDIT_BYTES, Fabric, Footprint, MESSAG
 pub use flow::LinkPart;
 pub use fluid::hand_over_of;
 pub use message::{Message, Payload, Traffic};
-pub use nic::{HALT_QUEUE, Overflow};
+pub use nic::{HALT_QUEUE, Overflow, outputs};
 pub use odonata_blame::Waited;
 pub use params::{
     Broadcast, Detour, Knowledge, MOST_CLASSES, Mixed, NetworkParams, RunParams, TrafficClasses, VirtualChannels,
 };
 pub use settings::{
     AdaptiveRequests, Allocator, Arbitration, Comparison, CongestionControl, InjectionVc, InputQueues, Link, Nic,
-    Pipeline, RouterModel, Switching, TrafficClass,
+    Pipeline, RouterModel, SendQueues, Switching, TrafficClass,
 };
 pub use stall::{Channel, Deadlock, PacketView, Waiting, find_deadlock};
 pub use statistics::{

@@ -9,14 +9,17 @@
 //! entered[k] = max(message queued, entered[k-1] + serialisation[k-1], sent[k - queue])
 //! ```
 //!
-//! Each traffic class has these queues for itself; which of them sends is in [`choice`].
+//! Each traffic class has these queues for itself, and for each output of the node if that is asked for ([`send_queues`]); which
+//! of them sends is in [`choice`]. Class c of q queues has the channels c q up to (c + 1) q of the terminal link, one for each queue.
 
 mod choice;
 mod flits;
 mod overflow;
+pub(crate) mod send_queues;
 mod throttle;
 
 pub use overflow::{HALT_QUEUE, Overflow};
+pub use send_queues::outputs;
 
 use crate::control::Waiter;
 use crate::fabric::Shared;
@@ -31,7 +34,7 @@ use odonata_topology::LinkClass;
 /// Longest packet queue.
 pub(crate) const MOST_QUEUED: usize = 16;
 
-/// State of a NIC's sending side for one traffic class; its link's state is an [`OutPort`](crate::flow::OutPort).
+/// State of a NIC's sending side for one queue of one traffic class; its link's state is an [`OutPort`](crate::flow::OutPort).
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct SourceQueue {
     /// Messages in order of arrival.
@@ -50,6 +53,8 @@ pub(crate) struct SourceQueue {
     pub(crate) vc: u8,
     /// The message of that packet, if it has more packets; else [`NIL`].
     pub(crate) goes_on: u32,
+    /// Of the queues of its class, the one that sent last; kept with the first of them.
+    turn: u8,
     /// Messages so far, of all classes; kept with the first.
     count: u32,
     /// Those of them that wait here, wholly or in part, of all classes; kept with the first.
@@ -66,6 +71,7 @@ impl SourceQueue {
         flits: 0,
         vc: 0,
         goes_on: NIL,
+        turn: 0,
         count: 0,
         waiting: 0,
     };
@@ -74,34 +80,60 @@ impl SourceQueue {
 /// The NICs of a part.
 #[derive(Debug)]
 pub(crate) struct Nics {
-    /// One per NIC and traffic class.
+    /// One per NIC, traffic class and queue of the class.
     lanes: Store<SourceQueue>,
     classes: u8,
+    /// Queues of each class.
+    queues: u8,
     /// When more messages than may came to wait at a NIC, and at which.
     overflows: Rows<Overflow>,
 }
 odonata_engine::journalled!(Nics { lanes, overflows });
 
 impl Nics {
-    pub(crate) fn new(nics: usize, classes: u8) -> Nics {
+    pub(crate) fn new(nics: usize, (classes, queues): (u8, u8)) -> Nics {
+        let lanes = nics * usize::from(classes) * usize::from(queues);
         Nics {
-            lanes: Store::filled(nics * usize::from(classes), SourceQueue::IDLE),
+            lanes: Store::filled(lanes, SourceQueue::IDLE),
             classes,
+            queues,
             overflows: Rows::new(),
         }
     }
 
-    /// Bytes of a NIC and traffic class.
+    /// Bytes of a queue.
     pub(crate) const OF_A_LANE: usize = size_of::<SourceQueue>();
 
     pub(crate) fn memory(&self) -> usize {
         self.lanes.memory()
     }
 
-    /// The number of the queues of `class` at `nic`.
+    /// Queues of a NIC, of all classes: as many channels its link has, where routers do not work cycle by cycle.
     #[inline(always)]
-    pub(crate) fn lane(&self, nic: u32, class: u8) -> u32 {
-        nic * u32::from(self.classes) + u32::from(class)
+    fn lanes_of_a_nic(&self) -> u8 {
+        self.classes * self.queues
+    }
+
+    /// The number of the queue for `channel` at `nic`.
+    #[inline(always)]
+    pub(crate) fn lane(&self, nic: u32, channel: u8) -> u32 {
+        nic * u32::from(self.lanes_of_a_nic()) + u32::from(channel)
+    }
+
+    /// The channel of messages of traffic class `class` from the node of `nic` to `target`.
+    #[inline(always)]
+    fn channel<U: Uses>(&self, shared: &Shared<impl Payload>, (nic, target): (u32, u32), class: u8) -> u8 {
+        if !self.has_choice::<U>() {
+            return class;
+        }
+        let source = shared.flow.links.node(nic);
+        class * self.queues + send_queues::of(self.queues, &shared.routes.routing, source, target)
+    }
+
+    /// Whether a class has more than one queue.
+    #[inline(always)]
+    pub(crate) fn has_choice<U: Uses>(&self) -> bool {
+        U::CONTROL && self.queues > 1
     }
 
     /// A message joins the queue of its source's NIC.
@@ -121,7 +153,8 @@ impl Nics {
                 .flow
                 .join_output::<C>(link, (Waiter::Message(message), m.traffic), ctx.now());
         }
-        let lane = self.lane(nic, shared.setup.params.classes.of(m.traffic));
+        let channel = self.channel::<C>(shared, (nic, m.target), shared.setup.params.classes.of(m.traffic));
+        let lane = self.lane(nic, channel);
         let limit = match shared.congestion.is_on::<C>() && !shared.congestion.limits.is_empty(lane) {
             true => {
                 shared.congestion.limits.prune::<C>(lane, ctx.now());
@@ -168,7 +201,7 @@ impl Nics {
         shared: &mut Shared<impl Payload>,
         nic: u32,
     ) -> Option<Notice> {
-        if shared.classes.is_on::<C>() || shared.congestion.is_on::<C>() {
+        if shared.classes.is_on::<C>() || shared.congestion.is_on::<C>() || self.has_choice::<C>() {
             return self.serve_choosing(ctx, shared, nic);
         }
         let now = ctx.now();
@@ -190,7 +223,7 @@ impl Nics {
             return None;
         }
         let last = unsent == u64::from(bytes);
-        let free_at = self.send(ctx, shared, nic, (0, false), message, (bytes, flits, unsent));
+        let free_at = self.send(ctx, shared, nic, (0, 0, false), message, (bytes, flits, unsent));
         self.advance_lane::<C>(shared, nic, bytes);
         if !self.lanes.get(nic).queue.is_empty() {
             self.wake_up_ahead(ctx, shared, nic, number, free_at);
@@ -217,15 +250,15 @@ impl Nics {
         (cell.queue, cell.unsent) = (queue, unsent);
     }
 
-    /// Sends a packet of `message`, which is of traffic class `class`, and whether its flow is limited, now: of so many bytes, in
-    /// so many flits, being the first of so many bytes that are not sent. Returns when the link is free again.
+    /// Sends a packet of `message`, which is of traffic class `class`, on `channel`, and whether its flow is limited, now: of so many
+    /// bytes, in so many flits, being the first of so many bytes that are not sent. Returns when the link is free again.
     #[inline]
     pub(crate) fn send<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
         shared: &mut Shared<impl Payload>,
         nic: u32,
-        (class, limited): (u8, bool),
+        (class, channel, limited): (u8, u8, bool),
         message: u32,
         (bytes, flits, unsent): (u32, u32, u64),
     ) -> Time {
@@ -259,15 +292,15 @@ impl Nics {
             let owner = shared.messages.get(message).traffic;
             shared
                 .flow
-                .hold_nic::<C>((number, class), (message, owner), (now, free_at), (last, limited));
+                .hold_nic::<C>((number, channel), (message, owner), (now, free_at), (last, limited));
         }
         shared.flow.set_awaits_credit::<C>(number, false);
         shared.flow.edit_port::<C>(number).free_at = free_at;
-        shared.flow.claim::<C>(number, class, flits);
+        shared.flow.claim::<C>(number, channel, flits);
 
         let length = shared.setup.params.nic.queue as u8;
         let queued = shared.messages.get(message).queued;
-        let lane = self.lane(nic, class);
+        let lane = self.lane(nic, channel);
         let cell = self.lanes.edit::<C>(lane);
         let place = usize::from(cell.place);
         let following = if cell.place + 1 == length { 0 } else { cell.place + 1 };
@@ -294,13 +327,18 @@ impl Nics {
             shared.stats.stall_ended::<C>(number, entered, full_until);
             shared.stats.stalled::<C>(number);
         }
-        let buffer = link.far + u32::from(class) * u32::from(shared.setup.vcs.width(LinkClass::Terminal));
+        let buffer = link.far
+            + match self.has_choice::<C>() {
+                // All of the node's port: there may be more channels than the port has buffers, which only the port is known by.
+                true => u32::from(channel),
+                false => u32::from(class) * u32::from(shared.setup.vcs.width(LinkClass::Terminal)),
+            };
         let packet = shared.new_packet::<C>(
             message,
             (bytes, unsent),
             (now, tail_out + link.latency),
             (&link, buffer),
-            class,
+            (class, channel),
         );
         if shared.flow.lost.is_on::<C>() {
             shared.flow.lost.start::<C>(packet, message);

@@ -21,7 +21,7 @@ pub use clock::{CLOCK, Clock};
 pub use congestion::{CongestionControl, CongestionKind};
 pub use link::{Link, Links};
 pub use network::{Arbitration, InputQueues, Network, RouterModel, Switching};
-pub use nic::{Jitter, Nic, NicRates};
+pub use nic::{Jitter, Nic, NicRates, SendQueues};
 pub use pipeline::{AdaptiveRequests, Allocator, InjectionVc, Pipeline};
 pub use routing::{ClassVcs, Comparison, DeadlockCheck, KnowledgeKind, Routing, Vcs};
 pub use routing_key::RoutingKey;

@@ -12,7 +12,7 @@ use crate::Payload;
 use crate::fabric::{Fabric, Shared};
 use crate::message::Traffic;
 use crate::router::pipelined::stall as pipelined;
-use crate::router::{input_queued, output_queued};
+use crate::router::{input_port, input_queued, output_queued};
 use crate::settings::{Arbitration, RouterModel};
 use odonata_engine::{NIL, Time};
 use std::collections::BTreeMap;
@@ -83,10 +83,14 @@ struct Candidate {
 impl<P: Payload> Shared<P> {
     pub(crate) fn view_of(&self, packet: u32) -> PacketView {
         let p = self.packets.get(packet);
+        let buffer = match self.setup.params.router {
+            RouterModel::Pipelined => p.buffer,
+            RouterModel::InputQueued | RouterModel::OutputQueued => input_port(p),
+        };
         let (link, _) = self
             .flow
             .links
-            .upstream_link(p.buffer)
+            .upstream_link(buffer)
             .unwrap_or((u32::MAX, odonata_topology::LinkClass::Local));
         PacketView {
             traffic: p.traffic,

@@ -152,9 +152,10 @@ impl Choice for Unloaded {
 }
 
 impl Congestion {
-    /// Bytes of so many NICs while nobody is limited.
-    pub(crate) fn bytes(params: &NetworkParams, nodes: u64) -> u64 {
-        let lanes = nodes.saturating_mul(u64::from(params.classes.count()) * RateLimits::OF_A_LANE as u64);
+    /// Bytes of so many NICs with so many queues of each class, while nobody is limited.
+    pub(crate) fn bytes(params: &NetworkParams, nodes: u64, queues: u64) -> u64 {
+        let of_a_nic = u64::from(params.classes.count()) * queues * RateLimits::OF_A_LANE as u64;
+        let lanes = nodes.saturating_mul(of_a_nic);
         match params.congestion.kind {
             CongestionKind::None => 0,
             CongestionKind::Ecn => lanes,
@@ -162,12 +163,14 @@ impl Congestion {
         }
     }
 
-    pub(crate) fn new(params: &NetworkParams, nodes: usize) -> Congestion {
+    /// Of so many nodes, with so many queues for each traffic class.
+    pub(crate) fn new(params: &NetworkParams, nodes: usize, queues: u8) -> Congestion {
         let settings = params.congestion;
         let (lanes, recovery) = match settings.kind {
             CongestionKind::None => (0, Time(1)),
             CongestionKind::Ecn | CongestionKind::PerFlow => {
-                (nodes * usize::from(params.classes.count()), *settings.recovery)
+                let lanes = usize::from(params.classes.count()) * usize::from(queues);
+                (nodes * lanes, *settings.recovery)
             }
         };
         let edges = match settings.kind {

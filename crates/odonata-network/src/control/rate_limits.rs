@@ -63,7 +63,7 @@ impl Limit {
     }
 }
 
-/// The limited flows of a NIC and class.
+/// The limited flows of a queue of a NIC.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Chain {
     first: u32,
@@ -76,17 +76,17 @@ struct Chain {
 #[derive(Debug)]
 pub(crate) struct RateLimits {
     recovery: Time,
-    /// By NIC and class.
+    /// By queue of a NIC.
     chains: Store<Chain>,
     limits: Pool<Limit>,
 }
 odonata_engine::journalled!(RateLimits { chains, limits });
 
 impl RateLimits {
-    /// Bytes of each NIC and class of which no flow is limited.
+    /// Bytes of each queue of a NIC of which no flow is limited.
     pub(crate) const OF_A_LANE: usize = size_of::<Chain>();
 
-    /// For so many pairs of a NIC and a class; from no rate at all a flow recovers to that of its link in `recovery`.
+    /// For so many queues of NICs; from no rate at all a flow recovers to that of its link in `recovery`.
     pub(crate) fn new(lanes: usize, recovery: Time) -> RateLimits {
         let chain = Chain {
             first: NIL,

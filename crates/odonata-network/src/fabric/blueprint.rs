@@ -8,7 +8,7 @@ use crate::control::{BlameLedger, ClassScheduler, Congestion, LostTime};
 use crate::features::Variant;
 use crate::flow::{Coupling, Flow, Links, VcNumbers, VcRanges};
 use crate::fluid::Fluid;
-use crate::nic::Nics;
+use crate::nic::{Nics, send_queues};
 use crate::params::{NetworkParams, VirtualChannels};
 use crate::remote_congestion::RemoteCongestion;
 use crate::route_computation::RouteComputation;
@@ -37,8 +37,8 @@ impl Blueprint {
     ///
     /// # Panics
     /// If `vcs` are too few, or more than 255 in all, if a packet has more flits than a credit counts, if a buffer cannot
-    /// hold one, if there are several traffic classes and routers are output-queued, or if routers were to publish their
-    /// loads in no time.
+    /// hold one, if there are several traffic classes and routers are output-queued, if NICs have a queue for each output and
+    /// routers are pipelined or have FIFOs, or if routers were to publish their loads in no time.
     pub fn new(params: NetworkParams, routing: Routing, vcs: VirtualChannels) -> Self {
         let needed = routing.virtual_channels();
         assert!(
@@ -65,6 +65,11 @@ impl Blueprint {
             params.classes.count() == 1 || params.router != RouterModel::OutputQueued,
             "output-queued routers do not tell traffic classes apart"
         );
+        let several = params.nic.send_queues.are_several();
+        assert!(
+            !several || (params.router != RouterModel::Pipelined && !has_fifos(&params)),
+            "a queue for each output needs routers in which packets wait for their outputs alone"
+        );
         Blueprint {
             numbers: VcNumbers::new(routing.topology(), all_channels(vcs, &params)),
             params,
@@ -89,10 +94,11 @@ impl Blueprint {
         let nodes = topology
             .nodes_of_routers(routers.clone())
             .expect("nodes are numbered in the order of their routers");
+        let queues = send_queues::count(&params, topology, self.vcs);
         let links = Links::new(
             topology,
             &params,
-            all_channels(self.vcs, &params),
+            (all_channels(self.vcs, &params), queues),
             &self.numbers,
             routers.clone(),
             nodes.clone(),
@@ -119,9 +125,9 @@ impl Blueprint {
         let n_links = links.len();
         let coupling = Coupling::new(&params, &links, routers.clone());
         let mut fabric = Fabric {
-            nics: Nics::new(nodes.len(), params.classes.count()),
+            nics: Nics::new(nodes.len(), (params.classes.count(), queues)),
             analytic: Analytic::new(params.analytic, nodes.len()),
-            fluid: Fluid::new(&params, &self.routing, routers.start == 0),
+            fluid: Fluid::new(&params, &self.routing, queues, routers.start == 0),
             input_queued: InputQueued::new(&params, &links, &self.routing),
             output_queued: OutputQueued::new(&params),
             pipelined: Pipelined::new(&links, &params, &self.routing, routers.clone()),
@@ -131,7 +137,7 @@ impl Blueprint {
                 messages: Pool::new(),
                 routes: RouteComputation::new(self.routing.clone(), routers.clone(), params.seed),
                 classes: ClassScheduler::new(&params.classes, n_links),
-                congestion: Congestion::new(&params, nodes.len()),
+                congestion: Congestion::new(&params, nodes.len(), queues),
                 boundary: Boundary::new(nodes.len() as u32, divided),
                 stats: Statistics::new(&params, n_links as usize, nodes),
                 flow: Flow::new(

@@ -34,6 +34,8 @@ pub struct Extent {
     pub nodes: u64,
     /// Ports of routers by class, those without a cable too.
     pub ports: [u64; LinkClass::COUNT],
+    /// Most cables of each class at a router with nodes ([`outputs`](crate::outputs)).
+    pub outputs: [u64; LinkClass::COUNT],
 }
 
 impl Extent {
@@ -65,10 +67,11 @@ impl Footprint {
         let buffers = (extent.ports.iter().zip(vcs))
             .map(|(&ports, vcs)| ports.saturating_mul(u64::from(vcs) * classes))
             .fold(0, u64::saturating_add);
+        let queues = u64::from(params.nic.send_queues.count(&extent.outputs, vcs));
         let pipelined = params.router == RouterModel::Pipelined;
         let nic_channels = nodes.saturating_mul(match pipelined {
             true => u64::from(vcs[LinkClass::Terminal as usize]) * classes,
-            false => classes,
+            false => classes * queues,
         });
         let fifos = match (params.router, params.input_queues) {
             (RouterModel::InputQueued, InputQueues::Fifo) => buffers,
@@ -106,10 +109,10 @@ impl Footprint {
             ]),
             nodes: sum(&[
                 of(nodes, of_a_link + size_of::<NodeStats>()),
-                of(nodes * classes, Nics::OF_A_LANE),
+                of(nodes * classes * queues, Nics::OF_A_LANE),
                 of(nic_channels, Flow::OF_A_CHANNEL),
                 booked(nodes, nic_channels, 0),
-                Congestion::bytes(params, nodes),
+                Congestion::bytes(params, nodes, queues),
             ]),
             channels: sum(&[
                 // Which link feeds each.

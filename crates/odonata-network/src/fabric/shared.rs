@@ -71,7 +71,7 @@ impl<P: Payload> Shared<P> {
         p.hops = p.hops.saturating_add(1);
     }
 
-    /// A packet of traffic class `class` at the head of its NIC, the first of `unsent` bytes of its message.
+    /// A packet of traffic class `class` at the head of its NIC, on this channel of its link, the first of `unsent` bytes of its message.
     #[inline]
     pub(crate) fn new_packet<M: Uses>(
         &mut self,
@@ -79,7 +79,7 @@ impl<P: Payload> Shared<P> {
         (bytes, unsent): (u32, u64),
         (injected, tail_in): (Time, Time),
         (link, buffer): (&Link, u32),
-        class: u8,
+        (class, channel): (u8, u8),
     ) -> u32 {
         let m = self.messages.get(message);
         let packet = Packet {
@@ -93,8 +93,8 @@ impl<P: Payload> Shared<P> {
             next: NIL,
             next_waiting: NIL,
             traffic: m.traffic,
-            // A NIC has one channel for each class; in front of pipelined routers this is none of the packet's.
-            vc: class,
+            // In front of pipelined routers this is none of the packet's.
+            vc: channel,
             class,
             marked: false,
             hops: 0,

@@ -163,11 +163,12 @@ const OTHER: u32 = 1 << 31;
 const NONE: u32 = u32::MAX;
 
 impl Links {
-    /// The links of `routers` and `nodes`, their nodes; `vcs` are the channels of all traffic classes together.
+    /// The links of `routers` and `nodes`, their nodes; `vcs` are the channels of all traffic classes together, `queues` those of a
+    /// NIC for each of them.
     pub(crate) fn new(
         topology: &Topology,
         params: &NetworkParams,
-        vcs: VirtualChannels,
+        (vcs, queues): (VirtualChannels, u8),
         numbers: &VcNumbers,
         routers: Range<u32>,
         nodes: Range<u32>,
@@ -201,10 +202,10 @@ impl Links {
                 leaves,
             }
         };
-        // The routers that do not work cycle by cycle have no use for more than one for each traffic class.
+        // The routers that do not work cycle by cycle have no use for more than one for each queue.
         let nic_vcs = match params.router {
             RouterModel::Pipelined => vcs[LinkClass::Terminal as usize],
-            _ => params.classes.count(),
+            _ => params.classes.count() * queues,
         };
         let mut links = Links {
             own: Vec::with_capacity(ports.len() + nodes.len()),

@@ -5,17 +5,27 @@
 //! unique, and progressive filling finds them: the link with the smallest fair share, (capacity - what is taken) / weights of
 //! flows without rate, gives all of these that share, and so on.
 //!
-//! When flows come or go, only some rates are filled anew: of those whose bottleneck has changed. Then every link that one of
+//! When flows come or go, only some rates are filled anew: of those whose bottleneck has changed ([`filling`]). Then every link that one of
 //! them crosses is looked at; where a flow outside has lost its bottleneck, or is above the share of one inside, it joins, and
 //! they are filled again. When nobody joins every flow has a bottleneck, so that the rates are those that filling all would give.
+//!
+//! A link keeps what its flows take, how many of them it holds up and at which rate, so that a filling costs what is on the paths of
+//! the flows inside, not what is on their links: on a large machine a link has hundreds of flows of which one or two have changed.
 
+mod filling;
+
+use filling::Filling;
 use odonata_engine::{Mode, NIL, Pool, Store, slots};
 
 /// Relative differences below this are rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// After so many times of filling, everybody who shares a link with one inside joins: a bound on the work.
+/// After so many times of filling, everybody joins: a bound on the work.
 const PATIENCE: u32 = 12;
+
+/// Everybody joins, too, when one of so many flows has: the change goes through all of the machine, and to fill all rates once is
+/// cheaper than those of ever more.
+const MOST_APART: usize = 16;
 
 /// A link.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -25,6 +35,14 @@ struct LinkState {
     /// What its flows would take if nothing but their sources limited them, in 2^-32 bytes per picosecond: whole numbers, so that
     /// what is added can be taken off again.
     demand: u64,
+    /// What its flows take, in units of [`RATE_UNIT`]: whole numbers, for the same reason.
+    taken: i64,
+    /// The rate of the flows whose bottleneck it is, if there are any.
+    share: f64,
+    /// How many these are, how many of its flows have no rate yet, and how many flows it has.
+    held: u32,
+    fresh: u32,
+    flows: u32,
     /// First of its [uses](Use).
     first: u32,
     /// The next of the links on which flows have come or gone since rates were last filled; itself if it is the last; NIL if it is
@@ -60,70 +78,15 @@ struct Use {
 
 slots!(FlowState Use);
 
-/// Marks of flows and links that are good until they are taken together with the next number.
-#[derive(Debug, Default)]
-struct Marks {
-    of: Vec<u32>,
-    now: u32,
-}
-
-impl Marks {
-    fn clear(&mut self) {
-        self.now = self.now.wrapping_add(1);
-        if self.now == 0 {
-            self.of.fill(0);
-            self.now = 1;
-        }
+impl FlowState {
+    /// Whether this is its rate, but for rounding.
+    fn has(&self, rate: f64) -> bool {
+        (self.rate - rate).abs() <= rate * ROUNDING * 1e-3
     }
 
-    fn has(&self, which: u32) -> bool {
-        self.of.get(which as usize) == Some(&self.now)
-    }
-
-    /// Whether it is new.
-    fn set(&mut self, which: u32) -> bool {
-        let at = which as usize;
-        if at >= self.of.len() {
-            self.of.resize(at + 1, 0);
-        }
-        let new = self.of[at] != self.now;
-        self.of[at] = self.now;
-        new
-    }
-}
-
-/// What a filling works with; empty between fillings.
-#[derive(Debug, Default)]
-struct Filling {
-    /// Flows inside, their new rates and bottlenecks.
-    inside: Vec<(u32, f64, u32)>,
-    /// Where a flow stands in `inside`; good if it is marked.
-    place: Vec<u32>,
-    is_inside: Marks,
-    /// Links that a flow inside crosses: what is left, the weights of flows inside that have no rate.
-    links: Vec<(u32, f64, f64)>,
-    /// Where a link stands in `links`.
-    place_of_link: Vec<u32>,
-    is_touched: Marks,
-    /// Shares by which links come to their turn, some out of date.
-    heap: std::collections::BinaryHeap<Turn>,
-}
-
-/// When a link comes to its turn: the smallest share first, of equal ones the lowest link.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Turn(f64, u32);
-
-impl Eq for Turn {}
-
-impl PartialOrd for Turn {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Turn {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        other.0.total_cmp(&self.0).then(other.1.cmp(&self.1))
+    /// Whether these are its rate and bottleneck.
+    fn is(&self, rate: f64, bottleneck: u32) -> bool {
+        self.has(rate) && self.bottleneck == bottleneck
     }
 }
 
@@ -135,13 +98,16 @@ pub(crate) struct MaxMin {
     uses: Pool<Use>,
     /// The first link on which flows have come or gone since the last filling.
     dirty: Store<u32>,
+    /// How many flows there are.
+    count: Store<u32>,
     filling: Filling,
 }
 odonata_engine::journalled!(MaxMin {
     links,
     flows,
     uses,
-    dirty
+    dirty,
+    count
 });
 
 impl MaxMin {
@@ -150,6 +116,11 @@ impl MaxMin {
         let link = |capacity| LinkState {
             capacity,
             demand: 0,
+            taken: 0,
+            share: 0.0,
+            held: 0,
+            fresh: 0,
+            flows: 0,
             first: NIL,
             next_dirty: NIL,
         };
@@ -158,6 +129,7 @@ impl MaxMin {
             flows: Pool::new(),
             uses: Pool::new(),
             dirty: Store::filled(1, NIL),
+            count: Store::filled(1, 0),
             filling: Filling::default(),
         }
     }
@@ -172,11 +144,13 @@ impl MaxMin {
             next: NIL,
         });
         self.lay::<M>(flow, demand, path);
+        *self.count.edit::<M>(0) += 1;
         flow
     }
 
     /// Lays `flow`, which is on no links, over these.
     fn lay<M: Mode>(&mut self, flow: u32, demand: f64, path: impl Iterator<Item = (u32, f64)>) {
+        let rate = self.flows.get(flow).rate;
         for (link, weight) in path {
             let state = *self.links.get(link);
             let demand = demand_on(demand, weight);
@@ -197,13 +171,22 @@ impl MaxMin {
             let state = self.links.edit::<M>(link);
             state.first = number;
             state.demand += demand;
+            state.taken += taken_on(rate, weight);
+            state.flows += 1;
+            state.fresh += 1;
             self.has_changed::<M>(link);
         }
     }
 
     /// Takes `flow` off its links.
     fn lift<M: Mode>(&mut self, flow: u32) {
-        let mut at = self.flows.get(flow).first;
+        let FlowState {
+            rate,
+            bottleneck,
+            first,
+            ..
+        } = *self.flows.get(flow);
+        let mut at = first;
         while at != NIL {
             let of = *self.uses.get(at);
             if of.before == NIL {
@@ -214,7 +197,12 @@ impl MaxMin {
             if of.after != NIL {
                 self.uses.edit::<M>(of.after).before = of.before;
             }
-            self.links.edit::<M>(of.link).demand -= of.demand;
+            let state = self.links.edit::<M>(of.link);
+            state.demand -= of.demand;
+            state.taken -= taken_on(rate, of.weight);
+            state.flows -= 1;
+            state.fresh -= u32::from(bottleneck == NIL);
+            state.held -= u32::from(bottleneck == of.link);
             self.has_changed::<M>(of.link);
             self.uses.free::<M>(at);
             at = of.next;
@@ -233,6 +221,7 @@ impl MaxMin {
     pub(crate) fn end<M: Mode>(&mut self, flow: u32) {
         self.lift::<M>(flow);
         self.flows.free::<M>(flow);
+        *self.count.edit::<M>(0) -= 1;
     }
 
     fn has_changed<M: Mode>(&mut self, link: u32) {
@@ -296,42 +285,78 @@ impl MaxMin {
         self.links.memory() + self.flows.memory() + self.uses.memory()
     }
 
-    /// Makes rates max-min fair again; calls `changed` with each flow whose rate is another one now, before it is.
-    pub(crate) fn fill<M: Mode>(&mut self, mut changed: impl FnMut(u32, f64)) {
+    /// How many flows there are.
+    fn count(&self) -> usize {
+        *self.count.get(0) as usize
+    }
+
+    /// Makes rates max-min fair again; calls `changed` with each flow whose rate is another one now, before it is. How many have been
+    /// looked at.
+    pub(crate) fn fill<M: Mode>(&mut self, mut changed: impl FnMut(u32, f64)) -> usize {
         let mut work = std::mem::take(&mut self.filling);
         work.begin();
         let mut link = std::mem::replace(self.dirty.edit::<M>(0), NIL);
         while link != NIL {
-            for of in uses_of(&self.uses, self.links.get(link).first) {
+            let LinkState { first, held, fresh, .. } = *self.links.get(link);
+            let of_link = uses_of(&self.uses, first).filter(|of| {
                 let bottleneck = self.flows.get(of.flow).bottleneck;
-                if bottleneck == link || bottleneck == NIL {
-                    work.add(of.flow);
-                }
-            }
+                bottleneck == link || bottleneck == NIL
+            });
+            of_link
+                .take((held + fresh) as usize)
+                .for_each(|of| work.add(self, of.flow));
             let next = std::mem::replace(&mut self.links.edit::<M>(link).next_dirty, NIL);
             link = if next == link { NIL } else { next };
         }
         let mut times = 0;
-        while !work.inside.is_empty() {
+        while !work.is_empty() {
             work.fill(self);
             times += 1;
-            if !work.widen(self, times > PATIENCE) {
+            if work.has_all(self) {
+                break;
+            }
+            let everybody = work.len() * MOST_APART > self.count() || times > PATIENCE;
+            if everybody {
+                (0..self.links.len() as u32).for_each(|link| work.add_all(self, link));
+            } else if !work.widen(self) {
                 break;
             }
         }
-        for &(flow, rate, bottleneck) in &work.inside {
+        let filled = work.len();
+        // First those that change leave the books of their links, then they are in them anew.
+        for (flow, rate, bottleneck) in work.found() {
             let old = *self.flows.get(flow);
-            let same = (old.rate - rate).abs() <= rate * ROUNDING * 1e-3;
+            if !old.is(rate, bottleneck) && old.bottleneck != NIL {
+                let links = &mut self.links;
+                links.edit::<M>(old.bottleneck).held -= 1;
+            }
+        }
+        for (flow, rate, bottleneck) in work.found() {
+            let old = *self.flows.get(flow);
+            if old.is(rate, bottleneck) {
+                continue;
+            }
+            let same = old.has(rate);
             if !same {
                 changed(flow, rate);
             }
-            let state = self.flows.edit::<M>(flow);
-            state.bottleneck = bottleneck;
-            if !same {
-                state.rate = rate;
+            let rate = if same { old.rate } else { rate };
+            let mut at = old.first;
+            while at != NIL {
+                let of = self.uses.get(at);
+                let state = self.links.edit::<M>(of.link);
+                state.taken += taken_on(rate, of.weight) - taken_on(old.rate, of.weight);
+                state.fresh -= u32::from(old.bottleneck == NIL);
+                if bottleneck == of.link {
+                    (state.held, state.share) = (state.held + 1, rate);
+                }
+                at = of.next;
             }
+            let state = self.flows.edit::<M>(flow);
+            (state.rate, state.bottleneck) = (rate, bottleneck);
         }
         self.filling = work;
+        filled
     }
 }
 
@@ -342,6 +367,14 @@ fn demand_on(demand: f64, weight: f64) -> u64 {
     (demand * weight * DEMAND_UNIT) as u64
 }
 
+/// Units of what is taken in a byte per picosecond: so many links of the highest bandwidth fit into 63 bits.
+const RATE_UNIT: f64 = (1_u64 << 50) as f64;
+
+/// What a flow of `rate` takes on a link.
+fn taken_on(rate: f64, weight: f64) -> i64 {
+    (rate * weight * RATE_UNIT) as i64
+}
+
 /// The uses of a link, from its first on.
 fn uses_of(uses: &Pool<Use>, first: u32) -> impl Iterator<Item = &Use> {
     let mut at = first;
@@ -350,121 +383,6 @@ fn uses_of(uses: &Pool<Use>, first: u32) -> impl Iterator<Item = &Use> {
         at = of.after;
         Some(of)
     })
-}
-
-impl Filling {
-    fn begin(&mut self) {
-        self.inside.clear();
-        self.is_inside.clear();
-    }
-
-    /// Flow `flow` is filled, too.
-    fn add(&mut self, flow: u32) {
-        if self.is_inside.set(flow) {
-            let at = flow as usize;
-            if at >= self.place.len() {
-                self.place.resize(at + 1, 0);
-            }
-            self.place[at] = self.inside.len() as u32;
-            self.inside.push((flow, 0.0, NIL));
-        }
-    }
-
-    /// Progressive filling of the flows inside; all others keep their rates.
-    fn fill(&mut self, of: &MaxMin) {
-        self.links.clear();
-        self.is_touched.clear();
-        self.heap.clear();
-        for at in 0..self.inside.len() {
-            self.inside[at].2 = NIL;
-            for (link, _) in of.path(self.inside[at].0) {
-                if self.is_touched.set(link) {
-                    if link as usize >= self.place_of_link.len() {
-                        self.place_of_link.resize(link as usize + 1, 0);
-                    }
-                    self.place_of_link[link as usize] = self.links.len() as u32;
-                    let state = of.links.get(link);
-                    let (mut left, mut weights) = (state.capacity, 0.0);
-                    for of_link in uses_of(&of.uses, state.first) {
-                        match self.is_inside.has(of_link.flow) {
-                            true => weights += of_link.weight,
-                            false => left -= of_link.weight * of.flows.get(of_link.flow).rate,
-                        }
-                    }
-                    let left = left.max(0.0);
-                    self.links.push((link, left, weights));
-                    self.heap.push(Turn(left / weights, link));
-                }
-            }
-        }
-        while let Some(Turn(share, link)) = self.heap.pop() {
-            let (_, left, weights) = self.links[self.place_of_link[link as usize] as usize];
-            if weights <= ROUNDING {
-                continue;
-            }
-            let now = left / weights;
-            if now > share {
-                self.heap.push(Turn(now, link));
-                continue;
-            }
-            for of_link in uses_of(&of.uses, of.links.get(link).first) {
-                let place = match self.is_inside.has(of_link.flow) {
-                    true => self.place[of_link.flow as usize] as usize,
-                    false => continue,
-                };
-                if self.inside[place].2 != NIL {
-                    continue;
-                }
-                (self.inside[place].1, self.inside[place].2) = (now, link);
-                for (other, weight) in of.path(of_link.flow) {
-                    let state = &mut self.links[self.place_of_link[other as usize] as usize];
-                    state.1 = (state.1 - weight * now).max(0.0);
-                    state.2 -= weight;
-                }
-            }
-        }
-    }
-
-    /// Lets those outside join who have lost their bottleneck, or are above the share of one inside; or, if `everybody`, all
-    /// who share a link with one inside. Whether there were any.
-    fn widen(&mut self, of: &MaxMin, everybody: bool) -> bool {
-        let before = self.inside.len();
-        for at in 0..self.links.len() {
-            let link = self.links[at].0;
-            let state = of.links.get(link);
-            let (mut taken, mut highest, mut share) = (0.0, 0.0_f64, f64::INFINITY);
-            for use_of in uses_of(&of.uses, state.first) {
-                let rate = self.rate(of, use_of.flow, before);
-                taken += use_of.weight * rate.0;
-                highest = highest.max(rate.0);
-                if rate.1 == link && rate.2 {
-                    share = share.min(rate.0);
-                }
-            }
-            let saturated = taken >= state.capacity * (1.0 - ROUNDING);
-            for use_of in uses_of(&of.uses, state.first) {
-                let (rate, bottleneck, inside) = self.rate(of, use_of.flow, before);
-                let above = rate > share * (1.0 + ROUNDING);
-                let lost = bottleneck == link && (!saturated || rate < highest * (1.0 - ROUNDING));
-                if !inside && (everybody || above || lost) {
-                    self.add(use_of.flow);
-                }
-            }
-        }
-        self.inside.len() > before
-    }
-
-    /// The rate and the bottleneck of `flow`, and whether it has been filled, being one of the first `filled` inside.
-    fn rate(&self, of: &MaxMin, flow: u32, filled: usize) -> (f64, u32, bool) {
-        let inside = self.is_inside.has(flow).then(|| self.place[flow as usize] as usize);
-        match inside.filter(|&place| place < filled) {
-            Some(place) => (self.inside[place].1, self.inside[place].2, true),
-            None => {
-                let state = of.flows.get(flow);
-                (state.rate, state.bottleneck, false)
-            }
-        }
-    }
 }
 
 #[cfg(test)]

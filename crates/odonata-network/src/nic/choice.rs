@@ -1,9 +1,9 @@
-//! Which packet a NIC sends next, where there is a choice: among traffic classes, and among flows that congestion control has
-//! limited and those that it has not.
+//! Which packet a NIC sends next, where there is a choice: among traffic classes, among the queues of a class, and among flows that
+//! congestion control has limited and those that it has not.
 //!
-//! A class takes part if it has a packet that may go and its channel of the terminal link has room for it. Among those that do,
-//! the [`ClassScheduler`](crate::control::ClassScheduler) of the link decide. Inside a class, limited flows that are due and all other messages take
-//! turns, and of the limited ones that which was due first goes first.
+//! A queue takes part if it has a packet that may go and its channel of the terminal link has room for it. Among classes with such
+//! a queue the [`ClassScheduler`](crate::control::ClassScheduler) of the link decides, queues of a class take turns. Inside a queue, limited flows
+//! that are due and all other messages take turns, and of the limited ones that which was due first goes first.
 
 use super::Nics;
 use crate::fabric::Shared;
@@ -16,6 +16,7 @@ use odonata_engine::{NIL, Plain, Time};
 #[derive(Clone, Copy)]
 pub(super) struct Candidate {
     pub(super) class: u8,
+    channel: u8,
     pub(super) message: u32,
     bytes: u32,
     pub(super) flits: u32,
@@ -39,21 +40,27 @@ impl Nics {
         let order = &order[..usize::from(self.classes)];
         let free_at = shared.flow.port(number).free_at;
         if free_at > now {
-            if order.iter().any(|&class| self.has_messages(shared, nic, class)) {
+            if self.has_messages(shared, nic) {
                 shared.flow.wake_up(ctx, number, free_at);
             }
             return None;
         }
         let (mut chosen, mut blocked, mut next_due) = (None, 0, Time::NEVER);
         for &class in order {
-            match self.candidate(shared, nic, class, now) {
-                Err(due) => next_due = next_due.min(due),
-                Ok(one) if !shared.flow.has_room::<C>(number, class, one.flits, now) => blocked |= 1 << class,
-                Ok(one) => chosen = chosen.or(Some(one)),
+            let (mut of_class, mut lacks_room) = (None, false);
+            for channel in self.turns(nic, class) {
+                match self.candidate(shared, nic, (class, channel), now) {
+                    Err(due) => next_due = next_due.min(due),
+                    Ok(one) if !shared.flow.has_room::<C>(number, channel, one.flits, now) => lacks_room = true,
+                    Ok(one) => of_class = of_class.or(Some(one)),
+                }
             }
+            blocked |= u8::from(lacks_room && of_class.is_none()) << class;
+            chosen = chosen.or(of_class);
         }
         let Some(Candidate {
             class,
+            channel,
             message,
             bytes,
             flits,
@@ -75,9 +82,20 @@ impl Nics {
                 .classes
                 .sent::<C>(number, (class, 0, NOBODY), bytes, blocked, room);
         }
-        let free_at = self.send(ctx, shared, nic, (class, limit != NIL), message, (bytes, flits, unsent));
+        let free_at = self.send(
+            ctx,
+            shared,
+            nic,
+            (class, channel, limit != NIL),
+            message,
+            (bytes, flits, unsent),
+        );
         let last = unsent == u64::from(bytes);
-        let lane = self.lane(nic, class);
+        let lane = self.lane(nic, channel);
+        if self.has_choice::<C>() {
+            let first = self.lane(nic, class * self.queues);
+            self.lanes.edit::<C>(first).turn = channel - class * self.queues;
+        }
         if shared.congestion.is_on::<C>() {
             shared.congestion.limits.note_turn::<C>(lane, limit != NIL);
         }
@@ -91,20 +109,31 @@ impl Nics {
                 .sent::<C>(&shared.messages, limit, bytes, now, occupied);
             shared.congestion.limits.prune::<C>(lane, now);
         }
-        if order.iter().any(|&class| self.has_messages(shared, nic, class)) {
+        if self.has_messages(shared, nic) {
             shared.flow.wake_up(ctx, number, free_at);
         }
         (last && shared.messages.get(message).notify_sent).then_some(Notice::Sent { message })
     }
 
-    /// Whether `class` has a message at `nic` that has not been sent.
-    fn has_messages(&self, shared: &Shared<impl Payload>, nic: u32, class: u8) -> bool {
-        let lane = self.lane(nic, class);
-        self.lanes.get(lane).queue.head != NIL
-            || (shared.congestion.is_on::<Plain>() && shared.congestion.limits.first_due(lane).is_some())
+    /// Whether a message at `nic` has not been sent.
+    fn has_messages(&self, shared: &Shared<impl Payload>, nic: u32) -> bool {
+        let limited = shared.congestion.is_on::<Plain>();
+        (0..self.lanes_of_a_nic())
+            .map(|channel| self.lane(nic, channel))
+            .any(|lane| {
+                self.lanes.get(lane).queue.head != NIL
+                    || (limited && shared.congestion.limits.first_due(lane).is_some())
+            })
     }
 
-    /// The next packet of `class`, whether or not there is room for it.
+    /// The channels of `class` at `nic`, from the one after that which sent last.
+    fn turns(&self, nic: u32, class: u8) -> impl Iterator<Item = u8> + use<> {
+        let (first, queues) = (class * self.queues, self.queues);
+        let last = self.lanes.get(self.lane(nic, first)).turn;
+        (1..=queues).map(move |after| first + (last + after) % queues)
+    }
+
+    /// The next packet of `class` on `channel`, whether or not there is room for it.
     ///
     /// # Errors
     /// No packet may go yet: when one may, or [`Time::NEVER`].
@@ -112,10 +141,10 @@ impl Nics {
         &self,
         shared: &Shared<impl Payload>,
         nic: u32,
-        class: u8,
+        (class, channel): (u8, u8),
         now: Time,
     ) -> Result<Candidate, Time> {
-        let lane = self.lane(nic, class);
+        let lane = self.lane(nic, channel);
         let cell = self.lanes.get(lane);
         let limited = match shared.congestion.is_on::<Plain>() {
             true => shared.congestion.limits.first_due(lane),
@@ -134,6 +163,7 @@ impl Nics {
         let bytes = unsent.min(shared.setup.params.packet) as u32;
         Ok(Candidate {
             class,
+            channel,
             message,
             bytes,
             flits: shared.setup.flits(bytes),

@@ -148,7 +148,7 @@ impl Nics {
         let mut notice = None;
         if head {
             let buffer = link.far + u32::from(vc);
-            let packet = shared.new_packet::<C>(message, (bytes, unsent), (now, arrival), (&link, buffer), class);
+            let packet = shared.new_packet::<C>(message, (bytes, unsent), (now, arrival), (&link, buffer), (class, class));
             if shared.flow.lost.is_on::<C>() {
                 shared.flow.lost.to_packet::<C>(front, packet, last);
             }
@@ -245,7 +245,7 @@ impl Nics {
         let order = shared.classes.order(number);
         let (mut chosen, mut waits, mut blocked, mut next_due) = (None, None, 0, Time::NEVER);
         for &class in &order[..usize::from(self.classes)] {
-            let one = match self.candidate(shared, nic, class, now) {
+            let one = match self.candidate(shared, nic, (class, class), now) {
                 Ok(one) => one,
                 Err(due) => {
                     next_due = next_due.min(due);

@@ -36,7 +36,7 @@ impl Nics {
 
     /// Messages that wait, wholly or in part; and where most of them do, if any does: how many, at which NIC.
     pub(crate) fn waiting_messages(&self) -> (u64, Option<(u32, u32)>) {
-        let first_lanes = self.lanes.iter().step_by(usize::from(self.classes));
+        let first_lanes = self.lanes.iter().step_by(usize::from(self.lanes_of_a_nic()));
         let (mut all, mut most) = (0, None);
         for (number, nic) in (0..).zip(first_lanes) {
             all += u64::from(nic.waiting);

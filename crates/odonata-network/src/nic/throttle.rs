@@ -21,7 +21,8 @@ impl Nics {
         let now = ctx.now();
         let settings = shared.congestion.settings();
         let nic = shared.flow.links.nic(notification.header.target);
-        let lane = self.lane(nic, notification.class);
+        let channel = self.channel::<C>(shared, (nic, notification.about), notification.class);
+        let lane = self.lane(nic, channel);
         let (target, limits) = (notification.about, &mut shared.congestion.limits);
         limits.prune::<C>(lane, now);
         let mut limit = limits.find(lane, target);

@@ -12,7 +12,9 @@
 //! Of several spines, and of parallel cables, one is chosen at random, by the destination's host (D-mod-k, as on
 //! [fat trees](super::fat_tree): all packets to a GPU share one way down) or by load. Links into the host, NIC to leaf, up,
 //! down, leaf to GPU follow each other in this order on every way, and links of a host come before the first or are the
-//! only ones: one level is enough.
+//! only ones: one level is enough to be free of deadlock. What goes through a host to the NIC of another GPU has a second one on links of the
+//! host: it waits in that GPU's memory until the NIC reads it, in buffers of its own, and does not hold up what NVLink brings to the
+//! GPU itself.
 
 use super::{Choice, Decision, FamilyRouting, Header, Key, Name, Settings, Table, Up, VirtualChannels, entry};
 use odonata_topology::family::rail_optimized::{Device, HostLinks};
@@ -153,7 +155,11 @@ impl FamilyRouting for RailRouting {
 
     fn virtual_channels(&self) -> VirtualChannels {
         let shape = self.cluster.shape();
-        [1, u8::from(shape.gpus > 1), u8::from(shape.spines > 0), 1]
+        let of_a_host = match shape.gpus {
+            0 | 1 => 0,
+            _ => 1 + u8::from(self.host_first.0 || self.host_first.1),
+        };
+        [1, of_a_host, u8::from(shape.spines > 0), 1]
     }
 
     #[inline]
@@ -168,6 +174,9 @@ impl FamilyRouting for RailRouting {
             return Decision::new(topology.node_port(header.target), 0);
         };
         let there = cluster.place_of_host(goal);
+        // What passes through a host on its way to another.
+        let passes = u8::from(self.host_first.0 || self.host_first.1);
+        let mut level = 0;
         let port = match cluster.device(router) {
             Device::Gpu { host, rail: own } => {
                 let first = match cluster.place_of_host(host).0 == there.0 {
@@ -175,15 +184,21 @@ impl FamilyRouting for RailRouting {
                     false => self.host_first.1,
                 };
                 match host == goal || (own != rail && first) {
-                    true => cluster.host_port(router, own, rail),
+                    true => {
+                        level = passes * u8::from(host != goal);
+                        cluster.host_port(router, own, rail)
+                    }
                     false => cluster.nic_port(router),
                 }
             }
-            Device::Switch { .. } => cluster.switch_port(router, rail),
+            Device::Switch { host } => {
+                level = passes * u8::from(host != goal);
+                cluster.switch_port(router, rail)
+            }
             Device::Leaf { pod, rail: own } if (pod, own) == (there.0, rail) => cluster.down_port(router, there.1),
             Device::Leaf { .. } => self.climb(router, there, rail, choice),
             Device::Spine => self.cable(cluster.leaf_ports(router, there.0, rail), there.1, choice),
         };
-        Decision::new(port, 0)
+        Decision::new(port, level)
     }
 }

@@ -1,8 +1,12 @@
 //! The interface between a node and its router.
 
+use odonata_topology::LinkClass;
 use odonata_units::{Bandwidth, Problem, Time, within};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::{InputQueues, Network, RouterModel};
+use crate::VirtualChannels;
 
 /// The interface between a node and its router.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,6 +26,8 @@ pub struct Nic {
     /// The same for classes of nodes, where they differ, e.g. { compute = "2 GB/s", storage = "10 GB/s" }. A class that is left
     /// out has `rate`.
     pub rates: NicRates,
+    /// Which messages of a node wait for each other at its interface.
+    pub send_queues: SendQueues,
     /// Random delay, uniform in a range, of each hand-off between host software and interface. Default: none.
     pub handoff: Option<Jitter>,
 }
@@ -34,6 +40,7 @@ impl Default for Nic {
             message_queue: 1 << 22,
             rate: None,
             rates: NicRates::default(),
+            send_queues: SendQueues::One,
             handoff: None,
         }
     }
@@ -49,6 +56,40 @@ pub struct NicRates {
     pub storage: Option<Bandwidth>,
     /// Those of service nodes (`machine.service_routers`), such as I/O nodes.
     pub service: Option<Bandwidth>,
+}
+
+/// Which messages of a node wait for each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SendQueues {
+    /// All of a traffic class, in the order in which they were sent.
+    #[default]
+    One,
+    /// Those that leave the node's router over the same cable, and on the same level of virtual channels. Each has a queue, with a
+    /// terminal buffer of its own; queues take turns packet by packet, as a GPU has engines for NVLink and for its interface. Messages whose way
+    /// is drawn or chosen by load there, and those to nodes of the same router, have a queue more. There are 16 queues at most; more outputs
+    /// share them.
+    PerOutput,
+}
+
+impl SendQueues {
+    /// Most queues of a node and traffic class.
+    const MOST: u64 = 16;
+
+    /// Whether a node may have more than one.
+    pub fn are_several(self) -> bool {
+        self != SendQueues::One
+    }
+
+    /// How many a node has for each traffic class, on a machine whose routers with nodes have up to so many cables of each class, with so
+    /// many virtual channels.
+    pub fn count(self, outputs: &[u64; LinkClass::COUNT], vcs: VirtualChannels) -> u8 {
+        let channels = outputs.iter().zip(vcs).map(|(&cables, vcs)| cables * u64::from(vcs));
+        match self {
+            SendQueues::One => 1,
+            SendQueues::PerOutput => (channels.sum::<u64>().max(1) + 1).min(SendQueues::MOST) as u8,
+        }
+    }
 }
 
 /// A random delay, uniform from `min` to `max`.
@@ -70,6 +111,21 @@ impl Nic {
         within("nic.queue", self.queue, 1, 16)?;
         within("nic.message_queue", self.message_queue, 1, u32::MAX - 1)?;
         self.handoff.map_or(Ok(()), |jitter| jitter.check("nic.handoff"))
+    }
+
+    /// Checks that routers of `network` let packets of each queue wait for their output alone.
+    ///
+    /// # Errors
+    /// There is a queue for each output, and their packets would wait for each other.
+    pub fn check_send_queues(&self, network: &Network) -> Result<(), Problem> {
+        let problem = match (network.router, network.input_queues) {
+            _ if !self.send_queues.are_several() => return Ok(()),
+            (RouterModel::Pipelined, _) => "pipelined routers take the flits of a node on any channel of its link",
+            (RouterModel::InputQueued, InputQueues::Fifo) => "packets of all queues would wait in one FIFO",
+            _ => return Ok(()),
+        };
+        let expected = "\"one\", or network.router = \"input-queued\" with input_queues = \"virtual-output\", or \"output-queued\"";
+        Err(Problem::new("nic.send_queues", problem, expected))
     }
 }
 

@@ -19,6 +19,7 @@ mod pipelined;
 mod pipelined_lost_time;
 mod reference_pipeline;
 mod reference_router;
+mod send_queues;
 mod snapshot;
 mod stall;
 mod statistics;

@@ -53,6 +53,7 @@ impl Layout {
         let mut extent = Extent {
             routers: u64::from(routers),
             nodes: u64::from(nodes),
+            outputs: odonata_network::outputs(topology),
             ..Extent::default()
         };
         for port in 0..topology.ports() {

@@ -43,6 +43,7 @@ pub(super) fn resolve(
         crate::build::routing_on(&machine, &network.routing).map_err(refuse)?;
     }
     written.nic.check()?;
+    written.nic.check_send_queues(&network)?;
     written.mpi.check()?;
     let mut storage = written.storage;
     if let Some(storage) = &mut storage {

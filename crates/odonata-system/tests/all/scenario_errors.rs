@@ -55,6 +55,18 @@ fn an_unknown_key_is_shown_with_its_neighbours_and_the_nearest() {
 }
 
 #[test]
+fn a_queue_for_each_output_needs_routers_whose_packets_wait_for_outputs_alone() {
+    for keys in ["input_queues = \"fifo\"", "router = \"pipelined\"\nclock = \"1 ns\""] {
+        let text = with(&format!(
+            "[network]\n{keys}\n[nic]\nsend_queues = \"per-output\"\n{JOB}"
+        ));
+        let error = error(&text);
+        assert_eq!(error.key, "nic.send_queues", "{error}");
+        says(&error, "\"one\", or network.router = \"input-queued\"", "");
+    }
+}
+
+#[test]
 fn a_threshold_of_eager_messages_is_a_size_or_none_and_progress_has_two_names() {
     for (text, value) in [("\"none\"", None), ("\"8 KiB\"", Some(8_192)), ("\"0 B\"", Some(0))] {
         let text = with(&format!("[mpi]\neager_threshold = {text}\n{JOB}"));

@@ -152,7 +152,8 @@ pub struct NcclParams {
     /// What a step takes beside its transfer. Default: by protocol, "6 us", LL "1 us", LL128 "2 us".
     #[schemars(with = "Option<Time>")]
     pub step_latency: Filled<Time>,
-    /// What a call takes by itself, before its first step. Default: by protocol, "8.4 us", LL "3.6 us", LL128 "10 us".
+    /// What a call takes by itself, before its first step. Default: by protocol, "8.4 us", LL "3.6 us", LL128 "10 us"; by
+    /// switches (`algorithm = "nvls"`) "13 us".
     #[schemars(with = "Option<Time>")]
     pub launch: Filled<Time>,
     /// What summing up takes per byte. Default: two reads and a write at the 3.35 TB/s of an H100.
@@ -188,6 +189,10 @@ const MOST_CHANNELS: u32 = 64;
 /// Two reads and a write of HBM3 at 3.35 TB/s (NVIDIA, "H100 tensor core GPU architecture", 2022).
 const REDUCTION: PerByte = PerByte(0.9);
 
+/// What a call takes by itself where switches sum up. With the two steps of a host, 6 us each, it is the 25 us of NCCL's own estimate
+/// (`hwLat` of NVLS over NVLink in `src/graph/tuning.cc` of NCCL 2.20, whose `baseLat` is none).
+const NVLS_LAUNCH: Time = Time::from_ns(13_000);
+
 /// Least data of a channel.
 const LEAST_OF_A_CHANNEL: u64 = 32 << 10;
 
@@ -204,7 +209,10 @@ impl Parameters for NcclParams {
         odonata_units::within(format!("{at}.channels"), self.channels, 1, MOST_CHANNELS)?;
         let (latency, launch, chunk) = self.protocol.defaults();
         self.step_latency.fill(Time::from_ns(latency));
-        self.launch.fill(Time::from_ns(launch));
+        self.launch.fill(match self.algorithm {
+            NcclAlgorithm::Nvls => NVLS_LAUNCH,
+            _ => Time::from_ns(launch),
+        });
         if *self.chunk.fill(chunk) == Bytes::ZERO {
             return Err(Problem::new(format!("{at}.chunk"), "chunks of 0 B", "1 B at least"));
         }

@@ -111,6 +111,28 @@ fn reference(capacities: &[f64], flows: &[Path]) -> Vec<f64> {
     rates.into_iter().flatten().collect()
 }
 
+/// What links keep of their flows is what their flows say.
+fn assert_books(of: &MaxMin) {
+    for link in 0..of.links.len() as u32 {
+        let state = of.links.get(link);
+        let (mut taken, mut held, mut fresh, mut flows) = (0, 0, 0, 0);
+        for of_link in uses_of(&of.uses, state.first) {
+            let flow = of.flows.get(of_link.flow);
+            taken += taken_on(flow.rate, of_link.weight);
+            held += u32::from(flow.bottleneck == link);
+            fresh += u32::from(flow.bottleneck == NIL);
+            flows += 1;
+            let at_share = (flow.rate - state.share).abs() <= 1e-9 * state.share;
+            assert!(flow.bottleneck != link || at_share, "link {link}");
+        }
+        assert_eq!(
+            (state.taken, state.held, state.fresh, state.flows),
+            (taken, held, fresh, flows),
+            "link {link}"
+        );
+    }
+}
+
 fn random_path(random: &mut SplitMix64, links: u64) -> Path {
     let mut below = |n: u64| random.next_u64() % n;
     let mut path = std::collections::BTreeMap::new();
@@ -155,6 +177,7 @@ fn rates_after_every_change_are_those_of_filling_from_scratch() {
             for (flow, _, rate) in &mut known {
                 *rate = told.get(flow).copied().unwrap_or(*rate);
             }
+            assert_books(&of);
             let paths: Vec<_> = known.iter().map(|(_, path, _)| path.clone()).collect();
             let expected = reference(&capacities, &paths);
             let found: Vec<f64> = known.iter().map(|(flow, ..)| of.rate(*flow).0).collect();
@@ -185,6 +208,30 @@ fn rates_after_every_change_are_those_of_filling_from_scratch() {
             (0..n as u32).all(|link| of.demand(link, 0.0) == 0.0),
             "demand is left over"
         );
+    }
+}
+
+/// Many flows on many links, of which one ends and one comes at a time.
+#[test]
+fn a_large_network_stays_exact_as_flows_come_and_go() {
+    let mut random = SplitMix64(3);
+    let capacities: Vec<f64> = (0..120).map(|_| 1.0 + (random.next_u64() % 3) as f64).collect();
+    let mut of = links(&capacities);
+    let mut known: Vec<(u32, Path)> = Vec::new();
+    for step in 0..700 {
+        let path = random_path(&mut random, 120);
+        known.push((flow(&mut of, &path), path));
+        if step > 400 {
+            let gone = random.next_u64() as usize % known.len();
+            of.end::<Plain>(known.swap_remove(gone).0);
+        }
+        of.fill::<Plain>(|_, _| {});
+        if step % 50 == 49 {
+            assert_books(&of);
+            let paths: Vec<Path> = known.iter().map(|(_, path)| path.clone()).collect();
+            let found: Vec<f64> = known.iter().map(|(flow, _)| of.rate(*flow).0).collect();
+            assert_close(&found, &reference(&capacities, &paths));
+        }
     }
 }
 

@@ -74,7 +74,7 @@ fn lengths_are_those_of_the_rule() {
 }
 
 #[test]
-fn one_level_is_free_of_deadlock() {
+fn levels_are_free_of_deadlock() {
     for (name, routing) in every_cluster() {
         // By PXN one pod has no use for its spines.
         if name.contains("Pxn") && name.contains("1 pods 2") || name.contains("1 pods 2 spines AllToAll") {

@@ -1,0 +1,286 @@
+//! Filling: new rates for some of the flows, while all others keep theirs.
+
+use super::{MaxMin, RATE_UNIT, ROUNDING, taken_on, uses_of};
+use odonata_engine::NIL;
+use std::collections::BinaryHeap;
+
+/// Marks of flows and links that are good until they are taken together with the next number.
+#[derive(Debug, Default)]
+struct Marks {
+    of: Vec<u32>,
+    now: u32,
+}
+
+impl Marks {
+    fn clear(&mut self) {
+        self.now = self.now.wrapping_add(1);
+        if self.now == 0 {
+            self.of.fill(0);
+            self.now = 1;
+        }
+    }
+
+    /// Whether it is new.
+    fn set(&mut self, which: u32) -> bool {
+        let at = which as usize;
+        if at >= self.of.len() {
+            self.of.resize(at + 1, 0);
+        }
+        let new = self.of[at] != self.now;
+        self.of[at] = self.now;
+        new
+    }
+}
+
+/// A flow inside.
+#[derive(Clone, Copy, Debug)]
+struct Inside {
+    flow: u32,
+    /// Its new rate and bottleneck; NIL before it has one.
+    rate: f64,
+    bottleneck: u32,
+    /// Where its path begins in `paths`; it ends where the next one's begins.
+    path: u32,
+}
+
+/// A link that a flow inside crosses.
+#[derive(Clone, Copy, Debug)]
+struct Touched {
+    link: u32,
+    /// What is left of it, and the weights of flows inside that have no rate.
+    left: f64,
+    weights: f64,
+    /// What flows inside took before, and how many of them it held up.
+    taken: i64,
+    held: u32,
+    /// How many there are, and where they begin in `of_links`.
+    flows: u32,
+    first: u32,
+    /// The highest new rate of one of them.
+    highest: f64,
+}
+
+/// What a filling works with; nothing of it is state.
+#[derive(Debug, Default)]
+pub(super) struct Filling {
+    inside: Vec<Inside>,
+    is_inside: Marks,
+    /// The paths of flows inside, one behind the other: where each link stands in `links`, and the flow's weight on it.
+    paths: Vec<(u32, f64)>,
+    links: Vec<Touched>,
+    /// Where a link stands in `links`; good if it is marked.
+    place_of_link: Vec<u32>,
+    is_touched: Marks,
+    /// The flows inside on each link, by their places in `inside`.
+    of_links: Vec<u32>,
+    /// Shares by which links come to their turn, some out of date.
+    heap: BinaryHeap<Turn>,
+}
+
+/// When a link comes to its turn: the smallest share first, of equal ones the lowest link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Turn(f64, u32);
+
+impl Eq for Turn {}
+
+impl PartialOrd for Turn {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Turn {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        other.0.total_cmp(&self.0).then(other.1.cmp(&self.1))
+    }
+}
+
+impl Filling {
+    pub(super) fn begin(&mut self) {
+        self.inside.clear();
+        self.is_inside.clear();
+        self.paths.clear();
+        self.links.clear();
+        self.is_touched.clear();
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.inside.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.inside.len()
+    }
+
+    /// Whether all flows are inside: nobody is left to join.
+    pub(super) fn has_all(&self, of: &MaxMin) -> bool {
+        self.inside.len() == of.count()
+    }
+
+    /// All flows of `link` are filled, too.
+    pub(super) fn add_all(&mut self, of: &MaxMin, link: u32) {
+        for of_link in uses_of(&of.uses, of.links.get(link).first) {
+            self.add(of, of_link.flow);
+        }
+    }
+
+    /// The flows inside, their new rates and bottlenecks.
+    pub(super) fn found(&self) -> impl Iterator<Item = (u32, f64, u32)> + '_ {
+        self.inside.iter().map(|one| (one.flow, one.rate, one.bottleneck))
+    }
+
+    /// Flow `flow` is filled, too.
+    pub(super) fn add(&mut self, of: &MaxMin, flow: u32) {
+        if !self.is_inside.set(flow) {
+            return;
+        }
+        let (old, path) = (*of.flows.get(flow), self.paths.len() as u32);
+        for (link, weight) in of.path(flow) {
+            let place = self.touch(link);
+            let touched = &mut self.links[place as usize];
+            touched.taken += taken_on(old.rate, weight);
+            touched.held += u32::from(old.bottleneck == link);
+            touched.flows += 1;
+            self.paths.push((place, weight));
+        }
+        self.inside.push(Inside {
+            flow,
+            rate: 0.0,
+            bottleneck: NIL,
+            path,
+        });
+    }
+
+    /// Where `link` stands in `links`.
+    fn touch(&mut self, link: u32) -> u32 {
+        if self.is_touched.set(link) {
+            if link as usize >= self.place_of_link.len() {
+                self.place_of_link.resize(link as usize + 1, 0);
+            }
+            self.place_of_link[link as usize] = self.links.len() as u32;
+            self.links.push(Touched {
+                link,
+                left: 0.0,
+                weights: 0.0,
+                taken: 0,
+                held: 0,
+                flows: 0,
+                first: 0,
+                highest: 0.0,
+            });
+        }
+        self.place_of_link[link as usize]
+    }
+
+    /// The path of the flow at `place` inside, in `paths`.
+    fn path(&self, place: usize) -> std::ops::Range<usize> {
+        let end = self
+            .inside
+            .get(place + 1)
+            .map_or(self.paths.len(), |next| next.path as usize);
+        self.inside[place].path as usize..end
+    }
+
+    /// Progressive filling of the flows inside; all others keep their rates.
+    pub(super) fn fill(&mut self, of: &MaxMin) {
+        self.heap.clear();
+        let mut first = 0;
+        for touched in &mut self.links {
+            let state = of.links.get(touched.link);
+            let left = state.capacity - (state.taken - touched.taken) as f64 / RATE_UNIT;
+            (touched.left, touched.weights, touched.highest) = (left.max(0.0), 0.0, 0.0);
+            // Counted up again as flows are put there.
+            (touched.first, first) = (first, first + touched.flows);
+            touched.flows = 0;
+        }
+        self.of_links.clear();
+        self.of_links.resize(first as usize, 0);
+        for place in 0..self.inside.len() {
+            self.inside[place].bottleneck = NIL;
+            for at in self.path(place) {
+                let (link, weight) = self.paths[at];
+                let touched = &mut self.links[link as usize];
+                touched.weights += weight;
+                self.of_links[(touched.first + touched.flows) as usize] = place as u32;
+                touched.flows += 1;
+            }
+        }
+        let turns = self.links.iter().map(|on| Turn(on.left / on.weights, on.link));
+        self.heap.extend(turns);
+        let mut missing = self.inside.len();
+        while missing > 0
+            && let Some(Turn(share, link)) = self.heap.pop()
+        {
+            let Touched {
+                left,
+                weights,
+                first,
+                flows,
+                ..
+            } = self.links[self.place_of_link[link as usize] as usize];
+            if weights <= ROUNDING {
+                continue;
+            }
+            let now = left / weights;
+            if now > share {
+                self.heap.push(Turn(now, link));
+                continue;
+            }
+            for at in first..first + flows {
+                let place = self.of_links[at as usize] as usize;
+                let one = &mut self.inside[place];
+                if one.bottleneck != NIL {
+                    continue;
+                }
+                (one.rate, one.bottleneck) = (now, link);
+                missing -= 1;
+                for at in self.path(place) {
+                    let (other, weight) = self.paths[at];
+                    let touched = &mut self.links[other as usize];
+                    touched.left = (touched.left - weight * now).max(0.0);
+                    touched.weights -= weight;
+                    touched.highest = touched.highest.max(now);
+                }
+            }
+        }
+    }
+
+    /// Lets those outside join who have lost their bottleneck, or are above the share of one inside. Whether there were any.
+    pub(super) fn widen(&mut self, of: &MaxMin) -> bool {
+        let before = self.inside.len();
+        for place in 0..self.links.len() {
+            let Touched {
+                link,
+                left,
+                held,
+                flows,
+                first,
+                highest,
+                ..
+            } = self.links[place];
+            let state = of.links.get(link);
+            // Those that have joined meanwhile are in neither number.
+            if state.flows == flows {
+                continue;
+            }
+            let of_link = &self.of_links[first as usize..];
+            let held_inside = (of_link.iter().take(flows as usize))
+                .map(|&at| &self.inside[at as usize])
+                .find(|one| one.bottleneck == link)
+                .map(|one| one.rate);
+            let saturated = left <= state.capacity * ROUNDING;
+            let lost = state.held > held && (!saturated || state.share < highest * (1.0 - ROUNDING));
+            let limit = held_inside.map_or(f64::INFINITY, |share| share * (1.0 + ROUNDING));
+            if !lost && held_inside.is_none() {
+                continue;
+            }
+            for use_of in uses_of(&of.uses, state.first) {
+                let flow = of.flows.get(use_of.flow);
+                if flow.rate > limit || (lost && flow.bottleneck == link) {
+                    self.add(of, use_of.flow);
+                }
+            }
+        }
+        self.inside.len() > before
+    }
+}
