@@ -150,7 +150,7 @@ impl Nics {
             let buffer = link.far + u32::from(vc);
             let packet = shared.new_packet::<C>(message, (bytes, unsent), (now, arrival), (&link, buffer), (class, class));
             if shared.flow.lost.is_on::<C>() {
-                shared.flow.lost.to_packet::<C>(front, packet, last);
+                shared.flow.lost.front_to_packet::<C>(front, packet, last);
             }
             pipelined.send_head(ctx, shared, (link.far_lp, buffer), packet, arrival);
             let done = unsent == u64::from(bytes);

@@ -272,3 +272,16 @@ fn losses_go_on_from_what_was_saved() {
         assert_eq!(fingerprint(run.model()), fingerprint(&whole), "{context}");
     }
 }
+
+/// A NIC that sends at half of its link's rate rests after each packet. Who waits for it then waits for the packet before; all waits are charged.
+#[test]
+fn who_waits_for_a_nic_that_rests_waits_for_the_packet_before() {
+    let mut net = with_lost_time(pipelined(Switching::Wormhole));
+    net.params.nic.rate = Some(odonata_units::Bandwidth(FLIT as f64 * 1e9 / 2.0));
+    let script = named(vec![of(1, 1, (0, 2), 16 * FLIT), of(0, 1, (0, 3), FLIT)]);
+    let mut model = play(&net, script.clone());
+    model.assert_complete("charges add up to the waits");
+    let (late, lost) = (late(&net, &model, &script, 1), losses(&model, 1));
+    // Two packets of eight flits, two cycles for each.
+    assert_eq!((late, total(&lost), to(&lost, 1)), (cycles(32), cycles(32), cycles(32)));
+}

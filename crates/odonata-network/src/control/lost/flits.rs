@@ -124,7 +124,7 @@ impl LostTime {
     }
 
     /// The flit at `front` goes as the head of `packet`, or completes it, and is the last one there of its packet if it `ends` that.
-    pub(crate) fn to_packet<M: Mode>(&mut self, front: u32, packet: u32, ends: bool) {
+    pub(crate) fn front_to_packet<M: Mode>(&mut self, front: u32, packet: u32, ends: bool) {
         let lost = self.of_front::<M>(front, ends);
         if lost != Lost::NOTHING {
             self.replace::<M>(Waiter::Packet(packet), lost);

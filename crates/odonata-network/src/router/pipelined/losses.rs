@@ -127,7 +127,7 @@ impl Pipelined {
         lost.flit_takes_link::<M>(port, at, owner, sent);
         match packet {
             // Of a packet that goes to a node its tail alone counts.
-            Some(packet) => lost.to_packet::<M>(at, packet, tail),
+            Some(packet) => lost.front_to_packet::<M>(at, packet, tail),
             None if link.to_node => {}
             None if link.leaves => {
                 for loss in lost.export_body::<M>((at, tail), owner, buffer, arrival) {

@@ -5,7 +5,6 @@ use super::machines::Machine;
 
 pub(super) struct Network {
     pub(super) tables: String,
-    pub(super) pipelined: bool,
     /// Whether there are the traffic classes "a" and "b".
     pub(super) classes: bool,
 }
@@ -82,11 +81,7 @@ impl Author {
                  credit_delay = {credit:?}\nbuffer = \"{buffer} B\"\n"
             );
         }
-        Network {
-            tables: text,
-            pipelined,
-            classes,
-        }
+        Network { tables: text, classes }
     }
 
     /// What goes with pipelined routers; the first key is one of `network`.
