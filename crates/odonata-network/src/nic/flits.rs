@@ -148,7 +148,13 @@ impl Nics {
         let mut notice = None;
         if head {
             let buffer = link.far + u32::from(vc);
-            let packet = shared.new_packet::<C>(message, (bytes, unsent), (now, arrival), (&link, buffer), (class, class));
+            let packet = shared.new_packet::<C>(
+                message,
+                (bytes, unsent),
+                (now, arrival),
+                (&link, buffer),
+                (class, class),
+            );
             if shared.flow.lost.is_on::<C>() {
                 shared.flow.lost.front_to_packet::<C>(front, packet, last);
             }

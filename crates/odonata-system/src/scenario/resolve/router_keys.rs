@@ -70,7 +70,7 @@ mod tests {
             ("router_delay = \"50 ns\"", [true, true, false]),
             ("pipeline = { crossbar = 2 }", [false, false, true]),
             ("switching = \"wormhole\"", [false, false, true]),
-            ("congestion_control = { kind = \"ecn\" }", [true, true, false]),
+            ("congestion_control = { kind = \"ecn\" }", [true, true, true]),
             ("routing = { algorithm = \"bubble\" }", [true, false, true]),
             (
                 "traffic_classes = [{ name = \"a\", share = 0.5 }, { name = \"b\", share = 0.5 }]",
