@@ -158,7 +158,8 @@ class LostTime(TypedDict):
     parts: list[LostPart]
     """By culprit and kind, the largest first; they add up to lost_s."""
     before: list[LostPart]
-    """By culprit, what was lost before it started, by who it starts after or by its stage-in; they add up to started_later_s."""
+    """By culprit, what was lost before it started, by who it starts after or by its stage-in; they add up
+    to started_later_s."""
     started_later_s: Number
     """How much later it started for that; no part of lost_s."""
     words: str
@@ -217,7 +218,7 @@ class Chain(TypedDict):
     waits: Annotated[list[ChainWait], Field(description="The chain, in the order of time.")]
     before: Annotated[
         list[LostPart],
-        Field(description="By how much its job started later, by culprit; no part of lost_s, empty of an iteration."),
+        Field(description="By how much its job started later, by culprit; no part of lost_s."),
     ]
     words: Annotated[str, Field(description="What was lost to whom, as a sentence.")]
 

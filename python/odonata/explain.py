@@ -3,9 +3,9 @@
 The end of a rank is followed backwards: what it had lost by then it lost in its last wait, or had inherited
 from the wait that this one stems from, of this rank or of the one whose message it waited for. What slack has
 taken up on the way is taken off what was lost before, from all by the same share, so that the parts add up to
-what was lost. What a job has lost to others and to itself is followed side by side: of several ranks the last
-one says what it lost to others, the one that would have been last alone what it lost to itself, which need not be
-on the chain.
+what was lost. What a job has lost to others and to itself is followed side by side: of several ranks the
+last one says what it lost to others, the one that would have been last alone what it lost to itself, which
+need not be on the chain.
 """
 
 from __future__ import annotations
@@ -190,7 +190,9 @@ class Explanation:
 
 def _plain(of: Wait | Explanation) -> dict[str, Any]:
     """Its fields; the shares as dictionaries."""
-    lists = {name: [asdict(one) for one in vars(of)[name]] for name in ("shares", "before") if name in vars(of)}
+    lists = {
+        name: [asdict(one) for one in vars(of)[name]] for name in ("shares", "before") if name in vars(of)
+    }
     return vars(of) | lists
 
 
@@ -276,7 +278,9 @@ def of_jobs(
         if name not in of_each:
             raise _missing(name, rank, iteration)
         explanation = _explain(name, of_each[name], rank, iteration)
-        found.append(explanation if iteration is not None else replace(explanation, before=before.get(name, ())))
+        found.append(
+            explanation if iteration is not None else replace(explanation, before=before.get(name, ()))
+        )
     if not found:
         raise _missing(job or "any job", rank, iteration)
     return found
@@ -356,8 +360,8 @@ def _explain(job: str, waits: _Waits, rank: int | None, iteration: int | None) -
     # The last one; of several at the same instant the one that has lost least, as in the table lost_time.
     end = min(ends, key=lambda wait: (-wait.end_s, wait.others_s, wait.rank))
     begin_s = _begin(waits, iteration)
-    # Of several ranks, the one that would have been last alone says how much is lost to others, and the one that
-    # would have been last without waits how much in all.
+    # Of several ranks, the one that would have been last alone says how much is lost to others, and the one
+    # that would have been last without waits how much in all.
     others_s = min(end.others_s, end.end_s - max(wait.end_s - wait.others_s for wait in ends))
     lost_s = max(others_s, end.end_s - max(wait.end_s - wait.lost_s for wait in ends))
     chain: list[Wait] = []
@@ -393,7 +397,7 @@ def _share_of(part_s: float, whole_s: float) -> float:
 
 
 def _own(share: float, needed_s: float, wait: Wait) -> tuple[float, float]:
-    """The share that counts of what `wait` has lost to its own job, so that `share` of `needed_s` does; and what is more than it has lost."""
+    """The share that counts of what `wait` lost to its own job, if `share` of `needed_s` does; the rest."""
     if needed_s <= wait.own_s:
         return share * _share_of(needed_s, wait.own_s), 0.0
     return share, share * (needed_s - wait.own_s)

@@ -112,7 +112,11 @@ class Lost:
 
     def as_dict(self) -> dict[str, Any]:
         """All parts, for machines."""
-        more = {"predicted_s": self.predicted_s, "started_later_s": self.started_later_s, "words": self.words()}
+        more = {
+            "predicted_s": self.predicted_s,
+            "started_later_s": self.started_later_s,
+            "words": self.words(),
+        }
         return asdict(self) | more
 
 
