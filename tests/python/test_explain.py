@@ -24,6 +24,10 @@ def inherited(lost_s):
     return loss("", "", "inherited", "", -1, "", lost_s)
 
 
+def own(lost_s):
+    return loss("milc", "", "inherited", "", -1, "", lost_s)
+
+
 #: Rank 2 ends at 100 s, 12 s late. It waited for rank 1, which had lost 20 s when it sent: slack has taken
 #: up half of it.
 WAITS = [
@@ -45,7 +49,7 @@ WAITS = [
         (2, 1, "MPI_Allreduce", 9, 60.0, 98.0, 1, 2),
         [inherited(10.0), loss("milc", "mpi", "buffer", "link", 5, "r0 > r1", 2.0)],
     ),
-    ((2, 2, "end", -1, 98.0, 100.0, 2, 1), [inherited(12.0)]),
+    ((2, 2, "end", -1, 98.0, 100.0, 2, 1), [inherited(10.0), own(2.0)]),
     ((0, 3, "end", -1, 10.0, 90.0, 0, 2), [inherited(8.0)]),
     ((1, 3, "end", -1, 41.0, 95.0, 1, 2), [inherited(20.0)]),
 ]
@@ -81,11 +85,25 @@ def test_the_chain_is_followed_backwards_and_slack_takes_the_same_share_of_all()
 
 
 def test_what_slack_of_other_ranks_takes_up_is_taken_off_the_whole_chain():
-    # Without waits, rank 3 would have been last, at 94 s instead of rank 2's 88 s: half of the 12 s are lost.
+    # Alone, rank 3 would have been last, at 94 s instead of rank 2's 90 s: 6 of the 10 s are lost to others. It
+    # has waited for nobody, so that nothing is lost to itself.
     other = ((3, 1, "end", -1, 0.0, 94.0, 3, 0), [inherited(0.0)])
     (chain,) = explain.of_jobs(results([*WAITS, other]))
     assert (chain.rank, chain.lost_s) == (2, 6.0)
-    assert [wait.added_s for wait in chain.waits] == [2.0, 0.0, 3.0, 0.0, 1.0, 0.0]
+    assert [wait.added_s for wait in chain.waits] == pytest.approx([2.4, 0.0, 3.6, 0.0, 0.0, 0.0])
+
+
+def test_what_is_lost_to_itself_is_that_of_who_would_have_been_last_alone():
+    # Rank 3 would have been last alone, at 94 s, 5 s of which it has waited for its own job: 91 s is when rank 0
+    # would have been there without waits.
+    last_alone = ((3, 1, "end", -1, 0.0, 94.0, 3, 0), [inherited(0.0), own(5.0)])
+    without_waits = ((0, 4, "end", -1, 90.0, 91.0, 0, 3), [inherited(0.0)])
+    (chain,) = explain.of_jobs(results([*WAITS, last_alone, without_waits]))
+    assert (chain.rank, chain.lost_s) == (2, 9.0)
+    # 2 s of the 3 s are on the chain, the third is not.
+    own_s = sum(share.lost_s for share in chain.shares if share.culprit == "milc")
+    assert (own_s, sum(share.lost_s for share in chain.shares)) == pytest.approx((3.0, 9.0))
+    assert "itself (elsewhere: other places)" in chain.words()[0]
 
 
 def test_the_sentence_adds_up_and_the_chain_says_who_waited_for_whom():
@@ -123,7 +141,7 @@ def test_an_iteration_is_told_since_the_end_of_the_one_before():
         *WAITS,
         (
             (2, 3, "iteration", 1, 99.0, 99.5, 2, 1),
-            [inherited(12.0), loss("dump", "io", "space", "server", 1, "", 0.5)],
+            [inherited(10.0), own(2.0), loss("dump", "io", "space", "server", 1, "", 0.5)],
         ),
     ]
     (second,) = explain.of_jobs(results(waits), iteration=1)
