@@ -85,8 +85,8 @@ def test_the_chain_is_followed_backwards_and_slack_takes_the_same_share_of_all()
 
 
 def test_what_slack_of_other_ranks_takes_up_is_taken_off_the_whole_chain():
-    # Alone, rank 3 would have been last, at 94 s instead of rank 2's 90 s: 6 of the 10 s are lost to others. It
-    # has waited for nobody, so that nothing is lost to itself.
+    # Alone, rank 3 would have been last, at 94 s instead of rank 2's 90 s: 6 of the 10 s are lost to others.
+    # It has waited for nobody, so that nothing is lost to itself.
     other = ((3, 1, "end", -1, 0.0, 94.0, 3, 0), [inherited(0.0)])
     (chain,) = explain.of_jobs(results([*WAITS, other]))
     assert (chain.rank, chain.lost_s) == (2, 6.0)
@@ -94,8 +94,8 @@ def test_what_slack_of_other_ranks_takes_up_is_taken_off_the_whole_chain():
 
 
 def test_what_is_lost_to_itself_is_that_of_who_would_have_been_last_alone():
-    # Rank 3 would have been last alone, at 94 s, 5 s of which it has waited for its own job: 91 s is when rank 0
-    # would have been there without waits.
+    # Rank 3 would have been last alone, at 94 s, 5 s of which it has waited for its own job: 91 s is when
+    # rank 0 would have been there without waits.
     last_alone = ((3, 1, "end", -1, 0.0, 94.0, 3, 0), [inherited(0.0), own(5.0)])
     without_waits = ((0, 4, "end", -1, 90.0, 91.0, 0, 3), [inherited(0.0)])
     (chain,) = explain.of_jobs(results([*WAITS, last_alone, without_waits]))

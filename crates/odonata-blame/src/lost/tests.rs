@@ -57,7 +57,7 @@ fn every_clock_is_that_of_a_world_without_the_waits_that_it_leaves_out() {
     let mut random = Stream::new(7, 0, Purpose::Host);
     for _ in 0..200 {
         let mut stamps = vec![Stamp::start(s(1)); 3];
-        let mut clocks = vec![[s(1); 3]; 3];
+        let mut clocks = [[s(1); 3]; 3];
         for _ in 0..40 {
             let at = random.below(3) as usize;
             if random.below(2) == 0 {
