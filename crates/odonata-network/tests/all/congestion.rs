@@ -2,11 +2,11 @@
 
 use crate::common;
 use crate::common::{
-    CYCLE, FLIT, INPUT_QUEUES, Net, Play, Scripted, fingerprint, finish, link, links, message, named, play,
-    random_messages, shape,
+    CYCLE, FLIT, INPUT_QUEUES, Net, Play, Scripted, assert_can_be_taken_back, assert_goes_on_from_what_was_saved,
+    finish, link, links, message, named, play, random_messages, shape,
 };
 use odonata_engine::random::Purpose;
-use odonata_engine::{RollbackCheck, Sequential, Stream, Time, run_with_restarts};
+use odonata_engine::{Sequential, Stream, Time};
 use odonata_network::{CongestionControl, InputQueues, RouterModel, TrafficClass, TrafficClasses};
 use odonata_units::Bytes;
 
@@ -241,12 +241,7 @@ fn every_event_can_be_taken_back() {
     controlled(|net, script, context| {
         // Without the random messages: the first ones are slowed down as well, and it takes less long.
         let script = named(script.into_iter().skip(20).collect());
-        let plain = play(net, script.clone());
-        let mut harness = RollbackCheck::new(Play::new(net, script));
-        harness
-            .run(u64::MAX)
-            .unwrap_or_else(|error| panic!("{context}: {error}"));
-        assert_eq!(harness.model().digest(), plain.digest(), "{context}");
+        assert_can_be_taken_back(net, script, context);
     });
 }
 
@@ -259,11 +254,7 @@ fn results_are_the_same_on_all_schedulers_and_divisions() {
 fn a_run_goes_on_from_what_was_saved() {
     let mut random = Stream::new(1, 0, Purpose::Host);
     controlled(|net, script, context| {
-        let whole = play(net, script.clone());
-        let leg = || 1 + u64::from(random.below(400));
-        let run = run_with_restarts(|| Play::new(net, script.clone()), leg)
-            .unwrap_or_else(|error| panic!("{context}: {error}"));
-        assert_eq!(fingerprint(run.model()), fingerprint(&whole), "{context}");
+        assert_goes_on_from_what_was_saved(net, &script, (&mut random, 400), context);
     });
 }
 

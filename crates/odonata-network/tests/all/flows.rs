@@ -1,11 +1,12 @@
 //! Messages as flows: closed forms, conservation, and the same results however they are run.
 
 use crate::common::{
-    CYCLE, FLIT, Net, Play, SIZES, assert_equal_divided, every_fabric, fingerprint, message, named, play,
+    CYCLE, FLIT, Net, SIZES, assert_equal_divided, assert_goes_on_from_what_was_saved, every_fabric, message, named,
+    play,
 };
 use crate::common::{random_messages, shape};
 use odonata_engine::random::Purpose;
-use odonata_engine::{Stream, Time, run_with_restarts};
+use odonata_engine::{Stream, Time};
 use odonata_network::RouterModel;
 
 fn flows(net: &Net) -> Net {
@@ -103,12 +104,7 @@ fn flows_go_on_from_what_was_saved() {
     let mut random = Stream::new(1, 0, Purpose::Host);
     every_network(|net, context| {
         let script = random_messages(net, 120, 60, &SIZES, 6);
-        let whole = play(net, script.clone());
-        let leg = || 1 + u64::from(random.below(400));
-        let run = run_with_restarts(|| Play::new(net, script.clone()), leg)
-            .unwrap_or_else(|error| panic!("{context}: {error}"));
-        assert_eq!(fingerprint(run.model()), fingerprint(&whole), "{context}");
-        assert_eq!(run.model().digest(), whole.digest(), "{context}");
+        assert_goes_on_from_what_was_saved(net, &script, (&mut random, 400), context);
     });
 }
 

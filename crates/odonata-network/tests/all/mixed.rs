@@ -3,11 +3,12 @@
 //! Traffic 0 goes in packets and traffic 1 as flows. A link carries a flit in a cycle, C = 1.
 
 use crate::common::{
-    CYCLE, FLIT, Net, Play, ROUTERS, ROUTINGS, SIZES, SWITCHINGS, Scripted, assert_equal_divided, every_fabric,
+    CYCLE, FLIT, Net, Play, ROUTERS, ROUTINGS, SIZES, SWITCHINGS, Scripted, assert_equal_divided,
+    assert_goes_on_from_what_was_saved, every_fabric,
 };
-use crate::common::{fingerprint, message, named, play, random_messages, shape};
+use crate::common::{message, named, play, random_messages, shape};
 use odonata_engine::random::Purpose;
-use odonata_engine::{RollbackCheck, Stream, Time, run_with_restarts};
+use odonata_engine::{RollbackCheck, Stream, Time};
 use odonata_network::{Mixed, RouterModel};
 use odonata_units::Bandwidth;
 use std::sync::Arc;
@@ -217,12 +218,7 @@ fn what_is_known_of_the_others_goes_on_from_what_was_saved() {
     let mut random = Stream::new(1, 0, Purpose::Host);
     every_network(|net, context| {
         let script = both_kinds(net, 120, 60, 6);
-        let whole = play(net, script.clone());
-        let leg = || 1 + u64::from(random.below(400));
-        let run = run_with_restarts(|| Play::new(net, script.clone()), leg)
-            .unwrap_or_else(|error| panic!("{context}: {error}"));
-        assert_eq!(fingerprint(run.model()), fingerprint(&whole), "{context}");
-        assert_eq!(run.model().digest(), whole.digest(), "{context}");
+        assert_goes_on_from_what_was_saved(net, &script, (&mut random, 400), context);
     });
 }
 

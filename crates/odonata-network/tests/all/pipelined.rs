@@ -1,11 +1,12 @@
 //! The pipelined router: closed forms, conservation, independence of needless looks and of the order of parts.
 
 use crate::common::{
-    CYCLE, FLIT, Net, Play, ROUTINGS, Scripted, assert_books_change_nothing, assert_equal_divided, fingerprint, finish,
-    link, links, message, named, play, random_messages, shape,
+    CYCLE, FLIT, Net, Play, ROUTINGS, Scripted, assert_books_change_nothing, assert_can_be_taken_back,
+    assert_equal_divided, assert_goes_on_from_what_was_saved, finish, link, links, message, named, play,
+    random_messages, shape,
 };
 use odonata_engine::random::Purpose;
-use odonata_engine::{RollbackCheck, Stream, Time, run_with_restarts};
+use odonata_engine::{Stream, Time};
 use odonata_network::{Allocator, Arbitration, InputQueues, Pipeline, RESOURCES, RouterModel, Switching};
 
 const SWITCHINGS: [Switching; 3] = [Switching::Wormhole, Switching::CutThrough, Switching::StoreAndForward];
@@ -204,12 +205,7 @@ fn every_event_can_be_taken_back() {
         net.shape = shape(3, 2, 1, 1);
         net.params.series = Some(Time(50 * CYCLE.0));
         let script = of_three(&net, 8, 10, &[0, FLIT, 6 * FLIT, 12 * FLIT], 6);
-        let plain = play(&net, script.clone());
-        let mut harness = RollbackCheck::new(Play::new(&net, script));
-        harness
-            .run(u64::MAX)
-            .unwrap_or_else(|error| panic!("{context}: {error}"));
-        assert_eq!(harness.model().digest(), plain.digest(), "{context}");
+        let harness = assert_can_be_taken_back(&net, script, &context);
         assert_eq!(harness.model().fabric.in_flight(), (0, 0), "{context}");
     }
 }
@@ -220,13 +216,7 @@ fn a_run_goes_on_from_what_was_saved_in_the_middle_of_worms() {
     let mut random = Stream::new(1, 0, Purpose::Host);
     for (net, context) in variants().into_iter().step_by(7) {
         let script = of_three(&net, 60, 30, &[0, FLIT, 8 * FLIT, 50 * FLIT], 6);
-        let whole = play(&net, script.clone());
-        let leg = || 1 + u64::from(random.below(1_000));
-        let run = run_with_restarts(|| Play::new(&net, script.clone()), leg)
-            .unwrap_or_else(|error| panic!("{context}: {error}"));
-        let mut model = run.into_model();
-        assert_eq!(model.digest(), whole.digest(), "{context}");
-        assert_eq!(fingerprint(&model), fingerprint(&whole), "{context}");
+        let mut model = assert_goes_on_from_what_was_saved(&net, &script, (&mut random, 1_000), &context);
         model.assert_complete(&context);
     }
 }

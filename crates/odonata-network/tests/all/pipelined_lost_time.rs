@@ -5,7 +5,7 @@ use crate::lost_time::lost;
 use crate::pipelined::{of_three, pipelined, variants};
 use odonata_blame::lost::{Kind, Loss, LostAt, total};
 use odonata_engine::random::Purpose;
-use odonata_engine::{RollbackCheck, Stream, Time, run_with_restarts};
+use odonata_engine::{Stream, Time};
 use odonata_network::Switching;
 
 const SWITCHINGS: [Switching; 3] = [Switching::Wormhole, Switching::CutThrough, Switching::StoreAndForward];
@@ -250,12 +250,7 @@ fn every_loss_can_be_taken_back() {
         let mut net = with_lost_time(net);
         net.shape = shape(3, 2, 1, 1);
         let script = of_three(&net, 8, 10, &[0, FLIT, 6 * FLIT, 12 * FLIT], 6);
-        let plain = play(&net, script.clone());
-        let mut harness = RollbackCheck::new(Play::new(&net, script));
-        harness
-            .run(u64::MAX)
-            .unwrap_or_else(|error| panic!("{context}: {error}"));
-        assert_eq!(harness.model().digest(), plain.digest(), "{context}");
+        assert_can_be_taken_back(&net, script, &context);
     }
 }
 
@@ -265,11 +260,7 @@ fn losses_go_on_from_what_was_saved() {
     for (net, context) in variants().into_iter().step_by(7) {
         let net = with_lost_time(net);
         let script = of_three(&net, 60, 30, &[0, FLIT, 8 * FLIT, 50 * FLIT], 6);
-        let whole = play(&net, script.clone());
-        let leg = || 1 + u64::from(random.below(1_000));
-        let run = run_with_restarts(|| Play::new(&net, script.clone()), leg)
-            .unwrap_or_else(|error| panic!("{context}: {error}"));
-        assert_eq!(fingerprint(run.model()), fingerprint(&whole), "{context}");
+        assert_goes_on_from_what_was_saved(&net, &script, (&mut random, 1_000), &context);
     }
 }
 

@@ -1,6 +1,8 @@
 //! The state of a fabric can be saved in the middle of a run, and a fresh fabric goes on from it to the same results.
 
-use crate::common::{CYCLE, Net, Play, SIZES, every_fabric, fingerprint, play, random_messages, shape};
+use crate::common::{
+    CYCLE, Net, Play, SIZES, assert_goes_on_from_what_was_saved, every_fabric, play, random_messages, shape,
+};
 use odonata_engine::random::Purpose;
 use odonata_engine::{Stream, Time, run_with_restarts};
 
@@ -13,13 +15,7 @@ fn every_fabric_goes_on_from_what_was_saved() {
         let mut net = net.clone();
         net.params.series = Some(Time(30 * CYCLE.0));
         let script = random_messages(&net, 120, 60, &SIZES, 6);
-        let whole = play(&net, script.clone());
-        let leg = || 1 + u64::from(random.below(400));
-        let run = run_with_restarts(|| Play::new(&net, script.clone()), leg)
-            .unwrap_or_else(|error| panic!("{context}: {error}"));
-        let mut model = run.into_model();
-        assert_eq!(fingerprint(&model), fingerprint(&whole), "{context}");
-        assert_eq!(model.digest(), whole.digest(), "{context}");
+        let mut model = assert_goes_on_from_what_was_saved(&net, &script, (&mut random, 400), context);
         model.assert_complete(context);
     });
 }

@@ -2,11 +2,11 @@
 
 use crate::common;
 use crate::common::{
-    CYCLE, FLIT, Net, Play, Router, SWITCHINGS, Scripted, fingerprint, finish, link, links, message, named, play,
-    random_messages, shape,
+    CYCLE, FLIT, Net, Play, Router, SWITCHINGS, Scripted, assert_can_be_taken_back, assert_goes_on_from_what_was_saved,
+    finish, link, links, message, named, play, random_messages, shape,
 };
 use odonata_engine::random::Purpose;
-use odonata_engine::{RollbackCheck, Sequential, Stream, Time, run_with_restarts};
+use odonata_engine::{Sequential, Stream, Time};
 use odonata_network::routing::Algorithm;
 use odonata_network::{InputQueues, RouterModel, TrafficClass, TrafficClasses};
 
@@ -224,12 +224,7 @@ fn everything_arrives_once_whoever_looks_when_and_every_event_can_be_taken_back(
         });
         assert_eq!(eager.digest(), plain.digest(), "{context}");
         let few = named(script.into_iter().take(25).collect());
-        let plain = play(net, few.clone());
-        let mut harness = RollbackCheck::new(Play::new(net, few));
-        harness
-            .run(u64::MAX)
-            .unwrap_or_else(|error| panic!("{context}: {error}"));
-        assert_eq!(harness.model().digest(), plain.digest(), "{context}");
+        assert_can_be_taken_back(net, few, context);
     });
 }
 
@@ -237,11 +232,7 @@ fn everything_arrives_once_whoever_looks_when_and_every_event_can_be_taken_back(
 fn a_run_goes_on_from_what_was_saved() {
     let mut random = Stream::new(1, 0, Purpose::Host);
     mixed(|net, script, context| {
-        let whole = play(net, script.clone());
-        let leg = || 1 + u64::from(random.below(400));
-        let run = run_with_restarts(|| Play::new(net, script.clone()), leg)
-            .unwrap_or_else(|error| panic!("{context}: {error}"));
-        assert_eq!(fingerprint(run.model()), fingerprint(&whole), "{context}");
+        assert_goes_on_from_what_was_saved(net, &script, (&mut random, 400), context);
     });
 }
 

@@ -3,7 +3,10 @@
 use super::{CYCLE, Net};
 use odonata_blame::lost::Carried;
 use odonata_engine::random::Purpose;
-use odonata_engine::{Context, Digest, Journalled, Model, Pause, SendBuffer, Sequential, Store, Stream, Time};
+use odonata_engine::{
+    Context, Digest, Journalled, Model, Pause, RollbackCheck, SendBuffer, Sequential, Store, Stream, Time,
+    run_with_restarts,
+};
 use odonata_network::{FabricEvent, Notice, RemoteUpdate};
 
 /// Messages carry the place of their script line.
@@ -258,6 +261,34 @@ pub(crate) fn fingerprint(play: &Play) -> u128 {
     let mut digest = Digest::new();
     play.fingerprint(&mut digest);
     digest.value()
+}
+
+/// Plays `script` with every event done, undone and done again: it ends as it does plainly.
+pub(crate) fn assert_can_be_taken_back(net: &Net, script: Vec<Scripted>, context: &str) -> RollbackCheck<Play> {
+    let plain = play(net, script.clone());
+    let mut harness = RollbackCheck::new(Play::new(net, script));
+    harness
+        .run(u64::MAX)
+        .unwrap_or_else(|error| panic!("{context}: {error}"));
+    assert_eq!(harness.model().digest(), plain.digest(), "{context}");
+    harness
+}
+
+/// Plays `script`, saved and gone on with after 1 to `most` events, as `random` says: it ends as it does at one go. How it ended.
+pub(crate) fn assert_goes_on_from_what_was_saved(
+    net: &Net,
+    script: &[Scripted],
+    (random, most): (&mut Stream, u32),
+    context: &str,
+) -> Play {
+    let whole = play(net, script.to_vec());
+    let leg = || 1 + u64::from(random.below(most));
+    let run =
+        run_with_restarts(|| Play::new(net, script.to_vec()), leg).unwrap_or_else(|error| panic!("{context}: {error}"));
+    let model = run.into_model();
+    assert_eq!(fingerprint(&model), fingerprint(&whole), "{context}");
+    assert_eq!(model.digest(), whole.digest(), "{context}");
+    model
 }
 
 /// Plays `script` with waits charged, over time too, and without: nothing differs but the books, and the series is a view of the
