@@ -171,6 +171,11 @@ pub struct Loss {
 }
 
 impl Loss {
+    /// Whether it is the fault of `job`.
+    pub fn is_of(&self, job: u16) -> bool {
+        job_of(self.culprit) == job
+    }
+
     fn name(&self) -> (Owner, Kind, LostAt) {
         (self.culprit, self.kind, self.place)
     }
@@ -178,7 +183,13 @@ impl Loss {
 
 /// The sum of losses.
 pub fn total(losses: &[Loss]) -> Time {
-    losses.iter().fold(Time::ZERO, |sum, loss| sum + loss.time)
+    total_of(losses, |_| true)
+}
+
+/// The sum of those losses that `are` says.
+fn total_of(losses: &[Loss], are: impl Fn(&Loss) -> bool) -> Time {
+    let those = losses.iter().filter(|loss| are(loss));
+    those.fold(Time::ZERO, |sum, loss| sum + loss.time)
 }
 
 /// Adds `loss` to `losses`, which are in order of culprit, kind and place and stay so.
@@ -200,7 +211,7 @@ pub fn scale(losses: &mut Vec<Loss>, sum: Time) {
 
 /// The same of those losses that `are` says, beside others.
 fn scale_those(losses: &mut Vec<Loss>, sum: Time, are: impl Fn(&Loss) -> bool) {
-    let whole = (losses.iter().filter(|loss| are(loss))).fold(Time::ZERO, |sum, loss| sum + loss.time);
+    let whole = total_of(losses, &are);
     if whole <= sum {
         return;
     }
@@ -356,12 +367,7 @@ impl Stamp {
     /// From here on it belongs to `job`: what is its own fault is that of this one.
     pub fn belongs_to(&mut self, job: u16) {
         self.job = job;
-        let others = (self.losses.iter()).filter(|loss| !self.is_own(loss));
-        self.alone = self.at - others.fold(Time::ZERO, |sum, loss| sum + loss.time);
-    }
-
-    fn is_own(&self, loss: &Loss) -> bool {
-        job_of(loss.culprit) == self.job
+        self.alone = self.at - total_of(&self.losses, |loss| !loss.is_of(job));
     }
 
     /// From here on places count from `origin`: those until now are forgotten.
@@ -432,8 +438,8 @@ impl Stamp {
     /// What it has lost to itself is what `other` has. Of another origin it is not known where that was.
     fn takes_own_of(&mut self, other: &Stamp) {
         let job = self.job;
-        self.losses.retain(|loss| job_of(loss.culprit) != job);
-        for &loss in other.losses.iter().filter(|loss| other.is_own(loss)) {
+        self.losses.retain(|loss| !loss.is_of(job));
+        for &loss in other.losses.iter().filter(|loss| loss.is_of(job)) {
             let place = match other.origin == self.origin {
                 true => loss.place,
                 false => LostAt::NOWHERE,
@@ -445,8 +451,8 @@ impl Stamp {
     /// Cuts down what was lost to others and to itself to what the clocks say.
     fn cut(&mut self) {
         let (others, own, job) = (self.to_others(), self.to_itself(), self.job);
-        scale_those(&mut self.losses, others, |loss| job_of(loss.culprit) != job);
-        scale_those(&mut self.losses, own, |loss| job_of(loss.culprit) == job);
+        scale_those(&mut self.losses, others, |loss| !loss.is_of(job));
+        scale_those(&mut self.losses, own, |loss| loss.is_of(job));
     }
 
     /// Without waits it would have happened at `undisturbed`, which is not earlier than it says.
@@ -460,7 +466,7 @@ impl Stamp {
     /// # Errors
     /// Says what they add up to.
     pub fn audit(&self) -> Result<(), String> {
-        let own = (self.losses.iter().filter(|loss| self.is_own(loss))).fold(Time::ZERO, |sum, loss| sum + loss.time);
+        let own = total_of(&self.losses, |loss| loss.is_of(self.job));
         let sums = (total(&self.losses), own);
         match sums == (self.lost(), self.to_itself()) {
             true => Ok(()),

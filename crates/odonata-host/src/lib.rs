@@ -182,8 +182,7 @@ impl Hosts {
                     payload,
                     ..
                 } = self.transport.take_local::<C>(message);
-                self.ranks.lost.continues(Of::Local(message), run.now());
-                self.ranks.lost.forget::<C>(Of::Local(message));
+                self.ranks.lost.is_complete::<C>(Of::Local(message), run.now());
                 self.arrived(run, payload, bytes, created);
             }
             HostEvent::DeviceBegins { piece, .. } => self.device_begins(run, piece),

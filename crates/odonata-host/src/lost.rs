@@ -168,6 +168,13 @@ impl LostTime {
         }
     }
 
+    /// The same for the last time: `of` is complete, and nobody asks for it any more.
+    #[inline]
+    pub(crate) fn is_complete<M: Mode>(&mut self, of: Of, now: Time) {
+        self.continues(of, now);
+        self.forget::<M>(of);
+    }
+
     /// `of` has happened now, by what is handled.
     #[inline]
     pub(crate) fn note<M: Mode>(&mut self, of: Of) {

@@ -265,8 +265,7 @@ impl Hosts {
             owner,
             ..
         } = what;
-        self.ranks.lost.continues(Of::Metadata(rank, operation), ctx.now());
-        self.ranks.lost.forget::<C>(Of::Metadata(rank, operation));
+        (self.ranks.lost).is_complete::<C>(Of::Metadata(rank, operation), ctx.now());
         let answer = Payload::MetadataResponse {
             server,
             rank,

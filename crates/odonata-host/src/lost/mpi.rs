@@ -75,8 +75,7 @@ impl LostTime {
     #[inline]
     pub(crate) fn retire<M: Mode>(&mut self, slot: u32, rank: Option<u32>, now: Time, job: impl FnOnce(u32) -> u16) {
         if self.is_on() {
-            self.continues(Of::Operation(slot), now);
-            self.forget::<M>(Of::Operation(slot));
+            self.is_complete::<M>(Of::Operation(slot), now);
             self.forget::<M>(Of::Step(slot));
             if let Some(rank) = rank {
                 if self.has_series() {

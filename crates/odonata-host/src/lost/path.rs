@@ -10,7 +10,7 @@
 
 use super::LostTime;
 use crate::timeline::CallKind;
-use odonata_blame::lost::{Kind, Loss, LostAt, Origin, Stamp, job_of};
+use odonata_blame::lost::{Kind, Loss, LostAt, Origin, Stamp};
 use odonata_engine::{GrowableStore, Mode, SparseStore, Store, Time};
 use odonata_workload::OpKind;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl Parts {
     fn of<'a>(stamp: &Stamp, losses: impl Iterator<Item = &'a Loss>) -> Parts {
         let mut parts = Parts::default();
         for loss in losses {
-            match job_of(loss.culprit) == stamp.job {
+            match loss.is_of(stamp.job) {
                 true => parts.own += loss.time,
                 false => parts.others += loss.time,
             }

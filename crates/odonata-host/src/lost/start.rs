@@ -64,10 +64,4 @@ impl LostTime {
             self.current.belongs_to(job);
         }
     }
-
-    /// All that `of` needs has happened: it is handled.
-    pub(crate) fn is_complete<M: Mode>(&mut self, of: Of, now: Time) {
-        self.continues(of, now);
-        self.forget::<M>(of);
-    }
 }

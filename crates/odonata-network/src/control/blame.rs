@@ -294,29 +294,19 @@ impl Flow {
         (last, limited): (bool, bool),
     ) {
         let free_at = self.port(link).free_at;
-        let next = Hold {
-            free_at: until,
-            holder: owner,
-            cause: LINK,
-        };
-        let mut taker = self.taker(link, vc, !last);
-        if limited {
-            taker.lacked.0 = owner;
-        }
-        self.blame.ledger.pass::<M>(link, (free_at, now), next, Some(taker));
+        let (next, lacked) = self.pass_nic::<M>((link, vc), owner, (now, until), (!last, limited));
         if self.lost.is_on::<M>() {
             let who = Waiter::Message(message);
-            self.lost.idles::<M>(link, (free_at, now), Some(taker.lacked));
+            self.lost.idles::<M>(link, (free_at, now), Some(lacked));
             let room = self.room(link, vc, owner, free_at);
             self.lost
-                .leave::<M>(link, (who, owner), (now, now), taker.lacked, room.filter(|_| !limited));
+                .leave::<M>(link, (who, owner), (now, now), lacked, room.filter(|_| !limited));
             self.lost.is_held::<M>(link, now, next);
             self.lost.take_link::<M>(link, (who, owner), (now, until));
             if !last {
                 self.lost.join::<M>(link, who, (now, until), Some(next));
             }
         }
-        self.edit_port::<M>(link).holder = owner;
     }
 
     /// The same in front of a pipelined router, for a flit: the head of a packet of `message`, or one behind it.
@@ -334,27 +324,18 @@ impl Flow {
             limited,
         } = flit;
         let free_at = self.port(link).free_at;
-        let next = Hold {
-            free_at: until,
-            holder: owner,
-            cause: LINK,
-        };
-        let mut taker = self.taker(link, vc, !(tail && last));
-        if limited {
-            taker.lacked.0 = owner;
-        }
-        self.blame.ledger.pass::<M>(link, (free_at, now), next, Some(taker));
+        let (next, lacked) = self.pass_nic::<M>((link, vc), owner, (now, until), (!(tail && last), limited));
         if self.lost.is_on::<M>() {
             let (who, front) = (Waiter::Message(message), self.front_of_nic(link));
-            self.lost.idles::<M>(link, (free_at, now), Some(taker.lacked));
+            self.lost.idles::<M>(link, (free_at, now), Some(lacked));
             if head {
                 let room = self.room(link, vc, owner, free_at).filter(|_| !limited);
-                (self.lost).leave::<M>(link, (who, owner), (now, now), taker.lacked, room);
+                (self.lost).leave::<M>(link, (who, owner), (now, now), lacked, room);
                 self.lost.message_to_front::<M>(front, message);
             } else {
                 // Its packet has the link: it can have waited for room alone.
-                let own = (taker.lacked.0 == owner).then(|| self.room_vector(link, vc, owner));
-                (self.lost).flit_waits::<M>((front, link), owner, (free_at, now), taker.lacked, own);
+                let own = (lacked.0 == owner).then(|| self.room_vector(link, vc, owner));
+                (self.lost).flit_waits::<M>((front, link), owner, (free_at, now), lacked, own);
             }
             self.lost.is_held::<M>(link, now, next);
             self.lost.front_takes_link::<M>(link, front, owner, until);
@@ -363,7 +344,31 @@ impl Flow {
                 self.lost.join::<M>(link, who, (now, until), Some(next));
             }
         }
-        self.edit_port::<M>(link).holder = owner;
+    }
+
+    /// NIC `link` is taken from `now` until `until` for virtual channel `vc` by one of `owner` that has waited, and `returns` to wait. The hold, and who
+    /// has had what it lacked: itself, if its flow is `limited`.
+    fn pass_nic<M: Uses>(
+        &mut self,
+        (link, vc): (u32, u8),
+        owner: Traffic,
+        (now, until): (Time, Time),
+        (returns, limited): (bool, bool),
+    ) -> (Hold, (Traffic, Cause)) {
+        let next = Hold {
+            free_at: until,
+            holder: owner,
+            cause: LINK,
+        };
+        let mut taker = self.taker(link, vc, returns);
+        if limited {
+            taker.lacked.0 = owner;
+        }
+        let port = self.edit_port::<M>(link);
+        port.holder = owner;
+        let free_at = port.free_at;
+        self.blame.ledger.pass::<M>(link, (free_at, now), next, Some(taker));
+        (next, taker.lacked)
     }
 
     /// Where flits of NIC `link` wait, among all [fronts](super::lost).

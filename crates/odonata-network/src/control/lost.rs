@@ -458,7 +458,7 @@ impl LostTime {
             return Lost {
                 to_others,
                 own: self.vectors.keep::<M>(origin, own),
-                ..Lost::default()
+                ..Lost::NOTHING
             };
         }
         let of = |kind: Kind| {
@@ -500,8 +500,8 @@ impl LostTime {
     /// `who` has lost nothing any more.
     #[inline]
     fn clear<M: Mode>(&mut self, who: Waiter) {
-        if self.account(who).lost != Lost::default() {
-            self.replace::<M>(who, Lost::default());
+        if self.account(who).lost != Lost::NOTHING {
+            self.replace::<M>(who, Lost::NOTHING);
         }
     }
 
@@ -509,7 +509,7 @@ impl LostTime {
     #[inline]
     pub(crate) fn start<M: Mode>(&mut self, packet: u32, message: u32) {
         let lost = self.account(Waiter::Message(message)).lost;
-        if lost != Lost::default() {
+        if lost != Lost::NOTHING {
             self.share_lost::<M>(lost);
             self.replace::<M>(Waiter::Packet(packet), lost);
         }
@@ -527,7 +527,7 @@ impl LostTime {
             // Its own slot then has what that of the message had.
             let of_packet = self.account(who).lost;
             let of_message = self.account(Waiter::Message(message)).lost;
-            if of_packet == of_message && of_packet == Lost::default() {
+            if of_packet == of_message && of_packet == Lost::NOTHING {
                 return;
             }
             self.edit_account::<M>(Waiter::Message(message)).lost = of_packet;
