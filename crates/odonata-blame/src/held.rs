@@ -26,11 +26,11 @@ pub struct Hold {
 
 /// A waiter that takes the resource that he has waited for.
 #[derive(Clone, Copy, Debug)]
-pub struct Taker {
+pub struct Taker<L: Fn() -> (Owner, Cause)> {
     /// Whether he waits again when he has had the resource; if not, he leaves.
     pub returns: bool,
-    /// Who had what he lacked while the resource was idle, and what kind of thing that is.
-    pub lacked: (Owner, Cause),
+    /// Says who had what he lacked while the resource was idle, and what kind of thing that is; asked only if it was.
+    pub lacked: L,
 }
 
 impl Ledger {
@@ -49,7 +49,13 @@ impl Ledger {
     /// At `now` somebody takes the resource of `line` until `next.free_at`, after it was free since `free_at`: a `taker`
     /// from the line, or somebody who has not waited and passes by those who lack something.
     #[inline]
-    pub fn pass<M: Mode>(&mut self, line: u32, (free_at, now): (Time, Time), next: Hold, taker: Option<Taker>) {
+    pub fn pass<M: Mode, L: Fn() -> (Owner, Cause)>(
+        &mut self,
+        line: u32,
+        (free_at, now): (Time, Time),
+        next: Hold,
+        taker: Option<Taker<L>>,
+    ) {
         if self.lines.get(line).total == 0 {
             return;
         }
@@ -59,11 +65,11 @@ impl Ledger {
                 break;
             };
             if waiters.count > 0 {
-                self.pass_by::<M>(line, waiters, (idle, now), next, taker);
+                self.pass_by::<M, L>(line, waiters, (idle, now), next, taker.as_ref());
             }
         }
         if self.lines.get(line).has_more() {
-            self.pass_by_further::<M>(line, (idle, now), next, taker);
+            self.pass_by_further::<M, L>(line, (idle, now), next, taker.as_ref());
         }
         if let Some(Taker { returns, .. }) = taker {
             let waited = self.waited.edit::<M>(u32::from(next.holder));
@@ -76,13 +82,13 @@ impl Ledger {
 
     /// The same for the waiters of one owner, of whom there are some.
     #[inline(always)]
-    fn pass_by<M: Mode>(
+    fn pass_by<M: Mode, L: Fn() -> (Owner, Cause)>(
         &mut self,
         line: u32,
         waiters: Waiters,
         (idle, now): (u64, Time),
         next: Hold,
-        taker: Option<Taker>,
+        taker: Option<&Taker<L>>,
     ) {
         let mut left = waiters;
         if idle > 0 {
@@ -90,11 +96,12 @@ impl Ledger {
         }
         if let Some(Taker { returns, lacked }) = taker {
             if self.claims.get(waiters.claim).deferred > 0 {
-                self.clear::<M>(line, waiters, now, lacked.0, lacked.1);
+                let (owner, cause) = lacked();
+                self.clear::<M>(line, waiters, now, owner, cause);
             }
             if waiters.owner == next.holder {
                 left.count -= 1;
-                if !returns {
+                if !*returns {
                     self.depart::<M>(line, waiters);
                 }
             }
@@ -106,11 +113,17 @@ impl Ledger {
 
     /// The same for those who have no place in the line itself.
     #[inline(never)]
-    fn pass_by_further<M: Mode>(&mut self, line: u32, when: (u64, Time), next: Hold, taker: Option<Taker>) {
+    fn pass_by_further<M: Mode, L: Fn() -> (Owner, Cause)>(
+        &mut self,
+        line: u32,
+        when: (u64, Time),
+        next: Hold,
+        taker: Option<&Taker<L>>,
+    ) {
         let mut walk = self.walk_further(line);
         while let Some(waiters) = self.next(&mut walk) {
             if waiters.count > 0 {
-                self.pass_by::<M>(line, waiters, when, next, taker);
+                self.pass_by::<M, L>(line, waiters, when, next, taker);
             }
         }
     }

@@ -435,6 +435,40 @@ impl Stamp {
         self.cut();
     }
 
+    /// It goes on until `until`, and loses `loss` of that time.
+    pub fn loses(&mut self, loss: Loss, until: Time) {
+        let passed = until.saturating_sub(self.at);
+        let time = loss.time.min(passed);
+        let alone = if loss.is_of(self.job) { passed } else { passed - time };
+        self.at += passed;
+        self.alone += alone;
+        self.undisturbed += passed - time;
+        add(&mut self.losses, Loss { time, ..loss });
+    }
+
+    /// It waits until `own` happens, for one of its own job that had what it waits for, and that it would have waited for alone, too;
+    /// what it loses to itself by that counts under `name`. Without others both would have been earlier, this one not before that.
+    pub fn waits_for_own(&mut self, own: &Stamp, name: (Owner, Kind, LostAt)) {
+        let mine = std::mem::replace(self, own.clone());
+        self.belongs_to(mine.job);
+        (self.alone, self.undisturbed) = (self.alone.max(mine.alone), mine.undisturbed);
+        self.takes_own_of(&mine);
+        let (others, job) = (self.to_others(), self.job);
+        scale_those(&mut self.losses, others, |loss| !loss.is_of(job));
+        let (culprit, kind, place) = name;
+        let known = total_of(&self.losses, |loss| loss.is_of(job));
+        let time = self.to_itself() - known;
+        add(
+            &mut self.losses,
+            Loss {
+                culprit,
+                kind,
+                place,
+                time,
+            },
+        );
+    }
+
     /// What it has lost to itself is what `other` has. Of another origin it is not known where that was.
     fn takes_own_of(&mut self, other: &Stamp) {
         let job = self.job;

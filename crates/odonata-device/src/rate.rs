@@ -62,13 +62,17 @@ impl Rate {
         if write { self.write } else { self.read }
     }
 
+    /// Whether `access` continues one that ended there: in that object, before that byte.
+    pub fn continues(&self, (object, position): (u64, u64), access: Access) -> bool {
+        let ahead = access.offset.checked_sub(position);
+        access.object == object && ahead.is_some_and(|bytes| bytes <= self.seek_window.0)
+    }
+
     /// How long `access` keeps the device busy; moves `state` on to the end of the access, but for the time.
     pub fn service_time(&self, state: &mut RateState, access: Access) -> Time {
         let rate = self.rate(access.write);
-        let ahead = access.offset.checked_sub(state.position);
-        let sequential = access.object == state.object && ahead.is_some_and(|bytes| bytes <= self.seek_window.0);
         let mut time = self.overhead + rate.time_for(Bytes(access.bytes));
-        if !sequential {
+        if !self.continues((state.object, state.position), access) {
             time += self.seek;
             state.seeks += 1;
         }

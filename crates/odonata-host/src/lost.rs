@@ -76,6 +76,10 @@ pub(crate) enum Of {
     Told(u32),
     /// At rank 0 of a job: the ends of the jobs that it starts after.
     Awaited(u32),
+    /// A piece of a request that a device serves.
+    Access(u32),
+    /// The last access of a job that a device has served: the device, the job.
+    Device(u32, u16),
     /// The last block of a job on a link to or from a file system outside: the link, the job.
     OutsideBlock(u32, u16),
 }
@@ -102,6 +106,8 @@ impl Of {
             Of::Ended(n) => (pair(15, n), 0),
             Of::Awaited(n) => (pair(16, n), 0),
             Of::Told(n) => (pair(17, n), 0),
+            Of::Access(piece) => (pair(19, piece), 0),
+            Of::Device(device, owner) => (pair(18, device), u64::from(owner)),
             // The first bit tells it from all of the above.
             Of::Envelope(to, from, context, sequence) => (pair(1 << 31 | from, to), pair(context, sequence)),
         }

@@ -17,8 +17,10 @@
 //! job that wrote its first byte.
 
 use crate::Servers;
+use crate::positions::Positions;
 use crate::request::{Request, Wait};
 use odonata_blame::{Cause, Histories, Ledger, Place};
+use odonata_device::{Access, DeviceModel};
 use odonata_engine::{List, Mode, NIL, Pool, Store, Time};
 
 /// Space on the device.
@@ -91,15 +93,18 @@ impl Waiter {
     }
 
     /// That it has waited for `time` in `line`, for what `culprit` had of `resource`.
-    fn loss(self, line: u32, (culprit, resource): (u16, Cause), time: Time) -> Option<RequestLoss> {
+    fn loss(self, line: u32, (culprit, resource): (u16, Cause), (from, until): (Time, Time)) -> Option<RequestLoss> {
+        let waits_for_device = line % LINES == u32::from(DEVICE);
         self.name.map(|(client, token)| RequestLoss {
             client,
             token,
             // The device; `take_losses` says of which server.
             server: line / LINES,
+            device: waits_for_device.then_some(line / LINES),
             culprit,
             resource: resource_of(resource),
-            time,
+            from,
+            until,
         })
     }
 }
@@ -149,8 +154,31 @@ pub struct RequestLoss {
     pub culprit: u16,
     /// What that was: an index into [`SERVER_RESOURCES`].
     pub resource: u8,
-    /// How long.
-    pub time: Time,
+    /// Of a wait for a device, which of all.
+    pub device: Option<u32>,
+    /// Since when.
+    pub from: Time,
+    /// Until when.
+    pub until: Time,
+}
+
+/// A device begins, or ends, to serve a piece of a request whose client waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceAccess {
+    /// Who has made the request.
+    pub client: u32,
+    /// Its name for it.
+    pub token: u64,
+    /// The piece, by its slot.
+    pub piece: u32,
+    /// The server.
+    pub server: u32,
+    /// The device.
+    pub device: u32,
+    /// The job.
+    pub owner: u16,
+    /// Of one that ends: the job that has made it seek, which it would not have alone, and how long that took.
+    pub seek: Option<(u16, Time)>,
 }
 
 /// Bytes in the order of writing, all of one job.
@@ -175,15 +203,20 @@ pub(crate) struct Books {
     extents: Pool<Extent>,
     /// Who had what, by the lines of the ledger; empty where nobody asks whom a single request has waited for.
     histories: Histories,
-    /// What requests have waited; empty between inputs.
+    /// Where jobs have left the devices, kept with the histories.
+    positions: Positions,
+    /// What requests have waited, and which pieces of them devices have begun and ended to serve; empty between inputs.
     losses: Vec<RequestLoss>,
+    begun: Vec<DeviceAccess>,
+    ended: Vec<DeviceAccess>,
 }
 odonata_engine::journalled!(Books {
     ledger,
     service,
     written,
     extents,
-    histories
+    histories,
+    positions
 });
 
 impl Books {
@@ -194,7 +227,10 @@ impl Books {
             written: Store::new(),
             extents: Pool::new(),
             histories: Histories::new(false),
+            positions: Positions::of(0),
             losses: Vec::new(),
+            begun: Vec::new(),
+            ended: Vec::new(),
         }
     }
 
@@ -260,6 +296,44 @@ impl Books {
             *self.service.edit::<M>(u32::from(owner)) += u128::from(time.0);
         }
     }
+
+    /// `device`, which is one of `model`, is handed `access` of `owner`: [who has made it seek](Positions::accessed).
+    #[inline]
+    pub(crate) fn accesses<M: Mode>(
+        &mut self,
+        device: u32,
+        model: &DeviceModel,
+        owner: u16,
+        access: Access,
+    ) -> Option<u16> {
+        self.positions.accessed::<M>(device, model, owner, access)
+    }
+
+    /// `device` begins to serve `piece` of `request`, or ends, after it has sought for so long because of somebody.
+    pub(crate) fn device_serves(
+        &mut self,
+        (server, device, piece): (u32, u32, u32),
+        request: &Request,
+        ended: Option<(Option<u16>, Time)>,
+    ) {
+        let Waiter { owner, name, .. } = Waiter::of(request);
+        let (true, Some((client, token))) = (self.histories.is_on(), name) else {
+            return;
+        };
+        let access = DeviceAccess {
+            client,
+            token,
+            piece,
+            server,
+            device,
+            owner,
+            seek: ended.and_then(|(by, time)| Some((by?, time))),
+        };
+        match ended {
+            None => self.begun.push(access),
+            Some(_) => self.ended.push(access),
+        }
+    }
 }
 
 impl Books {
@@ -299,14 +373,14 @@ impl Books {
             waiter.place,
             now,
             (waiter.owner, cause),
-            |(culprit, resource), (from, to)| losses.extend(waiter.loss(line, (culprit, resource), to - from)),
+            |(culprit, resource), (from, to)| losses.extend(waiter.loss(line, (culprit, resource), (from, to))),
         );
     }
 
-    /// `waiter` has waited for `time` until now, for what `culprit` had, outside of any line.
-    pub(crate) fn lose(&mut self, line: u32, waiter: Waiter, by: (u16, Cause), time: Time) {
-        if self.histories.is_on() && time > Time::ZERO {
-            self.losses.extend(waiter.loss(line, by, time));
+    /// `waiter` has waited from then until then for what `by` had, outside of any line.
+    pub(crate) fn lose(&mut self, line: u32, waiter: Waiter, by: (u16, Cause), (from, until): (Time, Time)) {
+        if self.histories.is_on() && until > from {
+            self.losses.extend(waiter.loss(line, by, (from, until)));
         }
     }
 }
@@ -354,7 +428,10 @@ impl Servers {
             written: Store::filled(n, List::EMPTY),
             extents: Pool::new(),
             histories: Histories::new(false),
+            positions: Positions::of(0),
             losses: Vec::new(),
+            begun: Vec::new(),
+            ended: Vec::new(),
         };
         self
     }
@@ -363,6 +440,7 @@ impl Servers {
     pub fn with_losses(mut self) -> Self {
         if self.books.is_on() {
             self.books.histories = Histories::new(true);
+            self.books.positions = Positions::of(self.devices.len() as usize);
         }
         self
     }
@@ -374,6 +452,12 @@ impl Servers {
             loss.server = self.devices.server_of(loss.server);
         }
         losses
+    }
+
+    /// What devices have begun and what they have ended to serve in the input that was handled last, where that is kept in mind.
+    pub fn take_accesses(&mut self) -> (Vec<DeviceAccess>, Vec<DeviceAccess>) {
+        let Books { begun, ended, .. } = &mut self.books;
+        (std::mem::take(begun), std::mem::take(ended))
     }
 
     /// The line of those who wait for `cause` at `device` of `server`.

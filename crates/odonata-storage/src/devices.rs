@@ -121,6 +121,14 @@ impl Devices {
         }
     }
 
+    /// What a seek costs an access of `device` that has taken `service`, if its model says so.
+    pub(crate) fn seek(&self, device: u32, service: Time) -> Time {
+        match &self.params[device as usize].model {
+            DeviceModel::Rate(model) => model.seek.min(service),
+            DeviceModel::Ssd(_) | DeviceModel::Nvme(_) | DeviceModel::Hdd(_) => Time::ZERO,
+        }
+    }
+
     /// The same with the faults that `of` says a device of a server has; both are counted from 0.
     pub(crate) fn set_faults(&mut self, of: impl Fn(u32, u32) -> Vec<FaultPeriod>) {
         let clock = |device: u32| {

@@ -109,6 +109,7 @@ mod metadata;
 mod observe;
 mod occupancy;
 mod params;
+mod positions;
 mod remove;
 mod request;
 mod server;
@@ -122,8 +123,8 @@ pub use action::{Action, Actions, NewRequest};
 pub use audit::BlockedWrite;
 pub use below::{TierContents, TierMetrics};
 pub use blame::{
-    DIRECTORY, FAULT, LOCK, METADATA_FAULT, RESERVED, RESOURCES, RequestLoss, SERVER_RESOURCES, ServerCharge,
-    ServerWaitSeries, THREAD,
+    DIRECTORY, DeviceAccess, FAULT, LOCK, METADATA_FAULT, RESERVED, RESOURCES, RequestLoss, SERVER_RESOURCES,
+    ServerCharge, ServerWaitSeries, THREAD,
 };
 pub use extents::{Extent, Extents, Place};
 pub use failure::Losses;

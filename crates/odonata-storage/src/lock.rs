@@ -489,7 +489,9 @@ impl ExtentLocks {
                 server,
                 culprit,
                 resource: LOCK,
-                time,
+                device: None,
+                from: now - time,
+                until: now,
             });
         }
     }

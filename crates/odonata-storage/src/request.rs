@@ -134,6 +134,8 @@ pub(crate) struct Piece {
     pub(crate) has_block: bool,
     /// Whether a device has begun to serve it.
     pub(crate) begun: bool,
+    /// Who has made it seek, which it would not have alone.
+    pub(crate) moved_by: Option<u16>,
     /// Of a block that goes down, its number among those of its server.
     pub(crate) number: u64,
     next: u32,
@@ -188,6 +190,7 @@ impl Piece {
             lost: false,
             has_block: false,
             begun: false,
+            moved_by: None,
             number: 0,
             next: NIL,
         }

@@ -18,6 +18,7 @@ impl Servers {
         let piece = *self.pieces.get(slot);
         let Piece {
             request,
+            server,
             device,
             since,
             owner,
@@ -36,6 +37,7 @@ impl Servers {
             let cell = self.requests.edit::<M>(request);
             cell.at_device -= 1;
             cell.in_service += 1;
+            self.books.device_serves((server, device, slot), cell, None);
             self.reconsider::<M>(now, request);
         } else if piece.kind == PieceKind::Drain && !dead {
             self.block_moves::<M>(now, &piece, Some(Block::Queued), Some(Block::Served));
@@ -53,6 +55,7 @@ impl Servers {
             bytes,
             since,
             owner,
+            moved_by,
             ..
         } = *self.pieces.get(slot);
         self.book_device::<M>(now, device);
@@ -91,6 +94,8 @@ impl Servers {
             let cell = self.requests.edit::<M>(request);
             cell.in_service -= 1;
             let waits = !cell.write_back && !cell.answered;
+            let ended = Some((moved_by, self.devices.seek(device, service)));
+            self.books.device_serves((server, device, slot), cell, ended);
             self.books.served::<M>(cell.what.owner, service);
             if waits {
                 self.served_in_fault::<M>(now, device, since, owner);
@@ -168,6 +173,7 @@ impl Servers {
                 object,
                 offset,
                 bytes,
+                owner,
                 ..
             } = *self.pieces.get(slot);
             let fills = self.pieces.get(slot).kind == PieceKind::Fill;
@@ -179,6 +185,12 @@ impl Servers {
                 bytes,
             };
             let Service { begin, finish } = self.devices.serve::<M>(device, now, access);
+            let moved_by = self
+                .books
+                .accesses::<M>(device, &self.devices.params(device).model, owner, access);
+            if moved_by.is_some() {
+                self.pieces.edit::<M>(slot).moved_by = moved_by;
+            }
             if begin <= now {
                 self.device_begins::<M>(now, slot);
             } else {

@@ -235,3 +235,50 @@ fn a_join_of_what_is_kept_is_that_of_the_stamps() {
         assert_eq!(stamps.get((0, 0)), Some(joined), "{one:?} {other:?}");
     }
 }
+
+/// Accesses of two jobs at a device that serves first come, first served: those of each job would have ended alone when they do without
+/// the other's, by Lindley's recursion `end = max(comes, end of the last) + takes` of its own alone; without waits, when they have come and been
+/// served.
+#[test]
+fn who_waits_behind_its_own_job_has_lost_what_that_was_late() {
+    let mut random = Stream::new(5, 0, Purpose::Host);
+    for _ in 0..300 {
+        let mut comes = 0;
+        let mut free = 0;
+        // Who has held the device until when; the last stamp of each job; when its last would have ended alone.
+        let mut held: Vec<(u16, u64, u64)> = Vec::new();
+        let mut last: [Option<Stamp>; 2] = [None, None];
+        let mut alone = [0, 0];
+        for _ in 0..25 {
+            comes += u64::from(random.below(70));
+            let (job, takes) = (random.below(2) as u16, 1 + u64::from(random.below(60)));
+            let begin = comes.max(free);
+            let mut stamp = Stamp::start(Time(comes));
+            stamp.belongs_to(job);
+            let mut from = comes;
+            if let Some(own) = last[usize::from(job)].as_ref().filter(|own| own.at > Time(comes)) {
+                stamp.waits_for_own(own, (2 * job + 1, Kind::Device, LostAt::NOWHERE));
+                from = own.at.0;
+            }
+            for &(by, since, until) in &held {
+                let time = Time(until.saturating_sub(since.max(from)));
+                let loss = Loss {
+                    culprit: 2 * by + 1,
+                    kind: Kind::Device,
+                    place: LostAt::NOWHERE,
+                    time,
+                };
+                stamp.loses(loss, stamp.at + time);
+            }
+            assert_eq!(stamp.at, Time(begin));
+            free = begin + takes;
+            held.push((job, begin, free));
+            let stamp = stamp.later(Time(free));
+            let ends = &mut alone[usize::from(job)];
+            *ends = (*ends).max(comes) + takes;
+            assert_eq!((stamp.alone, stamp.undisturbed), (Time(*ends), Time(comes + takes)));
+            stamp.audit().unwrap();
+            last[usize::from(job)] = Some(stamp);
+        }
+    }
+}

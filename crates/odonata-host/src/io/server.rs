@@ -460,12 +460,14 @@ impl Hosts {
                 self.io.servers.servers.take_losses(),
             ];
             let of_metadata = self.io.metadata.take_losses();
-            if of_metadata.is_empty() && of_servers.iter().all(Vec::is_empty) {
-                return;
-            }
-            let before = std::mem::take(&mut self.ranks.lost.current);
+            let (begun, ended) = self.io.servers.servers.take_accesses();
             let servers = &self.io.servers;
             let at = |server| LostAt::server(servers.number(server));
+            // An access that ends lets others begin, who have waited for it.
+            for access in &ended {
+                self.ranks.lost.access_ends::<C>(now, access, at(access.server));
+            }
+            let before = std::mem::take(&mut self.ranks.lost.current);
             // Who has its lock asks for space then.
             for losses in of_servers {
                 self.ranks.lost.waited::<C>(now, Of::Server, at, &losses);
@@ -474,6 +476,9 @@ impl Hosts {
             let at = |server| LostAt::metadata(metadata.number(server));
             self.ranks.lost.waited::<C>(now, Of::Metadata, at, &of_metadata);
             self.ranks.lost.is_now(before);
+            for access in &begun {
+                self.ranks.lost.access_begins::<C>(now, access);
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{LostTime, Of};
 use odonata_blame::lost::{Kind, Loss, LostAt, Stamp, add};
 use odonata_engine::{Mode, Time};
-use odonata_storage::RequestLoss;
+use odonata_storage::{DeviceAccess, RequestLoss};
 
 /// Who has asked a server, and its name for the request.
 #[derive(Clone, Copy, Debug)]
@@ -42,31 +42,74 @@ impl LostTime {
         at: impl Fn(u32) -> LostAt,
         losses: &[RequestLoss],
     ) {
-        for loss in losses {
-            let of = of(loss.client, loss.token as u32);
-            let Some(stamp) = self.stamp(of) else { continue };
-            let Stamp {
-                mut losses,
-                origin,
-                job,
-                ..
-            } = stamp;
-            add(
-                &mut losses,
-                Loss {
+        let of_one = |a: &RequestLoss, b: &RequestLoss| {
+            (a.client, a.token, a.server, a.device) == (b.client, b.token, b.server, b.device)
+        };
+        for wait in losses.chunk_by(of_one) {
+            let of = of(wait[0].client, wait[0].token as u32);
+            let place = self.at(at(wait[0].server));
+            let Some(mut stamp) = self.stamp(of) else { continue };
+            let own = wait[0].device.and_then(|device| {
+                let own = self.stamp(Of::Device(device, stamp.job))?;
+                (own.at > wait[0].from && own.at <= now).then_some(own)
+            });
+            let mut from = wait[0].from;
+            if let Some(own) = own {
+                stamp = stamp.later(from);
+                stamp.waits_for_own(&own, (2 * stamp.job + 1, Kind::Device, place));
+                from = own.at;
+            }
+            for loss in wait {
+                let loss = Loss {
                     culprit: 2 * loss.culprit + 1,
                     kind: kind_of(loss.resource),
-                    place: self.at(at(loss.server)),
-                    time: loss.time,
-                },
-            );
+                    place,
+                    time: loss.until.saturating_sub(loss.from.max(from)),
+                };
+                add(&mut stamp.losses, loss);
+            }
             // What it waits is all of its time since then, or part of it.
+            let Stamp {
+                losses, origin, job, ..
+            } = stamp;
             self.is_now(Stamp {
                 origin,
                 ..Stamp::new(now, job, losses)
             });
             self.note::<M>(of);
         }
+    }
+
+    /// A device begins to serve a piece of a request.
+    pub(crate) fn access_begins<M: Mode>(&mut self, now: Time, access: &DeviceAccess) {
+        if let Some(stamp) = self.stamp(Of::Server(access.client, access.token as u32)) {
+            self.stamps.set::<M>(Of::Access(access.piece).key(), &stamp.later(now));
+        }
+    }
+
+    /// It has served it until now: the request needs that, and so does whoever of its job waits behind it there. What it has sought
+    /// because others were there between is lost to the last of them, `at` the server.
+    pub(crate) fn access_ends<M: Mode>(&mut self, now: Time, access: &DeviceAccess, at: LostAt) {
+        let Some(mut stamp) = self.stamps.take::<M>(Of::Access(access.piece).key()) else {
+            return;
+        };
+        if let Some((culprit, time)) = access.seek {
+            let place = self.at(at);
+            let loss = Loss {
+                culprit: 2 * culprit + 1,
+                kind: Kind::Device,
+                place,
+                time,
+            };
+            stamp.loses(loss, now);
+        }
+        let stamp = stamp.later(now);
+        let request = Of::Server(access.client, access.token as u32).key();
+        if self.stamps.has(request) {
+            self.stamps.join::<M>(request, &stamp);
+        }
+        self.stamps
+            .set::<M>(Of::Device(access.device, access.owner).key(), &stamp);
     }
 
     /// Part `part` of what a server has asked the tier below for comes to what is handled; the rest of it is still under way.

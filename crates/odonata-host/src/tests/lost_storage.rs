@@ -160,3 +160,39 @@ fn an_fsync_has_lost_what_the_writes_that_it_waits_for_wait_for_others() {
     });
     assert!(meets.is_some_and(|delay| delay > Time::ZERO), "one of them meets");
 }
+
+/// A rank writes on where it has ended, and another job has written to the same device meanwhile: the device seeks anew, which is
+/// nobody's wait, and as long as that the rank is late.
+#[test]
+fn a_write_has_lost_the_seek_that_another_jobs_access_has_made_necessary() {
+    let seek = Time::from_ns(50_000);
+    let write = |file, offset| OpKind::Write {
+        file,
+        offset,
+        bytes: 900,
+    };
+    let run = |noise: Option<(u64, u64)>| {
+        let mut setup = setup().server(40, 1 << 40);
+        let DeviceModel::Rate(device) = &mut setup.servers[0].devices[0].model else {
+            unreachable!("it is one of these")
+        };
+        device.seek = seek;
+        let setup = setup.script(vec![sequence([write(5, 0), compute(200_000), write(5, 900)])], &[0]);
+        let setup = match noise {
+            Some((later, offset)) => setup.script(vec![sequence([compute(later), write(7, offset)])], &[2]),
+            None => setup,
+        };
+        setup.complete()
+    };
+    let alone = run(None);
+    for later in [100_000, 120_000] {
+        let both = run(Some((later, 0)));
+        let stamp = lost(&both, 0, 0);
+        assert_eq!(end(&both, 0) - end(&alone, 0), seek);
+        assert_eq!(to_others(&stamp, 0), (seek, vec![(3, Kind::Device)]));
+        assert_eq!(stamp.undisturbed, end(&alone, 0));
+    }
+    // Who comes behind both writes makes nobody seek.
+    let after = run(Some((900_000, 0)));
+    assert_eq!((end(&after, 0), lost(&after, 0, 0).losses), (end(&alone, 0), vec![]));
+}

@@ -54,6 +54,8 @@ pub(crate) struct BlameLedger {
     freed: Store<Freed>,
     /// Lines of links.
     outputs: u32,
+    /// Whether packets wait for room where their port does not count them: in output queues.
+    uncounted: bool,
 }
 odonata_engine::journalled!(BlameLedger { ledger, heads, freed });
 
@@ -108,6 +110,7 @@ impl BlameLedger {
             heads: Store::new(),
             freed: Store::new(),
             outputs: 0,
+            uncounted: false,
         }
     }
 
@@ -135,6 +138,7 @@ impl BlameLedger {
             heads: Store::filled(buffers as usize, 0),
             freed: Store::filled(links.vcs() as usize, Freed::default()),
             outputs,
+            uncounted: params.router == RouterModel::OutputQueued,
         }
     }
 
@@ -167,6 +171,13 @@ impl BlameLedger {
 
     pub(crate) fn memory(&self) -> usize {
         self.ledger.memory() + self.heads.memory() + self.freed.memory()
+    }
+
+    /// Whether it is to be told who makes room for a port at which so many packets wait: who makes room that nobody wants is never
+    /// asked.
+    #[inline(always)]
+    pub(crate) fn asks<U: Uses>(&self, waiting: u32, awaits_credit: bool) -> bool {
+        self.is_on::<U>() && (waiting > 0 || awaits_credit || self.uncounted)
     }
 
     /// A packet of `owner` has made room in virtual channel `at`, since `due`. Of several at the same time the lowest
@@ -220,7 +231,7 @@ impl Flow {
     /// `packet` of `owner` gives up waiting for virtual channel `vc` of router port `link`, which is idle.
     pub(crate) fn leave_output<M: Uses>(&mut self, link: u32, vc: u8, (packet, owner): (u32, Traffic), now: Time) {
         let free_at = self.port(link).free_at;
-        let lacked = self.taker(link, vc, false).lacked;
+        let lacked = self.lacked(link, vc);
         self.blame.ledger.leave_held::<M>(link, (free_at, now), owner, lacked);
         if self.lost.is_on::<M>() {
             let who = (Waiter::Packet(packet), owner);
@@ -237,13 +248,10 @@ impl Flow {
         (by == owner && made > free_at).then_some((at, made))
     }
 
-    /// A waiter takes `link` now that virtual channel `vc` has room.
-    fn taker(&self, link: u32, vc: u8, returns: bool) -> Taker {
+    /// Who had the room that a waiter for virtual channel `vc` of `link` has lacked, now that there is some.
+    fn lacked(&self, link: u32, vc: u8) -> (Traffic, Cause) {
         let at = self.first_vc(link) + u32::from(vc);
-        Taker {
-            returns,
-            lacked: (self.blame.freed.get(at).by, CREDIT),
-        }
+        (self.blame.freed.get(at).by, CREDIT)
     }
 
     /// `packet` of `owner` takes router port `port` from `now` to `until`. If it has waited there, it was for
@@ -270,10 +278,16 @@ impl Flow {
             holder: owner,
             cause: LINK,
         };
-        let taker = waited.map(|vc| self.taker(port, vc, false));
-        self.blame.ledger.pass::<M>(port, (free_at, now), next, taker);
+        let first_vc = self.first_vc(port);
+        let BlameLedger { ledger, freed, .. } = &mut self.blame;
+        let freed = &*freed;
+        let taker = waited.map(|vc| Taker {
+            returns: false,
+            lacked: move || (freed.get(first_vc + u32::from(vc)).by, CREDIT),
+        });
+        ledger.pass::<M, _>(port, (free_at, now), next, taker);
         if self.lost.is_on::<M>() {
-            let lacked = taker.map(|taker| taker.lacked);
+            let lacked = waited.map(|vc| self.lacked(port, vc));
             self.lost.idles::<M>(port, (free_at, now), lacked);
             if let Some(lacked) = lacked {
                 let room = waited.and_then(|vc| self.room(port, vc, owner, free_at));
@@ -360,15 +374,19 @@ impl Flow {
             holder: owner,
             cause: LINK,
         };
-        let mut taker = self.taker(link, vc, returns);
-        if limited {
-            taker.lacked.0 = owner;
-        }
+        let lacked = match limited {
+            true => (owner, CREDIT),
+            false => self.lacked(link, vc),
+        };
         let port = self.edit_port::<M>(link);
         port.holder = owner;
         let free_at = port.free_at;
-        self.blame.ledger.pass::<M>(link, (free_at, now), next, Some(taker));
-        (next, taker.lacked)
+        let taker = Taker {
+            returns,
+            lacked: || lacked,
+        };
+        self.blame.ledger.pass::<M, _>(link, (free_at, now), next, Some(taker));
+        (next, lacked)
     }
 
     /// Where flits of NIC `link` wait, among all [fronts](super::lost).

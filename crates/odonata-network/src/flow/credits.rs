@@ -4,7 +4,8 @@
 //!
 //! [`FlitCredits`]: super::FlitCredits
 
-use super::Flow;
+use super::link::OwnOfLink;
+use super::{Flow, OutPort};
 use crate::features::{HandlerContext, Uses};
 use crate::message::Traffic;
 use odonata_blame::lost::Vector;
@@ -183,9 +184,14 @@ impl Flow {
     /// Counts the credits of `link` that are due, of which there are some.
     #[inline(never)]
     fn count_due_credits<M: Uses>(&mut self, link: u32, now: Time) {
-        let first_vc = self.first_vc(link);
+        let OutPort {
+            link: OwnOfLink { first_vc, .. },
+            waiting,
+            ..
+        } = *self.ports.get(link);
         let mut flits = 0;
         let credits = self.in_flight.edit::<M>(link);
+        let asked = self.blame.asks::<M>(waiting, credits.awaited);
         let mut earliest = Time::NEVER;
         let (len, mut kept) = (usize::from(credits.len), 0);
         for i in 0..len.min(CreditsInFlight::MOST) {
@@ -194,12 +200,10 @@ impl Flow {
                 flits += u32::from(place.flits);
                 let at = first_vc + u32::from(place.vc);
                 self.vcs.edit::<M>(at).used -= u32::from(place.flits);
-                if self.blame.is_on::<M>() {
-                    let last = self.blame.freed::<M>(at, place.owner, place.due);
-                    if self.lost.is_on::<M>() {
-                        let to_others = Vector::unpacked(place.to_others);
-                        self.lost.counts::<M>((at, place.owner), (place.due, last), to_others);
-                    }
+                let last = asked && self.blame.freed::<M>(at, place.owner, place.due);
+                if self.lost.is_on::<M>() {
+                    let to_others = Vector::unpacked(place.to_others);
+                    self.lost.counts::<M>((at, place.owner), (place.due, last), to_others);
                 }
             } else {
                 earliest = earliest.min(place.due);
@@ -209,13 +213,13 @@ impl Flow {
         }
         (credits.len, credits.earliest) = (kept as u8, earliest);
         if credits.listed != NIL {
-            flits += self.count_listed_credits::<M>(link, first_vc, now);
+            flits += self.count_listed_credits::<M>(link, (first_vc, asked), now);
         }
         self.ports.edit::<M>(link).used -= flits;
     }
 
     /// Counts the due credits of `link`'s list, and returns their flits.
-    fn count_listed_credits<M: Uses>(&mut self, link: u32, first_vc: u32, now: Time) -> u32 {
+    fn count_listed_credits<M: Uses>(&mut self, link: u32, (first_vc, asked): (u32, bool), now: Time) -> u32 {
         let mut at = self.in_flight.get(link).listed;
         let mut earliest = self.in_flight.get(link).earliest;
         let (mut kept, mut flits) = (NIL, 0);
@@ -225,11 +229,9 @@ impl Flow {
                 flits += u32::from(credit.flits);
                 let vc = first_vc + u32::from(credit.vc);
                 self.vcs.edit::<M>(vc).used -= u32::from(credit.flits);
-                if self.blame.is_on::<M>() {
-                    let last = self.blame.freed::<M>(vc, credit.owner, credit.due);
-                    if self.lost.is_on::<M>() {
-                        (self.lost).counts::<M>((vc, credit.owner), (credit.due, last), credit.to_others);
-                    }
+                let last = asked && self.blame.freed::<M>(vc, credit.owner, credit.due);
+                if self.lost.is_on::<M>() {
+                    (self.lost).counts::<M>((vc, credit.owner), (credit.due, last), credit.to_others);
                 }
                 self.credits.free::<M>(at);
             } else {

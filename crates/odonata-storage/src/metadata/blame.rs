@@ -165,7 +165,9 @@ impl Books {
                 server: call.server,
                 culprit,
                 resource: crate::THREAD + cause,
-                time: to - from,
+                device: None,
+                from,
+                until: to,
             });
         });
     }

@@ -147,7 +147,8 @@ impl Servers {
             SyncWait::Cache(device, since, by) => {
                 self.charge_cache::<M>(now, sync.wait, owner);
                 self.books.ledger_mut().wait_ends::<M>(now, owner);
-                self.books.lose(line(device, DEVICE), waiter, (by, DEVICE), now - since);
+                self.books
+                    .lose(line(device, DEVICE), waiter, (by, DEVICE), (since, now));
             }
             SyncWait::Device(_) | SyncWait::Reserve => {
                 let line = self.line_of_sync(sync.server, sync.wait);

@@ -1,0 +1,150 @@
+//! Head positions: where each job's last access has left a device, which tells whether an access seeks because another job has
+//! accessed the device meanwhile.
+//!
+//! Two jobs that each write one file from end to end do not seek when alone; where a device serves them in turns, every access
+//! does. That is no wait for anybody, but time lost to the one who was there last.
+//!
+//! Of devices of the model [`Rate`] alone: there an access seeks or not, whatever the time. What a hard disk's arm, cache and rotation cost
+//! depends on all that came before.
+
+use odonata_device::{Access, DeviceModel, Rate};
+use odonata_engine::{Mode, NIL, Pool, Store};
+
+/// The owner of nothing.
+const NOBODY: u16 = u16::MAX;
+
+/// Who has accessed a device.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Head {
+    /// The first position, of a list.
+    first: u32,
+    /// Who was the last.
+    last: u16,
+}
+
+/// Where the last access of `owner` has ended.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Position {
+    object: u64,
+    byte: u64,
+    owner: u16,
+    next: u32,
+}
+
+odonata_engine::slots!(Position);
+
+/// The positions of some devices; of none where nobody asks.
+#[derive(Debug)]
+pub(crate) struct Positions {
+    heads: Store<Head>,
+    positions: Pool<Position>,
+}
+odonata_engine::journalled!(Positions { heads, positions });
+
+impl Positions {
+    pub(crate) fn of(devices: usize) -> Positions {
+        let untouched = Head {
+            first: NIL,
+            last: NOBODY,
+        };
+        Positions {
+            heads: Store::filled(devices, untouched),
+            positions: Pool::new(),
+        }
+    }
+
+    /// `device`, which is one of `model`, is handed `access` of `owner`. Who has made it seek, if it would not have without others.
+    pub(crate) fn accessed<M: Mode>(
+        &mut self,
+        device: u32,
+        model: &DeviceModel,
+        owner: u16,
+        access: Access,
+    ) -> Option<u16> {
+        let DeviceModel::Rate(model) = model else { return None };
+        if self.heads.is_empty() {
+            return None;
+        }
+        let Head { first, last } = *self.heads.get(device);
+        let (own, theirs) = (self.find(first, owner), self.find(first, last));
+        // Others have been there, so the device is not untouched.
+        let others = last != owner && last != NOBODY;
+        let moved = others && self.continues(own, model, access) && !self.continues(theirs, model, access);
+        let position = Position {
+            object: access.object,
+            byte: access.offset.saturating_add(access.bytes),
+            owner,
+            next: first,
+        };
+        match own {
+            NIL => {
+                let slot = self.positions.allocate::<M>(position);
+                *self.heads.edit::<M>(device) = Head {
+                    first: slot,
+                    last: owner,
+                };
+            }
+            slot => {
+                let cell = self.positions.edit::<M>(slot);
+                (cell.object, cell.byte) = (position.object, position.byte);
+                if last != owner {
+                    self.heads.edit::<M>(device).last = owner;
+                }
+            }
+        }
+        moved.then_some(last)
+    }
+
+    fn find(&self, first: u32, owner: u16) -> u32 {
+        let mut at = first;
+        while at != NIL && self.positions.get(at).owner != owner {
+            at = self.positions.get(at).next;
+        }
+        at
+    }
+
+    /// Whether `access` continues what ended at position `slot`, or begins a device that nobody has accessed.
+    fn continues(&self, slot: u32, model: &Rate, access: Access) -> bool {
+        let (object, byte) = match slot {
+            NIL => (0, 0),
+            slot => {
+                let Position { object, byte, .. } = *self.positions.get(slot);
+                (object, byte)
+            }
+        };
+        model.continues((object, byte), access)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use odonata_engine::Plain;
+
+    fn moved(accesses: &[(u16, u64, u64)]) -> Vec<Option<u16>> {
+        let mut positions = Positions::of(1);
+        let model = DeviceModel::Rate(Rate::default());
+        let access = |&(owner, object, offset): &(u16, u64, u64)| {
+            let access = Access {
+                write: true,
+                object,
+                offset,
+                bytes: 10,
+            };
+            positions.accessed::<Plain>(0, &model, owner, access)
+        };
+        accesses.iter().map(access).collect()
+    }
+
+    #[test]
+    fn an_access_that_continues_its_jobs_last_one_seeks_because_of_who_came_between() {
+        let accesses = [(3, 7, 0), (4, 8, 0), (3, 7, 10), (3, 7, 20), (5, 9, 0), (3, 7, 30)];
+        let expected = [None, None, Some(4), None, None, Some(5)];
+        assert_eq!(moved(&accesses), expected);
+    }
+
+    #[test]
+    fn what_seeks_alone_too_and_what_goes_on_where_the_other_was_is_nobodys_doing() {
+        assert_eq!(moved(&[(3, 7, 0), (4, 8, 0), (3, 7, 50), (4, 7, 60)]), [None; 4]);
+    }
+}
